@@ -35,12 +35,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run of the harness: its output and what it wrote."""
+    """A finished run of the harness: its output, what it wrote, and where."""
 
     status: int
     output: str
     results: Mapping[str, Any]
     samples: Mapping[str, list[dict[str, Any]]]
+    folder: Path
 
     def score(self, task: str, metric: str) -> float:
         value = self.results["results"][task][f"{metric},answer"]
@@ -106,7 +107,7 @@ def _options(folder: Path, runs: Mapping[str, Sequence[str]]) -> list[list[str]]
 
 def _finished(folder: Path, runs: Iterable[str], status: int, output: str) -> dict[str, Run]:
     assert status == 0, output[-3000:]
-    return {name: Run(status, output, *written(folder / name)) for name in runs}
+    return {name: Run(status, output, *written(folder / name), folder / name) for name in runs}
 
 
 def offline_environment(**variables: str) -> dict[str, str]:
@@ -195,7 +196,7 @@ def harness(tmp_path: Path, small_harness: str, warm: WarmHarness) -> Harness:
         if source is not None:
             given += ["--metadata", json.dumps({"source": source, "details": details})]
         if environment is None and not launcher:
-            return Run(*warm.evaluate(tmp_path, [given]), *written(output))
+            return Run(*warm.evaluate(tmp_path, [given]), *written(output), output)
         command = [sys.executable, *launcher, "-m", "lm_eval", *given]
         process = subprocess.run(
             command,
@@ -206,7 +207,7 @@ def harness(tmp_path: Path, small_harness: str, warm: WarmHarness) -> Harness:
             timeout=600,
             check=False,
         )
-        return Run(process.returncode, process.stdout + process.stderr, *written(output))
+        return Run(process.returncode, process.stdout + process.stderr, *written(output), output)
 
     return run
 

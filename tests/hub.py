@@ -6,13 +6,12 @@ import hashlib
 import json
 import re
 import socket
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from io import BytesIO
 from itertools import cycle, islice
 from typing import Any
@@ -24,6 +23,7 @@ import pyarrow.parquet
 import yaml
 
 from lm_eval_ext.sources import EMBEDDED_FOLDER
+from tests.loopback import serving
 
 MAIN = "main"
 CONVERTED = "refs/convert/parquet"
@@ -101,15 +101,8 @@ def closed_port() -> Iterator[str]:
 def serve(repositories: Mapping[str, Repository]) -> Iterator[Hub]:
     """Serve the repositories (`owner/name` to repository) on a free port of the loopback interface."""
     requests: list[Request] = []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, repositories, requests))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield Hub(f"http://127.0.0.1:{server.server_port}", requests)
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(partial(_Handler, repositories, requests)) as address:
+        yield Hub(address, requests)
 
 
 class _NotFoundError(Exception):

@@ -81,7 +81,7 @@ def lm_eval(forks: Forks, folder: Path, variables: Mapping[str, str], *options: 
     process = forks.run("-m", "lm_eval", *model, *options, *written_to, folder=folder, environment=variables)
     results, samples = written(output)
     in_order = {task: sorted(rows, key=lambda row: int(row["doc_id"])) for task, rows in samples.items()}
-    return Run(process.returncode, process.stdout + process.stderr, results, in_order)
+    return Run(process.returncode, process.stdout + process.stderr, results, in_order, output)
 
 
 def run_from_hub(forks: Forks, folder: Path, small_harness: str, *options: str) -> FromHub:

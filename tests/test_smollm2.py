@@ -80,7 +80,7 @@ def evaluated(model: Any, folder: Path, *tasks: str) -> Evaluated:
         log_samples=True,
     )
     save(results, tracker)
-    return Evaluated(folder, Run(0, "", *written(folder)))
+    return Evaluated(folder, Run(0, "", *written(folder), folder))
 
 
 def of_samples(run: Run, task: str, count: int = ROWS) -> list[dict[str, Any]]:

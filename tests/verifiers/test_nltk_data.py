@@ -8,17 +8,14 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lm_eval_ext.verifiers import MissingDataError, nltk_data
+from tests.loopback import serving_folder
 
 INDEX = """<nltk_data><packages>
 <package id="punkt_tab" name="Punkt" subdir="tokenizers" unzip="1" size="{size}" unzipped_size="{unzipped}"
@@ -61,17 +58,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def server(folder: Path) -> Iterator[tuple[str, list[str]]]:
     """Serve the folder; yield the address of the index, and the list of what is asked for."""
-    asked: list[str] = []
-
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, *_values: Any) -> None:
-            asked.append(self.path)
-
-    running = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
-    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        url = f"http://127.0.0.1:{running.server_port}"
+    with serving_folder(folder) as (url, asked):
         archive = (folder / "punkt_tab.zip").read_bytes()
         described = {
             "size": len(archive),
@@ -81,10 +68,6 @@ def server(folder: Path) -> Iterator[tuple[str, list[str]]]:
         }
         (folder / "index.xml").write_text(INDEX.format(url=url, **described), encoding="utf-8")
         yield f"{url}/index.xml", asked
-    finally:
-        running.shutdown()
-        thread.join()
-        running.server_close()
 
 
 def _unpacked(folder: Path) -> list[Path]:

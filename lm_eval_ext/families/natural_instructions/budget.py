@@ -72,26 +72,20 @@ def budget_of(
     context = next((metadata[key] for key in ("max_length", "max_model_len") if metadata.get(key)), None)
     if context is not None and (isinstance(context, bool) or not isinstance(context, int)):
         raise RowsError(f"max_length {context!r}: expected a number of tokens, as in max_length=2048")
-    if name is None:
-        context = context or DEFAULT_CONTEXT
-        context = min(context, longest or context)
-        limit = CHARACTERS_PER_TOKEN * (context - new_tokens) - len(system_instruction)
-        return _checked(Budget(limit, "characters", len), context, new_tokens)
     of_model = metadata if name == metadata.get("pretrained") else {}
-    tokenizer = _tokenizer(
-        name,
-        of_model.get("revision") or "main",
-        bool(metadata.get("trust_remote_code")),
-        of_model.get("gguf_file"),
-    )
-    context = context or tokenizer.context
+    tokenizer = None
+    if name is not None:
+        revision, remote_code = of_model.get("revision") or "main", bool(metadata.get("trust_remote_code"))
+        tokenizer = _tokenizer(name, revision, remote_code, of_model.get("gguf_file"))
+    context = context or (tokenizer.context if tokenizer else DEFAULT_CONTEXT)
     context = min(context, longest or context)
-    limit = context - tokenizer.frame(system_instruction) - new_tokens
-    return _checked(Budget(limit, "tokens", tokenizer.count, name), context, new_tokens)
-
-
-def _checked(budget: Budget, context: int, new_tokens: int) -> Budget:
-    if budget.limit <= 0:
+    if tokenizer:
+        limit = context - tokenizer.frame(system_instruction) - new_tokens
+        budget = Budget(limit, "tokens", tokenizer.count, name)
+    else:
+        limit = CHARACTERS_PER_TOKEN * (context - new_tokens) - len(system_instruction)
+        budget = Budget(limit, "characters", len)
+    if limit <= 0:
         raise RowsError(
             f"a context of {context} tokens, minus {new_tokens} new tokens and what a chat template or a system "
             f"instruction adds, leaves no room for a prompt; use a longer context, as in max_length={DEFAULT_CONTEXT}"

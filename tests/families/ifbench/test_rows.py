@@ -147,11 +147,6 @@ def test_conversations_without_an_argument_are_left_out_and_counted(tmp_path: Pa
         rows(Selection(written(tmp_path, "one.jsonl", without), ONE_TURN))
 
 
-def test_an_empty_folder_is_an_error_that_names_the_file(tmp_path: Path) -> None:
-    with pytest.raises(RowsError, match=r"expected ifbench_two_turns_test\.jsonl or \.parquet; found no such files"):
-        rows(Selection(str(tmp_path), TWO_TURNS))
-
-
 def test_the_embedded_files_have_the_hubs_columns() -> None:
     for dataset, columns in (
         (ONE_TURN, ("key", "prompt", "instruction_id_list", "kwargs")),

@@ -5,28 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pytest
 
 from lm_eval_ext.families.manyifeval.rows import SPLITS, all_rows, origin, rows, tasks
 from lm_eval_ext.sources import EMBEDDED_FOLDER, RowsError
-from tests.families.manyifeval.files import read_jsonl, write_jsonl
+from tests.families.jsonl import read_jsonl, write_jsonl
 
 SMALL: list[dict[str, Any]] = [{"key": key, "task_prompt": f"Write about {key}."} for key in ("rain", "sea", "3")]
 
 
-def test_our_task_prompts_in_a_folder_give_the_embedded_rows(tmp_path: Path) -> None:
+def test_our_task_prompts_in_a_folder_or_a_file_give_the_embedded_rows(tmp_path: Path) -> None:
     for split in SPLITS:
         write_jsonl(tmp_path / f"manyifeval_{split}.jsonl", read_jsonl(EMBEDDED_FOLDER / f"manyifeval_{split}.jsonl"))
         assert all_rows(str(tmp_path), split) == all_rows("embedded", split)
     assert origin(str(tmp_path)) == origin("embedded")
-
-
-def test_our_task_prompts_as_parquet_or_a_single_file_give_the_embedded_rows(tmp_path: Path) -> None:
-    found = read_jsonl(EMBEDDED_FOLDER / "manyifeval_test.jsonl")
-    datasets.Dataset.from_list(found).to_parquet(str(tmp_path / "manyifeval_test.parquet"))
-    for source in (str(tmp_path), str(tmp_path / "manyifeval_test.parquet")):
-        assert tasks(source, "test") == tasks("embedded", "test")
+    assert tasks(str(tmp_path / "manyifeval_test.jsonl"), "test") == tasks("embedded", "test")
 
 
 def test_any_number_of_task_prompts_has_one_to_ten_instructions_each(tmp_path: Path) -> None:
@@ -43,9 +36,6 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         {"key": "rain", "task_prompt": "Write."},
         ", field 'key': .* unique key.*'rain'",
     ),
-    "key null": ({"key": None, "task_prompt": "Write."}, ", field 'key': .* found None"),
-    "key a list": ({"key": [2], "task_prompt": "Write."}, r", field 'key': .* found \[2\]"),
-    "key true": ({"key": True, "task_prompt": "Write."}, ", field 'key': .* found True"),
     "key a fraction": ({"key": 2.5, "task_prompt": "Write."}, ", field 'key': .* found 2.5"),
     # They would have to be in one column of one type.
     "a number among keys that are text": ({"key": 2, "task_prompt": "Write."}, ", field 'key'"),
@@ -69,11 +59,3 @@ def test_an_invalid_row_is_named_with_the_field(tmp_path: Path, row: dict[str, A
 def test_keys_may_be_numbers(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "mine.jsonl", [row | {"key": number} for number, row in enumerate(SMALL)])
     assert [task.key for task in tasks(path, "test")] == [0, 1, 2]
-
-
-def test_a_single_file_has_only_test_rows(tmp_path: Path) -> None:
-    path = write_jsonl(tmp_path / "mine.jsonl", SMALL)
-    with pytest.raises(
-        RowsError, match=r"mine\.jsonl: a single file has no fewshot split; .*manyifeval_fewshot\.jsonl"
-    ):
-        tasks(path, "fewshot")

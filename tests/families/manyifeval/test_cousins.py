@@ -14,19 +14,9 @@ from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.rows import rows
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import EDITIONS, Response, instruction
-from tests.conftest import SHARED
 from tests.families.manyifeval.table_4 import FIFTEEN
 
-SOURCES = ["embedded", "real"]
 NUMBER = re.compile(r"\d+")
-
-
-@pytest.fixture(scope="module", params=SOURCES)
-def source(request: pytest.FixtureRequest) -> str:
-    if request.param == "real":
-        request.getfixturevalue("shared_data")
-        return str(SHARED / "data" / "ifeval")
-    return "embedded"
 
 
 @pytest.mark.parametrize("count", [3, 10])

@@ -9,7 +9,7 @@ import pytest
 
 from lm_eval_ext.families.manyifeval.rows import Selection, rows_hash
 from tests.conftest import Run
-from tests.families.manyifeval.files import read_jsonl
+from tests.families.jsonl import read_jsonl
 from tests.forks import Forks
 from tests.hub import closed_port, ifeval, serve
 from tests.test_hub import environment, lm_eval
@@ -57,18 +57,3 @@ def test_rows_come_from_the_hub_by_default_and_from_its_cache_offline(
             assert found.results["configs"][task]["dataset_path"] == "google/IFEval"
     assert len(set(doc_hashes(first)["manyifeval_n02"])) == 100
     assert doc_hashes(first) == doc_hashes(again)
-
-
-def test_without_hub_and_cache_one_error_names_the_dataset_and_the_other_sources(
-    forks: Forks, small_harness: str, tmp_path: Path
-) -> None:
-    with closed_port() as endpoint:
-        failed = run(forks, tmp_path / "run", small_harness, tmp_path / "home", endpoint, HF_HUB_OFFLINE="1")
-    assert failed.status != 0
-    assert not failed.results
-    assert failed.output.count("RowsError: ") == 1, failed.output[-3000:]
-    first, *others = failed.output.partition("RowsError: ")[2].strip().splitlines()
-    assert first.startswith("the rows of 'ifeval' (google/IFEval) could not be loaded from the Hugging Face Hub: ")
-    assert '"source": "/path/to/folder"' in "\n".join(others)
-    assert "ifeval_<split>.jsonl" in "\n".join(others)
-    assert '"source": "embedded"' in "\n".join(others)

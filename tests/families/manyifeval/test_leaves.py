@@ -93,22 +93,6 @@ def test_a_wrong_leaf_says_what_is_wrong(tmp_path: Path, keys: dict[str, Any], m
         make_own(tmp_path, {**LEAF, **keys}, source="embedded")
 
 
-@pytest.mark.parametrize(
-    ("keys", "count", "types"),
-    [
-        ({"instructions": 1}, 1, 1),
-        ({"instructions": 10}, 10, 10),
-        ({"instructions": 3, "repeat": True}, 3, 1),
-        ({"instructions": 3, "repeat": False}, 3, 3),
-    ],
-)
-def test_a_leaf_of_ones_own_has_different_instructions_or_one_repeated(
-    tmp_path: Path, keys: dict[str, Any], count: int, types: int
-) -> None:
-    asked = make_own(tmp_path, {**LEAF, **keys}, source="embedded").eval_docs[0]["instruction_id_list"]
-    assert (len(asked), len(set(asked))) == (count, types)
-
-
 # Some of the task prompts
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.placement import AGREED, PLACEMENTS, chosen_placement
+from lm_eval_ext.families.manyifeval.placement import AGREED, PLACEMENTS
 from tests.conftest import EvaluateEach, Harness, Run
 
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
@@ -124,9 +124,3 @@ def test_few_shot_examples_cannot_state_instructions_elsewhere(harness: Harness,
     found = harness(*with_model(tiny_model, "earlier_turn", "--num_fewshot", "1"))
     assert found.status != 0
     assert "placement 'earlier_turn' with --num_fewshot 1" in found.output
-
-
-def test_the_published_placement_leaves_the_version_as_it_is() -> None:
-    metadata: dict[str, Any] = {"version": 1.1}
-    assert chosen_placement("a_task", metadata) == "after"
-    assert metadata == {"version": 1.1}

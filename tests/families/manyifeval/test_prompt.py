@@ -44,19 +44,3 @@ is point 2
 def test_ten_instructions_are_shown_as_in_table_6() -> None:
     ten = instructions_of(list(INSTRUCTIONS), list(INSTRUCTIONS.values()))
     assert prompt_of(TASK, ten) == PROMPT
-
-
-def test_one_instruction_is_introduced_by_the_same_sentence() -> None:
-    one = instructions_of(["startend:quotation"], [{}])
-    assert prompt_of(TASK, one) == (
-        "Is it cold at the poles for most of the year?\n\n"
-        "Your response should follow the instructions below:\n"
-        "- Wrap your entire response with double quotation marks."
-    )
-
-
-def test_a_repeated_instruction_has_one_line_per_repetition() -> None:
-    prompt = prompt_of(TASK, instructions_of(["punctuation:no_comma"] * 3, [{}] * 3))
-    line = "- In your entire response, refrain from the use of any commas."
-    assert prompt.split("\n")[-3:] == [line, line, line]
-    assert prompt.count(line) == 3

@@ -17,26 +17,11 @@ from lm_eval_ext.families.manyifeval.rows import SPLITS, Selection, all_rows, or
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import EDITIONS, Response
 from tests.conftest import SHARED
-from tests.families.manyifeval.files import published_rows, write_jsonl
+from tests.families.jsonl import write_jsonl
+from tests.families.manyifeval.files import published_rows
 from tests.families.manyifeval.table_4 import FIFTEEN
 
 COUNTS = range(1, 11)
-SOURCES = ["embedded", "real"]
-
-
-@pytest.fixture(scope="module", params=SOURCES)
-def source(request: pytest.FixtureRequest) -> str:
-    if request.param == "embedded":
-        return "embedded"
-    return str(request.getfixturevalue("shared_data") / "ifeval")
-
-
-def test_there_are_100_test_rows_for_each_number_of_instructions(source: str) -> None:
-    found = {count: rows(source, "test", count) for count in COUNTS}
-    assert [len(of_count) for of_count in found.values()] == [100] * 10
-    for count, of_count in found.items():
-        assert all(len(row.instructions) == count for row in of_count)
-    assert len(all_rows(source, "test")) == 1000
 
 
 def test_every_number_of_instructions_has_the_same_task_prompts(source: str) -> None:
@@ -74,11 +59,10 @@ def test_a_prompt_has_the_task_and_one_line_per_instruction(source: str) -> None
 SIZES = {"embedded": {"test": 100, "train": 10, "fewshot": 6}, "real": {"test": 100, "train": 110, "fewshot": 6}}
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_the_splits_have_fixed_sizes_and_share_no_task_prompt(name: str, request: pytest.FixtureRequest) -> None:
-    where = name if name == "embedded" else str(request.getfixturevalue("shared_data") / "ifeval")
-    found = {split: tasks(where, split) for split in SPLITS}
-    assert {split: len(of_split) for split, of_split in found.items()} == SIZES[name]
+def test_the_splits_have_fixed_sizes_and_share_no_task_prompt(source: str) -> None:
+    found = {split: tasks(source, split) for split in SPLITS}
+    sizes = SIZES["embedded" if source == "embedded" else "real"]
+    assert {split: len(of_split) for split, of_split in found.items()} == sizes
     everything = [task for of_split in found.values() for task in of_split]
     assert len({task.key for task in everything}) == len({task.task_prompt for task in everything}) == len(everything)
 
@@ -172,11 +156,13 @@ def test_the_results_record_the_kind_of_rows(source: str, tmp_path: Path) -> Non
         assert origin(source) == "task prompts cut out of google/IFEval, instructions composed"
 
 
-# Prints every row of the sources with its witness, every hash, and some answers of the reference model.
+# Prints every row of the sources with its witness, every hash, some answers of the reference model, and the hash of
+# reports in sections.
 PRINT_ROWS = """
 import json, sys
 from dataclasses import asdict
 from lm_eval_ext.families.manyifeval.answers import known_answers
+from lm_eval_ext.families.manyifeval.dense import sections
 from lm_eval_ext.families.manyifeval.rows import SPLITS, all_rows, rows_hash, Selection
 sys.stdout.reconfigure(encoding="utf-8")
 for source in sys.argv[1:]:
@@ -189,6 +175,7 @@ for source in sys.argv[1:]:
         print(json.dumps(dict(known_answers(row))))
 for row in all_rows("embedded", "test", 7):
     print(json.dumps([row.key, row.prompt, list(map(repr, row.instructions)), row.witness]))
+print(sections.rows_hash(20, 7))
 """
 
 
@@ -213,7 +200,7 @@ def test_rows_witnesses_and_hashes_do_not_depend_on_hash_seed_or_locale() -> Non
     (one, error), (other, _) = (process.communicate() for process in both)
     assert [process.returncode for process in both] == [0, 0], error.decode(errors="replace")
     assert one == other
-    assert one.count(b"\n") == sum(10 * sum(splits.values()) + 10 + 20 for splits in sizes.values()) + 1000
+    assert one.count(b"\n") == sum(10 * sum(splits.values()) + 10 + 20 for splits in sizes.values()) + 1000 + 1
 
 
 def digest(lines: list[object]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -105,24 +105,6 @@ def test_every_type_has_a_metric_named_by_group_and_instruction() -> None:
     assert {name: f"strict_acc_{name.replace(':', '_')}" for name in FIFTEEN.weights} == OF_TYPES
 
 
-# response, whether the answer in it has no comma and the fox, strictly
-REASONING = {
-    "a one-line block": ("<think>well, well</think>a fox", 1.0),
-    "a one-line block before the answer's line": ("<think>well, well</think>\na fox", 1.0),
-    "a block of several lines": ("<think>\nwell,\nwell\n</think>\n\na fox", 1.0),
-    "a comma after the block": ("<think>well</think>a fox, a hen", 0.5),
-    "a fox in the block alone": ("<think>a fox</think>a hen", 0.5),
-    "a block that is never closed": ("<think>a fox and nothing else", 0.0),
-    "a block that the template opened": ("well, well</think>a fox", 1.0),
-    "no block, the near miss": ("well, well\na fox", 0.5),
-}
-
-
-@pytest.mark.parametrize(("response", "strict"), REASONING.values(), ids=REASONING.keys())
-def test_reasoning_is_removed_before_any_verdict(response: str, strict: float) -> None:
-    assert scores(response, [COMMA, FOX])["inst_level_strict_acc"] == strict
-
-
 def test_reasoning_on_one_line_gives_no_loose_credit() -> None:
     # Were the block a first line, loose would drop it and strict would not: the two would differ.
     found = levels("<think>A FOX, they say</think>\na fox", [COMMA, SMALL, FOX])
@@ -135,6 +117,7 @@ def test_a_response_without_an_answer_follows_nothing(response: str) -> None:
     less = instruction("keywords:frequency", {"keyword": "fox", "frequency": 9, "relation": "less than"})
     found = scores(response, [COMMA, SMALL, less])
     assert found.pop("curse_residual") == (0.0, 0.0, 3)
+    assert found["empty_rate"] == 1.0
     levels_found = {name: value for name, value in found.items() if name.endswith("_acc")}
     assert len(levels_found) == 6
     assert set(levels_found.values()) == {0.0}
@@ -147,6 +130,7 @@ def test_a_response_without_an_answer_follows_nothing(response: str) -> None:
 
 def test_a_null_completion_counts_as_empty() -> None:
     assert scores(None, [COMMA, FOX]) == scores("", [COMMA, FOX])
+    assert scores("<think>a</think> cow, a hen", [COMMA, FOX])["empty_rate"] == 0.0
 
 
 def test_a_row_provides_the_inputs_of_the_residual() -> None:
@@ -161,8 +145,6 @@ RESIDUALS: dict[str, tuple[list[Residual], float]] = {
     "all or nothing: better than predicted": ([(1, 1, 3), (0, 0, 3)], 0.5 - 0.5**3),
     "one always missing: worse": ([(0, 2 / 3, 3), (0, 2 / 3, 3)], 0 - (2 / 3) ** 3),
     "one instruction: the two are the same": ([(1, 1, 1), (0, 0, 1), (0, 0, 1)], 0.0),
-    "all followed": ([(1, 1, 10)] * 5, 0.0),
-    "none followed": ([(0, 0, 10)] * 5, 0.0),
     "one row": ([(0, 0.9, 10)], -(0.9**10)),
 }
 
@@ -178,20 +160,3 @@ def test_the_residual_does_not_depend_on_the_order_of_the_rows() -> None:
     rows: list[Residual] = [(1, 1, 2), (0, 0.5, 2), (0, 0, 2)]
     # 1/3 - (1.5 / 3) ** 2
     assert curse_residual(rows) == curse_residual(rows[::-1]) == pytest.approx(1 / 3 - 0.25)
-
-
-def test_the_residual_of_scored_rows_follows_from_their_verdicts() -> None:
-    answers = ("a fox", "a fox, a hen", "a, b", "")
-    rows = [cast("Residual", scores(response, [COMMA, FOX])["curse_residual"]) for response in answers]
-    # Prompt level 1/4; of 8 instructions 2 + 1 + 0 + 0 = 3 are followed.
-    assert curse_residual(rows) == pytest.approx(1 / 4 - (3 / 8) ** 2)
-
-
-@pytest.mark.parametrize(
-    ("response", "empty"),
-    [(None, 1.0), ("", 1.0), ("<think>a fox", 1.0), ("<think>a fox</think>", 1.0), ("<think>a</think> fox", 0.0)],
-)
-def test_an_empty_answer_is_told_from_one_that_follows_nothing(response: str | None, empty: float) -> None:
-    found = scores(response, [FOX])
-    assert found["empty_rate"] == empty
-    assert found["prompt_level_strict_acc"] == 1.0 - empty

@@ -102,15 +102,11 @@ def test_a_multimodal_model_has_the_context_of_its_text_model(tiny_model: Path, 
 
 
 def test_a_tokenizer_in_the_metadata_takes_precedence(tiny_model: Path, tmp_path: Path) -> None:
-    alone = tmp_path / "tokenizer"
-    shutil.copytree(tiny_model, alone, ignore=shutil.ignore_patterns("config.json", "model*"))
-    settings = json.loads((alone / "tokenizer_config.json").read_text(encoding="utf-8"))
-    settings["model_max_length"] = 300
-    (alone / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
-    (alone / "chat_template.jinja").unlink(missing_ok=True)
-    budget = budget_of({"pretrained": "nobody/knows", "tokenizer": str(alone)}, 16)
+    alone = changed(tiny_model, tmp_path / "alone", "tokenizer_config.json", model_max_length=300)
+    (tmp_path / "alone" / "chat_template.jinja").unlink()
+    budget = budget_of({"pretrained": "nobody/knows", "tokenizer": alone}, 16)
     # No template, no model: the tokenizer's own length.
-    assert budget.described() == {"limit": 284, "unit": "tokens", "tokenizer": str(alone)}
+    assert budget.described() == {"limit": 284, "unit": "tokens", "tokenizer": alone}
 
 
 def test_a_tokenizer_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:

@@ -6,12 +6,7 @@ import json
 import re
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -20,6 +15,7 @@ from lm_eval_ext.families.natural_instructions import files
 from lm_eval_ext.families.natural_instructions.files import address, instruction, is_there
 from lm_eval_ext.sources import RowsError
 from tests.families.natural_instructions.task_files import TASK, version_1, version_2, write
+from tests.loopback import serving_folder
 from tests.test_hub import environment
 
 WINOGRANDE = "subtask033_winogrande_answer_generation"
@@ -27,6 +23,7 @@ WINOGRANDE_2 = "task033_winogrande_answer_generation"
 TYPING = "subtask046_miscellaenous_question_typing"
 TYPING_2 = "task046_miscellaneous_question_typing"
 QASC = "subtask040_qasc_question_generation"
+QASC_2 = "task040_qasc_question_generation"
 ROPES = "subtask059_ropes_story_generation"
 V1 = version_1()
 V2 = version_2(V1)
@@ -160,55 +157,6 @@ for task in tasks:
 
 
 @dataclass(frozen=True)
-class Site:
-    """A running stand-in.
-
-    Attributes:
-        address: of its folder.
-        contents: file to content; may be changed while it runs.
-        got: the files that were asked for, in order.
-    """
-
-    address: str
-    contents: dict[str, bytes]
-    got: list[str]
-
-
-@contextmanager
-def serve(contents: dict[str, bytes]) -> Iterator[Site]:
-    """Serve files on a free port of the loopback interface."""
-    got: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log_message(self, *_arguments: object) -> None:
-            """Say nothing: the requests are on record."""
-
-        def do_HEAD(self) -> None:
-            name = self.path.removeprefix("/tasks/")
-            content = contents.get(name)
-            self.send_response(HTTPStatus.NOT_FOUND if content is None else HTTPStatus.OK)
-            self.send_header("Content-Length", str(len(content or b"")))
-            self.end_headers()
-            if self.command == "GET":
-                got.append(name)
-                self.wfile.write(content or b"")
-
-        do_GET = do_HEAD  # noqa: N815 # the library's names
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield Site(f"http://127.0.0.1:{server.server_port}/tasks", contents, got)
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-@dataclass(frozen=True)
 class Reading:
     """What a process read for a subtask: the number of instances, and the file or the error."""
 
@@ -235,13 +183,15 @@ class Readings:
     """Two processes that read from a stand-in, which is gone by now.
 
     Attributes:
-        site: the stand-in.
+        address: of the stand-in.
+        got: the paths that it was asked for.
         home: where the library keeps what it fetched.
         first: what the first process read.
         second: what the second one did, after the page in the place of a file was gone from the site and the cache.
     """
 
-    site: Site
+    address: str
+    got: list[str]
     home: Path
     first: dict[str, Reading]
     second: dict[str, Reading]
@@ -249,32 +199,33 @@ class Readings:
 
 @pytest.fixture(scope="module")
 def readings(tmp_path_factory: pytest.TempPathFactory) -> Readings:
-    home = tmp_path_factory.mktemp("home")
-    good = json.dumps(V2).encode()
-    page = b"<html>Sign in to the network</html>"
-    with serve(
-        {f"{WINOGRANDE_2}.json": good, f"{TYPING_2}.json": good, "task040_qasc_question_generation.json": page}
-    ) as (site):
-        first = read_from(site.address, home, WINOGRANDE, TYPING, QASC, ROPES)
-        site.contents["task040_qasc_question_generation.json"] = good
+    home, site = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("site")
+    for name in (WINOGRANDE_2, TYPING_2):
+        write(site, V2, name)
+    write(site, "<html>Sign in to the network</html>", QASC_2)
+    with serving_folder(site) as (address, got):
+        first = read_from(address, home, WINOGRANDE, TYPING, QASC, ROPES)
+        write(site, V2, QASC_2)
         kept = re.search(rf"{QASC} \((.*?)\)", first[QASC].said)
         assert kept is not None
         Path(kept[1]).unlink()
-        second = read_from(site.address, home, WINOGRANDE, QASC)
-    return Readings(site, home, first, second)
+        second = read_from(address, home, WINOGRANDE, QASC)
+    return Readings(address, got, home, first, second)
 
 
 def test_a_file_is_downloaded_once_for_all_leaves_and_processes(readings: Readings) -> None:
     assert readings.first[WINOGRANDE].instances == readings.second[WINOGRANDE].instances == 2
     assert readings.first[TYPING].instances == 2
-    assert readings.site.got.count(f"{WINOGRANDE_2}.json") == 1
-    assert readings.site.got.count(f"{TYPING_2}.json") == 1
+    assert readings.got.count(f"/{WINOGRANDE_2}.json") == 1
+    assert readings.got.count(f"/{TYPING_2}.json") == 1
 
 
 def test_a_file_missing_from_the_site_is_named_with_the_other_sources(readings: Readings) -> None:
     said = readings.first[ROPES].said
-    wanted = f"{readings.site.address}/task059_ropes_story_generation.json"
-    assert said.startswith(f"the task file of '{ROPES}' could not be loaded from {wanted}: 404, message='Not Found'")
+    wanted = f"{readings.address}/task059_ropes_story_generation.json"
+    assert said.startswith(
+        f"the task file of '{ROPES}' could not be loaded from {wanted}: 404, message='File not found'"
+    )
     assert '{"source": "/path/to/folder"}' in said
     assert f"{ROPES}.json or task059_ropes_story_generation.json" in said
     assert "dataset_jsons of the repository allenai/reframing" in said
@@ -284,7 +235,7 @@ def test_a_file_missing_from_the_site_is_named_with_the_other_sources(readings: 
 def test_a_web_page_in_place_of_a_file_is_named_and_can_be_deleted(readings: Readings) -> None:
     said = readings.first[QASC].said
     assert re.match(rf"{QASC} \({re.escape(str(readings.home))}.*\): not JSON in UTF-8", said)
-    assert f"the cached copy of {readings.site.address}/task040_qasc_question_generation.json; delete it" in said
+    assert f"the cached copy of {readings.address}/{QASC_2}.json; delete it" in said
     assert readings.second[QASC].instances == 2
 
 
@@ -299,8 +250,8 @@ def test_a_web_page_in_place_of_a_file_is_named_and_can_be_deleted(readings: Rea
 def test_without_the_site_the_cache_is_used_and_missing_files_are_named(
     readings: Readings, variables: dict[str, str], why: str
 ) -> None:
-    found = read_from(readings.site.address, readings.home, WINOGRANDE, ROPES, **variables)
+    found = read_from(readings.address, readings.home, WINOGRANDE, ROPES, **variables)
     assert found[WINOGRANDE] == readings.first[WINOGRANDE]
-    wanted = re.escape(f"{readings.site.address}/task059_ropes_story_generation.json")
+    wanted = re.escape(f"{readings.address}/task059_ropes_story_generation.json")
     assert re.match(rf"the task file of '{ROPES}' could not be loaded from {wanted}: {why}", found[ROPES].said)
     assert "Two other sources work without it" in found[ROPES].said

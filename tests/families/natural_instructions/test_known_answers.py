@@ -15,8 +15,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.natural_instructions import files
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, ENCODINGS
-from lm_eval_ext.families.natural_instructions.files import FOLDER, Instruction
-from lm_eval_ext.families.natural_instructions.files import read as read_file
+from lm_eval_ext.families.natural_instructions.files import FOLDER
 from lm_eval_ext.families.natural_instructions.subtasks import CATEGORIES, EVALUATION, SUBTASKS
 from lm_eval_ext.families.natural_instructions.task import NaturalInstructionsTask
 from lm_eval_ext.models.reference import ReferenceLM
@@ -77,18 +76,15 @@ def test_the_oracle_scores_one_under_every_encoding_of_the_embedded_subtasks(har
     # Nor is a metric missed that was not requested.
     assert "bleurt" not in run.output
 
-    record = run.results["configs"][leaf(EVALUATION[0], "all")]["metadata"]
-    assert record["source"] == "embedded"
     assert run.results["versions"][leaf(EVALUATION[0], "all")] == "1.1+embedded"
-    assert (record["subtask"], record["category"], record["encoding"]) == (EVALUATION[0], "answer_generation", "all")
-    assert record["prompt_budget"] == {"limit": 6096, "unit": "characters"}
-    categories = {run.results["configs"][name]["metadata"]["category"] for name in leaves}
-    assert categories == set(CATEGORIES)
+    records = {name: run.results["configs"][name]["metadata"] for name in leaves}
+    assert records[leaf(EVALUATION[0], "all")]["prompt_budget"] == {"limit": 6096, "unit": "characters"}
+    assert {record["category"] for record in records.values()} == set(CATEGORIES)
     # The same instances under every encoding, so that gains are gains.
     for subtask in EVALUATION:
-        records = [run.results["configs"][leaf(subtask, encoding)]["metadata"] for encoding in ENCODINGS]
-        assert len({record["instances_hash"] for record in records}) == 1
-        assert len({record["rows_hash"] for record in records}) == len(ENCODINGS)
+        of_subtask = [records[leaf(subtask, encoding)] for encoding in ENCODINGS]
+        assert len({record["instances_hash"] for record in of_subtask}) == 1
+        assert len({record["rows_hash"] for record in of_subtask}) == len(ENCODINGS)
     # Three or four positive examples, two or three negative ones.
     assert 5 <= score(run, leaf(EVALUATION[0], "all"), "examples") <= 7
     assert score(run, leaf(EVALUATION[0], "prompt"), "examples") == 0.0
@@ -172,32 +168,6 @@ def test_a_real_model_gets_as_many_examples_as_its_tokenizer_allows(
     assert not re.search("truncat", run.output, re.IGNORECASE)
 
 
-def test_each_file_is_read_once_for_any_number_of_leaves(
-    shared_data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    source = real_folder(shared_data, tmp_path / "files")
-    read = []
-
-    def counted(path: Path, name: str) -> Instruction:
-        read.append(path.name)
-        return read_file(path, name)
-
-    monkeypatch.setattr(files, "read", counted)
-    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": source})
-    at_hand = [subtask for subtask in EVALUATION if files.is_there(subtask, source)]
-    tasks = manager.load([leaf(subtask, encoding) for subtask in at_hand for encoding in ENCODINGS])["tasks"]
-    assert len(tasks) == 11 * 5
-    assert sorted(read) == [f"{subtask}.json" for subtask in at_hand]
-
-
-def test_the_harness_shows_the_error_for_a_missing_file(harness: Harness, tmp_path: Path) -> None:
-    source = folder_with(tmp_path / "files", tides(), EVALUATION[0])
-    run = harness("--model", "reference", "--tasks", f"{FAMILY}_prompt", source=source)
-    assert run.status != 0
-    assert f"no file for '{EVALUATION[1]}' in {source}: expected {EVALUATION[1]}.json or task003" in run.output
-    assert f"found {EVALUATION[0]}" in run.output
-
-
 @pytest.mark.parametrize("encoding", ["prompt", "prompt_definition", "all", "all_minus_prompt"])
 def test_fields_missing_from_the_public_files_are_reported_without_a_download(
     encoding: str, monkeypatch: pytest.MonkeyPatch
@@ -259,28 +229,20 @@ def test_invalid_values_in_a_leaf_or_metadata_are_errors(changes: Mapping[str, A
         NaturalInstructionsTask(settings)
 
 
-def test_more_new_tokens_leave_less_room_for_examples(shared_data: Path) -> None:
-    # Up to 1,353 characters with all nine examples: 3 * (1,024 - 16) = 3,024 take them, 3 * (1,024 - 700) = 972 do not.
+def test_new_tokens_and_a_system_prompt_leave_less_room_for_examples(shared_data: Path) -> None:
+    # Up to 1,353 characters with all nine examples: 3 * (1,024 - 16) = 3,024 take them, 3 * (1,024 - 700) = 972 and 600
+    # fewer do not.
     subtask, source = "subtask039_qasc_find_overlapping_words", str(shared_data / FAMILY / "eval_tasks")
     built = task(subtask, "positive", source, max_length=1024)
     assert built.config.metadata["prompt_budget"]["limit"] == 3024
     assert {row["examples"] for row in built.dataset["test"]} == {9}
     # What the harness does with --gen_kwargs max_gen_toks=700.
     built.set_config(key="generation_kwargs", value={"max_gen_toks": 700}, update=True)
-    built.build_all_requests()
-    assert built.config.metadata["prompt_budget"]["limit"] == 972
-    assert max(len(request.args[0]) for request in built.instances) <= 972
-    assert max(request.doc["examples"] for request in built.instances) < 9
-
-
-def test_a_system_prompt_leaves_less_room_for_examples(shared_data: Path) -> None:
-    subtask, source = "subtask039_qasc_find_overlapping_words", str(shared_data / FAMILY / "eval_tasks")
-    built = task(subtask, "positive", source, max_length=466)
-    # 3 * (466 - 16) = 1,350 characters, three fewer than the longest prompt with all nine examples.
-    assert max(row["examples"] for row in built.dataset["test"]) == 9
-    built.build_all_requests(system_instruction="Be brief. " * 60)
-    assert built.config.metadata["prompt_budget"]["limit"] == 1350 - 600
-    assert max(len(request.doc["prompt"]) for request in built.instances) <= 750
+    for system, limit in ((None, 972), ("Be brief. " * 60, 372)):
+        built.build_all_requests(system_instruction=system)
+        assert built.config.metadata["prompt_budget"]["limit"] == limit
+        assert max(len(request.args[0]) for request in built.instances) <= limit + len(system or "") + 2
+        assert max(request.doc["examples"] for request in built.instances) < 9
 
 
 def test_a_leafs_generation_arguments_extend_the_familys_and_affect_the_room_for_examples(tmp_path: Path) -> None:
@@ -332,14 +294,6 @@ def test_instances_that_cannot_score_are_left_out_counted_and_reported_once(
     assert (known["oracle"], known["echo"]) == ("low", "input 60")
 
 
-def test_the_requested_number_of_examples_is_shown(tmp_path: Path) -> None:
-    instances = [{"input": f"input {number}", "output": ["low"]} for number in range(62)]
-    source = folder_with(tmp_path / "files", tides(Instances=instances))
-    (row,) = task(TIDES, "positive", source, examples=3).dataset["test"]
-    # The file's one, and two instances.
-    assert (row["examples"], row["prompt"].count("output: low")) == (3, 3)
-
-
 def test_the_paper_setting_is_recorded_and_limited_to_the_context_of_gpt_3(tmp_path: Path) -> None:
     instances = [{"input": f"input {number}", "output": ["low"]} for number in range(162)]
     source = folder_with(tmp_path / "files", tides(Instances=instances))
@@ -369,35 +323,13 @@ def test_the_paper_setting_says_where_no_instance_fills_the_context(caplog: pyte
     ]
 
 
-def test_cached_requests_are_served_only_for_the_same_prompts_and_references(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
-    caplog.set_level(logging.DEBUG, "lm_eval")  # where 0.5 says that it builds
-    first, second = tides()["Instances"]
-    one = folder_with(tmp_path / "one", tides())
-    references = folder_with(tmp_path / "two", tides(Instances=[{**first, "output": ["ebb"]}, second]))
-    shorter = {"max_length": 40}  # 3 * (40 - 16) = 72 characters: 53 and 52 without the example, 88 and 87 with it
-    runs: list[tuple[str, dict[str, Any], str, bool]] = [
-        (one, {}, "a", True),
-        (one, {}, "a", False),  # here the cache does serve
-        (references, {}, "a", True),
-        (one, shorter, "a", True),  # the same instances in other prompts
-        (one, {}, "b", True),  # another tokenizer's chat template
-    ]
-    for source, metadata, tokenizer, made in runs:
-        caplog.clear()
-        built = task(TIDES, "prompt_positive", source, **metadata)
-        built.build_all_requests(cache_requests=True, tokenizer_name=tokenizer)
-        assert ("Building contexts" in caplog.text) == made, (source, metadata, tokenizer)
-        asked = [(request.args[0], request.doc["output"]) for request in built.instances]
-        assert asked == [(row["prompt"], row["output"]) for row in built.dataset["test"]]
-
-
-def test_n_sets_the_number_of_instances(tmp_path: Path) -> None:
+def test_the_metadata_set_the_numbers_of_instances_and_of_examples(tmp_path: Path) -> None:
     instances = [{"input": f"input {number}", "output": ["low"]} for number in range(260)]
     source = folder_with(tmp_path / "files", tides(Instances=instances))
-    assert [row["index"] for row in task(TIDES, "prompt", source, n=4).dataset["test"]] == [60, 110, 160, 210]
+    few = task(TIDES, "positive", source, n=4, examples=3).dataset["test"]
+    # The file's one example, and two instances.
+    shown = [(row["index"], row["examples"], row["prompt"].count("output: low")) for row in few]
+    assert shown == [(index, 3, 3) for index in (60, 110, 160, 210)]
     assert len(task(TIDES, "prompt", source).dataset["test"]) == 100
 
 

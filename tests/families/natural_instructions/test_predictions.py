@@ -84,11 +84,6 @@ def test_rows_without_references_are_skipped_and_counted(without: dict[str, Any]
     assert (found.scored, found.skipped) == (1, 2)
 
 
-def test_a_file_without_references_has_no_means() -> None:
-    found = scored(row("dog"))
-    assert (found.rouge_l, found.encodings, found.scored, found.skipped) == ({}, {}, 0, 1)
-
-
 @pytest.mark.parametrize(
     ("prediction", "expected"),
     [

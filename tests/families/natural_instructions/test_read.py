@@ -165,8 +165,6 @@ def test_a_reference_need_not_be_in_a_list(tmp_path: Path) -> None:
     [
         pytest.param(b'{"Title": "caf\xe9"}', r"not JSON in UTF-8 \('utf-8' .* position 14", id="Latin-1"),
         pytest.param('{"Title": "a",\n "Prompt"', r"not JSON in UTF-8 \(.*line 2 column 10", id="cut off"),
-        pytest.param("<html>sign in</html>", r"not JSON in UTF-8 \(.*line 1 column 1", id="a page"),
-        pytest.param("", r"not JSON in UTF-8 \(.*line 1 column 1", id="empty"),
         pytest.param("[" * 100_000, "not JSON in UTF-8", id="nested beyond reason"),
         pytest.param([V1], "expected one JSON object, found list", id="a list"),
         pytest.param(
@@ -226,11 +224,6 @@ def test_a_reference_need_not_be_in_a_list(tmp_path: Path) -> None:
             version_1(Examples={"Positive Examples": "a"}),
             "field 'Positive Examples': expected a list, found 'a'",
             id="positive examples: text",
-        ),
-        pytest.param(
-            V2 | {"Negative Examples": {}},
-            "field 'Negative Examples': expected a list, found {}",
-            id="negative examples: object, v2",
         ),
         pytest.param(
             positive(EXAMPLES["Positive Examples"][0], "a"),

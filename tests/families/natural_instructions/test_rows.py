@@ -24,19 +24,15 @@ from lm_eval_ext.families.natural_instructions.rows import (
 )
 from lm_eval_ext.sources import RowsError
 from tests.families.natural_instructions.test_encodings import PUBLISHED as PUBLISHED_ENCODINGS
+from tests.families.natural_instructions.test_encodings import TIDES
 
 PLENTY = Budget(10**6, "characters", len)
 
 
 def instruction(instances: int, positive: int = 3, negative: int = 2) -> Instruction:
-    return Instruction(
-        task="subtask900_tides",
-        origin="tides.json",
-        title="Naming tides",
-        prompt="Name the tide.",
-        definition="You are told how high the water stands.",
+    return replace(
+        TIDES,
         avoid="",
-        emphasis="",
         positive=tuple(Example(f"good {number}", "low") for number in range(positive)),
         negative=tuple(Example(f"bad {number}", "wet") for number in range(negative)),
         instances=tuple(Instance(f"instance {number:03d}", ("low", "ebb")) for number in range(instances)),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
 
 from tests.conftest import Harness
+from tests.loopback import serving
 
 pytestmark = pytest.mark.harness
 
@@ -34,15 +34,8 @@ def server() -> Iterator[tuple[str, list[dict[str, Any]]]]:
         def log_message(self, *_arguments: Any) -> None:
             """Say nothing: the requests are on record."""
 
-    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{running.server_port}/v1/chat/completions", requests
-    finally:
-        running.shutdown()
-        thread.join()
-        running.server_close()
+    with serving(Handler) as address:
+        yield f"{address}/v1/chat/completions", requests
 
 
 def ask(harness: Harness, address: str, tasks: str) -> Any:

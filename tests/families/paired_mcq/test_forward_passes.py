@@ -36,25 +36,15 @@ def model(tiny_model: Path) -> Any:
     return huggingface.HFLM(pretrained=str(tiny_model), device="cpu", batch_size=1)
 
 
-class Passes:
-    """Counts the model's forward passes: those over a whole prompt, and those of one token more."""
-
-    def __init__(self, model: Any) -> None:
-        self.lengths: list[int] = []
-        self._hook = model.model.register_forward_pre_hook(self._count, with_kwargs=True)
-
-    def _count(self, _module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-        tokens = keywords["input_ids"] if "input_ids" in keywords else arguments[0]
-        self.lengths.append(tokens.shape[1])
-
-    def finish(self) -> tuple[int, int]:
-        """Return how many passes there were over a prompt, and how many of one token."""
-        self._hook.remove()
-        return sum(length > 1 for length in self.lengths), sum(length == 1 for length in self.lengths)
-
-
 def evaluate(manager: TaskManager, model: Any, task: str, **settings: Any) -> tuple[Any, tuple[int, int]]:
-    passes = Passes(model)
+    """Return the results, and the number of forward passes over a whole prompt, and over one token more."""
+    lengths: list[int] = []
+
+    def count(_module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        tokens = keywords["input_ids"] if "input_ids" in keywords else arguments[0]
+        lengths.append(tokens.shape[1])
+
+    hook = model.model.register_forward_pre_hook(count, with_kwargs=True)
     results = simple_evaluate(
         model=model,
         tasks=[task],
@@ -64,7 +54,8 @@ def evaluate(manager: TaskManager, model: Any, task: str, **settings: Any) -> tu
         bootstrap_iters=0,
         **settings,
     )
-    return results, passes.finish()
+    hook.remove()
+    return results, (sum(length > 1 for length in lengths), sum(length == 1 for length in lengths))
 
 
 @pytest.mark.parametrize("template", [False, True], ids=["plain", "chat-template"])

@@ -49,11 +49,3 @@ def test_the_three_datasets_come_from_their_repositories_and_then_from_the_cache
     ]
     with closed_port() as endpoint:
         assert hashes(forks, tmp_path, endpoint, HF_HUB_OFFLINE="1") == found
-
-
-def test_without_hub_and_cache_each_error_names_the_dataset_and_the_other_sources(forks: Forks, tmp_path: Path) -> None:
-    with closed_port() as endpoint:
-        found = hashes(forks, tmp_path, endpoint, HF_HUB_OFFLINE="1")
-    for name, message in found.items():
-        assert message.startswith(f"the rows of {name!r} (")
-        assert '"source": "embedded"' in message

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -19,13 +17,10 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.classifier import readers
 from lm_eval_ext.classifier.availability import ReaderError
-from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA
-from lm_eval_ext.families.paired_mcq.prompt import LETTERS, prompt_of
+from lm_eval_ext.families.paired_mcq.datasets import DATASETS
 from lm_eval_ext.families.paired_mcq.rows import rows
-from lm_eval_ext.families.paired_mcq.scores import REFUSAL
 from tests.across_versions import filtered
 from tests.conftest import EvaluateEach, Harness, Run
-from tests.families.paired_mcq.files import write_jsonl
 
 pytestmark = pytest.mark.harness
 
@@ -100,36 +95,9 @@ def test_every_reader_gives_the_exact_scores_of_a_policy(by_policy: Mapping[str,
         check(alone, {**shared, "text_acc": text_acc})
         metrics = {"refusal", "no_answer", "contradiction", "several", "empty_rate", "entropy_text", "text_acc"}
         assert set(alone) == metrics
-    check_samples(run, OPINION, "opinionqa", "medium", policy)
-    check_samples(run, FACTS, "arc_challenge", "example", policy)
     for task, count in ((OPINION, 66), (FACTS, 16), (TEXT, 16)):
         assert run.results["n-samples"][task] == {"original": count * 10, "effective": count * 10}
-        assert "0x" not in str(run.results["configs"][task]), "a memory address would make two equal runs differ"
         assert run.results["configs"][task]["metadata"]["answer_classifier"] == "rules"
-
-
-def check_samples(run: Run, task: str, dataset: str, level: str, policy: str) -> None:
-    """Every sample tells prompt, letters, text and reading, and they belong together."""
-    found = rows(DATASETS[dataset], "embedded")
-    for reader in READERS:
-        samples = [sample for sample in run.samples[task] if sample["filter"] == reader]
-        for sample, row in zip(sorted(samples, key=itemgetter("doc_id")), found, strict=True):
-            assert sample["doc"] == dict(row)
-            *letters, text = sample["arguments"].values()
-            prompt = prompt_of(level, row["question"], row["options"])
-            assert [letter["arg_0"] for letter in letters] == [prompt] * len(row["options"])
-            assert [letter["arg_1"] for letter in letters] == [f" {letter}" for letter in LETTERS[: len(letters)]]
-            assert text["arg_0"] == prompt
-            *loglikelihoods, (response,) = sample["resps"]
-            likeliest = [
-                letter for letter, ((_, greedy),) in zip(LETTERS, loglikelihoods, strict=False) if greedy == "True"
-            ]
-            assert likeliest == [sample["position_bias"][0]]
-            reading = json.loads(filtered(sample)[-1])["reading"]
-            if (policy, reader) == ("refuser", "rules"):
-                assert (response, reading) == (REFUSAL, LETTERS[row["options"].index("Refused")])
-            elif policy != "refuser":
-                assert response.endswith(f"{reading}. {row['options'][LETTERS.index(reading)]}")
 
 
 def test_always_a_has_the_entropy_of_the_contents_placed_first(by_policy: Mapping[str, Run]) -> None:
@@ -206,49 +174,10 @@ def test_a_language_model_can_be_an_additional_reader(tiny_model: Path) -> None:
         assert set(reading) == {"reading", "certainty"}
 
 
-def test_a_limit_selects_complete_questions(shared_data: Path) -> None:
-    source = str(shared_data / "mcq" / "opinionqa_questions.jsonl")
-    results = simply_evaluate(source, OPINION, limit=100, model_args="policy=always_a")
-    samples = [sample for sample in results["samples"][OPINION] if sample["filter"] == "rules"]
-    assert sorted(Counter(sample["doc"]["key"] for sample in samples).values()) == [10] * 10
-
-
-def test_equal_rows_have_equal_hashes_at_every_level_paired_or_not() -> None:
-    hashes = []
-    for task in (OPINION, "text_mcq_opinionqa_low"):
-        results = simply_evaluate("embedded", task, limit=20)
-        hashes.append([sample["doc_hash"] for sample in results["samples"][task]])
-    assert hashes[0] == hashes[1]
-
-
 def test_predict_only_records_the_readings() -> None:
     results = simply_evaluate("embedded", FACTS, limit=10, predict_only=True)
     for sample in results["samples"][FACTS]:
         assert json.loads(filtered(sample)[-1])["reading"] == sample["target"]
-
-
-def test_cached_requests_of_one_source_are_not_served_for_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
-    caplog.set_level(logging.DEBUG, "lm_eval")  # where 0.5 says that it builds
-    other = write_jsonl(tmp_path / "other.jsonl", [{"question": "Is it so?", "options": ["Yes", "Perhaps", "No"]}])
-    shown, built = [], []
-    for source in ("embedded", other, other):
-        caplog.clear()
-        results = simply_evaluate(source, OPINION, cache_requests=True)
-        shown.append({sample["arguments"][0][0].split("\nQuestion: ")[1] for sample in results["samples"][OPINION]})
-        built.append("Building contexts" in caplog.text)
-    assert len(shown[0]) > 600
-    assert all(prompt.startswith("Is it so?") for prompt in shown[1])
-    assert shown[2] == shown[1]
-    assert len(shown[1]) == 10
-    assert built == [True, True, False]  # the third time the cache did serve
-
-
-def test_metrics_that_some_rows_lack_cause_no_warning(caplog: pytest.LogCaptureFixture) -> None:
-    simply_evaluate("embedded", FACTS, limit=20)
-    assert "not scored on the same number of documents" not in caplog.text
 
 
 def test_opinionqa_without_a_source_ends_with_instructions(harness: Harness) -> None:
@@ -258,9 +187,3 @@ def test_opinionqa_without_a_source_ends_with_instructions(harness: Harness) -> 
     assert "'opinionqa' are not on the Hugging Face Hub" in run.output
     assert '--metadata \'{"source": "/path/to/file"}\'' in run.output
     assert not run.results
-
-
-def test_the_number_of_embedded_rows_is_that_of_the_readme() -> None:
-    assert len(rows(OPINIONQA, "embedded")) == 660
-    factual = [name for name in DATASETS if name != "opinionqa"]
-    assert [len(rows(DATASETS[name], "embedded")) for name in factual] == [160, 160, 160]

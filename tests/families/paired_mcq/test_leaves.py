@@ -16,7 +16,7 @@ from lm_eval_ext.families.paired_mcq.datasets import DATASETS
 from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, prompt_of
 from lm_eval_ext.families.paired_mcq.rows import rows, rows_hash
 from tests.across_versions import arguments_of
-from tests.families.paired_mcq.files import write_jsonl
+from tests.families.jsonl import write_jsonl
 from tests.harness.tasks import make, make_own
 
 pytestmark = pytest.mark.harness
@@ -99,6 +99,7 @@ def test_without_a_correct_option_there_is_no_accuracy(tmp_path: Path) -> None:
     [
         ({"constraint": "middle"}, "'toy_leaf': constraint 'middle'; expected one of low, medium, high, example"),
         ({"constraint": None}, "'toy_leaf': constraint None; expected one of low"),
+        ({"constraint": ["low"]}, r"'toy_leaf': constraint \['low'\]; expected one of low"),
         ({"paired": "no"}, "'toy_leaf': paired must be true or false, found 'no'"),
         ({"dataset_path": None}, "'toy_leaf': dataset_path None .*expected one of opinionqa, arc_challenge"),
         ({"test_split": None}, "'toy_leaf': dataset_path 'toy' with test_split None"),
@@ -152,12 +153,6 @@ def names(task: Any) -> list[str]:
     return [pipeline["name"] for pipeline in task.config.filter_list]
 
 
-def classifier_of(task: Any) -> str:
-    (pipeline,) = [pipeline for pipeline in task.config.filter_list if pipeline["name"] == "classifier"]
-    name: str = arguments_of(pipeline["filter"][0])["name"]
-    return name
-
-
 def test_choosing_the_rules_leaves_the_classifier_out(tmp_path: Path) -> None:
     assert names(load(tmp_path, {})) == ["string_match", "rules"]
 
@@ -165,7 +160,8 @@ def test_choosing_the_rules_leaves_the_classifier_out(tmp_path: Path) -> None:
 def test_a_custom_reader_replaces_the_classifier(tmp_path: Path) -> None:
     task = load(tmp_path, {}, metadata={"answer_classifier": "string_match"})
     assert names(task) == ["string_match", "rules", "classifier"]
-    assert classifier_of(task) == task.config.metadata["answer_classifier"] == "string_match"
+    step, *_ = task.config.filter_list[-1]["filter"]
+    assert arguments_of(step)["name"] == task.config.metadata["answer_classifier"] == "string_match"
 
 
 @pytest.mark.parametrize(

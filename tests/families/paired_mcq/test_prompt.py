@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, Prompt, level_of_leaf, prompt_of
+from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, Prompt, prompt_of
 
 # Table 1; the last row is the example of Figure 3 (b).
 TABLE_1 = {
@@ -61,11 +61,3 @@ def test_every_published_prompt_is_reproduced_exactly(shared_data: Path) -> None
             # One model was asked without the instruction's last word.
             prompt = prompt.replace("only give a single letter. ", "only give a single. ", 1)
         assert prompt == recorded
-
-
-@pytest.mark.parametrize("level", ["middle", "Low", "", None, 3, True, ["low"]], ids=repr)
-def test_an_unknown_level_names_the_leaf_and_the_five_levels(level: object) -> None:
-    with pytest.raises(
-        ValueError, match=r"task 'mine': constraint .*; expected one of low, medium, high, example, exa"
-    ):
-        level_of_leaf("mine", level)

@@ -12,7 +12,7 @@ import pytest
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA, MultipleChoice
 from lm_eval_ext.families.paired_mcq.rows import Question, questions
 from lm_eval_ext.sources import EMBEDDED_FOLDER, HubDataset, RowsError
-from tests.families.paired_mcq.files import read_jsonl, write_jsonl
+from tests.families.jsonl import read_jsonl, write_jsonl
 
 OWN = MultipleChoice("mine", HubDataset("nobody/mine"), "test", "stem", "{{[a, b, c]}}", "right")
 ROW = {"question": "Is it so?", "options": ["Yes", "Perhaps", "No"]}

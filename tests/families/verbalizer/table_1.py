@@ -21,5 +21,16 @@ VERBALIZERS = {
     "unnatural": ("flipped", "0_1", "no_yes"),
 }
 
-# Unnatural verbalizer -> what the two golden labels' words mean by themselves; without one, the golden names.
-MEANING = {"0_1": ("1", "0"), "no_yes": ("yes", "no")}
+# Verbalizer -> what the two golden labels' words mean by themselves; without one, the golden names.
+MEANING = {"1_0": ("1", "0"), "yes_no": ("yes", "no"), "0_1": ("1", "0"), "no_yes": ("yes", "no")}
+
+
+def words(dataset: str, verbalizer: str) -> tuple[str, ...]:
+    """Return what a verbalizer makes of the two golden labels, the affirmative one first."""
+    golden = GOLDEN_NAMES[dataset]
+    return {"golden": golden, "flipped": golden[::-1]}.get(verbalizer) or tuple(verbalizer.split("_"))
+
+
+def meaning(dataset: str, verbalizer: str) -> tuple[str, ...]:
+    """Return the words by which the two golden labels are meant if nothing else is said."""
+    return MEANING.get(verbalizer, GOLDEN_NAMES[dataset])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import datasets
 import pytest
 
 from lm_eval_ext import tasks_dir
-from tests.conftest import Harness
+from tests.families.jsonl import write_jsonl
 from tests.harness.tasks import make, make_own
 
 pytestmark = pytest.mark.harness
@@ -25,12 +24,11 @@ LEAF = {
 }
 
 
-def load(folder: Path, changes: dict[str, Any], drop: tuple[str, ...] = ()) -> Any:
+def load(folder: Path, changes: dict[str, Any]) -> Any:
     for split in ("train", "test"):
         rows = [{"text": f"{split} text {number}", "label": number % 2} for number in range(100)]
-        (folder / f"toy_{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    leaf = {key: value for key, value in (LEAF | changes).items() if key not in drop}
-    return make_own(folder, leaf)
+        write_jsonl(folder / f"toy_{split}.jsonl", rows)
+    return make_own(folder, LEAF | changes)
 
 
 def test_the_unmodified_leaf_is_valid(tmp_path: Path) -> None:
@@ -56,6 +54,7 @@ def test_the_unmodified_leaf_is_valid(tmp_path: Path) -> None:
         ({"doc_to_choice": {"yes": "", "no": "bar"}}, r"the word '' at 'yes', which is not text"),
         ({"doc_to_choice": {"yes": "foo"}}, r"doc_to_choice must map two or more golden label names"),
         ({"doc_to_choice": ["foo", "bar"]}, r"doc_to_choice must map two or more golden label names"),
+        ({"doc_to_choice": None}, r"doc_to_choice must map two or more golden label names to words"),
         ({"prior": {"yes": "1", "maybe": "0"}}, r"'toy_leaf': prior names .*maybe.*expected the labels .*yes, no"),
         ({"prior": {"yes": "1", "no": "1"}}, r"'toy_leaf': prior gives the word '1' to both"),
         ({"dataset_path": None}, r"'toy_leaf': dataset_path None .*expected one of sst2, fp"),
@@ -84,7 +83,7 @@ def test_errors_name_the_problem(tmp_path: Path, changes: dict[str, Any], messag
 
 def test_the_label_column_may_differ_from_an_existing_column_named_label(tmp_path: Path) -> None:
     rows = [{"text": f"text {number}", "topic": "no", "label": 7, "label_text": "en"} for number in range(100)]
-    (tmp_path / "other_test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_jsonl(tmp_path / "other_test.jsonl", rows)
     task = make_own(tmp_path, LEAF | {"dataset_path": "other", "doc_to_target": "topic"})
     assert {doc["golden_label"] for doc in task.eval_docs} == {"no"}
 
@@ -102,11 +101,6 @@ def test_few_shot_examples_may_have_their_own_template(tmp_path: Path) -> None:
     task = load(tmp_path, {"fewshot_config": {"doc_to_text": "Short: {{text}}"}, "training_split": "train"})
     assert task.fewshot_context(task.eval_docs[0], num_fewshot=1).startswith("Short: train text ")
     assert task.doc_to_text({"text": "a"}).endswith("Text: a\n\nAnswer:")
-
-
-def test_a_leaf_without_a_verbalizer_is_an_error_that_asks_for_one(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="doc_to_choice must map two or more golden label names to words"):
-        load(tmp_path, {}, drop=("doc_to_choice",))
 
 
 def test_few_shot_examples_without_a_training_split_are_rejected(tmp_path: Path) -> None:
@@ -131,28 +125,3 @@ def test_a_chain_of_thought_takes_no_few_shot_examples(tmp_path: Path, name: str
     task.set_config("num_fewshot", 0)
     task.build_all_requests(limit=2)
     assert len(task.instances) == 2
-
-
-def test_the_command_rejects_few_shot_examples_of_a_chain_of_thought_before_any_request(harness: Harness) -> None:
-    options = ("--model", "reference", "--tasks", "verbalizer_rte_natural_golden,verbalizer_cot_rte_natural_golden")
-    run = harness(*options, "--num_fewshot", "4", "--limit", "2", source="embedded")
-    assert run.status != 0
-    assert "Use verbalizer_rte_natural_golden with --num_fewshot 4" in run.output
-
-
-@pytest.mark.parametrize(
-    ("policy", "source", "message"),
-    [
-        (
-            "oracel",
-            "embedded",
-            "has no policy 'oracel'; expected one of constant, echo, empty, ok, oracle, prior, random, refusal",
-        ),
-        ("oracle", "nowhere", "source 'nowhere' is not a folder"),
-    ],
-)
-def test_the_plain_command_ends_with_the_message(harness: Harness, policy: str, source: str, message: str) -> None:
-    options = ("--model", "reference", "--model_args", f"policy={policy}", "--tasks", "verbalizer_rte_natural_golden")
-    run = harness(*options, source=source)
-    assert run.status != 0
-    assert message in run.output

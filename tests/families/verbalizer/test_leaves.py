@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import lm_eval
 import pytest
-import yaml
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.verbalizer.rows import GOLDEN
 from tests.across_versions import arguments_of, tasks_of
-from tests.families.verbalizer.table_1 import GOLDEN_NAMES
+from tests.families.verbalizer.table_1 import GOLDEN_NAMES, VERBALIZERS, meaning, words
 
 pytestmark = pytest.mark.harness
 
@@ -60,40 +60,12 @@ def test_a_chain_of_thought_is_read_at_its_end(tasks: dict[str, Any]) -> None:
         assert arguments_of(pipeline["filter"][0])["reads"] == reads, name
 
 
-def test_every_yaml_file_is_strict_and_quotes_its_words() -> None:
-    for path in (Path(tasks_dir()) / "verbalizer").rglob("*.yaml"):
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        for word in [*content.get("doc_to_choice", {}).values(), *content.get("prior", {}).values()]:
-            assert isinstance(word, str), path
-
-
-# Table 1: what each verbalizer makes of the affirmative label, and what that label's word means by itself.
-TABLE_1 = {
-    "golden": ("affirmative", "affirmative"),
-    "1_0": ("1", "1"),
-    "yes_no": ("yes", "yes"),
-    "foo_bar": ("foo", "affirmative"),
-    "bar_foo": ("bar", "affirmative"),
-    "sfo_lax": ("sfo", "affirmative"),
-    "lax_sfo": ("lax", "affirmative"),
-    "lake_river": ("lake", "affirmative"),
-    "river_lake": ("river", "affirmative"),
-    "flipped": ("other", "affirmative"),
-    "0_1": ("0", "1"),
-    "no_yes": ("no", "yes"),
-}
-
-
-@pytest.mark.parametrize("verbalizer", TABLE_1)
 @pytest.mark.parametrize("dataset", DATASETS)
-def test_the_label_words_are_those_of_table_1(tasks: dict[str, Any], dataset: str, verbalizer: str) -> None:
-    affirmative, other = GOLDEN_NAMES[dataset]
-    names = {"affirmative": affirmative, "other": other}
-    word, prior = (names.get(text, text) for text in TABLE_1[verbalizer])
-    for name, task in tasks.items():
-        if f"_{dataset}_" in name and name.endswith(f"_{verbalizer}"):
-            table = task.config.doc_to_target.verbalizer
-            assert table.word(affirmative) == word
-            assert table.prior_word(affirmative) == prior
-            assert set(table.golden) == {affirmative, other}
-            assert table.word(other) != word
+def test_the_label_words_are_those_of_table_1(tasks: dict[str, Any], dataset: str) -> None:
+    golden = GOLDEN_NAMES[dataset]
+    for prefix, (kind, verbalizers) in product(("verbalizer", "verbalizer_cot"), VERBALIZERS.items()):
+        for verbalizer in verbalizers:
+            table = tasks[f"{prefix}_{dataset}_{kind}_{verbalizer}"].config.doc_to_target.verbalizer
+            assert set(table.golden) == set(golden)
+            assert tuple(map(table.word, golden)) == words(dataset, verbalizer)
+            assert tuple(map(table.prior_word, golden)) == meaning(dataset, verbalizer)

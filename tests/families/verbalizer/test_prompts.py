@@ -12,6 +12,7 @@ import yaml
 
 from lm_eval_ext import tasks_dir
 from tests.conftest import SHARED
+from tests.families.verbalizer.table_1 import VERBALIZERS, words
 
 TASKS = Path(tasks_dir()) / "verbalizer" / "leaves"
 
@@ -27,110 +28,69 @@ ROWS = {
     "subj": {"text": "a slow film ."},
 }
 
-# Figure 7, one verbalizer per dataset, all rows of Table 1 in turn.
-DIRECT = {
-    "sst2_natural_golden": (
-        "You are a helpful assistant judging the sentiment of a movie review. If the movie review is positive, you need "
-        'to output "positive". If the movie review is negative, you need to output "negative". You are only allowed to '
-        'output "positive" or "negative".\n\nMovie review: lovely and poignant .\n\nAnswer:'
+# Dataset -> what is judged, the conditions of its two golden labels, and how a row is shown.
+PARTS = {
+    "sst2": (
+        "the sentiment of a movie review",
+        ("the movie review is positive", "the movie review is negative"),
+        "Movie review: {{sentence}}",
     ),
-    "fp_unnatural_flipped": (
-        "You are a helpful assistant judging the sentiment of a financial phrase. If the financial phrase is positive, "
-        'you need to output "negative". If the financial phrase is negative, you need to output "positive". You are '
-        'only allowed to output "negative" or "positive".\n\nFinancial phrase: Sales doubled .\n\nAnswer:'
+    "fp": (
+        "the sentiment of a financial phrase",
+        ("the financial phrase is positive", "the financial phrase is negative"),
+        "Financial phrase: {{sentence}}",
     ),
-    "emotion_natural_1_0": (
-        "You are a helpful assistant judging the emotion of a Twitter message. If the emotion of a Twitter message is "
-        'joy, you need to output "1". If the emotion of a Twitter message is sadness, you need to output "0". You are '
-        'only allowed to output "1" or "0".\n\nTwitter message: i feel fine\n\nAnswer:'
+    "emotion": (
+        "the emotion of a Twitter message",
+        ("the emotion of a Twitter message is joy", "the emotion of a Twitter message is sadness"),
+        "Twitter message: {{text}}",
     ),
-    "snli_unnatural_no_yes": (
-        "You are a helpful assistant judging if sentence 1 entails sentence 2. If sentence 1 entails sentence 2, you "
-        'need to output "no". If sentence 1 contradicts sentence 2, you need to output "yes". You are only allowed to '
-        'output "no" or "yes".\n\nSentence 1: A man runs.\nSentence 2: A man sleeps.\n\nAnswer:'
+    "snli": (
+        "if sentence 1 entails sentence 2",
+        ("sentence 1 entails sentence 2", "sentence 1 contradicts sentence 2"),
+        "Sentence 1: {{premise}}\nSentence 2: {{hypothesis}}",
     ),
-    "sick_neutral_foo_bar": (
-        "You are a helpful assistant judging if sentence 1 entails sentence 2. If sentence 1 entails sentence 2, you "
-        'need to output "foo". If sentence 1 contradicts sentence 2, you need to output "bar". You are only allowed to '
-        'output "foo" or "bar".\n\nSentence 1: A dog barks\nSentence 2: A dog is silent\n\nAnswer:'
+    "sick": (
+        "if sentence 1 entails sentence 2",
+        ("sentence 1 entails sentence 2", "sentence 1 contradicts sentence 2"),
+        "Sentence 1: {{sentence_A}}\nSentence 2: {{sentence_B}}",
     ),
-    "rte_unnatural_flipped": (
-        "You are a helpful assistant judging if sentence 1 entails sentence 2. If sentence 1 entails sentence 2, you "
-        'need to output "not entailment". If sentence 1 does not entail sentence 2, you need to output "entailment". '
-        'You are only allowed to output "not entailment" or "entailment".\n\n'
-        "Sentence 1: It rained in Oslo.\nSentence 2: Oslo got wet.\n\nAnswer:"
+    "rte": (
+        "if sentence 1 entails sentence 2",
+        ("sentence 1 entails sentence 2", "sentence 1 does not entail sentence 2"),
+        "Sentence 1: {{sentence1}}\nSentence 2: {{sentence2}}",
     ),
-    "qqp_natural_golden": (
-        "You are a helpful assistant judging if two given questions from Quora are semantically equivalent. If these "
-        'two questions are semantically equivalent, you need to output "duplicate". If these two questions are not '
-        'semantically equivalent, you need to output "not duplicate". You are only allowed to output "duplicate" or '
-        '"not duplicate".\n\nQuestion 1: How old is it?\nQuestion 2: What is its age?\n\nAnswer:'
+    "qqp": (
+        "if two given questions from Quora are semantically equivalent",
+        (
+            "these two questions are semantically equivalent",
+            "these two questions are not semantically equivalent",
+        ),
+        "Question 1: {{question1}}\nQuestion 2: {{question2}}",
     ),
-    "mrpc_neutral_lax_sfo": (
-        "You are a helpful assistant judging if two sentences from online news sources are semantically equivalent. If "
-        'these two sentences are semantically equivalent, you need to output "lax". If these two sentences are not '
-        'semantically equivalent, you need to output "sfo". You are only allowed to output "lax" or "sfo".\n\n'
-        "Sentence 1: He left .\nSentence 2: He went away .\n\nAnswer:"
+    "mrpc": (
+        "if two sentences from online news sources are semantically equivalent",
+        (
+            "these two sentences are semantically equivalent",
+            "these two sentences are not semantically equivalent",
+        ),
+        "Sentence 1: {{sentence1}}\nSentence 2: {{sentence2}}",
     ),
-    "subj_neutral_river_lake": (
-        "You are a helpful assistant judging if the given input is a subjective or objective description of a movie. If "
-        'the movie description is subjective, you need to output "river". If the movie description is objective, you '
-        'need to output "lake". You are only allowed to output "river" or "lake".\n\n'
-        "Movie description: a slow film .\n\nAnswer:"
+    "subj": (
+        "if the given input is a subjective or objective description of a movie",
+        ("the movie description is subjective", "the movie description is objective"),
+        "Movie description: {{text}}",
     ),
 }
-
-# Figure 8.
-CHAIN_OF_THOUGHT = {
-    "sst2_unnatural_flipped": (
-        "You are a helpful assistant judging the sentiment of a movie review. If the movie review is positive, you need "
-        'to output your final answer as "negative". If the movie review is negative, you need to output your final '
-        'answer as "positive".\n\nMovie review: lovely and poignant .\n\nAnswer: Let\'s think step by step.'
+# Prefix of the leaves' names -> the figure's words around these parts.
+FIGURES = {
+    "verbalizer": (
+        'You are a helpful assistant judging {judged}. If {first}, you need to output "{one}". If {second}, you need '
+        'to output "{other}". You are only allowed to output "{one}" or "{other}".\n\n{row}\n\nAnswer:'
     ),
-    "fp_natural_yes_no": (
-        "You are a helpful assistant judging the sentiment of a financial phrase. If the financial phrase is positive, "
-        'you need to output your final answer as "yes". If the financial phrase is negative, you need to output your '
-        'final answer as "no".\n\nFinancial phrase: Sales doubled .\n\nAnswer: Let\'s think step by step.'
-    ),
-    "emotion_unnatural_0_1": (
-        "You are a helpful assistant judging the emotion of a Twitter message. If the emotion of a Twitter message is "
-        'joy, you need to output your final answer as "0". If the emotion of a Twitter message is sadness, you need to '
-        'output your final answer as "1".\n\nTwitter message: i feel fine\n\nAnswer: Let\'s think step by step.'
-    ),
-    "snli_natural_golden": (
-        "You are a helpful assistant judging if sentence 1 entails sentence 2. If sentence 1 entails sentence 2, you "
-        'need to output your final answer as "entailment". If sentence 1 contradicts sentence 2, you need to output '
-        'your final answer as "contradiction".\n\nSentence 1: A man runs.\nSentence 2: A man sleeps.\n\n'
-        "Answer: Let's think step by step."
-    ),
-    "sick_neutral_bar_foo": (
-        "You are a helpful assistant judging if sentence 1 entails sentence 2. If sentence 1 entails sentence 2, you "
-        'need to output your final answer as "bar". If sentence 1 contradicts sentence 2, you need to output your '
-        'final answer as "foo".\n\nSentence 1: A dog barks\nSentence 2: A dog is silent\n\n'
-        "Answer: Let's think step by step."
-    ),
-    "rte_natural_golden": (
-        "You are a helpful assistant judging if sentence 1 entails sentence 2. If sentence 1 entails sentence 2, you "
-        'need to output your final answer as "entailment". If sentence 1 does not entail sentence 2, you need to output '
-        'your final answer as "not entailment".\n\nSentence 1: It rained in Oslo.\nSentence 2: Oslo got wet.\n\n'
-        "Answer: Let's think step by step."
-    ),
-    "qqp_unnatural_flipped": (
-        "You are a helpful assistant judging if two given questions from Quora are semantically equivalent. If these "
-        'two questions are semantically equivalent, you need to output your final answer as "not duplicate". If these '
-        'two questions are not semantically equivalent, you need to output your final answer as "duplicate".\n\n'
-        "Question 1: How old is it?\nQuestion 2: What is its age?\n\nAnswer: Let's think step by step."
-    ),
-    "mrpc_neutral_sfo_lax": (
-        "You are a helpful assistant judging if two sentences from online news sources are semantically equivalent. If "
-        'these two sentences are semantically equivalent, you need to output your final answer as "sfo". If these two '
-        'sentences are not semantically equivalent, you need to output your final answer as "lax".\n\n'
-        "Sentence 1: He left .\nSentence 2: He went away .\n\nAnswer: Let's think step by step."
-    ),
-    "subj_neutral_lake_river": (
-        "You are a helpful assistant judging if the given input is a subjective or objective description of a movie. If "
-        'the movie description is subjective, you need to output your final answer as "lake". If the movie description '
-        'is objective, you need to output your final answer as "river".\n\nMovie description: a slow film .\n\n'
+    "verbalizer_cot": (
+        'You are a helpful assistant judging {judged}. If {first}, you need to output your final answer as "{one}". If '
+        '{second}, you need to output your final answer as "{other}".\n\n{row}\n\n'
         "Answer: Let's think step by step."
     ),
 }
@@ -146,14 +106,16 @@ def prompt(prefix: str, leaf: str) -> str:
     return shown
 
 
-@pytest.mark.parametrize("leaf", DIRECT)
-def test_a_direct_prompt_is_that_of_figure_7(leaf: str) -> None:
-    assert prompt("verbalizer", leaf) == DIRECT[leaf]
-
-
-@pytest.mark.parametrize("leaf", CHAIN_OF_THOUGHT)
-def test_a_chain_of_thought_prompt_is_that_of_figure_8(leaf: str) -> None:
-    assert prompt("verbalizer_cot", leaf) == CHAIN_OF_THOUGHT[leaf]
+@pytest.mark.parametrize("prefix", FIGURES)
+@pytest.mark.parametrize("dataset", PARTS)
+def test_every_prompt_is_that_of_figure_7_or_8(prefix: str, dataset: str) -> None:
+    judged, (first, second), row = PARTS[dataset]
+    for kind, verbalizers in VERBALIZERS.items():
+        for verbalizer in verbalizers:
+            one, other = words(dataset, verbalizer)
+            parts = {"judged": judged, "first": first, "second": second, "one": one, "other": other, "row": row}
+            leaf = content(prefix, f"{dataset}_{kind}_{verbalizer}")
+            assert leaf["doc_to_text"] == FIGURES[prefix].format(**parts)
 
 
 def figures() -> dict[str, dict[str, str]]:
@@ -174,7 +136,7 @@ def figures() -> dict[str, dict[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("prefix", ["verbalizer", "verbalizer_cot"])
+@pytest.mark.parametrize("prefix", FIGURES)
 @pytest.mark.parametrize("dataset", ROWS)
 def test_a_golden_prompt_is_the_papers_template_with_the_fields_filled_in(prefix: str, dataset: str) -> None:
     template = figures()[prefix][dataset].replace("\\n", "\n")

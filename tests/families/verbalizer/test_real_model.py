@@ -17,7 +17,7 @@ from lm_eval_ext.families.verbalizer.answer import read_answer
 from lm_eval_ext.families.verbalizer.prompt import Reads
 from tests.across_versions import filtered
 from tests.conftest import Harness, Run
-from tests.families.verbalizer.table_1 import GOLDEN_NAMES, MEANING, VERBALIZERS
+from tests.families.verbalizer.table_1 import GOLDEN_NAMES, VERBALIZERS, meaning
 from tests.families.verbalizer.wordy import build_wordy_model
 
 pytestmark = pytest.mark.harness
@@ -78,13 +78,13 @@ def without_golden(doc: Mapping[str, Any]) -> dict[str, Any]:
 
 def prior_word(dataset: str, verbalizer: str, golden: str) -> str:
     """Return what means a golden label by itself: the label's own name, 1 or 0, yes or no."""
-    return MEANING.get(verbalizer, GOLDEN_NAMES[dataset])[GOLDEN_NAMES[dataset].index(golden)]
+    return meaning(dataset, verbalizer)[GOLDEN_NAMES[dataset].index(golden)]
 
 
 def check_readings_and_metrics(run: Run, task: str, reads: Reads = "first") -> None:
     """Derive every row's answer and metrics from the logged response, and the scores from the rows."""
     dataset, _, verbalizer = task.removeprefix("verbalizer_").removeprefix("cot_").split("_", 2)
-    words = MEANING.get(verbalizer, GOLDEN_NAMES[dataset])
+    words = meaning(dataset, verbalizer)
     totals: Counter[str] = Counter()
     for sample in run.samples[task]:
         answer = read_answer(response(sample), words, reads) or "[invalid]"
@@ -153,7 +153,6 @@ def test_by_default_a_model_has_64_tokens_to_answer_and_512_to_reason(
 ) -> None:
     direct, cot = "verbalizer_qqp_unnatural_flipped", "verbalizer_cot_mrpc_unnatural_flipped"
     run = evaluate(harness, wordy_model, real_rows, "--tasks", f"{direct},{cot}", "--limit", "24")
-    tokenizer = pytest.importorskip("transformers").AutoTokenizer.from_pretrained(wordy_model)
     for task, budget in ((direct, 64), (cot, 512)):
         assert len(run.samples[task]) == 24
         for sample in run.samples[task]:
@@ -161,10 +160,6 @@ def test_by_default_a_model_has_64_tokens_to_answer_and_512_to_reason(
             assert text == prompt(run, task, sample["doc"])
             assert (generation["do_sample"], generation["temperature"]) == (False, 0.0)
             assert generation["max_gen_toks"] == budget
-        responses = [response(sample) for sample in run.samples[task]]
-        # Bytes that are no text come out as U+FFFD, whose own tokens are others.
-        lengths = [len(tokenizer(text).input_ids) for text in responses if "\ufffd" not in text]
-        assert max(lengths) == budget
     check_readings_and_metrics(run, direct, "first")
     check_readings_and_metrics(run, cot, "final")
     words = GOLDEN_NAMES["mrpc"]
@@ -202,7 +197,7 @@ def test_four_fixed_balanced_training_rows_with_the_tasks_words_precede_every_ro
     for task, column in tasks.items():
         assert run.results["n-shot"][task] == 4
         _, dataset, _, verbalizer = task.split("_", 3)
-        words = MEANING.get(verbalizer, GOLDEN_NAMES[dataset])
+        words = meaning(dataset, verbalizer)
         shown = layout.demonstration.format(prompt=prompt(run, task, {column: "\0"}), word="\1")
         pattern = re.escape(shown).replace("\0", "(.+?)").replace("\1", f"({'|'.join(words)})")
         contexts = [request(sample)[0] for sample in run.samples[task]]

@@ -44,14 +44,12 @@ def leaf(tmp_path: Path) -> Path:
     return tmp_path / "my_tasks" / "topic.yaml"
 
 
-def test_the_leaf_has_about_ten_lines(leaf: Path) -> None:
-    assert len(leaf.read_text(encoding="utf-8").splitlines()) <= 10
-    assert yaml.safe_load(leaf.read_text(encoding="utf-8"))["doc_to_choice"] == ROTATED
-
-
-def test_the_command_in_the_readme_matches_the_leaf(leaf: Path) -> None:
-    _, command = commands_of_the_readme()
-    assert f"--tasks {yaml.safe_load(leaf.read_text(encoding='utf-8'))['task']} " in command
+def test_the_leaf_has_about_ten_lines_and_the_command_matches_it(leaf: Path) -> None:
+    text, (_, command) = leaf.read_text(encoding="utf-8"), commands_of_the_readme()
+    content = yaml.safe_load(text)
+    assert len(text.splitlines()) <= 10
+    assert content["doc_to_choice"] == ROTATED
+    assert f"--tasks {content['task']} " in command
     assert """--metadata '{"source": "my_rows"}'""" in command
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,10 +21,8 @@ from lm_eval_ext.families.verbalizer.rows import (
     usable_rows,
 )
 from lm_eval_ext.sources import HubDataset, RowsError
-from tests.conftest import Harness
+from tests.families.jsonl import write_jsonl
 from tests.families.verbalizer.table_1 import GOLDEN_NAMES
-
-pytestmark = pytest.mark.harness
 
 COLUMNS = {
     "sst2": ("sentence",),
@@ -109,7 +106,7 @@ def test_a_row_seed_draws_other_rows_and_few_shot_examples_of_the_same_parts(dat
 
 def test_the_held_out_fifth_of_fp_shares_no_row_with_its_few_shot_examples(tmp_path: Path) -> None:
     rows = [{"sentence": f"sentence {number}", "label": number % 3} for number in range(1000)]
-    (tmp_path / "fp_train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_jsonl(tmp_path / "fp_train.jsonl", rows)
     chosen = selection("fp", str(tmp_path))
     evaluated = {row["sentence"] for row in evaluation_rows(chosen)}
     # 1,000 rows: 200 held out, two thirds of them positive or negative; 800 left, 533 of them usable.
@@ -150,8 +147,7 @@ def test_the_draw_is_over_all_rows_and_never_changes(tmp_path: Path) -> None:
 
 def toy(tmp_path: Path, evaluation: list[dict[str, object]], train: list[dict[str, object]]) -> Selection:
     for split, rows in (("test", evaluation), ("train", train)):
-        path = tmp_path / f"toy_{split}.jsonl"
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        write_jsonl(tmp_path / f"toy_{split}.jsonl", rows)
     dataset = Classification("toy", HubDataset("nobody/toy"), "test", labels=("no", "maybe", "yes"), unlabelled=-1)
     return Selection(dataset, ("text",), ("yes", "no"), str(tmp_path))
 
@@ -217,27 +213,3 @@ def test_too_few_training_rows_for_the_requested_shots_are_an_error(tmp_path: Pa
 def test_training_rows_with_the_text_of_an_evaluated_row_are_not_examples(tmp_path: Path) -> None:
     train = [{"text": "TEXT  5", "label": 0}, {"text": "new", "label": 0}, {"text": "newer", "label": 2}]
     assert {row["text"] for row in demonstrations(toy(tmp_path, numbered(100), train), 2)} == {"new", "newer"}
-
-
-def test_four_shots_are_in_the_prompt_with_the_tasks_own_words(harness: Harness, real_rows: str) -> None:
-    options = ("--model", "reference", "--num_fewshot", "4", "--limit", "3")
-    tasks = "verbalizer_unnatural_flipped,verbalizer_natural_golden"
-    run = harness(*options, "--tasks", tasks, source=real_rows)
-    assert run.status == 0, run.output
-    for dataset, (affirmative, other) in GOLDEN_NAMES.items():
-        flipped = run.samples[f"verbalizer_{dataset}_unnatural_flipped"]
-        golden = run.samples[f"verbalizer_{dataset}_natural_golden"]
-        prompts = [row["arguments"]["gen_args_0"]["arg_0"] for row in flipped]
-        before = {prompt.rsplit("You are a helpful assistant", 1)[0] for prompt in prompts}
-        assert len(before) == 1  # the same demonstrations for every row
-        shots = before.pop().split("\n\nAnswer: ")[1:]
-        words = [shot.split("\n\n", 1)[0] for shot in shots]
-        assert Counter(words) == {affirmative: 2, other: 2}
-        # The same four rows, labeled the other way round.
-        natural = golden[0]["arguments"]["gen_args_0"]["arg_0"].split("\n\nAnswer: ")[1:]
-        opposite = {affirmative: other, other: affirmative}
-        assert [shot.split("\n\n", 1)[0] for shot in natural] == [opposite[word] for word in words]
-        for row in flipped:
-            shown = " ".join(row["doc"][COLUMNS[dataset][0]].lower().split())
-            assert shown not in " ".join(prompts[0].rsplit("You are a helpful", 1)[0].lower().split())
-            assert row["acc"] == 1.0

@@ -62,7 +62,9 @@ def _export(options: argparse.Namespace) -> int:
     subtasks, request = _wanted(options)
     budget = budget_of({"tokenizer": options.tokenizer, "max_length": options.max_length}, NEW_TOKENS)
     # All files are read before anything is printed, so that an error leaves no half of an export.
-    material = Material.of(pairs_of(name, options.split, request, budget) for name in counted(subtasks, " subtasks"))
+    material = Material(
+        tuple(pairs_of(name, options.split, request, budget) for name in counted(subtasks, " subtasks"))
+    )
     for pair in material.pairs:
         # ASCII works in any terminal or locale.
         print(json.dumps({**asdict(pair), "split": options.split}))
@@ -153,11 +155,11 @@ def _run(job: _Job, options: argparse.Namespace, request: Request, backend: str)
     budget = budget_of({"pretrained": options.base}, NEW_TOKENS)
     few = replace(request, instances=options.plus)
     names = [(name, request) for name in job.subtasks] + [(name, few) for name in job.plus]
-    material = Material.of(pairs_of(name, "train", one, budget) for name, one in counted(names, " subtasks"))
+    material = Material(tuple(pairs_of(name, "train", one, budget) for name, one in counted(names, " subtasks")))
     for line in material.described():
         print(line, file=sys.stderr)
     material.require_pairs()
-    dev = Material.of(pairs_of(name, "dev", request, budget) for name in counted(job.subtasks, " subtasks"))
+    dev = Material(tuple(pairs_of(name, "dev", request, budget) for name in counted(job.subtasks, " subtasks")))
     recipe = recipe_of(options, RECIPES[backend])
     described = {
         "base": options.base,
@@ -204,27 +206,19 @@ def _add_pairs_to(parser: argparse.ArgumentParser, default_sets: str = "") -> No
     parser.add_argument(
         "--source", default=default.source, help=f'"{HUB}" (the default), "{EMBEDDED}", or a folder with task files'
     )
-    parser.add_argument(
-        "--evaluated",
-        metavar="N",
-        type=count,
-        default=default.evaluated,
-        help="how many instances of each subtask are evaluated: n in lm_eval's --metadata (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--instances",
-        metavar="N",
-        type=count,
-        default=default.instances,
-        help="at most N training instances of each subtask (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seed",
-        metavar="N",
-        type=_seed,
-        default=default.seed,
-        help="seed of the splits and the training (default: %(default)s)",
-    )
+    numbers = {
+        "evaluated": "how many instances of each subtask are evaluated: n in lm_eval's --metadata",
+        "instances": "at most N training instances of each subtask",
+        "seed": "seed of the splits and the training",
+    }
+    for name, told in numbers.items():
+        parser.add_argument(
+            f"--{name}",
+            metavar="N",
+            type=_seed if name == "seed" else count,
+            default=getattr(default, name),
+            help=f"{told} (default: %(default)s)",
+        )
 
 
 def _seed(text: str) -> int:

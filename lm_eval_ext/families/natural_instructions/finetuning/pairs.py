@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -198,14 +198,9 @@ def pairs_of(subtask: str, split: SplitName, request: Request, budget: Budget) -
 
 @dataclass(frozen=True)
 class Material:
-    """The pairs of several subtasks."""
+    """The pairs of several subtasks, in their order."""
 
     of_subtasks: tuple[SubtaskPairs, ...]
-
-    @classmethod
-    def of(cls, found: Iterable[SubtaskPairs]) -> Material:
-        """Return the pairs of several subtasks, in their order."""
-        return cls(tuple(found))
 
     @property
     def pairs(self) -> list[Pair]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,14 +25,10 @@ METRICS = ("words_followed", "words_modified", "words_omitted", "primacy")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("dense")
-
-
-@pytest.fixture(scope="module")
-def runs(evaluate_each: EvaluateEach, folder: Path) -> Mapping[str, Run]:
+def runs(evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
     options = ("--model", "reference", "--tasks", "manyifeval_dense", "--metadata", '{"details": true}')
-    return evaluate_each(folder, {policy: (*options, "--model_args", f"policy={policy}") for policy in POLICIES})
+    asked = {policy: (*options, "--model_args", f"policy={policy}") for policy in POLICIES}
+    return evaluate_each(tmp_path_factory.mktemp("dense"), asked)
 
 
 def expected(policy: str, count: int) -> tuple[float, float, float, float]:
@@ -76,20 +71,15 @@ MIXED_RUNS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 
 
 @pytest.fixture(scope="module")
-def mixed_runs(evaluate_each: EvaluateEach, sentence_data: None, mixed_folder: Path) -> Mapping[str, Run]:
+def mixed_runs(
+    evaluate_each: EvaluateEach, sentence_data: None, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, Run]:
     options = ("--model", "reference", "--tasks", ",".join(MIXED))
-    return evaluate_each(
-        mixed_folder,
-        {
-            name: (*options, "--model_args", f"policy={policy}", "--metadata", json.dumps(metadata))
-            for name, (policy, metadata) in MIXED_RUNS.items()
-        },
-    )
-
-
-@pytest.fixture(scope="module")
-def mixed_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("mixed")
+    asked = {
+        name: (*options, "--model_args", f"policy={policy}", "--metadata", json.dumps(metadata))
+        for name, (policy, metadata) in MIXED_RUNS.items()
+    }
+    return evaluate_each(tmp_path_factory.mktemp("mixed"), asked)
 
 
 def test_the_mixed_forms_scores_are_those_that_the_policy_implies(mixed_runs: Mapping[str, Run]) -> None:
@@ -117,16 +107,16 @@ def test_form_and_row_seed_are_part_of_the_version_and_the_hash(mixed_runs: Mapp
     }
     metadata = {name: run.results["configs"][leaf]["metadata"] for name, run in mixed_runs.items()}
     assert len({metadata[name]["rows_hash"] for name in ("oracle", "fresh", "keywords")}) == 3
+    assert {metadata[name]["form"] for name in MIXED_RUNS if name != "keywords"} == {"mixed"}
     # As it is without a form.
     assert metadata["keywords"]["rows_hash"] == rows_hash(10)
     assert "form" not in metadata["keywords"]
 
 
 def test_compare_and_check_refuse_to_mix_the_forms(
-    mixed_runs: Mapping[str, Run], mixed_folder: Path, capsys: pytest.CaptureFixture[str]
+    mixed_runs: Mapping[str, Run], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert mixed_runs
-    words, sections = str(mixed_folder / "keywords"), str(mixed_folder / "oracle")
+    words, sections = (str(mixed_runs[name].folder) for name in ("keywords", "oracle"))
     assert main(["check", sections, "--against", words, "--max-drop", "0.1"]) == 2
     assert "version 1.0 in the baseline, 1.0+mixed in the candidate" in capsys.readouterr().out
     assert main(["compare", sections, "--against", words]) == 1
@@ -134,10 +124,8 @@ def test_compare_and_check_refuse_to_mix_the_forms(
     assert "version 1.0 in the baseline, 1.0+mixed in the candidate" in said
 
 
-def test_the_report_keeps_the_forms_apart(mixed_runs: Mapping[str, Run], mixed_folder: Path) -> None:
-    assert mixed_runs
-    names = ("keywords", "oracle", "drop_one")
-    found = section(Evidence(load([mixed_folder / name for name in names])))
+def test_the_report_keeps_the_forms_apart(mixed_runs: Mapping[str, Run]) -> None:
+    found = section(Evidence(load([mixed_runs[name].folder for name in ("keywords", "oracle", "drop_one")])))
     assert found is not None
     figures = {figure.name: figure for figure in found.figures}
     assert list(figures) == ["manyifeval_dense", "manyifeval_mixed", "manyifeval_mixed_types"]
@@ -190,9 +178,14 @@ def test_a_leaf_with_another_number_of_words_is_an_error(count: Any) -> None:
         DenseTask({"task": "mine", "instructions": count, "metadata": {"version": 1.0}})
 
 
-def test_the_report_shows_the_same_figures_and_where_a_curve_breaks(runs: Mapping[str, Run], folder: Path) -> None:
-    assert runs
-    found = section(Evidence(load([folder])))
+@pytest.mark.parametrize("name", ["mix", "", None, 1, ["mixed"]])
+def test_no_other_form_exists(name: object) -> None:
+    with pytest.raises(ValueError, match=f"task '{LEAVES[0]}': metadata form .*; expected one of keywords, mixed"):
+        make(LEAVES[0], {"form": name})
+
+
+def test_the_report_shows_the_same_figures_and_where_a_curve_breaks(runs: Mapping[str, Run]) -> None:
+    found = section(Evidence(load([run.folder for run in runs.values()])))
     assert found is not None
     (figure,) = found.figures
     assert figure.name == "manyifeval_dense"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,57 +55,35 @@ def word_tokenizer(folder: Path, text: str) -> int:
     return len(vocabulary)
 
 
-def tiny_bart(folder: Path, text: str, positions: int = 256) -> Path:
+def tiny_bart(folder: Path, text: str) -> Path:
     """Build a one-layer BART with random weights that knows the words of a text."""
-    torch = pytest.importorskip("torch", reason="torch is not installed (extra: hf)")
-    transformers = pytest.importorskip("transformers")
-    size = word_tokenizer(folder, text)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        configuration = transformers.BartConfig(
-            vocab_size=size,
-            d_model=32,
-            encoder_layers=1,
-            decoder_layers=1,
-            encoder_attention_heads=2,
-            decoder_attention_heads=2,
-            encoder_ffn_dim=64,
-            decoder_ffn_dim=64,
-            max_position_embeddings=positions,
-            bos_token_id=0,
-            pad_token_id=1,
-            eos_token_id=2,
-            decoder_start_token_id=2,
-            forced_eos_token_id=None,
-            dropout=0.1,
-        )
-        transformers.BartForConditionalGeneration(configuration).save_pretrained(folder)
+    sizes = {"d_model": 32, "dropout": 0.1, "decoder_start_token_id": 2, "forced_eos_token_id": None}
+    for part in ("encoder", "decoder"):
+        sizes |= {f"{part}_layers": 1, f"{part}_attention_heads": 2, f"{part}_ffn_dim": 64}
+    _save_network(folder, text, "BartConfig", "BartForConditionalGeneration", sizes)
     return folder
 
 
-def tiny_causal(folder: Path, text: str, positions: int = 256) -> Path:
+def tiny_causal(folder: Path, text: str) -> Path:
     """Build a one-layer Llama with random weights that knows the words of a text.
 
     Its output layer is larger than usual, because an adapter does not change that layer.
     """
+    sizes = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1, "num_attention_heads": 4}
+    _save_network(folder, text, "LlamaConfig", "LlamaForCausalLM", {**sizes, "initializer_range": 0.1}, output=5)
+    return folder
+
+
+def _save_network(  # noqa: PLR0913, PLR0917 # what the two differ in
+    folder: Path, text: str, configuration: str, network: str, sizes: Mapping[str, Any], output: float = 1
+) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed (extra: hf)")
     transformers = pytest.importorskip("transformers")
-    size = word_tokenizer(folder, text)
+    vocabulary = word_tokenizer(folder, text)
+    ids = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        configuration = transformers.LlamaConfig(
-            vocab_size=size,
-            hidden_size=64,
-            intermediate_size=128,
-            num_hidden_layers=1,
-            num_attention_heads=4,
-            max_position_embeddings=positions,
-            bos_token_id=0,
-            pad_token_id=1,
-            eos_token_id=2,
-            initializer_range=0.1,
-        )
-        network = transformers.LlamaForCausalLM(configuration)
-        network.lm_head.weight.data.mul_(5)
-        network.save_pretrained(folder)
-    return folder
+        shape = getattr(transformers, configuration)(vocab_size=vocabulary, max_position_embeddings=256, **ids, **sizes)
+        built = getattr(transformers, network)(shape)
+        built.lm_head.weight.data.mul_(output)
+        built.save_pretrained(folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
@@ -27,12 +26,7 @@ GROUP = "verbalizer_subj"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("paraphrases")
-
-
-@pytest.fixture(scope="module")
-def runs(evaluate_each: EvaluateEach, folder: Path) -> Mapping[str, Run]:
+def runs(evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
     def options(policy: str, tasks: str, limit: int, **metadata: object) -> tuple[str, ...]:
         given = json.dumps({"source": "embedded", "details": True, **metadata})
         model = ("--model", "reference", "--model_args", f"policy={policy},seed=1")
@@ -46,21 +40,15 @@ def runs(evaluate_each: EvaluateEach, folder: Path) -> Mapping[str, Run]:
         "cut": options("first_wording", NATURAL, WORDINGS + 1, paraphrases=WORDINGS),
         "drawn": options("random", NATURAL, WORDINGS * ROWS, paraphrases=WORDINGS, repeats=3),
     }
-    return evaluate_each(folder, asked)
+    return evaluate_each(tmp_path_factory.mktemp("paraphrases"), asked)
 
 
 # policy -> accuracy, share of rows right in every wording, spread over wordings
 RIGHT, WRONG, IN_ONE = (1.0, 1.0, 0.0), (0.0, 0.0, 0.0), (1 / WORDINGS, 0.0, 1.0)
 EXPECTED = {
-    ("oracle", NATURAL): RIGHT,
-    ("oracle", UNNATURAL): RIGHT,
-    ("oracle", THOUGHT): RIGHT,
-    ("prior", NATURAL): RIGHT,
-    ("prior", UNNATURAL): WRONG,
-    ("prior", THOUGHT): WRONG,
-    ("first_wording", NATURAL): IN_ONE,
-    ("first_wording", UNNATURAL): IN_ONE,
-    ("first_wording", THOUGHT): IN_ONE,
+    **{("oracle", task): RIGHT for task in TASKS},
+    **{("prior", NATURAL): RIGHT, ("prior", UNNATURAL): WRONG, ("prior", THOUGHT): WRONG},
+    **{("first_wording", task): IN_ONE for task in TASKS},
 }
 
 
@@ -78,9 +66,7 @@ def test_the_scores_are_those_that_the_policy_implies(runs: Mapping[str, Run], p
     assert by_wording(run, task) == [float(acc > 0), *[others] * (WORDINGS - 1)]
 
 
-def test_a_row_without_some_of_its_wordings_counts_for_no_figure_over_wordings(
-    runs: Mapping[str, Run], folder: Path
-) -> None:
+def test_a_row_without_some_of_its_wordings_counts_for_no_figure_over_wordings(runs: Mapping[str, Run]) -> None:
     run, asked = runs["cut"], WORDINGS + 1
     # Of the second row only the published wording was asked, which is right.
     assert run.score(NATURAL, "acc") == pytest.approx(2 / asked)
@@ -88,7 +74,7 @@ def test_a_row_without_some_of_its_wordings_counts_for_no_figure_over_wordings(
     assert run.score(NATURAL, "prompt_sensitivity") == 1.0
     assert [sample["acc_paraphrase_1"] for sample in run.samples[NATURAL]] == [[1.0, 1], *[[0.0, 0]] * WORDINGS]
     assert f"{NATURAL}: --limit or --samples leave 1 rows without some of their 5 variants" in run.output
-    (loaded,) = load_apart([[folder / "cut"]])
+    (loaded,) = load_apart([[run.folder]])
     (read,) = loaded.counting
     assert read.rows is not None
     assert read.rows.values["acc"].tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
@@ -146,28 +132,25 @@ def test_with_several_draws_the_spread_is_that_of_the_accuracies(runs: Mapping[s
     assert run.score(NATURAL, f"reliable_at_{WORDINGS}") == pytest.approx(sum(all_right) / len(all_right))
 
 
-def sides(folder: Path, before: str, after: str) -> Sides:
-    first, second = load_apart([[folder / before], [folder / after]])
+def sides(before: Run, after: Run) -> Sides:
+    first, second = load_apart([[before.folder], [after.folder]])
     return Sides(first, second, ("A", "B"))
 
 
-def test_a_run_without_paraphrases_is_not_comparable(runs: Mapping[str, Run], folder: Path) -> None:
-    assert runs
-    found = sides(folder, "plain", "oracle").take(NATURAL)
+def test_a_run_without_paraphrases_is_not_comparable(runs: Mapping[str, Run]) -> None:
+    found = sides(runs["plain"], runs["oracle"]).take(NATURAL)
     assert isinstance(found, Unpaired)
     assert str(found.issue) == "version 1.1+embedded in A, 1.1+embedded+paraphrases5 in B"
 
 
-def test_the_wordings_of_a_row_are_one_observation(runs: Mapping[str, Run], folder: Path) -> None:
-    assert runs
-    both = sides(folder, "oracle", "prior")
-    found = both.take(NATURAL)
+def test_the_wordings_of_a_row_are_one_observation(runs: Mapping[str, Run]) -> None:
+    found = sides(runs["oracle"], runs["prior"]).take(NATURAL)
     assert isinstance(found, Compared)
     for run in (found.pairs[0].before, found.pairs[0].after):
         assert run.rows is not None
         assert run.rows.clusters.tolist() == [number for number in range(ROWS) for _ in range(WORDINGS)]
     # The rows of a run without paraphrases are the same ones.
-    (plain,) = load_apart([[folder / "oracle", folder / "plain"]])
+    (plain,) = load_apart([[runs["oracle"].folder, runs["plain"].folder]])
     clusters = {len(run.rows): run.rows.clusters.tolist() for run in plain.counting if run.task == NATURAL and run.rows}
     assert clusters[ROWS] == list(range(ROWS))
     assert set(clusters[ROWS * WORDINGS]) == set(clusters[ROWS])

@@ -39,13 +39,6 @@ def test_only_the_instruction_changes() -> None:
     assert len(task.eval_docs) == 8 * len(plain.eval_docs)
 
 
-def test_real_rows_are_asked_in_every_wording(real_rows: str) -> None:
-    task = make("verbalizer_emotion_unnatural_flipped", {"source": real_rows, "paraphrases": 8})
-    assert len(task.eval_docs) == 800
-    assert len({task.doc_to_text(doc) for doc in task.eval_docs}) == 800
-    assert task.config.metadata["version"] == "1.1+paraphrases8"
-
-
 def test_a_task_of_a_users_own_with_the_papers_instruction_has_them(tmp_path: Path) -> None:
     task = own(tmp_path)
     third = task.doc_to_text(task.eval_docs[2])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 
 import pytest
@@ -12,18 +12,9 @@ from lm_eval_ext.families.verbalizer.answer import read_answer
 from lm_eval_ext.families.verbalizer.datasets import DATASETS
 from lm_eval_ext.families.verbalizer.prompt import QUESTIONS, WORDINGS, Reads, instructions
 from tests.conftest import ROOT
-from tests.families.verbalizer.table_1 import GOLDEN_NAMES, VERBALIZERS
+from tests.families.verbalizer.table_1 import GOLDEN_NAMES, VERBALIZERS, words
 
 READS: tuple[Reads, ...] = ("first", "final")
-DIGITS_AND_NO = {"1_0": ("1", "0"), "yes_no": ("yes", "no"), "0_1": ("0", "1"), "no_yes": ("no", "yes")}
-
-
-def all_words(dataset: str) -> Iterator[Mapping[str, str]]:
-    """Yield the label words of each verbalizer by golden name."""
-    golden = GOLDEN_NAMES[dataset]
-    for verbalizer in chain.from_iterable(VERBALIZERS.values()):
-        named = {"golden": golden, "flipped": golden[::-1], **DIGITS_AND_NO}
-        yield dict(zip(golden, named.get(verbalizer) or verbalizer.split("_"), strict=True))
 
 
 def test_every_dataset_has_its_two_golden_labels_in_the_order_of_the_paper() -> None:
@@ -71,7 +62,8 @@ def repetitions(instruction: str) -> Iterator[str]:
 @pytest.mark.parametrize("reads", READS)
 @pytest.mark.parametrize("dataset", GOLDEN_NAMES)
 def test_a_response_that_only_repeats_a_wording_is_no_answer(dataset: str, reads: Reads) -> None:
-    for words in all_words(dataset):
-        for instruction in instructions(dataset, reads, words):
+    for verbalizer in chain.from_iterable(VERBALIZERS.values()):
+        labels = words(dataset, verbalizer)
+        for instruction in instructions(dataset, reads, dict(zip(GOLDEN_NAMES[dataset], labels, strict=True))):
             for text in repetitions(instruction):
-                assert read_answer(text, tuple(words.values()), reads) is None, text
+                assert read_answer(text, labels, reads) is None, text

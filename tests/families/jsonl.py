@@ -1,4 +1,4 @@
-"""Rows of this family as files."""
+"""Rows as files of JSON lines, the form in which a user may give them."""
 
 from __future__ import annotations
 
