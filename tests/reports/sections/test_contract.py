@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -19,6 +20,8 @@ from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import Runs
 from tests.families.natural_instructions.test_bleurt import BERT, checkpoint
 from tests.reports.conftest import ResultFolder
+from tests.reports.planted import editing_lines, without_samples
+from tests.reports.sections.reading_tables import numbers
 
 NI = "natural_instructions_subtask033_winogrande_answer_generation"
 TASKS: Mapping[str, tuple[str, ...]] = {
@@ -147,6 +150,65 @@ def test_the_same_files_give_the_same_section(
 ) -> None:
     # By its text, for no NaN is another.
     assert repr(section_of(family, load(folders))) == repr(sections[family])
+
+
+@pytest.fixture(scope="module")
+def bare(folders: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """The runs without their samples."""
+    return load([copied(folder, tmp_path_factory, without_samples) for folder in folders])
+
+
+@pytest.fixture(scope="module")
+def stripped(folders: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """The runs with samples that lack what was asked."""
+
+    def strip(folder: Path) -> None:
+        for path in folder.rglob("samples_*"):
+            with editing_lines(path) as lines:
+                for line in lines:
+                    del line["arguments"]
+
+    return load([copied(folder, tmp_path_factory, strip) for folder in folders])
+
+
+def copied(folder: Path, tmp_path_factory: pytest.TempPathFactory, change: Callable[[Path], None]) -> Path:
+    """Return a changed copy of the files of a run."""
+    copy = Path(copytree(folder, tmp_path_factory.mktemp("copied") / "run"))
+    change(copy)
+    return copy
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_without_samples_figures_are_the_same_if_they_are_known_but_have_no_intervals(
+    family: str, bare: Runs, sections: Mapping[str, Section]
+) -> None:
+    found = section_of(family, bare)
+    assert found is not None
+    assert found.examples == ()
+    compared = 0
+    for one in found.figures:
+        of_rows = numbers(sections[family], one.name)
+        for about, cells in numbers(found, one.name).items():
+            for column, cell in cells.items():
+                assert not cell.has_interval
+                if cell.exists:
+                    assert cell.value == pytest.approx(of_rows[about][column].value), (one.name, about, column)
+                    compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_answers_without_recorded_prompts_are_counted_but_not_shown_and_figures_are_unchanged(
+    family: str, stripped: Runs, sections: Mapping[str, Section]
+) -> None:
+    found, whole = section_of(family, stripped), sections[family]
+    assert found is not None
+    assert found.examples == ()
+    *issues, told = found.issues
+    assert tuple(issues) == whole.issues
+    chosen = len(whole.examples)
+    assert told.text.startswith(f"{chosen} of the {chosen} selected answers cannot be shown; ")
+    assert repr(found.figures) == repr(whole.figures)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, HeatMap, Section
 from lm_eval_ext.reports.paired import ONE_SIDE, MeanChange
 from lm_eval_ext.reports.sections.manyifeval.curves import type_name
@@ -20,7 +19,8 @@ from lm_eval_ext.results.load import load
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, write_run
 from tests.reports.manyifeval_files import SINGLE, TYPES, Line, metric, of_model, row, write_rows
-from tests.reports.sections.reading_tables import exact, figure, names, numbers, titles, values
+from tests.reports.planted import editing
+from tests.reports.sections.reading_tables import exact, figure, names, numbers, section_on, titles, values
 
 N02, N03, REPEAT = "manyifeval_n02", "manyifeval_n03", "manyifeval_repeat_n03"
 TASKS = (N02, N03, REPEAT)
@@ -30,20 +30,17 @@ ORACLE, DROP_ONE = "reference policy=oracle", "reference policy=drop_one"
 REPAIRED = "reference policy=drop_one rounds=2, self_refine oracle"
 ZERO_SHOT, BY_ORACLE = "zero-shot", "refinement w/ oracle"
 ONE = "one"
+section_of = partial(section_on, section)
 
 
 @pytest.fixture(scope="module")
-def known(result_folder: ResultFolder, sentence_data: None) -> Section | None:
+def known(result_folder: ResultFolder, sentence_data: None) -> Section:
     """The section of two policies of the reference model, and of one with its answers refined."""
     folders = [result_folder(policy, TASKS, limit=ROWS) for policy in ("oracle", "drop_one")]
     return section_of(*folders, result_folder(REFINED, (N02, N03), limit=ROWS))
 
 
-def section_of(*paths: Path) -> Section | None:
-    return section(Evidence(load(paths)))
-
-
-def of_rows(folder: Path, tasks: Mapping[str, Sequence[Line]], **options: Any) -> Section | None:
+def of_rows(folder: Path, tasks: Mapping[str, Sequence[Line]], **options: Any) -> Section:
     write_rows(folder, tasks, **options)
     return section_of(folder)
 
@@ -132,9 +129,8 @@ def test_repetition_is_compared_on_the_same_task_prompts(tmp_path: Path) -> None
 )
 def test_repetition_on_its_own_is_not_compared(key: int, version: float, reason: str, tmp_path: Path) -> None:
     results = write_rows(tmp_path, {N03: [row(1, [1, 0, 1])], REPEAT: [row(key, [1, 1, 1], repeated=True)]})
-    content = json.loads(results.read_text(encoding="utf-8"))
-    content["configs"][REPEAT]["metadata"]["version"] = version
-    results.write_text(json.dumps(content), encoding="utf-8")
+    with editing(results) as content:
+        content["configs"][REPEAT]["metadata"]["version"] = version
     found = section_of(tmp_path)
     cells = numbers(found, "manyifeval_repetition")[ONE, 3].values()
     assert [cell.value for cell in cells if cell.exists] == ([] if reason else [0.0, 1.0, 1.0])
@@ -188,12 +184,6 @@ def test_examples_of_known_answers_show_broken_and_repaired_instructions(known: 
     assert facts["round 1"] == "not followed: none; judged not followed: none"
 
 
-def test_the_same_files_give_the_same_section(known: Section, result_folder: ResultFolder) -> None:
-    folders = [result_folder(policy, TASKS, limit=ROWS) for policy in ("oracle", "drop_one")]
-    again = section_of(*folders, result_folder(REFINED, (N02, N03), limit=ROWS))
-    assert repr(again) == repr(known)  # by its text, for no NaN is another
-
-
 # Intervals
 
 
@@ -243,7 +233,6 @@ def stripped(line: Line) -> Line:
 
 def test_answers_without_recorded_instructions_are_counted_but_not_shown(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {N02: [row(2, [1, 1]), stripped(row(1, [1, 0]))]})
-    assert found is not None
     assert [example.why for example in found.examples] == ["Follows all 2 instructions."]
     assert found.issues == (
         note(
@@ -258,7 +247,6 @@ def test_a_task_without_loose_and_repaired_verdicts_has_its_other_figures(tmp_pa
     line = row(1, [1, 0])
     bare = {name: value for name, value in line.items() if "_loose_" not in name and "_repaired_" not in name}
     found = of_rows(tmp_path, {N02: [bare]})
-    assert found is not None
     assert numbers(found, "manyifeval_curse")[ONE, 2]["instruction level"].value == 0.5
     assert dict(found.examples[0].facts)["verdicts"] == "strict: not all"
 
@@ -270,59 +258,18 @@ def test_a_type_without_a_metric_counts_as_an_instruction(tmp_path: Path) -> Non
     assert [row[1] for row in figure(found, "manyifeval_curse").table.rows] == [3]
 
 
-@pytest.mark.parametrize(
-    ("metric", "name"),
-    [
-        ("strict_acc_keywords_existence", "keywords existence"),
-        ("strict_acc_length_constraints_number_words", "length constraints number words"),
-        ("strict_acc_change_case_english_capital", "change case english capital"),
-        ("strict_acc_of_my_own", "of my own"),
-    ],
-)
-def test_types_have_readable_names(metric: str, name: str) -> None:
-    assert type_name(metric) == name
-
-
 # What is missing
 
 
-def test_without_samples_there_are_figures_but_no_intervals(tmp_path: Path) -> None:
-    tasks = {N02: [row(1, [1, 1]), row(2, [1, 0])], N03: [row(1, [1, 1, 1]), row(2, [1, 1, 1])]}
-    found = of_rows(tmp_path, tasks, samples=False)
-    assert found is not None
-    assert values(numbers(found, "manyifeval_curse")[ONE, 2]) == {
-        "prompt level": 0.5,
-        "instruction level": 0.75,
-        "predicted": 0.5625,  # 0.75²
-        "residual": -0.0625,
-    }
-    assert values(numbers(found, "manyifeval_verdicts")[ONE, "prompt level"])["strict"] == 0.75
-    # How many instructions of a type there are in each task is not known, and so no share of them all.
-    by_type = numbers(found, "manyifeval_types")[ONE, "startend quotation"]
-    assert (by_type["n = 2"].value, by_type["n = 3"].value, by_type["all"].exists) == (0.5, 1.0, False)
-    assert not any(
-        cell.has_interval for one in names(found) for cells in numbers(found, one).values() for cell in cells.values()
-    )
-    assert found.examples == ()
-
-
-def test_a_mean_over_different_tasks_is_not_shown(tmp_path: Path) -> None:
+def test_a_model_that_lacks_tasks_of_others_has_no_mean_over_them_and_is_named(tmp_path: Path) -> None:
     two, three = [row(1, [1, 1])], [row(1, [0, 0, 0])]
     write_rows(tmp_path / "a", {N02: two, N03: three}, config=of_model("whole"))
     write_rows(tmp_path / "b", {N02: two}, config=of_model("part"))
     found = section_of(tmp_path)
-    verdicts = numbers(found, "manyifeval_verdicts")
-    assert verdicts["whole", "prompt level"]["strict"].value == 0.5
-    assert not verdicts["part", "prompt level"]["strict"].exists
-    curse = numbers(found, "manyifeval_curse")
-    assert curse["part", 2]["prompt level"].value == 1.0
-    assert not curse["part", 3]["prompt level"].exists
-    assert figure(found, "manyifeval_verdicts").issues == (
-        warning(
-            "part: not run on 1 of the tasks that other models were run on; figures that need these tasks are left out "
-            "for it"
-        ),
-    )
+    assert not numbers(found, "manyifeval_verdicts")["part", "prompt level"]["strict"].exists
+    for name in ("manyifeval_verdicts", "manyifeval_types"):
+        (issue,) = figure(found, name).issues
+        assert issue.text.startswith("part: not run on 1 of the tasks that other models were run on")
 
 
 def test_of_two_equivalent_tasks_the_one_run_by_more_models_is_used(tmp_path: Path) -> None:
@@ -331,10 +278,6 @@ def test_of_two_equivalent_tasks_the_one_run_by_more_models_is_used(tmp_path: Pa
     found = section_of(tmp_path)
     assert numbers(found, "manyifeval_curse")[ONE, 2]["prompt level"].value == 1.0
     assert numbers(found, "manyifeval_others")[ONE, "a_task_of_mine"]["prompt level"].value == 0.0
-
-
-def test_runs_of_other_families_give_no_section(result_folder: ResultFolder) -> None:
-    assert section_of(result_folder("oracle", ["verbalizer_sst2_natural_golden"], limit=1)) is None
 
 
 # How many models
@@ -464,9 +407,8 @@ def test_first_and_refined_answers_are_compared_only_on_the_same_rows(
     key: int, rows_hash: str, reason: str, tmp_path: Path
 ) -> None:
     results = write_rows(tmp_path / "plain", {N02: [row(key, [1, 1])]})
-    content = json.loads(results.read_text(encoding="utf-8"))
-    content["configs"][N02]["metadata"]["rows_hash"] = rows_hash
-    results.write_text(json.dumps(content), encoding="utf-8")
+    with editing(results) as content:
+        content["configs"][N02]["metadata"]["rows_hash"] = rows_hash
     write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
     found = section_of(tmp_path)
     shown = {about[1] for about in numbers(found, "manyifeval_rounds")}
@@ -660,9 +602,8 @@ def test_single_instructions_may_be_all_that_was_run(tmp_path: Path) -> None:
 
 def test_an_older_run_with_one_instruction_does_not_record_whether_it_is_single(tmp_path: Path) -> None:
     results = write_rows(tmp_path, {"manyifeval_n01": [row(1, [1])]})
-    content = json.loads(results.read_text(encoding="utf-8"))
-    del content["configs"]["manyifeval_n01"]["metadata"]["single"]
-    results.write_text(json.dumps(content), encoding="utf-8")
+    with editing(results) as content:
+        del content["configs"]["manyifeval_n01"]["metadata"]["single"]
     assert (ONE, 1) in numbers(section_of(tmp_path), "manyifeval_curse")
 
 
@@ -702,27 +643,19 @@ def test_an_instructive_answer_is_an_example_with_its_reason(
     tasks: Mapping[str, Sequence[Line]], why: str, tmp_path: Path
 ) -> None:
     found = of_rows(tmp_path, tasks)
-    assert found is not None
     first = [example.why for example in found.examples][:1]
     assert [one.startswith(why) for one in first] == ([True] if why else [])
 
 
-@pytest.mark.parametrize(("version", "shown"), [(1.0, True), (2.0, False)])
-def test_repetition_is_compared_only_within_one_version(version: float, shown: object, tmp_path: Path) -> None:
-    tasks = {"manyifeval_n01": [row(1, [1])], REPEAT: [row(1, [1, 0, 0], repeated=True)]}
-    results = write_rows(tmp_path, tasks)
-    content = json.loads(results.read_text(encoding="utf-8"))
-    content["configs"][REPEAT]["metadata"]["version"] = version
-    results.write_text(json.dumps(content), encoding="utf-8")
-    found = section_of(tmp_path)
-    assert found is not None
-    whys = [example.why for example in found.examples]
-    assert any(why.startswith("Follows the instruction when it is given once") for why in whys) == shown
+def test_repetition_is_compared_only_within_one_version(tmp_path: Path) -> None:
+    results = write_rows(tmp_path, {"manyifeval_n01": [row(1, [1])], REPEAT: [row(1, [1, 0, 0], repeated=True)]})
+    with editing(results) as content:
+        content["configs"][REPEAT]["metadata"]["version"] = 2.0
+    assert not any("when it is given once" in example.why for example in section_of(tmp_path).examples)
 
 
 def test_a_lost_instruction_is_named_with_the_previously_followed_ones(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {N03: [row(7, [1, 0, 0])], N02: [row(7, [1, 1])]})
-    assert found is not None
     example = found.examples[0]
     assert example.why.endswith("with 3 it no longer follows “startend quotation”, which was one of them.")
     assert (example.task, example.prompt, example.answer) == (N03, "Prompt 7", "Answer 7")

@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.families.natural_instructions.schema import EVALUATION
-from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap, Section
 from lm_eval_ext.reports.sections.natural_instructions.command import gains, read_encodings
-from lm_eval_ext.reports.sections.natural_instructions.section import section
 from lm_eval_ext.results.issue import note, warning
 from lm_eval_ext.results.load import load
 from tests.families.natural_instructions.test_bleurt import BERT, checkpoint
@@ -37,12 +35,6 @@ def folders(result_folder: ResultFolder) -> list[Path]:
 @pytest.fixture(scope="module")
 def known(folders: list[Path]) -> Section:
     return section_of(*folders)
-
-
-def section_of(*folders: Path) -> Section:
-    found = section(Evidence(load(folders)))
-    assert found is not None
-    return found
 
 
 def figure(found: Section, name: str) -> Figure:

@@ -18,11 +18,10 @@ from lm_eval_ext.classifier.reading import Option
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS
 from lm_eval_ext.families.paired_mcq.schema import mean_entropy
 from lm_eval_ext.families.paired_mcq.scores import Asked, Value, scores
-from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Section
 from lm_eval_ext.reports.page.html import apart
 from lm_eval_ext.reports.sections.paired_mcq.measures import Measured, distance, doubts, entropies
-from lm_eval_ext.reports.sections.paired_mcq.section import letters_figure, mismatch_figure, readers_figure, section
+from lm_eval_ext.reports.sections.paired_mcq.section import letters_figure, mismatch_figure, readers_figure
 from lm_eval_ext.reports.statistics import DRAWS
 from lm_eval_ext.reports.study import Cells
 from lm_eval_ext.results.comparability import OfOneSeed, as_one
@@ -60,12 +59,6 @@ def known(folders: Mapping[str, Path]) -> Section:
 def text_alone(result_folder: ResultFolder) -> Section:
     folder = result_folder("refuser", ("text_mcq_opinionqa_medium",), limit=30, answer_classifier="rules")
     return section_of(folder)
-
-
-def section_of(*folders: Path) -> Section:
-    found = section(Evidence(load(folders)))
-    assert found is not None
-    return found
 
 
 def figure(found: Section, name: str) -> Figure:
