@@ -241,40 +241,26 @@ def test_having_no_results_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "config", "top", "complaint"),
+    ("part", "change", "complaint"),
     [
-        (
-            {"source": "embedded"},
-            {},
-            {},
-            r"source: 'hub' for 'none', .* and 'embedded' for 'oracle', task manyifeval_n01 \(",
-        ),
-        ({"rows_hash": "f00d"}, {}, {}, "rows_hash: 'hash of manyifeval_n01' for 'none', .* and 'f00d' for 'oracle'"),
-        ({"version": "1.1"}, {}, {}, "version: '1.0' for 'none', .* and '1.1' for 'oracle'"),
-        ({"n": 5}, {}, {}, "number of rows: 100 for 'none', .* and 5 for 'oracle'"),  # a run with --limit
-        ({}, {"num_fewshot": 2}, {}, "num_fewshot: 0 for 'none'.* and 2 for 'oracle'"),
-        (
-            {},
-            {"generation_kwargs": {"do_sample": True}},
-            {},
-            "generation_kwargs: .* and {'do_sample': True} for 'oracle'",
-        ),
-        ({}, {}, {"chat_template_sha": "f00d"}, "chat_template_sha: None for 'none'.* and 'f00d' for 'oracle'"),
-        (
-            {},
-            {},
-            {"system_instruction_sha": "f00d"},
-            "system_instruction_sha: None for 'none'.* and 'f00d' for 'oracle'",
-        ),
+        ("rows", {"source": "embedded"}, "source: 'hub' for 'none', .* and 'embedded' for 'oracle', task many"),
+        ("rows", {"rows_hash": "f00d"}, "rows_hash: 'hash of manyifeval_n01' for 'none', .* and 'f00d' for 'oracle'"),
+        ("rows", {"version": "1.1"}, "version: '1.0' for 'none', .* and '1.1' for 'oracle'"),
+        ("rows", {"n": 5}, "number of rows: 100 for 'none', .* and 5 for 'oracle'"),  # a run with --limit
+        ("config", {"num_fewshot": 2}, "num_fewshot: 0 for 'none'.* and 2 for 'oracle'"),
+        ("config", {"generation_kwargs": {"top_p": 1}}, "generation_kwargs: .* and {'top_p': 1} for 'oracle'"),
+        ("file", {"chat_template_sha": "f00d"}, "chat_template_sha: None for 'none'.* and 'f00d' for 'oracle'"),
+        ("file", {"system_instruction_sha": "f00d"}, "system_instruction_sha: None for 'none'.* and 'f00d' for 'oracl"),
     ],
 )
 def test_methods_on_different_rows_or_in_different_settings_are_not_compared(
-    change: dict[str, Any], config: dict[str, Any], top: dict[str, Any], complaint: str, tmp_path: Path
+    part: str, change: Content, complaint: str, tmp_path: Path
 ) -> None:
-    task = refined(**change)
-    task["configs"]["manyifeval_n01"] |= config
+    changes: dict[str, Content] = {"rows": {}, "config": {}, "file": {}, part: change}
+    task = refined(**changes["rows"])
+    task["configs"]["manyifeval_n01"] |= changes["config"]
     write(tmp_path / "results_1.json", plain())
-    write_refined(tmp_path / "results_2.json", "oracle", task, **top)
+    write_refined(tmp_path / "results_2.json", "oracle", task, **changes["file"])
     with pytest.raises(
         RowsError,
         match=rf"^hf dtype=float32,pretrained=tiny: .* not run in the same setting, .*: {complaint}.*\. Run them again",

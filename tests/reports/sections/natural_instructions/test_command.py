@@ -13,7 +13,6 @@ from lm_eval_ext.cli import main
 from lm_eval_ext.reports.sections.natural_instructions.command import gains, read_encodings
 from lm_eval_ext.reports.sections.natural_instructions.runs import OWN
 from lm_eval_ext.sources import RowsError
-from tests.reports.planted import editing
 
 QUESTIONS, ANSWERS = "question_generation", "answer_generation"
 CATEGORIES = {"s1": QUESTIONS, "s2": QUESTIONS, "s3": ANSWERS}
@@ -32,11 +31,11 @@ def leaf(subtask: str, encoding: str, rouge_l: float, n: int = 100, **metadata: 
     }
 
 
-def results(path: Path, *leaves: Mapping[str, Any], date: float = 1.0, model: str = "tiny") -> Path:
+def results(path: Path, *leaves: Mapping[str, Any], date: float = 1.0, model: str = "tiny", **top: Any) -> Path:
     content: dict[str, Any] = {key: {} for key in ("results", "configs", "n-samples")}
     for one in leaves:
         content = {key: content[key] | one[key] for key in content}
-    content |= {"model_source": "hf", "config": {"model_args": {"pretrained": model}}, "date": date}
+    content |= {"model_source": "hf", "config": {"model_args": {"pretrained": model}}, "date": date, **top}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
@@ -71,26 +70,26 @@ def test_each_encoding_may_have_a_model_of_its_own_on_request(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("difference", "config", "top", "complaint"),
+    ("part", "change", "complaint"),
     [
-        ({"source": "hub"}, {}, {}, "source is 'hub' for 'all' .* and 'embedded' for 'prompt'"),
-        ({"instances_hash": "another"}, {}, {}, "instances_hash is 'another' for 'all' .* and 'hash of s1' for 'prom"),
-        ({"n": 3}, {}, {}, "number of rows is 3 for 'all' .* and 100 for 'prompt'"),  # a run with --limit
-        ({"version": 2.0}, {}, {}, "version is 2.0 for 'all' .* and 1.0 for 'prompt'"),
-        ({"prompt_budget": {"limit": 9}}, {}, {}, "prompt_budget is {'limit': 9} for 'all'"),
-        ({}, {"generation_kwargs": {"max_gen_toks": 512}}, {}, "generation_kwargs is"),
-        ({}, {}, {"chat_template_sha": "f00d"}, "chat_template_sha is"),
-        ({}, {}, {"system_instruction_sha": "f00d"}, "system_instruction_sha is"),
+        ("rows", {"source": "hub"}, "source is 'hub' for 'all' .* and 'embedded' for 'prompt'"),
+        ("rows", {"instances_hash": "other"}, "instances_hash is 'other' for 'all' .* and 'hash of s1' for 'prompt'"),
+        ("rows", {"n": 3}, "number of rows is 3 for 'all' .* and 100 for 'prompt'"),  # a run with --limit
+        ("rows", {"version": 2.0}, "version is 2.0 for 'all' .* and 1.0 for 'prompt'"),
+        ("rows", {"prompt_budget": {"limit": 9}}, "prompt_budget is {'limit': 9} for 'all'"),
+        ("config", {"generation_kwargs": {"max_gen_toks": 512}}, "generation_kwargs is"),
+        ("file", {"chat_template_sha": "f00d"}, "chat_template_sha is"),
+        ("file", {"system_instruction_sha": "f00d"}, "system_instruction_sha is"),
     ],
 )
 def test_encodings_on_different_rows_or_in_different_settings_are_an_error(
-    difference: dict[str, Any], config: dict[str, Any], top: dict[str, Any], complaint: str, tmp_path: Path
+    part: str, change: dict[str, Any], complaint: str, tmp_path: Path
 ) -> None:
+    changes: dict[str, dict[str, Any]] = {"rows": {}, "config": {}, "file": {}, part: change}
     results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2))
-    task = leaf("s1", "all", 0.3, **difference)
-    task["configs"]["natural_instructions_s1_all"] |= config
-    with editing(results(tmp_path / "results_2.json", task)) as content:
-        content.update(top)
+    task = leaf("s1", "all", 0.3, **changes["rows"])
+    task["configs"]["natural_instructions_s1_all"] |= changes["config"]
+    results(tmp_path / "results_2.json", task, **changes["file"])
     with pytest.raises(RowsError, match=f"^s1: its encodings were run differently, .*: {complaint}"):
         read(tmp_path)
 

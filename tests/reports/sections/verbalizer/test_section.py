@@ -86,18 +86,6 @@ def test_results_that_predate_the_kinds_have_no_figure_of_them(tmp_path: Path) -
     assert "verbalizer_invalid" not in names(of_rows(tmp_path, {SST2: [1, 0]}))
 
 
-def test_random_answers_have_the_accuracy_that_was_recorded(known: Section, result_folder: ResultFolder) -> None:
-    (path,) = result_folder("random", TASKS).rglob("results_*.json")
-    recorded = json.loads(path.read_text(encoding="utf-8"))["results"]
-    tasks = [f"verbalizer_{dataset}_unnatural_flipped" for dataset in DATASETS]
-    found = numbers(known, "verbalizer_naturalness")[RANDOM, DIRECT, "unnatural"]["accuracy"]
-    # Both datasets have as many rows, so that the mean over rows is that of the tasks.
-    assert found.value == pytest.approx(sum(recorded[task]["acc,answer"] for task in tasks) / 2)
-    # 200 coins: with a chance of 0.9999 within four standard deviations, 4 · sqrt(0.25 / 200) = 0.14, of a half.
-    assert found.value == pytest.approx(0.5, abs=0.14)
-    assert found.low < found.value < found.high
-
-
 def test_words_datasets_and_chain_of_thought_have_the_policys_known_scores(known: Section) -> None:
     by_words = numbers(known, "verbalizer_words")[PRIOR, DIRECT]
     assert {column: cell.value for column, cell in by_words.items() if cell.exists} == {
