@@ -279,12 +279,10 @@ def test_many_models_share_panels_and_remain_distinguishable(tmp_path: Path) -> 
 # Self-refinement
 
 
-def method(strategy: str, rounds: int) -> Mapping[str, Any]:
+def method(strategy: str, rounds: int, **more: Any) -> Mapping[str, Any]:
     """Return how the harness was called for refined answers."""
-    return {
-        "model": "self_refine",
-        "model_args": {"base": "hf", "pretrained": "one", "strategy": strategy, "rounds": rounds},
-    }
+    arguments = {"base": "hf", "pretrained": "one", "strategy": strategy, "rounds": rounds, **more}
+    return {"model": "self_refine", "model_args": arguments}
 
 
 def after(*prompt_levels: float) -> Line:
@@ -403,20 +401,20 @@ def test_refinements_without_common_rows_have_no_figure_and_a_note(tmp_path: Pat
     )
 
 
-def test_a_different_number_of_rounds_is_a_different_method(tmp_path: Path) -> None:
-    write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
-    write_rows(tmp_path / "b", {N02: [row(1, [1, 1], **after(0.0, 0.0, 1.0))]}, config=method("oracle", 2))
-    found = numbers(section_of(tmp_path), "manyifeval_rounds")
-    assert {about[1] for about in found} == {f"{BY_ORACLE}, 1 round", f"{BY_ORACLE}, 2 rounds"}
-
-
-def test_refinement_with_and_without_early_stopping_are_two_methods(tmp_path: Path) -> None:
-    always = method("oracle", 1)
-    always = {**always, "model_args": {**always["model_args"], "early_stop": False}}
-    for name, config in (("a", method("oracle", 1)), ("b", always)):
-        write_rows(tmp_path / name, {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=config)
-    found = numbers(section_of(tmp_path), "manyifeval_rounds")
-    assert {about[1] for about in found} == {f"{BY_ORACLE}, early_stop=true", f"{BY_ORACLE}, early_stop=false"}
+@pytest.mark.parametrize(
+    ("rounds", "arguments", "titles"),
+    [
+        (2, {}, {f"{BY_ORACLE}, 1 round", f"{BY_ORACLE}, 2 rounds"}),
+        (1, {"early_stop": False}, {f"{BY_ORACLE}, early_stop=true", f"{BY_ORACLE}, early_stop=false"}),
+    ],
+)
+def test_one_strategy_in_two_settings_is_two_methods(
+    rounds: int, arguments: Mapping[str, Any], titles: set[str], tmp_path: Path
+) -> None:
+    for name, config, count in (("a", method("oracle", 1), 1), ("b", method("oracle", rounds, **arguments), rounds)):
+        line = row(1, [1, 1], **after(*[0.0] * count, 1.0))
+        write_rows(tmp_path / name, {N02: [line]}, config=config)
+    assert {about[1] for about in numbers(section_of(tmp_path), "manyifeval_rounds")} == titles
 
 
 def test_judgments_of_all_tasks_are_counted_together(tmp_path: Path) -> None:

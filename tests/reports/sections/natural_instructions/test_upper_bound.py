@@ -79,10 +79,14 @@ def test_an_upper_bound_on_other_instances_is_left_out_and_named(runs: Path, tmp
     assert warning("No gap to the upper bound: no subtask has both.") in found.issues
 
 
-def test_two_upper_bounds_of_a_subtask_are_an_error(runs: Path, tmp_path: Path) -> None:
-    bounds = [write(tmp_path / name, {("one", "instance"): [0.7, 0.9]}, name) for name in ("bart1", "bart2")]
-    with pytest.raises(RowsError, match=r"^one: two runs as an upper bound, hf pretrained=owner/bart1, instance "):
-        section_with(runs, *bounds)
+@pytest.mark.parametrize(("model", "encoding"), [("bart2", "instance"), ("bart1", "all")])
+def test_two_upper_bounds_of_a_subtask_are_an_error(model: str, encoding: str, runs: Path, tmp_path: Path) -> None:
+    first = write(tmp_path / "1", {("one", "instance"): [0.7, 0.9]}, "bart1")
+    second = write(tmp_path / "2", {("one", encoding): [0.7, 0.9]}, model)
+    with pytest.raises(
+        RowsError, match=rf"^one: two runs as an upper bound, .*, instance .* and .*{model}, {encoding} "
+    ):
+        section_with(runs, first, second)
 
 
 def test_the_page_has_the_gap_and_the_commands_of_the_task_specific_models(runs: Path, tmp_path: Path) -> None:
