@@ -172,24 +172,6 @@ def test_the_method_is_the_requested_strategy(arguments: object, strategy: str, 
     assert runs(file) == [(strategy, "manyifeval_n01")]
 
 
-def test_without_judgments_the_unparsable_share_is_not_required(tmp_path: Path) -> None:
-    write_refined(tmp_path / "results_1.json", "none", unjudged())
-    write_refined(tmp_path / "results_2.json", "without_feedback", unjudged(rounds=5))
-    assert rows("Method", tmp_path) == [
-        "zero-shot | 0.750 | 0.875 | - | - | - | - | 1.00",
-        "refinement w/o feedback | 0.750 | 0.875 | - | - | - | - | 6.00",
-    ]
-
-
-def test_a_run_may_be_split_over_files(tmp_path: Path) -> None:
-    for number in (1, 2):
-        name = f"manyifeval_n0{number}"
-        write(tmp_path / f"results_plain_{number}.json", plain(name))
-        write_refined(tmp_path / f"results_{number}.json", "oracle", refined(name), date=float(number))
-    assert read_methods([tmp_path])[1] == ()
-    assert runs(tmp_path) == [(method, f"manyifeval_n0{number}") for method in ("none", "oracle") for number in (1, 2)]
-
-
 @pytest.mark.parametrize(("dates", "newest"), [((1.0, 2.0), 0.875), ((2.0, 1.0), 0.625)])
 def test_the_newer_run_of_a_method_is_used_and_the_older_one_named_once(
     dates: tuple[float, float], newest: float, tmp_path: Path

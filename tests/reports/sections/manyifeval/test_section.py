@@ -323,20 +323,38 @@ def test_methods_of_a_model_are_compared_over_their_common_tasks(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("config", "task"),
+    ("tasks", "config", "changed", "reason"),
     [
-        pytest.param(of_model("other"), N02, id="of another model"),
-        pytest.param(of_model("one", dtype="float16"), N02, id="of the model with other arguments"),
-        pytest.param(of_model("one"), N03, id="of other tasks"),
+        pytest.param({N02: [row(1, [1, 1])]}, of_model("one"), {}, None, id="the same row"),
+        pytest.param({N02: [row(1, [1, 1])]}, of_model("other"), {}, "", id="of another model"),
+        pytest.param({N02: [row(1, [1, 1])]}, of_model("one", dtype="float16"), {}, "", id="with other arguments"),
+        pytest.param({N03: [row(1, [1, 1, 1])]}, of_model("one"), {}, "", id="of other tasks"),
+        pytest.param({N02: [row(2, [1, 1])]}, of_model("one"), {}, "they have no rows in common", id="another row"),
+        pytest.param(
+            {N02: [row(1, [1, 1])]},
+            of_model("one"),
+            {"rows_hash": "others"},
+            "their rows are from different datasets",
+            id="rows of another hash",
+        ),
     ],
 )
-def test_first_and_refined_answers_are_compared_only_in_the_same_setting(
-    config: Mapping[str, Any], task: str, tmp_path: Path
+def test_first_and_refined_answers_are_compared_only_on_the_same_rows_in_the_same_setting(
+    tasks: Mapping[str, Sequence[Line]],
+    config: Mapping[str, Any],
+    changed: Mapping[str, Any],
+    reason: str | None,
+    tmp_path: Path,
 ) -> None:
-    write_rows(tmp_path / "plain", {task: [row(1, [1] * (2 if task == N02 else 3))]}, config=config)
+    with editing(write_rows(tmp_path / "plain", tasks, config=config)) as content:
+        for of_task in content["configs"].values():
+            of_task["metadata"] |= changed
     write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
-    found = numbers(section_of(tmp_path), "manyifeval_rounds")
-    assert {about[1] for about in found} == {BY_ORACLE}
+    found = section_of(tmp_path)
+    shown = {about[1] for about in numbers(found, "manyifeval_rounds")}
+    assert shown == ({ZERO_SHOT, BY_ORACLE} if reason is None else {BY_ORACLE})
+    issues = [warning(f"one: {ZERO_SHOT} cannot be compared with refinement: {reason}")] if reason else []
+    assert list(figure(found, "manyifeval_rounds").issues[1:]) == issues
 
 
 @pytest.mark.parametrize("alike", [True, False])
@@ -365,28 +383,6 @@ def test_methods_are_compared_on_the_same_rows(tmp_path: Path) -> None:
         note("one: 2 rows left out because not all of its methods were run on them"),
     )
     assert numbers(found, "manyifeval_curse")[ONE, 2]["prompt level"].value == 0.75
-
-
-@pytest.mark.parametrize(
-    ("key", "rows_hash", "reason"),
-    [
-        pytest.param(1, N02, "", id="the same row"),
-        pytest.param(2, N02, "they have no rows in common", id="another row"),
-        pytest.param(1, "others", "their rows are from different datasets", id="rows of another hash"),
-    ],
-)
-def test_first_and_refined_answers_are_compared_only_on_the_same_rows(
-    key: int, rows_hash: str, reason: str, tmp_path: Path
-) -> None:
-    results = write_rows(tmp_path / "plain", {N02: [row(key, [1, 1])]})
-    with editing(results) as content:
-        content["configs"][N02]["metadata"]["rows_hash"] = rows_hash
-    write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
-    found = section_of(tmp_path)
-    shown = {about[1] for about in numbers(found, "manyifeval_rounds")}
-    assert shown == ({BY_ORACLE} if reason else {ZERO_SHOT, BY_ORACLE})
-    issues = [warning(f"one: {ZERO_SHOT} cannot be compared with refinement: {reason}")] if reason else []
-    assert list(figure(found, "manyifeval_rounds").issues[1:]) == issues
 
 
 def test_refinements_without_common_rows_have_no_figure_and_a_note(tmp_path: Path) -> None:

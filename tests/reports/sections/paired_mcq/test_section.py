@@ -455,13 +455,6 @@ def test_an_example_shows_two_orders_of_a_question(rows: list[Row], shown: str, 
     assert behaviors == [shown]
 
 
-def test_models_on_the_same_rows_have_the_same_resamples(tmp_path: Path) -> None:
-    rows: list[Row] = [(f"q{number}", "A", "AB"[number % 3 == 0]) for number in range(30)]
-    found = cells(section_of(write(tmp_path / "a", rows), write(tmp_path / "b", rows, "two")), "mismatch")
-    assert found["one", "opinionqa", "low"] == found["two", "opinionqa", "low"]
-    assert found["one", "opinionqa", "low"]["mismatch"].has_interval
-
-
 def test_entropy_equals_that_of_the_harness_for_rows_in_any_order() -> None:
     generator = np.random.default_rng(7)
     clusters = generator.integers(0, 9, 200).astype(np.int32)
