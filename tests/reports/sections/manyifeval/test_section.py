@@ -130,6 +130,12 @@ def test_repetition_on_its_own_is_not_compared(key: int, version: float, reason:
     assert figure(found, "manyifeval_repetition").issues == ((error(text),) if reason else ())
 
 
+def test_a_type_has_a_share_for_each_number_and_one_of_all_its_instructions(tmp_path: Path) -> None:
+    found = of_rows(tmp_path, {N02: [row(1, [1, 1]), row(2, [1, 0])], N03: [row(1, [0, 1, 0])]})
+    of_type = values(numbers(found, "manyifeval_types")[ONE, "startend quotation"])
+    assert of_type == pytest.approx({"n = 2": 1 / 2, "n = 3": 1.0, "all": 2 / 3})
+
+
 def test_reported_broken_instructions_are_repaired_in_one_round(known: Section) -> None:
     found = numbers(known, "manyifeval_rounds")
     # One request for the answer, and one to repair it.
