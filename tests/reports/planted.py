@@ -1,12 +1,29 @@
-"""A run in which the scores of some rows are changed on purpose."""
+"""Runs whose files are changed on purpose."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+
+@contextmanager
+def editing(path: Path) -> Iterator[dict[str, Any]]:
+    """Give the content of a file of results to change; the file is written when the block ends."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    yield content
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+@contextmanager
+def editing_lines(path: Path) -> Iterator[list[dict[str, Any]]]:
+    """Give the lines of a file of samples to change; the file is written when the block ends."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    yield lines
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
 def plant(run: Path, into: Path, metric: str, scores: Mapping[str, Mapping[int, float]], arguments: str) -> Path:
@@ -21,16 +38,14 @@ def plant(run: Path, into: Path, metric: str, scores: Mapping[str, Mapping[int, 
     """
     shutil.copytree(run, into)
     (results,) = into.rglob("results_*.json")
-    content = json.loads(results.read_text(encoding="utf-8"))
-    for task, changed in scores.items():
-        (samples,) = results.parent.glob(f"samples_{task}_*.jsonl")
-        lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
-        for line in lines:
-            line[metric] = changed.get(line["doc_id"], line[metric])
-        samples.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        _set_figures(content["results"][task], metric, lines)
-    content["config"]["model_args"] = arguments
-    results.write_text(json.dumps(content), encoding="utf-8")
+    with editing(results) as content:
+        for task, changed in scores.items():
+            (samples,) = results.parent.glob(f"samples_{task}_*.jsonl")
+            with editing_lines(samples) as lines:
+                for line in lines:
+                    line[metric] = changed.get(line["doc_id"], line[metric])
+            _set_figures(content["results"][task], metric, lines)
+        content["config"]["model_args"] = arguments
     return into
 
 

@@ -365,7 +365,7 @@ def test_a_task_without_evaluated_rows_is_known_by_name(tmp_path: Path) -> None:
     assert load([tmp_path]).empty == {SST2}
 
 
-@pytest.mark.parametrize("date", [float("inf"), float("nan"), -1, 1e20, "yesterday"])
+@pytest.mark.parametrize("date", [None, float("inf"), float("nan"), -1, 1e20, "yesterday"])
 def test_an_invalid_date_is_replaced_by_the_modification_time(date: object, tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
     path.write_text(json.dumps(json.loads(path.read_text()) | {"date": date}))

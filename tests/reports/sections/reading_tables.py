@@ -1,29 +1,37 @@
-"""How tests read a section."""
+"""How tests get a section and read it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate, Figure, Section, TableCell
+from lm_eval_ext.results.load import load
 
 Numbers = Mapping[tuple[TableCell, ...], Mapping[str, Estimate]]
 """By what a row is about its estimates, by column."""
 
 
-def figure(section: Section | None, name: str) -> Figure:
+def section_on(section: Callable[[Evidence], Section | None], *paths: Path) -> Section:
+    """Return the section that a family has on the runs in some files; it must have one."""
+    found = section(Evidence(load(paths)))
+    assert found is not None
+    return found
+
+
+def figure(section: Section, name: str) -> Figure:
     """Return a figure; it must be there."""
-    assert section is not None
     return {one.name: one for one in section.figures}[name]
 
 
-def names(section: Section | None) -> list[str]:
+def names(section: Section) -> list[str]:
     """Return the names of a section's figures."""
-    assert section is not None
     return [one.name for one in section.figures]
 
 
-def numbers(section: Section | None, name: str) -> Numbers:
+def numbers(section: Section, name: str) -> Numbers:
     """Return a figure's table."""
     table = figure(section, name).table
     found: dict[tuple[TableCell, ...], Mapping[str, Estimate]] = {}
@@ -63,6 +71,6 @@ def exact(value: float) -> Exactly:
     return Exactly(value)
 
 
-def titles(section: Section | None, name: str) -> list[str]:
+def titles(section: Section, name: str) -> list[str]:
     """Return the titles of a figure's panels."""
     return [panel.title for panel in figure(section, name).panels]

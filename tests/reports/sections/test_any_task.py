@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import write_run
+from tests.reports.planted import editing, editing_lines
 
 pytestmark = pytest.mark.harness
 
@@ -139,16 +139,14 @@ def with_metrics(folder: Path, metrics: Mapping[str, Sequence[float]], model: st
     first, *_ = metrics
     write_other_run(folder, {"quiz": MadeUp(metrics[first], metric=first)}, model=model)
     (path,) = folder.glob("results_*")
-    content = json.loads(path.read_text(encoding="utf-8"))
-    content["results"]["quiz"] = {f"{name},none": sum(values) / len(values) for name, values in metrics.items()}
-    content["higher_is_better"]["quiz"] = dict.fromkeys(metrics, True)
-    content["configs"]["quiz"]["metric_list"] = [{"metric": name, "aggregation": "mean"} for name in metrics]
-    path.write_text(json.dumps(content), encoding="utf-8")
+    with editing(path) as content:
+        content["results"]["quiz"] = {f"{name},none": sum(values) / len(values) for name, values in metrics.items()}
+        content["higher_is_better"]["quiz"] = dict.fromkeys(metrics, True)
+        content["configs"]["quiz"]["metric_list"] = [{"metric": name, "aggregation": "mean"} for name in metrics]
     (samples,) = folder.glob("samples_*")
-    lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
-    for number, line in enumerate(lines):
-        line |= {name: values[number] for name, values in metrics.items()}
-    samples.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    with editing_lines(samples) as lines:
+        for number, line in enumerate(lines):
+            line.update({name: values[number] for name, values in metrics.items()})
     return folder
 
 
@@ -186,9 +184,8 @@ def test_a_filter_is_the_same_for_all_models(tmp_path: Path) -> None:
     for model, order in (("one", ("strict", "flexible")), ("two", ("flexible", "strict"))):
         folder = write_other_run(tmp_path / model, {"quiz": MadeUp([1.0])}, model=f"owner/{model}", samples=False)
         (path,) = folder.glob("results_*")
-        content = json.loads(path.read_text(encoding="utf-8"))
-        content["results"]["quiz"] = {f"acc,{name}": values[name] for name in order}
-        path.write_text(json.dumps(content), encoding="utf-8")
+        with editing(path) as content:
+            content["results"]["quiz"] = {f"acc,{name}": values[name] for name in order}
     assert scores_by_metric(report(tmp_path / "one", tmp_path / "two")) == {("quiz", "acc,strict ↑"): [0.25, 0.25]}
 
 
@@ -196,14 +193,8 @@ def test_a_filter_is_the_same_for_all_models(tmp_path: Path) -> None:
     ("changed", "warned"),
     [
         ({}, []),
-        (
-            {"doc_hash": "other"},
-            ["quiz, one and two: different rows under the same doc_id; their scores are not comparable"],
-        ),
-        (
-            {"prompt_hash": "other"},
-            ["quiz, one and two: different prompts for the same rows; their scores are not comparable"],
-        ),
+        ({"doc_hash": "other"}, ["different rows under the same doc_id"]),
+        ({"prompt_hash": "other"}, ["different prompts for the same rows"]),
         # What a row is known by, and how it was asked, may both be missing.
         ({"doc_hash": None, "prompt_hash": None}, []),
     ],
@@ -214,9 +205,11 @@ def test_rows_and_prompts_that_differ_under_one_name_are_a_warning(
     for model in ("one", "two"):
         write_other_run(tmp_path / model, {"quiz": MadeUp([1.0, 0.0])}, model=f"owner/{model}")
     (samples,) = (tmp_path / "two").glob("samples_*")
-    lines = [json.loads(line) | changed for line in samples.read_text(encoding="utf-8").splitlines()]
-    samples.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    assert [issue.text for issue in report(tmp_path).issues if issue.severity == "warning"] == warned
+    with editing_lines(samples) as lines:
+        for line in lines:
+            line.update(changed)
+    told = [issue.text for issue in report(tmp_path).issues if issue.severity == "warning"]
+    assert told == [f"quiz, one and two: {what}; their scores are not comparable" for what in warned]
 
 
 def test_a_task_without_rows_of_one_model_is_not_called_missing(tmp_path: Path) -> None:

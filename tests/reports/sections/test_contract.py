@@ -7,6 +7,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -19,6 +20,8 @@ from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import Runs
 from tests.families.natural_instructions.test_bleurt import BERT, checkpoint
 from tests.reports.conftest import ResultFolder
+from tests.reports.planted import editing_lines, without_samples
+from tests.reports.sections.reading_tables import numbers
 
 NI = "natural_instructions_subtask033_winogrande_answer_generation"
 TASKS: Mapping[str, tuple[str, ...]] = {
@@ -75,6 +78,12 @@ def sections(runs: Runs) -> Mapping[str, Section]:
     return {family: found for family in FAMILIES if (found := section_of(family, runs))}
 
 
+def partly_right(family: str, result_folder: ResultFolder, **metadata: str | int) -> Path:
+    """Return the files of a run with details between 0 and 1."""
+    options = {"answer_classifier": "rules", **metadata}
+    return result_folder(PARTLY_RIGHT[family], TASKS[family], limit=ROWS, chat=family == NEEDS_CHAT, **options)
+
+
 def alike(name: str, other: str) -> bool:
     """Return whether one is a pattern for the other, or both are one."""
     return fnmatchcase(name, other) or fnmatchcase(other, name)
@@ -105,18 +114,7 @@ def test_every_drawn_metric_appears_in_a_figure_of_runs_that_have_it(
 def test_a_section_and_its_figures_are_the_same_whether_the_results_or_only_the_samples_have_the_details(
     family: str, result_folder: ResultFolder, sentence_data: None
 ) -> None:
-    folders = [
-        result_folder(
-            PARTLY_RIGHT[family],
-            TASKS[family],
-            limit=ROWS,
-            chat=family == NEEDS_CHAT,
-            answer_classifier="rules",
-            **details,
-        )
-        for details in ({}, {"details": True})
-    ]
-    brief, full = (load([folder]) for folder in folders)
+    brief, full = (load([partly_right(family, result_folder, **details)]) for details in ({}, {"details": True}))
     for one, other in zip(brief.of(family), full.of(family), strict=True):
         only_here = {metric for metric in other.metrics if FAMILIES[family].schema.metric(metric).is_detail}
         assert only_here
@@ -147,6 +145,48 @@ def test_the_same_files_give_the_same_section(
 ) -> None:
     # By its text, for no NaN is another.
     assert repr(section_of(family, load(folders))) == repr(sections[family])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_without_samples_figures_are_the_same_if_they_are_known_but_have_no_intervals(
+    family: str, result_folder: ResultFolder, sentence_data: None, tmp_path: Path
+) -> None:
+    folder = partly_right(family, result_folder, details=True)
+    bare = Path(copytree(folder, tmp_path / "bare"))
+    without_samples(bare)
+    found, whole = (section_of(family, load([one])) for one in (bare, folder))
+    assert found is not None
+    assert whole is not None
+    assert found.examples == ()
+    compared = 0
+    for one in found.figures:
+        of_rows = numbers(whole, one.name)
+        for about, cells in numbers(found, one.name).items():
+            for column, cell in cells.items():
+                assert not cell.has_interval
+                if cell.exists:
+                    assert cell.value == pytest.approx(of_rows[about][column].value), (one.name, about, column)
+                    compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_answers_without_recorded_prompts_are_counted_but_not_shown_and_figures_are_unchanged(
+    family: str, result_folder: ResultFolder, sentence_data: None, tmp_path: Path
+) -> None:
+    folder = partly_right(family, result_folder, details=True)
+    for path in Path(copytree(folder, tmp_path / "stripped")).rglob("samples_*"):
+        with editing_lines(path) as lines:
+            for line in lines:
+                del line["arguments"]
+    found, whole = (section_of(family, load([one])) for one in (tmp_path, folder))
+    assert found is not None
+    assert whole is not None
+    assert found.examples == ()
+    *issues, told = found.issues
+    assert tuple(issues) == whole.issues
+    assert "selected answers cannot be shown; " in told.text
+    assert repr(found.figures) == repr(whole.figures)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

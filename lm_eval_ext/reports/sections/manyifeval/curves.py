@@ -20,7 +20,6 @@ from lm_eval_ext.families.manyifeval.schema import (
     SINGLE,
     WIDE,
 )
-from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Panel
 from lm_eval_ext.reports.layout import drawn, evenly, floors_in_words, heat_maps, panels, table
 from lm_eval_ext.reports.sections.examples import EDITIONS
@@ -44,11 +43,6 @@ LEVELS = {"prompt": "prompt level", "inst": "instruction level"}
 OVERALL = "all types"
 FLOOR_CURVE = "floor: the best answer without content"
 PREDICTED = "predicted: instruction level to the power of n"
-
-
-def study_of(evidence: Evidence) -> Study:
-    """Return the family's runs by number of instructions, repetition and kind."""
-    return Study.of(evidence, FAMILY, facts, {})
 
 
 def facts(run: TaskRun) -> Mapping[str, Any]:

@@ -36,10 +36,10 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
     PROMPT_LEVEL,
     curse,
     dense,
+    facts,
     mixed,
     of_kind,
     single,
-    study_of,
     type_metrics,
     type_name,
     types,
@@ -67,7 +67,7 @@ OF_REPORT = (
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    found = study_of(evidence)
+    found = Study.of(evidence, FAMILY, facts, {})
     placed = tuple(placements(evidence))
     if not found.entries and not placed:
         return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 
@@ -77,10 +76,13 @@ def _figures(runs: Comparable) -> Iterator[Figure]:
     if runs.scopes:
         yield _rouge_l(runs)
     yield from _gain(runs)
-    yield from _by_part(runs, CATEGORIES, runs.categories())
+    title = "Which categories of tasks benefit from instructions?"
+    yield from _by_part(runs, runs.categories(), "category", title, "Figure 4 shows these")
     # Subtasks of a single dataset, or a user's own, are in the other figures.
     if len(runs.source_datasets()) > 1:
-        yield from _by_part(runs, SOURCE_DATASETS, runs.source_datasets())
+        title = "Does the gain depend on the dataset that a subtask was made from?"
+        see = "Table 8 lists the subtasks of each dataset"
+        yield from _by_part(runs, runs.source_datasets(), "source dataset", title, see)
     yield from _ablation(runs)
     if len(runs.checkpoints) == 1:
         yield from _bleurt(runs)
@@ -143,51 +145,32 @@ def _side_by_side(gains: Cells) -> Cells:
     return gains.only(["gain"]).wide("encoding", heading="{encoding}").joined(relative)
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """Parts of the subtasks that a figure compares.
+def _by_part(runs: Comparable, scopes: Sequence[Scope], part: str, title: str, see: str) -> Iterator[Figure]:
+    """Yield a figure of gains over parts of the subtasks; none if there are no gains.
 
-    Attributes:
-        name: what a part is.
+    Args:
+        runs: the runs.
+        scopes: the parts.
+        part: what a part is.
         title: the figure's title.
         see: what else to look at.
     """
-
-    name: str
-    title: str
-    see: str
-
-
-CATEGORIES = _Parts(
-    "category",
-    "Which categories of tasks benefit from instructions?",
-    "Figure 4 shows these",
-)
-SOURCE_DATASETS = _Parts(
-    "source dataset",
-    "Does the gain depend on the dataset that a subtask was made from?",
-    "Table 8 lists the subtasks of each dataset",
-)
-
-
-def _by_part(runs: Comparable, parts: _Parts, scopes: Sequence[Scope]) -> Iterator[Figure]:
-    """Yield a figure of gains over parts of the subtasks; none if there are no gains."""
     subtasks = {scope.name: len(scope.subtasks) for scope in (*scopes, *runs.scopes[:1])}
     gains = runs.gains((*scopes, *runs.scopes[:1]), dict.fromkeys(runs.others, runs.base))
     if not gains.where(lambda about: about["scope"] in {scope.name for scope in scopes}).known().lines:
         return
-    gains = Cells(gains.by, {key: line for _, part in gains.split("model") for key, line in part.lines.items()})
+    gains = Cells(gains.by, {key: line for _, of_model in gains.split("model") for key, line in of_model.lines.items()})
     named_parts = gains.with_fact("part", lambda about: about["scope"].replace("_", " "))
     counted = _side_by_side(gains).with_fact("subtasks", lambda about: subtasks[about["scope"]])
     options = {"axis": "gain in ROUGE-L", "unit": "change"}
     yield Figure(
-        f"natural_instructions_gain_by_{parts.name.replace(' ', '_')}",
-        parts.title,
+        f"natural_instructions_gain_by_{part.replace(' ', '_')}",
+        title,
         f"Difference in mean ROUGE-L, in percentage points, from “{runs.base}” on the same instances of a "
-        f"{parts.name}'s subtasks; above 0, the encoding helps. The table also has relative gains, in percent "
-        f"({parts.see}).",
+        f"{part}'s subtasks; above 0, the encoding helps. The table also has relative gains, in percent "
+        f"({see}).",
         panels(named_parts.only(["gain"]), HeatMap, "part", "encoding", ("model",), **options),
-        table(counted, {"model": "", "scope": parts.name, "subtasks": ""}, "change"),
+        table(counted, {"model": "", "scope": part, "subtasks": ""}, "change"),
         metrics=(ROUGE_L,),
     )
 

@@ -99,11 +99,6 @@ def levels_of(cells: Cells) -> tuple[str, ...]:
     return SCHEMA.in_order("constraint", set(cells.values("level")))
 
 
-def study_of(evidence: Evidence) -> Study:
-    """Return the family's runs by dataset and constraint level."""
-    return Study.of(evidence, FAMILY, facts, {})
-
-
 def facts(run: TaskRun) -> dict[str, Any]:
     """Return the displayed dataset of a task, and its constraint level."""
     # The same questions without first tokens are separate tasks.

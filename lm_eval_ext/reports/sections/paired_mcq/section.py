@@ -34,12 +34,12 @@ from lm_eval_ext.reports.sections.paired_mcq.measures import (
     at_temperatures,
     doubts,
     entries_of,
+    facts,
     in_order,
     levels_of,
     measured,
-    study_of,
 )
-from lm_eval_ext.reports.study import ABOVE_FLOOR, FLOOR, FLOOR_BY, Cells, exists
+from lm_eval_ext.reports.study import ABOVE_FLOOR, FLOOR, FLOOR_BY, Cells, Study, exists
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.runs import TaskRun
 
@@ -54,8 +54,7 @@ def section(evidence: Evidence) -> Section | None:
     of_family = evidence.runs.of(FAMILY)
     if not of_family:
         return None
-    found = study_of(evidence)
-    entries = entries_of(found)
+    entries = entries_of(Study.of(evidence, FAMILY, facts, {}))
     shown, not_shown = examples(evidence.runs, candidates(entries), said_of)
     return Section(
         FAMILY,

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import shutil
-from math import nan
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Section
 from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.sections.examples import EDITIONS
 from lm_eval_ext.reports.sections.ifbench.section import section
 from lm_eval_ext.results.load import load
 from tests.reports.conftest import ResultFolder
-from tests.reports.sections.reading_tables import figure, numbers, titles, values
+from tests.reports.planted import without_samples
+from tests.reports.sections.reading_tables import figure, names, numbers, section_on, titles, values
 
 pytestmark = pytest.mark.usefixtures("sentence_data")
 
 ORACLE, DROP_ONE = "reference policy=oracle", "reference policy=drop_one"
 TWICE = "reference policy=oracle, two_turns"
-
-
-def section_of(*paths: Path) -> Section:
-    found = section(Evidence(load(paths)))
-    assert found is not None
-    return found
+section_of = partial(section_on, section)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +37,7 @@ def known(folders: list[Path]) -> Section:
 
 
 def test_the_figures_are_of_one_turn_and_then_of_two(known: Section) -> None:
-    assert [one.name for one in known.figures] == [
+    assert names(known) == [
         "ifbench_verdicts",
         "ifbench_floor",
         "ifbench_groups",
@@ -108,13 +103,8 @@ def test_examples_name_the_verdict_on_each_instruction_and_the_second_message(kn
 
 def test_without_samples_the_figures_of_the_types_are_left_out(folders: list[Path], tmp_path: Path) -> None:
     shutil.copytree(folders[0], tmp_path / "run")
-    for samples in tmp_path.rglob("samples_*"):
-        samples.unlink()
-    found = section_of(tmp_path / "run")
-    assert [one.name for one in found.figures] == ["ifbench_verdicts", "ifbench_groups"]
-    unknown = {"strict": nan, "repaired": nan}
-    shown = values(numbers(found, "ifbench_verdicts")[ORACLE, "prompt level"])
-    assert shown == pytest.approx({"loose": 1.0, **unknown}, nan_ok=True)
+    without_samples(tmp_path)
+    assert names(section_of(tmp_path)) == ["ifbench_verdicts", "ifbench_groups"]
     # The page leaves out a figure that shows nothing.
     report = build(load([tmp_path / "run"]))
     assert [one.name for one in report.sections[0].figures] == ["ifbench_verdicts"]

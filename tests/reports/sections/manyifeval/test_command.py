@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval import simple_evaluate
-from lm_eval.loggers import EvaluationTracker
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.cli import main
 from lm_eval_ext.reports.sections.manyifeval.command import markdown, read_methods
 from lm_eval_ext.self_refine.metrics import Confusion
 from lm_eval_ext.self_refine.strategies import NAME, STRATEGIES
 from lm_eval_ext.sources import RowsError
+from tests.reports.conftest import ResultFolder
+from tests.reports.planted import editing
 
 pytestmark = pytest.mark.harness
 
@@ -174,24 +172,6 @@ def test_the_method_is_the_requested_strategy(arguments: object, strategy: str, 
     assert runs(file) == [(strategy, "manyifeval_n01")]
 
 
-def test_without_judgments_the_unparsable_share_is_not_required(tmp_path: Path) -> None:
-    write_refined(tmp_path / "results_1.json", "none", unjudged())
-    write_refined(tmp_path / "results_2.json", "without_feedback", unjudged(rounds=5))
-    assert rows("Method", tmp_path) == [
-        "zero-shot | 0.750 | 0.875 | - | - | - | - | 1.00",
-        "refinement w/o feedback | 0.750 | 0.875 | - | - | - | - | 6.00",
-    ]
-
-
-def test_a_run_may_be_split_over_files(tmp_path: Path) -> None:
-    for number in (1, 2):
-        name = f"manyifeval_n0{number}"
-        write(tmp_path / f"results_plain_{number}.json", plain(name))
-        write_refined(tmp_path / f"results_{number}.json", "oracle", refined(name), date=float(number))
-    assert read_methods([tmp_path])[1] == ()
-    assert runs(tmp_path) == [(method, f"manyifeval_n0{number}") for method in ("none", "oracle") for number in (1, 2)]
-
-
 @pytest.mark.parametrize(("dates", "newest"), [((1.0, 2.0), 0.875), ((2.0, 1.0), 0.625)])
 def test_the_newer_run_of_a_method_is_used_and_the_older_one_named_once(
     dates: tuple[float, float], newest: float, tmp_path: Path
@@ -243,40 +223,26 @@ def test_having_no_results_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "config", "top", "complaint"),
+    ("part", "change", "complaint"),
     [
-        (
-            {"source": "embedded"},
-            {},
-            {},
-            r"source: 'hub' for 'none', .* and 'embedded' for 'oracle', task manyifeval_n01 \(",
-        ),
-        ({"rows_hash": "f00d"}, {}, {}, "rows_hash: 'hash of manyifeval_n01' for 'none', .* and 'f00d' for 'oracle'"),
-        ({"version": "1.1"}, {}, {}, "version: '1.0' for 'none', .* and '1.1' for 'oracle'"),
-        ({"n": 5}, {}, {}, "number of rows: 100 for 'none', .* and 5 for 'oracle'"),  # a run with --limit
-        ({}, {"num_fewshot": 2}, {}, "num_fewshot: 0 for 'none'.* and 2 for 'oracle'"),
-        (
-            {},
-            {"generation_kwargs": {"do_sample": True}},
-            {},
-            "generation_kwargs: .* and {'do_sample': True} for 'oracle'",
-        ),
-        ({}, {}, {"chat_template_sha": "f00d"}, "chat_template_sha: None for 'none'.* and 'f00d' for 'oracle'"),
-        (
-            {},
-            {},
-            {"system_instruction_sha": "f00d"},
-            "system_instruction_sha: None for 'none'.* and 'f00d' for 'oracle'",
-        ),
+        ("rows", {"source": "embedded"}, "source: 'hub' for 'none', .* and 'embedded' for 'oracle', task many"),
+        ("rows", {"rows_hash": "f00d"}, "rows_hash: 'hash of manyifeval_n01' for 'none', .* and 'f00d' for 'oracle'"),
+        ("rows", {"version": "1.1"}, "version: '1.0' for 'none', .* and '1.1' for 'oracle'"),
+        ("rows", {"n": 5}, "number of rows: 100 for 'none', .* and 5 for 'oracle'"),  # a run with --limit
+        ("config", {"num_fewshot": 2}, "num_fewshot: 0 for 'none'.* and 2 for 'oracle'"),
+        ("config", {"generation_kwargs": {"top_p": 1}}, "generation_kwargs: .* and {'top_p': 1} for 'oracle'"),
+        ("file", {"chat_template_sha": "f00d"}, "chat_template_sha: None for 'none'.* and 'f00d' for 'oracle'"),
+        ("file", {"system_instruction_sha": "f00d"}, "system_instruction_sha: None for 'none'.* and 'f00d' for 'oracl"),
     ],
 )
 def test_methods_on_different_rows_or_in_different_settings_are_not_compared(
-    change: dict[str, Any], config: dict[str, Any], top: dict[str, Any], complaint: str, tmp_path: Path
+    part: str, change: Content, complaint: str, tmp_path: Path
 ) -> None:
-    task = refined(**change)
-    task["configs"]["manyifeval_n01"] |= config
+    changes: dict[str, Content] = {"rows": {}, "config": {}, "file": {}, part: change}
+    task = refined(**changes["rows"])
+    task["configs"]["manyifeval_n01"] |= changes["config"]
     write(tmp_path / "results_1.json", plain())
-    write_refined(tmp_path / "results_2.json", "oracle", task, **top)
+    write_refined(tmp_path / "results_2.json", "oracle", task, **changes["file"])
     with pytest.raises(
         RowsError,
         match=rf"^hf dtype=float32,pretrained=tiny: .* not run in the same setting, .*: {complaint}.*\. Run them again",
@@ -301,41 +267,32 @@ def test_fewshot_as_multiturn_matters_only_with_few_shot_examples(tmp_path: Path
         read_methods([tmp_path])
 
 
-def test_methods_with_different_numbers_of_rounds_are_not_compared(tmp_path: Path) -> None:
-    write_refined(tmp_path / "results_1.json", "none", unjudged(rounds=0))
-    write_refined(tmp_path / "results_2.json", "feedback", refined(rounds=5))
-    assert len(runs(tmp_path)) == 2
-    assert "- Rounds of refinement: at most 5." in printed(tmp_path)
-    write_refined(tmp_path / "results_3.json", "oracle", refined(rounds=10))
-    with pytest.raises(RowsError, match=r"rounds: 5 for 'feedback'.*results_2.* and 10 for 'oracle'.*results_3"):
-        read_methods([tmp_path])
-
-
-def test_methods_with_different_prompt_versions_are_not_compared(tmp_path: Path) -> None:
-    write_refined(tmp_path / "results_1.json", "none", unjudged(rounds=0))  # asks nothing of the kind
+@pytest.mark.parametrize(
+    ("config", "rounds", "complaint"),
+    [
+        ({}, 10, "rounds: 5 for 'feedback'.*results_2.* and 10 for 'oracle'.*results_3"),
+        ({"self_refine_version": 2.0}, 5, r"self_refine_version: 1\.0 for 'feedback'.* and 2\.0 for 'oracle'"),
+        ({"model_args": {"early_stop": False}}, 5, "early_stop: True for 'feedback'.* and False for 'oracle'"),
+    ],
+)
+def test_methods_that_refine_otherwise_are_not_compared(
+    config: Content, rounds: int, complaint: str, tmp_path: Path
+) -> None:
+    write_refined(tmp_path / "results_1.json", "none", unjudged(rounds=0))  # has nothing of the kind
     for number, strategy in enumerate(("feedback", "oracle"), start=2):
-        file = write_refined(tmp_path / f"results_{number}.json", strategy)
-        content = json.loads(file.read_text(encoding="utf-8"))
-        content["config"]["self_refine_version"] = 1.0 if strategy == "feedback" else 2.0
-        file.write_text(json.dumps(content), encoding="utf-8")
-    assert len(runs(tmp_path / "results_1.json", tmp_path / "results_2.json")) == 2
-    with pytest.raises(RowsError, match=r"self_refine_version: 1\.0 for 'feedback'.* and 2\.0 for 'oracle'"):
-        read_methods([tmp_path])
-
-
-def test_methods_that_stop_early_are_not_compared_with_others(tmp_path: Path) -> None:
-    write_refined(tmp_path / "results_1.json", "none", unjudged(rounds=0))  # has nothing to stop
-    write_refined(tmp_path / "results_2.json", "feedback")
-    file = write_refined(tmp_path / "results_3.json", "feedback_cot")
+        with editing(write_refined(tmp_path / f"results_{number}.json", strategy)) as content:
+            content["config"]["self_refine_version"] = 1.0
     assert len(runs(tmp_path)) == 3
-    content = json.loads(file.read_text(encoding="utf-8"))
-    content["config"]["model_args"]["early_stop"] = False
-    file.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(RowsError, match=r"early_stop: True for 'feedback'.* and False for 'feedback_cot'"):
+    assert "- Rounds of refinement: at most 5." in printed(tmp_path)
+    assert not any("early_stop" in line for line in printed(tmp_path))
+    file = write_refined(tmp_path / "results_3.json", "oracle", refined(rounds=rounds))
+    with editing(file) as content:
+        arguments = content["config"]["model_args"] | config.get("model_args", {})
+        content["config"] |= {"self_refine_version": 1.0, **config, "model_args": arguments}
+    with pytest.raises(RowsError, match=complaint):
         read_methods([tmp_path])
-    footnote = "- early_stop=false: answers that were judged to follow all instructions are judged in every round."
-    assert footnote in printed(tmp_path / "results_1.json", file)
-    assert footnote not in printed(tmp_path / "results_1.json", tmp_path / "results_2.json")
+    footnotes = [line for line in printed(tmp_path / "results_1.json", file) if line.startswith("- early_stop=false: ")]
+    assert bool(footnotes) is ("model_args" in config)
 
 
 def test_methods_on_different_tasks_are_not_compared(tmp_path: Path) -> None:
@@ -449,12 +406,11 @@ def test_a_last_round_that_disagrees_with_the_last_answers_means_mixed_runs(
 )
 def test_other_missing_fields_are_named(path: tuple[str, ...], complaint: str, tmp_path: Path) -> None:
     file = write_refined(tmp_path / "results_1.json", "oracle")
-    content = json.loads(file.read_text(encoding="utf-8"))
-    inner = content
-    for key in path[:-1]:
-        inner = inner[key]
-    del inner[path[-1]]
-    file.write_text(json.dumps(content), encoding="utf-8")
+    with editing(file) as content:
+        inner = content
+        for key in path[:-1]:
+            inner = inner[key]
+        del inner[path[-1]]
     with pytest.raises(RowsError) as error:
         read_methods([file])
     assert str(error.value).startswith(f"{file}, task 'manyifeval_n01': {complaint}")
@@ -477,25 +433,12 @@ def test_refined_answers_of_an_unnamed_model_are_not_mistaken_for_first_answers(
 
 
 @pytest.mark.usefixtures("sentence_data")
-def test_real_result_files_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": "embedded"})
-    for model, arguments in (
-        ("reference", "policy=drop_one"),
-        (NAME, "base=reference,policy=drop_one,strategy=oracle,rounds=2"),
-    ):
-        tracker = EvaluationTracker(output_path=str(tmp_path))
-        results = simple_evaluate(
-            model,
-            model_args=arguments,
-            tasks=["manyifeval_n02", "manyifeval_n05"],
-            task_manager=manager,
-            limit=2,
-            evaluation_tracker=tracker,
-        )
-        assert results is not None
-        tracker.save_results_aggregated({key: value for key, value in results.items() if key != "samples"}, {})
+def test_real_result_files_are_read(result_folder: ResultFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    refined_by_oracle = f"{NAME}:base=reference,policy=drop_one,strategy=oracle,rounds=2"
+    tasks = ("manyifeval_n02", "manyifeval_n05")
+    folders = [str(result_folder(model, tasks, limit=2)) for model in ("drop_one", refined_by_oracle)]
     capsys.readouterr()  # the harness's own progress
-    assert main(["manyifeval", "table", str(tmp_path)]) == 0
+    assert main(["manyifeval", "table", *folders]) == 0
     said = capsys.readouterr()
     assert "### `reference policy=drop_one`\n" in said.out
     # One instruction of two, and one of five, is not followed: (1/2 + 4/5) / 2.
@@ -537,34 +480,15 @@ def test_unprintable_names_do_not_break_the_command(tmp_path: Path, capsys: pyte
     assert "one<U+D800><U+001B>[2J" in out
 
 
-@pytest.mark.parametrize(
-    ("file", "complaint"),
-    [
-        ("nowhere", "lm-eval-ext: nowhere: No such file or directory"),
-        ("results_1.json", "lm-eval-ext: results_1.json: not JSON"),
-        (".", "lm-eval-ext: results_1.json: not JSON"),
-    ],
-)
-def test_the_error_explains_why_there_is_no_table(
-    file: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "results_1.json").write_text("{", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    assert main(["manyifeval", "table", file]) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith(complaint)
-
-
 # The tables
 
 
 FIGURE_9 = Confusion(true_positives=76, false_positives=17, false_negatives=24, true_negatives=83)
 
 
-def method(folder: Path, strategy: str, *tasks: Content, pretrained: str = "tiny", rounds: int = 5) -> Path:
+def method(folder: Path, strategy: str, *tasks: Content, pretrained: str = "tiny") -> Path:
     """Write what a method scored."""
-    arguments = {"base": "hf", "pretrained": pretrained, "strategy": strategy, "rounds": rounds}
+    arguments = {"base": "hf", "pretrained": pretrained, "strategy": strategy, "rounds": 5}
     return write(folder / f"results_{pretrained}_{strategy}.json", *tasks, model=NAME, model_args=arguments)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 
 from lm_eval_ext.families.manyifeval.placement import PLACEMENTS
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Curves, Section
+from lm_eval_ext.reports.figure import Curves
 from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.comparability import PairOfRuns
@@ -20,28 +20,25 @@ from lm_eval_ext.results.load import GivenName, load, load_apart
 from lm_eval_ext.results.runs import Role
 from tests.reports.conftest import ResultFolder
 from tests.reports.manyifeval_files import Line, row, write_rows
-from tests.reports.sections.reading_tables import figure, names, numbers, values
+from tests.reports.planted import editing
+from tests.reports.sections.reading_tables import figure, names, numbers, section_on, values
 
 N02, N03 = "manyifeval_n02", "manyifeval_n03"
 ROWS = 10
 DEAF = "reference policy=ignore_system"
 FIGURE = "manyifeval_placements"
+section_of = partial(section_on, section)
 LEFT_OUT = "one: rows of manyifeval_n02 left out because not every placement has them: 1"
 
 
 def placed(folder: Path, placement: str, tasks: Mapping[str, Sequence[Line]], **metadata: Any) -> Path:
     """Write a run with a placement, as the tasks record it."""
     path = write_rows(folder, tasks)
-    content = json.loads(path.read_text(encoding="utf-8"))
-    for config in content["configs"].values():
-        mark = {} if placement == "after" else {"version": f"1.0+{placement}"}
-        config["metadata"] |= {"placement": placement, **mark, **metadata}
-    path.write_text(json.dumps(content), encoding="utf-8")
+    mark = {} if placement == "after" else {"version": f"1.0+{placement}"}
+    with editing(path) as content:
+        for config in content["configs"].values():
+            config["metadata"] |= {"placement": placement, **mark, **metadata}
     return folder
-
-
-def section_of(*folders: Path) -> Section | None:
-    return section(Evidence(load(folders)))
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +151,7 @@ def test_another_placement_alone_is_shown_without_a_difference(tmp_path: Path) -
     system = placed(tmp_path / "system", "system", {N02: [row(1, [0, 1]), row(2, [1, 1])]})
     runs = load([system], names=[GivenName(system, "mine")])
     found = section(Evidence(runs))
+    assert found is not None
     assert names(found) == [FIGURE]
     cells = numbers(found, FIGURE)["mine", N02, "system"]
     assert {name: cell.value for name, cell in cells.items() if cell.exists} == {

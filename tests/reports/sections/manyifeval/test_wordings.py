@@ -10,13 +10,11 @@ from shutil import copytree, ignore_patterns
 import numpy as np
 import pytest
 
-from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.reports.sections.manyifeval.variants import WORST, simultaneous
-from lm_eval_ext.results.load import load
 from lm_eval_ext.verifiers import verify
 from tests.reports.conftest import ResultFolder
-from tests.reports.sections.reading_tables import figure, numbers
+from tests.reports.sections.reading_tables import figure, names, numbers, section_on
 
 TASK, FIGURE = "manyifeval_cousins_n02", "manyifeval_wordings"
 
@@ -53,7 +51,7 @@ def test_the_worst_wordings_are_those_with_the_lowest_accuracy_within_their_type
     }
     often = [wording for wording, of_wording in asked.items() if len({key for key, _ in of_wording}) > 1]
     worst = sorted(often, key=lambda wording: (round(change[wording], 9), wording))[:WORST]
-    of_report = section(Evidence(load([folder])))
+    of_report = section_on(section, folder)
     found = numbers(of_report, FIGURE)
     rare = f"first_wording: {len(asked) - len(often)} wordings are left out, which only one task prompt has"
     assert rare in str(figure(of_report, FIGURE).issues[0])
@@ -78,15 +76,13 @@ def test_a_wording_is_shown_as_its_first_row_has_it(folder: Path) -> None:
         for sample in path.read_text(encoding="utf-8").splitlines()
         for line in json.loads(sample)["doc"]["prompt"].split("\n")
     }
-    found = section(Evidence(load([folder])))
+    found = section_on(section, folder)
     assert all(f"- {text}" in lines for _, _, text, *_ in figure(found, FIGURE).table.rows)
 
 
 def test_variants_without_samples_are_in_the_report_but_name_no_wording(folder: Path, tmp_path: Path) -> None:
     bare = copytree(folder, tmp_path / "bare", ignore=ignore_patterns("samples_*"))
-    found = section(Evidence(load([bare])))
-    assert found is not None
-    assert [each.name for each in found.figures] == ["manyifeval_reliability"]
+    assert names(section_on(section, bare)) == ["manyifeval_reliability"]
 
 
 def test_intervals_of_many_differences_are_as_wide_as_the_largest_deviation() -> None:

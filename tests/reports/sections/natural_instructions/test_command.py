@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,8 @@ from lm_eval_ext.sources import RowsError
 
 QUESTIONS, ANSWERS = "question_generation", "answer_generation"
 CATEGORIES = {"s1": QUESTIONS, "s2": QUESTIONS, "s3": ANSWERS}
+COUNTS = {"s2": 10}
+"""Of rows; all other subtasks have 100."""
 
 
 def leaf(subtask: str, encoding: str, rouge_l: float, n: int = 100, **metadata: Any) -> dict[str, Any]:
@@ -32,19 +33,11 @@ def leaf(subtask: str, encoding: str, rouge_l: float, n: int = 100, **metadata: 
     }
 
 
-OTHER = {
-    "results": {"arc_easy": {"acc,none": 0.5}},
-    "configs": {"arc_easy": {"metadata": {"version": 1.0}}},
-    "n-samples": {"arc_easy": {"original": 9, "effective": 9}},
-}
-
-
-def results(path: Path, *leaves: Mapping[str, Any], date: float | None = 1.0, model: str = "tiny") -> Path:
-    content: dict[str, Any] = {key: {} for key in OTHER}
+def results(path: Path, *leaves: Mapping[str, Any], date: float = 1.0, model: str = "tiny", **top: Any) -> Path:
+    content: dict[str, Any] = {key: {} for key in ("results", "configs", "n-samples")}
     for one in leaves:
         content = {key: content[key] | one[key] for key in content}
-    content |= {"model_source": "hf", "model_name": model, "config": {"model_args": {"pretrained": model}}}
-    content |= {} if date is None else {"date": date}
+    content |= {"model_source": "hf", "config": {"model_args": {"pretrained": model}}, "date": date, **top}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
@@ -54,62 +47,6 @@ def read(*paths: Path, **options: bool) -> dict[tuple[str, str], float | None]:
     """Return the ROUGE-L that is read of each subtask under each encoding."""
     entries = read_encodings(paths, **options)[0].entries
     return {(entry["subtask"], entry["encoding"]): entry.run.figure("rouge_l") for entry in entries}
-
-
-def said_of(*paths: Path) -> tuple[str, ...]:
-    return tuple(map(str, read_encodings(paths)[2]))
-
-
-def test_result_files_are_found_recursively_and_each_is_read_once(tmp_path: Path) -> None:
-    file = results(tmp_path / "a" / "b" / "results_1.json", leaf("s1", "prompt", 0.2), leaf("s3", "prompt", 0.4, n=100))
-    results(tmp_path / "c" / "results_2.json", leaf("s1", "all", 0.3, n=100))
-    (tmp_path / "c" / "samples_1.json").write_text("{}", encoding="utf-8")
-    assert read(tmp_path, file) == {("s1", "prompt"): 0.2, ("s3", "prompt"): 0.4, ("s1", "all"): 0.3}
-    _, setting, issues = read_encodings([tmp_path, file])
-    assert (setting["model"], issues) == ("hf pretrained=tiny", ())
-
-
-def test_a_file_may_have_any_name_and_contain_other_tasks(tmp_path: Path) -> None:
-    file = results(tmp_path / "mine.json", leaf("s1", "prompt", 0.2), OTHER)
-    assert read(file) == {("s1", "prompt"): 0.2}
-
-
-def test_a_file_without_a_date_uses_its_modification_time(tmp_path: Path) -> None:
-    for number, modified in ((1, 2_000_000), (2, 1_000_000)):
-        file = results(tmp_path / f"results_{number}.json", leaf("s1", "prompt", number / 10), date=None)
-        os.utime(file, (modified, modified))
-    assert [*read(tmp_path).values()] == [0.1]
-
-
-def test_a_file_without_our_tasks_is_named_and_the_others_are_used(tmp_path: Path) -> None:
-    other = results(tmp_path / "results_0.json", OTHER, model="another")
-    results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2))
-    assert len(read(tmp_path)) == 1
-    assert said_of(tmp_path) == (f"{other}: no results of natural_instructions tasks (arc_easy); ignored",)
-
-
-def says(file: Path, **values: object) -> None:
-    """Change what a file of results says at its top."""
-    content = json.loads(file.read_text(encoding="utf-8")) | values
-    file.write_text(json.dumps(content), encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "model"),
-    [
-        ({"policy": "echo"}, {"policy": "echo"}, "reference policy=echo"),
-        ({"policy": "echo", "seed": 1}, {"seed": 1, "policy": "echo"}, "reference policy=echo,seed=1"),
-        ("policy=echo", {"policy": "echo"}, "reference policy=echo"),  # as given to the harness's function
-    ],
-)
-def test_a_model_without_a_name_is_identified_by_its_arguments(
-    one: object, other: object, model: str, tmp_path: Path
-) -> None:
-    # The harness makes up a new name for each run of such a model.
-    for number, (encoding, arguments) in enumerate((("prompt", one), ("all", other))):
-        file = results(tmp_path / f"results_{number}.json", leaf("s1", encoding, 0.2), model=f"random{number}")
-        says(file, model_source="reference", config={"model_args": arguments})
-    assert read_encodings([tmp_path])[1]["model"] == model
 
 
 def test_several_models_are_an_error_that_names_them(tmp_path: Path) -> None:
@@ -135,21 +72,28 @@ def test_each_encoding_may_have_a_model_of_its_own_on_request(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("difference", "complaint"),
+    ("part", "change", "complaint"),
     [
-        ({"source": "hub"}, "source is 'hub' for 'all' .* and 'embedded' for 'prompt'"),
-        ({"instances_hash": "another"}, "instances_hash is 'another' for 'all' .* and 'hash of s1' for 'prompt'"),
-        ({"n": 3}, "number of rows is 3 for 'all' .* and 100 for 'prompt'"),  # a run with --limit
-        ({"version": 2.0}, "version is 2.0 for 'all' .* and 1.0 for 'prompt'"),
-        ({"prompt_budget": {"limit": 9}}, "prompt_budget is {'limit': 9} for 'all'"),
+        ("rows", {"source": "hub"}, "source is 'hub' for 'all' .* and 'embedded' for 'prompt'"),
+        ("rows", {"instances_hash": "other"}, "instances_hash is 'other' for 'all' .* and 'hash of s1' for 'prompt'"),
+        ("rows", {"n": 3}, "number of rows is 3 for 'all' .* and 100 for 'prompt'"),  # a run with --limit
+        ("rows", {"version": 2.0}, "version is 2.0 for 'all' .* and 1.0 for 'prompt'"),
+        ("rows", {"prompt_budget": {"limit": 9}}, "prompt_budget is {'limit': 9} for 'all'"),
+        ("config", {"generation_kwargs": {"max_gen_toks": 512}}, "generation_kwargs is"),
+        ("file", {"chat_template_sha": "f00d"}, "chat_template_sha is"),
+        ("file", {"system_instruction_sha": "f00d"}, "system_instruction_sha is"),
     ],
 )
 def test_encodings_on_different_rows_or_in_different_settings_are_an_error(
-    difference: dict[str, Any], complaint: str, tmp_path: Path
+    part: str, change: dict[str, Any], complaint: str, tmp_path: Path
 ) -> None:
-    file = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), leaf("s1", "all", 0.3, **difference))
+    changes: dict[str, dict[str, Any]] = {"rows": {}, "config": {}, "file": {}, part: change}
+    results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2))
+    task = leaf("s1", "all", 0.3, **changes["rows"])
+    task["configs"]["natural_instructions_s1_all"] |= changes["config"]
+    results(tmp_path / "results_2.json", task, **changes["file"])
     with pytest.raises(RowsError, match=f"^s1: its encodings were run differently, .*: {complaint}"):
-        read(file)
+        read(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -184,30 +128,6 @@ def test_runs_without_bleurt_may_be_next_to_runs_with_it(tmp_path: Path) -> None
     assert read_encodings([file])[1]["bleurt"] == "BLEURT-20"
 
 
-@pytest.mark.parametrize("setting", ["chat_template_sha", "system_instruction_sha", "generation_kwargs"])
-def test_a_rerun_in_another_setting_is_not_compared_with_the_others(setting: str, tmp_path: Path) -> None:
-    results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2))
-    again = results(tmp_path / "results_2.json", leaf("s1", "all", 0.3), date=2.0)
-    content = json.loads(again.read_text(encoding="utf-8"))
-    if setting == "generation_kwargs":
-        content["configs"]["natural_instructions_s1_all"][setting] = {"max_gen_toks": 512}
-    else:
-        content[setting] = "f00d"
-    again.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(RowsError, match=f"^s1: its encodings were run differently, .*: {setting} is"):
-        read(tmp_path)
-
-
-def test_two_revisions_are_two_models(tmp_path: Path) -> None:
-    for number, encoding in enumerate(("prompt", "all")):
-        file = results(tmp_path / f"results_{number}.json", leaf("s1", encoding, 0.2))
-        content = json.loads(file.read_text(encoding="utf-8"))
-        content["config"]["model_args"]["revision"] = f"step{number}"
-        file.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(RowsError, match=r"hf pretrained=tiny,revision=step0 .*; hf pretrained=tiny,revision=step1"):
-        read(tmp_path)
-
-
 def test_subtasks_may_differ_in_their_rows_and_encodings_in_their_prompts(tmp_path: Path) -> None:
     leaves = [leaf("s1", "prompt", 0.2), leaf("s1", "all", 0.3, rows_hash="x"), leaf("s3", "prompt", 0.2, n=7)]
     assert len(read(results(tmp_path / "results_1.json", *leaves))) == 3
@@ -222,31 +142,6 @@ def test_two_tasks_of_one_subtask_and_encoding_are_an_error(tmp_path: Path) -> N
         read(file)
 
 
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        ("{", "results_1.json: not JSON"),
-        (
-            '{"results": {}, "configs": {}}',
-            "no results of natural_instructions tasks in .*; expected results_.*`lm_eval",
-        ),
-        (
-            '{"results": {}, "configs": {"t": {"metadata": {"rows_hash": "0", "subtask": "s1", "encoding": "all"}}}}',
-            "results_1.json, task 't': written by an older version of lm-eval-ext, .*; run it again",
-        ),
-    ],
-)
-def test_a_file_not_written_by_the_harness_is_named(content: str, complaint: str, tmp_path: Path) -> None:
-    (tmp_path / "results_1.json").write_text(content, encoding="utf-8")
-    with pytest.raises(RowsError, match=complaint):
-        read(tmp_path)
-
-
-def test_a_folder_without_results_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(RowsError, match=r"no results_\*.json in this folder"):
-        read(tmp_path)
-
-
 # Gains
 
 
@@ -255,7 +150,11 @@ def compared(tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """Compares encodings, each given as subtask to ROUGE-L; a subtask without a category is a user's own."""
 
     def found(base: str = "prompt", **scores: Mapping[str, float]) -> dict[str, Any]:
-        leaves = [leaf(subtask, encoding, of[subtask]) for encoding, of in scores.items() for subtask in of]
+        leaves = [
+            leaf(subtask, encoding, rouge_l, COUNTS.get(subtask, 100))
+            for encoding, of_encoding in scores.items()
+            for subtask, rouge_l in of_encoding.items()
+        ]
         return gains(read_encodings([results(tmp_path / "results_1.json", *leaves)])[0], base)
 
     return found
@@ -276,27 +175,10 @@ def test_a_gain_is_relative_to_the_base_per_category_and_over_all_subtasks(compa
     assert matches(found["categories"][QUESTIONS]["all"], 0.45, 0.3, 50.0, 2)
     # Answers: 0.4 vs. 0.5: -20 %.
     assert matches(found["categories"][ANSWERS]["all"], 0.4, 0.5, -20.0, 1)
-    # All: 1.3 / 3 vs. 1.1 / 3: 0.2 / 1.1 = +18.18 %; each subtask counts the same, not each category.
+    # All: 1.3 / 3 vs. 1.1 / 3: 0.2 / 1.1 = +18.18 %; each subtask counts the same, not each category or row.
     assert matches(found["average"]["all"], 1.3 / 3, 1.1 / 3, 200 / 11, 3)
     assert matches(found["average"]["prompt"], 1.1 / 3, 1.1 / 3, 0.0, 3)
     assert found["left_out"] == []
-
-
-def test_subtasks_have_equal_weight(tmp_path: Path) -> None:
-    leaves = [
-        leaf(subtask, encoding, rouge_l, n)
-        for subtask, n, base, rouge_l_of_all in (("s1", 100, 0.2, 0.2), ("s2", 10, 0.2, 0.4))
-        for encoding, rouge_l in (("prompt", base), ("all", rouge_l_of_all))
-    ]
-    found = gains(read_encodings([results(tmp_path / "results_1.json", *leaves)])[0], "prompt")
-    # The mean of 0.2 and 0.4 vs. 0.2: +50 %.
-    assert matches(found["average"]["all"], 0.3, 0.2, 50.0, 2)
-
-
-def test_the_base_may_be_instance(compared: Compared) -> None:
-    found = compared("instance", instance={"s1": 0.1}, prompt={"s1": 0.2})
-    assert found["base"] == "instance"
-    assert matches(found["average"]["prompt"], 0.2, 0.1, 100.0, 1)
 
 
 def test_subtasks_without_both_runs_are_left_out_and_named(compared: Compared) -> None:
@@ -318,10 +200,12 @@ def test_subtasks_without_both_runs_are_left_out_and_named(compared: Compared) -
     ]
 
 
-def test_the_base_may_be_the_whole_instruction_from_which_fields_are_removed(compared: Compared) -> None:
-    found = compared("all", all={"s1": 0.4, "s2": 0.2}, all_minus_negative={"s1": 0.5, "s2": 0.4})
-    # 0.45 vs. 0.3 (Table 4, top).
-    assert matches(found["average"]["all_minus_negative"], 0.45, 0.3, 50.0, 2)
+@pytest.mark.parametrize(("base", "other"), [("instance", "prompt"), ("all", "all_minus_negative")])
+def test_the_base_may_be_no_instruction_or_the_whole_one(base: str, other: str, compared: Compared) -> None:
+    found = compared(base, **{base: {"s1": 0.4, "s2": 0.2}, other: {"s1": 0.5, "s2": 0.4}})
+    assert found["base"] == base
+    # 0.45 vs. 0.3.
+    assert matches(found["average"][other], 0.45, 0.3, 50.0, 2)
 
 
 def test_gains_are_also_computed_per_source_dataset(compared: Compared) -> None:
@@ -334,6 +218,8 @@ def test_gains_are_also_computed_per_source_dataset(compared: Compared) -> None:
     assert matches(found["source_datasets"]["qasc"]["all"], 0.3, 0.3, 0.0, 2)
     assert matches(found["source_datasets"]["winogrande"]["all"], 0.6, 0.5, 20.0, 1)
     assert matches(found["source_datasets"][OWN]["all"], 0.2, 0.1, 100.0, 1)
+    # Here, they have no category.
+    assert matches(found["categories"][OWN]["all"], 0.35, 0.3, 50 / 3, 4)
 
 
 @pytest.mark.parametrize(
@@ -371,13 +257,6 @@ def test_a_base_of_zero_has_no_gain(compared: Compared) -> None:
         **dict.fromkeys(("bleurt", "base_bleurt", "bleurt_gain_percent")),
     )
     assert matches(found["average"]["all"], 0.4, 0.25, 60.0, 2)  # its share in a mean that is not zero counts
-
-
-def test_a_custom_task_counts_without_a_category(compared: Compared) -> None:
-    found = compared(prompt={"mine": 0.2, "s1": 0.4}, all={"mine": 0.4, "s1": 0.4})
-    assert sorted(found["categories"]) == [QUESTIONS, OWN]
-    assert matches(found["categories"][OWN]["all"], 0.4, 0.2, 100.0, 1)
-    assert found["average"]["all"]["subtasks"] == 2
 
 
 def test_without_a_run_of_the_base_the_existing_encodings_are_named(compared: Compared) -> None:
@@ -515,14 +394,6 @@ def test_an_upper_bound_on_other_rows_is_an_error(
     assert printed.out == ""
     assert "s1: the upper bound was run differently, so a gap would be meaningless: " in printed.err
     assert complaint in printed.err
-
-
-def test_two_upper_bounds_of_a_subtask_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runs(tmp_path)
-    bound(tmp_path, "s1", 0.5)
-    bound(tmp_path, "s1", 0.6, encoding="all")
-    assert against_bounds(tmp_path) == 1
-    assert "s1: two runs as an upper bound, hf pretrained=bart-s1, " in capsys.readouterr().err
 
 
 def test_an_upper_bound_of_other_subtasks_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,12 +8,12 @@ import pytest
 
 from lm_eval_ext.cli import main
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Section
+from lm_eval_ext.reports.figure import Bars, Estimate, Section
 from lm_eval_ext.reports.sections.natural_instructions.section import section
 from lm_eval_ext.results.issue import warning
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.sources import RowsError
-from tests.reports.sections.natural_instructions.test_section import NI, write
+from tests.reports.sections.natural_instructions.test_section import figure, names, write
 
 UPPER_BOUND = "task-specific models (upper bound)"
 
@@ -23,10 +23,6 @@ def section_with(runs: Path, *bounds: Path) -> Section:
     found = section(Evidence(of_models, upper_bound=upper_bound))
     assert found is not None
     return found
-
-
-def gaps(found: Section) -> Figure:
-    return next(figure for figure in found.figures if figure.name == f"{NI}_upper_bound")
 
 
 def cells(row: tuple[object, ...]) -> list[float | None]:
@@ -45,21 +41,21 @@ def test_the_upper_bound_has_a_row_and_every_encoding_its_gap_to_it(runs: Path, 
         write(tmp_path / "bound2", {("two", "instance"): [1.0, 1.0]}, "bart-two"),
     ]
     found = section_with(runs, *bounds)
-    figure = gaps(found)
-    first, prompt, everything = figure.table.rows
-    assert figure.table.columns == ("model", "encoding", "ROUGE-L", "gap", "gap, relative (%)")
+    shown = figure(found, "upper_bound")
+    first, prompt, everything = shown.table.rows
+    assert shown.table.columns == ("model", "encoding", "ROUGE-L", "gap", "gap, relative (%)")
     assert first[:2] == (UPPER_BOUND, "instance")
     assert (prompt[:2], everything[:2]) == (("model", "prompt"), ("model", "all"))
     # Over the subtask that "prompt" and "all" were both run on: 0.8; 0.3 and 0.5 are 0.5 and 0.3 below it.
     assert cells(first) == [pytest.approx(0.8), None, None]
     assert cells(prompt) == pytest.approx([0.3, 0.5, 0.625])
     assert cells(everything) == pytest.approx([0.5, 0.3, 0.375])
-    mark = figure.panels[0].mark
+    mark = shown.panels[0].mark
     assert isinstance(mark, Bars)
     assert mark.reference == pytest.approx(0.8)
     assert mark.reference_name == "upper bound"
     # The task-specific models are no models of the page.
-    assert {str(row[0]) for other in found.figures if other != figure for row in other.table.rows} == {"model"}
+    assert {str(row[0]) for other in found.figures if other != shown for row in other.table.rows} == {"model"}
 
 
 def test_a_gap_is_paired(tmp_path: Path) -> None:
@@ -67,7 +63,7 @@ def test_a_gap_is_paired(tmp_path: Path) -> None:
     scores = [0.0, 0.9] * 100
     runs = write(tmp_path / "runs", {("one", "prompt"): scores}, "model")
     bound = write(tmp_path / "bound", {("one", "instance"): [score + 0.1 for score in scores]}, "bart")
-    gap = gaps(section_with(runs, bound)).table.rows[1][3]
+    gap = figure(section_with(runs, bound), "upper_bound").table.rows[1][3]
     assert isinstance(gap, Estimate)
     assert gap.value == pytest.approx(0.1)
     # Unpaired it would be 0.1 -+ 0.088.
@@ -78,15 +74,19 @@ def test_an_upper_bound_on_other_instances_is_left_out_and_named(runs: Path, tmp
     scores = {("one", "instance"): [0.7, 0.9]}
     bound = write(tmp_path / "bound", scores, "bart", instance={"instances_hash": "others"})
     found = section_with(runs, bound)
-    assert f"{NI}_upper_bound" not in [figure.name for figure in found.figures]
+    assert "upper_bound" not in names(found)
     assert warning("The upper bound of one was run on other rows or settings: left out.") in found.issues
     assert warning("No gap to the upper bound: no subtask has both.") in found.issues
 
 
-def test_two_upper_bounds_of_a_subtask_are_an_error(runs: Path, tmp_path: Path) -> None:
-    bounds = [write(tmp_path / name, {("one", "instance"): [0.7, 0.9]}, name) for name in ("bart1", "bart2")]
-    with pytest.raises(RowsError, match=r"^one: two runs as an upper bound, hf pretrained=owner/bart1, instance "):
-        section_with(runs, *bounds)
+@pytest.mark.parametrize(("model", "encoding"), [("bart2", "instance"), ("bart1", "all")])
+def test_two_upper_bounds_of_a_subtask_are_an_error(model: str, encoding: str, runs: Path, tmp_path: Path) -> None:
+    first = write(tmp_path / "1", {("one", "instance"): [0.7, 0.9]}, "bart1")
+    second = write(tmp_path / "2", {("one", encoding): [0.7, 0.9]}, model)
+    with pytest.raises(
+        RowsError, match=rf"^one: two runs as an upper bound, .*, instance .* and .*{model}, {encoding} "
+    ):
+        section_with(runs, first, second)
 
 
 def test_the_page_has_the_gap_and_the_commands_of_the_task_specific_models(runs: Path, tmp_path: Path) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from math import isnan, log
 from pathlib import Path
 from shutil import copytree
-from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.paired_mcq.scores import Value
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure
 from lm_eval_ext.reports.page.build import build
@@ -19,9 +16,9 @@ from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import Runs
 from tests.reports.conftest import ResultFolder
-from tests.reports.sections.paired_mcq.test_section import LOW, write
+from tests.reports.planted import editing
+from tests.reports.sections.paired_mcq.test_section import LOW, Row, write
 
-Row = tuple[str, str, Value]
 GREEDY = {"do_sample": False, "temperature": 0.0}
 
 
@@ -30,15 +27,14 @@ def drawn(folder: Path, temperature: float, seed: int, rows: list[Row] | None = 
     if rows is not None:
         write(folder, rows)
     (path,) = folder.rglob("results_*.json")
-    content = json.loads(path.read_text(encoding="utf-8"))
     given = {"do_sample": True, "temperature": temperature} if temperature else None
-    for config in content["configs"].values():
-        config["generation_kwargs"] = {**GREEDY, "max_gen_toks": 256, **(given or {})}
     seeds = {f"{which}_seed": seed for which in ("random", "numpy", "torch")}
-    content["config"] |= {"gen_kwargs": given, **seeds}
-    # One model, whoever gave the answers.
-    content["config"]["model_args"] = {"pretrained": "owner/one"}
-    path.write_text(json.dumps(content), encoding="utf-8")
+    with editing(path) as content:
+        for config in content["configs"].values():
+            config["generation_kwargs"] = {**GREEDY, "max_gen_toks": 256, **(given or {})}
+        content["config"] |= {"gen_kwargs": given, **seeds}
+        # One model, whoever gave the answers.
+        content["config"]["model_args"] = {"pretrained": "owner/one"}
     return folder
 
 
@@ -135,8 +131,8 @@ def test_an_interval_resamples_questions_and_keeps_them_together_over_draws(tmp_
 def test_a_newer_run_replaces_the_draw_with_its_temperature_and_seed(tmp_path: Path) -> None:
     folders = [drawn(tmp_path / "0", 0, 1, AGREE), drawn(tmp_path / "1", 0.5, 1, ROWS)]
     newer = drawn(tmp_path / "2", 0.5, 1, AGREE)
-    path = newer / "results_1.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"date": 2.0}))
+    with editing(newer / "results_1.json") as content:
+        content["date"] = 2.0
     assert points(rates_of(*folders, newer))["0.5"] == (1, {"mismatch": 0.0, "refusal": 0.0})
     # Greedy decoding does not depend on the seed.
     assert points(rates_of(*folders, drawn(tmp_path / "3", 0, 2, ROWS)))["0"][0] == 1
@@ -146,8 +142,8 @@ def test_two_models_have_a_curve_each_and_temperatures_of_their_own(tmp_path: Pa
     folders = [drawn(tmp_path / f"{seed}", 0.25 * seed, seed, ROWS) for seed in range(3)]
     for folder in folders[:2]:
         other = copytree(folder, tmp_path / "other" / folder.name)
-        path = other / "results_1.json"
-        path.write_text(path.read_text(encoding="utf-8").replace("owner/one", "owner/two"), encoding="utf-8")
+        with editing(other / "results_1.json") as content:
+            content["config"]["model_args"] = {"pretrained": "owner/two"}
         folders.append(other)
     panel = rates_of(*folders).panels[0].mark
     assert isinstance(panel, Curves)
@@ -183,10 +179,8 @@ def test_draws_without_other_temperatures_are_shown_once_and_reported(tmp_path: 
 
 def test_another_setting_is_another_model(tmp_path: Path) -> None:
     folders = [drawn(tmp_path / "0", 0, 1, AGREE), drawn(tmp_path / "1", 0.5, 1, ROWS)]
-    path = folders[1] / "results_1.json"
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    content["config"]["gen_kwargs"]["top_p"] = 0.5
-    path.write_text(json.dumps(content), encoding="utf-8")
+    with editing(folders[1] / "results_1.json") as content:
+        content["config"]["gen_kwargs"]["top_p"] = 0.5
     runs = load(folders)
     assert len(runs.labels) == 2
     assert runs.swept == ()

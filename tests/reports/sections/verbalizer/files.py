@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.reports import files
 from tests.reports.files import CONFIG, SST2
+from tests.reports.planted import editing
 
 SNLI = "verbalizer_snli_unnatural_flipped"
 GOLDEN = "verbalizer_sst2_natural_golden"
@@ -54,8 +54,7 @@ def write_run(
         options: of ``files.write_run``.
     """
     path = files.write_run(folder, scores, **options)
-    content = json.loads(path.read_text(encoding="utf-8"))
-    for task in scores:
-        content["configs"][task]["metadata"] = {**CONFIG["metadata"], **recorded[task], **(metadata or {})}
-    path.write_text(json.dumps(content), encoding="utf-8")
+    with editing(path) as content:
+        for task in scores:
+            content["configs"][task]["metadata"] = {**CONFIG["metadata"], **recorded[task], **(metadata or {})}
     return path

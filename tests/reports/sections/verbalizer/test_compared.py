@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
 import pytest
 
-from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap, Section
 from lm_eval_ext.reports.gate.findings import compare
 from lm_eval_ext.reports.gate.units import Sides
@@ -23,9 +22,10 @@ from lm_eval_ext.results.issue import error, note
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import TaskRun
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import SST2, STAMP, samples_of
+from tests.reports.files import SST2, samples_of
 from tests.reports.gate.two_runs import right
-from tests.reports.sections.reading_tables import figure, names, numbers, titles, values
+from tests.reports.planted import editing, editing_lines, without_samples
+from tests.reports.sections.reading_tables import figure, names, numbers, section_on, titles, values
 from tests.reports.sections.verbalizer.files import GOLDEN, NO_YES, OWN, SNLI, THOUGHT_OUT, write_run
 
 # With and without examples
@@ -42,8 +42,8 @@ def run(folder: Path, shots: int, scores: Mapping[str, Sequence[float]], model: 
     return write_run(folder / f"{model} {shots}", scores, arguments={"pretrained": model}, config=config, **options)
 
 
-def section_of(folder: Path) -> Section | None:
-    return section(Evidence(load([folder])))
+def section_of(*folders: Path) -> Section:
+    return section_on(section, *folders)
 
 
 def test_table_2_has_both_accuracies_and_their_difference(tmp_path: Path) -> None:
@@ -62,18 +62,6 @@ def test_table_2_has_both_accuracies_and_their_difference(tmp_path: Path) -> Non
     assert overall.categories == ("one, 4-shot",)
     assert [series.name for series in overall.series] == [name for name in COLUMNS if "gain" not in name]
     assert titles(found, "verbalizer_few_shot") == ["overall", "one, 4-shot"]
-
-
-def test_the_gain_is_paired(tmp_path: Path) -> None:
-    # Half of the rows are right, and one in ten more with examples: the gain varies far less than the accuracies.
-    zero = [float(number % 2) for number in range(100)]
-    few = [1.0 if number % 10 == 0 else value for number, value in enumerate(zero)]
-    run(tmp_path, 0, {SST2: zero})
-    run(tmp_path, 4, {SST2: few})
-    cells = numbers(section_of(tmp_path), "verbalizer_few_shot")["one, 4-shot", 4, "sst2"]
-    before, gain = cells["unnatural (flipped), zero-shot"], cells["unnatural (flipped), gain"]
-    assert gain.value == pytest.approx(0.1)
-    assert gain.high - gain.low < 0.7 * (before.high - before.low)
 
 
 def test_a_gain_on_the_page_is_the_difference_that_compare_finds(tmp_path: Path) -> None:
@@ -105,26 +93,21 @@ def test_every_number_of_examples_is_compared_with_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "shots", "tasks"),
+    ("fewer", "model", "tasks"),
     [
-        ("two", 4, {SST2: [1, 0]}),
-        ("one", 4, {NO_YES: [1, 0]}),
-        ("one", 4, {THOUGHT_OUT: [1, 0]}),
-        ("one", 4, {SNLI: [1, 0]}),
+        (0, "two", {SST2: [1, 0]}),
+        (0, "one", {NO_YES: [1, 0]}),
+        (0, "one", {THOUGHT_OUT: [1, 0]}),
+        (0, "one", {SNLI: [1, 0]}),
+        (1, "one", {SST2: [1, 0]}),
     ],
-    ids=["another model", "other label words", "chain of thought", "another dataset"],
+    ids=["another model", "other label words", "chain of thought", "another dataset", "no zero-shot run"],
 )
 def test_other_runs_are_not_compared(
-    model: str, shots: int, tasks: Mapping[str, Sequence[float]], tmp_path: Path
+    fewer: int, model: str, tasks: Mapping[str, Sequence[float]], tmp_path: Path
 ) -> None:
-    run(tmp_path, 0, {SST2: [1, 0]})
-    run(tmp_path, shots, tasks, model=model)
-    assert "verbalizer_few_shot" not in names(section_of(tmp_path))
-
-
-def test_two_numbers_of_examples_without_a_zero_shot_run_are_not_compared(tmp_path: Path) -> None:
-    run(tmp_path, 1, {SST2: [1, 0]})
-    run(tmp_path, 4, {SST2: [1, 1]})
+    run(tmp_path, fewer, {SST2: [1, 0]})
+    run(tmp_path, 4, tasks, model=model)
     assert "verbalizer_few_shot" not in names(section_of(tmp_path))
 
 
@@ -140,9 +123,9 @@ def test_only_the_rows_that_both_were_run_on_count(tmp_path: Path) -> None:
 
 def test_different_rows_have_no_comparison_and_an_error(tmp_path: Path) -> None:
     run(tmp_path, 0, {SST2: [1, 1]})
-    path = samples_of(run(tmp_path, 4, {SST2: [1, 1]}))
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    path.write_text("".join(json.dumps({**line, "doc_id": line["doc_id"] + 50}) + "\n" for line in lines))
+    with editing_lines(samples_of(run(tmp_path, 4, {SST2: [1, 1]}))) as lines:
+        for line in lines:
+            line["doc_id"] += 50
     found = section_of(tmp_path)
     text = "one, 4-shot: sst2 with flipped words is not compared with zero-shot: they have no rows in common"
     assert figure(found, "verbalizer_few_shot").issues == (error(text),)
@@ -152,16 +135,13 @@ def test_different_rows_have_no_comparison_and_an_error(tmp_path: Path) -> None:
 
 def test_real_runs_with_known_answers_gain_nothing(result_folder: ResultFolder, tmp_path: Path) -> None:
     folder = result_folder("oracle", (GOLDEN, SST2), limit=6)
-    (results,) = folder.rglob("results_*.json")
-    content = json.loads(results.read_text(encoding="utf-8"))
-    for config in content["configs"].values():
-        config["num_fewshot"] = 4
-    again = tmp_path / results.name
-    again.write_text(json.dumps(content), encoding="utf-8")
-    for samples in results.parent.glob("samples_*"):
-        (tmp_path / samples.name).write_bytes(samples.read_bytes())
-    found = section(Evidence(load([folder, tmp_path])))
-    cells = values(numbers(found, "verbalizer_few_shot")["reference policy=oracle, 4-shot", 4, "sst2"])
+    (results,) = Path(copytree(folder, tmp_path / "again")).rglob("results_*.json")
+    with editing(results) as content:
+        for config in content["configs"].values():
+            config["num_fewshot"] = 4
+    cells = values(
+        numbers(section_of(folder, tmp_path), "verbalizer_few_shot")["reference policy=oracle, 4-shot", 4, "sst2"]
+    )
     assert list(cells.values()) == [1.0, 1.0, 0.0, 1.0, 1.0, 0.0]
 
 
@@ -171,9 +151,7 @@ ROWS = {SST2: [[1, 1, 0]] * 6 + [[1, 0, 0]] * 2 + [[1, 1, 1]] * 2, NO_YES: [[1, 
 
 
 def figures(folder: Path) -> dict[str, Figure]:
-    found = section(Evidence(load([folder])))
-    assert found is not None
-    return {figure.name: figure for figure in found.figures}
+    return {figure.name: figure for figure in section_of(folder).figures}
 
 
 def table(figure: Figure) -> list[dict[str, object]]:
@@ -242,28 +220,26 @@ def planted(folder: Path, right: Mapping[str, Sequence[Sequence[float]]], *, sam
         {task: [acc for row in rows for acc in row] for task, rows in right.items()},
         metadata={"paraphrases": count},
     )
-    content = json.loads(path.read_text(encoding="utf-8"))
     for task, rows in right.items():
         accuracies = np.mean(rows, axis=0)
-        content["results"][task] |= {
-            "prompt_sensitivity,answer": float(np.ptp(accuracies)),
-            f"reliable_at_{count},answer": float(np.mean(np.min(rows, axis=1))),
-            **{f"acc_paraphrase_{place + 1},answer": float(acc) for place, acc in enumerate(accuracies)},
-        }
-        file = folder / f"samples_{task}_{STAMP}.jsonl"
-        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        for number, line in enumerate(lines):
-            row, wording = divmod(number, count)
-            line["doc"] |= {"row": row, "paraphrase": wording + 1}
-            line |= {
-                f"acc_paraphrase_{each + 1}": [line["acc"] * (each == wording), int(each == wording)]
-                for each in range(count)
+        with editing(path) as content:
+            content["results"][task] |= {
+                "prompt_sensitivity,answer": float(np.ptp(accuracies)),
+                f"reliable_at_{count},answer": float(np.mean(np.min(rows, axis=1))),
+                **{f"acc_paraphrase_{place + 1},answer": float(acc) for place, acc in enumerate(accuracies)},
             }
-            line |= {"prompt_sensitivity": [wording + 1, line["acc"]], f"reliable_at_{count}": [row, line["acc"]]}
-        file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        if not samples:
-            file.unlink()
-    path.write_text(json.dumps(content), encoding="utf-8")
+        with editing_lines(samples_of(path, task)) as lines:
+            for number, line in enumerate(lines):
+                row, wording = divmod(number, count)
+                line["doc"] |= {"row": row, "paraphrase": wording + 1}
+                line |= {
+                    f"acc_paraphrase_{each + 1}": [line["acc"] * (each == wording), int(each == wording)]
+                    for each in range(count)
+                }
+                line["prompt_sensitivity"] = [wording + 1, line["acc"]]
+                line[f"reliable_at_{count}"] = [row, line["acc"]]
+    if not samples:
+        without_samples(folder)
     return list(load([folder]).counting)
 
 

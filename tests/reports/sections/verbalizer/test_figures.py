@@ -17,7 +17,7 @@ from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.models import read_sizes, sizes
 from tests.reports.files import SST2
-from tests.reports.sections.reading_tables import figure, names, numbers, titles, values
+from tests.reports.sections.reading_tables import figure, names, numbers, section_on, titles, values
 from tests.reports.sections.verbalizer.files import FOO_BAR, GOLDEN, NO_YES, SNLI, THOUGHT_OUT, facts, write_run
 
 # Kinds of tasks
@@ -29,12 +29,12 @@ OF_ALL = {
 }
 
 
-def of_kinds(folder: Path, right: dict[str, int], models: int = 1) -> Section | None:
+def of_kinds(folder: Path, right: dict[str, int], models: int = 1) -> Section:
     """Return the section of models that are right in so many of four rows of each task."""
     for number in range(models):
         scores = {task: [1.0] * count + [0.0] * (4 - count) for task, count in right.items()}
         write_run(folder / f"m{number}", scores, recorded=OF_ALL, arguments={"pretrained": f"m{number}"})
-    return section(Evidence(load([folder])))
+    return section_on(section, folder)
 
 
 def test_every_dataset_of_the_paper_is_of_one_kind() -> None:
@@ -96,14 +96,16 @@ i-large = "30B"
 """
 
 
-def of_sizes(folder: Path, scores: Mapping[str, Mapping[str, Sequence[float]]], given: str = SIZES) -> Section | None:
+def of_sizes(folder: Path, scores: Mapping[str, Mapping[str, Sequence[float]]], given: str = SIZES) -> Section:
     """Return the section of models with scores of their tasks, and with sizes."""
     for model, of_model in scores.items():
         write_run(folder / model, of_model, arguments={"pretrained": model})
     file = folder / "models.toml"
     file.write_text(given, encoding="utf-8")
     runs = load([folder])
-    return section(Evidence(runs, sizes(runs, read_sizes(file))))
+    found = section(Evidence(runs, sizes(runs, read_sizes(file))))
+    assert found is not None
+    return found
 
 
 # With unnatural words, one family is U-shaped, and the other gets worse with size.

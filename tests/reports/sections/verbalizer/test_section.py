@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.stats import binom
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, HeatMap, Section
 from lm_eval_ext.reports.sections.verbalizer.section import section
-from lm_eval_ext.results.issue import error, note, warning
-from lm_eval_ext.results.load import load
+from lm_eval_ext.results.issue import error, note
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, samples_of, verbalizer_line
-from tests.reports.sections.reading_tables import exact, figure, names, numbers, titles, values
+from tests.reports.planted import editing_lines
+from tests.reports.sections.reading_tables import exact, figure, names, numbers, section_on, titles, values
 from tests.reports.sections.verbalizer.files import FOO_BAR, GOLDEN, OWN, RECORDED, SNLI, THOUGHT_OUT, facts, write_run
 
 DATASETS = ("sst2", "emotion")
@@ -30,19 +29,16 @@ TASKS = (
 ORACLE, PRIOR, RANDOM = (f"reference policy={policy}" for policy in ("oracle", "prior", "random"))
 DIRECT, THOUGHT = "direct", "chain of thought"
 ONE = "one"
-
-
-def section_of(*paths: Path) -> Section | None:
-    return section(Evidence(load(paths)))
+section_of = partial(section_on, section)
 
 
 @pytest.fixture(scope="module")
-def known(result_folder: ResultFolder) -> Section | None:
+def known(result_folder: ResultFolder) -> Section:
     """The section of three policies of the reference model."""
     return section_of(*(result_folder(policy, TASKS) for policy in ("oracle", "prior", "random")))
 
 
-def of_rows(folder: Path, scores: Mapping[str, Sequence[float]], **options: Any) -> Section | None:
+def of_rows(folder: Path, scores: Mapping[str, Sequence[float]], **options: Any) -> Section:
     """Return the section of hand-made rows; where a row is wrong, the answer is what the label means."""
     write_run(folder, scores, arguments={"pretrained": f"owner/{ONE}"}, **options)
     return section_of(folder)
@@ -89,18 +85,6 @@ def test_results_that_predate_the_kinds_have_no_figure_of_them(tmp_path: Path) -
     assert "verbalizer_invalid" not in names(of_rows(tmp_path, {SST2: [1, 0]}))
 
 
-def test_random_answers_have_the_accuracy_that_was_recorded(known: Section, result_folder: ResultFolder) -> None:
-    (path,) = result_folder("random", TASKS).rglob("results_*.json")
-    recorded = json.loads(path.read_text(encoding="utf-8"))["results"]
-    tasks = [f"verbalizer_{dataset}_unnatural_flipped" for dataset in DATASETS]
-    found = numbers(known, "verbalizer_naturalness")[RANDOM, DIRECT, "unnatural"]["accuracy"]
-    # Both datasets have as many rows, so that the mean over rows is that of the tasks.
-    assert found.value == pytest.approx(sum(recorded[task]["acc,answer"] for task in tasks) / 2)
-    # 200 coins: with a chance of 0.9999 within four standard deviations, 4 · sqrt(0.25 / 200) = 0.14, of a half.
-    assert found.value == pytest.approx(0.5, abs=0.14)
-    assert found.low < found.value < found.high
-
-
 def test_words_datasets_and_chain_of_thought_have_the_policys_known_scores(known: Section) -> None:
     by_words = numbers(known, "verbalizer_words")[PRIOR, DIRECT]
     assert {column: cell.value for column, cell in by_words.items() if cell.exists} == {
@@ -145,43 +129,7 @@ def test_there_are_at_most_ten_examples_of_known_answers_from_every_model(known:
     assert followed.prompt.endswith("Answer:")
 
 
-# Intervals
-
-
-def test_intervals_resample_rows(tmp_path: Path) -> None:
-    cells = numbers(of_rows(tmp_path, {SST2: [1, 0] * 50}), "verbalizer_naturalness")[ONE, DIRECT, "unnatural"]
-    # Of 100 rows drawn from a half of right ones, 40 to 60 are right in 95 of 100 draws.
-    low, high = binom.ppf([0.025, 0.975], 100, 0.5) / 100
-    assert (low, high) == (0.40, 0.60)
-    assert cells["accuracy"].value == 0.5
-    assert cells["accuracy"].low == pytest.approx(low, abs=0.02)
-    assert cells["accuracy"].high == pytest.approx(high, abs=0.02)
-
-
-def test_the_same_rows_with_other_words_do_not_narrow_intervals(tmp_path: Path) -> None:
-    scores = [1, 0] * 50
-    alone = of_rows(tmp_path / "alone", {SST2: scores})
-    twice = of_rows(tmp_path / "twice", {SST2: scores, "verbalizer_sst2_unnatural_no_yes": scores})
-    # Answers that fail on the other half of the rows: however rows are drawn, half of the answers are right.
-    halves = of_rows(
-        tmp_path / "halves", {SST2: scores, "verbalizer_sst2_unnatural_no_yes": [1 - score for score in scores]}
-    )
-    key = (ONE, DIRECT, "unnatural")
-    first, second, third = (numbers(one, "verbalizer_naturalness")[key]["accuracy"] for one in (alone, twice, halves))
-    assert first == second
-    assert third == exact(0.5)
-
-
-def test_the_gain_of_chain_of_thought_is_paired(tmp_path: Path) -> None:
-    direct = [1, 0] * 50
-    same = of_rows(tmp_path / "same", {SST2: direct, THOUGHT_OUT: direct})
-    other = of_rows(tmp_path / "other", {SST2: direct, THOUGHT_OUT: [1 - score for score in direct]})
-    assert numbers(same, "verbalizer_thought_gain")[ONE,]["sst2"] == exact(0.0)
-    gain = numbers(other, "verbalizer_thought_gain")[ONE,]["sst2"]
-    # Every row gains or loses 1: the sum of 100 such differences is 100 less twice the number of losses, 40 to 60.
-    assert gain.value == 0.0
-    assert (gain.low, gain.high) == pytest.approx((-0.2, 0.2), abs=0.04)
-    assert figure(other, "verbalizer_thought_gain").table.unit == "change"
+# The same rows
 
 
 def test_chain_of_thought_is_compared_with_direct_answers_to_the_same_rows(tmp_path: Path) -> None:
@@ -197,91 +145,58 @@ def test_chain_of_thought_is_compared_with_direct_answers_to_the_same_rows(tmp_p
     issue = note("one: rows left out because they were not run in all settings: 90 of sst2")
     assert figure(found, "verbalizer_thought").issues == (issue,)
     assert figure(found, "verbalizer_thought_gain").issues == (issue,)
+    assert figure(found, "verbalizer_thought_gain").table.unit == "change"
     # Other figures are of all rows.
     assert numbers(found, "verbalizer_datasets")[ONE, DIRECT, "sst2"]["unnatural"].value == 0.46
 
 
-def test_nothing_is_left_out_if_the_rows_are_the_same(tmp_path: Path) -> None:
-    found = of_rows(tmp_path, {SST2: [1, 0], GOLDEN: [1, 1], THOUGHT_OUT: [1, 1]})
-    assert figure(found, "verbalizer_thought").issues == figure(found, "verbalizer_thought_gain").issues == ()
-
-
 @pytest.mark.parametrize(
-    ("changed", "samples", "reason"),
+    ("thought", "changed", "samples", "first", "reason"),
     [
-        pytest.param({}, True, "", id="as many rows, and the same ones"),
-        pytest.param({}, False, "", id="as many rows, without samples"),
-        pytest.param({"rows_hash": "others"}, True, "their rows are from different datasets", id="other rows"),
-        pytest.param({"version": 2.0}, True, "their versions differ", id="another version"),
+        pytest.param([1, 1], {}, True, 0, "", id="the same rows"),
+        pytest.param([1, 1], {}, False, 0, "", id="as many rows, without samples"),
+        pytest.param([1, 1], {"rows_hash": "others"}, True, 0, "their rows are from different datasets", id="others"),
+        pytest.param([1, 1], {"version": 2.0}, True, 0, "their versions differ", id="another version"),
+        pytest.param([1, 1], {}, True, 2, "they have no rows in common", id="no row in common"),
+        pytest.param(
+            [1, 1, 1],
+            {},
+            False,
+            0,
+            "their numbers of rows differ, and without samples it is unknown which rows they share",
+            id="more rows, without samples",
+        ),
     ],
 )
-def test_chain_of_thought_on_its_own_is_not_compared(
-    changed: Mapping[str, object], samples: object, reason: str, tmp_path: Path
+def test_chain_of_thought_on_other_rows_is_not_compared(  # noqa: PLR0913, PLR0917 # what makes rows others
+    thought: Sequence[float], changed: Mapping[str, object], samples: bool, first: int, reason: str, tmp_path: Path
 ) -> None:
-    write_run(tmp_path / "direct", {SST2: [0, 1]}, samples=bool(samples))
-    write_run(tmp_path / "thought", {THOUGHT_OUT: [1, 1]}, metadata=changed)
+    write_run(tmp_path / "direct", {SST2: [0, 1]}, samples=samples)
+    results = write_run(tmp_path / "thought", {THOUGHT_OUT: thought}, metadata=changed, samples=samples)
+    if first:
+        with editing_lines(samples_of(results, THOUGHT_OUT)) as lines:
+            lines[:] = [verbalizer_line(first + number, 1.0) for number in range(2)]
     found = section_of(tmp_path)
     text = f"one: not compared on sst2, because the settings were not run on the same rows: {reason}"
     for name in ("verbalizer_thought", "verbalizer_thought_gain"):
         assert figure(found, name).issues == ((error(text),) if reason else ())
     gain = numbers(found, "verbalizer_thought_gain")[ONE,]
-    assert [cell.exists for cell in gain.values()] == [not reason] * 2
-    assert {cell.value for cell in gain.values() if cell.exists} == (set() if reason else {0.5})
+    assert [cell.value for cell in gain.values() if cell.exists] == ([] if reason else [0.5, 0.5])
     # What is held against nothing is shown all the same.
     assert numbers(found, "verbalizer_datasets")[ONE, THOUGHT, "sst2"]["unnatural"].value == 1.0
-
-
-@pytest.mark.parametrize(
-    ("ids", "reason"),
-    [
-        pytest.param((2, 3), "they have no rows in common", id="no row in common"),
-        pytest.param(
-            (), "their numbers of rows differ, and without samples it is unknown which rows they share", id="no samples"
-        ),
-    ],
-)
-def test_different_rows_have_no_gain(ids: Sequence[int], reason: str, tmp_path: Path) -> None:
-    write_run(tmp_path / "direct", {SST2: [0, 1]})
-    results = write_run(tmp_path / "thought", {THOUGHT_OUT: [1, 1] if ids else [1, 1, 1]}, samples=bool(ids))
-    lines = [json.dumps(verbalizer_line(number, 1.0)) for number in ids]
-    if ids:
-        samples_of(results, THOUGHT_OUT).write_text("\n".join(lines), encoding="utf-8")
-    found = section_of(tmp_path)
-    assert not any(cell.exists for cell in numbers(found, "verbalizer_thought_gain")[ONE,].values())
-    assert figure(found, "verbalizer_thought_gain").issues == (
-        error(f"one: not compared on sst2, because the settings were not run on the same rows: {reason}"),
-    )
 
 
 # What is missing
 
 
-def test_without_samples_there_are_figures_but_no_intervals(tmp_path: Path) -> None:
-    found = of_rows(tmp_path, {SST2: [1, 0, 1, 1], GOLDEN: [1, 1, 1, 1]}, samples=False)
-    assert found is not None
-    assert values(numbers(found, "verbalizer_naturalness")[ONE, DIRECT, "unnatural"])["accuracy"] == 0.75
-    assert not any(
-        cell.has_interval for one in names(found) for cells in numbers(found, one).values() for cell in cells.values()
-    )
-    assert found.examples == ()
-
-
-def test_a_mean_over_different_tasks_is_not_shown(tmp_path: Path) -> None:
+def test_a_model_that_lacks_tasks_of_others_has_no_mean_over_them_and_is_named(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1, 1], SNLI: [0, 0]}, arguments={"pretrained": "whole"})
     write_run(tmp_path / "b", {SST2: [1, 0]}, arguments={"pretrained": "part"})
     found = section_of(tmp_path)
-    pooled = numbers(found, "verbalizer_naturalness")
-    assert pooled["whole", DIRECT, "unnatural"]["accuracy"].value == 0.5
-    assert not pooled["part", DIRECT, "unnatural"]["accuracy"].exists
-    by_dataset = numbers(found, "verbalizer_datasets")
-    assert by_dataset["part", DIRECT, "sst2"]["unnatural"].value == 0.5
-    assert not by_dataset["part", DIRECT, "snli"]["unnatural"].exists
-    assert figure(found, "verbalizer_naturalness").issues == (
-        warning(
-            "part: not run on 1 of the direct tasks that other models were run on; figures that need these tasks "
-            "are left out for it"
-        ),
-    )
+    assert not numbers(found, "verbalizer_naturalness")["part", DIRECT, "unnatural"]["accuracy"].exists
+    for name in ("verbalizer_naturalness", "verbalizer_words", "verbalizer_datasets"):
+        (issue,) = figure(found, name).issues
+        assert issue.text.startswith("part: not run on 1 of the direct tasks that other models were run on")
 
 
 def test_chain_of_thought_is_compared_only_where_it_was_run(tmp_path: Path) -> None:
@@ -321,15 +236,6 @@ def test_a_task_is_identified_by_its_recorded_facts_not_its_name(tmp_path: Path)
     found = of_rows(tmp_path, {"mine": [1, 0]}, recorded={"mine": facts("reviews", "unnatural", "no_yes")})
     assert numbers(found, "verbalizer_datasets")[ONE, DIRECT, "reviews"]["unnatural"].value == 0.5
     assert figure(found, "verbalizer_words").table.columns == ("model", "prompting", "no/yes (unnatural)")
-
-
-def test_of_two_equivalent_tasks_the_one_run_by_more_models_is_used(tmp_path: Path) -> None:
-    recorded = {**RECORDED, "a_copy": RECORDED[SST2]}
-    write_run(tmp_path / "a", {"a_copy": [0, 0], SST2: [1, 1]}, recorded=recorded)
-    write_run(tmp_path / "b", {SST2: [1, 0]}, arguments={"pretrained": "two"})
-    found = section_of(tmp_path)
-    assert numbers(found, "verbalizer_naturalness")[ONE, DIRECT, "unnatural"]["accuracy"].value == 1.0
-    assert numbers(found, "verbalizer_others")[ONE, "a_copy", DIRECT, 2]["accuracy"].value == 0.0
 
 
 def test_custom_values_are_listed_after_the_papers(tmp_path: Path) -> None:
@@ -386,7 +292,6 @@ def test_custom_tasks_are_shown_under_their_names(own_tasks: Path, result_folder
     (panel,) = figure(found, "verbalizer_others").panels
     assert isinstance(panel.mark, Bars)
     assert panel.mark.reference == pytest.approx(1 / 3)
-    assert found is not None
     assert {example.why for example in found.examples} == {"Wrong on a user-defined task."}
 
 
@@ -418,7 +323,6 @@ def test_two_instructive_answers_to_a_row_are_examples_with_their_reasons(
     scores: Mapping[str, Sequence[float]], whys: list[str], tmp_path: Path
 ) -> None:
     found = of_rows(tmp_path, scores)
-    assert found is not None
     assert [why for example in found.examples for why in whys if example.why.startswith(why)] == whys
     assert len(found.examples) == len(whys)
 
@@ -426,7 +330,6 @@ def test_two_instructive_answers_to_a_row_are_examples_with_their_reasons(
 def test_an_example_says_what_an_answer_shows_and_nothing_about_the_model(tmp_path: Path) -> None:
     # Of random answers, a quarter look as if the model went by its priors, and a quarter as if by the instruction.
     found = of_rows(tmp_path, {GOLDEN: [1, 1, 0, 0], SST2: [1, 0, 1, 0]})
-    assert found is not None
     assert {example.why for example in found.examples} == {
         "The label's usual word instead of the flipped one: right with natural label words, wrong with flipped ones.",
         "Possibly right by accident: it is wrong with the natural label words, so two mistakes (label and instruction) "
@@ -437,7 +340,6 @@ def test_an_example_says_what_an_answer_shows_and_nothing_about_the_model(tmp_pa
 
 def test_an_example_shows_the_expected_and_the_read_word_of_both(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {GOLDEN: [1, 1], SST2: [1, 0]})
-    assert found is not None
     (example,) = [example for example in found.examples if example.why.startswith(USUAL)]
     assert (example.task, example.prompt, example.answer) == (SST2, "Review: review 1\n\nAnswer:", "negative")
     assert dict(example.facts) == {
@@ -460,10 +362,9 @@ def test_answers_that_are_not_label_words_are_distinguished(
 ) -> None:
     results = write_run(tmp_path, {FOO_BAR: [0]})
     (path,) = tmp_path.glob("samples_*")
-    line = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**line, "prior_rate": prior_rate, "invalid_rate": invalid_rate}), encoding="utf-8")
+    with editing_lines(path) as (line,):
+        line |= {"prior_rate": prior_rate, "invalid_rate": invalid_rate}
     found = section_of(results)
-    assert found is not None
     assert [example.why.startswith(why) for example in found.examples] == ([True] if why else [])
 
 
@@ -473,7 +374,6 @@ def test_rows_with_different_ids_are_not_paired(tmp_path: Path) -> None:
     stamp = "2026-01-03T00-00-00.000000"
     write_run(tmp_path, {SST2: [0]}, arguments={"pretrained": "one"}, metadata={"rows_hash": "others"}, stamp=stamp)
     found = section_of(tmp_path)
-    assert found is not None
     assert found.examples == ()
 
 
@@ -483,29 +383,5 @@ def test_only_models_that_ran_a_row_can_fail_on_it(rows_hash: str, follows: obje
     for name in ("two", "three"):
         write_run(tmp_path / name, {SST2: [0]}, arguments={"pretrained": name}, metadata={"rows_hash": rows_hash})
     found = section_of(tmp_path)
-    assert found is not None
     whys = [example.why for example in found.examples]
     assert whys == (["Follows flipped label words where 2 of 2 other models do not."] if follows else [])
-
-
-def test_answers_without_recorded_prompts_are_counted_but_not_shown(tmp_path: Path) -> None:
-    results = write_run(tmp_path, {GOLDEN: [1, 1], SST2: [1, 0]})
-    for task in (GOLDEN, SST2):
-        lines = [json.loads(line) for line in samples_of(results, task).read_text(encoding="utf-8").splitlines()]
-        for line in lines:
-            del line["arguments"], line["resps"]
-        samples_of(results, task).write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    found = section_of(tmp_path)
-    assert found is not None
-    assert found.examples == ()
-    # One follows, one does not.
-    assert found.issues == (
-        note("2 of the 2 selected answers cannot be shown; their lines in the samples have: no 'arguments' (2)."),
-    )
-    assert numbers(found, "verbalizer_datasets")[ONE, DIRECT, "sst2"]["unnatural"].value == 0.5
-
-
-def test_a_value_that_no_model_has_is_not_a_number(tmp_path: Path) -> None:
-    found = of_rows(tmp_path, {SST2: [1]})
-    assert "natural" not in figure(found, "verbalizer_datasets").table.columns
-    assert numbers(found, "verbalizer_datasets")[ONE, DIRECT, "sst2"]["unnatural"].value == 1.0
