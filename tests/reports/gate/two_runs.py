@@ -41,5 +41,15 @@ def sides(
     write_run(folder / "a", before, arguments={"pretrained": "owner/one"}, **tree)
     changed = {"arguments": {"pretrained": "owner/two"}, **tree, **(of_after or {})}
     write_run(folder / "b", after, **changed)
-    first, second = load_apart([[folder / "a"], [folder / "b"]])
-    return Sides(first, second, NAMES)
+    return sides_in(folder)
+
+
+def sides_in(folder: Path) -> Sides:
+    """Return the two runs that ``sides`` wrote to a folder, as they are now."""
+    return sides_of(folder / "a", folder / "b")
+
+
+def sides_of(before: Path, after: Path, names: tuple[str, str] = NAMES) -> Sides:
+    """Return two sides, each a folder or file."""
+    first, second = load_apart([[before], [after]])
+    return Sides(first, second, names)
