@@ -204,7 +204,7 @@ def test_a_malformed_entry_is_named_and_the_others_are_read(
 
 
 @pytest.mark.parametrize("counts", [None, {}])
-def test_a_file_without_row_counts_is_an_error(counts: object, tmp_path: Path) -> None:
+def test_a_file_without_row_counts_is_an_error(counts: Any, tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [1]}, **{"n-samples": counts})
     with pytest.raises(RowsError, match=r"'effective' in n-samples is .*; expected the number of rows"):
         load([tmp_path])
