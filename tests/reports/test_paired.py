@@ -73,12 +73,6 @@ def test_runs_of_different_tasks_over_one_dataset_are_paired_by_its_rows(tmp_pat
     assert np.array_equal(found.by_row, np.repeat([0.0, -1.0, 0.0], [40, 20, 40]))
 
 
-def test_several_tasks_over_one_dataset_are_one_observation_for_each_row(tmp_path: Path) -> None:
-    found = difference(tmp_path, {SST2: right(60), GOLDEN: right(60)}, {SST2: right(68), GOLDEN: right(68)})
-    assert (found.rows, found.answers, found.rows_by_dataset) == (100, 200, (100,))
-    assert found.p == pytest.approx(2 / 2**8)
-
-
 def test_a_row_that_a_side_has_no_number_for_does_not_count(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: right(60)})
     (runs,) = load_apart([[tmp_path / "a"]])
