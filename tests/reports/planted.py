@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from tests.reports.files import edited, edited_lines, results_in
 
 
 def plant(run: Path, into: Path, metric: str, scores: Mapping[str, Mapping[int, float]], arguments: str) -> Path:
@@ -20,17 +21,14 @@ def plant(run: Path, into: Path, metric: str, scores: Mapping[str, Mapping[int, 
         arguments: of the model, a name for the copy.
     """
     shutil.copytree(run, into)
-    (results,) = into.rglob("results_*.json")
-    content = json.loads(results.read_text(encoding="utf-8"))
-    for task, changed in scores.items():
-        (samples,) = results.parent.glob(f"samples_{task}_*.jsonl")
-        lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
-        for line in lines:
-            line[metric] = changed.get(line["doc_id"], line[metric])
-        samples.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-        _set_figures(content["results"][task], metric, lines)
-    content["config"]["model_args"] = arguments
-    results.write_text(json.dumps(content), encoding="utf-8")
+    results = results_in(into)
+    with edited(results) as content:
+        for task, changed in scores.items():
+            with edited_lines(*results.parent.glob(f"samples_{task}_*.jsonl")) as lines:
+                for line in lines:
+                    line[metric] = changed.get(line["doc_id"], line[metric])
+                _set_figures(content["results"][task], metric, lines)
+        content["config"]["model_args"] = arguments
     return into
 
 

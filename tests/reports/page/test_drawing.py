@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Forest, HeatMap, Mark, Panel, Series, Table, Unit
 from lm_eval_ext.reports.page.drawing import NARROW, PICTURE, WIDE, looks, pngs, svgs
 from lm_eval_ext.reports.page.drawing.frame import ELLIPSIS, scales, shortened, told_apart, width, wrapped
@@ -137,20 +138,29 @@ def test_the_users_matplotlib_settings_have_no_effect_and_are_kept() -> None:
         assert matplotlib.rcParams["font.size"] == 30
 
 
-def test_drawing_opens_no_window_and_leaves_no_figure_behind() -> None:
-    code = (
-        "import sys; from tests.reports.page import sample_report as s; "
-        "from lm_eval_ext.reports.page.drawing import svgs, pngs;"
-        "f = s.bars(s.models(1)); svgs(f, {}); pngs(f, {}); print('matplotlib.pyplot' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+@pytest.mark.parametrize(
+    ("code", "absent"),
+    [
+        # It opens no window and leaves no figure behind.
+        (
+            "from tests.reports.page import sample_report as s; "
+            "from lm_eval_ext.reports.page.drawing import svgs, pngs; "
+            "f = s.bars(s.models(1)); svgs(f, {}); pngs(f, {})",
+            "matplotlib.pyplot",
+        ),
+        ("import lm_eval_ext.reports.page.html", "matplotlib"),
+    ],
+    ids=["drawing", "a description"],
+)
+def test_matplotlib_is_used_no_more_than_needed(code: str, absent: str) -> None:
+    code = f"import sys; {code}; sys.exit({absent!r} in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_reports_are_described_without_matplotlib() -> None:
-    code = "import sys; import lm_eval_ext.reports.page.html; print('matplotlib' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+def test_the_error_without_matplotlib_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ReportError, match=r"drawing needs matplotlib: pip install 'lm-eval-ext\[report\]'"):
+        svgs(sample.bars(["a"]), {})
 
 
 def test_the_length_of_a_bar_is_its_value() -> None:
