@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,10 @@ from lm_eval_ext.reports.gate.findings import Finding, Outcome, Requirement, che
 from lm_eval_ext.reports.gate.text import check_text, verdict_in_words
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.page.verdict import Verdict
-from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.load import load_apart
-from lm_eval_ext.results.runs import Runs
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import CONFIG, SST2
-from tests.reports.gate.two_runs import GOLDEN, SNLI, Scores, right, sides, sides_of
+from tests.reports.gate.two_runs import GOLDEN, SNLI, Scores, right, sides, sides_of, with_answers
 from tests.reports.planted import plant, without_samples
 
 GROUP = "verbalizer_natural"
@@ -446,21 +443,17 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Sides:
     return between(tmp_path_factory.mktemp("template"), scores, scores, groups={GROUP: VERBALIZERS})
 
 
-def with_answers(runs: Runs, answers: Floats) -> Runs:
-    """Return runs in which a row has the same answer under every verbalizer."""
-    changed = []
-    for run in runs.counting:
-        assert run.rows is not None
-        changed.append(replace(run, rows=replace(run.rows, values={**run.rows.values, "acc": answers})))
-    return replace(runs, found=tuple(changed))
-
-
 def simulated(template: Sides, accuracies: tuple[float, float]) -> list[Sides]:
     generator = np.random.default_rng(7)
     found = []
     for _ in range(PAIRS):
         first, second = ((generator.random(ROWS) < accuracy).astype(np.float64) for accuracy in accuracies)
-        found.append(Sides(with_answers(template.before, first), with_answers(template.after, second), template.names))
+        # A row has the same answer under every verbalizer.
+        before, after = (
+            with_answers(of_side, [answers] * len(VERBALIZERS))
+            for of_side, answers in ((template.before, first), (template.after, second))
+        )
+        found.append(Sides(before, after, template.names))
     return found
 
 
