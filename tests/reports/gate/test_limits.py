@@ -15,8 +15,8 @@ from tests.reports.gate.two_runs import right
 def checked(folder: Path, before: float | None, after: float | None, *words: object) -> int:
     """Check one run against another with other limits."""
     for side, limit in (("a", before), ("b", after)):
-        call_ = {} if limit is None else {"limit": limit}
-        write_run(folder / side, {SST2: right(90)}, arguments={"pretrained": f"owner/{side}"}, call=call_)
+        asked = {} if limit is None else {"limit": limit}
+        write_run(folder / side, {SST2: right(90)}, arguments={"pretrained": f"owner/{side}"}, call=asked)
     return call("check", folder / "b", "--against", folder / "a", "--max-drop", "0.1", *words)
 
 
