@@ -27,6 +27,8 @@ ONE_SIDE = 0.025
 ROUNDING = 1e-9
 """The largest difference of two scores that are the same: the order of draws changes how their mean is rounded."""
 
+ByDataset = dict[str, list[tuple[NDArray[np.int32], Floats, float]]]
+"""For each dataset and task, the dataset rows of its answers, their values, and the weight of each answer."""
 Measure = str | Callable[[Rows], Floats]
 """A metric, or what returns a number for each row of a task, shape (rows,)."""
 
@@ -229,7 +231,7 @@ def difference_of(
     Raises:
         ValueError: a run has no samples.
     """
-    changes: dict[str, list[tuple[NDArray[np.int32], Floats, float]]] = {}
+    changes: ByDataset = {}
     before = after = 0.0
     answers = lost = added = increased = decreased = 0
     for first, second in pairs:
@@ -246,10 +248,8 @@ def difference_of(
         changes.setdefault(first.dataset, []).append((paired.clusters, weight * of_answers, weight))
     if not answers:
         return Difference.none(lost, added)
-    of_datasets = [sums_by_row(of_dataset) for of_dataset in changes.values()]
-    by_row, weight_by_row = (np.concatenate(columns) for columns in zip(*of_datasets, strict=True))
-    rows_by_dataset = tuple(len(rows) for rows, _ in of_datasets)
-    total = sum(float(weights.sum()) for _, weights in of_datasets)
+    by_row, weight_by_row, rows_by_dataset = sums_by_row(changes)
+    total = sum(float(of_dataset.sum()) for of_dataset in np.split(weight_by_row, np.cumsum(rows_by_dataset)))
     mean = MeanChange.of_rows(by_row, weight_by_row, rows_by_dataset, answers, is_share=is_share)
     change = Estimate(mean.value, *mean.limits(ONE_SIDE, ONE_SIDE), rows=len(by_row), answers=answers)
     return Difference(
@@ -298,12 +298,22 @@ def _means(clusters: NDArray[np.int32], values: Floats) -> tuple[NDArray[np.int3
     return rows, np.bincount(of, values) / np.bincount(of)
 
 
-def sums_by_row(answers: Sequence[tuple[NDArray[np.int32], Floats, float]]) -> tuple[Floats, Floats]:
-    """Return the sums of values and of weights over each row of a dataset that was asked, shape (rows,) each.
+def sums_by_row(answers: ByDataset) -> tuple[Floats, Floats, tuple[int, ...]]:
+    """Return the sums of values and of weights over each row that was asked, and how many rows each dataset has.
 
     Args:
-        answers: for each task, the dataset rows of its answers, their values, and the weight of each answer.
+        answers: for each dataset and task, the dataset rows of its answers, their values, and the weight of each.
+
+    Returns:
+        Values and weights, shape (rows,) each, dataset by dataset, and the number of rows of each dataset.
     """
+    of_datasets = [_sums_of_dataset(of_dataset) for of_dataset in answers.values()]
+    values, weights = (np.concatenate(columns) for columns in zip(*of_datasets, strict=True))
+    return values, weights, tuple(len(rows) for rows, _ in of_datasets)
+
+
+def _sums_of_dataset(answers: Sequence[tuple[NDArray[np.int32], Floats, float]]) -> tuple[Floats, Floats]:
+    """Return the sums over each row of one dataset, shape (rows,) each."""
     length = 1 + max(int(clusters.max()) for clusters, _, _ in answers)
     changes, weights = np.zeros(length), np.zeros(length)
     for clusters, of_answers, weight in answers:

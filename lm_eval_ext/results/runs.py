@@ -276,6 +276,17 @@ def _why_replaced(older: TaskRun, newer: TaskRun) -> Issue:
     return note(f"{newer.file.path} is newer{rows}")
 
 
+def lowest_groups(groups: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """Return the groups that contain no other group; of those with the same tasks, the innermost one.
+
+    Args:
+        groups: the tasks of each.
+    """
+    # Of two groups with the same tasks, the harness lists the outer one first.
+    names = {frozenset(parts): name for name, parts in groups.items()}
+    return {name: groups[name] for parts, name in names.items() if not any(other < parts for other in names)}
+
+
 def possible_weights(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Issue:
     """Return whether a group's score can be the mean over its tasks, and over their rows, or why it is neither.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,7 @@ def write_run(  # noqa: PLR0913 # a file of results has many parts
     date: float = 1000.0,
     samples: bool = True,
     config: Mapping[str, Any] | None = None,
+    call: Mapping[str, Any] | None = None,
     **changed: Any,
 ) -> Path:
     """Write the files of a run of verbalizer tasks; return that of the results.
@@ -70,6 +72,7 @@ def write_run(  # noqa: PLR0913 # a file of results has many parts
         date: in the results.
         samples: whether there are any.
         config: of every task, over ``CONFIG``.
+        call: how else the harness was called, such as a limit.
         changed: other entries of the results.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -91,13 +94,36 @@ def write_run(  # noqa: PLR0913 # a file of results has many parts
         "results": results,
         "configs": {task: {**CONFIG, **(config or {})} for task in scores},
         "n-samples": {task: {"original": len(rows), "effective": len(rows)} for task, rows in scores.items()},
-        "config": {"model": "hf", "model_args": arguments or {"pretrained": "owner/one"}},
+        "config": {"model": "hf", "model_args": arguments or {"pretrained": "owner/one"}, **(call or {})},
         "date": date,
         **changed,
     }
     path = folder / f"results_{stamp}.json"
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
+
+
+def results_in(folder: Path) -> Path:
+    """Return the only file of results in a folder."""
+    (found,) = folder.rglob("results_*.json")
+    return found
+
+
+@contextmanager
+def edited(place: Path) -> Iterator[dict[str, Any]]:
+    """Yield what a file of results, or the only one in a folder, holds; write it as the caller leaves it."""
+    results = results_in(place) if place.is_dir() else place
+    content = json.loads(results.read_text(encoding="utf-8"))
+    yield content
+    results.write_text(json.dumps(content), encoding="utf-8")
+
+
+@contextmanager
+def edited_lines(samples: Path) -> Iterator[list[dict[str, Any]]]:
+    """Yield the lines of a file of samples, and write them as the caller leaves them."""
+    lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+    yield lines
+    samples.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
 def samples_of(results: Path, task: str = SST2) -> Path:

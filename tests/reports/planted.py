@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-
-@contextmanager
-def editing(path: Path) -> Iterator[dict[str, Any]]:
-    """Give the content of a file of results to change; the file is written when the block ends."""
-    content = json.loads(path.read_text(encoding="utf-8"))
-    yield content
-    path.write_text(json.dumps(content), encoding="utf-8")
-
-
-@contextmanager
-def editing_lines(path: Path) -> Iterator[list[dict[str, Any]]]:
-    """Give the lines of a file of samples to change; the file is written when the block ends."""
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    yield lines
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+from tests.reports.files import edited, edited_lines, results_in
 
 
 def plant(run: Path, into: Path, metric: str, scores: Mapping[str, Mapping[int, float]], arguments: str) -> Path:
@@ -37,14 +21,13 @@ def plant(run: Path, into: Path, metric: str, scores: Mapping[str, Mapping[int, 
         arguments: of the model, a name for the copy.
     """
     shutil.copytree(run, into)
-    (results,) = into.rglob("results_*.json")
-    with editing(results) as content:
+    results = results_in(into)
+    with edited(results) as content:
         for task, changed in scores.items():
-            (samples,) = results.parent.glob(f"samples_{task}_*.jsonl")
-            with editing_lines(samples) as lines:
+            with edited_lines(*results.parent.glob(f"samples_{task}_*.jsonl")) as lines:
                 for line in lines:
                     line[metric] = changed.get(line["doc_id"], line[metric])
-            _set_figures(content["results"][task], metric, lines)
+                _set_figures(content["results"][task], metric, lines)
         content["config"]["model_args"] = arguments
     return into
 

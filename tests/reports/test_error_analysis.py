@@ -16,6 +16,7 @@ from lm_eval_ext.reports.error_analysis import COLUMNS, OVERALL, SUBTASKS, Chose
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.sources import RowsError
 from tests.reports.conftest import ResultFolder
+from tests.reports.files import edited_lines, results_in
 
 NI = "natural_instructions"
 ECHO = "reference policy=echo"
@@ -90,10 +91,16 @@ def test_what_was_not_run_is_named(chosen: Chosen, complaint: str, echo: Path) -
         sample([echo], chosen)
 
 
-def test_runs_without_samples_are_named(echo: Path, tmp_path: Path) -> None:
-    (results,) = echo.rglob("results_*.json")
-    folder = shutil.copytree(results.parent, tmp_path / "copy")
+@pytest.fixture
+def copied(echo: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """Return a copy of the runs, and the samples of the first of them."""
+    folder = Path(shutil.copytree(results_in(echo).parent, tmp_path / "copy"))
     (samples,) = folder.glob(f"samples_{NI}_{SUBTASKS[0]}_all_*.jsonl")
+    return folder, samples
+
+
+def test_runs_without_samples_are_named(copied: tuple[Path, Path]) -> None:
+    folder, samples = copied
     samples.unlink()
     found = sample([folder], Chosen(each=2))
     assert len(found.rows) == 4
@@ -102,12 +109,10 @@ def test_runs_without_samples_are_named(echo: Path, tmp_path: Path) -> None:
         sample([folder], Chosen(SUBTASKS[:1]))
 
 
-def test_samples_without_answers_are_named(echo: Path, tmp_path: Path) -> None:
-    (results,) = echo.rglob("results_*.json")
-    folder = shutil.copytree(results.parent, tmp_path / "copy")
-    (samples,) = folder.glob(f"samples_{NI}_{SUBTASKS[0]}_all_*.jsonl")
-    lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
-    samples.write_text("".join(json.dumps(line | {"resps": []}) + "\n" for line in lines), encoding="utf-8")
+def test_samples_without_answers_are_named(copied: tuple[Path, Path]) -> None:
+    folder, samples = copied
+    with edited_lines(samples) as lines:
+        lines[:] = [line | {"resps": []} for line in lines]
     with pytest.raises(RowsError, match=r"samples_.*: expected the samples that the harness writes of our tasks"):
         sample([folder], Chosen(each=2))
 

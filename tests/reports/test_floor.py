@@ -22,7 +22,7 @@ from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import TaskRun
 from tests.harness.tasks import OF_FAMILY
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import SST2, write_run
+from tests.reports.files import SST2, edited_lines, samples_of, write_run
 from tests.test_floors import FLOORS_OF
 
 N01, ENCODING, MCQ = "manyifeval_n01", OF_FAMILY["natural_instructions"], OF_FAMILY["paired_mcq"]
@@ -154,11 +154,9 @@ def test_what_an_answer_without_content_is_best_at_has_no_floor(
 
 def test_a_task_whose_documents_lack_what_is_needed_has_no_floor_and_a_reason(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1, 0]})
-    (samples,) = tmp_path.glob("samples_*")
-    lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
-    for line in lines:
-        line["doc"].pop("golden_label", None)
-    samples.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    with edited_lines(samples_of(path)) as lines:
+        for line in lines:
+            del line["doc"]["golden_label"]
     evidence = Evidence(load([path]))
     assert evidence.floor(evidence.runs.counting, "acc") is None
     (why,) = evidence.no_floor(evidence.runs.counting, "acc")

@@ -121,19 +121,15 @@ def test_a_planted_link_in_place_of_the_temporary_file_is_not_followed(tmp_path:
     assert (tmp_path / "page.html.part").is_symlink()
 
 
-def test_a_device_is_not_replaced() -> None:
-    device = Path("/dev/null")
+def test_a_device_and_a_link_to_it_are_not_replaced(tmp_path: Path) -> None:
+    device, link = Path("/dev/null"), tmp_path / "null"
+    link.symlink_to(device)
     before = device.stat()
-    write({device: b"gone"})
+    for path in (device, link):
+        write({path: b"gone"})
+    assert link.is_symlink()
     assert device.is_char_device()
     assert device.stat().st_ino == before.st_ino
-
-
-def test_a_link_to_a_device_is_not_replaced(tmp_path: Path) -> None:
-    (tmp_path / "null").symlink_to("/dev/null")
-    write({tmp_path / "null": b"gone"})
-    assert (tmp_path / "null").is_symlink()
-    assert Path("/dev/null").is_char_device()
 
 
 def test_a_pipe_is_written_to(tmp_path: Path) -> None:

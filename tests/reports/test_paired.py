@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import inf, isnan, sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from scipy import stats
 
 from lm_eval_ext.reports.paired import Difference, MeanChange, difference_of
 from lm_eval_ext.reports.statistics import Floats
-from lm_eval_ext.results.load import load_apart
+from lm_eval_ext.results.load import load, load_apart
+from lm_eval_ext.results.runs import TaskRun
 from tests.reports.files import SST2, write_run
 from tests.reports.gate.two_runs import GOLDEN, Scores, right
 
@@ -26,6 +28,17 @@ def difference(folder: Path, before: Scores, after: Scores) -> Difference:
     return difference_of(
         [(by_task[0][one], by_task[1][other]) for one, other in zip(before, after, strict=True)], "acc"
     )
+
+
+def only_run(folder: Path, **changed: Any) -> TaskRun:
+    write_run(folder, {SST2: right(60)}, **changed)
+    (run,) = load([folder]).counting
+    return run
+
+
+def with_scores(run: TaskRun, scores: Floats) -> TaskRun:
+    assert run.rows is not None
+    return replace(run, rows=replace(run.rows, values={"acc": scores}))
 
 
 def test_runs_of_one_task_are_paired_answer_by_answer(tmp_path: Path) -> None:
@@ -47,24 +60,16 @@ def test_answers_that_flipped_are_counted_although_the_scores_are_equal(tmp_path
 
 
 def test_a_mean_over_draws_that_was_rounded_otherwise_has_not_changed(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", {SST2: right(60)})
-    (runs,) = load_apart([[tmp_path / "a"]])
-    (run,) = runs.counting
-    assert run.rows is not None
-    scores = np.array([0.1 + 0.2, 0.3, 0.5, *right(97, of=97)])
-    before, after = (
-        replace(run, rows=replace(run.rows, values={"acc": values}))
-        for values in (scores, np.array([0.3, 0.1 + 0.2, 1 / 3, *scores[3:]]))
-    )
-    found = difference_of([(before, after)], "acc")
+    run, scores = only_run(tmp_path), np.array([0.1 + 0.2, 0.3, 0.5, *right(97, of=97)])
+    after = with_scores(run, np.array([0.3, 0.1 + 0.2, 1 / 3, *scores[3:]]))
+    found = difference_of([(with_scores(run, scores), after)], "acc")
     # Of right answers in half of the draws and in a third, one answer changed.
     assert (found.increased, found.decreased) == (0, 1)
 
 
 def test_runs_of_different_tasks_over_one_dataset_are_paired_by_its_rows(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {GOLDEN: right(60), SST2: right(40)})
-    (runs,) = load_apart([[tmp_path / "a"]])
-    first, second = (next(run for run in runs.counting if run.task == task) for task in (GOLDEN, SST2))
+    first, second = sorted(load([tmp_path / "a"]).counting, key=lambda run: run.task)
     assert second.rows is not None
     # The doc_id of a task says nothing about that of another one; the row of the dataset does.
     other = replace(second, rows=replace(second.rows, ids=second.rows.ids + 50))
@@ -73,19 +78,9 @@ def test_runs_of_different_tasks_over_one_dataset_are_paired_by_its_rows(tmp_pat
     assert np.array_equal(found.by_row, np.repeat([0.0, -1.0, 0.0], [40, 20, 40]))
 
 
-def test_several_tasks_over_one_dataset_are_one_observation_for_each_row(tmp_path: Path) -> None:
-    found = difference(tmp_path, {SST2: right(60), GOLDEN: right(60)}, {SST2: right(68), GOLDEN: right(68)})
-    assert (found.rows, found.answers, found.rows_by_dataset) == (100, 200, (100,))
-    assert found.p == pytest.approx(2 / 2**8)
-
-
 def test_a_row_that_a_side_has_no_number_for_does_not_count(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", {SST2: right(60)})
-    (runs,) = load_apart([[tmp_path / "a"]])
-    (run,) = runs.counting
-    assert run.rows is not None
-    holes = np.where(np.arange(100) < 10, np.nan, 1.0)
-    lacking = replace(run, rows=replace(run.rows, values={"acc": holes}))
+    run = only_run(tmp_path)
+    lacking = with_scores(run, np.where(np.arange(100) < 10, np.nan, 1.0))
     found = difference_of([(run, lacking)], "acc")
     assert (found.rows, found.after) == (90, 1.0)
     assert found.before == pytest.approx(50 / 90)
@@ -95,10 +90,9 @@ def test_a_row_that_a_side_has_no_number_for_does_not_count(tmp_path: Path) -> N
 
 
 def test_runs_without_samples_cannot_be_paired(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", {SST2: right(60)}, samples=False)
-    (runs,) = load_apart([[tmp_path / "a"]])
+    run = only_run(tmp_path, samples=False)
     with pytest.raises(ValueError, match=f"{SST2}: no samples"):
-        difference_of([(runs.counting[0], runs.counting[0])], "acc")
+        difference_of([(run, run)], "acc")
 
 
 def change(changes: Floats, answers: int = 1, datasets: tuple[int, ...] = ()) -> MeanChange:

@@ -14,7 +14,6 @@ from scipy import stats
 
 from lm_eval_ext.reports.statistics import (
     DRAWS,
-    Counted,
     Floats,
     Population,
     Ratio,
@@ -144,9 +143,8 @@ def test_an_estimate_without_rows_has_no_interval_but_can_be_combined() -> None:
 
 
 def test_what_is_computed_from_replicates_is_over_as_many_rows_and_answers() -> None:
-    copies = np.repeat(answers(), 3)
-    value = mean_of(copies, np.repeat(np.arange(ROWS), 3)).measured("one").value
-    for found in (value, value - value, value**10, 1 - value):
+    value = mean_of(np.repeat(answers(), 3), np.repeat(np.arange(ROWS), 3)).measured("one").value
+    for found in (value, value - value, value**10, 1 - value, value + np.zeros(1 + DRAWS)):
         assert (estimate(found).rows, estimate(found).answers) == (ROWS, 3 * ROWS)
     kept = np.where(np.arange(ROWS) < 10, answers(), nan)
     assert estimate(mean_of(kept).value).rows == 10
@@ -155,7 +153,9 @@ def test_what_is_computed_from_replicates_is_over_as_many_rows_and_answers() -> 
 
 def test_what_is_computed_from_figures_over_different_rows_has_the_count_of_none_of_them() -> None:
     many, few = mean_of(answers()).value, mean_of(np.where(np.arange(ROWS) < 10, answers(), nan)).value
-    for found in (many - few, few - many, np.maximum(few, many)):
+    # As many rows, but three answers to each.
+    copies = mean_of(np.repeat(answers(), 3), np.repeat(np.arange(ROWS), 3)).value
+    for found in (many - few, few - many, np.maximum(few, many), many - copies, copies - many):
         assert (estimate(found).rows, estimate(found).answers) == (0, 0)
     assert (many - few).tolist() == (np.asarray(many) - np.asarray(few)).tolist()
     for observed, rows in ((many, ROWS), (few, 10)):
@@ -320,40 +320,3 @@ def test_holms_adjustment_by_hand() -> None:
 )
 def test_holms_adjustment_of_few(found: dict[str, float], adjusted: dict[str, float]) -> None:
     assert holm(found) == adjusted
-
-
-# How many rows a figure is over
-
-
-def counted(rows: int, answers: int) -> Counted:
-    found = np.full(1 + DRAWS, 0.5).view(Counted)
-    found.rows, found.answers = rows, answers
-    return found
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "counts"),
-    [
-        ((3, 6), (3, 6), (3, 6)),
-        ((3, 12), (3, 3), (0, 0)),
-        ((2, 2), (3, 3), (0, 0)),
-    ],
-)
-def test_what_is_computed_from_two_figures_is_over_their_rows_only_if_these_are_equally_many(
-    first: tuple[int, int], second: tuple[int, int], counts: tuple[int, int]
-) -> None:
-    for one, other in ((first, second), (second, first)):
-        found = estimate(counted(*one) - counted(*other))
-        assert (found.value, found.rows, found.answers) == (0.0, *counts)
-
-
-def test_a_figure_computed_from_one_is_over_its_rows() -> None:
-    found = estimate(1 - counted(3, 6) ** 2)
-    assert (found.value, found.rows, found.answers) == (0.75, 3, 6)
-    assert estimate(counted(3, 6) + np.zeros(1 + DRAWS)).rows == 3
-
-
-def test_adding_in_place_does_not_keep_the_counts_of_the_left_figure() -> None:
-    found = counted(3, 12)
-    found += counted(3, 3)
-    assert (estimate(found).value, estimate(found).answers) == (1.0, 0)

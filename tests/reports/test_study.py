@@ -208,6 +208,7 @@ def test_runs_are_compared_on_the_rows_that_all_in_their_group_have(tmp_path: Pa
     entries, issues = found.on_same_rows(found.entries, ("model", "dataset"), TEXTS)
     assert values(found.means(entries, ("naturalness",), ACC)) == {("natural",): 1.0, ("unnatural",): 0.5}
     assert issues == [note("a: rows left out: 1 of sst2")]
+    assert [entry.kept.tolist() for entry in entries if entry.kept is not None] == [[True, True, False], [True, True]]
 
 
 def test_rows_are_not_selected_where_all_runs_have_all(tmp_path: Path) -> None:
@@ -307,12 +308,6 @@ def test_a_figure_exists_unless_it_is_nan(value: object, there: bool) -> None:
 def runs(folder: Path, scores: Mapping[str, Sequence[float]], *, samples: bool = True) -> tuple[TaskRun, ...]:
     write_run(folder, scores, samples=samples)
     return load([folder]).counting
-
-
-def test_rows_missing_from_one_run_are_left_out(tmp_path: Path) -> None:
-    found = shared_rows(runs(tmp_path, {GOLDEN: [1, 0, 1], SST2: [1, 0]}))
-    assert found.left_out == 1
-    assert [kept.tolist() for kept in found.kept if kept is not None] == [[True, True, False], [True, True]]
 
 
 @pytest.mark.parametrize(

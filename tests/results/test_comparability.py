@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from lm_eval_ext.results.comparability import OfOneSeed, as_one
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.runs import Runs
 from lm_eval_ext.sources import RowsError
-from tests.reports.files import SST2, samples_of
+from tests.reports.files import SST2, edited, edited_lines, results_in, samples_of
 from tests.reports.gate.draws import SAMPLING, write_draws
 
 DRAWS = {SST2: [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]}
@@ -25,17 +26,11 @@ def together(folders: Sequence[Path]) -> Runs:
     return as_one([OfOneSeed(runs, folder.name) for runs, folder in zip(found, folders, strict=True)])
 
 
-def results_in(folder: Path) -> Path:
-    (found,) = folder.glob("results_*.json")
-    return found
-
-
-def edited(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change the results in a folder."""
-    path = results_in(folder)
-    content = json.loads(path.read_text())
-    change(content)
-    path.write_text(json.dumps(content))
+def drawn(folder: Path, *counts: int) -> None:
+    """Give each row of a run so many draws, all alike."""
+    with edited_lines(samples_of(results_in(folder))) as lines:
+        for line, count in zip(lines, counts, strict=True):
+            line["draws"] = {name: [line[name]] * count for name in ("acc", "prior_rate", "invalid_rate")}
 
 
 def test_rows_have_the_draws_of_all_runs_and_their_mean(tmp_path: Path) -> None:
@@ -59,10 +54,7 @@ def test_rows_in_another_order_are_matched_by_their_number(tmp_path: Path) -> No
 
 def test_a_run_with_several_draws_counts_with_each_of_them(tmp_path: Path) -> None:
     folders = write_draws(tmp_path, {SST2: [[1.0], [0.0]]})
-    samples = samples_of(results_in(folders[0]))
-    line = json.loads(samples.read_text())
-    line["draws"] = {name: [line[name]] * 3 for name in ("acc", "prior_rate", "invalid_rate")}
-    samples.write_text(json.dumps(line) + "\n")
+    drawn(folders[0], 3)
     (run,) = together(folders).counting
     assert run.rows is not None
     assert run.rows.values["acc"].tolist() == [0.75]
@@ -82,36 +74,26 @@ def test_runs_without_samples_have_mean_figures(tmp_path: Path) -> None:
     assert run.figure("acc") == pytest.approx(0.5)
 
 
-def test_the_harness_seeds_distinguish_draws_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("of_generation", [True, False])
+def test_seeds_of_the_harness_and_of_the_generation_distinguish_draws_too(of_generation: bool, tmp_path: Path) -> None:
     folders = write_draws(tmp_path, DRAWS)
     for number, folder in enumerate(folders):
-        edited(folder, lambda content: content["config"].update(model_args={"pretrained": "owner/one"}))
-        edited(folder, lambda content, number=number: content["config"].update(torch_seed=number))  # type: ignore[misc]
-    assert together(folders).counting[0].rows is not None
-
-
-def test_a_seed_of_the_generation_distinguishes_draws(tmp_path: Path) -> None:
-    folders = write_draws(tmp_path, DRAWS)
-    for number, folder in enumerate(folders):
-
-        def seeded(content: dict[str, Any], number: int = number) -> None:
-            content["config"] |= {"model_args": {"pretrained": "owner/one"}, "gen_kwargs": {**SAMPLING, "seed": number}}
-            content["configs"][SST2]["generation_kwargs"] = {**SAMPLING, "seed": number}
-
-        edited(folder, seeded)
+        with edited(folder) as content:
+            content["config"] |= {"model_args": {"pretrained": "owner/one"}}
+            if of_generation:
+                content["config"]["gen_kwargs"] = {**SAMPLING, "seed": number}
+                content["configs"][SST2]["generation_kwargs"] = {**SAMPLING, "seed": number}
+            else:
+                content["config"]["torch_seed"] = number
     (run,) = together(folders).counting
     assert run.rows is not None
     assert run.rows.drawn == 2
-    assert dict(run.setting)["gen_kwargs"] == "do_sample=True,temperature=0.7"
+    assert dict(run.setting) == ({"gen_kwargs": "do_sample=True,temperature=0.7"} if of_generation else {})
 
 
 def test_a_row_with_another_number_of_draws_is_skipped(tmp_path: Path) -> None:
     (folder,) = write_draws(tmp_path, {SST2: [[1.0, 0.0]]})
-    samples = samples_of(results_in(folder))
-    lines = [json.loads(line) for line in samples.read_text().splitlines()]
-    for line, count in zip(lines, (3, 2), strict=True):
-        line["draws"] = {name: [line[name]] * count for name in ("acc", "prior_rate", "invalid_rate")}
-    samples.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    drawn(folder, 3, 2)
     runs = together([folder])
     assert runs.counting[0].rows is not None
     assert runs.counting[0].rows.draws["acc"].tolist() == [[1, 1, 1]]
@@ -131,41 +113,34 @@ def test_sampled_runs_with_the_same_scores_are_warned_of(tmp_path: Path) -> None
     assert not together(write_draws(tmp_path / "other", DRAWS)).issues
 
 
-def other_temperature(content: dict[str, Any]) -> None:
-    content["configs"][SST2]["generation_kwargs"] = {**SAMPLING, "temperature": 1.0}
-
-
-def other_version(content: dict[str, Any]) -> None:
-    content["configs"][SST2]["metadata"]["version"] = 2.0
-
-
-def other_model(content: dict[str, Any]) -> None:
-    content["config"]["model_args"]["pretrained"] = "owner/two"
-
-
-def other_template(content: dict[str, Any]) -> None:
-    content.update(chat_template="{{messages}}", chat_template_sha="beef")
-
-
-def same_seed(content: dict[str, Any]) -> None:
-    content["config"]["model_args"]["seed"] = 1
-
-
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("place", "changed", "said"),
     [
-        (other_temperature, r"generation_kwargs \{.*0.7\} and \{.*1.0\}; expected runs that differ in the seed alone"),
-        (other_version, "version 1.0 in one-1, 2.0 in one-2"),
-        (other_model, "model argument pretrained owner/one and owner/two"),
-        (other_template, "setting chat template none and beef"),
-        (same_seed, r"one-1 and one-2 have the same seeds \(of the model 1\) in .*, so they are one draw.*--seed 1"),
+        (
+            ("configs", SST2, "generation_kwargs"),
+            {"temperature": 1.0},
+            r"generation_kwargs \{.*0.7\} and \{.*1.0\}; expected runs that differ in the seed alone",
+        ),
+        (("configs", SST2, "metadata"), {"version": 2.0}, "version 1.0 in one-1, 2.0 in one-2"),
+        (
+            ("config", "model_args"),
+            {"pretrained": "owner/two"},
+            "model argument pretrained owner/one and owner/two",
+        ),
+        ((), {"chat_template": "t", "chat_template_sha": "beef"}, "setting chat template none and beef"),
+        (
+            ("config", "model_args"),
+            {"seed": 1},
+            r"one-1 and one-2 have the same seeds \(of the model 1\) in .*, so they are one draw.*--seed 1",
+        ),
     ],
 )
 def test_what_differs_in_anything_but_the_seed_is_refused(
-    tmp_path: Path, change: Callable[[dict[str, Any]], None], said: str
+    tmp_path: Path, place: Sequence[str], changed: dict[str, Any], said: str
 ) -> None:
     folders = write_draws(tmp_path, DRAWS)
-    edited(folders[1], change)
+    with edited(folders[1]) as content:
+        reduce(getitem, place, content).update(changed)
     with pytest.raises(RowsError, match=said):
         together(folders)
 

@@ -14,7 +14,7 @@ from lm_eval_ext.reports.statistics import estimate
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import Role, Runs, TaskRun
 from lm_eval_ext.sources import RowsError
-from tests.reports.files import CONFIG, SST2, STAMP, samples_of, verbalizer_line, write_run
+from tests.reports.files import CONFIG, SST2, STAMP, edited, samples_of, verbalizer_line, write_run
 from tests.reports.manyifeval_files import of_model, row
 from tests.reports.sections.manyifeval.test_placements import N02, placed
 from tests.reports.sections.paired_mcq.test_section import LOW
@@ -109,10 +109,8 @@ def test_nested_groups_keep_their_names(tmp_path: Path) -> None:
 
 
 def test_the_row_of_a_group_is_not_a_task(tmp_path: Path) -> None:
-    path = write_run(tmp_path, {SST2: [1]})
-    content = json.loads(path.read_text())
-    content["results"]["verbalizer"] = content["results"][SST2]
-    path.write_text(json.dumps(content))
+    with edited(write_run(tmp_path, {SST2: [1]})) as content:
+        content["results"]["verbalizer"] = content["results"][SST2]
     assert [run.task for run in load([tmp_path]).counting] == [SST2]
 
 
@@ -165,8 +163,8 @@ def every_role(tmp_path: Path) -> Path:
     write_run(tmp_path / "1", {SST2: [1, 1], SNLI: [1]}, date=1000)
     write_run(tmp_path / "2", {SST2: [0, 0], SNLI: []}, date=2000)
     for name, placement in (("3", "after"), ("4", "system")):
-        (path,) = placed(tmp_path / name, placement, {N02: [row(1, [1, 1])]}).glob("results_*.json")
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"config": of_model("owner/one")}))
+        with edited(placed(tmp_path / name, placement, {N02: [row(1, [1, 1])]})) as content:
+            content["config"] = of_model("owner/one")
     for name, temperature, seed in (("5", 0.5, 2), ("6", 0.0, 1), ("7", 0.5, 1), ("8", 0.5, 1)):
         drawn(tmp_path / name, temperature, seed, [("q", "A", "A")])
     return tmp_path
@@ -248,28 +246,6 @@ def test_a_truncated_line_is_named_and_the_others_are_used(tmp_path: Path) -> No
     )
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ('"text"', "'text' is not a row"),
-        (json.dumps({"doc_id": 1, "filter": "answer"}), "no 'acc'"),
-        (json.dumps(verbalizer_line(1, 0) | {"acc": "right"}), "acc is 'right'; expected a number"),
-        (json.dumps(verbalizer_line(1, 0) | {"acc": float("nan")}), "acc is nan; expected a number"),
-        (json.dumps(verbalizer_line(0, 0)), "doc_id 0 is also in an earlier line"),
-        ("[" * 100_000, ""),
-    ],
-    ids=["no row", "no score", "a word as a score", "no number", "twice", "too deep"],
-)
-def test_a_malformed_sample_is_left_out(line: str, reason: str, tmp_path: Path) -> None:
-    samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
-    first, _ = samples.read_text().splitlines()
-    samples.write_text(f"{first}\n{line}\n")
-    runs = load([tmp_path])
-    assert runs.counting[0].rows is not None
-    assert runs.counting[0].rows.values["acc"].tolist() == [1]
-    assert texts(runs)[0].startswith(f"{samples}: 1 line skipped (line 2: {reason}")
-
-
 def test_lines_of_a_filter_without_scores_are_not_read(tmp_path: Path) -> None:
     samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
     others = [json.dumps(verbalizer_line(number, number, filter="raw")) + "\n" for number in range(2)]
@@ -287,18 +263,25 @@ def test_samples_of_another_run_are_detected(tmp_path: Path) -> None:
     assert note.startswith(f"{samples}: acc is 1 over its rows but 0.5 in the results")
 
 
-def test_mixed_versions_of_a_task_are_named(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", {SST2: [1]})
-    write_run(tmp_path / "b", {SST2: [1]}, arguments={"pretrained": "two"}, config=metadata(version=2.0))
-    (note,) = texts(load([tmp_path]))
-    assert note == f"different versions of {SST2} (1.0, 2.0): their scores are not comparable"
-
-
-def test_different_rows_of_a_task_are_named(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", {SST2: [1]})
-    write_run(tmp_path / "b", {SST2: [1]}, arguments={"pretrained": "two"}, config=metadata(rows_hash="others"))
-    (note,) = texts(load([tmp_path]))
-    assert note == f"models were evaluated on different rows of {SST2}: their scores are not comparable"
+@pytest.mark.parametrize(
+    ("scores", "changed", "said"),
+    [
+        ([1, 1, 0], {"version": 2.0}, "different versions of {} (1.0, 2.0): their scores are not comparable"),
+        (
+            [1, 1, 0],
+            {"rows_hash": "others"},
+            "models were evaluated on different rows of {}: their scores are not comparable",
+        ),
+        ([1], {}, "different numbers of rows in {} (1 of two, 3 of one): their scores are over different rows"),
+    ],
+)
+def test_scores_of_two_models_that_cannot_be_compared_are_named(
+    scores: list[float], changed: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    write_run(tmp_path / "a", {SST2: [1, 1, 0], SNLI: [1]})
+    arguments = {"pretrained": "two"}
+    write_run(tmp_path / "b", {SST2: scores}, arguments=arguments, config=metadata(**changed))
+    assert texts(load([tmp_path])) == (said.format(SST2),)
 
 
 def test_a_task_without_rows_is_left_out_and_named(tmp_path: Path) -> None:
@@ -306,24 +289,14 @@ def test_a_task_without_rows_is_left_out_and_named(tmp_path: Path) -> None:
     runs = load([tmp_path])
     assert [run.task for run in runs.counting] == [SNLI]
     assert texts(runs) == (f"{path}, task {SST2!r}: no rows were evaluated; left out",)
+    assert runs.empty == {SST2}
 
 
 def test_embedded_rows_and_a_limit_are_reported(tmp_path: Path) -> None:
-    limited = {"config": {"model": "hf", "model_args": {}, "limit": 2}}
-    path = write_run(tmp_path, {SST2: [1]}, config=metadata(source="embedded"))
-    content = json.loads(path.read_text()) | limited
-    path.write_text(json.dumps(content))
+    write_run(tmp_path, {SST2: [1]}, config=metadata(source="embedded"), call={"limit": 2})
     assert texts(load([tmp_path])) == (
         "All rows are embedded: written for demonstrations and tests, not comparable with other results",
-        f"hf: evaluated with --limit 2: {SST2}",
-    )
-
-
-def test_a_model_with_fewer_rows_than_another_is_named(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", {SST2: [1, 1, 0], SNLI: [1]})
-    write_run(tmp_path / "b", {SST2: [1], SNLI: [1]}, arguments={"pretrained": "two"})
-    assert texts(load([tmp_path])) == (
-        f"different numbers of rows in {SST2} (1 of two, 3 of one): their scores are over different rows",
+        f"one: evaluated with --limit 2: {SST2}",
     )
 
 
@@ -351,10 +324,8 @@ def test_mixed_versions_within_a_group_are_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("said", [0.1, float("nan"), "N/A"])
 def test_any_score_that_disagrees_with_its_rows_is_a_warning(said: object, tmp_path: Path) -> None:
-    path = write_run(tmp_path, {SST2: [1, 0]})
-    content = json.loads(path.read_text())
-    content["results"][SST2]["prior_rate,answer"] = said
-    path.write_text(json.dumps(content))
+    with edited(write_run(tmp_path, {SST2: [1, 0]})) as content:
+        content["results"][SST2]["prior_rate,answer"] = said
     (run,) = load([tmp_path]).counting
     (issue,) = run.issues
     assert "prior_rate is 0.5 over its rows but " in issue.text
@@ -366,48 +337,27 @@ def test_a_task_without_evaluated_rows_is_known_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("date", [None, float("inf"), float("nan"), -1, 1e20, "yesterday"])
-def test_an_invalid_date_is_replaced_by_the_modification_time(date: object, tmp_path: Path) -> None:
-    path = write_run(tmp_path, {SST2: [1]})
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"date": date}))
+def test_an_invalid_date_is_replaced_by_the_modification_time(date: Any, tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]}, date=date)
     assert load([tmp_path]).counting[0].file.date == path.stat().st_mtime
 
 
 # What cannot be read at all
 
 
-def test_having_only_tasks_of_other_packages_is_an_error_that_names_our_families(tmp_path: Path) -> None:
-    path = tmp_path / "results_x.json"
-    path.write_text(json.dumps({"results": {"hellaswag": {"acc,none": 0.5}}, "configs": {"hellaswag": {}}}))
+def test_tasks_of_other_packages_are_a_note_and_alone_an_error_that_names_our_families(tmp_path: Path) -> None:
+    other = tmp_path / "other" / "results_x.json"
+    other.parent.mkdir()
+    other.write_text(json.dumps({"results": {"hellaswag": {"acc,none": 0.5}}, "configs": {"hellaswag": {}}}))
     with pytest.raises(
         RowsError, match=r"no results of our tasks in .*, only of hellaswag; expected .*verbalizer, many"
     ):
         load([tmp_path])
-
-
-def test_tasks_of_other_packages_are_a_note(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [1]})
-    other = tmp_path / "results_x.json"
-    other.write_text(json.dumps({"results": {"hellaswag": {"acc,none": 0.5}}, "configs": {"hellaswag": {}}}))
     assert texts(load([tmp_path])) == (f"{other}: no results of our tasks (hellaswag); ignored",)
-
-
-@pytest.mark.parametrize("text", ["no JSON", "[]", '{"results": {}}', "\x00"])
-def test_a_file_that_is_not_a_results_file_is_named(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "page.json"
-    path.write_text(text)
-    with pytest.raises(RowsError, match=r"page\.json: .*expected a results_\*\.json of the harness"):
-        load([path])
 
 
 def test_having_only_tasks_without_rows_is_an_error(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: []})
     with pytest.raises(RowsError, match=f"{SST2}': no rows were evaluated; expected at least one"):
-        load([tmp_path])
-
-
-@pytest.mark.parametrize("counts", [None, {}, {SST2: {"effective": "2"}}, {SST2: {"effective": -1}}])
-def test_a_file_without_row_counts_is_an_error(counts: object, tmp_path: Path) -> None:
-    path = write_run(tmp_path, {SST2: [1]})
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"n-samples": counts}))
-    with pytest.raises(RowsError, match=r"'effective' in n-samples is .*; expected the number of rows"):
         load([tmp_path])

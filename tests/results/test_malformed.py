@@ -18,26 +18,16 @@ from lm_eval_ext.results.files import MOST_MEMBERS, read
 from lm_eval_ext.results.load import find_runs, load
 from lm_eval_ext.results.runs import Runs
 from lm_eval_ext.sources import RowsError
-from tests.reports.files import CONFIG, SST2, samples_of, verbalizer_line, write_run
+from tests.reports.files import CONFIG, SST2, edited, edited_lines, samples_of, verbalizer_line, write_run
 
 GOLDEN = "verbalizer_sst2_natural_golden"
 HUGE = 10**400
 
 
-def changed(path: Path, change: Callable[[dict[str, Any]], object]) -> Path:
-    """Change what a file of results holds; return the file."""
-    content = json.loads(path.read_text())
-    change(content)
-    path.write_text(json.dumps(content))
-    return path
-
-
 def with_line(path: Path, **fields: Any) -> Path:
     """Give the samples of a file of results a last line with other fields; return the file of samples."""
-    samples = samples_of(path)
-    *lines, last = samples.read_text().splitlines()
-    text = json.dumps({**json.loads(last), **fields})
-    samples.write_text("\n".join([*lines, text]) + "\n")
+    with edited_lines(samples := samples_of(path)) as lines:
+        lines[-1] |= fields
     return samples
 
 
@@ -59,6 +49,8 @@ NO_ID = "doc_id is {}; expected the number of a row"
         ({"acc": HUGE}, NO_SHARE.format("1" + "0" * 79 + "…")),
         ({"acc": -1}, NO_SHARE.format("-1")),
         ({"acc": float("inf")}, NO_SHARE.format("inf")),
+        ({"acc": float("nan")}, NO_SHARE.format("nan")),
+        ({"acc": "right"}, NO_SHARE.format("'right'")),
         ({"acc": None}, NO_SHARE.format("None")),
         ({"acc": ["x" * 1000]}, NO_SHARE.format("['" + "x" * 78 + "…")),
         ({"doc_id": float("inf")}, NO_ID.format("inf")),
@@ -70,6 +62,7 @@ NO_ID = "doc_id is {}; expected the number of a row"
         ({"doc_id": HUGE}, NO_ID.format("1" + "0" * 79 + "…")),
         ({"doc_id": -1}, NO_ID.format("-1")),
         ({"doc_id": None}, NO_ID.format("None")),
+        ({"doc_id": 0}, "doc_id 0 is also in an earlier line"),
     ],
 )
 def test_a_row_with_an_impossible_value_is_left_out(fields: Mapping[str, Any], reason: str, tmp_path: Path) -> None:
@@ -80,10 +73,24 @@ def test_a_row_with_an_impossible_value_is_left_out(fields: Mapping[str, Any], r
     assert texts(runs)[0] == f"{samples}: 1 line skipped (line 3: {reason})"
 
 
-def test_a_row_id_that_overflows_to_infinity_is_left_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('"text"', "'text' is not a row"),
+        ('{"doc_id": 1, "filter": "answer"}', "no 'acc'"),
+        ('{"doc_id": 1e400, "filter": "answer", "acc": 0}', NO_ID.format("inf")),
+        ("[" * 100_000, ""),
+    ],
+    ids=["no row", "no score", "overflow", "too deep"],
+)
+def test_a_line_that_is_no_row_is_left_out(line: str, reason: str, tmp_path: Path) -> None:
     samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
-    samples.write_text(samples.read_text().replace('"doc_id": 1', '"doc_id": 1e400'))
-    assert "line 2: doc_id is inf" in texts(load([tmp_path]))[0]
+    first, _ = samples.read_text().splitlines()
+    samples.write_text(f"{first}\n{line}\n")
+    runs = load([tmp_path])
+    assert runs.counting[0].rows is not None
+    assert runs.counting[0].rows.values["acc"].tolist() == [1]
+    assert texts(runs)[0].startswith(f"{samples}: 1 line skipped (line 2: {reason}")
 
 
 def test_of_a_million_bad_lines_three_are_named_and_the_rest_counted(tmp_path: Path) -> None:
@@ -119,7 +126,8 @@ def test_a_row_that_is_nested_too_deeply_is_counted_but_not_shown(levels: int, t
 @pytest.mark.parametrize("value", [1e12, 1e300, HUGE, -0.5, float("inf")])
 def test_a_score_outside_the_metrics_range_makes_the_task_unusable(value: float, tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1, 0], GOLDEN: [1]})
-    changed(path, lambda content: content["results"][SST2].update({"acc,answer": value}))
+    with edited(path) as content:
+        content["results"][SST2]["acc,answer"] = value
     runs = load([tmp_path])
     assert [run.task for run in runs.counting] == [GOLDEN]
     (issue,) = runs.issues
@@ -155,12 +163,9 @@ def test_a_fact_of_another_type_is_named(fact: str, value: object, expected: str
 @pytest.mark.parametrize("name", ["../../elsewhere", "a/b", "/etc/passwd"])
 def test_a_task_whose_name_is_a_path_is_not_read(name: str, tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1], GOLDEN: [1]})
-
-    def rename(content: dict[str, Any]) -> None:
+    with edited(path) as content:
         for table in ("results", "configs", "n-samples"):
             content[table][name] = content[table].pop(SST2)
-
-    changed(path, rename)
     runs = load([tmp_path])
     assert [run.task for run in runs.counting] == [GOLDEN]
     assert texts(runs) == (f"{path}, task {name!r}: its name is a path; expected the name of a task; left out",)
@@ -177,21 +182,32 @@ def test_a_task_whose_name_is_too_long_for_a_file_has_no_samples(tmp_path: Path)
     ("table", "value", "reason"),
     [
         ("results", [1], "no headline metric of the family verbalizer; expected one of acc in results"),
+        ("results", {"other,answer": 1.0}, "no headline metric of the family verbalizer; expected one of acc"),
         ("configs", [1], "its config is [1]; expected an object"),
         ("configs", {"metadata": "x"}, "its metadata is 'x'; expected an object"),
         ("n-samples", [1], "'effective' in n-samples is None; expected the number of rows"),
         ("n-samples", {"effective": HUGE}, "'effective' in n-samples is 1000"),
         ("n-samples", {"effective": 2.0}, "'effective' in n-samples is 2.0; expected"),
+        ("n-samples", {"effective": "2"}, "'effective' in n-samples is '2'; expected"),
+        ("n-samples", {"effective": -1}, "'effective' in n-samples is -1; expected"),
     ],
 )
 def test_a_malformed_entry_is_named_and_the_others_are_read(
     table: str, value: object, reason: str, tmp_path: Path
 ) -> None:
     path = write_run(tmp_path, {SST2: [1], GOLDEN: [1]})
-    changed(path, lambda content: content[table].update({SST2: value}))
+    with edited(path) as content:
+        content[table][SST2] = value
     runs = load([tmp_path])
     assert [run.task for run in runs.counting] == [GOLDEN]
     assert texts(runs)[0].startswith(f"{path}, task '{SST2}': {reason}")
+
+
+@pytest.mark.parametrize("counts", [None, {}])
+def test_a_file_without_row_counts_is_an_error(counts: Any, tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [1]}, **{"n-samples": counts})
+    with pytest.raises(RowsError, match=r"'effective' in n-samples is .*; expected the number of rows"):
+        load([tmp_path])
 
 
 def test_a_file_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
@@ -203,10 +219,6 @@ def test_a_file_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
 
 
 # Groups
-
-
-def in_groups(path: Path, tree: object) -> Path:
-    return changed(path, lambda content: content.update({"group_subtasks": tree}))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +233,7 @@ def in_groups(path: Path, tree: object) -> Path:
     ],
 )
 def test_malformed_groups_are_named(tree: object, reason: str, tmp_path: Path) -> None:
-    path = in_groups(write_run(tmp_path, {SST2: [1]}), tree)
+    path = write_run(tmp_path, {SST2: [1]}, group_subtasks=tree)
     with pytest.raises(RowsError) as error:
         load([path])
     assert str(error.value).startswith(f"{path}: {reason}")
@@ -231,20 +243,20 @@ def test_groups_that_share_subgroups_take_no_exponential_time(tmp_path: Path) ->
     # 2 ** 40 ways lead from the first to the task.
     tree = {f"{side}{n}": [f"a{n + 1}", f"b{n + 1}"] for n in range(40) for side in "ab"}
     tree |= {"a40": [SST2], "b40": [SST2]}
-    groups = read(in_groups(write_run(tmp_path, {SST2: [1]}), tree)).groups
+    groups = read(write_run(tmp_path, {SST2: [1]}, group_subtasks=tree)).groups
     assert groups == dict.fromkeys(tree, (SST2,))
 
 
 def test_groups_nested_three_thousand_deep_are_read(tmp_path: Path) -> None:
     tree = {f"g{n}": [f"g{n + 1}"] for n in range(3000)} | {"g3000": [SST2]}
-    groups = read(in_groups(write_run(tmp_path, {SST2: [1]}), tree)).groups
+    groups = read(write_run(tmp_path, {SST2: [1]}, group_subtasks=tree)).groups
     assert groups["g0"] == (SST2,)
 
 
 def test_groups_that_would_exhaust_memory_are_named(tmp_path: Path) -> None:
     # Each of a thousand groups has all tasks of those below it.
     tree = {f"g{n}": [f"g{n + 1}", *(f"t{n}_{task}" for task in range(3))] for n in range(1000)}
-    path = in_groups(write_run(tmp_path, {SST2: [1]}), tree)
+    path = write_run(tmp_path, {SST2: [1]}, group_subtasks=tree)
     with pytest.raises(RowsError, match=f"group_subtasks: more than {MOST_MEMBERS:,} tasks"):
         load([path])
 
@@ -261,9 +273,10 @@ def test_groups_that_would_exhaust_memory_are_named(tmp_path: Path) -> None:
         (b"[" * 100_000, "not JSON ("),
         (b'{"date": ' + b"9" * 5000 + b"}", "not JSON ("),
         (b"[]", "no 'results' and 'configs'"),
+        (b'{"results": {}}', "no 'results' and 'configs'"),
         (b'{"results": {}, "configs": {}, "group_subtasks": 3}', "group_subtasks is 3"),
     ],
-    ids=["empty", "zeros", "binary", "deep", "digits", "a list", "groups"],
+    ids=["empty", "zeros", "binary", "deep", "digits", "a list", "no configs", "groups"],
 )
 def test_a_malformed_file_in_a_folder_is_named_and_the_others_are_read(
     content: bytes, reason: str, tmp_path: Path
@@ -277,6 +290,7 @@ def test_a_malformed_file_in_a_folder_is_named_and_the_others_are_read(
     assert first.severity == "error"
     assert first.text.startswith(f"{bad}: {reason}")
     assert first.text.endswith("; left out")
+    assert "; expected a results_*.json of the harness" in first.text or "group_subtasks" in reason
     assert doubt.text == f"{bad} cannot be read and may be newer than the results shown"
     with pytest.raises(RowsError):
         load([tmp_path, bad])
@@ -410,12 +424,14 @@ def test_file_names_are_escaped_on_page_and_terminal(tmp_path: Path, capsys: pyt
 def test_an_unusable_newer_run_casts_doubt_on_the_older_one(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1], GOLDEN: [1]})
     newer = write_run(tmp_path / "b", {SST2: [1]}, date=2000)
-    changed(newer, lambda content: content["results"][SST2].update({"acc,answer": 7}))
+    with edited(newer) as content:
+        content["results"][SST2]["acc,answer"] = 7
     runs = load([tmp_path])
     doubt = f"{SST2}: its run in {newer} is newer than the one shown but cannot be used"
     assert {run.task: tuple(map(str, run.issues)) for run in runs.counting} == {SST2: (doubt,), GOLDEN: ()}
     # An older one would not count anyway.
-    changed(newer, lambda content: content.update({"date": 10}))
+    with edited(newer) as content:
+        content["date"] = 10
     assert {run.issues for run in load([tmp_path]).counting} == {()}
 
 
@@ -438,8 +454,8 @@ def test_the_gate_does_not_pass_where_the_newest_file_cannot_be_read(
 
 def test_answers_without_scores_are_reported_as_such(tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1]})
-    figures = {"alias": SST2, "bypass,answer": 999, "bypass_stderr,answer": "N/A"}
-    changed(path, lambda content: content["results"].update({SST2: figures}))
+    with edited(path) as content:
+        content["results"][SST2] = {"alias": SST2, "bypass,answer": 999, "bypass_stderr,answer": "N/A"}
     with pytest.raises(RowsError) as error:
         find_runs([tmp_path])
     assert str(error.value).startswith(

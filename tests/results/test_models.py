@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -125,15 +124,13 @@ def test_model_arguments_are_a_mapping_or_a_string(found: object, expected: dict
 
 
 def of_file(folder: Path, shots: object = 0, source: object = "hub", **changed: Any) -> EvaluatedModel:
-    path = write_run(folder, {SST2: [1]})
-    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
-    return evaluated_model(read(path), shots, source)
+    return evaluated_model(read(write_run(folder, {SST2: [1]}, **changed)), shots, source)
 
 
 def test_a_setting_lists_only_what_differs_from_the_harnesss_default(tmp_path: Path) -> None:
     assert of_file(tmp_path).setting == ()
-    config = {"model": "hf", "model_args": {}, "gen_kwargs": {"temperature": 1, "do_sample": True}}
-    asked = of_file(tmp_path, 4, "embedded", chat_template_sha="c", system_instruction_sha="s", config=config)
+    call = {"gen_kwargs": {"temperature": 1, "do_sample": True}}
+    asked = of_file(tmp_path, 4, "embedded", chat_template_sha="c", system_instruction_sha="s", call=call)
     assert asked.setting == (
         ("chat template", "c"),
         ("system instruction", "s"),
@@ -151,16 +148,19 @@ def test_a_chat_template_counts_even_without_its_text(tmp_path: Path) -> None:
 
 def run(folder: Path, name: str, recorded: object = None, **options: Any) -> None:
     """Write a run of a model, with the number of parameters that the harness recorded."""
-    path = write_run(folder / f"{name} {options}", {SST2: [1, 0]}, arguments={"pretrained": f"owner/{name}"}, **options)
-    content = json.loads(path.read_text(encoding="utf-8"))
-    content["config"] |= {} if recorded is None else {"model_num_parameters": recorded}
-    path.write_text(json.dumps(content), encoding="utf-8")
+    call = {} if recorded is None else {"model_num_parameters": recorded}
+    arguments = {"pretrained": f"owner/{name}"}
+    write_run(folder / f"{name} {options}", {SST2: [1, 0]}, arguments=arguments, call=call, **options)
 
 
 def by_label(folder: Path, given: GivenSizes | None = None) -> dict[str, Size]:
     runs = load([folder])
     found = sizes(runs, given)
     return {runs.labels[model]: size for model, size in found.of.items()}
+
+
+def families(folder: Path, given: GivenSizes | None = None) -> dict[str, str]:
+    return {label: size.family for label, size in by_label(folder, given).items()}
 
 
 def written(folder: Path, text: str) -> Path:
@@ -229,8 +229,7 @@ def test_without_a_file_the_recorded_sizes_count_and_families_are_named_after_wh
         ("phi3b2", 3_000_000_000),  # no part of the name is a size
     ):
         run(tmp_path, name, recorded)
-    families = {label: size.family for label, size in by_label(tmp_path).items()}
-    assert families == {
+    assert families(tmp_path) == {
         "pythia-70m": "pythia-…",
         "pythia-160m-deduped": "pythia-…-deduped",
         "pythia-1.4b-deduped": "pythia-…-deduped",
@@ -282,8 +281,7 @@ def test_a_model_that_was_also_run_in_another_setting_stays_in_its_family(tmp_pa
     run(tmp_path, "one-13b", 13_000_000_000)
     run(tmp_path, "one-7b", 7_000_000_000)
     run(tmp_path, "one-7b", 7_000_000_000, config={"num_fewshot": 4})
-    families = {label: size.family for label, size in by_label(tmp_path).items()}
-    assert families == {
+    assert families(tmp_path) == {
         "one-7b, no few-shot examples": "one-…",
         "one-13b": "one-…",
         "one-7b, 4-shot": "one-…, 4-shot",
@@ -299,9 +297,7 @@ def test_a_name_that_the_user_gave_may_be_in_the_file(tmp_path: Path) -> None:
 
 
 def test_two_models_of_one_size_do_not_share_a_curve(tmp_path: Path) -> None:
-    run(tmp_path, "a")
-    run(tmp_path, "b")
-    run(tmp_path, "c")
+    for name in "abc":
+        run(tmp_path, name)
     path = written(tmp_path, '[One]\na = "7B"\nb = "7B"\nc = "13B"')
-    families = {label: size.family for label, size in by_label(tmp_path, read_sizes(path)).items()}
-    assert families == {"a": "a", "b": "b", "c": "One"}
+    assert families(tmp_path, read_sizes(path)) == {"a": "a", "b": "b", "c": "One"}

@@ -155,14 +155,19 @@ SAMPLES = "samples_group::task_2026-01-02T03-04-05.678901.jsonl"
 
 
 def tar(path: Path, contents: Mapping[str, bytes], *entries: tarfile.TarInfo) -> Path:
+    """Write an archive of special entries and, after them, of files."""
     with tarfile.open(path, "w:gz") as file:
-        for name, content in contents.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            file.addfile(info, io.BytesIO(content))
         for entry in entries:
             file.addfile(entry)
+        for name, content in contents.items():
+            file.addfile(member(name, len(content)), io.BytesIO(content))
     return path
+
+
+def member(name: str, size: int) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.size = size
+    return info
 
 
 def zipped(path: Path, contents: Mapping[str, bytes], *links: str) -> Path:
@@ -223,12 +228,7 @@ def test_links_and_devices_are_refused(tmp_path: Path) -> None:
 def test_nothing_is_written_through_a_link_to_a_folder(tmp_path: Path) -> None:
     # The link itself has no results' name, so it is left out, and the file lies in a real folder.
     (tmp_path / "outside").mkdir()
-    made = tar(tmp_path / "a.tar.gz", {}, link("run", str(tmp_path / "outside")))
-    with tarfile.open(made, "w:gz") as file:
-        file.addfile(link("run", str(tmp_path / "outside")))
-        info = tarfile.TarInfo(f"run/{NAME}")
-        info.size = 2
-        file.addfile(info, io.BytesIO(b"{}"))
+    made = tar(tmp_path / "a.tar.gz", {f"run/{NAME}": b"{}"}, link("run", str(tmp_path / "outside")))
     extract(made, tmp_path / "in")
     assert files(tmp_path / "in") == {f"run/{NAME}": b"{}"}
     assert list((tmp_path / "outside").iterdir()) == []
@@ -249,12 +249,7 @@ def test_an_archive_that_is_too_large_is_refused_before_it_fills_the_disk(
 
 
 def test_a_name_that_is_there_twice_is_refused(tmp_path: Path) -> None:
-    path = tar(tmp_path / "a.tar.gz", {NAME: b"{}"})
-    with tarfile.open(path, "w:gz") as file:
-        for content in (b"{}", b"[]"):
-            info = tarfile.TarInfo(NAME)
-            info.size = len(content)
-            file.addfile(info, io.BytesIO(content))
+    path = tar(tmp_path / "a.tar.gz", {NAME: b""}, member(NAME, 0))
     with pytest.raises(RowsError, match=f"'{NAME}' is there twice"):
         extract(path, tmp_path / "in")
 

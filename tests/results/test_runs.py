@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ from lm_eval_ext.reports.sections.manyifeval.command import read_methods
 from lm_eval_ext.reports.sections.natural_instructions.command import read_encodings
 from lm_eval_ext.results.load import GivenName, load, load_apart
 from lm_eval_ext.sources import RowsError
-from tests.reports.files import SST2, write_run
+from tests.reports.files import SST2, edited, write_run
 from tests.reports.manyifeval_files import of_model, row, write_rows
 from tests.reports.sections.natural_instructions.test_command import leaf, results
 
@@ -24,10 +23,9 @@ N01 = "manyifeval_n01"
 @pytest.mark.parametrize("newer", ["a", "b"])
 def test_report_compare_and_table_agree_on_the_newest_run(newer: str, tmp_path: Path) -> None:
     for name, followed in (("a", True), ("b", False)):
-        path = write_rows(tmp_path / name, {N01: [row(0, [followed])]}, config=of_model("one"))
-        content = json.loads(path.read_text()) | {"date": 2000.0 if name == newer else 1000.0}
-        content["configs"][N01]["generation_kwargs"] = {}
-        path.write_text(json.dumps(content))
+        with edited(write_rows(tmp_path / name, {N01: [row(0, [followed])]}, config=of_model("one"))) as content:
+            content["date"] = 2000.0 if name == newer else 1000.0
+            content["configs"][N01]["generation_kwargs"] = {}
     accuracy = 1.0 if newer == "a" else 0.0
     study, issues = read_methods([tmp_path])
     (of_report,), (of_comparison,) = load([tmp_path]).counting, load_apart([[tmp_path]])[0].counting

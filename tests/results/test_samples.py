@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from lm_eval_ext.results.samples import certainties, scored_in_draws, scores_of_
 from tests.conftest import save
 from tests.other_files import STAMP, MadeUp, write_other_run
 from tests.own_tasks import Scripted, write_tasks
+from tests.reports.files import edited_lines
 
 SCORES = {"acc": [1.0, 0.0], "prior_rate": [0.0, 1.0]}
 BY_DRAW = [{"acc": 1.0, "prior_rate": 0.0}, {"acc": 0.0, "prior_rate": 1.0}]
@@ -42,12 +42,6 @@ def test_the_response_is_what_the_filter_left(responses: Any, response: str | No
     assert response_in(sample) == response
 
 
-@pytest.mark.parametrize("responses", [[], ["x", "y"], [["x", "y"]], [[]], [[["x"]]], [3], {}])
-def test_several_responses_or_none_are_an_error(responses: Any) -> None:
-    with pytest.raises(ValueError, match=r"^field 'filtered_resps': expected one response, found "):
-        response_in({"doc": {}, "filtered_resps": responses})
-
-
 @pytest.mark.parametrize(
     ("responses", "draws"), [([["x", None, "y"]], ["x", None, "y"]), ([["x"]], ["x"]), (["x"], ["x"]), (None, [None])]
 )
@@ -55,10 +49,16 @@ def test_every_draw_is_a_response(responses: Any, draws: list[str | None]) -> No
     assert responses_in({"doc": {}, "filtered_resps": responses}) == draws
 
 
-@pytest.mark.parametrize("responses", [[], ["x", "y"], [[]], [[["x"]]], [["x", 3]], {}])
-def test_two_requests_and_what_is_no_text_are_no_draws(responses: Any) -> None:
+@pytest.mark.parametrize("read", [response_in, responses_in])
+@pytest.mark.parametrize("responses", [[], ["x", "y"], [[]], [[["x"]]], [["x", 3]], [3], {}])
+def test_two_requests_and_what_is_no_text_are_an_error(read: Callable[[Any], object], responses: Any) -> None:
     with pytest.raises(ValueError, match=r"^field 'filtered_resps': expected one response, found "):
-        responses_in({"doc": {}, "filtered_resps": responses})
+        read({"doc": {}, "filtered_resps": responses})
+
+
+def test_several_draws_are_not_one_response() -> None:
+    with pytest.raises(ValueError, match=r"^field 'filtered_resps': expected one response, found "):
+        response_in({"doc": {}, "filtered_resps": [["x", "y"]]})
 
 
 @pytest.mark.parametrize("line", [{}, {"doc": {}}, {"filtered_resps": ["x"]}, {"doc": "x", "filtered_resps": ["x"]}])
@@ -82,16 +82,24 @@ def test_the_generated_text_is_that_of_the_last_request(responses: Any, text: st
     assert generated({"doc": {}, "resps": responses, "filtered_resps": ["[invalid]"]}) == text
 
 
-def test_each_draw_has_its_scores() -> None:
-    assert scores_of_draws({"acc": 0.5, "draws": SCORES}) == BY_DRAW
+LOGGED = {"scores_per_repeat": {**SCORES, "by_instruction": [True, False, True]}}
 
 
-def test_scores_that_the_harness_logs_are_read_if_there_is_one_for_each_response() -> None:
-    line = {"resps": [["x", "y"]], "scores_per_repeat": {**SCORES, "by_instruction": [True, False, True]}}
-    assert scores_of_draws(line) == BY_DRAW
-    # One response with several values is one draw.
-    assert scores_of_draws({**line, "resps": [["x"]]}) == []
-    assert scores_of_draws({**line, "resps": [[["-1.5", "False"]], [["-0.5", "True"]]]}) == []
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ({"acc": 0.5, "draws": SCORES}, BY_DRAW),
+        # The harness logs one score for each response; of one response with several values, it is no draw's.
+        ({**LOGGED, "resps": [["x", "y"]]}, BY_DRAW),
+        ({**LOGGED, "resps": [["x"]]}, []),
+        ({**LOGGED, "resps": [[["-1.5", "False"]], [["-0.5", "True"]]]}, []),
+        # A single draw is the row itself.
+        ({"acc": 1.0}, []),
+        ({"acc": 1.0, "draws": {"acc": [1.0]}}, []),
+    ],
+)
+def test_each_draw_has_its_scores(line: dict[str, Any], expected: list[dict[str, float]]) -> None:
+    assert scores_of_draws(line) == expected
 
 
 @pytest.mark.parametrize(
@@ -127,11 +135,6 @@ def test_a_reading_says_how_sure_it_is_in_every_draw(responses: Any, draws: int,
     assert " ".join(map(str, certainties({"filtered_resps": responses}, draws))) == expected
 
 
-@pytest.mark.parametrize("line", [{"acc": 1.0}, {"acc": 1.0, "draws": {"acc": [1.0]}}])
-def test_a_single_draw_is_the_row_itself(line: dict[str, Any]) -> None:
-    assert scores_of_draws(line) == []
-
-
 @pytest.mark.parametrize(
     ("draws", "expected"),
     [
@@ -153,11 +156,9 @@ def read(folder: Path, draws: list[list[object]]) -> TaskRun:
     """Write and read a run of rows with these draws; the harness's figure is that of the first."""
     first = [float(of_row[0] is True or of_row[0] == 1) for of_row in draws]
     write_other_run(folder, {TASK: MadeUp(first, metric="exact_match")})
-    samples = folder / f"samples_{TASK}_{STAMP}.jsonl"
-    lines = [json.loads(line) for line in samples.read_text().splitlines()]
-    for line, of_row in zip(lines, draws, strict=True):
-        line |= {"resps": [["x"] * len(of_row)], "scores_per_repeat": {"exact_match": of_row}}
-    samples.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with edited_lines(folder / f"samples_{TASK}_{STAMP}.jsonl") as lines:
+        for line, of_row in zip(lines, draws, strict=True):
+            line |= {"resps": [["x"] * len(of_row)], "scores_per_repeat": {"exact_match": of_row}}
     (runs,) = load_apart([[folder]], others=Choice())
     (run,) = runs.counting
     return run

@@ -5,7 +5,6 @@ Runs of one task in two other settings are not.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -39,10 +38,7 @@ def manyifeval(folder: Path, gen_kwargs: Mapping[str, Any] | None = None, pretra
 
 
 def verbalizer(folder: Path, gen_kwargs: Mapping[str, Any] | None = None, task: str = SST2, **changed: Any) -> None:
-    path = write_run(folder, {task: [1, 0]}, **changed)
-    content = json.loads(path.read_text())
-    content["config"]["gen_kwargs"] = gen_kwargs
-    path.write_text(json.dumps(content))
+    write_run(folder, {task: [1, 0]}, call={"gen_kwargs": gen_kwargs}, **changed)
 
 
 def test_a_model_with_a_different_setting_per_family_is_one_model_with_a_note(tmp_path: Path) -> None:

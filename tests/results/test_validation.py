@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.results.load import load
-from tests.reports.files import SST2, samples_of, write_run
+from tests.reports.files import SST2, edited, edited_lines, samples_of, write_run
 
 SNLI = "verbalizer_snli_unnatural_flipped"
 TEMPLATE = {"chat_template": "{{ messages }}", "chat_template_sha": "5a5a5a5a5a"}
@@ -36,22 +35,14 @@ def write_answers(
     """
     names = sorted({*kinds, "empty_rate"} - {""})
     path = write_run(folder, {task: [0.0] * len(kinds)}, samples=samples, **changed)
-    rows: list[Mapping[str, float]] = []
-    lines: list[Mapping[str, Any]] = []
-    for number, (kind, text) in enumerate(zip(kinds, texts, strict=True)):
-        scores = {**{name: float(name == kind) for name in names}, "invalid_rate": float(bool(kind))}
-        rows.append(scores)
-        lines.append({**scores, "resps": [[text]], "doc_id": number})
+    rows = [{**{name: float(name == kind) for name in names}, "invalid_rate": float(bool(kind))} for kind in kinds]
     if samples:
-        found = samples_of(path, task)
-        old = [json.loads(line) for line in found.read_text(encoding="utf-8").splitlines()]
-        found.write_text(
-            "".join(json.dumps({**line, **new}) + "\n" for line, new in zip(old, lines, strict=True)), encoding="utf-8"
-        )
-    content = json.loads(path.read_text(encoding="utf-8"))
-    for name in (*names, "invalid_rate"):
-        content["results"][task][f"{name},answer"] = sum(row[name] for row in rows) / len(rows)
-    path.write_text(json.dumps(content), encoding="utf-8")
+        with edited_lines(samples_of(path, task)) as lines:
+            for line, scores, text in zip(lines, rows, texts, strict=True):
+                line |= {**scores, "resps": [[text]]}
+    with edited(path) as content:
+        for name in (*names, "invalid_rate"):
+            content["results"][task][f"{name},answer"] = sum(scores[name] for scores in rows) / len(rows)
 
 
 # A chat template that was forgotten
@@ -68,9 +59,20 @@ def test_a_model_that_is_named_like_a_chat_model_needs_its_template(model: str, 
     ]
 
 
-@pytest.mark.parametrize("model", ["SmolLM2-135M", "bit-llm", "gemma-2-9b", "italian-7b", "git-base", "chatty"])
-def test_another_model_does_not(model: str, tmp_path: Path) -> None:
-    write_run(tmp_path, {SST2: [1, 0]}, arguments={"pretrained": f"instruct/{model}"}, chat_template=None)
+@pytest.mark.parametrize(
+    ("model", "recorded"),
+    [
+        *((f"instruct/{name}", {}) for name in ("SmolLM2-135M", "bit-llm", "gemma-2-9b", "italian-7b", "chatty")),
+        ("instruct/git-base", {}),
+        # APIs apply their own template, and the harness records an empty one.
+        ("owner/a-chat", TEMPLATE),
+        ("owner/a-chat", {"chat_template": "", "chat_template_sha": None}),
+    ],
+)
+def test_another_model_and_one_with_a_template_does_not(
+    model: str, recorded: Mapping[str, Any], tmp_path: Path
+) -> None:
+    write_run(tmp_path, {SST2: [1, 0]}, arguments={"pretrained": model}, **{"chat_template": None, **recorded})
     assert warnings(tmp_path) == []
 
 
@@ -84,25 +86,14 @@ def test_so_does_one_whose_text_ends_with_a_turn(token: str, told: bool, tmp_pat
     assert all(f"may be a chat model (its end-of-text token is {token})" in text for text in found)
 
 
-@pytest.mark.parametrize("recorded", [TEMPLATE, {"chat_template": "", "chat_template_sha": None}])
-def test_nothing_is_said_where_a_template_was_applied(recorded: Mapping[str, Any], tmp_path: Path) -> None:
-    # APIs apply their own, and the harness records an empty one.
-    write_run(tmp_path, {SST2: [1, 0]}, arguments={"pretrained": "owner/a-chat"}, **recorded)
-    assert warnings(tmp_path) == []
-
-
 # Empty answers
 
 
 def test_nearly_all_answers_are_empty(tmp_path: Path) -> None:
     write_answers(tmp_path, ["empty_rate"] * 9 + [""], [BLANK] * 9 + ["positive"])
+    # They are invalid, too, which is not said besides.
     (found,) = warnings(tmp_path)
     assert found.startswith(f"one: nearly all answers to {SST2} are empty (empty_rate at least 0.9)")
-
-
-def test_many_empty_answers_are_not_nearly_all(tmp_path: Path) -> None:
-    write_answers(tmp_path, ["empty_rate"] * 8 + [""] * 2, [BLANK] * 8 + ["positive"] * 2)
-    assert warnings(tmp_path) == []
 
 
 def test_answers_cut_off_while_reasoning_name_the_limit_and_the_remedy(tmp_path: Path) -> None:
@@ -117,13 +108,23 @@ def test_answers_cut_off_while_reasoning_name_the_limit_and_the_remedy(tmp_path:
 @pytest.mark.parametrize(
     ("kinds", "texts"),
     [
+        (["empty_rate"] * 8 + [""] * 2, [BLANK] * 8 + ["positive"] * 2),
         (["empty_rate"] + [""] * 10, [THOUGHT] + ["positive"] * 10),
         (["empty_rate"] * 2 + [""] * 9, [THOUGHT, BLANK] + ["positive"] * 9),
         (["empty_rate"] * 2 + [""] * 8, ["<think>a</think>"] * 2 + ["positive"] * 8),
+        (["invalid_other"] * 8 + [""] * 2, ["positive"] * 10),
+        (["invalid_prior"] * 10, ["positive"] * 10),
     ],
-    ids=["1 of 11", "1 of 11, and one blank", "closed blocks"],
+    ids=[
+        "8 of 10 empty",
+        "1 of 11 cut off",
+        "1 of 11 cut off, and one blank",
+        "closed blocks",
+        "8 of 10 invalid",
+        "the words' own meanings",
+    ],
 )
-def test_few_cut_off_answers_are_not_many(kinds: list[str], texts: list[str], tmp_path: Path) -> None:
+def test_nothing_is_said_of_answers_that_measure_the_model(kinds: list[str], texts: list[str], tmp_path: Path) -> None:
     write_answers(tmp_path, kinds, texts)
     assert warnings(tmp_path) == []
 
@@ -162,26 +163,11 @@ def test_a_recorded_chat_template_is_not_asked_about(
 
 
 def test_a_result_that_predates_the_kinds_is_warned_of_too(tmp_path: Path) -> None:
-    path = write_run(tmp_path, {SST2: [0.0]}, samples=False)
-    content = json.loads(path.read_text(encoding="utf-8"))
-    content["results"][SST2]["invalid_rate,answer"] = 1.0
-    path.write_text(json.dumps(content), encoding="utf-8")
+    with edited(write_run(tmp_path, {SST2: [0.0]}, samples=False)) as content:
+        content["results"][SST2]["invalid_rate,answer"] = 1.0
     assert any(
         f"nearly all answers to {SST2} are invalid (invalid_rate at least 0.9):" in text for text in warnings(tmp_path)
     )
-
-
-@pytest.mark.parametrize(
-    "kinds", [["invalid_other"] * 8 + [""] * 2, ["invalid_prior"] * 10], ids=["8 of 10", "the words' own meanings"]
-)
-def test_answers_that_measure_the_model_are_not_warned_of(kinds: list[str], tmp_path: Path) -> None:
-    write_answers(tmp_path, kinds, ["positive"] * 10)
-    assert warnings(tmp_path) == []
-
-
-def test_empty_answers_are_not_said_twice(tmp_path: Path) -> None:
-    write_answers(tmp_path, ["empty_rate"] * 10, [BLANK] * 10)
-    assert len(warnings(tmp_path)) == 1
 
 
 def test_one_warning_covers_the_tasks_of_a_model(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from lm_eval_ext.reports.evidence import Floor, replicates, terms_by_cluster, without_each
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.units import TASKS_NAMED, Compared, Sides
-from lm_eval_ext.reports.paired import Difference, MeanChange, difference_of, in_common, sums_by_row
+from lm_eval_ext.reports.paired import ByDataset, Difference, MeanChange, difference_of, in_common, sums_by_row
 from lm_eval_ext.reports.statistics import Floats, Population, estimate
 from lm_eval_ext.results.issue import Issue, named, warning
 from lm_eval_ext.results.runs import TaskRun
@@ -159,7 +159,7 @@ def _of_sums(unit: Compared, population: Population) -> Difference:
     metric = unit.headline.name
     total, before, after = 0.0, 0.0, 0.0
     changes: list[Floats] = []
-    contributed: dict[str, list[tuple[np.ndarray, Floats, float]]] = {}
+    contributed: ByDataset = {}
     answers = lost = added = 0
     for pair in unit.runs:
         first, second = pair[0].rows, pair[1].rows
@@ -185,9 +185,7 @@ def _of_sums(unit: Compared, population: Population) -> Difference:
         contributed.setdefault(dataset, []).append((asked, share * of_rows, share))
     if not answers:
         return Difference.none(lost, added)
-    of_datasets = [sums_by_row(of_dataset) for of_dataset in contributed.values()]
-    by_row, weight_by_row = (np.concatenate(columns) for columns in zip(*of_datasets, strict=True))
-    rows_by_dataset = tuple(len(rows) for rows, _ in of_datasets)
+    by_row, weight_by_row, rows_by_dataset = sums_by_row(contributed)
     return Difference(
         float(before / total),
         float(after / total),

@@ -13,11 +13,10 @@ from functools import partial
 from math import ceil, inf, nan, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.units import Compared
-from lm_eval_ext.reports.paired import Difference, difference_of, in_common, squared_deviations, sums_by_row
+from lm_eval_ext.reports.paired import ByDataset, Difference, difference_of, in_common, squared_deviations, sums_by_row
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.runs import TaskRun
@@ -261,8 +260,8 @@ def _components(unit: Compared, runs: tuple[TaskRun, ...]) -> Components:
 def change_of(unit: Compared, difference: Difference) -> ChangeComponents:
     """Return the components of the variance of a difference with answers; NaN between rows if there are too few."""
     metric = unit.headline.name
-    noise: dict[str, list[tuple[NDArray[np.int32], Floats, float]]] = {}
-    of_one_draw: dict[str, list[tuple[NDArray[np.int32], Floats, float]]] = {}
+    noise: ByDataset = {}
+    of_one_draw: ByDataset = {}
     for first, second in unit.runs:
         if first.rows is None or second.rows is None:
             raise ValueError(f"{first.task}: no samples")
@@ -274,11 +273,7 @@ def change_of(unit: Compared, difference: Difference) -> ChangeComponents:
             at_hand = before / first.rows.drawn + after / second.rows.drawn
             noise.setdefault(first.dataset, []).append((clusters, at_hand, 1.0))
             of_one_draw.setdefault(first.dataset, []).append((clusters, before + after, 1.0))
-    added, by_one = (
-        np.concatenate([sums_by_row(answers)[0] for answers in of_dataset.values()])
-        for of_dataset in (noise, of_one_draw)
-    )
-    return ChangeComponents.of(difference, added, by_one)
+    return ChangeComponents.of(difference, sums_by_row(noise)[0], sums_by_row(of_one_draw)[0])
 
 
 def _variance(run: TaskRun, draws: Floats) -> Floats:

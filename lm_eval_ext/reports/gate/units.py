@@ -10,7 +10,7 @@ from lm_eval_ext.families.schema import SHARE, Metric
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.results.comparability import PairOfRuns, of_an_older_run
 from lm_eval_ext.results.issue import Issue, Severity, error, named, note
-from lm_eval_ext.results.runs import Runs, TaskRun, possible_weights
+from lm_eval_ext.results.runs import Runs, TaskRun, lowest_groups, possible_weights
 
 TASKS_NAMED = 3
 """The most tasks that a reason names; the rest are counted."""
@@ -242,7 +242,7 @@ def lowest_levels(runs: Runs) -> tuple[str, ...]:
     """
     tasks = tasks_of(runs)
     whole = {
-        name: frozenset(parts)
+        name: parts
         for name, parts in runs.groups.items()
         if tasks.keys() >= set(parts)
         and not unlike([tasks[part] for part in parts])
@@ -251,10 +251,8 @@ def lowest_levels(runs: Runs) -> tuple[str, ...]:
             or not isinstance(weights([(name, [tasks[part] for part in parts])]), Issue)
         )
     }
-    # Of two groups with the same tasks, the harness lists the outer one first.
-    names = {parts: name for name, parts in whole.items()}
-    found = [name for parts, name in names.items() if not any(other < parts for other in names)]
-    covered = {part for name in found for part in whole[name]}
+    found = lowest_groups(whole)
+    covered = {part for parts in found.values() for part in parts}
     return (*found, *(task for task in (*tasks, *sorted(runs.empty)) if task not in covered))
 
 

@@ -22,7 +22,7 @@ from lm_eval_ext.reports.sections.any_task import scores
 from lm_eval_ext.reports.statistics import estimate
 from lm_eval_ext.results.comparability import PairOfRuns
 from lm_eval_ext.results.models import EvaluatedModel
-from lm_eval_ext.results.runs import OTHER, Runs, TaskRun
+from lm_eval_ext.results.runs import OTHER, Runs, TaskRun, lowest_groups
 
 MANY = 6
 """Up to this many ungrouped tasks of a family get a column each; of more, those of one level share a column."""
@@ -111,16 +111,10 @@ def _with_one_metric(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]
     family, schema, metric = runs[0].family.name, runs[0].schema, runs[0].headline
     facts = {run.task: run.metadata for run in runs}
     leaves = set(facts)
-    # Of two groups with the same tasks, the harness lists the outer one first. One with other tasks is replaced by its
-    # parts, because it has no headline of its own.
-    names = {frozenset(parts): name for name, parts in groups.items() if set(parts) <= leaves}
-    lowest = {
-        name: groups[name]
-        for parts, name in sorted(names.items(), key=lambda item: item[1])
-        if not any(other < parts for other in names)
-    }
+    # A group with other tasks is replaced by its parts, because it has no headline of its own.
+    lowest = lowest_groups({name: parts for name, parts in groups.items() if leaves.issuperset(parts)})
     named = {}
-    for group, parts in lowest.items():
+    for group, parts in sorted(lowest.items()):
         for level, tasks in schema.by_level({part: facts[part] for part in parts}).items():
             named[_name(f"{group}, {level}" if level else group, tasks, is_whole=not level)] = tasks
     alone = tuple(sorted(leaves.difference(*lowest.values())))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,10 @@ from lm_eval_ext.reports.gate.findings import Finding, Outcome, Requirement, che
 from lm_eval_ext.reports.gate.text import check_text, verdict_in_words
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.page.verdict import Verdict
-from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.load import load_apart
-from lm_eval_ext.results.runs import Runs
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import CONFIG, SST2
-from tests.reports.gate.two_runs import GOLDEN, SNLI, Scores, right, sides
+from tests.reports.gate.two_runs import GOLDEN, SNLI, Scores, right, sides, sides_of, with_answers
 from tests.reports.planted import plant, without_samples
 
 GROUP = "verbalizer_natural"
@@ -109,21 +106,18 @@ def test_a_planted_drop_is_judged_by_its_limits(
     assert (status([finding]), status([finding], "no-worse")) == statuses[expected]
 
 
-def test_a_task_that_was_not_run_does_not_pass(random_run: Path, result_folder: ResultFolder, tmp_path: Path) -> None:
+def test_a_task_that_was_not_run_does_not_pass(random_run: Path, result_folder: ResultFolder) -> None:
     less = result_folder("random", ["verbalizer_sst2_natural_golden", "verbalizer_rte_natural_golden"])
-    first, second = load_apart([[random_run], [less]])
-    finding = only(check(Sides(first, second, SIDES), {GROUP: 0.02}))
-    assert (finding.verdict, finding.family) == ("CANNOT TELL", "verbalizer")
+    finding = only(check(sides_of(random_run, less, SIDES), {GROUP: 0.02}))
+    assert (finding.verdict, finding.family, status([finding])) == ("CANNOT TELL", "verbalizer", 2)
     assert messages(finding)[0].startswith("missing from the candidate: verbalizer_emotion_natural_1_0, ")
     assert messages(finding)[0].endswith(" and 22 more")
-    assert status([finding]) == 2
 
 
 def test_missing_samples_do_not_pass(random_run: Path, tmp_path: Path) -> None:
     planted(random_run, tmp_path / "planted", 0, 0)
     without_samples(tmp_path / "planted", "verbalizer_sst2_natural_golden")
-    first, second = load_apart([[random_run], [tmp_path / "planted"]])
-    finding = only(check(Sides(first, second, SIDES), {GROUP: 0.02}))
+    finding = only(check(sides_of(random_run, tmp_path / "planted", SIDES), {GROUP: 0.02}))
     assert finding.verdict == "CANNOT TELL"
     assert finding.drop.value == pytest.approx(0)
     assert messages(finding) == ("no samples in the candidate: verbalizer_sst2_natural_golden",)
@@ -135,8 +129,7 @@ MCQ = "paired_mcq_arc_challenge_medium"
 def test_more_mismatch_counts_as_a_drop(result_folder: ResultFolder) -> None:
     oracle, chatty = (result_folder(policy, [MCQ], answer_classifier="rules") for policy in ("oracle", "chatty"))
     for paths, verdict, drop in (((oracle, chatty), "REGRESSION", 1.0), ((chatty, oracle), "NOT WORSE", -1.0)):
-        first, second = load_apart([[path] for path in paths])
-        finding = only(check(Sides(first, second, SIDES), {MCQ: 0.02}))
+        finding = only(check(sides_of(*paths, SIDES), {MCQ: 0.02}))
         assert (finding.verdict, finding.drop.value) == (verdict, drop)
         # Every answer has become worse, or better, although mismatch has gone the other way.
         assert finding.flips == ((0, finding.difference.answers) if drop > 0 else (finding.difference.answers, 0))
@@ -363,21 +356,20 @@ def test_more_comparisons_need_more_rows_to_show_the_same(tmp_path: Path) -> Non
     assert {finding.verdict for finding in check(both, dict.fromkeys(scores, 0.02)).findings} == {"CANNOT TELL"}
 
 
-def test_a_candidate_that_lacks_answers_does_not_pass(tmp_path: Path) -> None:
-    finding = only(check(between(tmp_path, {SST2: right(60)}, {SST2: right(50, of=50)}), {SST2: 0.2}))
-    assert finding.verdict == "CANNOT TELL"
-    assert messages(finding) == ("the candidate lacks 50 of the baseline's answers: evaluate both on the same rows",)
-
-
-def test_a_regression_counts_even_if_other_answers_are_missing(tmp_path: Path) -> None:
-    finding = only(check(between(tmp_path, {SST2: right(60)}, {SST2: right(10, of=50)}), {SST2: 0.2}))
-    assert finding.verdict == "REGRESSION"
-
-
-def test_nothing_passes_if_the_baseline_lacks_answers(tmp_path: Path) -> None:
-    finding = only(check(between(tmp_path, {SST2: right(50, of=50)}, {SST2: right(50)}), {SST2: 0.2}))
-    assert finding.verdict == "CANNOT TELL"
-    assert messages(finding) == ("the baseline lacks 50 of the candidate's answers: evaluate both on the same rows",)
+@pytest.mark.parametrize(
+    ("before", "after", "expected", "lacks"),
+    [
+        (right(60), right(50, of=50), "CANNOT TELL", "the candidate lacks 50 of the baseline's answers"),
+        (right(50, of=50), right(50), "CANNOT TELL", "the baseline lacks 50 of the candidate's answers"),
+        # A regression counts even if other answers are missing.
+        (right(60), right(10, of=50), "REGRESSION", "the candidate lacks 50 of the baseline's answers"),
+    ],
+)
+def test_nothing_passes_if_a_side_lacks_answers(
+    before: list[float], after: list[float], expected: str, lacks: str, tmp_path: Path
+) -> None:
+    finding = only(check(between(tmp_path, {SST2: before}, {SST2: after}), {SST2: 0.2}))
+    assert (finding.verdict, messages(finding)) == (expected, (f"{lacks}: evaluate both on the same rows",))
 
 
 def test_nothing_passes_if_equal_scores_are_doubtful(tmp_path: Path) -> None:
@@ -451,21 +443,17 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Sides:
     return between(tmp_path_factory.mktemp("template"), scores, scores, groups={GROUP: VERBALIZERS})
 
 
-def with_answers(runs: Runs, answers: Floats) -> Runs:
-    """Return runs in which a row has the same answer under every verbalizer."""
-    changed = []
-    for run in runs.counting:
-        assert run.rows is not None
-        changed.append(replace(run, rows=replace(run.rows, values={**run.rows.values, "acc": answers})))
-    return replace(runs, found=tuple(changed))
-
-
 def simulated(template: Sides, accuracies: tuple[float, float]) -> list[Sides]:
     generator = np.random.default_rng(7)
     found = []
     for _ in range(PAIRS):
         first, second = ((generator.random(ROWS) < accuracy).astype(np.float64) for accuracy in accuracies)
-        found.append(Sides(with_answers(template.before, first), with_answers(template.after, second), template.names))
+        # A row has the same answer under every verbalizer.
+        before, after = (
+            with_answers(of_side, [answers] * len(VERBALIZERS))
+            for of_side, answers in ((template.before, first), (template.after, second))
+        )
+        found.append(Sides(before, after, template.names))
     return found
 
 

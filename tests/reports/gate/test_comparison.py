@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from math import isnan, sqrt
 from pathlib import Path
 
@@ -16,8 +15,8 @@ from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.statistics import Population, estimate
 from lm_eval_ext.results.load import load_apart
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import SST2, samples_of
-from tests.reports.gate.two_runs import GOLDEN, NAMES, SNLI, right, sides
+from tests.reports.files import SST2, edited_lines, results_in, samples_of
+from tests.reports.gate.two_runs import GOLDEN, NAMES, SNLI, right, sides, sides_in, sides_of
 from tests.reports.planted import plant
 
 TREE = {"level": [SST2, SNLI]}
@@ -74,11 +73,9 @@ def test_a_row_won_under_one_verbalizer_and_lost_under_another_has_no_sign(tmp_p
 def test_rows_are_paired_by_id_not_by_position(tmp_path: Path) -> None:
     before, after = {SST2: right(60), GOLDEN: right(60)}, {SST2: right(68), GOLDEN: right(68)}
     sides(tmp_path, before, after, groups={"both": [SST2, GOLDEN]})
-    (samples,) = (tmp_path / "b").glob(f"samples_{SST2}_*")
-    lines = samples.read_text(encoding="utf-8").splitlines(keepends=True)
-    samples.write_text("".join(reversed(lines)), encoding="utf-8")
-    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
-    both = found(Sides(first, second, NAMES))
+    with edited_lines(samples_of(results_in(tmp_path / "b"))) as lines:
+        lines.reverse()
+    both = found(sides_in(tmp_path))
     # Eight rows are won, under either verbalizer the same.
     assert both[SST2].p == pytest.approx(2 / 2**8)
     assert both["both"].p == pytest.approx(2 / 2**8)
@@ -108,12 +105,10 @@ def test_without_samples_there_is_a_change_but_no_test(tmp_path: Path) -> None:
 
 def test_runs_without_common_rows_are_not_compared(tmp_path: Path) -> None:
     both = sides(tmp_path, {SST2: right(60), SNLI: right(60)}, {SST2: right(60), SNLI: right(60)})
-    samples = samples_of(both.after.counting[0].file.path)
-    lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
-    others = [{**line, "doc_id": line["doc_id"] + 100} for line in lines]
-    samples.write_text("".join(json.dumps(line) + "\n" for line in others), encoding="utf-8")
-    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
-    comparison = compare(Sides(first, second, NAMES))
+    with edited_lines(samples_of(both.after.counting[0].file.path)) as lines:
+        for line in lines:
+            line["doc_id"] += 100
+    comparison = compare(sides_in(tmp_path))
     assert [each.name for each in comparison.findings] == [SNLI]
     assert [(each.name, str(each.issue)) for each in comparison.unpaired] == [(SST2, "no rows in common")]
 
@@ -163,8 +158,7 @@ def test_less_mismatch_is_better(
         result_folder(policy, [MCQ], limit=limit, answer_classifier="rules") for policy in ("oracle", "chatty")
     )
     for paths, change, verdict in zip(((oracle, chatty), (chatty, oracle)), (1.0, -1.0), verdicts, strict=True):
-        first, second = load_apart([[path] for path in paths])
-        (one,) = found(Sides(first, second, NAMES)).values()
+        (one,) = found(sides_of(*paths)).values()
         assert (one.unit and one.unit.headline.name, one.difference.rows) == ("mismatch", questions)
         assert one.difference.answers == 10 * questions
         assert one.p == pytest.approx(2 / 2**questions)
@@ -184,8 +178,7 @@ def test_fractional_scores_have_the_p_value_of_a_t_test(result_folder: ResultFol
     old = dict(zip(run.rows.ids.tolist(), run.rows.values["rouge_l"].tolist(), strict=True))
     new = {row: 0.0 if row < 3 else score + 0.1 for row, score in old.items()}
     better = plant(echo, tmp_path / "better", "rouge_l", {task: new}, "policy=better")
-    first, second = load_apart([[echo], [better]])
-    one = found(Sides(first, second, NAMES))
+    one = found(sides_of(echo, better))
     changes = np.array([new[row] - old[row] for row in old])
     assert one[task].difference.change.value == pytest.approx(changes.mean())
     assert one[task].p == pytest.approx(stats.ttest_1samp(changes, 0).pvalue, abs=0.02)

@@ -12,11 +12,12 @@ from tests.reports.gate.test_commands import call
 from tests.reports.gate.two_runs import right
 
 
-def limited_run(folder: Path, limit: object) -> None:
-    path = write_run(folder, {SST2: right(90)}, arguments={"pretrained": f"owner/{folder.name}"})
-    if limit is not None:
-        text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace('"model": "hf"', f'"model": "hf", "limit": {limit}'), encoding="utf-8")
+def checked(folder: Path, before: float | None, after: float | None, *words: object) -> int:
+    """Check one run against another with other limits."""
+    for side, limit in (("a", before), ("b", after)):
+        asked = {} if limit is None else {"limit": limit}
+        write_run(folder / side, {SST2: right(90)}, arguments={"pretrained": f"owner/{side}"}, call=asked)
+    return call("check", folder / "b", "--against", folder / "a", "--max-drop", "0.1", *words)
 
 
 @pytest.mark.parametrize(
@@ -27,33 +28,20 @@ def limited_run(folder: Path, limit: object) -> None:
         (100.0, 20, "--limit 100 in the baseline, --limit 20 in the candidate"),
     ],
 )
-def test_a_limit_stands_in_the_verdict_and_in_the_xml(
-    before: object, after: object, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_limit_stands_in_the_verdict_the_xml_and_the_comparison(
+    before: float | None, after: float, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    limited_run(tmp_path / "a", before)
-    limited_run(tmp_path / "b", after)
     xml = tmp_path / "check.xml"
-    words = ("check", tmp_path / "b", "--against", tmp_path / "a", "--max-drop", "0.1", "--junit", xml)
-    assert call(*words) == 0
+    assert checked(tmp_path, before, after, "--junit", xml) == 0
     verdict, finding, *_ = capsys.readouterr().out.splitlines()
     assert verdict == f"not worse: 1 of 1 ({said})"
     assert f"; not all rows were evaluated: {said}" in finding
     (case,) = ElementTree.parse(xml).getroot().iter("testcase")  # noqa: S314 # our own
     assert said in (case.findtext("system-out") or "")
-
-
-def test_a_limit_stands_in_the_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    limited_run(tmp_path / "a", 20)
-    limited_run(tmp_path / "b", 20)
     assert call("compare", tmp_path / "b", "--against", tmp_path / "a") == 0
-    assert (
-        f"  {SST2}: not all rows were evaluated: --limit 20 in the baseline and the candidate"
-        in capsys.readouterr().out
-    )
+    assert f"  {SST2}: not all rows were evaluated: {said}" in capsys.readouterr().out
 
 
 def test_without_a_limit_nothing_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    limited_run(tmp_path / "a", None)
-    limited_run(tmp_path / "b", None)
-    assert call("check", tmp_path / "b", "--against", tmp_path / "a", "--max-drop", "0.1") == 0
+    assert checked(tmp_path, None, None) == 0
     assert "limit" not in capsys.readouterr().out.splitlines()[0]

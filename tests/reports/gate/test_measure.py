@@ -116,13 +116,6 @@ def test_the_commands_take_a_real_run(other_runs: list[Path], capsys: pytest.Cap
 # Means, paired
 
 
-def test_a_pair_is_tested_row_by_row(tmp_path: Path) -> None:
-    found = one(made_up(tmp_path, {"quiz": MadeUp(RIGHT)}, {"quiz": MadeUp(LESS)}))
-    assert found.difference.change.value == pytest.approx(-0.3)
-    # 30 rows got worse, and none better.
-    assert found.p == pytest.approx(stats.binomtest(0, 30).pvalue)
-
-
 def test_rows_of_one_story_are_one_observation(tmp_path: Path) -> None:
     stories = [f"story {row // 10}" for row in range(100)]
     write_other_run(tmp_path / "a", {"quiz": MadeUp(RIGHT, stories=stories)})

@@ -22,11 +22,10 @@ from lm_eval_ext.reports.wording import MISSING
 from lm_eval_ext.results.comparability import OfOneSeed, as_one
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
-from lm_eval_ext.results.runs import Runs
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import SST2
 from tests.reports.gate.draws import write_draws
-from tests.reports.gate.two_runs import right, sides
+from tests.reports.gate.two_runs import right, sides, with_answers
 
 NO_YES = "verbalizer_sst2_unnatural_no_yes"
 
@@ -247,15 +246,6 @@ TASKS = [f"verbalizer_sst2_natural_{name}" for name in ("one", "two", "three")]
 Answers = NDArray[np.float64]
 
 
-def with_answers(runs: Runs, answers: Answers) -> Runs:
-    """Return runs with other answers, shape (rows, tasks)."""
-    changed = []
-    for run, of_task in zip(runs.counting, answers.T, strict=True):
-        assert run.rows is not None
-        changed.append(replace(run, rows=replace(run.rows, values={**run.rows.values, "acc": of_task})))
-    return replace(runs, found=tuple(changed))
-
-
 def retrained(generator: np.random.Generator, before: Answers, chances: Answers, drop: float) -> Answers:
     """Return the answers of a model of the same quality that then loses right answers: some rows change as a whole."""
     together = generator.random((ROWS, 1)) < 0.15
@@ -286,13 +276,13 @@ def test_a_check_finds_as_often_as_its_plan_says_what_is_there(tmp_path: Path) -
     chances += 0.75 - chances.mean()
     before = (generator.random((ROWS, ANSWERS)) < chances).astype(np.float64)
     again = retrained(generator, before, chances, 0.0)
-    baseline = with_answers(template.before, before)
-    plan = only(Sides(baseline, with_answers(template.after, again), template.names), bounds)
+    baseline = with_answers(template.before, before.T)
+    plan = only(Sides(baseline, with_answers(template.after, again.T), template.names), bounds)
     for drop in (0.0, 0.03, 0.05, 0.08):
         said = simulate(plan.asked, drop, 0.02, 1000)
         candidates = (retrained(generator, before, chances, drop) for _ in range(pairs))
         found = [
-            check(Sides(baseline, with_answers(template.after, answers), template.names), bounds).verdict
+            check(Sides(baseline, with_answers(template.after, answers.T), template.names), bounds).verdict
             for answers in candidates
         ]
         # The standard errors of 300 pairs, 0.03, and of what a single second run shows.

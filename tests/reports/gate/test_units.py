@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,8 +13,8 @@ import pytest
 from lm_eval_ext.reports.gate.units import Compared, Sides, Unpaired, lowest_levels, unlike
 from lm_eval_ext.results.load import load, load_apart
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import CONFIG, SST2, write_run
-from tests.reports.gate.two_runs import GOLDEN, NAMES, SNLI, right, sides
+from tests.reports.files import CONFIG, SST2, edited, edited_lines, write_run
+from tests.reports.gate.two_runs import GOLDEN, NAMES, SNLI, right, sides, sides_in, sides_of
 
 BOTH = {SST2: right(3), SNLI: right(4)}
 TREE = {"all": ["level"], "level": [SST2, SNLI]}
@@ -23,6 +22,11 @@ TREE = {"all": ["level"], "level": [SST2, SNLI]}
 
 def metadata(**changed: Any) -> dict[str, Any]:
     return {"config": {"metadata": {**CONFIG["metadata"], **changed}}}
+
+
+def unit(found: Compared | Unpaired) -> Compared:
+    assert isinstance(found, Compared)
+    return found
 
 
 def reason(found: Compared | Unpaired) -> str:
@@ -42,18 +46,16 @@ def test_a_task_is_paired_with_itself_and_a_group_with_all_its_tasks(tmp_path: P
     both = sides(tmp_path, BOTH, BOTH, groups=TREE)
     assert both.known == ("all", "level", SNLI, SST2)
     for name, tasks in (("all", [SST2, SNLI]), ("level", [SST2, SNLI]), (SNLI, [SNLI])):
-        unit = both.take(name)
-        assert isinstance(unit, Compared)
-        assert (unit.name, unit.family, unit.headline.name) == (name, "verbalizer", "acc")
-        assert unit.is_group == (len(tasks) > 1)
-        assert [pair.before.task for pair in unit.pairs] == [pair.after.task for pair in unit.pairs] == tasks
+        found = unit(both.take(name))
+        assert (found.name, found.family, found.headline.name) == (name, "verbalizer", "acc")
+        assert found.is_group == (len(tasks) > 1)
+        assert [pair.before.task for pair in found.pairs] == [pair.after.task for pair in found.pairs] == tasks
 
 
 def test_one_model_at_two_dates_is_two_sides(tmp_path: Path) -> None:
     same = {"arguments": {"pretrained": "owner/one"}, "date": 2000.0}
-    unit = sides(tmp_path, {SST2: right(3)}, {SST2: right(9)}, of_after=same).take(SST2)
-    assert isinstance(unit, Compared)
-    assert [pair.figure("acc") for pair in (unit.pairs[0].before, unit.pairs[0].after)] == [0.03, 0.09]
+    (pair,) = unit(sides(tmp_path, {SST2: right(3)}, {SST2: right(9)}, of_after=same).take(SST2)).pairs
+    assert [run.figure("acc") for run in (pair.before, pair.after)] == [0.03, 0.09]
 
 
 @pytest.mark.parametrize(
@@ -104,35 +106,31 @@ def test_a_reader_common_to_both_sides_is_used(mcq: Path, tmp_path: Path) -> Non
     # The rules read better, but the other run has matching only.
     matched = without_reader(mcq, "rules", tmp_path)
     for paths, reader in (((mcq, matched), "string_match"), ((matched, mcq), "string_match"), ((mcq, mcq), "rules")):
-        first, second = load_apart([[path] for path in paths])
-        unit = Sides(first, second, NAMES).take(MCQ)
-        assert isinstance(unit, Compared)
-        assert [run.reader for pair in unit.pairs for run in (pair.before, pair.after)] == [reader, reader]
-        assert not unit.headline.higher_is_better
+        found = unit(sides_of(*paths).take(MCQ))
+        assert [run.reader for pair in found.pairs for run in (pair.before, pair.after)] == [reader, reader]
+        assert not found.headline.higher_is_better
+    only_here = unit(sides_of(mcq, matched).take(MCQ))
+    assert warnings(only_here) == ("read by string_match because B has no rules",)
 
 
 def test_answers_without_a_common_reader_are_not_paired(mcq: Path, tmp_path: Path) -> None:
     ours, theirs = (without_reader(mcq, name, tmp_path / name) for name in ("rules", "string_match"))
-    first, second = load_apart([[ours], [theirs]])
-    found = Sides(first, second, NAMES).take(MCQ)
-    assert reason(found) == "answers read by string_match in A, rules in B"
+    assert reason(sides_of(ours, theirs).take(MCQ)) == "answers read by string_match in A, rules in B"
 
 
 def without_reader(run: Path, reader: str, into: Path) -> Path:
     shutil.copytree(run, into, dirs_exist_ok=True)
-    (path,) = into.rglob("results_*.json")
-    content = json.loads(path.read_text(encoding="utf-8"))
-    figures = content["results"][MCQ]
-    content["results"][MCQ] = {field: value for field, value in figures.items() if not field.endswith(f",{reader}")}
-    path.write_text(json.dumps(content), encoding="utf-8")
+    with edited(into) as content:
+        figures = content["results"][MCQ]
+        content["results"][MCQ] = {field: value for field, value in figures.items() if not field.endswith(f",{reader}")}
     return into
 
 
 def test_a_group_without_a_common_metric_is_not_compared(tmp_path: Path, mcq: Path) -> None:
     groups = {"mixed": [SST2, MCQ], "all": ["mixed", SNLI], "level": [SST2, SNLI]}
     write_run(tmp_path, BOTH, arguments={"policy": "oracle"}, group_subtasks=groups)
-    first, second = load_apart([[tmp_path, mcq], [tmp_path, mcq]])
-    assert reason(Sides(first, second, NAMES).take("mixed")) == "its tasks have no metric in common: acc, mismatch"
+    (runs,) = load_apart([[tmp_path, mcq]])
+    assert reason(Sides(runs, runs, NAMES).take("mixed")) == "its tasks have no metric in common: acc, mismatch"
 
 
 # What covers everything
@@ -172,43 +170,25 @@ def test_a_group_without_a_common_metric_is_split_into_tasks(tmp_path: Path, mcq
 def of_rows(folder: Path, changed: Mapping[str, Any]) -> Sides:
     """Return two runs of three rows; in the second one, row 1 has other fields."""
     both = sides(folder, {SST2: right(3, of=3)}, {SST2: right(3, of=3)})
-    for run, fields in ((both.before.counting[0], {}), (both.after.counting[0], changed)):
-        path = run.samples_path
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        lines[1] |= fields
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    first, second = load_apart([[folder / "a"], [folder / "b"]])
-    return Sides(first, second, NAMES)
+    with edited_lines(both.after.counting[0].samples_path) as lines:
+        lines[1] |= changed
+    return sides_in(folder)
 
 
-def unit(found: Compared | Unpaired) -> Compared:
-    assert isinstance(found, Compared)
-    return found
-
-
-def test_the_same_rows_and_prompts_cause_no_warning(tmp_path: Path) -> None:
-    found = unit(of_rows(tmp_path, {}).take(SST2))
-    assert (warnings(found), notes(found)) == ((), ())
-
-
-def test_different_rows_with_the_same_id_are_not_paired(tmp_path: Path) -> None:
-    assert reason(of_rows(tmp_path, {"doc_hash": "other"}).take(SST2)) == "different rows under the same doc_id"
-
-
-def test_another_gold_answer_to_the_same_row_is_not_compared(tmp_path: Path) -> None:
-    expected = "different gold answers to the same rows (target_hash)"
-    assert reason(of_rows(tmp_path, {"target_hash": "other"}).take(SST2)) == expected
-
-
-@pytest.mark.parametrize("none", [None, "", 7])
-def test_rows_without_the_hash_of_a_gold_answer_are_compared(none: object, tmp_path: Path) -> None:
-    assert warnings(unit(of_rows(tmp_path, {"target_hash": none}).take(SST2))) == ()
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        ("doc_hash", "different rows under the same doc_id"),
+        ("target_hash", "different gold answers to the same rows (target_hash)"),
+    ],
+)
+def test_other_rows_and_other_gold_answers_are_not_compared(field: str, expected: str, tmp_path: Path) -> None:
+    assert reason(of_rows(tmp_path, {field: "other"}).take(SST2)) == expected
 
 
 def test_another_prompt_for_the_same_row_is_a_warning(tmp_path: Path) -> None:
-    assert warnings(unit(of_rows(tmp_path, {"prompt_hash": "other"}).take(SST2))) == (
-        "different prompts for the same rows",
-    )
+    found = unit(of_rows(tmp_path, {"prompt_hash": "other"}).take(SST2))
+    assert (warnings(found), notes(found)) == (("different prompts for the same rows",), ())
 
 
 NO_PROMPTS = "B lacks prompt_hash in some rows, so the prompts cannot be compared"
@@ -216,19 +196,25 @@ NO_DOCS = "B lacks doc_hash in some rows, so only rows_hash shows that the rows 
 
 
 @pytest.mark.parametrize("none", [None, "", 7])
-def test_rows_without_hashes_are_not_compared_and_this_is_reported(none: object, tmp_path: Path) -> None:
-    found = unit(of_rows(tmp_path / "prompts", {"prompt_hash": none}).take(SST2))
-    assert (warnings(found), notes(found)) == ((NO_PROMPTS,), ())
-    found = unit(of_rows(tmp_path / "docs", {"doc_hash": none}).take(SST2))
-    assert (warnings(found), notes(found)) == ((), (NO_DOCS,))
+@pytest.mark.parametrize(
+    ("field", "warned", "noted"),
+    [("prompt_hash", (NO_PROMPTS,), ()), ("doc_hash", (), (NO_DOCS,)), ("target_hash", (), ()), ("no hash", (), ())],
+)
+def test_rows_without_hashes_are_not_compared_and_this_is_reported(
+    field: str, warned: tuple[str, ...], noted: tuple[str, ...], none: object, tmp_path: Path
+) -> None:
+    found = unit(of_rows(tmp_path, {field: none}).take(SST2))
+    assert (warnings(found), notes(found)) == (warned, noted)
 
 
 def test_a_differing_prompt_is_reported_before_an_unknown_one(tmp_path: Path) -> None:
     both = of_rows(tmp_path, {"prompt_hash": "other"})
     samples = both.before.counting[0].samples_path
     samples.write_text(samples.read_text(encoding="utf-8").replace('"prompt 2"', "null"), encoding="utf-8")
-    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
-    assert warnings(unit(Sides(first, second, NAMES).take(SST2))) == ("different prompts for the same rows",)
+    assert warnings(unit(sides_in(tmp_path).take(SST2))) == ("different prompts for the same rows",)
+
+
+TEMPLATE = {"chat_template": "t", "chat_template_sha": "c"}
 
 
 @pytest.mark.parametrize(
@@ -246,42 +232,44 @@ def test_different_settings_are_a_warning(tmp_path: Path, changed: Mapping[str, 
     assert warnings(unit(sides(tmp_path, BOTH, BOTH, groups=TREE, of_after=changed).take("all"))) == (warning,)
 
 
-def test_another_chat_template_is_only_a_note(tmp_path: Path) -> None:
-    found = unit(sides(tmp_path, BOTH, BOTH, of_after={"chat_template": "t", "chat_template_sha": "c"}).take(SST2))
-    assert (warnings(found), notes(found)) == ((), ("chat_template_sha: none in A, c in B",))
+@pytest.mark.parametrize(
+    ("templates", "noted"),
+    [
+        # A template can print the date.
+        ("ab", "different prompts under the same chat template"),
+        ("b", "chat_template_sha: none in A, c in B"),
+    ],
+)
+def test_prompts_under_chat_templates_may_differ(tmp_path: Path, templates: str, noted: str) -> None:
+    of_rows(tmp_path, {"prompt_hash": "other"})
+    for side in templates:
+        with edited(tmp_path / side) as content:
+            content.update(TEMPLATE)
+    found = unit(sides_in(tmp_path).take(SST2))
+    assert (warnings(found), notes(found)) == ((), (noted,))
 
 
 def test_a_warning_about_a_group_names_the_affected_tasks(tmp_path: Path) -> None:
     both = sides(tmp_path, BOTH, BOTH, groups=TREE)
     samples = next(run for run in both.after.counting if run.task == SNLI).samples_path
     samples.write_text(samples.read_text(encoding="utf-8") + "{", encoding="utf-8")
-    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
-    (warning,) = warnings(unit(Sides(first, second, NAMES).take("all")))
+    (warning,) = warnings(unit(sides_in(tmp_path).take("all")))
     assert warning.startswith(f"{samples}: 1 line skipped")
     assert warning.endswith(f"({SNLI})")
-
-
-def test_a_reader_that_only_one_side_has_is_a_warning(mcq: Path, tmp_path: Path) -> None:
-    matched = without_reader(mcq, "rules", tmp_path)
-    first, second = load_apart([[mcq], [matched]])
-    assert warnings(unit(Sides(first, second, NAMES).take(MCQ))) == ("read by string_match because B has no rules",)
 
 
 def test_readings_by_two_models_are_not_paired(mcq: Path, tmp_path: Path) -> None:
     for name, model in (("a", "own"), ("b", "other"), ("c", "own")):
         shutil.copytree(mcq, tmp_path / name)
-        (path,) = (tmp_path / name).rglob("results_*.json")
-        text = path.read_text(encoding="utf-8").replace(",rules", ",classifier")
-        content = json.loads(text)
-        content["configs"][MCQ]["metadata"]["answer_classifier"] = model
-        path.write_text(json.dumps(content), encoding="utf-8")
-        for samples in path.parent.glob("samples_*"):
-            lines = samples.read_text(encoding="utf-8").replace('"filter": "rules"', '"filter": "classifier"')
-            samples.write_text(lines, encoding="utf-8")
-    for other, expected in (("b", "answer_classifier own in A, other in B"), ("c", "")):
-        first, second = load_apart([[tmp_path / "a"], [tmp_path / other]])
-        found = Sides(first, second, NAMES).take(MCQ)
-        assert (reason(found) if isinstance(found, Unpaired) else "") == expected
+        for path in (tmp_path / name).rglob("*.json*"):
+            text = path.read_text(encoding="utf-8")
+            path.write_text(
+                text.replace(",rules", ",classifier").replace('"filter": "rules"', '"filter": "classifier"')
+            )
+        with edited(tmp_path / name) as content:
+            content["configs"][MCQ]["metadata"]["answer_classifier"] = model
+    assert reason(sides_in(tmp_path).take(MCQ)) == "answer_classifier own in A, other in B"
+    assert unit(sides_of(tmp_path / "a", tmp_path / "c").take(MCQ))
 
 
 def test_a_task_without_evaluated_rows_is_reported_but_not_paired(tmp_path: Path) -> None:
@@ -310,36 +298,13 @@ def test_rows_with_fewer_examples_for_lack_of_context_are_still_paired(
 ) -> None:
     run = result_folder("echo", [INSTRUCTIONS])
     other = Path(shutil.copytree(run, tmp_path / "other"))
-    (path,), (samples,) = other.rglob("results_*.json"), other.rglob("samples_*.jsonl")
-    content = json.loads(path.read_text(encoding="utf-8"))
-    content["configs"][INSTRUCTIONS]["metadata"] |= metadata
-    path.write_text(json.dumps(content), encoding="utf-8")
-    changed = [{**json.loads(line), **lines} for line in samples.read_text(encoding="utf-8").splitlines()]
-    samples.write_text("".join(json.dumps(line) + "\n" for line in changed), encoding="utf-8")
-    first, second = load_apart([[run], [other]])
-    found = warnings(unit(Sides(first, second, NAMES).take(INSTRUCTIONS)))
+    with edited(other) as content:
+        content["configs"][INSTRUCTIONS]["metadata"] |= metadata
+    with edited_lines(*other.rglob("samples_*.jsonl")) as rows:
+        rows[:] = [{**row, **lines} for row in rows]
+    found = warnings(unit(sides_of(run, other).take(INSTRUCTIONS)))
     assert len(found) == bool(warning)
     assert all(each.startswith(warning) for each in found)
-
-
-def test_prompts_of_one_chat_template_may_differ_because_it_can_print_the_date(tmp_path: Path) -> None:
-    of_rows(tmp_path, {"prompt_hash": "other"})
-    for path in tmp_path.glob("*/results_*.json"):
-        content = json.loads(path.read_text(encoding="utf-8")) | {"chat_template": "t", "chat_template_sha": "c"}
-        path.write_text(json.dumps(content), encoding="utf-8")
-    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
-    found = unit(Sides(first, second, NAMES).take(SST2))
-    assert (warnings(found), notes(found)) == ((), ("different prompts under the same chat template",))
-
-
-def test_prompts_are_not_compared_if_the_chat_templates_differ(tmp_path: Path) -> None:
-    both = of_rows(tmp_path, {"prompt_hash": "other"})
-    path = both.after.counting[0].file.path
-    content = json.loads(path.read_text(encoding="utf-8")) | {"chat_template": "t", "chat_template_sha": "c"}
-    path.write_text(json.dumps(content), encoding="utf-8")
-    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
-    found = unit(Sides(first, second, NAMES).take(SST2))
-    assert (warnings(found), notes(found)) == ((), ("chat_template_sha: none in A, c in B",))
 
 
 def test_only_the_first_of_many_warnings_about_a_group_are_printed(tmp_path: Path) -> None:
@@ -347,15 +312,12 @@ def test_only_the_first_of_many_warnings_about_a_group_are_printed(tmp_path: Pat
     sides(tmp_path, scores, scores, groups={"many": [*scores]})
     for samples in (tmp_path / "b").glob("samples_*"):
         samples.write_text(samples.read_text(encoding="utf-8") + "{", encoding="utf-8")
-    first, second = load_apart([[tmp_path / "a"], [tmp_path / "b"]])
-    *shown, rest = warnings(unit(Sides(first, second, NAMES).take("many")))
+    *shown, rest = warnings(unit(sides_in(tmp_path).take("many")))
     assert (len(shown), rest) == (5, "and 3 more warnings about its tasks")
 
 
 def test_tasks_read_by_different_readers_have_no_common_metric(tmp_path: Path) -> None:
-    unit = sides(tmp_path, BOTH, BOTH).take(SST2)
-    assert isinstance(unit, Compared)
-    (run,) = (pair.before for pair in unit.pairs)
+    (run,) = (pair.before for pair in unit(sides(tmp_path, BOTH, BOTH).take(SST2)).pairs)
     assert unlike([run, replace(run, task=SNLI)]) is None
     other = replace(run, task=SNLI, readers=("rules",), figures={"acc,rules": 0.5})
     assert str(unlike([run, other])) == "the answers to its tasks were read by different readers: answer, rules"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from lm_eval_ext.reports.gate.units import Sides
+from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.load import load_apart
+from lm_eval_ext.results.runs import Runs
 from tests.reports.files import write_run
 
 SNLI = "verbalizer_snli_unnatural_flipped"
@@ -41,5 +44,24 @@ def sides(
     write_run(folder / "a", before, arguments={"pretrained": "owner/one"}, **tree)
     changed = {"arguments": {"pretrained": "owner/two"}, **tree, **(of_after or {})}
     write_run(folder / "b", after, **changed)
-    first, second = load_apart([[folder / "a"], [folder / "b"]])
-    return Sides(first, second, NAMES)
+    return sides_in(folder)
+
+
+def sides_in(folder: Path) -> Sides:
+    """Return the two runs that ``sides`` wrote to a folder, as they are now."""
+    return sides_of(folder / "a", folder / "b")
+
+
+def sides_of(before: Path, after: Path, names: tuple[str, str] = NAMES) -> Sides:
+    """Return two sides, each a folder or file."""
+    first, second = load_apart([[before], [after]])
+    return Sides(first, second, names)
+
+
+def with_answers(runs: Runs, answers: Iterable[Floats]) -> Runs:
+    """Return runs whose tasks have other values of ``acc``, each of shape (rows,)."""
+    changed = []
+    for run, of_task in zip(runs.counting, answers, strict=True):
+        assert run.rows is not None
+        changed.append(replace(run, rows=replace(run.rows, values={**run.rows.values, "acc": of_task})))
+    return replace(runs, found=tuple(changed))

@@ -118,6 +118,12 @@ class Reader:
         opened.page.goto(self.files[models].as_uri())
         return opened
 
+    def open_expanded(self, models: int, width: int = 1280, scheme: str = "light") -> Any:
+        """Return a page of playwright's on which everything is expanded."""
+        page = self.open(models, width, scheme).page
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        return page
+
 
 @pytest.fixture(scope="module")
 def reader(known_runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
@@ -181,8 +187,7 @@ def test_a_table_that_fits_its_card_is_not_cut_off(reader: Reader, models: int) 
 
 
 def test_on_a_phone_every_number_is_visible(reader: Reader) -> None:
-    page = reader.open(20, 390).page
-    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    page = reader.open_expanded(20, 390)
     outside = "[...document.querySelectorAll('td, th')].filter(e => e.getBoundingClientRect().right > innerWidth)"
     assert page.evaluate(f"{outside}.map(e => e.textContent)") == []
     # Without the heading of its column a number says nothing.
@@ -231,10 +236,9 @@ def test_no_text_extends_beyond_its_drawing(reader: Reader, models: int) -> None
 def test_with_everything_expanded_all_text_has_contrast_and_nothing_scrolls_sideways(
     reader: Reader, scheme: str
 ) -> None:
-    opened = reader.open(20, 390, scheme)
-    opened.page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
-    found = opened.page.evaluate(CONTRASTS)
+    page = reader.open_expanded(20, 390, scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    found = page.evaluate(CONTRASTS)
     kinds = {kind for kind, _, _ in found}
     assert {"h1", "p", "li", "a", "td", "th", "small", "pre", "dt", "dd", "caption", "summary", "svg", "cell"} <= kinds
     assert [(kind, text, contrast) for kind, text, contrast in found if contrast < 4.5] == []
@@ -300,8 +304,7 @@ def test_collapsed_tables_are_printed_in_light_colors(reader: Reader, scheme: st
 
 
 def test_the_printed_length_does_not_depend_on_what_is_collapsed(reader: Reader) -> None:
-    closed, opened = reader.open(20).page, reader.open(20).page
-    opened.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    closed, opened = reader.open(20).page, reader.open_expanded(20)
     pages = [len(re.findall(rb"/Type ?/Page\b", page.pdf())) for page in (closed, opened)]
     assert pages[0] == pages[1] > 10
 
@@ -367,8 +370,7 @@ def test_a_mark_says_its_value_where_it_is_pointed_at(reader: Reader) -> None:
 
 
 def test_the_heads_of_tables_break_between_words_only(reader: Reader) -> None:
-    page = reader.open(20, 1200).page
-    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    page = reader.open_expanded(20, 1200)
     heads = page.evaluate(
         "[...document.querySelectorAll('thead th')].map(e => [e.textContent, e.getBoundingClientRect().width,"
         "parseFloat(getComputedStyle(e).fontSize)])"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +12,7 @@ import pytest
 from lm_eval_ext.cli import main
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import SST2, samples_of, write_run
+from tests.reports.page.reading import Read
 
 WORDS = {
     "natural": "verbalizer_sst2_natural_golden",
@@ -23,51 +21,12 @@ WORDS = {
 }
 
 
-@dataclass
-class Tables(HTMLParser):
-    """The tables of a page: of each figure its rows, each a list of what its cells say."""
-
-    found: dict[str, list[list[str]]] = field(default_factory=dict)
-    _figure: str = ""
-    _in_cell: bool = False
-
-    def __post_init__(self) -> None:
-        super().__init__()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag == "table":
-            self._figure = given.get("data-figure") or ""
-            self.found[self._figure] = []
-        elif tag == "tr":
-            self.found[self._figure].append([])
-        elif tag in ("td", "th"):
-            # A number is there to the last digit; what people read is rounded.
-            self._in_cell = "data-value" not in given
-            self.found[self._figure][-1].append(given.get("data-value") or "")
-
-    def handle_data(self, data: str) -> None:
-        if self._in_cell:
-            self.found[self._figure][-1][-1] += data.strip()
-
-    def handle_endtag(self, tag: str) -> None:
-        self._in_cell = self._in_cell and tag not in ("td", "th")
-
-    def numbers(self, figure: str, *about: str) -> Mapping[str, str]:
-        """Return the cells of the one row that begins with these words, by heading."""
-        headings, *rows = self.found[figure]
-        (row,) = [row for row in rows if tuple(row[: len(about)]) == about]
-        return dict(zip(headings[len(about) :], row[len(about) :], strict=True))
-
-
-def of_page(path: Path) -> Tables:
-    tables = Tables()
-    tables.feed(path.read_text(encoding="utf-8"))
-    return tables
+def of_page(path: Path) -> Read:
+    return Read(path.read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
-def tables(known_runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Tables:
+def tables(known_runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Read:
     """Return the tables of one report of everybody whose right figures are known."""
     page = tmp_path_factory.mktemp("page") / "report.html"
     assert main(["report", *map(str, known_runs), "-o", str(page)]) == 0
@@ -75,19 +34,40 @@ def tables(known_runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.mark.parametrize(
-    ("policy", "accuracies"),
-    # Whoever goes by what the words mean is right where they mean their labels, and nowhere else.
-    [("oracle", [1.0, 1.0, 1.0]), ("prior", [1.0, 0.0, 0.0])],
+    ("figure", "about", "expected"),
+    [
+        # Whoever goes by what the words mean is right where they mean their labels, and nowhere else.
+        *(
+            ("verbalizer_naturalness", (policy, "direct", level), {"accuracy": accuracy})
+            for policy, accuracies in (("oracle", (1, 1, 1)), ("prior", (1, 0, 0)))
+            for level, accuracy in zip(WORDS, accuracies, strict=True)
+        ),
+        # It follows all instructions but one.
+        *(
+            (
+                "manyifeval_curse",
+                ("drop_one", str(n)),
+                {"prompt level": 0, "instruction level": (n - 1) / n, "predicted": ((n - 1) / n) ** n},
+            )
+            for n in (1, 2, 5)
+        ),
+        *(("manyifeval_curse", ("oracle", n), {"prompt level": 1, "predicted": 1}) for n in "125"),
+        ("paired_mcq_mismatch", ("oracle",), {"mismatch": 0, "mismatch: the text refuses": 0}),
+        ("paired_mcq_mismatch", ("chatty",), {"mismatch": 1, "mismatch: the text refuses": 0}),
+        ("paired_mcq_mismatch", ("refuser",), {"mismatch": 1, "mismatch: the text refuses": 1}),
+        ("paired_mcq_mismatch", ("always_a",), {"mismatch": 0}),
+        ("natural_instructions_rouge_l", ("oracle",), {"prompt": 1, "all": 1}),
+    ],
 )
-def test_the_page_shows_natural_neutral_and_unnatural_words(
-    policy: str, accuracies: list[float], tables: Tables
+def test_known_answers_have_the_scores_that_are_known(
+    figure: str, about: Sequence[str], expected: Mapping[str, float], tables: Read
 ) -> None:
-    for level, accuracy in zip(WORDS, accuracies, strict=True):
-        cells = tables.numbers("verbalizer_naturalness", f"reference policy={policy}", "direct", level)
-        assert float(cells["accuracy"]) == accuracy
+    policy, *further = about
+    cells = tables.numbers(figure, f"reference policy={policy}", *further)
+    assert {name: float(cells[name]) for name in expected} == pytest.approx(expected)
 
 
-def test_random_answers_are_right_half_of_the_time(tables: Tables) -> None:
+def test_random_answers_are_right_half_of_the_time(tables: Read) -> None:
     accuracies = [
         float(tables.numbers("verbalizer_naturalness", "reference policy=random", "direct", level)["accuracy"])
         for level in WORDS
@@ -97,51 +77,19 @@ def test_random_answers_are_right_half_of_the_time(tables: Tables) -> None:
     assert len(set(accuracies)) > 1
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_drop_one_follows_all_instructions_but_one(n: int, tables: Tables) -> None:
-    cells = tables.numbers("manyifeval_curse", "reference policy=drop_one", str(n))
-    inst = (n - 1) / n
-    assert [float(cells[name]) for name in ("prompt level", "instruction level", "predicted")] == pytest.approx(
-        [0.0, inst, inst**n]
-    )
-
-
-def test_the_oracle_follows_all_instructions(tables: Tables) -> None:
-    for n in "125":
-        cells = tables.numbers("manyifeval_curse", "reference policy=oracle", n)
-        assert [float(cells[name]) for name in ("prompt level", "predicted")] == [1.0, 1.0]
-
-
-@pytest.mark.parametrize(
-    ("policy", "mismatch", "refusal"),
-    [("oracle", 0.0, 0.0), ("chatty", 1.0, 0.0), ("refuser", 1.0, 1.0), ("always_a", 0.0, None)],
-)
-def test_the_page_shows_text_against_first_token(
-    policy: str, mismatch: float, refusal: float | None, tables: Tables
-) -> None:
-    cells = tables.numbers("paired_mcq_mismatch", f"reference policy={policy}")
-    assert float(cells["mismatch"]) == mismatch
-    if refusal is not None:
-        assert float(cells["mismatch: the text refuses"]) == refusal
-
-
-def test_the_oracle_scores_1_and_the_echo_little(tables: Tables) -> None:
-    encodings = ("prompt", "all")
-    oracle = tables.numbers("natural_instructions_rouge_l", "reference policy=oracle")
-    assert [float(oracle[encoding]) for encoding in encodings] == [1.0, 1.0]
-    # The echo repeats the input regardless of the instruction: the same under each encoding.
+def test_the_echo_scores_the_same_little_under_each_encoding(tables: Read) -> None:
+    # It repeats the input regardless of the instruction.
     echo = tables.numbers("natural_instructions_rouge_l", "reference policy=echo")
     assert 0 < float(echo["prompt"]) < 0.5
     assert echo["prompt"] == echo["all"]
 
 
-def test_the_leaderboard_has_each_familys_headline_for_the_models_that_ran_it(tables: Tables) -> None:
-    policies = {name: rows[0][1:] for name, rows in tables.found.items() if name.startswith("leaderboard")}
+def test_the_leaderboard_has_each_familys_headline_for_the_models_that_ran_it(tables: Read) -> None:
     names = [f"reference policy={name}" for name in ("oracle", "prior", "random")]
-    assert policies["leaderboard"] == [*names, "floor", "random guess"]
-    assert len(policies) == 4
-    natural = tables.numbers("leaderboard", f"{WORDS['natural']}acc ↑")
-    unnatural = tables.numbers("leaderboard", f"{WORDS['unnatural']}acc ↑")
+    assert [text for _, _, text in tables.tables["leaderboard"][0][1:]] == [*names, "floor", "random guess"]
+    assert len([name for name in tables.tables if name.startswith("leaderboard")]) == 4
+    natural = tables.numbers("leaderboard", f"{WORDS['natural']} acc ↑")
+    unnatural = tables.numbers("leaderboard", f"{WORDS['unnatural']} acc ↑")
     assert [float(cells["reference policy=prior"]) for cells in (natural, unnatural)] == [1.0, 0.0]
     assert float(natural["random guess"]) == 0.5 <= float(natural["floor"]) < 1
 
@@ -181,11 +129,8 @@ def test_sizes_give_curves_that_are_exported_like_other_figures(tmp_path: Path) 
 
 def test_without_a_file_the_recorded_sizes_are_used(tmp_path: Path) -> None:
     for size, count in (("7b", 6_738_415_616), ("13b", 13_015_864_320)):
-        config = {"model": "hf", "model_args": {"pretrained": f"llama-{size}"}, "model_num_parameters": count}
-        path = write_run(tmp_path / size, {SST2: [0, 1]})
-        path.write_text(
-            json.dumps({**json.loads(path.read_text(encoding="utf-8")), "config": config}), encoding="utf-8"
-        )
+        arguments, call = {"pretrained": f"llama-{size}"}, {"model_num_parameters": count}
+        write_run(tmp_path / size, {SST2: [0, 1]}, arguments=arguments, call=call)
     page = tmp_path / "a.html"
     assert main(["report", str(tmp_path), "-o", str(page)]) == 0
     assert of_page(page).numbers("verbalizer_scaling", "llama-…", "llama-7b", "6738415616")
@@ -341,6 +286,5 @@ def test_tasks_that_are_not_ours_are_on_the_page(tmp_path: Path) -> None:
     run = write_other_run(tmp_path / "run", {"quiz": MadeUp([1.0, 1.0, 1.0, 0.0])})
     page = tmp_path / "report.html"
     assert main(["report", str(run), "-o", str(page)]) == 0
-    tables = Tables()
-    tables.feed(page.read_text(encoding="utf-8"))
-    assert any("0.75" in row for row in tables.found["any_task_scores"])
+    values = [given.get("data-value") for row in of_page(page).tables["any_task_scores"] for _, given, _ in row]
+    assert "0.75" in values

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import inf, nan
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,9 +22,10 @@ from lm_eval_ext.results.issue import warning
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run
-from tests.reports.files import SST2, write_run
+from tests.reports.files import SST2, edited, write_run
 from tests.reports.gate.two_runs import SNLI, right
-from tests.reports.manyifeval_files import row, write_rows
+from tests.reports.manyifeval_files import of_model, row, write_rows
+from tests.reports.page.reading import Read
 
 GOLDEN = "verbalizer_sst2_natural_golden"
 ROWS = 400
@@ -52,9 +52,8 @@ def write(folder: Path, model: str, percent: Mapping[str, int], followed: tuple[
         task: [row(key, [followed_all] * number) for key, followed_all in enumerate(map(bool, rights(count)))]
         for number, (task, count) in enumerate(zip(LEVELS, followed, strict=True), start=1)
     }
-    path = write_rows(folder / "counts", rows, config={"model": "hf", "model_args": {"pretrained": model}})
-    content = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**content, "group_subtasks": {"manyifeval": [*LEVELS]}}), encoding="utf-8")
+    with edited(write_rows(folder / "counts", rows, config=of_model(model))) as content:
+        content["group_subtasks"] = {"manyifeval": [*LEVELS]}
     write_other_run(folder / "other", {"quiz": MadeUp(rights(60))}, model=model)
     return folder
 
@@ -69,22 +68,14 @@ def sides(tmp_path: Path) -> tuple[Path, Path]:
     return write(tmp_path / "new", "owner/new", {SST2: 30, SNLI: 49, GOLDEN: 100}, (85, 52)), old
 
 
-def lines_of(page: Path) -> dict[str, dict[str, Any]]:
-    """Return the numbers of the verdict's table by headline; a level's headline is the name of the level."""
-    text = page.read_text(encoding="utf-8")
-    (table,) = re.findall(r'<table data-figure="verdict">.*?</table>', text, re.DOTALL)
-    found = {}
-    for line in re.findall(r"<tr[ >].*?</tr>", table, re.DOTALL)[1:]:
-        (name,) = re.findall(r'<th scope="row">(.*?)(?: <small>.*)?</th>', line)
-        cells = {
-            column: (
-                dict(re.findall(r'data-(value|low|high)="([^"]*)"', attributes)),
-                re.sub(r"<[^>]*>", " ", said).split(),
-            )
-            for column, attributes, said in re.findall(r'<td class="[^"]*" data-column="([^"]*)"(.*?)>(.*?)</td>', line)
-        }
-        found[name.replace("<wbr>", "")] = cells
-    return found
+def lines_of(page: Path) -> dict[str, dict[str, tuple[dict[str, str], list[str]]]]:
+    """Return attributes and words of the verdict's table by headline; a level's headline is the name of the level."""
+    lines = Read(page.read_text(encoding="utf-8")).tables["verdict"][1:]
+    return {
+        # The metric and its arrow follow the name of a headline.
+        re.sub(r" \S+\xa0\S$", "", name): {given["data-column"]: (given, text.split()) for _, given, text in cells}
+        for (_, _, name), *cells in lines
+    }
 
 
 def test_the_verdict_has_the_figures_of_check(sides: tuple[Path, Path], tmp_path: Path) -> None:
@@ -99,10 +90,10 @@ def test_the_verdict_has_the_figures_of_check(sides: tuple[Path, Path], tmp_path
     for name, one in expected.items():
         line = lines[name]
         assert " ".join(line["verdict"][1]).startswith(one["verdict"])
-        values = [float(line[column][0]["value"]) for column in ("old", "new", "change")]
+        values = [float(line[column][0]["data-value"]) for column in ("old", "new", "change")]
         assert values == pytest.approx([one["baseline"], one["candidate"], one["change"]], abs=1e-12), name
         # A drop is a change in the other direction, as higher is better here.
-        limits = [float(line["change"][0][end]) for end in ("low", "high")]
+        limits = [float(line["change"][0][f"data-{end}"]) for end in ("low", "high")]
         assert limits == pytest.approx([-one["drop_high"], -one["drop_low"]], abs=1e-12), name
         changed = line["answers changed"][1]
         assert [changed[2], changed[4]] == [str(one["got_better"]), str(one["got_worse"])], name
@@ -112,7 +103,7 @@ def test_the_verdict_has_the_figures_of_check(sides: tuple[Path, Path], tmp_path
             assert "would decide" in " ".join(line["verdict"][1])
     # A group's levels are shown, not judged.
     assert lines["2 instructions"]["verdict"][1] == []
-    assert [float(lines["2 instructions"][side][0]["value"]) for side in ("old", "new")] == [0.5, 0.52]
+    assert [float(lines["2 instructions"][side][0]["data-value"]) for side in ("old", "new")] == [0.5, 0.52]
 
 
 def test_the_page_begins_with_the_verdict_and_shows_both_models(sides: tuple[Path, Path], tmp_path: Path) -> None:
@@ -226,9 +217,7 @@ def test_a_line_says_what_would_decide_or_why_nothing_does(verdict: str, rows: f
 
 def test_what_both_sides_are_warned_of_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("old", "new"):
-        config = {"model": "hf", "model_args": {"pretrained": f"owner/{name}"}, "limit": 400}
-        path = write_run(tmp_path / name, {SST2: rights(60)})
-        path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | {"config": config}), encoding="utf-8")
+        write_run(tmp_path / name, {SST2: rights(60)}, arguments={"pretrained": f"owner/{name}"}, call={"limit": 400})
     both = [str(tmp_path / "new"), "--against", str(tmp_path / "old")]
     assert main(["report", *both, "-o", str(tmp_path / "page.html")]) == 0
     said = [line for line in capsys.readouterr().err.splitlines() if "--limit" in line]
@@ -251,8 +240,7 @@ def test_the_best_is_marked_with_what_is_not_clearly_worse(tmp_path: Path) -> No
     for name, count in {"v": 60, "w": 58, "x": 30, "y": 60, "z": 59}.items():
         write_run(tmp_path / name, {SST2: right(count)}, arguments={"pretrained": f"owner/{name}"})
     # Nobody is compared with answers that are known.
-    path = write_run(tmp_path / "0", {SST2: right(100)}, arguments={"policy": "oracle"})
-    path.write_text(path.read_text(encoding="utf-8").replace('"model": "hf"', '"model": "reference"'), encoding="utf-8")
+    write_run(tmp_path / "0", {SST2: right(100)}, arguments={"policy": "oracle"}, call={"model": "reference"})
     (board,) = boards(tmp_path)
     (headline,) = board.headlines
     marks = {name: (one.is_best, one.is_close) for name, one in headline.standings.items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from itertools import chain
 from math import nan
 
@@ -28,53 +27,13 @@ from lm_eval_ext.reports.page.html import apart, head_columns, page
 from lm_eval_ext.reports.wording import LONGEST, figure, interval, readable
 from lm_eval_ext.results.issue import error, note, warning
 from tests.reports.page import sample_report as sample
+from tests.reports.page.reading import Cell, Read
 
-VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 
-
-class Read(HTMLParser):
-    """A page as a browser reads it, whose every element has to be closed in order.
-
-    Attributes:
-        elements: names and attributes.
-        tables: by the figure's name, rows of cells: names, attributes and texts.
-        text: of the whole page.
-    """
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str]]] = []
-        self.tables: dict[str, list[list[tuple[str, dict[str, str], str]]]] = {}
-        self.text = ""
-        self._open: list[str] = []
-        self._table: list[list[tuple[str, dict[str, str], str]]] = []
-        self.feed(text)
-        self.close()
-        assert not self._open
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = {name: value or "" for name, value in attrs}
-        self.elements.append((tag, attributes))
-        if tag not in VOID:
-            self._open.append(tag)
-        if tag == "table":
-            self._table = self.tables[attributes["data-figure"]] = []
-        elif tag == "tr":
-            self._table.append([])
-        elif tag in {"td", "th"}:
-            self._table[-1].append((tag, attributes, ""))
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, {name: value or "" for name, value in attrs}))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-        if {"td", "th"} & set(self._open):
-            tag, attributes, text = self._table[-1][-1]
-            self._table[-1][-1] = (tag, attributes, text + data)
+def answered(answer: str) -> str:
+    """Return a page with an answer as an example."""
+    one = Example("why", "model", "task", "prompt", answer, ())
+    return page(report_with(Table(("a",), ()), sections=[Section("s", "S", "?", [], [one])]))
 
 
 def report_with(table: Table, **changes: object) -> Report:
@@ -85,7 +44,7 @@ def report_with(table: Table, **changes: object) -> Report:
     return replace(Report("title", only, [], []), **changes)  # type: ignore[arg-type] # as the caller says
 
 
-def cells(table: Table) -> list[list[tuple[str, dict[str, str], str]]]:
+def cells(table: Table) -> list[list[Cell]]:
     return Read(page(report_with(table))).tables["only"]
 
 
@@ -130,10 +89,6 @@ def test_hostile_text_is_displayed_but_inert(whole: str) -> None:
     assert read.text.count(shown) > 20
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", whole)
     whole.encode("utf-8")
-
-
-def test_the_page_is_deterministic(whole: str) -> None:
-    assert page(sample.report(2)) == whole
 
 
 @pytest.mark.parametrize(
@@ -284,26 +239,18 @@ def test_equal_bars_are_drawn_if_their_parts_can_differ(value: float, parts: tup
     ],
 )
 def test_a_long_answer_is_shortened_and_says_by_how_much(length: int, remark: str | None) -> None:
-    one = Example("why", "model", "task", "prompt", "x" * length, ())
-    text = Read(page(report_with(Table(("a",), ()), sections=[Section("s", "S", "?", [], [one])]))).text
+    text = Read(answered("x" * length)).text
     assert max(map(len, re.findall("x+", text))) == LONGEST
     assert re.findall(r"… .* left out", text) == ([remark] if remark else [])
 
 
 def test_the_first_line_break_of_an_answer_is_kept() -> None:
-    one = Example("why", "model", "task", "prompt", "\n\nanswer", ())
     # A browser drops one line break at the beginning of <pre>.
-    assert '<pre dir="auto">\n\n\nanswer</pre>' in page(
-        report_with(Table(("a",), ()), sections=[Section("s", "S", "?", [], [one])])
-    )
+    assert '<pre dir="auto">\n\n\nanswer</pre>' in answered("\n\nanswer")
 
 
 def test_an_empty_answer_is_labeled_as_empty() -> None:
-    one = Example("why", "model", "task", "prompt", "", ())
-    assert (
-        Read(page(report_with(Table(("a",), ()), sections=[Section("s", "S", "?", [], [one])]))).text.count("(empty)")
-        == 1
-    )
+    assert Read(answered("")).text.count("(empty)") == 1
 
 
 def test_issues_are_ordered_by_severity_and_serious_ones_are_labeled() -> None:

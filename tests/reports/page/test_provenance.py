@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 from lm_eval_ext.reports.page.build import command, provenance
 from lm_eval_ext.results.load import find_runs, load
@@ -17,9 +17,8 @@ TREE = {"an_old_part": [SST2], "unnatural": [SST2, SNLI]}
 
 
 def test_the_command_of_a_model_names_groups_that_ran_completely(tmp_path: Path) -> None:
-    path = write_run(tmp_path, {SST2: [1], SNLI: [1], "verbalizer_own": [1]}, group_subtasks=TREE)
-    content = json.loads(path.read_text()) | {"lm_eval_version": "0.4.13", "chat_template_sha": "abc"}
-    path.write_text(json.dumps(content))
+    further: dict[str, Any] = {"lm_eval_version": "0.4.13", "chat_template_sha": "abc"}
+    write_run(tmp_path, {SST2: [1], SNLI: [1], "verbalizer_own": [1]}, group_subtasks=TREE, **further)
     ((model, facts),) = provenance(load([tmp_path]))
     told = dict(facts)
     assert model == "one"
@@ -65,19 +64,17 @@ def only_run(folder: Path) -> TaskRun:
 
 
 def test_the_command_has_seeds_that_are_not_the_harnesss_default(tmp_path: Path) -> None:
-    path = write_run(tmp_path, {SST2: [1]})
     seeds = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
     for changed, expected in ((seeds, False), (seeds | {"torch_seed": 7}, True)):
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"config": {"model": "hf", **changed}}))
+        write_run(tmp_path, {SST2: [1]}, call=changed)
         words = shlex.join(command(only_run(tmp_path), [SST2], {}))
         assert ("--seed" in words) is ("--seed 0,1234,7,1234" in words) is expected
 
 
 def test_the_command_reproduces_the_run(tmp_path: Path) -> None:
-    path = write_run(tmp_path, {SST2: [1]}, config={"num_fewshot": 4})
-    config = {"model": "hf", "model_args": {"pretrained": "a b"}, "gen_kwargs": {"top_k": 1}, "limit": 5.0}
-    more = {"config": config, "chat_template_sha": "c", "system_instruction": "Be brief."}
-    path.write_text(json.dumps(json.loads(path.read_text()) | more))
+    arguments, call = {"pretrained": "a b"}, {"gen_kwargs": {"top_k": 1}, "limit": 5.0}
+    further: dict[str, Any] = {"chat_template_sha": "c", "system_instruction": "Be brief."}
+    write_run(tmp_path, {SST2: [1]}, arguments=arguments, call=call, config={"num_fewshot": 4}, **further)
     assert shlex.join(command(only_run(tmp_path), ["verbalizer", SST2], {"source": "rows"})) == (
         f"lm_eval --model hf --model_args 'pretrained=a b' --tasks verbalizer,{SST2} "
         """--metadata '{"source": "rows"}' --num_fewshot 4 --gen_kwargs top_k=1 --limit 5.0 --apply_chat_template """

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap
@@ -14,12 +15,13 @@ from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.page.leaderboard import Headline, headlines_of, leaderboard, summary
 from lm_eval_ext.results.load import load
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import SST2, write_run
+from tests.reports.files import SST2, edited, write_run
 from tests.reports.manyifeval_files import row, write_rows
 
 SNLI = "verbalizer_snli_unnatural_flipped"
 GOLDEN = "verbalizer_sst2_natural_golden"
 OF_MCQ = {"family": "paired_mcq", "dataset": "opinionqa", "constraint": "low", "paired": False}
+TEXT = {"refusal,rules": 0.5, "no_answer,rules": 0.0, "entropy_text,rules": 0.0}
 TREE = {"verbalizer": ["natural", "unnatural"], "natural": [GOLDEN], "unnatural": [SST2, SNLI]}
 
 
@@ -31,13 +33,22 @@ def shown(headline: Headline) -> list[str]:
     return [model for model, standing in headline.standings.items() if standing.estimate.exists]
 
 
-def test_each_lowest_group_and_each_ungrouped_task_is_a_headline(tmp_path: Path) -> None:
-    write_run(tmp_path, {SST2: [1], SNLI: [1], GOLDEN: [1], "verbalizer_own": [1]}, group_subtasks=TREE)
-    assert [(one.name, one.tasks) for one in headlines_of(load([tmp_path]))] == [
-        ("natural", (GOLDEN,)),
-        ("unnatural", (SST2, SNLI)),
-        ("verbalizer_own", ("verbalizer_own",)),
-    ]
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        (TREE, {"natural": (GOLDEN,), "unnatural": (SST2, SNLI)}),
+        # A task directly in an upper group.
+        ({"all": ["level", GOLDEN], "level": [SST2, SNLI]}, {"level": (SST2, SNLI), GOLDEN: (GOLDEN,)}),
+        # Two groups of the same tasks, as the harness has a group within a group: the upper one first.
+        ({"upper": ["lower"], "lower": [SST2, SNLI]}, {"lower": (SST2, SNLI), GOLDEN: (GOLDEN,)}),
+    ],
+)
+def test_each_lowest_group_and_each_ungrouped_task_is_a_headline(
+    groups: Mapping[str, Sequence[str]], expected: Mapping[str, tuple[str, ...]], tmp_path: Path
+) -> None:
+    write_run(tmp_path, {SST2: [1], SNLI: [1], GOLDEN: [1], "verbalizer_own": [1]}, group_subtasks=groups)
+    found = {one.name: one.tasks for one in headlines_of(load([tmp_path]))}
+    assert found == {**expected, "verbalizer_own": ("verbalizer_own",)}
 
 
 def test_a_caption_has_two_sentences_at_most_and_leaves_the_statistics_to_the_page(known_runs: list[Path]) -> None:
@@ -56,14 +67,11 @@ def test_many_ungrouped_tasks_are_one_headline(tmp_path: Path) -> None:
     assert (headline.name, len(headline.tasks)) == ("verbalizer, 7 tasks with acc", 7)
 
 
-def with_facts(path: Path, facts: Mapping[str, Mapping[str, Any]]) -> Path:
+def with_facts(path: Path, facts: Mapping[str, Mapping[str, Any]]) -> None:
     """Record other facts for the tasks of a run."""
-    content = json.loads(path.read_text())
-    for task, of_task in facts.items():
-        metadata = content["configs"][task]["metadata"]
-        content["configs"][task] = {**content["configs"][task], "metadata": {**metadata, **of_task}}
-    path.write_text(json.dumps(content))
-    return path
+    with edited(path) as content:
+        for task, of_task in facts.items():
+            content["configs"][task]["metadata"] |= of_task
 
 
 def test_many_ungrouped_tasks_of_several_levels_are_a_headline_for_each_level(tmp_path: Path) -> None:
@@ -85,10 +93,8 @@ def test_many_ungrouped_tasks_of_several_levels_are_a_headline_for_each_level(tm
 def test_a_group_over_several_levels_is_a_headline_for_each_level(tmp_path: Path) -> None:
     numbers = (1, 2, 4)
     tasks = {f"manyifeval_n{number:02}": [row(1, [True] * number)] for number in numbers}
-    path = write_rows(tmp_path, tasks)
-    content = json.loads(path.read_text())
-    content["group_subtasks"] = {"manyifeval": [*reversed(tasks)]}
-    path.write_text(json.dumps(content))
+    with edited(write_rows(tmp_path, tasks)) as content:
+        content["group_subtasks"] = {"manyifeval": [*reversed(tasks)]}
     assert [(one.name, one.tasks) for one in headlines_of(load([tmp_path]))] == [(task, (task,)) for task in tasks]
 
 
@@ -102,33 +108,20 @@ def test_the_tasks_of_one_level_of_a_group_are_a_headline(tmp_path: Path) -> Non
 
 
 def test_a_group_without_its_own_headline_is_split_into_tasks(tmp_path: Path) -> None:
-    mixed: dict[str, Any] = {"group_subtasks": {"both": [SST2, "mcq"]}}
-    write_run(tmp_path, {SST2: [1], "mcq": [1]}, **mixed)
-    path = next(tmp_path.glob("results_*.json"))
-    content = json.loads(path.read_text())
-    content["results"]["mcq"] = {"refusal,rules": 0.5, "no_answer,rules": 0.0, "entropy_text,rules": 0.0}
-    content["configs"]["mcq"]["metadata"] |= OF_MCQ
-    path.write_text(json.dumps(content))
+    with edited(write_run(tmp_path, {SST2: [1], "mcq": [1]}, group_subtasks={"both": [SST2, "mcq"]})) as content:
+        content["results"]["mcq"] = TEXT
+        content["configs"]["mcq"]["metadata"] |= OF_MCQ
     assert [(one.name, one.metric) for one in headlines_of(load([tmp_path]))] == [
         (SST2, "acc"),
         ("mcq", "refusal"),
     ]
 
 
-def test_a_task_directly_in_an_upper_group_is_a_headline(tmp_path: Path) -> None:
-    tree = {"all": ["level", GOLDEN], "level": [SST2, SNLI]}
-    write_run(tmp_path, {SST2: [1], SNLI: [1], GOLDEN: [1]}, group_subtasks=tree)
-    assert [headline.name for headline in headlines_of(load([tmp_path]))] == ["level", GOLDEN]
-
-
 def test_many_ungrouped_tasks_with_two_headline_metrics_are_two_headlines(tmp_path: Path) -> None:
-    path = write_run(tmp_path, {f"mcq_{number:02}": [1] for number in range(14)}, samples=False)
-    content = json.loads(path.read_text())
-    text = {"refusal,rules": 0.5, "no_answer,rules": 0.0, "entropy_text,rules": 0.0}
-    for number, task in enumerate(content["results"]):
-        content["results"][task] = text | ({"mismatch,rules": 0.25} if number < 7 else {})
-        content["configs"][task]["metadata"] |= OF_MCQ
-    path.write_text(json.dumps(content))
+    with edited(write_run(tmp_path, {f"mcq_{number:02}": [1] for number in range(14)}, samples=False)) as content:
+        for number, task in enumerate(content["results"]):
+            content["results"][task] = TEXT | ({"mismatch,rules": 0.25} if number < 7 else {})
+            content["configs"][task]["metadata"] |= OF_MCQ
     assert [(headline.name, len(headline.tasks)) for headline in headlines_of(load([tmp_path]))] == [
         ("paired_mcq, 7 tasks with mismatch", 7),
         ("paired_mcq, 7 tasks with refusal", 7),
@@ -181,9 +174,3 @@ def test_a_model_with_only_part_of_a_headline_has_no_value(tmp_path: Path) -> No
     mark = figure.panels[0].mark
     assert isinstance(mark, HeatMap)
     assert mark.rows == ("one",)
-
-
-def test_two_groups_of_the_same_tasks_are_one_headline(tmp_path: Path) -> None:
-    # As the harness has a group within a group: the upper one first.
-    write_run(tmp_path, {SST2: [1], SNLI: [1]}, group_subtasks={"upper": ["lower"], "lower": [SST2, SNLI]})
-    assert [headline.name for headline in headlines_of(load([tmp_path]))] == ["lower"]

@@ -16,8 +16,7 @@ from lm_eval_ext.reports.wording import as_csv
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run
-from tests.reports.files import write_run
-from tests.reports.planted import editing, editing_lines
+from tests.reports.files import edited, edited_lines, write_run
 
 pytestmark = pytest.mark.harness
 
@@ -139,12 +138,12 @@ def with_metrics(folder: Path, metrics: Mapping[str, Sequence[float]], model: st
     first, *_ = metrics
     write_other_run(folder, {"quiz": MadeUp(metrics[first], metric=first)}, model=model)
     (path,) = folder.glob("results_*")
-    with editing(path) as content:
+    with edited(path) as content:
         content["results"]["quiz"] = {f"{name},none": sum(values) / len(values) for name, values in metrics.items()}
         content["higher_is_better"]["quiz"] = dict.fromkeys(metrics, True)
         content["configs"]["quiz"]["metric_list"] = [{"metric": name, "aggregation": "mean"} for name in metrics]
     (samples,) = folder.glob("samples_*")
-    with editing_lines(samples) as lines:
+    with edited_lines(samples) as lines:
         for number, line in enumerate(lines):
             line.update({name: values[number] for name, values in metrics.items()})
     return folder
@@ -184,7 +183,7 @@ def test_a_filter_is_the_same_for_all_models(tmp_path: Path) -> None:
     for model, order in (("one", ("strict", "flexible")), ("two", ("flexible", "strict"))):
         folder = write_other_run(tmp_path / model, {"quiz": MadeUp([1.0])}, model=f"owner/{model}", samples=False)
         (path,) = folder.glob("results_*")
-        with editing(path) as content:
+        with edited(path) as content:
             content["results"]["quiz"] = {f"acc,{name}": values[name] for name in order}
     assert scores_by_metric(report(tmp_path / "one", tmp_path / "two")) == {("quiz", "acc,strict ↑"): [0.25, 0.25]}
 
@@ -205,7 +204,7 @@ def test_rows_and_prompts_that_differ_under_one_name_are_a_warning(
     for model in ("one", "two"):
         write_other_run(tmp_path / model, {"quiz": MadeUp([1.0, 0.0])}, model=f"owner/{model}")
     (samples,) = (tmp_path / "two").glob("samples_*")
-    with editing_lines(samples) as lines:
+    with edited_lines(samples) as lines:
         for line in lines:
             line.update(changed)
     told = [issue.text for issue in report(tmp_path).issues if issue.severity == "warning"]

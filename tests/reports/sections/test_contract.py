@@ -20,7 +20,8 @@ from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import Runs
 from tests.families.natural_instructions.test_bleurt import BERT, checkpoint
 from tests.reports.conftest import ResultFolder
-from tests.reports.planted import editing_lines, without_samples
+from tests.reports.files import edited_lines
+from tests.reports.planted import without_samples
 from tests.reports.sections.reading_tables import numbers
 
 NI = "natural_instructions_subtask033_winogrande_answer_generation"
@@ -176,7 +177,7 @@ def test_answers_without_recorded_prompts_are_counted_but_not_shown_and_figures_
 ) -> None:
     folder = partly_right(family, result_folder, details=True)
     for path in Path(copytree(folder, tmp_path / "stripped")).rglob("samples_*"):
-        with editing_lines(path) as lines:
+        with edited_lines(path) as lines:
             for line in lines:
                 del line["arguments"]
     found, whole = (section_of(family, load([one])) for one in (tmp_path, folder))

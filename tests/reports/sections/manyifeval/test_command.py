@@ -16,7 +16,7 @@ from lm_eval_ext.self_refine.metrics import Confusion
 from lm_eval_ext.self_refine.strategies import NAME, STRATEGIES
 from lm_eval_ext.sources import RowsError
 from tests.reports.conftest import ResultFolder
-from tests.reports.planted import editing
+from tests.reports.files import edited
 
 pytestmark = pytest.mark.harness
 
@@ -280,13 +280,13 @@ def test_methods_that_refine_otherwise_are_not_compared(
 ) -> None:
     write_refined(tmp_path / "results_1.json", "none", unjudged(rounds=0))  # has nothing of the kind
     for number, strategy in enumerate(("feedback", "oracle"), start=2):
-        with editing(write_refined(tmp_path / f"results_{number}.json", strategy)) as content:
+        with edited(write_refined(tmp_path / f"results_{number}.json", strategy)) as content:
             content["config"]["self_refine_version"] = 1.0
     assert len(runs(tmp_path)) == 3
     assert "- Rounds of refinement: at most 5." in printed(tmp_path)
     assert not any("early_stop" in line for line in printed(tmp_path))
     file = write_refined(tmp_path / "results_3.json", "oracle", refined(rounds=rounds))
-    with editing(file) as content:
+    with edited(file) as content:
         arguments = content["config"]["model_args"] | config.get("model_args", {})
         content["config"] |= {"self_refine_version": 1.0, **config, "model_args": arguments}
     with pytest.raises(RowsError, match=complaint):
@@ -406,7 +406,7 @@ def test_a_last_round_that_disagrees_with_the_last_answers_means_mixed_runs(
 )
 def test_other_missing_fields_are_named(path: tuple[str, ...], complaint: str, tmp_path: Path) -> None:
     file = write_refined(tmp_path / "results_1.json", "oracle")
-    with editing(file) as content:
+    with edited(file) as content:
         inner = content
         for key in path[:-1]:
             inner = inner[key]

@@ -19,8 +19,8 @@ from lm_eval_ext.results.issue import error, note
 from lm_eval_ext.results.load import GivenName, load, load_apart
 from lm_eval_ext.results.runs import Role
 from tests.reports.conftest import ResultFolder
+from tests.reports.files import edited
 from tests.reports.manyifeval_files import Line, row, write_rows
-from tests.reports.planted import editing
 from tests.reports.sections.reading_tables import figure, names, numbers, section_on, values
 
 N02, N03 = "manyifeval_n02", "manyifeval_n03"
@@ -35,7 +35,7 @@ def placed(folder: Path, placement: str, tasks: Mapping[str, Sequence[Line]], **
     """Write a run with a placement, as the tasks record it."""
     path = write_rows(folder, tasks)
     mark = {} if placement == "after" else {"version": f"1.0+{placement}"}
-    with editing(path) as content:
+    with edited(path) as content:
         for config in content["configs"].values():
             config["metadata"] |= {"placement": placement, **mark, **metadata}
     return folder

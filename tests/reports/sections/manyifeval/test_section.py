@@ -16,9 +16,8 @@ from lm_eval_ext.reports.sections.manyifeval.curves import type_name
 from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.issue import error, note, warning
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import SST2, write_run
+from tests.reports.files import SST2, edited, write_run
 from tests.reports.manyifeval_files import SINGLE, TYPES, Line, metric, of_model, row, write_rows
-from tests.reports.planted import editing
 from tests.reports.sections.reading_tables import exact, figure, names, numbers, section_on, titles, values
 
 N02, N03, REPEAT = "manyifeval_n02", "manyifeval_n03", "manyifeval_repeat_n03"
@@ -121,7 +120,7 @@ def test_repetition_is_compared_on_the_same_task_prompts(tmp_path: Path) -> None
 )
 def test_repetition_on_its_own_is_not_compared(key: int, version: float, reason: str, tmp_path: Path) -> None:
     results = write_rows(tmp_path, {N03: [row(1, [1, 0, 1])], REPEAT: [row(key, [1, 1, 1], repeated=True)]})
-    with editing(results) as content:
+    with edited(results) as content:
         content["configs"][REPEAT]["metadata"]["version"] = version
     found = section_of(tmp_path)
     cells = numbers(found, "manyifeval_repetition")[ONE, 3].values()
@@ -352,7 +351,7 @@ def test_first_and_refined_answers_are_compared_only_on_the_same_rows_in_the_sam
     reason: str | None,
     tmp_path: Path,
 ) -> None:
-    with editing(write_rows(tmp_path / "plain", tasks, config=config)) as content:
+    with edited(write_rows(tmp_path / "plain", tasks, config=config)) as content:
         for of_task in content["configs"].values():
             of_task["metadata"] |= changed
     write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
@@ -576,7 +575,7 @@ def test_single_instructions_may_be_all_that_was_run(tmp_path: Path) -> None:
 
 def test_an_older_run_with_one_instruction_does_not_record_whether_it_is_single(tmp_path: Path) -> None:
     results = write_rows(tmp_path, {"manyifeval_n01": [row(1, [1])]})
-    with editing(results) as content:
+    with edited(results) as content:
         del content["configs"]["manyifeval_n01"]["metadata"]["single"]
     assert (ONE, 1) in numbers(section_of(tmp_path), "manyifeval_curse")
 
@@ -623,7 +622,7 @@ def test_an_instructive_answer_is_an_example_with_its_reason(
 
 def test_repetition_is_compared_only_within_one_version(tmp_path: Path) -> None:
     results = write_rows(tmp_path, {"manyifeval_n01": [row(1, [1])], REPEAT: [row(1, [1, 0, 0], repeated=True)]})
-    with editing(results) as content:
+    with edited(results) as content:
         content["configs"][REPEAT]["metadata"]["version"] = 2.0
     assert not any("when it is given once" in example.why for example in section_of(tmp_path).examples)
 

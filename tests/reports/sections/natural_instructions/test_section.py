@@ -18,7 +18,7 @@ from lm_eval_ext.results.issue import note, warning
 from lm_eval_ext.results.load import load
 from tests.families.natural_instructions.test_bleurt import BERT, checkpoint
 from tests.reports.conftest import ResultFolder
-from tests.reports.planted import editing, editing_lines
+from tests.reports.files import edited, edited_lines
 from tests.reports.sections import reading_tables
 from tests.reports.sections.reading_tables import exact, numbers, section_on
 
@@ -358,7 +358,7 @@ def test_bleurt_of_different_checkpoints_is_not_shown(tmp_path: Path) -> None:
     folders = []
     for model in ("one", "two"):
         folder = write(tmp_path / model, {("one", "prompt"): [0.5] * 2}, model, prompt={"bleurt": f"BLEURT-{model}"})
-        with editing(folder / "results_1.json") as content:
+        with edited(folder / "results_1.json") as content:
             content["results"][f"{NI}_one_prompt"]["bleurt,none"] = 0.5
         folders.append(folder)
     found = section_of(*folders)
@@ -502,7 +502,7 @@ def test_a_gain_is_over_the_instances_common_to_both_encodings(tmp_path: Path) -
     scope = "the one subtask"
     # 0.2, 0.2 and 0.1 more.
     assert cells(section_of(tmp_path), "gain")["one", scope]["all"].value == pytest.approx(0.5 / 3)
-    with editing_lines(tmp_path / f"samples_{NI}_one_all_1.jsonl") as lines:
+    with edited_lines(tmp_path / f"samples_{NI}_one_all_1.jsonl") as lines:
         del lines[2:]
     found = section_of(tmp_path)
     gain = cells(found, "gain")["one", scope]
@@ -523,14 +523,14 @@ def test_a_failure_is_not_taken_for_another(score: float, why: str, near_miss: s
     write(tmp_path, {("one", "prompt"): [score]})
     (example,) = section_of(tmp_path).examples
     assert example.why.startswith(why)
-    with editing_lines(next(tmp_path.glob("samples_*"))) as (line,):
+    with edited_lines(next(tmp_path.glob("samples_*"))) as (line,):
         line["resps"] = [[near_miss]]
     assert section_of(tmp_path).examples == ()
 
 
 def test_a_duplicate_of_subtask_and_encoding_is_left_out_and_named(tmp_path: Path) -> None:
     write(tmp_path, {("one", "prompt"): [0.5, 0.5]})
-    with editing(tmp_path / "results_1.json") as content:
+    with edited(tmp_path / "results_1.json") as content:
         for part in ("results", "configs", "n-samples"):
             content[part]["own_prompt"] = content[part][f"{NI}_one_prompt"]
     found = section_of(tmp_path)

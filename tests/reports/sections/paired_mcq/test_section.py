@@ -29,7 +29,8 @@ from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.rows import Coded
 from tests.reports.conftest import ResultFolder
-from tests.reports.planted import editing, editing_lines, without_samples
+from tests.reports.files import edited, edited_lines
+from tests.reports.planted import without_samples
 from tests.reports.sections import reading_tables
 from tests.reports.sections.reading_tables import Numbers, exact, numbers, section_on, values
 
@@ -414,7 +415,7 @@ def test_how_sure_the_reader_was_is_not_made_up(
 ) -> None:
     write(tmp_path, DOUBTED, read=(reader, certainty))
     if stripped:
-        with editing_lines(tmp_path / f"samples_{LOW}_1.jsonl") as lines:
+        with edited_lines(tmp_path / f"samples_{LOW}_1.jsonl") as lines:
             for line in lines:
                 del line["filtered_resps"]
     found = section_of(tmp_path)
@@ -430,7 +431,7 @@ def test_several_runs_as_one_have_the_certainty_of_every_draw(tmp_path: Path) ->
         for seed, certainty in enumerate((CERTAINTY, (1.0,) * len(CERTAINTY)))
     ]
     for seed, folder in enumerate(folders):
-        with editing(folder / "results_1.json") as content:
+        with edited(folder / "results_1.json") as content:
             content["config"]["random_seed"] = seed
     sides = load_apart([[folder] for folder in folders])
     (run,) = as_one([OfOneSeed(runs, folder.name) for runs, folder in zip(sides, folders, strict=True)]).counting

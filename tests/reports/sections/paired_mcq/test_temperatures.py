@@ -16,7 +16,7 @@ from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import Runs
 from tests.reports.conftest import ResultFolder
-from tests.reports.planted import editing
+from tests.reports.files import edited
 from tests.reports.sections.paired_mcq.test_section import LOW, Row, write
 
 GREEDY = {"do_sample": False, "temperature": 0.0}
@@ -29,7 +29,7 @@ def drawn(folder: Path, temperature: float, seed: int, rows: list[Row] | None = 
     (path,) = folder.rglob("results_*.json")
     given = {"do_sample": True, "temperature": temperature} if temperature else None
     seeds = {f"{which}_seed": seed for which in ("random", "numpy", "torch")}
-    with editing(path) as content:
+    with edited(path) as content:
         for config in content["configs"].values():
             config["generation_kwargs"] = {**GREEDY, "max_gen_toks": 256, **(given or {})}
         content["config"] |= {"gen_kwargs": given, **seeds}
@@ -131,7 +131,7 @@ def test_an_interval_resamples_questions_and_keeps_them_together_over_draws(tmp_
 def test_a_newer_run_replaces_the_draw_with_its_temperature_and_seed(tmp_path: Path) -> None:
     folders = [drawn(tmp_path / "0", 0, 1, AGREE), drawn(tmp_path / "1", 0.5, 1, ROWS)]
     newer = drawn(tmp_path / "2", 0.5, 1, AGREE)
-    with editing(newer / "results_1.json") as content:
+    with edited(newer / "results_1.json") as content:
         content["date"] = 2.0
     assert points(rates_of(*folders, newer))["0.5"] == (1, {"mismatch": 0.0, "refusal": 0.0})
     # Greedy decoding does not depend on the seed.
@@ -142,7 +142,7 @@ def test_two_models_have_a_curve_each_and_temperatures_of_their_own(tmp_path: Pa
     folders = [drawn(tmp_path / f"{seed}", 0.25 * seed, seed, ROWS) for seed in range(3)]
     for folder in folders[:2]:
         other = copytree(folder, tmp_path / "other" / folder.name)
-        with editing(other / "results_1.json") as content:
+        with edited(other / "results_1.json") as content:
             content["config"]["model_args"] = {"pretrained": "owner/two"}
         folders.append(other)
     panel = rates_of(*folders).panels[0].mark
@@ -179,7 +179,7 @@ def test_draws_without_other_temperatures_are_shown_once_and_reported(tmp_path: 
 
 def test_another_setting_is_another_model(tmp_path: Path) -> None:
     folders = [drawn(tmp_path / "0", 0, 1, AGREE), drawn(tmp_path / "1", 0.5, 1, ROWS)]
-    with editing(folders[1] / "results_1.json") as content:
+    with edited(folders[1] / "results_1.json") as content:
         content["config"]["gen_kwargs"]["top_p"] = 0.5
     runs = load(folders)
     assert len(runs.labels) == 2

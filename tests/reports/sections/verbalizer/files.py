@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.reports import files
-from tests.reports.files import CONFIG, SST2
-from tests.reports.planted import editing
+from tests.reports.files import CONFIG, SST2, edited
 
 SNLI = "verbalizer_snli_unnatural_flipped"
 GOLDEN = "verbalizer_sst2_natural_golden"
@@ -54,7 +53,7 @@ def write_run(
         options: of ``files.write_run``.
     """
     path = files.write_run(folder, scores, **options)
-    with editing(path) as content:
+    with edited(path) as content:
         for task in scores:
             content["configs"][task]["metadata"] = {**CONFIG["metadata"], **recorded[task], **(metadata or {})}
     return path

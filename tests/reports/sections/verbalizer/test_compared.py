@@ -22,9 +22,9 @@ from lm_eval_ext.results.issue import error, note
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import TaskRun
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import SST2, samples_of
+from tests.reports.files import SST2, edited, edited_lines, samples_of
 from tests.reports.gate.two_runs import right
-from tests.reports.planted import editing, editing_lines, without_samples
+from tests.reports.planted import without_samples
 from tests.reports.sections.reading_tables import figure, names, numbers, section_on, titles, values
 from tests.reports.sections.verbalizer.files import GOLDEN, NO_YES, OWN, SNLI, THOUGHT_OUT, write_run
 
@@ -123,7 +123,7 @@ def test_only_the_rows_that_both_were_run_on_count(tmp_path: Path) -> None:
 
 def test_different_rows_have_no_comparison_and_an_error(tmp_path: Path) -> None:
     run(tmp_path, 0, {SST2: [1, 1]})
-    with editing_lines(samples_of(run(tmp_path, 4, {SST2: [1, 1]}))) as lines:
+    with edited_lines(samples_of(run(tmp_path, 4, {SST2: [1, 1]}))) as lines:
         for line in lines:
             line["doc_id"] += 50
     found = section_of(tmp_path)
@@ -136,7 +136,7 @@ def test_different_rows_have_no_comparison_and_an_error(tmp_path: Path) -> None:
 def test_real_runs_with_known_answers_gain_nothing(result_folder: ResultFolder, tmp_path: Path) -> None:
     folder = result_folder("oracle", (GOLDEN, SST2), limit=6)
     (results,) = Path(copytree(folder, tmp_path / "again")).rglob("results_*.json")
-    with editing(results) as content:
+    with edited(results) as content:
         for config in content["configs"].values():
             config["num_fewshot"] = 4
     cells = values(
@@ -222,13 +222,13 @@ def planted(folder: Path, right: Mapping[str, Sequence[Sequence[float]]], *, sam
     )
     for task, rows in right.items():
         accuracies = np.mean(rows, axis=0)
-        with editing(path) as content:
+        with edited(path) as content:
             content["results"][task] |= {
                 "prompt_sensitivity,answer": float(np.ptp(accuracies)),
                 f"reliable_at_{count},answer": float(np.mean(np.min(rows, axis=1))),
                 **{f"acc_paraphrase_{place + 1},answer": float(acc) for place, acc in enumerate(accuracies)},
             }
-        with editing_lines(samples_of(path, task)) as lines:
+        with edited_lines(samples_of(path, task)) as lines:
             for number, line in enumerate(lines):
                 row, wording = divmod(number, count)
                 line["doc"] |= {"row": row, "paraphrase": wording + 1}

@@ -15,8 +15,7 @@ from lm_eval_ext.reports.figure import Bars, HeatMap, Section
 from lm_eval_ext.reports.sections.verbalizer.section import section
 from lm_eval_ext.results.issue import error, note
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import SST2, samples_of, verbalizer_line
-from tests.reports.planted import editing_lines
+from tests.reports.files import SST2, edited_lines, samples_of, verbalizer_line
 from tests.reports.sections.reading_tables import exact, figure, names, numbers, section_on, titles, values
 from tests.reports.sections.verbalizer.files import FOO_BAR, GOLDEN, OWN, RECORDED, SNLI, THOUGHT_OUT, facts, write_run
 
@@ -174,7 +173,7 @@ def test_chain_of_thought_on_other_rows_is_not_compared(  # noqa: PLR0913, PLR09
     write_run(tmp_path / "direct", {SST2: [0, 1]}, samples=samples)
     results = write_run(tmp_path / "thought", {THOUGHT_OUT: thought}, metadata=changed, samples=samples)
     if first:
-        with editing_lines(samples_of(results, THOUGHT_OUT)) as lines:
+        with edited_lines(samples_of(results, THOUGHT_OUT)) as lines:
             lines[:] = [verbalizer_line(first + number, 1.0) for number in range(2)]
     found = section_of(tmp_path)
     text = f"one: not compared on sst2, because the settings were not run on the same rows: {reason}"
@@ -362,7 +361,7 @@ def test_answers_that_are_not_label_words_are_distinguished(
 ) -> None:
     results = write_run(tmp_path, {FOO_BAR: [0]})
     (path,) = tmp_path.glob("samples_*")
-    with editing_lines(path) as (line,):
+    with edited_lines(path) as (line,):
         line |= {"prior_rate": prior_rate, "invalid_rate": invalid_rate}
     found = section_of(results)
     assert [example.why.startswith(why) for example in found.examples] == ([True] if why else [])
