@@ -267,22 +267,31 @@ def test_an_unknown_language_is_rejected(language: str, hint: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "text"),
+    ("name", "arguments", "text", "near_miss"),
     [
-        ("keywords:existence", {"keywords": ["(net"]}, "the (net sum"),
-        ("keywords:frequency", {"keyword": "(net", "frequency": 1, "relation": "at least"}, "the (net sum"),
-        ("keywords:forbidden_words", {"forbidden_words": ["(net"]}, "the net sum"),
-        ("keywords:existence", {"keywords": ["*"]}, "a * b"),
-        ("keywords:existence", {"keywords": ["[a"]}, "see [a here"),
-        ("keywords:existence", {"keywords": ["a\\"]}, "a\\ b"),
+        ("keywords:existence", {"keywords": ["(net"]}, "the (net sum", "a (network)"),
+        ("keywords:frequency", {"keyword": "(net", "frequency": 1, "relation": "at least"}, "the (net sum", "net"),
+        ("keywords:forbidden_words", {"forbidden_words": ["(net"]}, "the net sum", "cost (net) 5"),
+        ("keywords:existence", {"keywords": ["?"]}, "Why?", "Why!"),
+        ("keywords:existence", {"keywords": ["*"]}, "a * b", "a b"),
+        ("keywords:existence", {"keywords": ["[a"]}, "see [a here", "see a here"),
+        ("keywords:existence", {"keywords": ["a\\"]}, "a\\ b", "a b"),
+        ("detectable_content:postscript", {"postscript_marker": "(PS"}, "Bye.\n(PS I forgot)", "Bye.\nPS I forgot"),
+        (
+            "detectable_format:multiple_sections",
+            {"section_spliter": "(Part", "num_sections": 2},
+            "(Part 1)\n(Part 2)",
+            "Part 1\nPart 2",
+        ),
     ],
 )
 def test_an_invalid_regular_expression_is_an_error_if_faithful_and_literal_if_repaired(
-    name: str, arguments: dict[str, Any], text: str
+    name: str, arguments: dict[str, Any], text: str, near_miss: str
 ) -> None:
     checker = instruction(name, arguments)  # is no error yet: the repaired edition can judge it
-    assert checker.follows(Text(text), "repaired")
-    with pytest.raises(ValueError, match=rf"^{name}: .*the repaired edition matches keywords and markers literally"):
+    assert [checker.follows(Text(judged), "repaired") for judged in (text, near_miss)] == [True, False]
+    message = rf"^{name}: .* an invalid regular expression.*the repaired edition matches keywords and markers literally"
+    with pytest.raises(ValueError, match=message):
         checker.follows(Text(text), "faithful")
     assert not checker.follows(Text(" "), "faithful")  # a blank text follows nothing
 

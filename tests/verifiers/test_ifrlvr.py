@@ -19,7 +19,7 @@ from lm_eval_ext.verifiers import EDITIONS, Checker, ifrlvr, instruction
 from lm_eval_ext.verifiers.sentences import split_as_ifeval
 from lm_eval_ext.verifiers.text import Text
 from tests.conftest import ROOT
-from tests.verifiers.ifbench.cases import each_of, in_both_editions
+from tests.verifiers.cases import Case, judged
 
 PAGE = (ROOT / "docs/ifrlvr-checkers.md").read_text(encoding="utf-8")
 IDS = [name for names in ifrlvr.INSTRUCTIONS.values() for name in names]
@@ -33,7 +33,7 @@ SPAN = {"prompt_to_repeat": PROMPT, "n_start": 5, "n_end": 6}
 NAME = {"prompt_to_repeat": PROMPT, "n_start": 0, "n_end": 4}
 
 # Instruction id -> cases: arguments, text, faithful, repaired; the same verdicts here.
-CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
+CASES: dict[str, list[Case]] = {
     "copy:copy": [
         (COPY, PROMPT, True, True),
         (COPY, f"\n{PROMPT} ", True, True),
@@ -234,9 +234,7 @@ def test_every_training_instruction_has_a_text_that_follows_and_a_near_miss() ->
         assert {(True, True), (False, False)} == {case[2:] for case in cases}, name
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
+test_both_editions = judged(CASES)
 
 
 @pytest.mark.parametrize(

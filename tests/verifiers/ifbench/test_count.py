@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from lm_eval_ext.verifiers import instruction
 from lm_eval_ext.verifiers.ifbench.count import NAMES, PRONOUNS, ordinal
 from lm_eval_ext.verifiers.text import Text
-from tests.verifiers.ifbench.cases import each_of, in_both_editions
+from tests.verifiers.cases import Case, judged
 
 KEYWORDS = {"keyword1": "owl", "keyword2": "fox", "keyword3": "hen", "keyword4": "bee", "keyword5": "ant"}
 FOLLOWED = "owl" + " fox" * 2 + " hen" * 3 + " bee" * 5 + " ant" * 7
 
 # Instruction id -> cases: arguments, text, faithful, repaired. The published code gave the same faithful verdicts.
-CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
+CASES: dict[str, list[Case]] = {
     "count:conjunctions": [
         ({"small_n": 3}, "Red and blue or green but calm.", True, True),
         ({"small_n": 3}, "Red and blue or green or calm.", False, False),
@@ -115,9 +115,7 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
 }
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
+test_both_editions = judged(CASES)
 
 
 def test_the_lists_are_ifbenchs() -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import instruction
-from tests.verifiers.ifbench.cases import each_of, in_both_editions
+from tests.verifiers.cases import Case, judged
 
 CPP = {"word": "C++", "N": 1}
 FOX = {"word": "fox", "N": 2}
 
 # Instruction id -> cases: arguments, text, faithful, repaired. The published code gave the same faithful verdicts.
-CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
+CASES: dict[str, list[Case]] = {
     "sentence:alliteration_increment": [
         ({}, "Big bears run. Funny foxes find you. Seven silly seals swim.", True, True),
         ({}, "Big bears run. Funny foxes run.", False, False),
@@ -55,9 +55,7 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
 }
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
+test_both_editions = judged(CASES)
 
 
 @pytest.mark.parametrize(

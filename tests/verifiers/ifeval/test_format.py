@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_ext.verifiers import instruction
 from lm_eval_ext.verifiers.text import Text
-from tests.verifiers.ifbench.cases import Case, each_of, in_both_editions
+from tests.verifiers.cases import Case, judged
 
 # Instruction id -> cases: arguments, text, faithful, repaired.
 CASES: dict[str, list[Case]] = {
@@ -320,9 +318,7 @@ CASES: dict[str, list[Case]] = {
 }
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
+test_both_editions = judged(CASES)
 
 
 SECTION_PIECES = st.sampled_from(
@@ -370,20 +366,3 @@ def test_a_run_of_section_marks_is_read_in_linear_time() -> None:
         taken.append(time.process_time() - begin)
     # Linear time is 100 times and quadratic time 10,000.
     assert taken[1] < 1000 * max(taken[0], 0.0001), taken
-
-
-def test_a_section_mark_that_is_not_a_regular_expression_is_an_error_or_literal() -> None:
-    arguments = {"section_spliter": "(Part", "num_sections": 2}
-    checker = instruction("detectable_format:multiple_sections", arguments)
-    with pytest.raises(ValueError, match=r"^detectable_format:multiple_sections: .*\(Part.*invalid regular expression"):
-        checker.follows(Text("(Part 1)\n(Part 2)"), "faithful")
-    assert checker.follows(Text("(Part 1)\n(Part 2)"), "repaired")
-    assert not checker.follows(Text("Part 1\nPart 2"), "repaired")
-
-
-def test_a_marker_that_is_not_a_regular_expression_is_an_error_or_literal() -> None:
-    checker = instruction("detectable_content:postscript", {"postscript_marker": "(PS"})
-    with pytest.raises(ValueError, match=r"^detectable_content:postscript: .*\(ps.*invalid regular expression"):
-        checker.follows(Text("Goodbye.\n(PS I forgot)"), "faithful")
-    assert checker.follows(Text("Goodbye.\n(PS I forgot)"), "repaired")
-    assert not checker.follows(Text("Goodbye.\nPS I forgot"), "repaired")

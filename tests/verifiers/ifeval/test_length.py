@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from tests.verifiers.ifbench.cases import Case, each_of, in_both_editions
+from tests.verifiers.cases import Case, judged
 
 SEVEN_WORDS = "don't well-known U.S.A."  # don t well known U S A
 
@@ -124,6 +122,4 @@ CASES: dict[str, list[Case]] = {
 }
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
+test_both_editions = judged(CASES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -14,14 +14,19 @@ Case = tuple[dict[str, Any], str, bool, bool]
 """Arguments, a text, and whether it follows in the faithful and in the repaired edition."""
 
 
-def each_of(cases: Mapping[str, Sequence[Case]]) -> pytest.MarkDecorator:
-    """Return the parametrization of a test over a table: id of an instruction to its cases."""
-    return pytest.mark.parametrize(
+def judged(cases: Mapping[str, Sequence[Case]]) -> Callable[..., None]:
+    """Return the test that every text of a table gets its verdicts.
+
+    Args:
+        cases: id of an instruction to its cases.
+    """
+
+    @pytest.mark.parametrize(
         ("name", "arguments", "text", "verdicts"),
         [(name, arguments, text, verdicts) for name, of in cases.items() for arguments, text, *verdicts in of],
     )
+    def test(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
+        checker = instruction(name, arguments)
+        assert [checker.follows(Text(text), edition) for edition in EDITIONS] == verdicts
 
-
-def in_both_editions(name: str, arguments: dict[str, Any], text: str) -> list[bool]:
-    checker = instruction(name, arguments)
-    return [checker.follows(Text(text), edition) for edition in EDITIONS]
+    return test
