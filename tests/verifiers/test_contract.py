@@ -45,9 +45,6 @@ def test_the_cases_cover_the_registry() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_a_good_response_follows_and_a_near_miss_does_not(name: str, edition: Edition) -> None:
     arguments, good, near_miss = CASES[name]
-    checker = instruction(name, arguments)
-    assert checker.follows(Text(good), edition) is True
-    assert checker.follows(Text(near_miss), edition) is False
     assert verify(good, [name], [arguments], edition=edition).follow_instruction_list == (True,)
     assert verify(near_miss, [name], [arguments], edition=edition).follow_instruction_list == (False,)
 

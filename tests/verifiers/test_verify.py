@@ -286,10 +286,7 @@ def test_ifevals_columns_count_where_a_row_has_both() -> None:
         ("one two", "'one two'"),
         ("[" * 100_000, "'" + "\\[" * 100),
         ([], r"\[\]"),
-        (
-            [ASKED, ASKED],
-            r"\[\{'instruction_id': \['punctuation:no_comma', 'length_constraints:number_words'\], .*…$",
-        ),
+        ([ASKED, ASKED], r"\[\{'instruction_id': \['punctuation:no_comma', 'length_constraints:number_words'\], .*…$"),
         (json.dumps(ASKED), "'{\"instruction_id"),
         ('[{"func_name": "validate_lowercase"}]', r"'\[\{\"func_name\": \"validate_lowercase\"\}\]'$"),
         ([{"instruction_id": [NO_COMMA]}], r"\[\{'instruction_id': \['punctuation:no_comma'\]\}\]$"),

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from lm_eval_ext.verifiers import instruction
 from tests.verifiers.cases import Case, judged
 
 DEEP = "(one [two {three (four [five])}])"
@@ -207,12 +204,3 @@ CASES: dict[str, list[Case]] = {
 
 
 test_both_editions = judged(CASES)
-
-
-@pytest.mark.parametrize("name", ["format:list", "format:options"])
-def test_a_blank_argument_is_refused(name: str) -> None:
-    argument = {"format:list": "sep", "format:options": "options"}[name]
-    with pytest.raises(ValueError, match=f"{name}: {argument} must not be blank"):
-        instruction(name, {argument: " "})
-    with pytest.raises(TypeError, match=f"{name}: {argument} must be text"):
-        instruction(name, {argument: 3})

@@ -99,18 +99,8 @@ def test_without_nltks_stop_words_the_error_says_what_to_do(monkeypatch: pytest.
 
 
 SENTENCES = [
-    "It rains.",
-    "Is it?",
-    "No!",
-    "Mr. X",
-    "1.",
-    '"So."',
-    "(Why?)",
-    "e.g. this",
-    "Hi...",
-    "U.S.",
-    "go.Then",
-    "\n",
+    *("It rains.", "Is it?", "No!", "Mr. X", "1.", '"So."', "(Why?)", "e.g. this", "Hi...", "U.S."),
+    *("go.Then", "\n"),
 ]
 
 

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
-from lm_eval_ext.verifiers import instruction
 from tests.verifiers.cases import Case, judged
 
 CPP = {"word": "C++", "N": 1}
@@ -56,17 +51,3 @@ CASES: dict[str, list[Case]] = {
 
 
 test_both_editions = judged(CASES)
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "message"),
-    [
-        ("sentence:increment", {"small_n": -1}, "small_n must be 0 or more, found -1"),
-        ("sentence:increment", {"small_n": 1.5}, "small_n must be a whole number, found 1.5"),
-        ("sentence:keyword", {"word": "fox", "N": 0}, "N must be 1 or more, found 0"),
-        ("sentence:keyword", {"word": " ", "N": 1}, "word must not be blank"),
-    ],
-)
-def test_an_argument_that_makes_no_sense_is_refused(name: str, arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=f"{name}: {message}"):
-        instruction(name, arguments)

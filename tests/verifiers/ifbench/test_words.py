@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from lm_eval_ext.verifiers import instruction
 from lm_eval_ext.verifiers.ifbench.words import PRIMES, spoken_syllables, syllables
 from tests.verifiers.cases import Case, judged
 
@@ -147,13 +146,6 @@ CASES: dict[str, list[Case]] = {
 
 
 test_both_editions = judged(CASES)
-
-
-@pytest.mark.parametrize("name", ["n", "m"])
-def test_a_place_is_counted_from_1(name: str) -> None:
-    arguments = {"keyword": "blue", "n": 1, "m": 1, name: 0}
-    with pytest.raises(ValueError, match=f"^words:keywords_specific_position: {name} must be 1 or more, found 0$"):
-        instruction("words:keywords_specific_position", arguments)
 
 
 @pytest.mark.parametrize(

@@ -121,24 +121,12 @@ CASES: dict[str, list[Case]] = {
         ({"num_highlights": 0}, "\n", False, False),
     ],
     "detectable_format:multiple_sections": [
-        (
-            {"section_spliter": "section", "num_sections": 2},
-            "intersection 12 section 1",
-            True,
-            False,
-        ),  # trap: in a word, in a line
-        (
-            {"section_spliter": "Section", "num_sections": 1},
-            "intersection 12 Section 1",
-            True,
-            False,
-        ),  # trap: in a line
-        (
-            {"section_spliter": "Section", "num_sections": 2},
-            "Section 1\na\nSECTION 2\nb",
-            False,
-            True,
-        ),  # trap: SECTION 2
+        # trap: in a word, in a line
+        ({"section_spliter": "section", "num_sections": 2}, "intersection 12 section 1", True, False),
+        # trap: in a line
+        ({"section_spliter": "Section", "num_sections": 1}, "intersection 12 Section 1", True, False),
+        # trap: SECTION 2
+        ({"section_spliter": "Section", "num_sections": 2}, "Section 1\na\nSECTION 2\nb", False, True),
         ({"section_spliter": "Section", "num_sections": 2}, "Section 1\na\nSection 2\nb", True, True),
         ({"section_spliter": "Section", "num_sections": 2}, "Section 1: a\nSection 2. b", True, True),
         ({"section_spliter": "Section", "num_sections": 2}, "**Section 1**\n\n## Section 2", True, True),
@@ -152,12 +140,8 @@ CASES: dict[str, list[Case]] = {
         ({"section_spliter": "Section", "num_sections": 2}, "Section one\nSection two", False, True),
         ({"section_spliter": "Section", "num_sections": 2}, "Section I\nSection II", False, True),
         ({"section_spliter": "Section", "num_sections": 1}, "Section XI", False, True),
-        (
-            {"section_spliter": "Section", "num_sections": 1},
-            "Section X",
-            False,
-            False,
-        ),  # what the instruction writes for any number
+        # what the instruction writes for any number
+        ({"section_spliter": "Section", "num_sections": 1}, "Section X", False, False),
         ({"section_spliter": "Section", "num_sections": 1}, "Section eleven", False, False),
         ({"section_spliter": "Section", "num_sections": 1}, "Section onerous", False, False),
         ({"section_spliter": "Section", "num_sections": 1}, "Section Inner", False, False),
@@ -168,12 +152,8 @@ CASES: dict[str, list[Case]] = {
         ({"section_spliter": "SECTION", "num_sections": 1}, "SECTION 1", True, True),
         ({"section_spliter": " Section ", "num_sections": 1}, "Section 1", True, True),
         ({"section_spliter": "Art.", "num_sections": 1}, "Arty 1", True, False),
-        (
-            {"section_spliter": "?", "num_sections": 1},
-            "1",
-            True,
-            False,
-        ),  # the mark makes IFEval's own expression another one
+        # the mark makes IFEval's own expression another one
+        ({"section_spliter": "?", "num_sections": 1}, "1", True, False),
         ({"section_spliter": "Art.", "num_sections": 1}, "Art. 1", True, True),
         # a legal 0
         ({"section_spliter": "Section", "num_sections": 0}, "none", True, True),
@@ -324,18 +304,7 @@ test_both_editions = judged(CASES)
 SECTION_PIECES = st.sampled_from(
     [
         *"\n\n\n  \t\r\x1c\u2028#*_-:.)1X",
-        "Part",
-        "part",
-        "##",
-        "Part\n#",
-        "_1",
-        "1.",
-        "12)",
-        "1234.",
-        "IV",
-        "two",
-        "a",
-        "ſ",
+        *("Part", "part", "##", "Part\n#", "_1", "1.", "12)", "1234.", "IV", "two", "a", "ſ"),
     ]
 )
 

@@ -101,12 +101,8 @@ CASES: dict[str, list[Case]] = {
         ({"keywords": ["कल"]}, "कला", True, False),
     ],
     "keywords:frequency": [
-        (
-            {"keyword": "war", "frequency": 3, "relation": "at least"},
-            "forward toward warden wars",
-            True,
-            False,
-        ),  # trap: war in forward
+        # trap: war in forward
+        ({"keyword": "war", "frequency": 3, "relation": "at least"}, "forward toward warden wars", True, False),
         ({"keyword": "war", "frequency": 3, "relation": "at least"}, "War, war and WAR.", True, True),
         ({"keyword": "war", "frequency": 3, "relation": "at least"}, "war-war _war_", True, True),
         ({"keyword": "war", "frequency": 3, "relation": "at least"}, "war war", False, False),
@@ -167,18 +163,10 @@ CASES: dict[str, list[Case]] = {
     ],
     "keywords:letter_frequency": [
         # In place of a character that is no letter, the faithful edition counts "y": random.Random(0)'s first letter.
-        (
-            {"letter": "#", "let_frequency": 2, "let_relation": "at least"},
-            "# one # two",
-            False,
-            True,
-        ),  # trap: # is counted as a letter
-        (
-            {"letter": "#", "let_frequency": 2, "let_relation": "at least"},
-            "yes, yesterday",
-            True,
-            False,
-        ),  # trap: a letter is counted for #
+        # trap: # is counted as a letter
+        ({"letter": "#", "let_frequency": 2, "let_relation": "at least"}, "# one # two", False, True),
+        # trap: a letter is counted for #
+        ({"letter": "#", "let_frequency": 2, "let_relation": "at least"}, "yes, yesterday", True, False),
         ({"letter": "#", "let_frequency": 1, "let_relation": "less than"}, "# one", True, False),
         ({"letter": "é", "let_frequency": 1, "let_relation": "at least"}, "Émile", False, True),
         ({"letter": "7", "let_frequency": 2, "let_relation": "at least"}, "77", False, True),

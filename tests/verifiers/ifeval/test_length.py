@@ -84,12 +84,8 @@ CASES: dict[str, list[Case]] = {
         ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "HELLO"}, "One.\n\nhello, there.", True, True),
         ({"num_paragraphs": 2, "nth_paragraph": 1, "first_word": "hello"}, "Hello there.\n\nTwo.", True, True),
         ({"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "hello"}, "Hello there.", True, True),
-        (
-            {"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "hello"},
-            "\n\nHello",
-            False,
-            True,
-        ),  # the first of two is blank
+        # the first of two is blank
+        ({"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "hello"}, "\n\nHello", False, True),
         ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\nGoodbye.", False, False),
         ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\nOh hello.", False, False),
         ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "Hello.\n\nTwo.", False, False),
