@@ -22,6 +22,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def base_lm(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     return with_louder_output(tiny_model, tmp_path_factory.mktemp("base") / "model")
 
 
