@@ -35,7 +35,7 @@ def test_rows_are_returned_with_verdicts(tmp_path: Path) -> None:
         "instruction_id_list": ["punctuation:no_comma", "length_constraints:number_words"],
         # As the hub has them: every argument of every instruction, null where it is not this one's.
         "kwargs": [{"num_words": None, "relation": None}, {"num_words": 2, "relation": "at least"}],
-        "response": "Hello, world — ünïcode 🦜",
+        "response": "<think>Well</think>Hello, world — ünïcode 🦜",
         "note": None,
     }
     assert verified(rows_file(tmp_path, row)) == [
@@ -82,21 +82,6 @@ def test_loose_accepts_a_response_without_its_first_line(tmp_path: Path) -> None
     path = rows_file(tmp_path, {**NO_COMMA, "response": "Sure, here it is\nNo comma"})
     assert verified(path)[0]["follow_all_instructions"] is False
     assert verified(path, "--loose")[0]["follow_all_instructions"] is True
-
-
-@pytest.mark.parametrize(
-    ("response", "followed"),
-    [
-        ("<think>Well, well</think>No comma", True),
-        ("<think>Well, well", False),  # no answer was reached
-        (None, False),  # an API withheld it
-        ("", False),
-    ],
-)
-def test_reasoning_is_not_part_of_the_answer(tmp_path: Path, response: str | None, followed: bool) -> None:
-    (row,) = verified(rows_file(tmp_path, {**NO_COMMA, "response": response}))
-    assert row["follow_all_instructions"] is followed
-    assert row["response"] == response
 
 
 @pytest.mark.parametrize(
