@@ -1,8 +1,10 @@
-"""How a table of texts with the verdicts of both editions is judged."""
+"""How tables of both editions' verdicts are judged: one of texts, and one of how often they differ."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -30,3 +32,29 @@ def judged(cases: Mapping[str, Sequence[Case]]) -> Any:
         assert [checker.follows(Text(text), edition) for edition in EDITIONS] == verdicts
 
     return test
+
+
+BOTH = ((True, True), (True, False), (False, True), (False, False))
+"""Verdicts in the faithful and in the repaired edition."""
+
+
+def counted(verdicts: Iterable[tuple[str, bool, bool]]) -> dict[str, tuple[int, int, int]]:
+    """Return how many verdicts there are, and how many the repaired edition loses and wins, where there are such.
+
+    Args:
+        verdicts: id of an instruction, and its verdicts in the faithful and in the repaired edition.
+
+    Returns:
+        The numbers by instruction.
+    """
+    found = Counter(verdicts)
+    return {
+        name: (sum(found[(name, *both)] for both in BOTH), found[name, True, False], found[name, False, True])
+        for name in {name for name, faithful, repaired in found if faithful != repaired}
+    }
+
+
+def documented(page: str) -> dict[str, tuple[int, ...]]:
+    """Return these numbers as a page has them in its table."""
+    rows = re.findall(r"^\| `([a-z_:0-9-]+)` \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ", page, re.MULTILINE)
+    return {name: tuple(int(count.replace(",", "")) for count in counts) for name, *counts in rows}

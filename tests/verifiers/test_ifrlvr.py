@@ -19,7 +19,7 @@ from lm_eval_ext.verifiers import EDITIONS, Checker, ifrlvr, instruction
 from lm_eval_ext.verifiers.sentences import split_as_ifeval
 from lm_eval_ext.verifiers.text import Text
 from tests.conftest import ROOT
-from tests.verifiers.cases import Case, judged
+from tests.verifiers.cases import Case, counted, documented, judged
 
 PAGE = (ROOT / "docs/ifrlvr-checkers.md").read_text(encoding="utf-8")
 IDS = [name for names in ifrlvr.INSTRUCTIONS.values() for name in names]
@@ -288,23 +288,12 @@ def test_all_recorded_verdicts(recorded: list[dict[str, Any]]) -> None:
 
 @pytest.mark.slow
 def test_the_editions_differ_as_often_as_documented(recorded: list[dict[str, Any]]) -> None:
-    verdicts: Counter[tuple[str, bool, bool]] = Counter()
+    verdicts = []
     for row in recorded:
         checker = instruction(row["id"], row["kwargs"])
         faithful, repaired = (checker.follows(Text(row["response"]), edition) for edition in EDITIONS)
-        verdicts[checker.id, faithful, repaired] += 1
-    counted = {
-        name: (
-            sum(count for (of, *_), count in verdicts.items() if of == name),
-            verdicts[name, True, False],
-            verdicts[name, False, True],
-        )
-        for name in IDS
-    }
-    documented = re.findall(r"^\| `([a-z_:0-9]+)` \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ", PAGE, re.MULTILINE)
-    assert {name: tuple(int(count.replace(",", "")) for count in counts) for name, *counts in documented} == {
-        name: counts for name, counts in counted.items() if any(counts[1:])
-    }
+        verdicts.append((checker.id, faithful, repaired))
+    assert counted(verdicts) == documented(PAGE)
 
 
 REFUSAL = "I'm sorry, but I can't help with that request."
