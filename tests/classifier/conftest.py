@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.causal.reader import CAUSAL
 from lm_eval_ext.classifier.labelled import Labelled
+from lm_eval_ext.classifier.readers import require
 from lm_eval_ext.classifier.reading import Answer, Reading
 from tests.classifier.causal.models import DRINKS, EPOCHS, rows_to_learn, with_louder_output
 
@@ -18,6 +20,15 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Switch the hub off: a test that reaches for it fails at once."""
     constants = pytest.importorskip("huggingface_hub.constants")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+
+
+@pytest.fixture(scope="session")
+def encoder_installed() -> None:
+    """Skip where what the encoder needs is not installed."""
+    try:
+        require("default")
+    except ReaderError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")

@@ -19,10 +19,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.corpus import division, generated
 from lm_eval_ext.classifier.encoder.weights import REPOSITORY, REVISION, WeightsError, base_folder
-from lm_eval_ext.classifier.readers import require
 from lm_eval_ext.cli import main
 from lm_eval_ext.training.run import Checkpoint
 from tests.classifier.causal.models import rows_to_learn
@@ -102,16 +100,7 @@ def test_the_table_compares_the_readers(tmp_path: Path, capsys: pytest.CaptureFi
     assert found["slices"][1]["overall"]["string_match"]["rows"] == 9
 
 
-@pytest.fixture
-def _encoder() -> None:
-    """Skip where what the encoder needs is not installed."""
-    try:
-        require("default")
-    except ReaderError as error:
-        pytest.skip(str(error))
-
-
-@pytest.mark.usefixtures("_encoder")
+@pytest.mark.usefixtures("encoder_installed")
 def test_all_readers_are_compared_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(write(tmp_path / "rows.jsonl", *labelled_rows(8)))
     assert main(["classifier", "evaluate", path, "--json"]) == 0
@@ -156,7 +145,7 @@ def test_a_null_response_is_read_as_empty(tmp_path: Path, capsys: pytest.Capture
     assert json.loads(capsys.readouterr().out)["reading"] == "none"
 
 
-@pytest.mark.usefixtures("_encoder")
+@pytest.mark.usefixtures("encoder_installed")
 def test_reading_with_the_encoder_prints_only_the_rows(forks: Forks, tmp_path: Path) -> None:
     # The rules abstain, so that the encoder is loaded.
     row = {"options": OPTIONS, "response": "Whatever is brewed from beans, I suppose."}

@@ -248,39 +248,27 @@ judge("change_case:capital_word_frequency", {"capital_frequency": 2, "capital_re
 """
 
 
-@pytest.fixture(scope="module")
-def without_data(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Run the program where NLTK finds no data, and return its lines."""
-    empty = tmp_path_factory.mktemp("empty")
-    environment = {**os.environ, "NLTK_DATA": str(empty), "HOME": str(empty), "HF_HUB_OFFLINE": "1"}
+def test_without_nltk_data_only_what_needs_them_is_an_error_and_nothing_heavy_is_imported(tmp_path: Path) -> None:
+    environment = {**os.environ, "NLTK_DATA": str(tmp_path), "HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
     process = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, cwd=empty, capture_output=True, text=True, check=False
+        [sys.executable, "-c", PROGRAM], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert process.returncode == 0, process.stderr
-    return process.stdout.splitlines()
-
-
-def test_importing_the_verifiers_imports_nothing_heavy(without_data: list[str]) -> None:
-    assert without_data[0] == "imported []"
-
-
-def test_without_nltk_data_the_other_checkers_work(without_data: list[str]) -> None:
-    assert without_data[1:5] == [
+    *fine, of_sentences, of_rare_words = process.stdout.splitlines()
+    assert fine == [
+        "imported []",
         "punctuation:no_comma True",
         "length_constraints:number_words True",
         "change_case:capital_word_frequency True",  # NASA, DO, N'T
         "language:response_language True",
     ]
-
-
-def test_without_nltk_data_counting_sentences_is_an_error_that_says_what_to_do(without_data: list[str]) -> None:
-    message = without_data[5]
-    assert message.startswith("length_constraints:number_sentences MissingDataError NLTK's sentence data (punkt_tab, ")
-    assert "they are needed to count sentences and sometimes words in capitals" in message
-    assert "python -m nltk.downloader punkt_tab" in message
-    assert "Offline: copy tokenizers/punkt_tab" in message
-    assert "set NLTK_DATA to the folder that holds tokenizers/" in message
-
-
-def test_without_nltk_data_rare_words_that_need_it_are_the_same_error(without_data: list[str]) -> None:
-    assert without_data[6].startswith("change_case:capital_word_frequency MissingDataError NLTK's sentence data")
+    error = "MissingDataError NLTK's sentence data (punkt_tab, "
+    assert of_sentences.startswith(f"length_constraints:number_sentences {error}")
+    assert of_rare_words.startswith(f"change_case:capital_word_frequency {error}")
+    for said in (
+        "they are needed to count sentences and sometimes words in capitals",
+        "python -m nltk.downloader punkt_tab",
+        "Offline: copy tokenizers/punkt_tab",
+        "set NLTK_DATA to the folder that holds tokenizers/",
+    ):
+        assert said in of_sentences

@@ -92,20 +92,12 @@ HARD: list[tuple[str, tuple[Option, ...], Value]] = [
 
 
 @pytest.fixture(scope="module")
-def _model() -> None:
-    """Skip where what the encoder needs is not installed."""
-    for library in LIBRARIES:
-        pytest.importorskip(library, reason=f"{library} is not installed (extra: classifier)")
-    pytest.importorskip(weights.PACKAGE, reason=f"{weights.PIP_PACKAGE} (the base weights) is not installed")
-
-
-@pytest.fixture(scope="module")
-def default(_model: None) -> Reader:
+def default(encoder_installed: None) -> Reader:
     return default_reader()
 
 
 @pytest.fixture(scope="module")
-def encoder(_model: None) -> Reader:
+def encoder(encoder_installed: None) -> Reader:
     return encoder_reader()
 
 
@@ -259,7 +251,7 @@ def test_the_certainty_of_agreeing_adapters_is_the_mean_of_theirs(encoder: Reade
         assert first.certainty != second.certainty
 
 
-@pytest.mark.usefixtures("_model")
+@pytest.mark.usefixtures("encoder_installed")
 def test_no_model_is_needed_where_the_rules_read(tmp_path: Path) -> None:
     errors: Any = pytest.importorskip("safetensors")
     describe_adapter(tmp_path, 1.0)
@@ -288,7 +280,7 @@ def test_a_missing_library_is_named_with_how_to_install_it(library: str, monkeyp
     assert without == RULES_ONLY
 
 
-@pytest.mark.usefixtures("_model")
+@pytest.mark.usefixtures("encoder_installed")
 def test_a_folder_that_is_not_our_adapter_is_rejected_before_anything_is_read(tmp_path: Path) -> None:
     describe_adapter(tmp_path, 1.0)
     # Only the encoder reports it, on its first reading.
