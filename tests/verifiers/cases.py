@@ -34,10 +34,6 @@ def judged(cases: Mapping[str, Sequence[Case]]) -> Any:
     return test
 
 
-BOTH = ((True, True), (True, False), (False, True), (False, False))
-"""Verdicts in the faithful and in the repaired edition."""
-
-
 def counted(verdicts: Iterable[tuple[str, bool, bool]]) -> dict[str, tuple[int, int, int]]:
     """Return how many verdicts there are, and how many the repaired edition loses and wins, where there are such.
 
@@ -49,7 +45,11 @@ def counted(verdicts: Iterable[tuple[str, bool, bool]]) -> dict[str, tuple[int, 
     """
     found = Counter(verdicts)
     return {
-        name: (sum(found[(name, *both)] for both in BOTH), found[name, True, False], found[name, False, True])
+        name: (
+            sum(count for (of, *_), count in found.items() if of == name),
+            found[name, True, False],
+            found[name, False, True],
+        )
         for name in {name for name, faithful, repaired in found if faithful != repaired}
     }
 
