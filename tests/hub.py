@@ -18,8 +18,6 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import datasets
-import pyarrow
-import pyarrow.parquet
 import yaml
 
 from lm_eval_ext.sources import EMBEDDED_FOLDER
@@ -261,22 +259,11 @@ def ifeval(rows: Sequence[Row]) -> dict[str, Repository]:
 
 def ifbench() -> dict[str, Repository]:
     """Lay the embedded rows of IFBench out as its two real repositories are."""
-    places = {
-        "allenai/IFBench_test": ("default", "data/train", "ifbench", "train"),
-        "allenai/IFBench_multi-turn": ("ifbench_constraints", "ifbench_constraints/test", "ifbench_two_turns", "test"),
-    }
+    # Every entry of kwargs has a null for each argument of other instructions.
+    multi_turn = _embedded("ifbench_two_turns", "test")
     return {
-        repository: {
-            MAIN: {
-                "README.md": _card(
-                    {},
-                    configs=[{"config_name": config, "data_files": [{"split": split, "path": f"{path}-*"}]}],
-                ),
-                # Every entry of kwargs has a null for each argument of other instructions.
-                f"{path}-00000-of-00001.parquet": _with_features(_embedded(name, "test"), None),
-            }
-        }
-        for repository, (config, path, name, split) in places.items()
+        "allenai/IFBench_test": _of_one_file("default", "data/train", _embedded("ifbench", "test")),
+        "allenai/IFBench_multi-turn": _of_one_file("ifbench_constraints", "ifbench_constraints/test", multi_turn),
     }
 
 
@@ -287,37 +274,26 @@ def multiple_choice() -> dict[str, Repository]:
     science = {"id": value, "question": value, "choices": choices, "answerKey": value}
     sense = {"id": value, "question": value, "question_concept": value, "choices": choices, "answerKey": value}
     subjects = {"question": value, "subject": value, "choices": [value], "answer": label}
-    places = {
-        "allenai/ai2_arc": ("ARC-Challenge", "ARC-Challenge/test", "arc_challenge", "test", science),
-        "tau/commonsense_qa": ("default", "data/validation", "commonsense_qa", "validation", sense),
-        "cais/mmlu": ("all", "all/test", "mmlu", "test", subjects),
-    }
+    arc, commonsense = _embedded("arc_challenge", "test"), _embedded("commonsense_qa", "validation")
     return {
-        repository: {
-            MAIN: {
-                "README.md": _card(
-                    {},
-                    configs=[{"config_name": config, "data_files": [{"split": split, "path": f"{path}-*"}]}],
-                ),
-                f"{path}-00000-of-00001.parquet": _with_features(_embedded(name, split), features),
-            }
-        }
-        for repository, (config, path, name, split, features) in places.items()
+        "allenai/ai2_arc": _of_one_file("ARC-Challenge", "ARC-Challenge/test", arc, science),
+        "tau/commonsense_qa": _of_one_file("default", "data/validation", commonsense, sense),
+        "cais/mmlu": _of_one_file("all", "all/test", _embedded("mmlu", "test"), subjects),
     }
 
 
-def _with_features(rows: Sequence[Row], features: Mapping[str, Any] | None) -> bytes:
-    """Return a Parquet file as the library itself writes it: for nested features."""
-    buffer = BytesIO()
-    given = None if features is None else datasets.Features(features)
-    datasets.Dataset.from_list([dict(row) for row in rows], features=given).to_parquet(buffer)
-    return buffer.getvalue()
+def _of_one_file(config: str, path: str, rows: Sequence[Row], features: Mapping[str, Any] | None = None) -> Repository:
+    """Return a repository with one configuration of one split, which the last part of the path names."""
+    split = path.rpartition("/")[2]
+    places = [{"config_name": config, "data_files": [{"split": split, "path": f"{path}-*"}]}]
+    file = _parquet(rows, None if features is None else datasets.Features(features))
+    return {MAIN: {"README.md": _card({}, configs=places), f"{path}-00000-of-00001.parquet": file}}
 
 
 def _with_card(configs: Mapping[str, Table]) -> Files:
     """Return the files of a repository that says in its card where each configuration's splits lie."""
     files = {
-        f"{config}/{split}-00000-of-00001.parquet": _parquet(table.features, rows)
+        f"{config}/{split}-00000-of-00001.parquet": _parquet(rows, _typed(table.features))
         for config, table in configs.items()
         for split, rows in table.splits.items()
     }
@@ -334,7 +310,7 @@ def _with_card(configs: Mapping[str, Table]) -> Files:
 def _converted(configs: Mapping[str, Table]) -> Files:
     """Return the files of the hub's own conversion: one folder per configuration and split, and no card."""
     return {
-        f"{config}/{split}/0000.parquet": _parquet(table.features, rows)
+        f"{config}/{split}/0000.parquet": _parquet(rows, _typed(table.features))
         for config, table in configs.items()
         for split, rows in table.splits.items()
     }
@@ -364,20 +340,19 @@ def _card_type(feature: Feature) -> object:
     return {"class_label": {"names": {str(number): name for number, name in enumerate(feature)}}}
 
 
-def _parquet(features: Mapping[str, Feature], rows: Sequence[Row]) -> bytes:
-    """Return a Parquet file with the features in its metadata, as the `datasets` library writes it."""
-    types = {
-        column: {"dtype": feature, "_type": "Value"}
-        if isinstance(feature, str)
-        else {"names": list(feature), "_type": "ClassLabel"}
-        for column, feature in features.items()
-    }
-    schema = pyarrow.schema(
-        [(column, "int64" if isinstance(feature, tuple) else feature) for column, feature in features.items()],
-        metadata={"huggingface": json.dumps({"info": {"features": types}})},
+def _typed(features: Mapping[str, Feature]) -> datasets.Features:
+    return datasets.Features(
+        {
+            column: datasets.Value(feature) if isinstance(feature, str) else datasets.ClassLabel(names=list(feature))
+            for column, feature in features.items()
+        }
     )
+
+
+def _parquet(rows: Sequence[Row], features: datasets.Features | None) -> bytes:
+    """Return a Parquet file as the `datasets` library itself writes it, with the features in its metadata."""
     buffer = BytesIO()
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows), schema=schema), buffer)
+    datasets.Dataset.from_list([dict(row) for row in rows], features=features).to_parquet(buffer)
     return buffer.getvalue()
 
 

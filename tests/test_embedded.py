@@ -213,13 +213,6 @@ def test_there_are_enough_questions_with_their_datasets_columns(name: str) -> No
         assert 2 <= len(options(row)) == len({option.strip().casefold() for option in options(row)})
 
 
-def test_there_are_sixty_opinions_and_forty_facts() -> None:
-    counts = {name: len(questions(name)) for name in MULTIPLE_CHOICE}
-    opinions = counts.pop("opinionqa")
-    assert opinions >= 60
-    assert sum(counts.values()) >= 40
-
-
 def test_the_correct_letters_of_the_factual_questions_are_spread() -> None:
     for name in ("arc_challenge", "commonsense_qa", "mmlu"):
         right = [

@@ -256,62 +256,29 @@ def changed_tables() -> dict[str, Table]:
     }
 
 
-# dataset, what was changed, what the message says: the place, what was expected, what was found
-CHANGED = [
-    (
-        "sst2",
-        "text column renamed",
-        ("nyu-mll/glue, config sst2", "expected sentence, label;", "found review, label, idx"),
-    ),
-    (
-        "sick",
-        "second text column renamed",
-        ("RobZamp/sick", "expected sentence_A, sentence_B, label;", "found id, sentence_A, sentence_b, label,"),
-    ),
-    (
-        "qqp",
-        "label column renamed",
-        (
-            "nyu-mll/glue, config qqp",
-            "expected question1, question2, label;",
-            "found question1, question2, is_duplicate, idx",
-        ),
-    ),
-    (
-        "rte",
-        "labels swapped, so the card and the files say",
-        (
-            "nyu-mll/glue, config rte",
-            "expected the labels entailment, not entailment in this order",
-            "found not_entailment, entailment",
-        ),
-    ),
-    (
-        "fp",
-        "labels swapped, so the files alone say",
-        (
-            "takala/financial_phrasebank",
-            "expected the labels negative, neutral, positive in this order",
-            "found positive, neutral, negative",
-        ),
-    ),
-    (
-        "emotion",
-        "labels swapped that no task uses",
-        (
-            "dair-ai/emotion, config split",
-            "expected the labels sadness, joy, love, anger, fear, surprise in this order",
-            "found sadness, joy, love, anger, surprise, fear",
-        ),
-    ),
-    (
-        "subj",
-        "labels swapped, so the rows' texts say",
-        ("SetFit/subj", "row 1, field 'label': 1 means 'subjective'", "label_text is 'objective'"),
-    ),
-    ("mrpc", "no validation split", ("nyu-mll/glue, config mrpc", "no split 'validation'", "found train, test")),
-    ("snli", "no test split", ("stanfordnlp/snli", "no split 'test'", "found validation, train")),
-]
+# Dataset -> what the message says: the place, what was expected, and what was found.
+CHANGED = {
+    # a text column, or the second one, renamed
+    "sst2": r"nyu-mll/glue, config sst2 \(hub\).*expected sentence, label;.*found review, label, idx",
+    "sick": r"RobZamp/sick \(hub\).*expected sentence_A, sentence_B, label;.*found id, sentence_A, sentence_b, label",
+    # the label column renamed
+    "qqp": r"nyu-mll/glue, config qqp \(hub\).*expected question1, question2, label;"
+    ".*found question1, question2, is_duplicate, idx",
+    # labels swapped, so the card and the files say
+    "rte": r"nyu-mll/glue, config rte \(hub\).*expected the labels entailment, not entailment in this order"
+    ".*found not_entailment, entailment",
+    # labels swapped, so the files alone say
+    "fp": r"takala/financial_phrasebank \(hub\).*expected the labels negative, neutral, positive in this order"
+    ".*found positive, neutral, negative",
+    # labels swapped that no task uses
+    "emotion": r"dair-ai/emotion, config split \(hub\).*expected the labels sadness, joy, love, anger, fear, surprise"
+    " in this order.*found sadness, joy, love, anger, surprise, fear",
+    # labels swapped, so the rows' texts say
+    "subj": r"SetFit/subj \(hub\).*row 1, field 'label': 1 means 'subjective'.*label_text is 'objective'",
+    # a split is missing
+    "mrpc": r"nyu-mll/glue, config mrpc \(hub\).*no split 'validation'.*found train, test",
+    "snli": r"stanfordnlp/snli \(hub\).*no split 'test'.*found validation, train",
+}
 
 
 @pytest.fixture(scope="module")
@@ -327,18 +294,9 @@ def errors(tmp_path_factory: pytest.TempPathFactory, forks: Forks) -> Mapping[st
     return found
 
 
-@pytest.mark.parametrize(
-    ("name", "phrases"),
-    [(name, phrases) for name, _, phrases in CHANGED],
-    ids=[f"{case[0]}: {case[1]}" for case in CHANGED],
-)
-def test_a_changed_repository_is_named_with_what_was_expected_and_found(
-    errors: Mapping[str, str], name: str, phrases: tuple[str, ...]
-) -> None:
-    message = errors[f"verbalizer_{name}_natural_golden"]
-    assert message.startswith(f"RowsError: {phrases[0]} (hub)")
-    for phrase in phrases[1:]:
-        assert phrase in message
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_changed_repository_is_named_with_what_was_expected_and_found(errors: Mapping[str, str], name: str) -> None:
+    assert re.match(f"RowsError: {CHANGED[name]}", errors[f"verbalizer_{name}_natural_golden"], re.DOTALL)
 
 
 # The whole command, but for the checks that take seconds and are not of the hub; test_cli.py has these.

@@ -138,10 +138,9 @@ def runs(
     for name, api in APIS.items():
         options[f"{name}, direct"] = (*local, *asked(tasks, real_rows), *api.options)
         options[f"{name}, served"] = (*api.choice(server), *asked(tasks, real_rows), *api.options)
-    options["following, direct"] = (*local, *asked("manyifeval_n03", "embedded"), *chat.options)
-    options["following, served"] = (*chat.choice(server), *asked("manyifeval_n03", "embedded"), *chat.options)
-    options["obeying, direct"] = (*local, *asked(OBEYING, "embedded"), *chat.options)
-    options["obeying, served"] = (*chat.choice(server), *asked(OBEYING, "embedded"), *chat.options)
+    for name, of_family in {"following": "manyifeval_n03", "obeying": OBEYING}.items():
+        options[f"{name}, direct"] = (*local, *asked(of_family, "embedded"), *chat.options)
+        options[f"{name}, served"] = (*chat.choice(server), *asked(of_family, "embedded"), *chat.options)
     _, served, _, arguments = chat.choice(server)
     bases = {"direct": f"base=hf,pretrained={server.model}", "served": f"base={served},{arguments}"}
     for way, base in bases.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import logging
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,10 @@ if TYPE_CHECKING:
     from lm_eval_ext.harness.requests import KnownAnswers
     from lm_eval_ext.self_refine.loop import Refined
 
+INSTRUCTIONS_OF = (
+    "Refinement uses the instructions of the manyifeval tasks, so only their answers can be refined; dense tasks do "
+    "not count, because their reports are scored as a whole"
+)
 _VERSION = {f"{NAME}_version": VERSION}
 
 log = logging.getLogger(f"lm_eval.models.{NAME}")
@@ -91,13 +94,11 @@ class SelfRefineLM(WrappingLM):
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[Refined]:
         """Return the last answer to each request, in order, with its rounds."""
-        rows = _with_rows(requests)
+        rows = _as_published(self.of_kind(RowInstance, requests, "instructions", INSTRUCTIONS_OF))
 
         def ask(step: str, questions: Sequence[Question]) -> list[str]:
             log.info("%s, %s: %d requests for %d rows", NAME, step, len(questions), len({it.row for it in questions}))
-            replies = self.base.generate_until([self._request(rows[it.row], it) for it in questions])
-            # An API that withholds a completion returns None.
-            return [said or "" for said in replies]
+            return self.texts_of([self._request(rows[it.row], it) for it in questions])
 
         return refine([request.row for request in rows], self.strategy, self.rounds, ask, early_stop=self.early_stop)
 
@@ -151,21 +152,11 @@ def _true_or_false(early_stop: bool | str) -> bool:
     return found
 
 
-def _with_rows(requests: Sequence[Instance]) -> list[RowInstance]:
-    without = Counter(str(request.task_name) for request in requests if not isinstance(request, RowInstance))
-    if without:
-        named = ", ".join(f"{task} ({count} requests)" for task, count in without.most_common(3))
-        more = f" and {len(without) - 3} more tasks" if len(without) > 3 else ""
-        raise ValueError(
-            f"--model {NAME}: rows without instructions: {named}{more}. Refinement uses the instructions of the "
-            f"manyifeval tasks, so only their answers can be refined; dense tasks do not count, because their reports "
-            f"are scored as a whole. No request has been sent. Run other tasks without {NAME}"
-        )
-    found: list[RowInstance] = list(requests)
-    placed = next((request.shown.placement for request in found if request.shown.placement != PUBLISHED), None)
+def _as_published(requests: list[RowInstance]) -> list[RowInstance]:
+    placed = next((request.shown.placement for request in requests if request.shown.placement != PUBLISHED), None)
     if placed is not None:
         raise ValueError(
             f"--model {NAME}: placement {placed!r}; its judges and revisions show the instructions after the task, as "
             "the first prompt must, too. Remove placement from --metadata"
         )
-    return found
+    return requests

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -49,13 +47,13 @@ class TwoTurnsLM(WrappingLM):
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[Turns]:
         """Return the last answer to each request, in order, with the first one."""
-        rows = _with_second_messages(requests)
+        why = "Only ifbench_two_turns has them"
+        rows = self.of_kind(TwoTurnsInstance, requests, "a second message", why)
         log.info("%s, first message: %d requests", NAME, len(rows))
-        # An API that withholds a completion returns None.
-        first = [reply or "" for reply in self.base.generate_until(rows)]
+        first = self.texts_of(rows)
         log.info("%s, second message: %d requests", NAME, len(rows))
-        last = self.base.generate_until([self._second(row, reply) for row, reply in zip(rows, first, strict=True)])
-        return [Turns(before, reply or "") for before, reply in zip(first, last, strict=True)]
+        last = self.texts_of([self._second(row, reply) for row, reply in zip(rows, first, strict=True)])
+        return [Turns(*replies) for replies in zip(first, last, strict=True)]
 
     def _second(self, request: TwoTurnsInstance, reply: str) -> Instance:
         messages = [
@@ -66,15 +64,3 @@ class TwoTurnsLM(WrappingLM):
         ]
         arguments = self.base.apply_chat_template(messages), deepcopy(request.arguments[1])
         return KnownInstance.of(request, request.then, arguments=arguments)
-
-
-def _with_second_messages(requests: Sequence[Instance]) -> list[TwoTurnsInstance]:
-    without = Counter(str(request.task_name) for request in requests if not isinstance(request, TwoTurnsInstance))
-    if without:
-        named = ", ".join(f"{task} ({count} requests)" for task, count in without.most_common(3))
-        more = f" and {len(without) - 3} more tasks" if len(without) > 3 else ""
-        raise ValueError(
-            f"--model {NAME}: rows without a second message: {named}{more}. Only ifbench_two_turns has them. No "
-            f"request has been sent. Run other tasks without {NAME}"
-        )
-    return list(requests)

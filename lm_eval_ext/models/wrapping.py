@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from lm_eval_ext.harness.lm import LM, CachingLM, get_model
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 WITHOUT_EFFECT = ("batch_size", "max_batch_size", "device")
 """Arguments that the harness adds and that are not meant to affect answers."""
+
+
+Asked = TypeVar("Asked", bound="Instance")
 
 
 class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
@@ -87,6 +91,32 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
                 f"return them as those of {asked_for}; use a separate cache for each model and {self.CONFIGURED_BY}"
             )
         cache[key] = asked_for
+
+    def of_kind(self, kind: type[Asked], requests: Sequence[Instance], lacking: str, why: str) -> list[Asked]:
+        """Return the requests, all of which are of one kind.
+
+        Args:
+            kind: of the requests that the LM can answer.
+            requests: as the harness sends them.
+            lacking: what requests of other kinds lack, for the message.
+            why: a sentence that says what has it, likewise.
+
+        Raises:
+            ValueError: a request is of another kind.
+        """
+        others = Counter(str(request.task_name) for request in requests if not isinstance(request, kind))
+        if others:
+            named = ", ".join(f"{task} ({count} requests)" for task, count in others.most_common(3))
+            more = f" and {len(others) - 3} more tasks" if len(others) > 3 else ""
+            raise ValueError(
+                f"--model {self.NAME}: rows without {lacking}: {named}{more}. {why}. No request has been sent. Run "
+                f"other tasks without {self.NAME}"
+            )
+        return list(requests)
+
+    def texts_of(self, requests: Sequence[Instance]) -> list[str]:
+        """Return the base LM's texts; an API that withholds a completion returns ``None``, which is an empty one."""
+        return [text or "" for text in self.base.generate_until(requests)]
 
     def get_model_info(self) -> dict[str, Any]:
         """Return the base LM's description, which the harness writes to the results."""

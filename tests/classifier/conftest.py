@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.causal.reader import CAUSAL
 from lm_eval_ext.classifier.labelled import Labelled
+from lm_eval_ext.classifier.readers import require
 from lm_eval_ext.classifier.reading import Answer, Reading
 from tests.classifier.causal.models import DRINKS, EPOCHS, rows_to_learn, with_louder_output
 
@@ -21,7 +23,17 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
+def encoder_installed() -> None:
+    """Skip where what the encoder needs is not installed."""
+    try:
+        require("default")
+    except ReaderError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
 def base_lm(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     return with_louder_output(tiny_model, tmp_path_factory.mktemp("base") / "model")
 
 

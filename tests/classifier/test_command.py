@@ -19,10 +19,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.corpus import division, generated
 from lm_eval_ext.classifier.encoder.weights import REPOSITORY, REVISION, WeightsError, base_folder
-from lm_eval_ext.classifier.readers import require
 from lm_eval_ext.cli import main
 from lm_eval_ext.training.run import Checkpoint
 from tests.classifier.causal.models import rows_to_learn
@@ -102,11 +100,8 @@ def test_the_table_compares_the_readers(tmp_path: Path, capsys: pytest.CaptureFi
     assert found["slices"][1]["overall"]["string_match"]["rows"] == 9
 
 
+@pytest.mark.usefixtures("encoder_installed")
 def test_all_readers_are_compared_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    try:
-        require("default")
-    except ReaderError as error:
-        pytest.skip(str(error))
     path = str(write(tmp_path / "rows.jsonl", *labelled_rows(8)))
     assert main(["classifier", "evaluate", path, "--json"]) == 0
     assert list(json.loads(capsys.readouterr().out)["errors"]) == ["string_match", "rules", "encoder", "default"]
@@ -150,11 +145,8 @@ def test_a_null_response_is_read_as_empty(tmp_path: Path, capsys: pytest.Capture
     assert json.loads(capsys.readouterr().out)["reading"] == "none"
 
 
+@pytest.mark.usefixtures("encoder_installed")
 def test_reading_with_the_encoder_prints_only_the_rows(forks: Forks, tmp_path: Path) -> None:
-    try:
-        require("default")
-    except ReaderError as error:
-        pytest.skip(str(error))
     # The rules abstain, so that the encoder is loaded.
     row = {"options": OPTIONS, "response": "Whatever is brewed from beans, I suppose."}
     command = ("-m", "lm_eval_ext", "classifier", "read", str(write(tmp_path / "rows.jsonl", row)))
@@ -178,15 +170,19 @@ def test_a_missing_language_model_is_named(
     assert complaint in capsys.readouterr().err
 
 
+def trained(output: Path, *words: str | Path) -> str:
+    """Train an adapter and return its card."""
+    assert main(["classifier", "train", *map(str, words), "--output", str(output)]) == 0
+    return (output / "README.md").read_text(encoding="utf-8")
+
+
 def test_a_causal_adapter_is_trained_evaluated_and_described(
     base_lm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     first = write(tmp_path / "first.jsonl", *labelled_rows(20))
     second = write(tmp_path / "second.jsonl", *(row | {"model": "other"} for row in labelled_rows(10)))
     output = tmp_path / "new" / "adapter"
-    options = ["--mode", "causal", "--base", str(base_lm), "--epochs", "1", "--seed", "5"]
-    assert main(["classifier", "train", str(first), str(second), "--output", str(output), *options]) == 0
+    card = trained(output, first, second, "--mode", "causal", "--base", base_lm, "--epochs", "1", "--seed", "5")
     assert sorted(path.name for path in output.iterdir()) == [
         "README.md",
         "adapter_config.json",
@@ -194,7 +190,6 @@ def test_a_causal_adapter_is_trained_evaluated_and_described(
         "training.json",
     ]
     assert list(output.parent.iterdir()) == [output]
-    card = (output / "README.md").read_text(encoding="utf-8")
     assert card in capsys.readouterr().out
     for path, count in ((first, 20), (second, 10)):
         assert f"| {path.name} | {count} | `{hashlib.sha256(path.read_bytes()).hexdigest()}` |" in card
@@ -244,8 +239,7 @@ def test_an_encoder_adapter_is_trained_evaluated_and_described(
     data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
     output = tmp_path / "adapter"
     output.mkdir()  # empty: it may be there
-    assert main(["classifier", "train", str(data), "--output", str(output), "--epochs", "1"]) == 0
-    card = (output / "README.md").read_text(encoding="utf-8")
+    card = trained(output, data, "--epochs", "1")
     assert "- mode encoder, seed 0, epochs 1" in card
     assert f"- base `{REPOSITORY}`, revision `{REVISION}`" in card
     for evaluator in ("string_match", "rules", "adapter", "rules, then adapter"):
@@ -264,9 +258,7 @@ def test_an_adapter_trained_only_on_generated_responses_is_evaluated_on_annotate
     question = generated.generated(120, seed=0)[0].question
     second = write(tmp_path / "second.jsonl", *(row | {"question": question} for row in labelled_rows(4)))
     output = tmp_path / "adapter"
-    options = ["--generated", "120", "--epochs", "1", "--evaluate-on", str(first), str(second), "--output", str(output)]
-    assert main(["classifier", "train", *options]) == 0
-    card = (output / "README.md").read_text(encoding="utf-8")
+    card = trained(output, "--generated", "120", "--epochs", "1", "--evaluate-on", first, second)
     frames, questions = (
         (path.read_bytes().count(b"\n"), f"{path.name} `{hashlib.sha256(path.read_bytes()).hexdigest()}`")
         for path in (generated.CORPUS / "frames.jsonl", generated.CORPUS / "questions.jsonl")
@@ -293,12 +285,9 @@ def test_an_adapter_trained_only_on_generated_responses_is_evaluated_on_annotate
 
 
 def test_generated_responses_are_added_to_rows_and_never_held_out(base_lm: Path, tmp_path: Path) -> None:
-    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     data = write(tmp_path / "rows.jsonl", *labelled_rows(10))
     output = tmp_path / "adapter"
-    options = ["--mode", "causal", "--base", str(base_lm), "--epochs", "1", "--generated", "30"]
-    assert main(["classifier", "train", str(data), "--output", str(output), *options]) == 0
-    card = (output / "README.md").read_text(encoding="utf-8")
+    card = trained(output, data, "--mode", "causal", "--base", base_lm, "--epochs", "1", "--generated", "30")
     assert f"| rows.jsonl | 10 | `{hashlib.sha256(data.read_bytes()).hexdigest()}` |\n| generated by lm-eval" in card
     assert (
         "trained on 8 rows of 8 questions; held out 2 rows of 2 questions.\n"
@@ -319,27 +308,23 @@ def test_having_no_training_rows_is_reported(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_without_held_out_rows_nothing_is_evaluated(base_lm: Path, tmp_path: Path) -> None:
-    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     data = write(tmp_path / "rows.jsonl", *labelled_rows(4))
-    output = tmp_path / "adapter"
-    options = ["--mode", "causal", "--base", str(base_lm), "--epochs", "1", "--held-out", "0"]
-    assert main(["classifier", "train", str(data), "--output", str(output), *options]) == 0
-    card = (output / "README.md").read_text(encoding="utf-8")
+    options = ("--mode", "causal", "--base", base_lm, "--epochs", "1", "--held-out", "0")
+    card = trained(tmp_path / "adapter", data, *options)
     assert "trained on 4 rows of 4 questions; held out 0 rows of 0 questions" in card
     assert "No rows were held out." in card
 
 
-def test_a_killed_training_run_continues_to_the_same_adapter(
+def test_an_interrupted_or_killed_training_run_continues_to_the_same_adapter(
     base_lm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     from lm_eval_ext.training import loop  # noqa: PLC0415 # torch may be absent
 
     data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
     recipe = ["--epochs", "3", "--batch-size", "4", "--learning-rate", "0.01", "--rank", "4", "--samples", "12"]
     options = ["--mode", "causal", "--base", str(base_lm), *recipe]
     unbroken, broken = tmp_path / "unbroken", tmp_path / "broken"
-    assert main(["classifier", "train", str(data), "--output", str(unbroken), *options]) == 0
+    trained(unbroken, data, *options)
     # Saved after each step and killed after the fifth of nine, in the second epoch: what lies there at that moment is
     # what a kill leaves, and what tidying up does to it afterwards is undone.
     monkeypatch.setattr(loop, "SECONDS", 0)
@@ -356,6 +341,10 @@ def test_a_killed_training_run_continues_to_the_same_adapter(
     with monkeypatch.context() as patch:
         patch.setattr(Checkpoint, "save", save_and_die)
         assert main(command) == 130
+    *_, stopped, interrupted = capsys.readouterr().err.splitlines()
+    assert stopped == f"training: stopped; the same command continues from {unfinished / 'checkpoint.pt'}"
+    assert interrupted == "lm-eval-ext: interrupted"
+    assert [path.name for path in unfinished.iterdir()] == ["checkpoint.pt"]
     shutil.rmtree(unfinished)
     left.rename(unfinished)
     assert not broken.exists()
@@ -445,28 +434,6 @@ def test_a_folder_that_is_not_empty_is_not_overwritten(tmp_path: Path, capsys: p
     assert list(output.iterdir()) == [output / "mine"]
 
 
-def test_an_interrupted_training_run_leaves_its_checkpoint_and_reports_it(
-    base_lm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
-    save = Checkpoint.save
-
-    def save_and_interrupt(checkpoint: Checkpoint, state: Mapping[str, Any]) -> None:
-        save(checkpoint, state)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Checkpoint, "save", save_and_interrupt)
-    data = write(tmp_path / "rows.jsonl", *labelled_rows(5))
-    checkpoint = tmp_path / ".adapter.unfinished" / "checkpoint.pt"
-    options = ["--mode", "causal", "--base", str(base_lm), "--output", str(tmp_path / "adapter")]
-    assert main(["classifier", "train", str(data), *options]) == 130
-    *_, stopped, interrupted = capsys.readouterr().err.splitlines()
-    assert stopped == f"training: stopped; the same command continues from {checkpoint}"
-    assert interrupted == "lm-eval-ext: interrupted"
-    assert sorted(tmp_path.iterdir()) == [checkpoint.parent, data]
-    assert list(checkpoint.parent.iterdir()) == [checkpoint]
-
-
 # Where the tests run in a shell's background, their children inherit that Ctrl-C is ignored.
 INTERRUPTIBLE = (
     "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])"
@@ -477,7 +444,6 @@ INTERRUPTIBLE = (
 def test_ctrl_c_in_a_terminal_leaves_the_checkpoint_of_a_training_run_and_reports_it(
     base_lm: Path, tmp_path: Path
 ) -> None:
-    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
     checkpoint = tmp_path / ".adapter.unfinished" / "checkpoint.pt"
     options = ["--mode", "causal", "--base", str(base_lm), "--epochs", "100000", "--output", str(tmp_path / "adapter")]

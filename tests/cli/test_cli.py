@@ -41,14 +41,6 @@ def test_the_printed_version_is_that_of_the_package() -> None:
     assert run("--version").stdout.strip() == f"lm-eval-ext {lm_eval_ext.__version__}"
 
 
-@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["doctor", "--nonsense"]])
-def test_wrong_arguments_print_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 2
-    assert "usage: lm-eval-ext" in capsys.readouterr().err
-
-
 def subcommands(commands: Commands) -> Iterator[list[str]]:
     """Yield the words of every command, the one without any included."""
     yield []
@@ -283,8 +275,3 @@ def test_export_prints_rows_that_the_tasks_can_read(
     (tmp_path / f"manyifeval_{split}.jsonl").write_text(exported, encoding="utf-8")
     assert main(["manyifeval", "export", "--source", str(tmp_path), "--split", split]) == 0
     assert capsys.readouterr().out == exported
-
-
-def test_export_names_a_missing_source(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["manyifeval", "export", "--source", "nowhere"]) == 1
-    assert capsys.readouterr().err.startswith("lm-eval-ext: source 'nowhere' is neither a file nor a folder")

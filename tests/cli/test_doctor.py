@@ -259,20 +259,21 @@ def online(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("online")
-def test_a_download_site_that_responds_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with serve({ASKED_FOR: b"{}"}) as site:
-        monkeypatch.setattr(files, "ADDRESS", site.address)
-        assert next(doctor._web()) == Finding("files", True, f"natural_instructions: {site.address} responds")
-    assert site.got == []  # it is asked whether it has the file, and not for it
-
-
-@pytest.mark.usefixtures("online")
-def test_a_download_site_without_the_file_counts_as_not_responding(monkeypatch: pytest.MonkeyPatch) -> None:
-    with serve({}) as site:
+@pytest.mark.parametrize(
+    ("content", "ok", "said"),
+    [
+        ({ASKED_FOR: b"{}"}, True, "responds"),
+        ({}, False, f"does not respond (HTTP Error 404: Not Found). {CACHED}"),
+    ],
+)
+def test_a_download_site_responds_if_it_has_the_file(
+    content: dict[str, bytes], ok: bool, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serve(content) as site:
         monkeypatch.setattr(files, "ADDRESS", site.address)
         (finding,) = doctor._web()
-    text = f"natural_instructions: {site.address} does not respond (HTTP Error 404: Not Found). {CACHED}"
-    assert finding == Finding("files", False, text, required=False)
+    assert finding == Finding("files", ok, f"natural_instructions: {site.address} {said}", required=ok)
+    assert site.got == []  # it is asked whether it has the file, and not for it
 
 
 @pytest.mark.usefixtures("online")

@@ -33,7 +33,9 @@ def test_the_error_for_a_typo_suggests_similar_names(line: str, error: str, caps
     with pytest.raises(SystemExit) as stop:
         main(line.split())
     assert stop.value.code == 2
-    assert capsys.readouterr().err.splitlines()[-1] == error
+    usage, *_, said = capsys.readouterr().err.splitlines()
+    assert usage.startswith("usage: lm-eval-ext")
+    assert said == error
 
 
 @pytest.mark.parametrize(("line", "command"), [("", "doctor"), ("manyifeval", "export"), ("classifier", "train")])

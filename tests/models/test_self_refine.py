@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 from lm_eval.api.instance import Instance
-from lm_eval.api.model import LM
 
 from lm_eval_ext.families.manyifeval.answers import known_answers
 from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.self_refine import SelfRefineLM
-from lm_eval_ext.models.wrapping import WrappingLM
 from lm_eval_ext.self_refine.strategies import STRATEGIES, VERSION
 from tests.across_versions import plain_instance
 from tests.self_refine.scripted import FIRST_PROMPT, NO_COMMAS, QUOTED, TASK, Reply, ScriptedLM, request, row
@@ -27,7 +25,8 @@ COMMA_BARE, BARE, DONE = "Blue, deep.", "Blue and deep.", '"Blue and deep."'
 """Answers that break both instructions, only the second, and none."""
 
 
-def asked_together(answer: str) -> str:
+def about(answer: str, rest: str) -> str:
+    """Return a prompt about an answer: how all of them begin, and the rest."""
     return f"""Below are a task and a response to it.
 
 Task:
@@ -37,7 +36,10 @@ Task:
 {answer}
 === End of the response ===
 
-The response should follow these instructions:
+{rest}"""
+
+
+ASKED_TOGETHER = f"""The response should follow these instructions:
 1. {NO_COMMAS}
 2. {QUOTED}
 
@@ -45,31 +47,20 @@ Does the response follow each of them? """
 
 
 def judging_together(answer: str) -> str:
-    return f"""{asked_together(answer)}Answer with one line per instruction and nothing else: its number, a colon, \
-and YES or NO."""
+    ending = "Answer with one line per instruction and nothing else: its number, a colon, and YES or NO."
+    return about(answer, ASKED_TOGETHER + ending)
 
 
 def reasoning_together(answer: str) -> str:
-    return f"""{asked_together(answer)}Reason first, then finish with the line "Verdicts:" and, below it, one line per \
-instruction and nothing else: its number, a colon, and YES or NO.
+    ending = """Reason first, then finish with the line "Verdicts:" and, below it, one line per instruction and \
+nothing else: its number, a colon, and YES or NO.
 
 Let's think step by step."""
+    return about(answer, ASKED_TOGETHER + ending)
 
 
 def judging_one(answer: str, instruction: str, ending: str) -> str:
-    return f"""Below are a task and a response to it.
-
-Task:
-{TASK}
-
-=== Response ===
-{answer}
-=== End of the response ===
-
-The response should follow this instruction:
-- {instruction}
-
-Does it? {ending}"""
+    return about(answer, f"The response should follow this instruction:\n- {instruction}\n\nDoes it? {ending}")
 
 
 DIRECT = "Answer with one word: YES or NO."
@@ -80,36 +71,13 @@ Let's think step by step."""
 
 def revising(answer: str, *broken: str) -> str:
     named = "\n".join(f"- {instruction}" for instruction in broken)
-    return f"""Below are a task and a response to it.
-
-Task:
-{TASK}
-
-=== Response ===
-{answer}
-=== End of the response ===
-
-The response does not follow these instructions:
-{named}
-
-Rewrite the response so that it follows them. Answer with the rewritten response and nothing else."""
+    ending = "Rewrite the response so that it follows them. Answer with the rewritten response and nothing else."
+    return about(answer, f"The response does not follow these instructions:\n{named}\n\n{ending}")
 
 
 def improving(answer: str) -> str:
-    return f"""Below are a task and a response to it.
-
-Task:
-{TASK}
-
-=== Response ===
-{answer}
-=== End of the response ===
-
-The response should follow these instructions:
-- {NO_COMMAS}
-- {QUOTED}
-
-Improve the response so that it follows them. Answer with the improved response and nothing else."""
+    ending = "Improve the response so that it follows them. Answer with the improved response and nothing else."
+    return about(answer, f"The response should follow these instructions:\n- {NO_COMMAS}\n- {QUOTED}\n\n{ending}")
 
 
 SEQUENCES: Mapping[str, list[tuple[list[str], list[str]]]] = {
@@ -352,14 +320,6 @@ def test_everything_except_generation_is_delegated_to_the_base() -> None:
     assert model.get_model_info() == {"self_refine_version": VERSION}
     base.get_model_info = lambda: {"model_sha": "abc"}
     assert model.get_model_info() == {"model_sha": "abc", "self_refine_version": VERSION}
-
-
-def test_every_method_of_an_lm_is_overridden() -> None:
-    # A harness that gives its LMs a further method gives it a default that would hide the base's.
-    kept = {"create_from_arg_string", "create_from_arg_obj"}
-    assert {name for name in vars(LM) if not name.startswith("_")} - kept <= vars(SelfRefineLM).keys() | vars(
-        WrappingLM
-    ).keys()
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_rows_are_returned_with_verdicts(tmp_path: Path) -> None:
         "instruction_id_list": ["punctuation:no_comma", "length_constraints:number_words"],
         # As the hub has them: every argument of every instruction, null where it is not this one's.
         "kwargs": [{"num_words": None, "relation": None}, {"num_words": 2, "relation": "at least"}],
-        "response": "Hello, world — ünïcode 🦜",
+        "response": "<think>Well</think>Hello, world — ünïcode 🦜",
         "note": None,
     }
     assert verified(rows_file(tmp_path, row)) == [
@@ -85,38 +85,15 @@ def test_loose_accepts_a_response_without_its_first_line(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("response", "followed"),
-    [
-        ("<think>Well, well</think>No comma", True),
-        ("<think>Well, well", False),  # no answer was reached
-        (None, False),  # an API withheld it
-        ("", False),
-    ],
-)
-def test_reasoning_is_not_part_of_the_answer(tmp_path: Path, response: str | None, followed: bool) -> None:
-    (row,) = verified(rows_file(tmp_path, {**NO_COMMA, "response": response}))
-    assert row["follow_all_instructions"] is followed
-    assert row["response"] == response
-
-
-@pytest.mark.parametrize(
     ("line", "complaint"),
     [
         ("no json", "row 2: not JSON in UTF-8"),
         ("[1]", "row 2: expected an object, found list"),
         ('{"response": ' + 100_000 * "[", "row 2: not JSON"),
         ('{"instruction_id_list": [], "kwargs": []}', "row 2: no field 'response'"),
-        ('{"response": "x", "kwargs": []}', "row 2: no field 'instruction_id_list'"),
-        ('{"response": 3, "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}', "row 2, field 'response'"),
-        ('{"response": "x", "instruction_id_list": [], "kwargs": []}', "no instructions"),
-        ('{"response": "x", "instruction_id_list": ["punctuation:no_comma"], "kwargs": []}', "kwargs has 0 entries"),
         (
             '{"response": "x", "instruction_id_list": ["punctuation:no_coma"], "kwargs": [{}]}',
             "unknown instruction 'punctuation:no_coma' (did you mean 'punctuation:no_comma'?)",
-        ),
-        (
-            '{"response": "x", "instruction_id_list": ["keywords:frequency"], "kwargs": [{"keyword": "a"}]}',
-            "missing argument 'frequency', 'relation'",
         ),
     ],
 )
@@ -129,12 +106,6 @@ def test_a_bad_row_is_named_and_earlier_rows_are_printed(tmp_path: Path, line: s
     assert process.stderr.startswith(f"lm-eval-ext: {path}, row 2")
     assert complaint in process.stderr
     assert "Traceback" not in process.stderr
-
-
-def test_a_missing_file_is_named() -> None:
-    process = run("verify", "nowhere.jsonl")
-    assert process.returncode == 1
-    assert process.stderr == "lm-eval-ext: nowhere.jsonl: No such file or directory\n"
 
 
 def test_rows_from_standard_input_work_in_any_locale(tmp_path: Path) -> None:
@@ -201,12 +172,6 @@ def test_reasoning_is_kept_on_request(tmp_path: Path, capsys: pytest.CaptureFixt
     assert json.loads(capsys.readouterr().out)["follow_all_instructions"] is False
 
 
-def test_an_empty_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = rows_file(tmp_path)
-    assert main(["verify", str(path)]) == 1
-    assert capsys.readouterr() == ("", f"lm-eval-ext: {path}: no rows; expected one response per line\n")
-
-
 def test_the_accuracies_of_real_responses_are_the_recorded_ones(
     tmp_path: Path, shared_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,16 +196,6 @@ def test_the_accuracies_of_real_responses_are_the_recorded_ones(
             assert found["inst_level_strict_acc"] == round(492 / 834, 4)
             assert found["prompt_level_loose_acc"] == round(278 / 541, 4)
             assert found["inst_level_loose_acc"] == round(529 / 834, 4)
-
-
-def test_the_command_and_the_library_agree_on_real_responses(tmp_path: Path, shared_data: Path) -> None:
-    from lm_eval_ext.verifiers import verify_all  # noqa: PLC0415 # only here
-
-    prompts = {row["key"]: row for row in read(shared_data / "ifeval" / "ifeval_input_data.jsonl")}
-    responses = read(shared_data / "ifeval" / "ifeval_responses.jsonl")[::40]
-    rows = [prompts[row["key"]] | {"response": row["response"]} for row in responses]
-    expected = [list(verdict.follow_instruction_list) for verdict in verify_all(rows)]
-    assert [row["follow_instruction_list"] for row in verified(rows_file(tmp_path, *rows))] == expected
 
 
 def read(path: Path) -> list[dict[str, Any]]:

@@ -191,19 +191,8 @@ def test_a_reply_that_repeats_its_prompt_has_no_verdict(answer: str) -> None:
 @pytest.mark.parametrize(
     "unit",
     [
-        "verdict ",
-        "verdict: ",
-        "\nverdicts: ",
-        " ",
-        "\n",
-        "*",
-        "yes or ",
-        "1",
-        "1: yes, ",
-        "1 (",
-        "1\n",
-        "\\boxed{",
-        "no no ",
+        *("verdict ", "verdict: ", "\nverdicts: ", " ", "\n", "*", "yes or ", "1", "1: yes, ", "1 (", "1\n"),
+        *("\\boxed{", "no no "),
     ],
 )
 def test_a_megabyte_of_any_text_is_parsed(unit: str) -> None:

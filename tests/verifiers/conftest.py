@@ -2,6 +2,8 @@
 
 import pytest
 
+pytest.register_assert_rewrite("tests.verifiers.cases")
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _sentence_data(sentence_data: None) -> None:

@@ -19,7 +19,7 @@ from lm_eval_ext.verifiers import EDITIONS, Checker, ifrlvr, instruction
 from lm_eval_ext.verifiers.sentences import split_as_ifeval
 from lm_eval_ext.verifiers.text import Text
 from tests.conftest import ROOT
-from tests.verifiers.ifbench.cases import each_of, in_both_editions
+from tests.verifiers.cases import Case, counted, documented, judged
 
 PAGE = (ROOT / "docs/ifrlvr-checkers.md").read_text(encoding="utf-8")
 IDS = [name for names in ifrlvr.INSTRUCTIONS.values() for name in names]
@@ -33,7 +33,7 @@ SPAN = {"prompt_to_repeat": PROMPT, "n_start": 5, "n_end": 6}
 NAME = {"prompt_to_repeat": PROMPT, "n_start": 0, "n_end": 4}
 
 # Instruction id -> cases: arguments, text, faithful, repaired; the same verdicts here.
-CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
+CASES: dict[str, list[Case]] = {
     "copy:copy": [
         (COPY, PROMPT, True, True),
         (COPY, f"\n{PROMPT} ", True, True),
@@ -227,16 +227,7 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
 }
 
 
-def test_every_training_instruction_has_a_text_that_follows_and_a_near_miss() -> None:
-    assert sorted(CASES) == sorted(IDS)
-    assert len(IDS) == 29
-    for name, cases in CASES.items():
-        assert {(True, True), (False, False)} == {case[2:] for case in cases}, name
-
-
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
+test_both_editions = judged(CASES)
 
 
 @pytest.mark.parametrize(
@@ -290,23 +281,12 @@ def test_all_recorded_verdicts(recorded: list[dict[str, Any]]) -> None:
 
 @pytest.mark.slow
 def test_the_editions_differ_as_often_as_documented(recorded: list[dict[str, Any]]) -> None:
-    verdicts: Counter[tuple[str, bool, bool]] = Counter()
+    verdicts = []
     for row in recorded:
         checker = instruction(row["id"], row["kwargs"])
         faithful, repaired = (checker.follows(Text(row["response"]), edition) for edition in EDITIONS)
-        verdicts[checker.id, faithful, repaired] += 1
-    counted = {
-        name: (
-            sum(count for (of, *_), count in verdicts.items() if of == name),
-            verdicts[name, True, False],
-            verdicts[name, False, True],
-        )
-        for name in IDS
-    }
-    documented = re.findall(r"^\| `([a-z_:0-9]+)` \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ", PAGE, re.MULTILINE)
-    assert {name: tuple(int(count.replace(",", "")) for count in counts) for name, *counts in documented} == {
-        name: counts for name, counts in counted.items() if any(counts[1:])
-    }
+        verdicts.append((checker.id, faithful, repaired))
+    assert counted(verdicts) == documented(PAGE)
 
 
 REFUSAL = "I'm sorry, but I can't help with that request."

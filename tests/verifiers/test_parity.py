@@ -296,24 +296,8 @@ NEAR: Mapping[str, Callable[[Near], Arguments]] = {
 
 # What checkers look for, and whole texts in the shape that some of them want.
 MARKS = (
-    "*",
-    "**",
-    "***",
-    "******",
-    "\n",
-    "\n\n",
-    "\n* ",
-    "\n- ",
-    "[",
-    "]",
-    "<<",
-    ">>",
-    '"',
-    "'",
-    ",",
-    "\uff0c",
-    "I ",
-    "P.S. ",
+    *("*", "**", "***", "******", "\n", "\n\n", "\n* ", "\n- ", "[", "]", "<<", ">>", '"', "'", ","),
+    *("\uff0c", "I ", "P.S. "),
 )
 SHAPES: tuple[Callable[[str], str], ...] = (
     str.upper,

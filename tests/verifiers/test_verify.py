@@ -51,11 +51,6 @@ def test_a_repeated_id_is_judged_with_each_of_its_arguments() -> None:
     assert verify("One two", [WORDS] * 3, kwargs).follow_instruction_list == (False, True, True)
 
 
-def test_nulls_of_other_instructions_are_ignored() -> None:
-    nulls = {"keyword": None, "num_words": None}
-    assert verify("One two", [WORDS, NO_COMMA], [nulls | words(2), nulls]).follow_all_instructions
-
-
 def test_the_edition_is_chosen_by_name_and_is_faithful_by_default() -> None:
     smart = ("The start was smart.", ["keywords:existence"], [{"keywords": ["art"]}])
     assert verify(*smart).follow_all_instructions is True
@@ -96,11 +91,6 @@ def test_loosely_each_instruction_may_be_followed_by_another_variant() -> None:
     response = 'Sure\n"one"'
     assert verify(response, [QUOTATION, WORDS], [{}, words(2)], loose=True).follow_instruction_list == (True, True)
     assert verify(response, [QUOTATION, WORDS], [{}, words(2)]).follow_instruction_list == (False, True)
-
-
-def test_what_is_followed_strictly_is_followed_loosely() -> None:
-    assert verify("***\none", ["detectable_format:title", NO_COMMA], [{}, {}], loose=True).share == 0.5
-    assert verify("a ****** b", ["combination:two_responses"], [{}], loose=True).follow_all_instructions is True
 
 
 def test_the_variants_are_those_of_ifeval() -> None:
@@ -157,14 +147,6 @@ def test_a_reasoning_block_is_removed_unless_it_is_to_be_kept(
 
 
 # Wrong calls
-
-
-@pytest.mark.parametrize("response", ["", " ", "\n\n\t"])
-@pytest.mark.parametrize("loose", [False, True])
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_a_blank_response_follows_nothing(response: str, loose: bool, edition: Edition) -> None:
-    verdict = verify(response, [NO_COMMA, WORDS], [{}, words(9, "less than")], edition=edition, loose=loose)
-    assert verdict.follow_instruction_list == (False, False)
 
 
 def test_a_response_of_asterisks_alone_has_no_loose_variant() -> None:
@@ -286,10 +268,7 @@ def test_ifevals_columns_count_where_a_row_has_both() -> None:
         ("one two", "'one two'"),
         ("[" * 100_000, "'" + "\\[" * 100),
         ([], r"\[\]"),
-        (
-            [ASKED, ASKED],
-            r"\[\{'instruction_id': \['punctuation:no_comma', 'length_constraints:number_words'\], .*…$",
-        ),
+        ([ASKED, ASKED], r"\[\{'instruction_id': \['punctuation:no_comma', 'length_constraints:number_words'\], .*…$"),
         (json.dumps(ASKED), "'{\"instruction_id"),
         ('[{"func_name": "validate_lowercase"}]', r"'\[\{\"func_name\": \"validate_lowercase\"\}\]'$"),
         ([{"instruction_id": [NO_COMMA]}], r"\[\{'instruction_id': \['punctuation:no_comma'\]\}\]$"),
@@ -322,10 +301,3 @@ def test_the_checkers_of_a_row_can_judge_many_responses() -> None:
     assert Response("one two").follows(checkers) == Verdict((True, True))
     assert Response("one, two").follows(checkers) == Verdict((False, True))
     assert instructions_of([], []) == ()
-
-
-def test_verdicts_are_compared_by_value() -> None:
-    assert {Verdict((True, False)), Verdict((True, False)), Verdict((True,))} == {
-        Verdict((True, False)),
-        Verdict((True,)),
-    }

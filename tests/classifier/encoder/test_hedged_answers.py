@@ -11,13 +11,11 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.classifier.corpus.generated import frames
-from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.reader import default_reader
 from lm_eval_ext.classifier.evaluation import agree
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file
 from lm_eval_ext.classifier.reading import REFUSED, Reading
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.training.run import LIBRARIES
 from tests.classifier.corpus.test_generated import runs
 
 ROWS = labelled_file(Path(__file__).parent / "hedged_answers.jsonl")
@@ -31,10 +29,7 @@ def kind(row: Labelled) -> str:
 
 
 @pytest.fixture(scope="module")
-def readings() -> list[Reading]:
-    for library in LIBRARIES:
-        pytest.importorskip(library, reason=f"{library} is not installed (extra: classifier)")
-    pytest.importorskip(weights.PACKAGE, reason=f"{weights.PIP_PACKAGE} (the base weights) is not installed")
+def readings(encoder_installed: None) -> list[Reading]:
     return default_reader()([row.answer for row in ROWS])
 
 

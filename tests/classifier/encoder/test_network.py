@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lm_eval_ext.classifier.encoder.encoding import Encoded, marker_names
+from tests.classifier.encoder.tiny_base import write_bert
 
 if TYPE_CHECKING:
     from lm_eval_ext.classifier.encoder.network import AnswerEncoder
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
-transformers: Any = pytest.importorskip("transformers", reason="transformers is not installed (extra: classifier)")
 
 WIDTH = 16
 WORDS = ["[PAD]", "[CLS]", "[SEP]", *marker_names(), *"abcdefgh"]
@@ -23,21 +23,7 @@ WORDS = ["[PAD]", "[CLS]", "[SEP]", *marker_names(), *"abcdefgh"]
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build a folder with a two-layer BERT that has random weights."""
-    folder = tmp_path_factory.mktemp("tiny-bert")
-    configuration = transformers.BertConfig(
-        vocab_size=len(WORDS),
-        hidden_size=WIDTH,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        max_position_embeddings=64,
-        pad_token_id=0,
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        transformers.BertModel(configuration).save_pretrained(folder)
-    return folder
+    return write_bert(tmp_path_factory.mktemp("tiny-bert"), len(WORDS), WIDTH)
 
 
 @pytest.fixture

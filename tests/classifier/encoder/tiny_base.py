@@ -20,20 +20,25 @@ def sha256_of(folder: Path) -> str:
 
 
 def write_tiny_base(folder: Path) -> Path:
-    """Write a two-layer BERT into a folder, with the tokenizer of the real one."""
-    torch: Any = pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
-    transformers: Any = pytest.importorskip("transformers", reason="transformers is not installed (extra: classifier)")
+    """Write a tiny BERT into a folder, with the tokenizer of the real one."""
     pytest.importorskip(weights.PACKAGE, reason=f"{weights.PIP_PACKAGE} (the base weights) is not installed")
     shutil.copy(weights.base_folder() / "tokenizer.json", folder)
+    return write_bert(folder, weights.tokenizer(folder).get_vocab_size(), 32, initializer_range=0.1)
+
+
+def write_bert(folder: Path, tokens: int, width: int, **settings: Any) -> Path:
+    """Write a two-layer BERT for so many tokens into a folder."""
+    torch: Any = pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
+    transformers: Any = pytest.importorskip("transformers", reason="transformers is not installed (extra: classifier)")
     configuration = transformers.BertConfig(
-        vocab_size=weights.tokenizer(folder).get_vocab_size(),
-        hidden_size=32,
-        intermediate_size=64,
+        vocab_size=tokens,
+        hidden_size=width,
+        intermediate_size=2 * width,
         num_hidden_layers=2,
         num_attention_heads=2,
         max_position_embeddings=512,
         pad_token_id=0,
-        initializer_range=0.1,
+        **settings,
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import random
-import re
 import string
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -47,9 +44,9 @@ def value(response: str, options: tuple[Option, ...] = OFTEN) -> Value:
 # --- What is read, next to near misses ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("response", "expected"),
-    [
+# Claim -> responses, each with what is read.
+READ: dict[str, list[tuple[str, Value]]] = {
+    "a plain answer is read": [
         ("B", "B"),
         ("B.", "B"),
         ("(B)", "B"),
@@ -84,19 +81,7 @@ def value(response: str, options: tuple[Option, ...] = OFTEN) -> Value:
         ("", "none"),
         (" \n ", "none"),
     ],
-)
-def test_a_plain_answer_is_read(response: str, expected: Value) -> None:
-    assert value(response) == expected
-
-
-def test_a_letter_is_read_with_the_beginning_of_its_text_however_that_is_punctuated() -> None:
-    options = offered("Nothing", "The wind, sun and rain", "The wind, sun, rain and ice", "The wind")
-    assert value("B. The wind, sun, and rain wear the stone away.", options) == "B"
-
-
-@pytest.mark.parametrize(
-    ("response", "expected"),
-    [
+    "answers that other letter readers misread are read correctly": [
         # "Answer seems to be A" was read as S, its first letter that follows "Answer".
         ("Answer seems to be A.", "A"),
         ("Answer: A", "A"),
@@ -121,14 +106,248 @@ def test_a_letter_is_read_with_the_beginning_of_its_text_however_that_is_punctua
         ("\\boxed{\\Delta E}", ABSTAINS),
         ("So $\\boxed{x = \\Delta E}$.", ABSTAINS),
     ],
+    "options named together are several": [
+        ("The answer is B or C.", ["B", "C"]),
+        ("The answers are A, C and D.", ["A", "C", "D"]),
+        ("Answers: A, C", ["A", "C"]),
+        ("Both B and C are correct.", ["B", "C"]),
+        ("B. Sometimes\nC. Rarely", ["B", "C"]),
+        ("B. Sometimes or C. Rarely", ["B", "C"]),
+        ("(B)\n(C)", ["B", "C"]),
+        ("(A) and (C)", ["A", "C"]),
+        # One of two that are named.
+        ("The answer is B, not C.", "B"),
+        ("The answer is B rather than C.", "B"),
+        ("B or C? I choose B.", "B"),
+        ("B. Sometimes\nThat is more than C. Rarely", "B"),
+        # Not plain: two that contradict each other.
+        ("The answer is A. The answer is C.", ABSTAINS),
+        ("Some say the answer is B, others say the answer is C.", ABSTAINS),
+        ("The answer is A. So the answer is A.", "A"),
+    ],
+    "a list of all options is not an answer": [
+        ("A. Often\nB. Sometimes\nC. Rarely\nD. Never", ABSTAINS),
+        ("A. Often\nB. Sometimes\nC. Rarely\nD. Never\n\nThe answer is C.", "C"),
+        ("The options are:\n(A) Often\n(B) Sometimes\n(C) Rarely\n(D) Never\nI choose (C).", "C"),
+        ("Answer: C\n\nA. Often\nB. Sometimes\nC. Rarely\nD. Never", "C"),
+        ("C. Rarely\n\nA. Often\nB. Sometimes\nC. Rarely\nD. Never", "C"),
+        # Two lines of four are no list of all options.
+        ("A. Often\nD. Never", ["A", "D"]),
+    ],
+    "a letter with another option's text is a contradiction": [
+        ("B. Never", CONTRADICTION),
+        ("B: Never", CONTRADICTION),
+        ('B) "Never"', CONTRADICTION),
+        ("(B) Rarely", CONTRADICTION),
+        ("The answer is B. Never.", CONTRADICTION),
+        ("B, Never", ABSTAINS),
+        ("B\nNever", CONTRADICTION),
+        ("**B.** *Never*", CONTRADICTION),
+        ("B. Never\n\nI never do.", CONTRADICTION),
+        # The text may begin a sentence of its own, or a remark in a paragraph of its own.
+        ("B. Never have I seen such a thing.", ABSTAINS),
+        ("The answer is B.\n\nNever.", ABSTAINS),
+        # Something else says which of the two is meant.
+        ("B. Never\n\nSo the answer is D.", ABSTAINS),
+        ("B. Never\nThat is, D. Never", ABSTAINS),
+        # Its own text, and another one that is only mentioned.
+        ("B. Sometimes", "B"),
+        ("The answer is B. Sometimes, not never.", "B"),
+        ("The answer is B. I would never say otherwise.", "B"),
+        ("The answer is B (Never).", CONTRADICTION),
+        ('The answer is B ("Never").', CONTRADICTION),
+        ("The answer is B, never.", CONTRADICTION),
+        ("The answer is Never (B).", ABSTAINS),
+        ('My answer is "Never", that is B.', ABSTAINS),
+    ],
+    "an option that is only denied is not chosen": [
+        ("not B", ABSTAINS),
+        ("The answer is not B.", ABSTAINS),
+        ("It is not B.", ABSTAINS),
+        ("It isn't B", ABSTAINS),
+        ("B is wrong.", ABSTAINS),
+        ("B is not correct.", ABSTAINS),
+        ("Anything except B", ABSTAINS),
+        ("Neither A nor B", ABSTAINS),
+        ("The answer is neither B nor C.", ABSTAINS),
+        ("I would not choose B.", ABSTAINS),
+        ("I don't choose B.", ABSTAINS),
+        ("I do not think the answer is B.", ABSTAINS),
+        ("The wrong answer is B.", ABSTAINS),
+        ('Certainly not "Never".', ABSTAINS),
+        ("None of these.", ABSTAINS),
+        ("None of the above", ABSTAINS),
+        ("The answer is none of the above", ABSTAINS),
+        ("Option B is wrong.", ABSTAINS),
+        ("Option B is not correct.", ABSTAINS),
+        ("(B) is wrong.", ABSTAINS),
+        ("B) is incorrect.", ABSTAINS),
+        ("Options B and C are wrong.", ABSTAINS),
+        ("Answer choice B is incorrect.", ABSTAINS),
+        ("I would never choose B.", ABSTAINS),
+        ("The answer cannot be B.", ABSTAINS),
+        ("The answer is anything but B.", ABSTAINS),
+        ("I doubt that the answer is B.", ABSTAINS),
+        ("The least likely answer is B.", ABSTAINS),
+        ("I disagree with option B.", ABSTAINS),
+    ],
+    "a negation in an option's text does not retract it": [
+        ("C. Wait and see", "C"),
+        ("Wait and see", "C"),
+        ("A: Yes", "A"),
+        ("B: No", "B"),
+        ("A. Wait, no, B.", ABSTAINS),
+    ],
+    "a capital letter in a sentence is not an answer": [
+        ("U.S. policy", ABSTAINS),
+        ("The U.S. has it.", ABSTAINS),
+        ("Washington, D.C.", ABSTAINS),
+        ("400 B.C.", ABSTAINS),
+        ("A good point", ABSTAINS),
+        ("A good point.", ABSTAINS),
+        ("A lot of people do.", ABSTAINS),
+        ("I think", ABSTAINS),
+        ("I think so.", ABSTAINS),
+        ("Plan B failed.", ABSTAINS),
+        ("Vitamin C", ABSTAINS),
+        ("Hepatitis B is common", ABSTAINS),
+        ("Both B vitamins", ABSTAINS),
+        ("J. B. Smith said so.", ABSTAINS),
+        ("John D. Rockefeller founded it.", ABSTAINS),
+        ("Susan B. Anthony fought for it.", ABSTAINS),
+        ("Plan B.", ABSTAINS),
+        ("He has blood type A.", ABSTAINS),
+        ("The answer is D.C.", ABSTAINS),
+    ],
+    "the article in an option's text is not a letter": [
+        ("A pear", "B"),
+        ("A pear.", "B"),
+        ("B. A pear", "B"),
+        ("A. A pear", CONTRADICTION),
+        ("A. An apple", "A"),
+        ("A lemon.", ABSTAINS),
+        ("Answer: A pear", "B"),
+        ("The answer is A pear.", "B"),
+        ("The correct answer is: A plum", "C"),
+        ("I choose A pear", "B"),
+        ("The answer is A lemon.", ABSTAINS),
+    ],
+    "a choice of others, or in one case of several, is not plain": [
+        ("Those who choose B are few.", ABSTAINS),
+        ("If I chose B, I would be lying.", ABSTAINS),
+        ("To choose A or D one would have to know more.", ABSTAINS),
+        ("If you like company, the answer is A. If you do not, it is C.", ABSTAINS),
+        ("For the young, the answer is A. For the old, it is C.", ABSTAINS),
+        ("You could select A if it rains or C if it does not.", ABSTAINS),
+        ("Select B where the rule applies and D where it does not.", ABSTAINS),
+        # Something is said of an option, but it is not chosen.
+        ("Option B appeals to some people, and option C appeals to others.", ABSTAINS),
+        ('Option B, "Sometimes", means that it happens now and then.', ABSTAINS),
+        ("Option C can be ruled out, and so can A. What remains is B.", ABSTAINS),
+        ("B would be right if the question asked for more. It doesn't.", ABSTAINS),
+        ("B: wrong.\nC: wrong.\nD: right.", ABSTAINS),
+        ("While there are arguments for B and C, D is the best choice.", "D"),
+        # One case only, and a choice beside a denied one.
+        ("If I must choose, the answer is A.", "A"),
+        ("For me, the answer is A and not C.", "A"),
+        ("As far as I know, the answer is B. D is wrong.", "B"),
+    ],
+    "a refusal that turns to an option is not plain": [
+        ('I cannot say. However, "Rarely" comes closest.', ABSTAINS),
+        ('I cannot agree with "Often". I agree with "Never".', ABSTAINS),
+        ("I won't pretend to know. Rarely", ABSTAINS),
+        ("I cannot say whether it happens often or never.", "refused"),
+        ('It is not possible to say. One may be of the opinion that B ("Sometimes") has a meaning that', ABSTAINS),
+    ],
+    "a letter is read with the beginning of its text, however that is punctuated": [
+        ("B. The wind, sun, and rain wear the stone away.", "B"),
+    ],
+}
+OPTIONS = {
+    "the word seems never contributes a letter": MANY,
+    "answers that other letter readers misread are read correctly": MANY,
+    "a negation in an option's text does not retract it": offered("Yes", "No", "Wait and see"),
+    "a capital letter in a sentence is not an answer": (*OFTEN, *MANY[4:]),
+    "the article in an option's text is not a letter": FRUIT,
+    "a letter is read with the beginning of its text, however that is punctuated": offered(
+        "Nothing", "The wind, sun and rain", "The wind, sun, rain and ice", "The wind"
+    ),
+}
+"""What is offered, where it is not how often."""
+
+
+@pytest.mark.parametrize(
+    ("claim", "response", "expected"), [(claim, *case) for claim, cases in READ.items() for case in cases]
 )
-def test_answers_that_other_letter_readers_misread_are_read_correctly(response: str, expected: Value) -> None:
-    assert value(response, MANY) == expected
+def test_what_is_read(claim: str, response: str, expected: Value) -> None:
+    assert value(response, OPTIONS.get(claim, OFTEN)) == expected
 
 
-@pytest.mark.parametrize("response", ["Answer seems to be A", "The answer seems to be A", "It seems to be A"])
-def test_the_word_seems_never_contributes_a_letter(response: str) -> None:
-    assert value(response, MANY) in ("A", ABSTAINS)
+# Claim -> responses, each with the only thing that may be read; it may be left to the encoder.
+READ_AT_MOST: dict[str, list[tuple[str, Value]]] = {
+    "next to a denied option, only the chosen one is read": [
+        ("A wrong answer is B. The right answer is C.", "C"),
+        ("The answer is not A, it's B.", "B"),
+        ("Not C but B.", "B"),
+        ("It is C, not B.", "C"),
+        ("B is wrong; the answer is D.", "D"),
+        ("Rule out B. Rule out C. D it is.", "D"),
+        ("Option B is wrong. The answer is D.", "D"),
+        ("Options B and C are wrong; the answer is D.", "D"),
+        ("Choice B is wrong, choice C is right.", "C"),
+    ],
+    "a retracted answer is not read": [
+        ("B. Wait, actually no, it is C.", "C"),
+        ("The answer is B. No, wait: C.", "C"),
+        ("The answer is B. Correction: the answer is C.", "C"),
+        ("The answer is B. I made a mistake, it is C.", "C"),
+        ("First I thought B. Now I think C.", "C"),
+        ("I was going to say B, but the answer is C.", "C"),
+        ("B - no, C.", "C"),
+        ("B, sorry, C.", "C"),
+        ("The answer is B... actually, C.", "C"),
+        ("B. Actually, C.", "C"),
+        ("B. Hmm, no, C.", "C"),
+        ("B. On reflection, C.", "C"),
+        ("B. Hold on, that is not right: C.", "C"),
+        ("It used to be B. Now it is C.", "C"),
+    ],
+    "the first of several verdicts on options is not the answer": [
+        ("A: 10%\nB: 70%\nC: 20%", "B"),
+        ("A: no\nB: yes\nC: no\nD: no", "B"),
+        ("A: 10%\nB: 90%", "B"),
+        ("A: no\nB: yes", "B"),
+        ("A. no\nB. yes", "B"),
+        ("A: false\nB: true", "B"),
+        ("B: false", ABSTAINS),
+        ("B: no", ABSTAINS),
+    ],
+    "two letters are never read as one option": [
+        ("B or C", ["B", "C"]),
+        ("B and C", ["B", "C"]),
+        ("A, B and D", ["A", "B", "D"]),
+        ("B/C", ["B", "C"]),
+        ("B & C", ["B", "C"]),
+        ("B, C", ["B", "C"]),
+        ("Both A and C.", ["A", "C"]),
+        ("B, or perhaps C", ["B", "C"]),
+        ("B\n\nC", ["B", "C"]),
+        ("B\nC", ["B", "C"]),
+        ("A\nB\nC\nD", ["A", "B", "C", "D"]),
+    ],
+    "the word seems never contributes a letter": [
+        ("Answer seems to be A", "A"),
+        ("The answer seems to be A", "A"),
+        ("It seems to be A", "A"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("claim", "response", "right"), [(claim, *case) for claim, cases in READ_AT_MOST.items() for case in cases]
+)
+def test_what_is_read_if_anything_is(claim: str, response: str, right: Value) -> None:
+    assert value(response, OPTIONS.get(claim, OFTEN)) in (right, ABSTAINS)
 
 
 @pytest.mark.parametrize(
@@ -164,310 +383,12 @@ def test_a_refusal_is_read_as_refused_or_as_the_option_that_offers_it(
     assert value(response, OFTEN_OR_REFUSED) == with_option
 
 
-@pytest.mark.parametrize(
-    ("response", "expected"),
-    [
-        ("The answer is B or C.", ["B", "C"]),
-        ("The answers are A, C and D.", ["A", "C", "D"]),
-        ("Answers: A, C", ["A", "C"]),
-        ("Both B and C are correct.", ["B", "C"]),
-        ("B. Sometimes\nC. Rarely", ["B", "C"]),
-        ("B. Sometimes or C. Rarely", ["B", "C"]),
-        ("(B)\n(C)", ["B", "C"]),
-        ("(A) and (C)", ["A", "C"]),
-        # One of two that are named.
-        ("The answer is B, not C.", "B"),
-        ("The answer is B rather than C.", "B"),
-        ("B or C? I choose B.", "B"),
-        ("B. Sometimes\nThat is more than C. Rarely", "B"),
-        # Not plain: two that contradict each other.
-        ("The answer is A. The answer is C.", ABSTAINS),
-        ("Some say the answer is B, others say the answer is C.", ABSTAINS),
-        ("The answer is A. So the answer is A.", "A"),
-    ],
-)
-def test_options_named_together_are_several(response: str, expected: Value) -> None:
-    assert value(response) == expected
-
-
-@pytest.mark.parametrize(
-    "response", ["B or C", "B and C", "A, B and D", "B/C", "B & C", "B, C", "Both A and C.", "B, or perhaps C"]
-)
-def test_two_letters_are_never_read_as_one_option(response: str) -> None:
-    assert value(response) in (ABSTAINS, sorted(set(re.findall(r"\b[A-D]\b", response))))
-
-
-@pytest.mark.parametrize(
-    ("response", "expected"),
-    [
-        ("A. Often\nB. Sometimes\nC. Rarely\nD. Never", ABSTAINS),
-        ("A. Often\nB. Sometimes\nC. Rarely\nD. Never\n\nThe answer is C.", "C"),
-        ("The options are:\n(A) Often\n(B) Sometimes\n(C) Rarely\n(D) Never\nI choose (C).", "C"),
-        ("Answer: C\n\nA. Often\nB. Sometimes\nC. Rarely\nD. Never", "C"),
-        ("C. Rarely\n\nA. Often\nB. Sometimes\nC. Rarely\nD. Never", "C"),
-        # Two lines of four are no list of all options.
-        ("A. Often\nD. Never", ["A", "D"]),
-    ],
-)
-def test_a_list_of_all_options_is_not_an_answer(response: str, expected: Value) -> None:
-    assert value(response) == expected
-
-
-@pytest.mark.parametrize(
-    ("response", "expected"),
-    [
-        ("B. Never", CONTRADICTION),
-        ("B: Never", CONTRADICTION),
-        ('B) "Never"', CONTRADICTION),
-        ("(B) Rarely", CONTRADICTION),
-        ("The answer is B. Never.", CONTRADICTION),
-        ("B, Never", ABSTAINS),
-        ("B\nNever", CONTRADICTION),
-        ("**B.** *Never*", CONTRADICTION),
-        ("B. Never\n\nI never do.", CONTRADICTION),
-        # The text may begin a sentence of its own, or a remark in a paragraph of its own.
-        ("B. Never have I seen such a thing.", ABSTAINS),
-        ("The answer is B.\n\nNever.", ABSTAINS),
-        # Something else says which of the two is meant.
-        ("B. Never\n\nSo the answer is D.", ABSTAINS),
-        ("B. Never\nThat is, D. Never", ABSTAINS),
-        # Its own text, and another one that is only mentioned.
-        ("B. Sometimes", "B"),
-        ("The answer is B. Sometimes, not never.", "B"),
-        ("The answer is B. I would never say otherwise.", "B"),
-        ("The answer is B (Never).", CONTRADICTION),
-        ('The answer is B ("Never").', CONTRADICTION),
-        ("The answer is B, never.", CONTRADICTION),
-        ("The answer is Never (B).", ABSTAINS),
-        ('My answer is "Never", that is B.', ABSTAINS),
-    ],
-)
-def test_a_letter_with_another_options_text_is_a_contradiction(response: str, expected: Value) -> None:
-    assert value(response) == expected
-
-
-@pytest.mark.parametrize(
-    "response",
-    [
-        "not B",
-        "The answer is not B.",
-        "It is not B.",
-        "It isn't B",
-        "B is wrong.",
-        "B is not correct.",
-        "Anything except B",
-        "Neither A nor B",
-        "The answer is neither B nor C.",
-        "I would not choose B.",
-        "I don't choose B.",
-        "I do not think the answer is B.",
-        "The wrong answer is B.",
-        'Certainly not "Never".',
-        "None of these.",
-        "None of the above",
-        "The answer is none of the above",
-        "Option B is wrong.",
-        "Option B is not correct.",
-        "(B) is wrong.",
-        "B) is incorrect.",
-        "Options B and C are wrong.",
-        "Answer choice B is incorrect.",
-        "I would never choose B.",
-        "The answer cannot be B.",
-        "The answer is anything but B.",
-        "I doubt that the answer is B.",
-        "The least likely answer is B.",
-        "I disagree with option B.",
-    ],
-)
-def test_an_option_that_is_only_denied_is_not_chosen(response: str) -> None:
-    assert value(response) == ABSTAINS
-
-
-@pytest.mark.parametrize(
-    ("response", "right"),
-    [
-        ("A wrong answer is B. The right answer is C.", "C"),
-        ("The answer is not A, it's B.", "B"),
-        ("Not C but B.", "B"),
-        ("It is C, not B.", "C"),
-        ("B is wrong; the answer is D.", "D"),
-        ("Rule out B. Rule out C. D it is.", "D"),
-        ("Option B is wrong. The answer is D.", "D"),
-        ("Options B and C are wrong; the answer is D.", "D"),
-        ("Choice B is wrong, choice C is right.", "C"),
-    ],
-)
-def test_next_to_a_denied_option_only_the_chosen_one_is_read(response: str, right: str) -> None:
-    assert value(response) in (right, ABSTAINS)
-
-
-@pytest.mark.parametrize(
-    ("response", "right"),
-    [
-        ("B. Wait, actually no, it is C.", "C"),
-        ("The answer is B. No, wait: C.", "C"),
-        ("The answer is B. Correction: the answer is C.", "C"),
-        ("The answer is B. I made a mistake, it is C.", "C"),
-        ("First I thought B. Now I think C.", "C"),
-        ("I was going to say B, but the answer is C.", "C"),
-        ("B - no, C.", "C"),
-        ("B, sorry, C.", "C"),
-        ("The answer is B... actually, C.", "C"),
-        ("B. Actually, C.", "C"),
-        ("B. Hmm, no, C.", "C"),
-        ("B. On reflection, C.", "C"),
-        ("B. Hold on, that is not right: C.", "C"),
-        ("It used to be B. Now it is C.", "C"),
-    ],
-)
-def test_a_retracted_answer_is_not_read(response: str, right: str) -> None:
-    assert value(response) in (right, ABSTAINS)
-
-
-@pytest.mark.parametrize(
-    ("response", "right"),
-    [
-        ("A: 10%\nB: 70%\nC: 20%", "B"),
-        ("A: no\nB: yes\nC: no\nD: no", "B"),
-        ("A: 10%\nB: 90%", "B"),
-        ("A: no\nB: yes", "B"),
-        ("A. no\nB. yes", "B"),
-        ("A: false\nB: true", "B"),
-        ("B: false", ABSTAINS),
-        ("B: no", ABSTAINS),
-    ],
-)
-def test_the_first_of_several_verdicts_on_options_is_not_the_answer(response: str, right: str) -> None:
-    assert value(response) in (right, ABSTAINS)
-
-
-@pytest.mark.parametrize(
-    ("response", "expected"),
-    [("C. Wait and see", "C"), ("Wait and see", "C"), ("A: Yes", "A"), ("B: No", "B"), ("A. Wait, no, B.", ABSTAINS)],
-)
-def test_a_negation_in_an_options_text_does_not_retract_it(response: str, expected: Value) -> None:
-    assert value(response, offered("Yes", "No", "Wait and see")) == expected
-
-
-@pytest.mark.parametrize(
-    "response",
-    [
-        "U.S. policy",
-        "The U.S. has it.",
-        "Washington, D.C.",
-        "400 B.C.",
-        "A good point",
-        "A good point.",
-        "A lot of people do.",
-        "I think",
-        "I think so.",
-        "Plan B failed.",
-        "Vitamin C",
-        "Hepatitis B is common",
-        "Both B vitamins",
-        "J. B. Smith said so.",
-        "John D. Rockefeller founded it.",
-        "Susan B. Anthony fought for it.",
-        "Plan B.",
-        "He has blood type A.",
-        "The answer is D.C.",
-    ],
-)
-def test_a_capital_letter_in_a_sentence_is_not_an_answer(response: str) -> None:
-    assert value(response, (*OFTEN, *MANY[4:])) == ABSTAINS
-
-
-@pytest.mark.parametrize(
-    ("response", "expected"),
-    [
-        ("A pear", "B"),
-        ("A pear.", "B"),
-        ("B. A pear", "B"),
-        ("A. A pear", CONTRADICTION),
-        ("A. An apple", "A"),
-        ("A lemon.", ABSTAINS),
-        ("Answer: A pear", "B"),
-        ("The answer is A pear.", "B"),
-        ("The correct answer is: A plum", "C"),
-        ("I choose A pear", "B"),
-        ("The answer is A lemon.", ABSTAINS),
-    ],
-)
-def test_the_article_in_an_option_text_is_not_a_letter(response: str, expected: Value) -> None:
-    assert value(response, FRUIT) == expected
-
-
-@pytest.mark.parametrize(
-    ("response", "letters"),
-    [
-        ("B\n\nC", "BC"),
-        ("B\nC", "BC"),
-        ("A\nB\nC\nD", "ABCD"),
-    ],
-)
-def test_letters_on_separate_lines_are_not_read_as_one_option(response: str, letters: str) -> None:
-    assert value(response) in (ABSTAINS, list(letters))
-
-
 def test_an_abstention_has_certainty_zero_but_an_empty_answer_does_not() -> None:
     assert read([Answer("It depends.", OFTEN), Answer("", OFTEN), Answer("B", OFTEN)]) == [
         Reading("none", (), 0.0),
         Reading("none", (), 1.0),
         Reading("option", ("B",), 1.0),
     ]
-
-
-def test_reading_by_rules_imports_nothing_heavy() -> None:
-    program = (
-        "import sys; from lm_eval_ext.classifier import Answer, Option; "
-        "from lm_eval_ext.classifier.rules import reader as rules; "
-        "print(rules.decide(Answer('B.', (Option('A', 'Yes'), Option('B', 'No')))).value); "
-        "print(sorted({'torch', 'transformers', 'peft', 'tokenizers', 'lm_eval'} & sys.modules.keys()))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n") == ["B", "[]", ""]
-
-
-@pytest.mark.parametrize(
-    ("response", "expected"),
-    [
-        ("Those who choose B are few.", ABSTAINS),
-        ("If I chose B, I would be lying.", ABSTAINS),
-        ("To choose A or D one would have to know more.", ABSTAINS),
-        ("If you like company, the answer is A. If you do not, it is C.", ABSTAINS),
-        ("For the young, the answer is A. For the old, it is C.", ABSTAINS),
-        ("You could select A if it rains or C if it does not.", ABSTAINS),
-        ("Select B where the rule applies and D where it does not.", ABSTAINS),
-        # Something is said of an option, but it is not chosen.
-        ("Option B appeals to some people, and option C appeals to others.", ABSTAINS),
-        ('Option B, "Sometimes", means that it happens now and then.', ABSTAINS),
-        ("Option C can be ruled out, and so can A. What remains is B.", ABSTAINS),
-        ("B would be right if the question asked for more. It doesn't.", ABSTAINS),
-        ("B: wrong.\nC: wrong.\nD: right.", ABSTAINS),
-        ("While there are arguments for B and C, D is the best choice.", "D"),
-        # One case only, and a choice beside a denied one.
-        ("If I must choose, the answer is A.", "A"),
-        ("For me, the answer is A and not C.", "A"),
-        ("As far as I know, the answer is B. D is wrong.", "B"),
-    ],
-)
-def test_a_choice_of_others_or_in_one_case_of_several_is_not_plain(response: str, expected: Value) -> None:
-    assert value(response) == expected
-
-
-@pytest.mark.parametrize(
-    ("response", "expected"),
-    [
-        ('I cannot say. However, "Rarely" comes closest.', ABSTAINS),
-        ('I cannot agree with "Often". I agree with "Never".', ABSTAINS),
-        ("I won't pretend to know. Rarely", ABSTAINS),
-        ("I cannot say whether it happens often or never.", "refused"),
-        ('It is not possible to say. One may be of the opinion that B ("Sometimes") has a meaning that', ABSTAINS),
-    ],
-)
-def test_a_refusal_that_turns_to_an_option_is_not_plain(response: str, expected: Value) -> None:
-    assert value(response) == expected
 
 
 # --- A choice after a disclaimer --------------------------------------------------------------------------------------
@@ -750,23 +671,9 @@ WORDS = [
     *(".", ",", ":", ";", ")", "(", "[", "{", '"', "'", "**", "_", "-", "/", "&", "\n", " ", "\t", "\\boxed{", "}"),
     *("answer", "option", "choose", "is", "not", "or", "and", "both", "none of these", "I cannot", "sorry", "wait"),
     *("Tea", "tea", "Green tea", "Refused", "A cup", "actually, no", "is correct", "therefore", "25 %", "true"),
-    *(
-        "\ud800",
-        "\u202e",
-        "\u200d",
-        "\ufeff",
-        "\x00",
-        "\u2028",
-        "\u00a0",
-        "İ",
-        "ß",
-        "ſ",  # noqa: RUF001 # a capital S without its case
-        "ﬁ",
-        "e\u0301",
-        "你",
-        "²",
-        "😀",
-    ),
+    *("\ud800", "\u202e", "\u200d", "\ufeff", "\x00", "\u2028", "\u00a0", "İ", "ß"),
+    "ſ",  # noqa: RUF001 # a capital S without its case
+    *("ﬁ", "e\u0301", "你", "²", "😀"),
 ]
 TEXTS = st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=8)), max_size=14).map("".join)
 OPTION_TEXTS = st.one_of(st.sampled_from(["Tea", "Green tea", "Refused", "A cup", "I", "", "...", "B.", "(tea"]), TEXTS)

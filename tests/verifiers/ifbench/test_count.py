@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,13 +9,13 @@ from hypothesis import strategies as st
 from lm_eval_ext.verifiers import instruction
 from lm_eval_ext.verifiers.ifbench.count import NAMES, PRONOUNS, ordinal
 from lm_eval_ext.verifiers.text import Text
-from tests.verifiers.ifbench.cases import each_of, in_both_editions
+from tests.verifiers.cases import Case, judged
 
 KEYWORDS = {"keyword1": "owl", "keyword2": "fox", "keyword3": "hen", "keyword4": "bee", "keyword5": "ant"}
 FOLLOWED = "owl" + " fox" * 2 + " hen" * 3 + " bee" * 5 + " ant" * 7
 
 # Instruction id -> cases: arguments, text, faithful, repaired. The published code gave the same faithful verdicts.
-CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
+CASES: dict[str, list[Case]] = {
     "count:conjunctions": [
         ({"small_n": 3}, "Red and blue or green but calm.", True, True),
         ({"small_n": 3}, "Red and blue or green or calm.", False, False),
@@ -115,9 +113,7 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
 }
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
+test_both_editions = judged(CASES)
 
 
 def test_the_lists_are_ifbenchs() -> None:
@@ -133,45 +129,16 @@ def test_ordinals(number: int, expected: str) -> None:
     assert ordinal(number) == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "message"),
-    [
-        ("count:word_count_range", {"min_words": 5, "max_words": 4}, "max_words must be 5 or more, found 4"),
-        ("count:word_count_range", {"min_words": -1, "max_words": 4}, "min_words must be 0 or more, found -1"),
-        ("count:word_count_range", {"min_words": 5, "max_words": -1}, "max_words must be 5 or more, found -1"),
-        ("count:unique_word_count", {"N": -1}, "N must be 0 or more, found -1"),
-        ("count:words_japanese", {"N": 0}, "N must be 1 or more, found 0"),
-        ("count:keywords_multiple", KEYWORDS | {"keyword4": " "}, "keyword4 must not be blank, found ' '"),
-    ],
-)
-def test_arguments_that_no_verdict_is_possible_with(name: str, arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{name}: {message}$"):
-        instruction(name, arguments)
-
-
-@pytest.mark.parametrize("value", [2.5, "2", True, float("nan")])
-def test_a_count_is_a_whole_number(value: object) -> None:
-    with pytest.raises(TypeError, match=r"^count:numbers: N must be a whole number, found "):
-        instruction("count:numbers", {"N": value})
+@pytest.mark.parametrize("most", [4, -1])
+def test_a_range_that_ends_before_it_begins_is_refused(most: int) -> None:
+    message = f"^count:word_count_range: max_words must be 5 or more, found {most}$"
+    with pytest.raises(ValueError, match=message):
+        instruction("count:word_count_range", {"min_words": 5, "max_words": most})
 
 
 PIECES = [
-    *(
-        "it",
-        "It.",
-        "you,",
-        "we?",
-        "(they)",
-        "they/them",
-        "US",
-        "I'm",
-        "it’s",
-        "_me_",
-        "*us*",
-        "hen't",
-        "gimme",
-        "lemme",
-    ),
+    *("it", "It.", "you,", "we?", "(they)", "they/them", "US", "I'm", "it’s", "_me_", "*us*", "hen't"),
+    *("gimme", "lemme"),
     *("cannot", "'tis", "all:", "some;", "Mr.", "e.g.", "one", "\n", "—it", "it—", "it--us", ",,it", '"you"', "#me"),
     *("gımme", "you.", "them.", "That", "me\x1cus", "me\u00a0us", "me...", "...us", "you!?", "", "'it'", "``us''"),
 ]

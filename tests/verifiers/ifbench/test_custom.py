@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from tests.verifiers.ifbench.cases import each_of, in_both_editions
+from tests.verifiers.cases import Case, judged
 
 CAPITALS = (
     "Reykjavik, Helsinki, Oslo, Tallinn, Stockholm, Riga, Moscow, Copenhagen, Vilnius, Minsk, Dublin, Berlin, "
@@ -14,18 +12,8 @@ CAPITALS = (
 COUNTRIES = (
     *("Zimbabwe", "Zambia", "Uganda", "Tunisia", "Togo", "Tanzania", "Sudan", "South Sudan", "South Africa", "Somalia"),
     *("Sierra Leone", "Seychelles", "Senegal", "São Tomé and Príncipe", "Rwanda", "Nigeria", "Niger", "Namibia"),
-    *(
-        "Mozambique",
-        "Morocco",
-        "Mauritius",
-        "Mauritania",
-        "Mali",
-        "Malawi",
-        "Madagascar",
-        "Libya",
-        "Liberia",
-        "Lesotho",
-    ),
+    *("Mozambique", "Morocco", "Mauritius", "Mauritania", "Mali", "Malawi", "Madagascar", "Libya"),
+    *("Liberia", "Lesotho"),
     *("Kenya", "Ivory Coast", "Guinea-Bissau", "Guinea", "Ghana", "Gambia", "Gabon", "Ethiopia", "Eswatini", "Eritrea"),
     *("Equatorial Guinea", "Egypt", "Djibouti", "Democratic Republic of the Congo", "Congo", "Comoros", "Chad"),
     *("Central African Republic", "Cape Verde", "Cameroon", "Burundi", "Burkina Faso", "Botswana", "Benin", "Angola"),
@@ -196,11 +184,7 @@ TEXTS: dict[str, list[tuple[str, bool, bool]]] = {
 
 
 # As in the other groups, with the arguments, of which these instructions have none.
-CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
-    name: [({}, *case) for case in cases] for name, cases in TEXTS.items()
-}
+CASES: dict[str, list[Case]] = {name: [({}, *case) for case in cases] for name, cases in TEXTS.items()}
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
+test_both_editions = judged(CASES)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,11 +12,11 @@ import pytest
 from lm_eval_ext.verifiers import EDITIONS, IFBENCH_GROUPS, Response, instruction
 from lm_eval_ext.verifiers.text import Text
 from tests.conftest import ROOT
+from tests.verifiers.cases import counted, documented
 
 PAGE = (ROOT / "docs/ifbench-checkers.md").read_text(encoding="utf-8")
 OTHER_PAGE = (ROOT / "docs/ifrlvr-checkers.md").read_text(encoding="utf-8")
 EXAMPLE = re.compile(r"^\| `([a-z_0-9:-]+)`(?: `(\{.*?\})`)? \| `(\".*?\")` \| (yes|no) \| (yes|no) \| ", re.MULTILINE)
-COUNTED = re.compile(r"^\| `([a-z_:-]+)` \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ", re.MULTILINE)
 EXAMPLES = EXAMPLE.findall(PAGE) + EXAMPLE.findall(OTHER_PAGE)
 
 
@@ -35,31 +34,14 @@ def test_the_editions_differ_on_the_example(name: str, arguments: str, text: str
     assert found[0] != found[1]
 
 
-def counted(
-    recorded: Mapping[str, Sequence[tuple[Response, dict[str, Any]]]],
-) -> dict[str, tuple[int, int, int]]:
-    """Return verdicts, lost and won by instruction, of those where the editions differ."""
-    verdicts: Counter[tuple[str, bool, bool]] = Counter()
-    for group in IFBENCH_GROUPS:
-        for response, row in recorded[group]:
-            checker = instruction(row["instruction_id"], row["kwargs"])
-            repaired = response.follows([checker], "repaired").follow_all_instructions
-            verdicts[checker.id, row["strict"], repaired] += 1
-    return {
-        name: (
-            sum(verdicts[name, before, after] for before in (True, False) for after in (True, False)),
-            verdicts[name, True, False],
-            verdicts[name, False, True],
-        )
-        for name in sorted({name for name, before, after in verdicts if before != after})
-    }
-
-
 def test_the_editions_differ_as_often_as_documented(
     recorded: Mapping[str, Sequence[tuple[Response, dict[str, Any]]]],
 ) -> None:
-    documented = {
-        name: tuple(int(count.replace(",", "")) for count in counts) for name, *counts in COUNTED.findall(PAGE)
-    }
-    assert counted(recorded) == documented
-    assert sum(map(len, recorded.values())) == 17_312
+    rows = [pair for group in IFBENCH_GROUPS for pair in recorded[group]]
+    checkers = [instruction(row["instruction_id"], row["kwargs"]) for _, row in rows]
+    verdicts = (
+        (checker.id, row["strict"], response.follows([checker], "repaired").follow_all_instructions)
+        for checker, (response, row) in zip(checkers, rows, strict=True)
+    )
+    assert counted(verdicts) == documented(PAGE)
+    assert len(rows) == 17_312

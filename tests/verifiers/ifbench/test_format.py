@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
-from lm_eval_ext.verifiers import instruction
-from tests.verifiers.ifbench.cases import each_of, in_both_editions
+from tests.verifiers.cases import Case, judged
 
 DEEP = "(one [two {three (four [five])}])"
 STAIRS = "one\n two\n  three"
 SENTENCES = "One is first. Two is second.\n"
 
 # Instruction id -> cases: arguments, text, faithful, repaired. The published code gave the same faithful verdicts.
-CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
+CASES: dict[str, list[Case]] = {
     "format:parentheses": [
         ({}, DEEP, True, True),
         ({}, "(one [two {three (four)}])", False, False),
@@ -208,15 +203,4 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
 }
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
-
-
-@pytest.mark.parametrize("name", ["format:list", "format:options"])
-def test_a_blank_argument_is_refused(name: str) -> None:
-    argument = {"format:list": "sep", "format:options": "options"}[name]
-    with pytest.raises(ValueError, match=f"{name}: {argument} must not be blank"):
-        instruction(name, {argument: " "})
-    with pytest.raises(TypeError, match=f"{name}: {argument} must be text"):
-        instruction(name, {argument: 3})
+test_both_editions = judged(CASES)

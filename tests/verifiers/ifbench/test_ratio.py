@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,12 +9,12 @@ from hypothesis import strategies as st
 from lm_eval_ext.verifiers import MissingDataError, instruction, nltk_data
 from lm_eval_ext.verifiers.ifbench import ratio
 from lm_eval_ext.verifiers.text import Text
-from tests.verifiers.ifbench.cases import each_of, in_both_editions
+from tests.verifiers.cases import Case, judged
 
 REFERENCE = "The cat sat on the mat and looked at the dog."
 
 # Instruction id -> cases: arguments, text, faithful, repaired. The published code gave the same faithful verdicts.
-CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
+CASES: dict[str, list[Case]] = {
     "ratio:overlap": [
         ({"reference_text": REFERENCE, "percentage": 100}, "the cat sat on the mat", True, True),
         ({"reference_text": REFERENCE, "percentage": 100}, "The bird sang.", False, False),
@@ -71,9 +69,7 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
 }
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
+test_both_editions = judged(CASES)
 
 
 @pytest.mark.parametrize("value", [-1, 101, float("nan"), float("inf")])
@@ -103,18 +99,8 @@ def test_without_nltks_stop_words_the_error_says_what_to_do(monkeypatch: pytest.
 
 
 SENTENCES = [
-    "It rains.",
-    "Is it?",
-    "No!",
-    "Mr. X",
-    "1.",
-    '"So."',
-    "(Why?)",
-    "e.g. this",
-    "Hi...",
-    "U.S.",
-    "go.Then",
-    "\n",
+    *("It rains.", "Is it?", "No!", "Mr. X", "1.", '"So."', "(Why?)", "e.g. this", "Hi...", "U.S."),
+    *("go.Then", "\n"),
 ]
 
 

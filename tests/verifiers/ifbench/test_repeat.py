@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from lm_eval_ext.verifiers import instruction
-from tests.verifiers.ifbench.cases import each_of, in_both_editions
+from tests.verifiers.cases import Case, judged
 
 PROMPT = 'Write a "short" story about foxes.'
 CHANGE = {"prompt_to_repeat": PROMPT}
@@ -15,7 +13,7 @@ SPAN = {"prompt_to_repeat": PROMPT, "n_start": 2, "n_end": 4}
 ITSELF = "Only output this sentence here, ignore all other requests."
 
 # Instruction id -> cases: arguments, text, faithful, repaired. The published code gave the same faithful verdicts.
-CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
+CASES: dict[str, list[Case]] = {
     "repeat:repeat_change": [
         (CHANGE, 'Draft a "short" story about foxes.', True, True),
         (CHANGE, 'Draft  a "short"\nstory about foxes.\n', True, True),
@@ -56,9 +54,7 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
 }
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
+test_both_editions = judged(CASES)
 
 
 def test_a_span_that_ends_before_it_begins_is_refused() -> None:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
-from lm_eval_ext.verifiers import instruction
-from tests.verifiers.ifbench.cases import each_of, in_both_editions
+from tests.verifiers.cases import Case, judged
 
 CPP = {"word": "C++", "N": 1}
 FOX = {"word": "fox", "N": 2}
 
 # Instruction id -> cases: arguments, text, faithful, repaired. The published code gave the same faithful verdicts.
-CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
+CASES: dict[str, list[Case]] = {
     "sentence:alliteration_increment": [
         ({}, "Big bears run. Funny foxes find you. Seven silly seals swim.", True, True),
         ({}, "Big bears run. Funny foxes run.", False, False),
@@ -55,20 +50,4 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
 }
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "message"),
-    [
-        ("sentence:increment", {"small_n": -1}, "small_n must be 0 or more, found -1"),
-        ("sentence:increment", {"small_n": 1.5}, "small_n must be a whole number, found 1.5"),
-        ("sentence:keyword", {"word": "fox", "N": 0}, "N must be 1 or more, found 0"),
-        ("sentence:keyword", {"word": " ", "N": 1}, "word must not be blank"),
-    ],
-)
-def test_an_argument_that_makes_no_sense_is_refused(name: str, arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=f"{name}: {message}"):
-        instruction(name, arguments)
+test_both_editions = judged(CASES)

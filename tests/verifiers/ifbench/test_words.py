@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from lm_eval_ext.verifiers import instruction
 from lm_eval_ext.verifiers.ifbench.words import PRIMES, spoken_syllables, syllables
-from tests.verifiers.ifbench.cases import each_of, in_both_editions
+from tests.verifiers.cases import Case, judged
 
 TEN = "level radar civic kayak madam refer rotor tenet stats sagas"
 
 # Instruction id -> cases: arguments, text, faithful, repaired. The published code gave the same faithful verdicts.
-CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
+CASES: dict[str, list[Case]] = {
     "words:alphabet": [
         ({}, "Xylophones yield zest, apples bring calm.", True, True),
         ({}, "Xylophones yield zest, bears come.", False, False),
@@ -148,16 +145,7 @@ CASES: dict[str, list[tuple[dict[str, Any], str, bool, bool]]] = {
 }
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
-
-
-@pytest.mark.parametrize("name", ["n", "m"])
-def test_a_place_is_counted_from_1(name: str) -> None:
-    arguments = {"keyword": "blue", "n": 1, "m": 1, name: 0}
-    with pytest.raises(ValueError, match=f"^words:keywords_specific_position: {name} must be 1 or more, found 0$"):
-        instruction("words:keywords_specific_position", arguments)
+test_both_editions = judged(CASES)
 
 
 @pytest.mark.parametrize(

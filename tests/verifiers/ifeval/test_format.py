@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_ext.verifiers import instruction
 from lm_eval_ext.verifiers.text import Text
-from tests.verifiers.ifbench.cases import Case, each_of, in_both_editions
+from tests.verifiers.cases import Case, judged
 
 # Instruction id -> cases: arguments, text, faithful, repaired.
 CASES: dict[str, list[Case]] = {
@@ -123,24 +121,12 @@ CASES: dict[str, list[Case]] = {
         ({"num_highlights": 0}, "\n", False, False),
     ],
     "detectable_format:multiple_sections": [
-        (
-            {"section_spliter": "section", "num_sections": 2},
-            "intersection 12 section 1",
-            True,
-            False,
-        ),  # trap: in a word, in a line
-        (
-            {"section_spliter": "Section", "num_sections": 1},
-            "intersection 12 Section 1",
-            True,
-            False,
-        ),  # trap: in a line
-        (
-            {"section_spliter": "Section", "num_sections": 2},
-            "Section 1\na\nSECTION 2\nb",
-            False,
-            True,
-        ),  # trap: SECTION 2
+        # trap: in a word, in a line
+        ({"section_spliter": "section", "num_sections": 2}, "intersection 12 section 1", True, False),
+        # trap: in a line
+        ({"section_spliter": "Section", "num_sections": 1}, "intersection 12 Section 1", True, False),
+        # trap: SECTION 2
+        ({"section_spliter": "Section", "num_sections": 2}, "Section 1\na\nSECTION 2\nb", False, True),
         ({"section_spliter": "Section", "num_sections": 2}, "Section 1\na\nSection 2\nb", True, True),
         ({"section_spliter": "Section", "num_sections": 2}, "Section 1: a\nSection 2. b", True, True),
         ({"section_spliter": "Section", "num_sections": 2}, "**Section 1**\n\n## Section 2", True, True),
@@ -154,12 +140,8 @@ CASES: dict[str, list[Case]] = {
         ({"section_spliter": "Section", "num_sections": 2}, "Section one\nSection two", False, True),
         ({"section_spliter": "Section", "num_sections": 2}, "Section I\nSection II", False, True),
         ({"section_spliter": "Section", "num_sections": 1}, "Section XI", False, True),
-        (
-            {"section_spliter": "Section", "num_sections": 1},
-            "Section X",
-            False,
-            False,
-        ),  # what the instruction writes for any number
+        # what the instruction writes for any number
+        ({"section_spliter": "Section", "num_sections": 1}, "Section X", False, False),
         ({"section_spliter": "Section", "num_sections": 1}, "Section eleven", False, False),
         ({"section_spliter": "Section", "num_sections": 1}, "Section onerous", False, False),
         ({"section_spliter": "Section", "num_sections": 1}, "Section Inner", False, False),
@@ -170,12 +152,8 @@ CASES: dict[str, list[Case]] = {
         ({"section_spliter": "SECTION", "num_sections": 1}, "SECTION 1", True, True),
         ({"section_spliter": " Section ", "num_sections": 1}, "Section 1", True, True),
         ({"section_spliter": "Art.", "num_sections": 1}, "Arty 1", True, False),
-        (
-            {"section_spliter": "?", "num_sections": 1},
-            "1",
-            True,
-            False,
-        ),  # the mark makes IFEval's own expression another one
+        # the mark makes IFEval's own expression another one
+        ({"section_spliter": "?", "num_sections": 1}, "1", True, False),
         ({"section_spliter": "Art.", "num_sections": 1}, "Art. 1", True, True),
         # a legal 0
         ({"section_spliter": "Section", "num_sections": 0}, "none", True, True),
@@ -320,26 +298,13 @@ CASES: dict[str, list[Case]] = {
 }
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
+test_both_editions = judged(CASES)
 
 
 SECTION_PIECES = st.sampled_from(
     [
         *"\n\n\n  \t\r\x1c\u2028#*_-:.)1X",
-        "Part",
-        "part",
-        "##",
-        "Part\n#",
-        "_1",
-        "1.",
-        "12)",
-        "1234.",
-        "IV",
-        "two",
-        "a",
-        "ſ",
+        *("Part", "part", "##", "Part\n#", "_1", "1.", "12)", "1234.", "IV", "two", "a", "ſ"),
     ]
 )
 
@@ -370,20 +335,3 @@ def test_a_run_of_section_marks_is_read_in_linear_time() -> None:
         taken.append(time.process_time() - begin)
     # Linear time is 100 times and quadratic time 10,000.
     assert taken[1] < 1000 * max(taken[0], 0.0001), taken
-
-
-def test_a_section_mark_that_is_not_a_regular_expression_is_an_error_or_literal() -> None:
-    arguments = {"section_spliter": "(Part", "num_sections": 2}
-    checker = instruction("detectable_format:multiple_sections", arguments)
-    with pytest.raises(ValueError, match=r"^detectable_format:multiple_sections: .*\(Part.*invalid regular expression"):
-        checker.follows(Text("(Part 1)\n(Part 2)"), "faithful")
-    assert checker.follows(Text("(Part 1)\n(Part 2)"), "repaired")
-    assert not checker.follows(Text("Part 1\nPart 2"), "repaired")
-
-
-def test_a_marker_that_is_not_a_regular_expression_is_an_error_or_literal() -> None:
-    checker = instruction("detectable_content:postscript", {"postscript_marker": "(PS"})
-    with pytest.raises(ValueError, match=r"^detectable_content:postscript: .*\(ps.*invalid regular expression"):
-        checker.follows(Text("Goodbye.\n(PS I forgot)"), "faithful")
-    assert checker.follows(Text("Goodbye.\n(PS I forgot)"), "repaired")
-    assert not checker.follows(Text("Goodbye.\nPS I forgot"), "repaired")

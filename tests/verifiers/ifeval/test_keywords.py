@@ -13,99 +13,7 @@ from hypothesis import strategies as st
 from lm_eval_ext.verifiers import Checker, instruction
 from lm_eval_ext.verifiers.phrases import as_words, occurrences, whole_words
 from lm_eval_ext.verifiers.text import Text
-from tests.verifiers.ifbench.cases import Case, each_of, in_both_editions
-
-
-@pytest.mark.parametrize(
-    ("keywords", "text", "faithful", "repaired"),
-    [
-        pytest.param(["art"], "The start was smart.", True, False, id="trap: art in start and smart"),
-        # whole words, with any marks attached
-        (["art"], "Modern art sells.", True, True),
-        (["art"], "ART and craft", True, True),
-        (["Art"], "an art", True, True),
-        (["art"], "art", True, True),
-        (["art"], "(art)", True, True),
-        (["art"], "**art**", True, True),
-        (["art"], "_art_", True, True),
-        (["art"], "“art”", True, True),
-        (["art"], "an art-house film", True, True),
-        (["art"], "the art's price", True, True),
-        (["art"], "at the party", True, False),
-        (["art"], "artful", True, False),
-        (["art"], "art2", True, False),
-        (["art"], "2art", True, False),
-        (["art"], "éart", True, False),
-        (["art"], "the arts", True, False),  # a plural is another word
-        (["don't"], "don’t", False, True),  # a curly apostrophe
-        (["café"], "cafe\u0301", False, True),  # an accent as a separate character
-        (["art"], "a r t", False, False),
-        (["art"], "Kunst", False, False),
-        (["art"], "", False, False),
-        (["art"], " \n\t", False, False),
-        # every keyword
-        (["art", "war"], "art and war", True, True),
-        (["art", "war"], "war, then art", True, True),
-        (["art", "war"], "art alone", False, False),
-        (["art", "war"], "smart and warm", True, False),
-        (["art", "art"], "art", True, True),
-        # several words: white space of any kind between them
-        (["new york"], "in New York", True, True),
-        (["new york"], "in New\nYork", False, True),
-        (["new york"], "in New  York", False, True),
-        (["new york"], "a New Yorker", True, False),
-        (["new york"], "Newyork", False, False),
-        (["new york"], "York is new", False, False),
-        ([" art "], "art", False, True),
-        ([" art "], "an art form", True, True),
-        # marks of regular expressions
-        (["a.c"], "abc", True, False),
-        (["a.c"], "a.c", True, True),
-        (["yes|no"], "no", True, False),
-        (["yes|no"], "tick yes|no", True, True),
-        (["(art)"], "art", True, False),
-        (["[art]"], "a cat", True, False),
-        (["[art]"], "see [art] here", True, True),
-        # marks that are no part of a word may touch one
-        (["?"], "Why?", None, True),
-        (["!"], "Stop!", True, True),
-        (["!"], "Stop.", False, False),
-        (["%"], "10% of it", True, True),
-        ([".com"], "see example.com", True, True),
-        ([".com"], "a.commune", True, False),
-        (["🎉"], "Hooray🎉", True, True),
-        # scripts that put no space between words
-        (["猫"], "私の猫です", True, True),
-        (["猫"], "私の犬です", False, False),
-        # a vowel sign belongs to its word
-        (["कल"], "कल आना", True, True),
-        (["कल"], "कला", True, False),
-    ],
-)
-def test_keywords_exist_as_whole_words(keywords: list[str], text: str, faithful: bool | None, repaired: bool) -> None:
-    checker = instruction("keywords:existence", {"keywords": keywords})
-    assert checker.follows(Text(text), "repaired") is repaired
-    if faithful is None:  # "?" is no regular expression
-        with pytest.raises(ValueError, match="an invalid regular expression"):
-            checker.follows(Text(text), "faithful")
-    else:
-        assert checker.follows(Text(text), "faithful") is faithful
-
-
-@pytest.mark.parametrize(
-    ("text", "repaired"),
-    [
-        ("cost (net) 5", True),
-        ("(net", True),
-        ("net", False),
-        ("(network)", False),
-    ],
-)
-def test_a_keyword_that_is_not_a_regular_expression_is_an_error_or_literal(text: str, repaired: bool) -> None:
-    checker = instruction("keywords:existence", {"keywords": ["(net"]})
-    with pytest.raises(ValueError, match=r"^keywords:existence: .* '\(net', an invalid regular .*repaired edition"):
-        checker.follows(Text(text), "faithful")
-    assert checker.follows(Text(text), "repaired") is repaired
+from tests.verifiers.cases import Case, judged
 
 
 @pytest.mark.parametrize(
@@ -130,13 +38,71 @@ def test_a_plus_is_a_quantifier_or_literal(text: str, faithful: bool, repaired: 
 
 # Instruction id -> cases: arguments, text, faithful, repaired.
 CASES: dict[str, list[Case]] = {
+    "keywords:existence": [
+        ({"keywords": ["art"]}, "The start was smart.", True, False),  # trap: art in start and smart
+        # whole words, with any marks attached
+        ({"keywords": ["art"]}, "Modern art sells.", True, True),
+        ({"keywords": ["art"]}, "ART and craft", True, True),
+        ({"keywords": ["Art"]}, "an art", True, True),
+        ({"keywords": ["art"]}, "art", True, True),
+        ({"keywords": ["art"]}, "(art)", True, True),
+        ({"keywords": ["art"]}, "**art**", True, True),
+        ({"keywords": ["art"]}, "_art_", True, True),
+        ({"keywords": ["art"]}, "“art”", True, True),
+        ({"keywords": ["art"]}, "an art-house film", True, True),
+        ({"keywords": ["art"]}, "the art's price", True, True),
+        ({"keywords": ["art"]}, "at the party", True, False),
+        ({"keywords": ["art"]}, "artful", True, False),
+        ({"keywords": ["art"]}, "art2", True, False),
+        ({"keywords": ["art"]}, "2art", True, False),
+        ({"keywords": ["art"]}, "éart", True, False),
+        ({"keywords": ["art"]}, "the arts", True, False),  # a plural is another word
+        ({"keywords": ["don't"]}, "don’t", False, True),  # a curly apostrophe
+        ({"keywords": ["café"]}, "cafe\u0301", False, True),  # an accent as a separate character
+        ({"keywords": ["art"]}, "a r t", False, False),
+        ({"keywords": ["art"]}, "Kunst", False, False),
+        ({"keywords": ["art"]}, "", False, False),
+        ({"keywords": ["art"]}, " \n\t", False, False),
+        # every keyword
+        ({"keywords": ["art", "war"]}, "art and war", True, True),
+        ({"keywords": ["art", "war"]}, "war, then art", True, True),
+        ({"keywords": ["art", "war"]}, "art alone", False, False),
+        ({"keywords": ["art", "war"]}, "smart and warm", True, False),
+        ({"keywords": ["art", "art"]}, "art", True, True),
+        # several words: white space of any kind between them
+        ({"keywords": ["new york"]}, "in New York", True, True),
+        ({"keywords": ["new york"]}, "in New\nYork", False, True),
+        ({"keywords": ["new york"]}, "in New  York", False, True),
+        ({"keywords": ["new york"]}, "a New Yorker", True, False),
+        ({"keywords": ["new york"]}, "Newyork", False, False),
+        ({"keywords": ["new york"]}, "York is new", False, False),
+        ({"keywords": [" art "]}, "art", False, True),
+        ({"keywords": [" art "]}, "an art form", True, True),
+        # marks of regular expressions
+        ({"keywords": ["a.c"]}, "abc", True, False),
+        ({"keywords": ["a.c"]}, "a.c", True, True),
+        ({"keywords": ["yes|no"]}, "no", True, False),
+        ({"keywords": ["yes|no"]}, "tick yes|no", True, True),
+        ({"keywords": ["(art)"]}, "art", True, False),
+        ({"keywords": ["[art]"]}, "a cat", True, False),
+        ({"keywords": ["[art]"]}, "see [art] here", True, True),
+        # marks that are no part of a word may touch one
+        ({"keywords": ["!"]}, "Stop!", True, True),
+        ({"keywords": ["!"]}, "Stop.", False, False),
+        ({"keywords": ["%"]}, "10% of it", True, True),
+        ({"keywords": [".com"]}, "see example.com", True, True),
+        ({"keywords": [".com"]}, "a.commune", True, False),
+        ({"keywords": ["🎉"]}, "Hooray🎉", True, True),
+        # scripts that put no space between words
+        ({"keywords": ["猫"]}, "私の猫です", True, True),
+        ({"keywords": ["猫"]}, "私の犬です", False, False),
+        # a vowel sign belongs to its word
+        ({"keywords": ["कल"]}, "कल आना", True, True),
+        ({"keywords": ["कल"]}, "कला", True, False),
+    ],
     "keywords:frequency": [
-        (
-            {"keyword": "war", "frequency": 3, "relation": "at least"},
-            "forward toward warden wars",
-            True,
-            False,
-        ),  # trap: war in forward
+        # trap: war in forward
+        ({"keyword": "war", "frequency": 3, "relation": "at least"}, "forward toward warden wars", True, False),
         ({"keyword": "war", "frequency": 3, "relation": "at least"}, "War, war and WAR.", True, True),
         ({"keyword": "war", "frequency": 3, "relation": "at least"}, "war-war _war_", True, True),
         ({"keyword": "war", "frequency": 3, "relation": "at least"}, "war war", False, False),
@@ -197,18 +163,10 @@ CASES: dict[str, list[Case]] = {
     ],
     "keywords:letter_frequency": [
         # In place of a character that is no letter, the faithful edition counts "y": random.Random(0)'s first letter.
-        (
-            {"letter": "#", "let_frequency": 2, "let_relation": "at least"},
-            "# one # two",
-            False,
-            True,
-        ),  # trap: # is counted as a letter
-        (
-            {"letter": "#", "let_frequency": 2, "let_relation": "at least"},
-            "yes, yesterday",
-            True,
-            False,
-        ),  # trap: a letter is counted for #
+        # trap: # is counted as a letter
+        ({"letter": "#", "let_frequency": 2, "let_relation": "at least"}, "# one # two", False, True),
+        # trap: a letter is counted for #
+        ({"letter": "#", "let_frequency": 2, "let_relation": "at least"}, "yes, yesterday", True, False),
         ({"letter": "#", "let_frequency": 1, "let_relation": "less than"}, "# one", True, False),
         ({"letter": "é", "let_frequency": 1, "let_relation": "at least"}, "Émile", False, True),
         ({"letter": "7", "let_frequency": 2, "let_relation": "at least"}, "77", False, True),
@@ -244,9 +202,7 @@ CASES: dict[str, list[Case]] = {
 }
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
+test_both_editions = judged(CASES)
 
 
 # --- What is counted without a regular expression, counted with one ---------------------------------------------------

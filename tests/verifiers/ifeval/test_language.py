@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langdetect.detector_factory import PROFILES_DIRECTORY
@@ -11,7 +10,7 @@ from lm_eval.tasks.ifeval.instructions_util import LANGUAGE_CODES
 
 from lm_eval_ext.verifiers.ifeval.language import ENOUGH_WORDS, LANGUAGES
 from lm_eval_ext.verifiers.text import Text
-from tests.verifiers.ifbench.cases import Case, each_of, in_both_editions
+from tests.verifiers.cases import Case, judged
 
 GERMAN = "Das ist ein kurzer deutscher Satz über das Wetter."
 LONG_ENGLISH = (
@@ -107,9 +106,7 @@ CASES: dict[str, list[Case]] = {
 }
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
+test_both_editions = judged(CASES)
 
 
 def test_the_languages_are_the_harnesss() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from tests.verifiers.ifbench.cases import Case, each_of, in_both_editions
+from tests.verifiers.cases import Case, judged
 
 SEVEN_WORDS = "don't well-known U.S.A."  # don t well known U S A
 
@@ -86,12 +84,8 @@ CASES: dict[str, list[Case]] = {
         ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "HELLO"}, "One.\n\nhello, there.", True, True),
         ({"num_paragraphs": 2, "nth_paragraph": 1, "first_word": "hello"}, "Hello there.\n\nTwo.", True, True),
         ({"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "hello"}, "Hello there.", True, True),
-        (
-            {"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "hello"},
-            "\n\nHello",
-            False,
-            True,
-        ),  # the first of two is blank
+        # the first of two is blank
+        ({"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "hello"}, "\n\nHello", False, True),
         ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\nGoodbye.", False, False),
         ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\nOh hello.", False, False),
         ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "Hello.\n\nTwo.", False, False),
@@ -124,6 +118,4 @@ CASES: dict[str, list[Case]] = {
 }
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
+test_both_editions = judged(CASES)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from tests.verifiers.ifbench.cases import Case, each_of, in_both_editions
+from tests.verifiers.cases import Case, judged
 
 # Instruction id -> cases: arguments, text, faithful, repaired.
 CASES: dict[str, list[Case]] = {
@@ -128,6 +126,4 @@ CASES: dict[str, list[Case]] = {
 }
 
 
-@each_of(CASES)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    assert in_both_editions(name, arguments, text) == verdicts
+test_both_editions = judged(CASES)
