@@ -73,6 +73,7 @@ def test_dropping_rows_beyond_100_is_logged(tmp_path: Path, log: pytest.LogCaptu
         ({"rows": "all"}, {}, 150),
         ({}, {"rows": "all"}, 150),
         ({"rows": 20}, {}, 20),
+        ({"rows": 1}, {}, 1),
         ({"rows": 20}, {"rows": 120}, 120),
         ({"metadata": {"version": 1.0, "rows": 20}}, {}, 20),
     ],

@@ -240,8 +240,11 @@ def test_an_audit_lists_types_that_pay_for_nothing_first(tmp_path: Path, capsys:
         "kwargs": [{"keywords": ["red"]}, {}],
     }
     assert main(["verify", "--audit", str(rows_file(tmp_path, {"prompt": "Say it.", **asked}))]) == 0
-    names = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()[2:]]
+    _, headings, *lines = capsys.readouterr().out.splitlines()
+    names = [line.split("  ")[0] for line in lines]
     assert names == ["all instructions of a row", "punctuation:no_comma", "keywords:existence"]
+    # The shares are below their headings, however long the names are.
+    assert {len(line) for line in lines} == {len(headings)}
 
 
 @pytest.mark.parametrize(

@@ -151,13 +151,15 @@ def _count(name: str) -> Metric:
 
 
 PROMPT_STRICT = Metric("prompt_level_strict_acc", higher_is_better=True, needs=(PROMPTS,), in_groups=True)
+PRIMACY = Metric("primacy", higher_is_better=None, needs=(DENSE,), range=(-1.0, 1.0))
+"""The first third's share minus the last third's, of every form of report: above 0, the beginning of the list is
+followed more often than its end."""
 OF_REPORTS = (
     Metric("words_followed", higher_is_better=True, needs=(KEYWORDS,), in_groups=True),
     _part("words_followed_first_third", "words_followed", KEYWORDS),
     _part("words_followed_middle_third", "words_followed", KEYWORDS),
     _part("words_followed_last_third", "words_followed", KEYWORDS),
-    # Above 0, the beginning of the list is followed more often than its end.
-    Metric("primacy", higher_is_better=None, needs=(DENSE,), range=(-1.0, 1.0)),
+    PRIMACY,
     _part("words_modified", "words_followed", KEYWORDS, higher_is_better=False),
     _part("words_omitted", "words_followed", KEYWORDS, higher_is_better=False),
 )
@@ -167,7 +169,7 @@ OF_SECTIONS = (
     _part("instructions_followed_first_third", "instructions_followed", MIXED),
     _part("instructions_followed_middle_third", "instructions_followed", MIXED),
     _part("instructions_followed_last_third", "instructions_followed", MIXED),
-    OF_REPORTS[4],
+    PRIMACY,
     # The section is there, or it is not.
     _part("instructions_broken", "instructions_followed", MIXED, higher_is_better=False),
     _part("instructions_omitted", "instructions_followed", MIXED, higher_is_better=False),

@@ -33,6 +33,7 @@ pytest.importorskip(weights.PACKAGE, reason=f"{weights.PIP_PACKAGE} (the base we
 
 import torch
 
+from lm_eval_ext.classifier.encoder import trainee
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
 from lm_eval_ext.classifier.encoder.trainee import (
     TEMPERATURES,
@@ -235,6 +236,16 @@ def test_a_label_is_a_choice_and_its_members(label: Reading, choice: int, member
 )
 def test_the_refused_option_is_the_refusal_choice(label: Reading, choice: int, members: tuple[bool, ...]) -> None:
     assert target(OF_REFUSABLE, Labelled(Answer("", REFUSABLE), label)) == TrainingTarget(choice, members)
+
+
+def test_the_loss_counts_every_option_and_nothing_beside_them() -> None:
+    two = Encoded(ids=(1,) * 5, choices=(0, 1, 2, 3, 4), letters=("A", "B"), named=(-1,) * 5)
+    batch = [(OF_PLAIN, TrainingTarget(2, (False, False, True))), (two, TrainingTarget(1, (False, True)))]
+    # Sure of the right choices, and wrong by 1 to 5 about the members; what is not an option would cost far more.
+    choices = 100.0 * torch.eye(6)[[2, 1]]
+    members = torch.tensor([[1.0, 2.0, -3.0, 99.0, 99.0, 99.0], [4.0, -5.0, 99.0, 99.0, 99.0, -math.inf]])
+    loss = trainee._loss(lambda *_: (choices, members), batch)
+    assert loss.item() == pytest.approx(sum(math.log1p(math.exp(wrong)) for wrong in range(1, 6)) / 5)
 
 
 def test_a_network_that_is_surer_than_right_is_cooled_to_its_accuracy() -> None:

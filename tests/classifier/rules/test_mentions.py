@@ -82,6 +82,9 @@ def named(response: str, options: tuple[Option, ...] = OFTEN) -> list[tuple[str,
         ("C: very  often", [("C", "both")]),
         ("(A) Often", [("A", "both")]),
         ("D - never, ever!", [("D", "both")]),
+        # Two words of a text are enough, one is not.
+        ("B. Not very frequent", [("B", "both")]),
+        ("B. Not so frequent", [("B", "letter")]),
         # ... that do not belong together.
         ("A. Very often", [("A", "letter"), ("C", "text")]),
         # Only the text, complete and in any case and spacing; the longest wins.

@@ -15,6 +15,7 @@ import pytest
 from lm_eval_ext.families.hierarchy.arms import MOST_TURNS
 from lm_eval_ext.families.hierarchy.rows import PROMPTS, RIVALS, Row, rows
 from lm_eval_ext.families.instructions import is_as_intended
+from lm_eval_ext.families.instructions.compose import keywords
 from lm_eval_ext.families.instructions.writer import sentences
 from lm_eval_ext.families.manyifeval.frozen import frozen
 from lm_eval_ext.verifiers import EDITIONS, Response
@@ -114,6 +115,15 @@ def test_an_odd_number_of_task_prompts_is_dealt_as_evenly_as_it_can_be(tmp_path:
     pairs = Counter(row.pair.name for row in rows(str(tmp_path), None))
     assert sum(pairs.values()) == 60
     assert set(pairs.values()) == {2, 4}
+
+
+def test_a_word_to_be_named_is_not_in_the_task_prompt_in_any_case(tmp_path: Path) -> None:
+    *there, one, other = keywords()
+    task = f"Write about {', '.join(map(str.capitalize, there))}"
+    lines = [json.dumps({"key": number, "task_prompt": f"{task} in town {number}."}) for number in range(50)]
+    (tmp_path / "manyifeval_test.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    named = {row.own.arguments()["keyword"] for row in rows(str(tmp_path), None) if row.pair.group == "keywords"}
+    assert named == {one, other}
 
 
 @pytest.mark.parametrize("seeds", [0, pytest.param(20, marks=pytest.mark.slow)])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.families.ifbench.answers import known_answers
+from lm_eval_ext.families.ifbench.overlap import overlap
 from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, IFBenchRow, Selection, rows
 from lm_eval_ext.families.ifbench.witness import break_one, respond
 from lm_eval_ext.families.instructions.writer import bank
@@ -92,6 +93,15 @@ def test_any_overlap_composes(percentage: int) -> None:
     reference = rows(Selection("embedded", ONE_TURN))[38].prompt
     given = [instruction("ratio:overlap", {"reference_text": reference, "percentage": percentage})]
     assert verdicts(respond(given), given) == [(True,)] * 2
+
+
+@pytest.mark.parametrize(("percentage", "taken"), [(0, 4), (50, 17), (100, 30)])
+def test_the_more_overlap_is_asked_for_the_more_of_the_reference_is_taken(percentage: int, taken: int) -> None:
+    # From 4 words at 0 % to 30 at 100 %.
+    reference = [f"word{number}" for number in range(100)]
+    text = next(overlap(" ".join(reference), percentage)).split()
+    assert text[:taken] == reference[:taken]
+    assert not set(text[taken:]) & set(reference)
 
 
 def test_instructions_without_a_composer_have_no_witness() -> None:

@@ -80,6 +80,29 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("name", "argument", "smallest", "next_one"),
+    [
+        ("keywords:frequency", "frequency", 1, 2),
+        ("keywords:letter_frequency", "let_frequency", 1, 2),
+        ("length_constraints:number_words", "num_words", 100, 110),
+        # No answer breaks "at least 1".
+        ("length_constraints:number_sentences", "num_sentences", 2, 3),
+        ("length_constraints:number_paragraphs", "num_paragraphs", 2, 3),
+        ("detectable_content:number_placeholders", "num_placeholders", 1, 2),
+        ("detectable_format:number_bullet_lists", "num_bullets", 1, 2),
+        ("change_case:capital_word_frequency", "capital_frequency", 1, 2),
+    ],
+)
+def test_the_smallest_number_stays_or_grows_by_a_step(name: str, argument: str, smallest: int, next_one: int) -> None:
+    # "At least": what may be lowered is, but not below the smallest.
+    asked = {key: "at least" if value == "less than" else value for key, value in EXAMPLES[name].items()}
+    given = (instruction(name, asked | {argument: smallest}),)
+    # The first is the row itself.
+    made = [each for key in range(10) for each in list(cousins(InstructionRow(key, "Say it.", "", given)))[1:]]
+    assert {each.row.instructions[0].arguments()[argument] for each in made} == {smallest, next_one}
+
+
 @pytest.mark.parametrize("name", sorted(FIFTEEN))
 def test_every_wording_states_every_argument(name: str) -> None:
     checker = instruction(name, EXAMPLES.get(name, {}))

@@ -26,6 +26,14 @@ def test_the_context_may_be_a_model_argument(key: str) -> None:
     assert budget_of({key: 1000}, 100).limit == 3 * 900
 
 
+def test_of_a_longer_context_no_more_is_used_than_asked_for(tiny_model: Path) -> None:
+    # (context - new tokens) * 3 characters, or minus 17 tokens for the template.
+    for context, used in ((100, 100), (400, 400), (401, 400)):
+        assert budget_of({"max_length": context}, 16, longest=400).limit == 3 * (used - 16)
+        metadata = {"pretrained": str(tiny_model), "max_length": context}
+        assert budget_of(metadata, 16, longest=400).limit == used - 16 - 17
+
+
 def test_the_tokenizer_and_context_are_found_from_the_model_arguments(tiny_model: Path) -> None:
     budget = budget_of({"pretrained": str(tiny_model)}, 16)
     positions = json.loads((tiny_model / "config.json").read_text(encoding="utf-8"))["max_position_embeddings"]

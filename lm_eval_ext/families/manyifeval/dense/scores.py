@@ -12,7 +12,7 @@ from nltk.stem.snowball import SnowballStemmer
 
 from lm_eval_ext.families.instructions import by_kind
 from lm_eval_ext.families.manyifeval.dense.sections import sections_of
-from lm_eval_ext.families.manyifeval.schema import OF_SECTION_TYPES
+from lm_eval_ext.families.manyifeval.schema import OF_SECTION_TYPES, PRIMACY
 from lm_eval_ext.families.schema import EMPTY_RATE, Occurrences
 from lm_eval_ext.verifiers import Verdict, instructions_of, without_reasoning
 from lm_eval_ext.verifiers.reasoning import is_empty
@@ -46,7 +46,7 @@ def score_words(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[s
         "words_followed_first_third": first,
         "words_followed_middle_third": middle,
         "words_followed_last_third": last,
-        "primacy": first - last,
+        PRIMACY.name: first - last,
         "words_modified": share(modified),
         "words_omitted": 1 - share(followed) - share(modified),
         EMPTY_RATE.name: float(is_empty(response)),
@@ -81,7 +81,7 @@ def score_sections(doc: Mapping[str, Any], results: Sequence[str | None]) -> dic
         "instructions_followed_first_third": first,
         "instructions_followed_middle_third": middle,
         "instructions_followed_last_third": last,
-        "primacy": first - last,
+        PRIMACY.name: first - last,
         "instructions_broken": share([section and not good for section, good in zip(there, followed, strict=True)]),
         "instructions_omitted": share([not section for section in there]),
         EMPTY_RATE.name: float(is_empty(response)),
