@@ -17,9 +17,9 @@ from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.families.natural_instructions.task_files import TASK, version_1, version_2, write
-from tests.families.natural_instructions.test_files import serve
 from tests.hub import closed_port
 from tests.leaves import write_leaf
+from tests.loopback import serving_folder
 
 V1 = version_1()
 V2 = version_2(V1)
@@ -260,20 +260,21 @@ def online(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("online")
 @pytest.mark.parametrize(
-    ("content", "ok", "said"),
+    ("there", "ok", "said"),
     [
-        ({ASKED_FOR: b"{}"}, True, "responds"),
-        ({}, False, f"does not respond (HTTP Error 404: Not Found). {CACHED}"),
+        (ASKED_FOR, True, "responds"),
+        ("another.json", False, f"does not respond (HTTP Error 404: File not found). {CACHED}"),
     ],
 )
 def test_a_download_site_responds_if_it_has_the_file(
-    content: dict[str, bytes], ok: bool, said: str, monkeypatch: pytest.MonkeyPatch
+    there: str, ok: bool, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serve(content) as site:
-        monkeypatch.setattr(files, "ADDRESS", site.address)
+    (tmp_path / there).write_text("{}")
+    with serving_folder(tmp_path) as (address, got):
+        monkeypatch.setattr(files, "ADDRESS", address)
         (finding,) = doctor._web()
-    assert finding == Finding("files", ok, f"natural_instructions: {site.address} {said}", required=ok)
-    assert site.got == []  # it is asked whether it has the file, and not for it
+    assert finding == Finding("files", ok, f"natural_instructions: {address} {said}", required=ok)
+    assert got == []  # it is asked whether it has the file, and not for it
 
 
 @pytest.mark.usefixtures("online")
@@ -287,11 +288,12 @@ def test_without_a_connection_the_reason_is_reported(monkeypatch: pytest.MonkeyP
     assert finding.text.endswith(f"). {CACHED}")
 
 
-def test_nothing_is_contacted_offline(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_contacted_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     # The place would answer.
-    with serve({ASKED_FOR: b"{}"}) as site:
-        monkeypatch.setattr(files, "ADDRESS", site.address)
+    (tmp_path / ASKED_FOR).write_text("{}")
+    with serving_folder(tmp_path) as (address, _got):
+        monkeypatch.setattr(files, "ADDRESS", address)
         (finding,) = doctor._web()
     text = f"natural_instructions: switched off by HF_HUB_OFFLINE. {CACHED}"
     assert finding == Finding("files", False, text, required=False)
