@@ -234,10 +234,7 @@ class _Writer:
         opening = [plan.opening, *self._words(self.per_line - 1)] if plan.opening else self._sentence(self.per_line)
         opening[1:1] = filter(None, [plan.second])
         if self.reply is None and (plan.first or opening[0][0] == plan.not_first):
-            suits = (
-                word for word in self.usable if (word[0] == plan.first if plan.first else word[0] != plan.not_first)
-            )
-            opening[0] = next(suits, opening[0])
+            opening[0] = next(filter(self._may_begin, self.usable), opening[0])
         if plan.thesis:
             opening[:2] = [f"<i>{opening[0]}", f"{opening[1]}</i>"]
         if plan.labels:
