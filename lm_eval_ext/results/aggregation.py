@@ -36,6 +36,7 @@ DEFAULTS: Mapping[str, str] = {
     "brier_score": "brier_score",
 }
 """The harness's own aggregation for a metric whose task names none; for all others, it is the mean."""
+KNOWN = (MEAN, "nanmean", OF_ITEMS, *DEFAULTS.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +73,10 @@ def aggregate(metric: str, stated: object, items: Sequence[Any], figure: float |
         items: its value in each row, as the samples have it.
         figure: its figure in the results; ``None`` if this is no number.
     """
-    by_name = stated if isinstance(stated, str) and stated in _TERMS else ""
+    by_name = stated if isinstance(stated, str) and stated in KNOWN else ""
     for name in dict.fromkeys(name for name in (by_name, DEFAULTS.get(metric, ""), MEAN, OF_ITEMS) if name):
         try:
-            found = _TERMS[name](items)
+            found = _aggregated(name, items)
         except (TypeError, ValueError, OverflowError):
             continue
         if name == by_name or (figure is not None and isclose(found.figure, figure, rel_tol=1e-6, abs_tol=1e-9)):
@@ -138,30 +139,48 @@ def _pairs(items: Sequence[Any]) -> Floats:
     return np.array(items, np.float64)
 
 
-def _mean(items: Sequence[Any]) -> Aggregate:
-    numbers = _numbers(items)
-    known = ~np.isnan(numbers)
-    terms = np.stack([np.where(known, numbers, 0.0), known.astype(np.float64)], axis=1)
-    return Aggregate(MEAN, terms, _quotient, _range_of(numbers[known]))
+def _aggregated(name: str, items: Sequence[Any]) -> Aggregate:
+    """Return a known aggregation of the rows' values.
 
-
-def _mean_of_items(items: Sequence[Any]) -> Aggregate:
-    numbers = [_numbers(item if isinstance(item, list) else [item]) for item in items]
-    terms = np.array([[of_row.sum(), len(of_row)] for of_row in numbers], np.float64).reshape(-1, 2)
-    return Aggregate(OF_ITEMS, terms, _quotient, _range_of(np.concatenate(numbers) if numbers else terms[:, 0]))
+    Raises:
+        TypeError, ValueError, OverflowError: a value is not what it aggregates.
+    """
+    of_sums, limits = _quotient, (-np.inf, np.inf)
+    match name:
+        case "mean" | "nanmean":
+            name, numbers = MEAN, _numbers(items)
+            is_known = ~np.isnan(numbers)
+            terms = np.stack([np.where(is_known, numbers, 0.0), is_known.astype(np.float64)], axis=1)
+            limits = _range_of(numbers[is_known])
+        case "mean of items":
+            of_rows = [_numbers(item if isinstance(item, list) else [item]) for item in items]
+            terms = np.array([[of_row.sum(), len(of_row)] for of_row in of_rows], np.float64).reshape(-1, 2)
+            limits = _range_of(np.concatenate(of_rows) if of_rows else terms[:, 0])
+        case "perplexity":
+            terms, of_sums = np.stack([_numbers(items), np.ones(len(items))], axis=1), _exponential
+        case "weighted_perplexity":
+            terms, of_sums = _pairs(items), _exponential
+        case "bits_per_byte":
+            terms, of_sums = _pairs(items), lambda sums: -_quotient(sums) / log(2)
+        case "f1":
+            pairs = _pairs(items)
+            if not np.isin(pairs, (0, 1)).all():
+                raise ValueError("labels other than 0 and 1")
+            terms = np.stack([2 * pairs[:, 0] * pairs[:, 1], pairs.sum(axis=1)], axis=1)
+            # Without any positive, the harness's figure is 0.
+            of_sums, limits = lambda sums: np.nan_to_num(_quotient(sums)), SHARE
+        case "brier_score":
+            distances = [np.sum((_numbers(chances) - np.eye(len(chances))[gold]) ** 2) for gold, chances in items]
+            terms = np.stack([distances, np.ones(len(items))], axis=1)
+        case "matthews_corrcoef":
+            return _matthews(_pairs(items))
+        case _:
+            return _corpus(name, items)
+    return Aggregate(name, terms, of_sums, limits)
 
 
 def _range_of(numbers: Floats) -> tuple[float, float]:
     return SHARE if np.all((numbers >= SHARE[0]) & (numbers <= SHARE[1])) else (-np.inf, np.inf)
-
-
-def _perplexity(items: Sequence[Any]) -> Aggregate:
-    terms = np.stack([_numbers(items), np.ones(len(items))], axis=1)
-    return Aggregate("perplexity", terms, _exponential)
-
-
-def _weighted_perplexity(items: Sequence[Any]) -> Aggregate:
-    return Aggregate("weighted_perplexity", _pairs(items), _exponential)
 
 
 def _exponential(sums: Floats) -> Floats:
@@ -169,23 +188,7 @@ def _exponential(sums: Floats) -> Floats:
         return np.asarray(np.exp(-_quotient(sums)))
 
 
-def _bits_per_byte(items: Sequence[Any]) -> Aggregate:
-    return Aggregate("bits_per_byte", _pairs(items), lambda sums: -_quotient(sums) / log(2))
-
-
-def _f1(items: Sequence[Any]) -> Aggregate:
-    pairs = _pairs(items)
-    if not np.isin(pairs, (0, 1)).all():
-        raise ValueError("labels other than 0 and 1")
-    both = pairs[:, 0] * pairs[:, 1]
-    # Without any positive, the harness's figure is 0.
-    return Aggregate(
-        "f1", np.stack([2 * both, pairs.sum(axis=1)], axis=1), lambda s: np.nan_to_num(_quotient(s)), SHARE
-    )
-
-
-def _matthews(items: Sequence[Any]) -> Aggregate:
-    pairs = _pairs(items)
+def _matthews(pairs: Floats) -> Aggregate:
     labels, codes = np.unique(pairs, return_inverse=True)
     gold, predicted = codes.reshape(pairs.shape).T
     count = len(labels)
@@ -203,58 +206,32 @@ def _matthews(items: Sequence[Any]) -> Aggregate:
     return Aggregate("matthews_corrcoef", confusion, figure)
 
 
-def _brier(items: Sequence[Any]) -> Aggregate:
-    numbers = []
-    for item in items:
-        gold, chances = item
-        numbers.append(float(np.sum((_numbers(chances) - np.eye(len(chances))[gold]) ** 2)))
-    return Aggregate("brier_score", np.stack([numbers, np.ones(len(numbers))], axis=1), _quotient)
-
-
-def _corpus(name: str) -> Callable[[Sequence[Any]], Aggregate]:
+def _corpus(name: str, items: Sequence[Any]) -> Aggregate:
     """Return the aggregation of a metric of sacrebleu, whose rows are a reference, or several, and an answer."""
+    from sacrebleu.metrics.bleu import BLEU  # noqa: PLC0415 # half a second, which other results do not need
+    from sacrebleu.metrics.chrf import CHRF  # noqa: PLC0415 # as above
+    from sacrebleu.metrics.ter import TER  # noqa: PLC0415 # as above
 
-    def found(items: Sequence[Any]) -> Aggregate:
-        from sacrebleu.metrics.bleu import BLEU  # noqa: PLC0415 # half a second, which other results do not need
-        from sacrebleu.metrics.chrf import CHRF  # noqa: PLC0415 # as above
-        from sacrebleu.metrics.ter import TER  # noqa: PLC0415 # as above
+    kinds: Mapping[str, Callable[[], Any]] = {
+        "bleu": BLEU,
+        "chrf": CHRF,
+        "chrf++": lambda: CHRF(word_order=2),
+        "ter": TER,
+    }
+    metric = kinds[name]()
+    references, answers = [], []
+    for item in items:
+        reference, answer = item
+        references.append([reference] if isinstance(reference, str) else [*reference])
+        answers.append(answer if isinstance(answer, str) else answer[0])
+    if not all(isinstance(text, str) for text in (*answers, *(text for each in references for text in each))):
+        raise TypeError("no texts")
+    # What sacrebleu's own bootstrap sums over the rows.
+    terms = metric._extract_corpus_statistics(answers, [*zip(*references, strict=True)])  # as above
 
-        kinds: Mapping[str, Callable[[], Any]] = {
-            "bleu": BLEU,
-            "chrf": CHRF,
-            "chrf++": lambda: CHRF(word_order=2),
-            "ter": TER,
-        }
-        metric = kinds[name]()
-        references, answers = [], []
-        for item in items:
-            reference, answer = item
-            references.append([reference] if isinstance(reference, str) else [*reference])
-            answers.append(answer if isinstance(answer, str) else answer[0])
-        if not all(isinstance(text, str) for text in (*answers, *(text for each in references for text in each))):
-            raise TypeError("no texts")
-        # What sacrebleu's own bootstrap sums over the rows.
-        terms = metric._extract_corpus_statistics(answers, [*zip(*references, strict=True)])  # as above
+    def figure(sums: Floats) -> Floats:
+        rows = sums.reshape(-1, sums.shape[-1])
+        scores = [metric._compute_score_from_stats([*map(float, row)]).score for row in rows]  # as above
+        return np.array(scores, np.float64).reshape(sums.shape[:-1])
 
-        def figure(sums: Floats) -> Floats:
-            rows = sums.reshape(-1, sums.shape[-1])
-            scores = [metric._compute_score_from_stats([*map(float, row)]).score for row in rows]  # as above
-            return np.array(scores, np.float64).reshape(sums.shape[:-1])
-
-        return Aggregate(name, np.array(terms, np.float64), figure)
-
-    return found
-
-
-_TERMS: Mapping[str, Callable[[Sequence[Any]], Aggregate]] = {
-    MEAN: _mean,
-    "nanmean": _mean,
-    OF_ITEMS: _mean_of_items,
-    "perplexity": _perplexity,
-    "weighted_perplexity": _weighted_perplexity,
-    "bits_per_byte": _bits_per_byte,
-    "f1": _f1,
-    "matthews_corrcoef": _matthews,
-    "brier_score": _brier,
-    **{name: _corpus(name) for name in ("bleu", "chrf", "chrf++", "ter")},
-}
+    return Aggregate(name, np.array(terms, np.float64), figure)

@@ -113,10 +113,6 @@ class Rows:
         """Return a metric's numbers, shape (rows, draws); there is one draw of each row if there are not several."""
         return self.draws.get(metric, self.values[metric][:, None])
 
-    def in_every_variant(self, variants: int) -> Rows:
-        """Return the rows whose dataset row is there as often as it is asked in variants."""
-        return self.kept(np.bincount(self.clusters)[self.clusters] >= variants if len(self) else np.zeros(0, np.bool_))
-
     def kept(self, rows: NDArray[np.bool_]) -> Rows:
         """Return some of the rows of a task of ours.
 

@@ -11,16 +11,13 @@ import json
 import re
 from array import array
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import isclose, isfinite, nan, sqrt
-from pathlib import Path
 from statistics import fmean
-from typing import Any, Generic, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lm_eval_ext.families.registry import Family
 from lm_eval_ext.families.schema import COUNT, NONE, is_count
 from lm_eval_ext.results.aggregation import MEAN, aggregate, stated
 from lm_eval_ext.results.files import shown
@@ -43,79 +40,10 @@ READ_AT_ONCE = 2**18
 """Bytes read from a file at once; Python's default is about two lines, with which reading takes four times as long."""
 _ROLLING = "loglikelihood_rolling"
 """The output type whose requests are the documents themselves."""
-_HASH = np.dtype("S16")
+HASHES = ("doc_hash", "prompt_hash", "target_hash")
+"""The hashes of a row, of its prompt and of its gold answer; sixteen characters tell rows apart."""
 Line = Mapping[str, Any]
 """A line of a samples file."""
-
-
-@dataclass
-class _Skipped:
-    """The lines of a samples file that were skipped; the first few reasons are kept, because there can be millions.
-
-    Attributes:
-        count: the number of lines.
-        reasons: why the first few were skipped.
-    """
-
-    count: int = 0
-    reasons: list[str] = field(default_factory=list)
-
-    def add(self, number: int, error: Exception) -> None:
-        """Count a line, and keep the reason if it is among the first."""
-        self.count += 1
-        if len(self.reasons) < MOST_LINES_NAMED:
-            reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-            if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-                reason = "truncated or not JSON"
-            self.reasons.append(f"line {number}: {reason}")
-
-    def __str__(self) -> str:
-        more = f" and {self.count - MOST_LINES_NAMED} more" if self.count > MOST_LINES_NAMED else ""
-        return f"{self.count} line{'s' if self.count > 1 else ''} skipped ({'; '.join(self.reasons)}{more})"
-
-
-@dataclass
-class _Coding(Generic[Value]):
-    codes: array[int] = field(default_factory=lambda: array("i"))
-    numbers: dict[Value, int] = field(default_factory=dict)
-
-    def append(self, value: Value) -> None:
-        self.codes.append(self.numbers.setdefault(value, len(self.numbers)))
-
-    def column(self) -> Coded[Value]:
-        return Coded(tuple(self.numbers), np.array(self.codes, np.int32))
-
-
-@dataclass
-class _Columns:
-    """What has been read of the rows of any task, stored compactly because there can be millions of them."""
-
-    ids: array[int] = field(default_factory=lambda: array("q"))
-    clusters: array[int] = field(default_factory=lambda: array("i"))
-    offsets: array[int] = field(default_factory=lambda: array("q"))
-    docs: list[bytes] = field(default_factory=list)
-    prompts: list[bytes] = field(default_factory=list)
-    targets: list[bytes] = field(default_factory=list)
-
-    def append(self, line: Line, cluster: int, offset: int) -> None:
-        self.ids.append(line["doc_id"])
-        self.clusters.append(cluster)
-        self.offsets.append(offset)
-        for hashes, name in ((self.docs, "doc_hash"), (self.prompts, "prompt_hash"), (self.targets, "target_hash")):
-            digest = line.get(name)
-            hashes.append(digest[:16].encode() if isinstance(digest, str) else b"")
-
-    def rows(self, values: Mapping[str, NDArray[np.float64]], path: Path) -> Rows:
-        return Rows(
-            np.array(self.ids, np.int64),
-            np.array(self.clusters, np.int32),
-            values,
-            np.array(self.docs, _HASH),
-            np.array(self.prompts, _HASH),
-            np.array(self.targets, _HASH),
-            np.array(self.offsets, np.int64),
-            path,
-        )
 
 
 def with_rows(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:
@@ -133,13 +61,8 @@ def with_rows(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:
     """
     if not run.has_samples:
         return run
-    dataset, skipped = dataset_rows.of(run.dataset), _Skipped()
-    if run.is_ours:
-        rows, family = _rows(run, dataset, skipped), run.family
-        run = replace(run, figures={**run.figures, **_details_in(run, rows)})
-    else:
-        rows, family = _rows_of_other(run, column, dataset, skipped)
-    issues = [warning(f"{run.samples_path}: {skipped}")] if skipped.count else []
+    dataset = dataset_rows.of(run.dataset)
+    rows, issues = _rows(run, dataset) if run.is_ours else _rows_of_other(run, dataset, column)
     if not len(rows):
         issues.append(
             warning(
@@ -148,6 +71,8 @@ def with_rows(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:
             )
         )
         return replace(run, issues=(*issues, *run.issues))
+    if run.is_ours:
+        run = replace(run, figures={**run.figures, **_details_in(run, rows)})
     if len(rows) != run.count:
         issues.append(
             warning(
@@ -156,9 +81,16 @@ def with_rows(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:
             )
         )
     else:
-        issues += _disagreement(run, rows) if run.is_ours else _disagreement_of_other(run, rows)
-    if run.is_ours and (variants := run.schema.variants(run.metadata)) > 1:
-        whole = rows.in_every_variant(variants)
+        issues += _disagreement(run, rows)
+    family = run.family
+    if not run.is_ours:
+        # Its rows tell the range of its figure.
+        found = rows.aggregates.get(run.headline.name)
+        headline = replace(run.headline, range=found.range) if found else run.headline
+        schema = replace(run.schema, headlines=(headline,), metrics=(headline, *run.schema.metrics))
+        family = replace(family, schema=schema)
+    elif (variants := run.schema.variants(run.metadata)) > 1:
+        whole = rows.kept(np.bincount(rows.clusters)[rows.clusters] >= variants)
         if lost := len(rows) - len(whole):
             issues.append(
                 warning(
@@ -178,7 +110,7 @@ def _details_in(run: TaskRun, rows: Rows) -> dict[str, float | int | str]:
         rows: its rows. Of several draws, letters and choices are those of the first.
     """
     found: dict[str, float | int | str] = {}
-    for name in (*rows.values, *rows.letters, *rows.outcomes) if len(rows) else ():
+    for name in (*rows.values, *rows.letters, *rows.outcomes):
         form = run.schema.row_form(name)
         if form is None or name in run.metrics:
             continue
@@ -197,98 +129,97 @@ def _details_in(run: TaskRun, rows: Rows) -> dict[str, float | int | str]:
 
 
 def _disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
-    """Return whether results and samples appear to be from different runs."""
-    numbers = (name for name in rows.values if run.schema.row_form(name) == "number")
-    for metric in (run.headline.name, *numbers):
-        said, found = run.figure(metric), float(rows.values[metric].mean())
-        if said is None or not isclose(said, found, rel_tol=1e-6, abs_tol=1e-9):
-            told = "no number" if said is None else said
-            return [_from_two_runs(rows, metric, found, told)]
-    return []
+    """Return whether results and samples appear to be from different runs.
 
-
-def _disagreement_of_other(run: TaskRun, rows: Rows) -> list[Issue]:
-    """Return whether the rows of a task that is not ours give the figure of the results; it may be unknown how."""
-    metric = run.headline.name
-    if rows.drawn > 1:
+    How the figure of a task that is not ours comes from its rows may be unknown.
+    """
+    headline = run.headline.name
+    if run.is_ours:
+        numbers = (name for name in rows.values if run.schema.row_form(name) == "number")
+        of_rows = {name: float(rows.values[name].mean()) for name in (headline, *numbers)}
+    elif rows.drawn > 1:
         # The figure in the results is of what the harness reduced the draws to.
         return []
-    found, figure = rows.aggregates.get(metric), run.figure(metric)
-    if found is None:
+    elif headline in rows.aggregates:
+        of_rows = {headline: rows.aggregates[headline].figure}
+    else:
         return [
             warning(
-                f"{run.task}: {metric} in the results is neither the mean of its rows nor another known aggregation; "
+                f"{run.task}: {headline} in the results is neither the mean of its rows nor another known aggregation; "
                 "it is shown without an interval and not tested"
             )
         ]
-    if figure is None or not np.isclose(found.figure, figure, rtol=1e-6, atol=1e-9):
-        return [_from_two_runs(rows, metric, found.figure, "no number" if figure is None else f"{figure:.6g}")]
+    for metric, found in of_rows.items():
+        told = run.figure(metric)
+        if told is None or not isclose(told, found, rel_tol=1e-6, abs_tol=1e-9):
+            both = f"{metric} is {found:.6g} over its rows but {'no number' if told is None else told} in the results"
+            text = f"{rows.path}: {both}; expected both to be from one run. Figures are computed from the rows"
+            return [warning(text)]
     return []
 
 
-def _from_two_runs(rows: Rows, metric: str, found: float, told: object) -> Issue:
-    return warning(
-        f"{rows.path}: {metric} is {found:.6g} over its rows but {told} in the results; expected both to be from one "
-        "run. Figures are computed from the rows"
-    )
-
-
-def _rows(run: TaskRun, dataset: dict[Hashable, int], skipped: _Skipped) -> Rows:
-    """Return the rows of a task of ours, with all metrics in its results, and its details.
+def _rows(run: TaskRun, dataset: dict[Hashable, int]) -> tuple[Rows, list[Issue]]:
+    """Return the rows of a task of ours, with all metrics in its results, and its details; raises as ``_read``.
 
     Args:
         run: the run, without its rows.
-        dataset: the numbers of the dataset's rows, by key; new rows get the next numbers.
-        skipped: counts the lines that are skipped.
+        dataset: see ``_read``.
     """
     schema = run.schema.of_task(run.metadata)
     metrics = dict.fromkeys((*run.metrics, *_details_of_first_line(run)))
     numbers, ratios, letters, outcomes = (
         [name for name in metrics if schema.row_form(name) == form] for form in ("number", "ratio", "letters", "choice")
     )
-    limits = {name: Limits(*schema.range(name), schema.expected(name)) for name in numbers}
-    pairs: dict[str, _Coding[tuple[str, str]]] = {name: _Coding() for name in letters}
-    chosen: dict[str, _Coding[tuple[str, ...]]] = {name: _Coding() for name in outcomes}
-    columns, values, every_draw, certainty = _Columns(), array("d"), array("d"), array("d")
-    drawn = 1
+    # Looked up once because every row is checked.
+    limits = {name: (*schema.range(name), schema.expected(name)) for name in numbers}
+    values, every_draw, certainty = array("d"), array("d"), array("d")
+    # Equal texts are stored once.
+    known: dict[tuple[str, ...], tuple[str, ...]] = {}
+    texts: dict[str, list[Any]] = {name: [] for name in (*letters, *outcomes)}
+    drawn = 0
 
-    def put(line: Line, offset: int) -> None:
-        """Append a line to the columns, or raise and append nothing."""
+    def put(line: Line) -> Hashable:
         nonlocal drawn
         key, draws = row_key(line, schema.row_key), scores_of_draws(line)
         scored: Sequence[Line] = draws if draws else [line]
-        if columns.ids and len(scored) != drawn:
+        if drawn and len(scored) != drawn:
             raise ValueError(f"{len(scored)} draws; expected {drawn}, as in the lines before")
-        of_draws = [numbers_in(draw, limits) for draw in draws]
-        found = array("d", map(fmean, zip(*of_draws, strict=True))) if draws else numbers_in(line, limits)
+        of_draws = [numbers_in(draw, limits) for draw in scored]
+        found = array("d", map(fmean, zip(*of_draws, strict=True))) if draws else of_draws[0]
         for name in ratios:
-            found.extend(map(sum, zip(*(two_numbers(draw, name) for draw in scored), strict=True)))
-        two = [two_letters(line, name) for name in letters]
-        one = [outcome(line, name) for name in outcomes]
-        columns.append(line, dataset.setdefault(key, len(dataset)), offset)
-        values.extend(found)
+            found.extend(map(sum, zip(*(parts_of(draw, name, "ratio") for draw in scored), strict=True)))
+        said = [parts_of(line, name, "letters") for name in letters]
+        said += [parts_of(line, name, "choice") for name in outcomes]
         drawn = len(scored)
-        for of_draw in of_draws:
+        values.extend(found)
+        for of_draw in of_draws if draws else ():
             every_draw.extend(of_draw)
         if schema.readers:
             certainty.extend(certainties(line, drawn))
-        for pair_column, pair in zip(pairs.values(), two, strict=True):
-            pair_column.append(pair)
-        for chosen_column, each in zip(chosen.values(), one, strict=True):
-            chosen_column.append(each)
+        for column, parts in zip(texts.values(), said, strict=True):
+            column.append(known.setdefault(parts, parts))
+        return key
 
-    _read_lines(run, put, skipped)
+    rows, issues = _read(run, dataset, put)
+    if not len(rows):
+        return rows, issues
     names = (*numbers, *(column for name in ratios for column in (name, ASKED + name)))
-    table = np.array(values, np.float64).reshape(len(columns.ids), len(names))
-    rows = columns.rows({name: table[:, place].copy() for place, name in enumerate(names)}, run.samples_path)
-    by_draw = np.array(every_draw, np.float64).reshape(len(columns.ids), drawn if every_draw else 0, len(numbers))
-    return replace(
+    table = np.array(values, np.float64).reshape(len(rows), len(names))
+    by_draw = np.array(every_draw, np.float64).reshape(len(rows), drawn if drawn > 1 else 0, len(numbers))
+    rows = replace(
         rows,
-        letters={name: coding.column() for name, coding in pairs.items()},
-        outcomes={name: coding.column() for name, coding in chosen.items()},
+        values={name: table[:, place].copy() for place, name in enumerate(names)},
+        letters={name: _coded(texts[name]) for name in letters},
+        outcomes={name: _coded(texts[name]) for name in outcomes},
         draws={name: by_draw[:, :, place].copy() for place, name in enumerate(numbers)} if drawn > 1 else {},
         certainty=np.array(certainty, np.float64).reshape(-1, drawn),
     )
+    return rows, issues
+
+
+def _coded(values: Sequence[Value]) -> Coded[Value]:
+    codes = {value: code for code, value in enumerate(dict.fromkeys(values))}
+    return Coded(tuple(codes), np.fromiter((codes[value] for value in values), np.int32, len(values)))
 
 
 def _details_of_first_line(run: TaskRun) -> list[str]:
@@ -320,18 +251,24 @@ def _lines(run: TaskRun) -> Iterator[tuple[int, int, bytes]]:
                 yield number, start, text
 
 
-def _read_lines(run: TaskRun, put: Callable[[Line, int], None], skipped: _Skipped) -> None:
-    """Pass on the lines of a run's samples file that its reader has, with their offsets, and count those skipped.
+def _read(run: TaskRun, dataset: dict[Hashable, int], put: Callable[[Line], Hashable]) -> tuple[Rows, list[Issue]]:
+    """Return the rows in a run's samples file that its reader has, without scores, and which lines were skipped.
 
     Args:
         run: the run.
-        put: takes a line, or raises ``ValueError``, ``KeyError`` or ``TypeError`` if it is malformed.
-        skipped: counts the lines that are skipped.
+        dataset: the numbers of the dataset's rows, by key; new rows get the next numbers.
+        put: keeps the scores of a line and returns the key of its row. It raises ``ValueError``, ``KeyError`` or
+            ``TypeError`` and keeps nothing if the line is malformed.
 
     Raises:
         OSError: the file cannot be read.
     """
-    ids: set[int] = set()
+    # Stored compactly because there can be millions of rows.
+    ids, clusters, offsets = array("q"), array("i"), array("q")
+    hashes: tuple[list[bytes], ...] = tuple([] for _ in HASHES)
+    known: set[int] = set()
+    skipped = 0
+    reasons: list[str] = []
     for number, start, text in _lines(run):
         try:
             line = parsed(text)
@@ -342,81 +279,91 @@ def _read_lines(run: TaskRun, put: Callable[[Line, int], None], skipped: _Skippe
             row_id = line["doc_id"]
             if not is_count(row_id):
                 raise TypeError(f"doc_id is {shown(row_id)}; expected the number of a row")
-            if row_id in ids:
+            if row_id in known:
                 raise ValueError(f"doc_id {row_id} is also in an earlier line")
-            put(line, start)
-            ids.add(row_id)
+            digests = [digest[:16].encode() if isinstance(digest := line.get(name), str) else b"" for name in HASHES]
+            key = put(line)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             # Python also rejects numbers that are too long and nesting that is too deep.
-            skipped.add(number, error)
+            skipped += 1
+            if len(reasons) < MOST_LINES_NAMED:
+                reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+                if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+                    reason = "truncated or not JSON"
+                reasons.append(f"line {number}: {reason}")
+            continue
+        known.add(row_id)
+        ids.append(row_id)
+        clusters.append(dataset.setdefault(key, len(dataset)))
+        offsets.append(start)
+        for column, digest in zip(hashes, digests, strict=True):
+            column.append(digest)
+    docs, prompts, targets = (np.array(column, "S16") for column in hashes)
+    rows = Rows(
+        ids=np.array(ids, np.int64),
+        clusters=np.array(clusters, np.int32),
+        values={},
+        docs=docs,
+        prompts=prompts,
+        targets=targets,
+        offsets=np.array(offsets, np.int64),
+        path=run.samples_path,
+    )
+    if not skipped:
+        return rows, []
+    more = f" and {skipped - MOST_LINES_NAMED} more" if skipped > MOST_LINES_NAMED else ""
+    lines = f"{skipped} line{'s' if skipped > 1 else ''} skipped ({'; '.join(reasons)}{more})"
+    return rows, [warning(f"{run.samples_path}: {lines}")]
 
 
-def _rows_of_other(run: TaskRun, column: str, dataset: dict[Hashable, int], skipped: _Skipped) -> tuple[Rows, Family]:
-    """Return the rows of a task that is not ours, and its family with the range of its main metric, as rows tell it.
+def _rows_of_other(run: TaskRun, dataset: dict[Hashable, int], column: str) -> tuple[Rows, list[Issue]]:
+    """Return the rows of a task that is not ours; raises as ``_read``.
 
-    If that metric is a mean over rows, ``values`` has its numbers, and ``draws`` those of several draws. If its
+    If its main metric is a mean over rows, ``values`` has its numbers, and ``draws`` those of several draws. If its
     aggregation is known, ``aggregates`` has it.
 
     Args:
         run: the run, without its rows.
+        dataset: see ``_read``.
         column: the documents' column whose values group rows; if it is empty, or a document has no such column or
             null in it, rows with the same document are grouped.
-        dataset: the numbers of the dataset's rows, by key; new rows get the next numbers.
-        skipped: counts the lines that are skipped.
     """
     metric = run.headline.name
-    scored = scored_in_draws(metric)
-    columns = _Columns()
+    mean_over_draws = _MEAN_OVER_DRAWS.fullmatch(metric)
+    scored = mean_over_draws[1] if mean_over_draws else metric
     items: list[Any] = []
     draws: list[list[Any]] = []
 
-    def put(line: Line, offset: int) -> None:
-        item, key = line[metric], _key(line, run.task, column)
+    def put(line: Line) -> Hashable:
+        item, doc, digest = line[metric], line.get("doc"), line.get("doc_hash")
+        of_column = doc.get(column) if column and isinstance(doc, dict) else None
+        if not isinstance(of_column, str | int | float | None):
+            raise TypeError(f"doc.{column} is {shown(of_column)}; expected text or a number")
         # The harness reduces the draws of a row to one value, by default that of the first.
         draws.append([of_draw[scored] for of_draw in scores_of_draws(line) if scored in of_draw])
         items.append(item)
-        columns.append(line, dataset.setdefault(key, len(dataset)), offset)
+        if of_column is not None:
+            return COLUMN, column, of_column
+        # The same document can be a row of several tasks.
+        return digest if isinstance(digest, str) else (ROW, run.task, line["doc_id"])
 
-    _read_lines(run, put, skipped)
+    rows, issues = _read(run, dataset, put)
     if run.config.get("output_type") == _ROLLING:
         # In 0.5, the prompt of such a request is empty, and its target, which is the document in 0.4, a number.
-        columns = replace(columns, prompts=columns.docs, targets=columns.docs)
+        rows = replace(rows, prompts=rows.docs, targets=rows.docs)
     found = aggregate(metric, stated(run.config, metric), items, run.figure(metric)) if items else None
-    drawn = _drawn(draws) if found is not None and found.name == MEAN else None
-    if drawn is not None:
-        found = aggregate(metric, MEAN, drawn.mean(axis=1).tolist(), None)
     if found is None:
-        values, headline = {}, run.headline
-    else:
-        # NaN where a row does not count.
-        mean = {metric: np.where(found.terms[:, 1] > 0, found.terms[:, 0], np.nan)} if found.name == MEAN else {}
-        values, headline = mean, replace(run.headline, range=found.range)
-    rows = replace(
-        columns.rows(values, run.samples_path),
-        draws={} if drawn is None else {metric: drawn},
-        aggregates={} if found is None else {metric: found},
-    )
-    schema = replace(run.schema, headlines=(headline,), metrics=(headline, *run.schema.metrics))
-    return rows, replace(run.family, schema=schema)
-
-
-def _drawn(draws: Sequence[Sequence[Any]]) -> NDArray[np.float64] | None:
-    """Return the numbers of several draws, shape (rows, draws); ``None`` if not every row has as many numbers."""
+        return rows, issues
+    if found.name != MEAN:
+        return replace(rows, aggregates={metric: found}), issues
     counts = {len(of_row) for of_row in draws}
-    numbers = all(isinstance(value, int | float) for of_row in draws for value in of_row)
-    return np.array(draws, np.float64) if len(counts) == 1 and counts != {0} and numbers else None
-
-
-def _key(line: Mapping[str, Any], task: str, column: str) -> Hashable:
-    """Return the key of a row: those with the same one are not independent."""
-    doc = line.get("doc")
-    if column and isinstance(doc, dict) and (value := doc.get(column)) is not None:
-        if not isinstance(value, str | int | float):
-            raise TypeError(f"doc.{column} is {shown(value)}; expected text or a number")
-        return COLUMN, column, value
-    digest = line.get("doc_hash")
-    # The same document can be a row of several tasks.
-    return digest if isinstance(digest, str) else (ROW, task, line["doc_id"])
+    if len(counts) == 1 and counts != {0} and all(isinstance(each, int | float) for of_row in draws for each in of_row):
+        drawn = np.array(draws, np.float64)
+        rows = replace(rows, draws={metric: drawn})
+        found = aggregate(metric, MEAN, drawn.mean(axis=1).tolist(), None) or found
+    # NaN where a row does not count.
+    values = np.where(found.terms[:, 1] > 0, found.terms[:, 0], np.nan)
+    return replace(rows, values={metric: values}, aggregates={metric: found}), issues
 
 
 def row_key(line: Mapping[str, Any], field: str | None) -> Hashable:
@@ -436,16 +383,12 @@ def row_key(line: Mapping[str, Any], field: str | None) -> Hashable:
     return found
 
 
-class Limits(NamedTuple):
-    """The limits of a metric's values; looked up once because every row is checked."""
-
-    least: float
-    most: float
-    expected: str
-
-
-def numbers_in(line: Mapping[str, Any], limits: Mapping[str, Limits]) -> array[float]:
+def numbers_in(line: Mapping[str, Any], limits: Mapping[str, tuple[float, float, str]]) -> array[float]:
     """Return the numbers of some metrics, in the order of their limits.
+
+    Args:
+        line: a line of a samples file, or the scores of a draw.
+        limits: the least and the greatest possible value of each metric, and what is expected, for the message.
 
     Raises:
         KeyError, TypeError: a metric is missing, not a number, or outside its limits.
@@ -464,40 +407,30 @@ def numbers_in(line: Mapping[str, Any], limits: Mapping[str, Limits]) -> array[f
     return found
 
 
-def two_numbers(line: Mapping[str, Any], name: str) -> list[float]:
-    """Return the two numbers of a metric ``[followed, asked]``.
+PARTS: Mapping[str, str] = {
+    "ratio": "two numbers, the first no greater than the second",
+    "letters": "two letters",
+    "choice": "a question and what was chosen",
+}
+"""What is expected of a metric's value that has parts, by its form."""
+
+
+def parts_of(line: Mapping[str, Any], name: str, form: Literal["ratio", "letters", "choice"]) -> tuple[Any, ...]:
+    """Return the parts of a metric's value: two numbers, two letters, or what was chosen.
 
     Raises:
         KeyError, TypeError: the line does not have them.
     """
     match line[name]:
-        case [float() | int() as followed, float() | int() as asked] if 0 <= followed <= asked <= COUNT[1]:
-            return [float(followed), float(asked)]
-    raise TypeError(f"{name} is {shown(line[name])}; expected two numbers, the first no greater than the second")
-
-
-def two_letters(line: Mapping[str, Any], name: str) -> tuple[str, str]:
-    """Return the two letters of a metric.
-
-    Raises:
-        KeyError, TypeError: the line does not have them.
-    """
-    match line[name]:
-        case [str() as first, str() as second]:
+        case [float() | int() as followed, float() | int() as asked] if (
+            form == "ratio" and 0 <= followed <= asked <= COUNT[1]
+        ):
+            return float(followed), float(asked)
+        case [str() as first, str() as second] if form == "letters":
             return first, second
-    raise TypeError(f"{name} is {shown(line[name])}; expected two letters")
-
-
-def outcome(line: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Return what was chosen, of a metric that is a question with the contents chosen.
-
-    Raises:
-        KeyError, TypeError: the line does not have it.
-    """
-    match line[name]:
-        case [str(), [*chosen]] if all(isinstance(text, str) for text in chosen):
+        case [str(), [*chosen]] if form == "choice" and all(isinstance(text, str) for text in chosen):
             return tuple(chosen)
-    raise TypeError(f"{name} is {shown(line[name])}; expected a question and what was chosen")
+    raise TypeError(f"{name} is {shown(line[name])}; expected {PARTS[form]}")
 
 
 def certainties(line: Line, draws: int) -> list[float]:
@@ -509,25 +442,21 @@ def certainties(line: Line, draws: int) -> list[float]:
     """
     match line.get("filtered_resps"):
         case [*_, list() as readings] if len(readings) == draws:
-            return [_certainty(reading) for reading in readings]
+            pass
         case [*_, str() as reading] if draws == 1:
-            return [_certainty(reading)]
-    return [nan] * draws
-
-
-def _certainty(reading: object) -> float:
-    try:
-        found = parsed(reading.encode()) if isinstance(reading, str) else None
-    except ValueError:
-        return nan
-    certainty = found.get("certainty") if isinstance(found, dict) else None
-    return float(certainty) if isinstance(certainty, int | float) else nan
-
-
-def scored_in_draws(metric: str) -> str:
-    """Return the name under which the scores of each draw are logged, for a metric in the results."""
-    found = _MEAN_OVER_DRAWS.fullmatch(metric)
-    return found[1] if found else metric
+            readings = [reading]
+        case _:
+            readings = []
+    found = [nan] * draws
+    for draw, reading in enumerate(readings):
+        try:
+            read = parsed(reading.encode()) if isinstance(reading, str) else None
+        except ValueError:
+            continue
+        certainty = read.get("certainty") if isinstance(read, dict) else None
+        if isinstance(certainty, int | float):
+            found[draw] = float(certainty)
+    return found
 
 
 def scores_of_draws(line: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -541,25 +470,18 @@ def scores_of_draws(line: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     found = line.get(DRAWS)
     if found is None:
-        return _of_harness(line)
-    if not isinstance(found, Mapping) or not all(isinstance(scores, list) for scores in found.values()):
+        logged, responses = line.get(OF_HARNESS), line.get("resps")
+        if not isinstance(logged, Mapping) or not isinstance(responses, list) or not responses:
+            return []
+        # 0.5.0.dev1 also takes a metric's list of values for one response, such as one for each instruction, for draws.
+        count = len(responses[-1]) if isinstance(responses[-1], list) else 1
+        found = {name: each for name, each in logged.items() if isinstance(each, list) and len(each) == count}
+        if not found:
+            return []
+    elif not isinstance(found, Mapping) or not all(isinstance(scores, list) for scores in found.values()):
         raise TypeError(f"{DRAWS} is {shown(found)}; expected the scores of each draw")
     counts = {len(scores) for scores in found.values()}
     if len(counts) != 1:
         raise TypeError(f"{DRAWS} is {shown(found)}; expected as many scores of each metric as there are draws")
-    return _by_draw(found, *counts)
-
-
-def _of_harness(line: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the scores of each draw that the harness logs, of the metrics that have one for each response."""
-    found, responses = line.get(OF_HARNESS), line.get("resps")
-    if not isinstance(found, Mapping) or not isinstance(responses, list) or not responses:
-        return []
-    # 0.5.0.dev1 also takes a metric's list of values for one response, such as one for each instruction, for draws.
-    count = len(responses[-1]) if isinstance(responses[-1], list) else 1
-    scores = {name: each for name, each in found.items() if isinstance(each, list) and len(each) == count}
-    return _by_draw(scores, count) if scores else []
-
-
-def _by_draw(scores: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
-    return [{name: each[number] for name, each in scores.items()} for number in range(count)] if count > 1 else []
+    (count,) = counts
+    return [{name: each[draw] for name, each in found.items()} for draw in range(count)] if count > 1 else []

@@ -22,7 +22,7 @@ from lm_eval_ext.results.rows import (
     responses_in,
 )
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.results.samples import certainties, scored_in_draws, scores_of_draws
+from lm_eval_ext.results.samples import certainties, scores_of_draws
 from tests.conftest import save
 from tests.other_files import STAMP, MadeUp, write_other_run
 from tests.own_tasks import Scripted, write_tasks
@@ -102,18 +102,6 @@ def test_each_draw_has_its_scores(line: dict[str, Any], expected: list[dict[str,
     assert scores_of_draws(line) == expected
 
 
-@pytest.mark.parametrize(
-    ("metric", "scored"),
-    [
-        ("acc", "acc"),
-        ("pass@1(exact_match)", "exact_match"),
-        ("pass@3(exact_match)", "pass@3(exact_match)"),
-    ],
-)
-def test_the_mean_over_draws_has_a_name_of_its_own(metric: str, scored: str) -> None:
-    assert scored_in_draws(metric) == scored
-
-
 SURE, UNSURE = '{"reading": "A", "certainty": 1.0}', '{"reading": "none", "certainty": 0}'
 
 
@@ -152,10 +140,10 @@ def test_malformed_scores_are_an_error(draws: object, expected: str) -> None:
 TASK = "gsm8k"
 
 
-def read(folder: Path, draws: list[list[object]]) -> TaskRun:
-    """Write and read a run of rows with these draws; the harness's figure is that of the first."""
+def read(folder: Path, draws: list[list[object]], metric: str = "exact_match") -> TaskRun:
+    """Write and read a run of rows with these draws of ``exact_match``; the harness's figure is that of the first."""
     first = [float(of_row[0] is True or of_row[0] == 1) for of_row in draws]
-    write_other_run(folder, {TASK: MadeUp(first, metric="exact_match")})
+    write_other_run(folder, {TASK: MadeUp(first, metric=metric)})
     with edited_lines(folder / f"samples_{TASK}_{STAMP}.jsonl") as lines:
         for line, of_row in zip(lines, draws, strict=True):
             line |= {"resps": [["x"] * len(of_row)], "scores_per_repeat": {"exact_match": of_row}}
@@ -164,13 +152,21 @@ def read(folder: Path, draws: list[list[object]]) -> TaskRun:
     return run
 
 
-def test_every_draw_counts(tmp_path: Path) -> None:
-    run = read(tmp_path, [[1.0, 0.0], [0.0, 0.0]])
+@pytest.mark.parametrize("metric", ["exact_match", "pass@1(exact_match)"])
+def test_every_draw_counts(metric: str, tmp_path: Path) -> None:
+    run = read(tmp_path, [[1.0, 0.0], [0.0, 0.0]], metric)
     assert run.rows is not None
-    assert run.rows.draws["exact_match"].tolist() == [[1, 0], [0, 0]]
-    assert run.rows.values["exact_match"].tolist() == [0.5, 0.0]
-    assert run.rows.aggregates["exact_match"].figure == pytest.approx(0.25)
+    assert run.rows.draws[metric].tolist() == [[1, 0], [0, 0]]
+    assert run.rows.values[metric].tolist() == [0.5, 0.0]
+    assert run.rows.aggregates[metric].figure == pytest.approx(0.25)
     assert not run.issues
+
+
+def test_what_is_no_mean_over_draws_has_none(tmp_path: Path) -> None:
+    # Whether any of three draws is right.
+    run = read(tmp_path, [[1.0, 0.0], [0.0, 0.0]], "pass@3(exact_match)")
+    assert run.rows is not None
+    assert not run.rows.draws
 
 
 @pytest.mark.parametrize("draws", [[[1.0, 0.0], [0.0, 0.0, 1.0]], [[1.0, "yes"], [0.0, 0.0]]])
