@@ -40,8 +40,6 @@ READ_AT_ONCE = 2**18
 """Bytes read from a file at once; Python's default is about two lines, with which reading takes four times as long."""
 _ROLLING = "loglikelihood_rolling"
 """The output type whose requests are the documents themselves."""
-HASHES = ("doc_hash", "prompt_hash", "target_hash")
-"""The hashes of a row, of its prompt and of its gold answer; sixteen characters tell rows apart."""
 Line = Mapping[str, Any]
 """A line of a samples file."""
 
@@ -265,7 +263,7 @@ def _read(run: TaskRun, dataset: dict[Hashable, int], put: Callable[[Line], Hash
     """
     # Stored compactly because there can be millions of rows.
     ids, clusters, offsets = array("q"), array("i"), array("q")
-    hashes: tuple[list[bytes], ...] = tuple([] for _ in HASHES)
+    hashes: dict[str, list[bytes]] = {"doc_hash": [], "prompt_hash": [], "target_hash": []}
     known: set[int] = set()
     skipped = 0
     reasons: list[str] = []
@@ -281,7 +279,6 @@ def _read(run: TaskRun, dataset: dict[Hashable, int], put: Callable[[Line], Hash
                 raise TypeError(f"doc_id is {shown(row_id)}; expected the number of a row")
             if row_id in known:
                 raise ValueError(f"doc_id {row_id} is also in an earlier line")
-            digests = [digest[:16].encode() if isinstance(digest := line.get(name), str) else b"" for name in HASHES]
             key = put(line)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             # Python also rejects numbers that are too long and nesting that is too deep.
@@ -296,9 +293,11 @@ def _read(run: TaskRun, dataset: dict[Hashable, int], put: Callable[[Line], Hash
         ids.append(row_id)
         clusters.append(dataset.setdefault(key, len(dataset)))
         offsets.append(start)
-        for column, digest in zip(hashes, digests, strict=True):
-            column.append(digest)
-    docs, prompts, targets = (np.array(column, "S16") for column in hashes)
+        for name, column in hashes.items():
+            digest = line.get(name)
+            # Sixteen characters tell rows apart; a lone surrogate, which is no hash, has no bytes of its own.
+            column.append(digest[:16].encode(errors="replace") if isinstance(digest, str) else b"")
+    docs, prompts, targets = (np.array(column, "S16") for column in hashes.values())
     rows = Rows(
         ids=np.array(ids, np.int64),
         clusters=np.array(clusters, np.int32),
@@ -336,16 +335,16 @@ def _rows_of_other(run: TaskRun, dataset: dict[Hashable, int], column: str) -> t
 
     def put(line: Line) -> Hashable:
         item, doc, digest = line[metric], line.get("doc"), line.get("doc_hash")
-        of_column = doc.get(column) if column and isinstance(doc, dict) else None
-        if not isinstance(of_column, str | int | float | None):
-            raise TypeError(f"doc.{column} is {shown(of_column)}; expected text or a number")
+        # The same document can be a row of several tasks.
+        key: Hashable = digest if isinstance(digest, str) else (ROW, run.task, line["doc_id"])
+        if column and isinstance(doc, dict) and (value := doc.get(column)) is not None:
+            if not isinstance(value, str | int | float):
+                raise TypeError(f"doc.{column} is {shown(value)}; expected text or a number")
+            key = COLUMN, column, value
         # The harness reduces the draws of a row to one value, by default that of the first.
         draws.append([of_draw[scored] for of_draw in scores_of_draws(line) if scored in of_draw])
         items.append(item)
-        if of_column is not None:
-            return COLUMN, column, of_column
-        # The same document can be a row of several tasks.
-        return digest if isinstance(digest, str) else (ROW, run.task, line["doc_id"])
+        return key
 
     rows, issues = _read(run, dataset, put)
     if run.config.get("output_type") == _ROLLING:
