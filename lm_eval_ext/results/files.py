@@ -36,29 +36,6 @@ MOST_MEMBERS = 1_000_000
 
 
 @dataclass(frozen=True)
-class TaskEntry:
-    """The entry of one task in a results file.
-
-    Attributes:
-        task: its name.
-        name_in_file: its name in this file, and in the name of its samples file.
-        config: the task's config; ``metadata`` is a mapping.
-        figures: its results: ``{"metric,filter": value}``; empty if there are none.
-    """
-
-    task: str
-    name_in_file: str
-    config: Mapping[str, Any]
-    figures: Mapping[str, Any]
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """The facts that the task records about itself, and what was given with ``--metadata``."""
-        metadata: Mapping[str, Any] = self.config["metadata"]
-        return metadata
-
-
-@dataclass(frozen=True)
 class ResultFile:
     """A results file.
 
@@ -83,24 +60,6 @@ class ResultFile:
         """The sort key that puts newer files later: by date, then by name."""
         return self.date, str(self.path)
 
-    def tasks(self) -> Iterator[TaskEntry]:
-        """Yield the entry of each task, once each; tasks without metadata are left out."""
-        seen = set()
-        for name, config in self.content["configs"].items():
-            task = bare_name(name)
-            if task not in seen and isinstance(config, dict) and isinstance(config.get("metadata"), dict):
-                seen.add(task)
-                figures = self.content["results"].get(name)
-                yield TaskEntry(task, name, config, figures if isinstance(figures, dict) else {})
-
-    def malformed(self) -> Iterator[tuple[str, str]]:
-        """Yield the names of tasks whose entries are too malformed to tell whether they are ours, and why."""
-        for name, config in self.content["configs"].items():
-            if not isinstance(config, dict):
-                yield bare_name(name), f"its config is {shown(config)}; expected an object"
-            elif not isinstance(config.get("metadata"), dict | None):
-                yield bare_name(name), f"its metadata is {shown(config['metadata'])}; expected an object"
-
     def of_task(self, table: str, name: str) -> Any:
         """Return a task's entry in another table of the file; ``None`` if there is none.
 
@@ -121,14 +80,14 @@ class ResultFile:
         tree = self.content.get("group_subtasks")
         if tree is None:
             return {}
+        where = f"{self.path}: group_subtasks"
         if not isinstance(tree, dict):
-            raise self._wrong("group_subtasks", tree, "an object with the tasks of each group")
+            expected = "an object with the tasks of each group, as `lm_eval` writes it"
+            raise RowsError(f"{where} is {shown(tree)}; expected {expected}")
         for name, parts in tree.items():
             if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-                raise self._wrong(f"group_subtasks, {shown(name)}", parts, "a list of names")
-        return self._without_groups_between(tree)
-
-    def _without_groups_between(self, tree: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+                expected = "a list of names, as `lm_eval` writes it"
+                raise RowsError(f"{where}, {shown(name)} is {shown(parts)}; expected {expected}")
         found: dict[str, tuple[str, ...]] = {}
         members = 0
         try:
@@ -139,14 +98,11 @@ class ResultFile:
                 found[name] = tuple(tasks) or (bare_name(name),)
                 members += len(found[name])
                 if members > MOST_MEMBERS:
-                    raise RowsError(f"{self.path}: group_subtasks: more than {MOST_MEMBERS:,} tasks in its groups")
+                    raise RowsError(f"{where}: more than {MOST_MEMBERS:,} tasks in its groups")
         except CycleError as error:
             circle = " -> ".join(map(shown, error.args[1][:MOST_NAMED]))
-            raise RowsError(f"{self.path}: group_subtasks: a group contains itself ({circle})") from error
+            raise RowsError(f"{where}: a group contains itself ({circle})") from error
         return {name: found[name] for name in tree if tree[name]}
-
-    def _wrong(self, where: str, value: object, expected: str) -> RowsError:
-        return RowsError(f"{self.path}: {where} is {shown(value)}; expected {expected}, as `lm_eval` writes it")
 
 
 def bare_name(name: str) -> str:
@@ -173,24 +129,28 @@ def find(paths: Sequence[Path]) -> list[Path]:
         OSError: a folder cannot be listed.
         RowsError: a folder contains none.
     """
+
+    def unlisted(error: OSError) -> None:
+        # The newest results may be in there, so it must not be skipped silently, as Path.rglob would.
+        raise error
+
     found: dict[str, Path] = {}
     for path in paths:
-        inside = sorted(_inside(path)) if path.is_dir() else [path]
+        inside = [path]
+        if path.is_dir():
+            names = (
+                Path(parent, name)
+                for parent, folders, files in os.walk(path, onerror=unlisted)
+                for name in (*folders, *files)
+                if fnmatchcase(name, RESULTS)
+            )
+            inside = sorted(names)
         if not inside:
             raise RowsError(f"{path}: no results_*.json in this folder; expected what `lm_eval --output_path` writes")
         for file in inside:
             # A file may be given both by name and by its folder.
             found.setdefault(os.path.realpath(file), file)
     return list(found.values())
-
-
-def _inside(folder: Path) -> Iterator[Path]:
-    def unlisted(error: OSError) -> None:
-        # The newest results may be in there, so it must not be skipped silently, as Path.rglob would.
-        raise error
-
-    for parent, folders, files in os.walk(folder, onerror=unlisted):
-        yield from (Path(parent, name) for name in (*folders, *files) if fnmatchcase(name, RESULTS))
 
 
 def files_at(places: Iterable[str | Path]) -> Iterator[Path]:

@@ -20,7 +20,7 @@ from lm_eval_ext.results.files import ResultFile, find, read
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import BY_TASK, EvaluatedModel, evaluated_model
 from lm_eval_ext.results.models import labels as labels_of
-from lm_eval_ext.results.recognition import Choice, require_choice, task_runs, with_one_metric
+from lm_eval_ext.results.recognition import Choice, measured_alike, task_runs, unusable_in
 from lm_eval_ext.results.rows import DatasetRows
 from lm_eval_ext.results.runs import OPTIONS, SAMPLING_SEED, Decoding, Role, Runs, TaskRun, newest, without_arguments
 from lm_eval_ext.results.samples import COLUMN, with_rows
@@ -81,29 +81,51 @@ def load_apart(
     found = [find_runs(paths, sweep=sweep, others=others is not None) for paths in sides]
     if others is not None:
         found = measured_alike(found, others)
-        require_choice(others, [run for side in found for run in side.counting])
     found[0] = replace(found[0], labels=renamed(found[0], names))
-    common = _common_readers([run for side in found for run in side.with_role(*IN_FIGURES)])
+    # The readers of each task that every model's run of it has.
+    common: dict[str, set[str]] = {}
+    for run in (run for side in found for run in side.with_role(*IN_FIGURES)):
+        common[run.task] = common.get(run.task, set(run.readers)) & set(run.readers)
     column = others.cluster if others else ""
     dataset_rows = DatasetRows()
-    runs = [_loaded(side, common, dataset_rows, column, progress) for side in found]
+    loaded = []
+    for side in found:
+        # The best reader that every model's run of a task has comes first.
+        runs = [
+            replace(run, readers=tuple(sorted(run.readers, key=lambda reader: reader not in common[run.task])))
+            for run in side.with_role(*IN_FIGURES)
+        ]
+        runs = [with_rows(run, dataset_rows, column) for run in progress(runs)]
+        places = {model: place for place, model in enumerate(side.models)}
+        runs.sort(key=lambda run: (run.role is Role.SWEPT, places[run.model], run.task, run.placement, run.decoding))
+        in_order = (*runs, *side.with_role(Role.OLDER, Role.UNEVALUATED))
+        of_side = replace(side, found=in_order, dataset_rows=dataset_rows)
+        said = [*_readers_that_differ(side.current, common), *what_differs(side), *what_went_wrong(of_side)]
+        loaded.append(replace(of_side, issues=tuple(dict.fromkeys([*side.issues, *said]))))
     if column and not any(isinstance(key, tuple) and key[:2] == (COLUMN, column) for key in dataset_rows):
         raise RowsError(f"no document has the column {column!r}; expected the name of a field of doc in the samples")
-    return runs
+    return loaded
 
 
-def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
-    """Return sets of runs in which every task that is not ours counts by one metric and filter.
-
-    Args:
-        sides: the runs, as ``find_runs`` returns them.
-        choice: what a user chooses about these tasks.
-    """
-    counting = [run for side in sides for run in side.counting]
-    alike, issues = with_one_metric(counting, choice)
-    instead = {id(run): other for run, other in zip(counting, alike, strict=True)}
-    first, *others = [replace(side, found=tuple(instead.get(id(run), run) for run in side.found)) for side in sides]
-    return [replace(first, issues=(*first.issues, *issues)), *others]
+def _readers_that_differ(runs: Sequence[TaskRun], common: Mapping[str, set[str]]) -> list[Issue]:
+    """Return which tasks are not read by the best reader of each run, for another run lacks it."""
+    issues = [
+        warning(
+            f"{task}: the models have no answer reader in common; each is read by its own, so figures may "
+            "differ for that reason"
+        )
+        for task in sorted({run.task for run in runs})
+        if not common[task]
+    ]
+    worse = {run.task: run.offered for run in runs if common[run.task] and run.offered not in common[run.task]}
+    if worse:
+        issues.append(
+            note(
+                f"not every model's answers to {named(sorted(worse))} were read by "
+                f"{named(sorted(set(worse.values())))}: all are shown with the best reader that all models have"
+            )
+        )
+    return issues
 
 
 def find_runs(
@@ -128,6 +150,7 @@ def find_runs(
         OSError: a file given by name cannot be read.
         RowsError: a file given by name is not a results file, or no file has results of these families.
     """
+    ours = "our tasks" if {*families} == {*FAMILIES} else f"{', '.join(families)} tasks"
     issues: list[Issue] = []
     unusable: list[Issue] = []
     unread: list[Path] = []
@@ -136,20 +159,26 @@ def find_runs(
     groups: dict[str, tuple[str, ...]] = {}
     foreign: set[str] = set()
     for path in find(paths):
-        file = _read(path, named=path in paths)
-        if isinstance(file, Issue):
-            unusable.append(file)
+        try:
+            if path not in paths and not path.is_file():
+                raise RowsError(f"{path}: is not a file; expected a results_*.json of the harness")
+            file = read(path)
+            # They are checked on first access.
+            groups |= file.groups
+        except (RowsError, OSError) as reason:
+            if path in paths:
+                raise
+            unusable.append(error(f"{path}: {reason.strerror}" if isinstance(reason, OSError) else str(reason)))
             unread.append(path)
             continue
-        recognized = task_runs(file, families, others=others)
-        found += recognized.runs
-        unusable += recognized.issues
-        unusable_tasks += [(task, file) for task in sorted(recognized.unusable)]
-        if not (recognized.runs or recognized.issues):
+        of_file = task_runs(file, families, others=others)
+        found += [run for _, run in of_file if isinstance(run, TaskRun)]
+        unusable += unusable_in(file, of_file)
+        unusable_tasks += [(task, file) for task, reason in of_file if isinstance(reason, str)]
+        if not of_file:
             tasks = sorted(file.content["results"])
             foreign |= set(tasks)
-            issues.append(note(f"{path}: no results of {_ours(families)} ({named(tasks)}); ignored"))
-        groups |= file.groups
+            issues.append(note(f"{path}: no results of {ours} ({named(tasks)}); ignored"))
     found = _as_one_model(found, sweep=sweep)
     empty = {run.task: run for run in found if not run.count}
     unusable += [error(f"{run.file.path}, task {run.task!r}: no rows were evaluated") for run in empty.values()]
@@ -160,7 +189,7 @@ def find_runs(
         only = f", only of {named(sorted(foreign))}" if foreign else ""
         which = f" for the families {', '.join(families)}" if not others else ""
         raise RowsError(
-            f"no results of {'any task' if others else _ours(families)} in {', '.join(map(str, paths))}{only}; "
+            f"no results of {'any task' if others else ours} in {', '.join(map(str, paths))}{only}; "
             f"expected results_*.json files that `lm_eval --tasks … --output_path FOLDER` writes{which}"
         )
     issues += [error(f"{issue}; left out") for issue in unusable]
@@ -168,29 +197,6 @@ def find_runs(
     unusable_tasks += [(run.task, run.file) for run in found if run.role is Role.UNEVALUATED]
     with_doubts = tuple(replace(run, issues=tuple(_doubts(run, unread, unusable_tasks))) for run in found)
     return Runs(with_doubts, _labels(evaluated, paths), groups, tuple(dict.fromkeys([*issues, *replaced])))
-
-
-def _read(path: Path, *, named: bool) -> ResultFile | Issue:
-    """Return a results file with its groups checked, or why it cannot be used.
-
-    Raises:
-        OSError, RowsError: it cannot, and was given by name, not found in a folder.
-    """
-    try:
-        if not named and not path.is_file():
-            raise RowsError(f"{path}: is not a file; expected a results_*.json of the harness")
-        file = read(path)
-        # Groups are checked on first access.
-        _ = file.groups
-    except (RowsError, OSError) as reason:
-        if named:
-            raise
-        return error(f"{path}: {reason.strerror}" if isinstance(reason, OSError) else str(reason))
-    return file
-
-
-def _ours(families: Collection[str]) -> str:
-    return "our tasks" if {*families} == {*FAMILIES} else f"{', '.join(families)} tasks"
 
 
 def _as_one_model(runs: Sequence[TaskRun], *, sweep: bool) -> list[TaskRun]:
@@ -206,7 +212,19 @@ def _as_one_model(runs: Sequence[TaskRun], *, sweep: bool) -> list[TaskRun]:
     """
     if sweep:
         runs = [replace(run, model=_without(run.model, (PLACEMENT,))) if run.placement else run for run in runs]
-        runs = _with_one_model_per_sweep(runs)
+        # Only families whose report has a figure over temperatures take part.
+        bases = [
+            replace(run.model, setting=without_arguments(run, run.model.setting, SAMPLING))
+            if run.schema.over_temperatures
+            else None
+            for run in runs
+        ]
+        decodings: dict[tuple[EvaluatedModel, str], set[Decoding]] = {}
+        for run, base in zip(runs, bases, strict=True):
+            if base is not None:
+                decodings.setdefault((base, run.task), set()).add(run.decoding)
+        swept = {model for (model, _), found in decodings.items() if len(found) > 1}
+        runs = [replace(run, model=base) if base in swept else run for run, base in zip(runs, bases, strict=True)]
     tasks: dict[EvaluatedModel, set[str]] = {}
     for run in runs:
         tasks.setdefault(run.model, set()).add(run.task)
@@ -217,41 +235,19 @@ def _as_one_model(runs: Sequence[TaskRun], *, sweep: bool) -> list[TaskRun]:
     for base, group in alike.items():
         apart = [one for one in group if all(one == other or tasks[one].isdisjoint(tasks[other]) for other in group)]
         if len(apart) > 1:
-            models |= dict.fromkeys(apart, _together(base, apart))
+            # An option that all share keeps its value.
+            values = {option: {dict(model.setting).get(option) for model in apart} for option in OPTIONS}
+            options = [
+                (option, next(iter(found)) or "" if len(found) == 1 else BY_TASK)
+                for option, found in values.items()
+                if found != {None}
+            ]
+            models |= dict.fromkeys(apart, replace(base, setting=(*base.setting, *options)))
     return [replace(run, model=models.get(run.model, run.model)) for run in runs]
-
-
-def _with_one_model_per_sweep(runs: Sequence[TaskRun]) -> list[TaskRun]:
-    """Return the runs, with models that differ only in ``SAMPLING`` merged if one of their tasks has several decodings.
-
-    Only families whose report has a figure over temperatures take part.
-    """
-    bases = [
-        replace(run.model, setting=without_arguments(run, run.model.setting, SAMPLING))
-        if run.schema.over_temperatures
-        else None
-        for run in runs
-    ]
-    decodings: dict[tuple[EvaluatedModel, str], set[Decoding]] = {}
-    for run, base in zip(runs, bases, strict=True):
-        if base is not None:
-            decodings.setdefault((base, run.task), set()).add(run.decoding)
-    swept = {model for (model, _), found in decodings.items() if len(found) > 1}
-    return [replace(run, model=base) if base in swept else run for run, base in zip(runs, bases, strict=True)]
 
 
 def _without(model: EvaluatedModel, settings: Sequence[str]) -> EvaluatedModel:
     return replace(model, setting=tuple((name, value) for name, value in model.setting if name not in settings))
-
-
-def _together(base: EvaluatedModel, models: Sequence[EvaluatedModel]) -> EvaluatedModel:
-    """Merge several models into one; an option that all share keeps its value."""
-    setting = list(base.setting)
-    for option in OPTIONS:
-        values = {dict(model.setting).get(option) for model in models}
-        if values != {None}:
-            setting.append((option, next(iter(values)) or "" if len(values) == 1 else BY_TASK))
-    return replace(base, setting=tuple(setting))
 
 
 def _with_roles(runs: Sequence[TaskRun], *, sweep: bool) -> tuple[list[TaskRun], list[Issue]]:
@@ -261,7 +257,11 @@ def _with_roles(runs: Sequence[TaskRun], *, sweep: bool) -> tuple[list[TaskRun],
     decodings, the one at the lowest temperature counts, and of its draws the one with the first seeds. A run without
     rows replaces none.
     """
-    latest, issues = newest([run for run in runs if run.count], _draw if sweep else _what)
+
+    def draw(run: TaskRun) -> Hashable:
+        return _what(run), run.decoding if sweep and run.schema.over_temperatures else None
+
+    latest, issues = newest([run for run in runs if run.count], draw)
     of_task: dict[Hashable, list[TaskRun]] = {}
     for run in latest.values():
         of_task.setdefault(_what(run), []).append(run)
@@ -281,11 +281,6 @@ def _with_roles(runs: Sequence[TaskRun], *, sweep: bool) -> tuple[list[TaskRun],
 def _what(run: TaskRun) -> Hashable:
     """Return what the newest run counts of: a model, a task and a placement."""
     return run.model, run.task, run.placement
-
-
-def _draw(run: TaskRun) -> Hashable:
-    """Return what the newest run counts of in a sweep: a draw of the task at a temperature, if the family has any."""
-    return _what(run), run.decoding if run.schema.over_temperatures else None
 
 
 def _doubts(run: TaskRun, unread: Sequence[Path], unusable: Sequence[tuple[str, ResultFile]]) -> Iterator[Issue]:
@@ -346,18 +341,14 @@ def side_by_side(sides: Sequence[Runs], tags: Sequence[str]) -> Runs:
     groups = {name: parts for side in sides for name, parts in side.groups.items()}
     together = Runs(tuple(found), labels, groups, (), sides[0].dataset_rows)
     # What the runs of a side differ in is said once, with those of the other sides.
+    *of_sides, of_all = ([*what_differs(runs), *unlike_runs(runs.current, runs.labels)] for runs in (*sides, together))
     issues = [
         replace(issue, text=f"{tag}: {issue}")
-        for side, tag in zip(sides, tags, strict=True)
+        for side, tag, of_side in zip(sides, tags, of_sides, strict=True)
         for issue in side.issues
-        if issue not in _of_runs(side)
+        if issue not in of_side
     ]
-    return replace(together, issues=(*issues, *_of_runs(together)))
-
-
-def _of_runs(runs: Runs) -> list[Issue]:
-    """Return what the runs that count differ in, and what is unlike in them."""
-    return [*what_differs(runs), *unlike_runs(runs.current, runs.labels)]
+    return replace(together, issues=(*issues, *of_all))
 
 
 @dataclass(frozen=True)
@@ -385,7 +376,21 @@ def renamed(runs: Runs, given: Sequence[GivenName]) -> dict[EvaluatedModel, str]
     labels = runs.labels
     chosen: dict[EvaluatedModel, GivenName] = {}
     for each in given:
-        model = _model_at(each, runs)
+        files = {path.resolve() for path in find([each.path])}
+        there = {run.model for run in runs.current if run.file.path.resolve() in files}
+        models = [model for model in labels if model in there]
+        if not models:
+            raise RowsError(
+                f"{each}: none of the results in use are from {each.path}; expected one of the folders or files that "
+                "are read, or one inside them"
+            )
+        if len(models) > 1:
+            several = "; ".join(labels[model] for model in models)
+            raise RowsError(
+                f"{each}: {each.path} has results of {len(models)} models ({several}); expected one: give the folder "
+                "or file of one model"
+            )
+        (model,) = models
         other = chosen.setdefault(model, each)
         if other.name != each.name:
             raise RowsError(f"two names for the model {labels[model]!r}: {other} and {each}; expected one")
@@ -394,76 +399,3 @@ def renamed(runs: Runs, given: Sequence[GivenName]) -> dict[EvaluatedModel, str]
         if any(other != model and name == each.name for other, name in names.items()):
             raise RowsError(f"{each}: another model also has this name; expected a different name for each model")
     return names
-
-
-def _model_at(given: GivenName, runs: Runs) -> EvaluatedModel:
-    files = {path.resolve() for path in find([given.path])}
-    found = {run.model for run in runs.current if run.file.path.resolve() in files}
-    models = [model for model in runs.labels if model in found]
-    if not models:
-        raise RowsError(
-            f"{given}: none of the results in use are from {given.path}; expected one of the folders or files that are "
-            "read, or one inside them"
-        )
-    if len(models) > 1:
-        labels = "; ".join(runs.labels[model] for model in models)
-        raise RowsError(
-            f"{given}: {given.path} has results of {len(models)} models ({labels}); expected one: give the folder or "
-            "file of one model"
-        )
-    return models[0]
-
-
-def _loaded(
-    found: Runs, common: Mapping[str, set[str]], dataset_rows: DatasetRows, column: str, progress: Progress
-) -> Runs:
-    """Return the runs with their samples, in order.
-
-    Args:
-        found: the runs, without their samples.
-        common: the readers of each task that every model's run of it has.
-        dataset_rows: the dataset rows that have been seen.
-        column: the column that groups the rows of tasks that are not ours.
-        progress: see ``Progress``.
-    """
-    readers = _readers_that_differ(found.current, common)
-    # The best reader that every model's run of a task has comes first.
-    chosen = [
-        replace(run, readers=tuple(sorted(run.readers, key=lambda reader: reader not in common[run.task])))
-        for run in found.with_role(*IN_FIGURES)
-    ]
-    read = [with_rows(run, dataset_rows, column) for run in progress(chosen)]
-    places = {model: place for place, model in enumerate(found.models)}
-    read.sort(key=lambda run: (run.role is Role.SWEPT, places[run.model], run.task, run.placement, run.decoding))
-    runs = replace(found, found=(*read, *found.with_role(Role.OLDER, Role.UNEVALUATED)), dataset_rows=dataset_rows)
-    issues = [*found.issues, *readers, *what_differs(found), *what_went_wrong(runs)]
-    return replace(runs, issues=tuple(dict.fromkeys(issues)))
-
-
-def _common_readers(runs: Sequence[TaskRun]) -> dict[str, set[str]]:
-    """Return the readers of each task that every model's run of it has."""
-    common: dict[str, set[str]] = {}
-    for run in runs:
-        common[run.task] = common.get(run.task, set(run.readers)) & set(run.readers)
-    return common
-
-
-def _readers_that_differ(runs: Sequence[TaskRun], common: Mapping[str, set[str]]) -> list[Issue]:
-    """Return which tasks are not read by the best reader of each run, for another run lacks it."""
-    issues = [
-        warning(
-            f"{task}: the models have no answer reader in common; each is read by its own, so figures may "
-            "differ for that reason"
-        )
-        for task in sorted({run.task for run in runs})
-        if not common[task]
-    ]
-    worse = {run.task: run.offered for run in runs if common[run.task] and run.offered not in common[run.task]}
-    if worse:
-        issues.append(
-            note(
-                f"not every model's answers to {named(sorted(worse))} were read by "
-                f"{named(sorted(set(worse.values())))}: all are shown with the best reader that all models have"
-            )
-        )
-    return issues

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
@@ -17,10 +17,10 @@ from lm_eval_ext.families.registry import FAMILIES, Family
 from lm_eval_ext.families.schema import PLACEMENT, SHARE, Metric, Schema, is_count
 from lm_eval_ext.metadata import PARAPHRASES, ROW_SEED
 from lm_eval_ext.results.aggregation import DEFAULTS, MEAN, stated
-from lm_eval_ext.results.files import LONGEST, ResultFile, TaskEntry, bare_name, metric_and_filter, shown
+from lm_eval_ext.results.files import LONGEST, ResultFile, bare_name, metric_and_filter, shown
 from lm_eval_ext.results.issue import Issue, error, named, note
 from lm_eval_ext.results.models import evaluated_model
-from lm_eval_ext.results.runs import OTHER, TaskRun
+from lm_eval_ext.results.runs import OTHER, Runs, TaskRun
 from lm_eval_ext.sources import RowsError
 
 OURS = "rows_hash"
@@ -30,14 +30,13 @@ OTHER_QUESTIONS = (ROW_SEED, "form", PARAPHRASES)
 WITHOUT_SCORES = "bypass"
 """The metric that the harness reports instead of a task's own under ``--predict_only``."""
 AGAIN = "run it again"
-OLDER = "written by an older version of lm-eval-ext"
+OLDER = "written by an older version of lm-eval-ext, which {}; " + AGAIN
 MOST_METRICS_NAMED = 20
 """The most metrics that an error names."""
 ANYTHING = (-float("inf"), float("inf"))
 """The range of a figure of which nothing is known."""
-_STDERR = "_stderr"
-_Found = tuple[str, TaskRun | str | None]
-"""The name of a task, and its run, or why it cannot be used; ``None`` if it does not count."""
+Found = tuple[str, TaskRun | str]
+"""The name of a task, and its run, or why it cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -87,125 +86,128 @@ def chosen(options: argparse.Namespace) -> Choice:
     return Choice(options.metric, options.cluster)
 
 
-def require_choice(choice: Choice, runs: Sequence[TaskRun]) -> None:
-    """Raise if no task has what was chosen.
-
-    Args:
-        choice: the choice.
-        runs: the runs of all tasks.
-
-    Raises:
-        RowsError: no task that is not ours has the metric, or the filter.
-    """
-    others = [run for run in runs if not run.is_ours]
-    metrics = {metric for run in others for metric in run.metrics}
-    metric, reader = choice.parts(metrics)
-    for chosen, what, found in (
-        (metric, "metric", metrics),
-        (reader, "filter", {reader for run in others for reader in run.readers}),
-    ):
-        if chosen and chosen not in found:
-            raise RowsError(
-                f"no task has the {what} {chosen!r}; expected one of {named(sorted(found), MOST_METRICS_NAMED)}"
-            )
-
-
-def with_one_metric(runs: Sequence[TaskRun], choice: Choice) -> tuple[list[TaskRun], list[Issue]]:
-    """Return runs in which every task that is not ours counts by one metric and filter, whichever model ran it.
+def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
+    """Return sets of runs in which every task that is not ours counts by one metric and filter, whichever model ran it.
 
     Two files can list a task's metrics and filters in different orders. Without a choice, those of the first run count
-    that all runs have.
+    that all runs have; where the files have other metrics first, the first set says so.
 
     Args:
-        runs: the runs of all models.
-        choice: what a user chooses.
+        sides: the runs, as ``find_runs`` returns them.
+        choice: what a user chooses about these tasks.
 
-    Returns:
-        The runs in the same order, and notes on the tasks whose files have other metrics first.
+    Raises:
+        RowsError: no task that is not ours has the chosen metric, or the chosen filter.
     """
-    places: dict[str, list[int]] = {}
-    for place, run in enumerate(runs):
-        if not run.is_ours:
-            places.setdefault(run.task, []).append(place)
-    found = list(runs)
+    by_task: dict[str, list[TaskRun]] = {}
+    for run in (run for side in sides for run in side.counting if not run.is_ours):
+        by_task.setdefault(run.task, []).append(run)
+    instead: dict[int, TaskRun] = {}
     mixed: dict[str, list[str]] = {}
-    for task, of_task in places.items():
-        alike = [runs[place] for place in of_task]
-        chosen, chosen_filter = choice.parts({metric.name for run in alike for metric in run.schema.headlines})
-        metric = _metric(alike, chosen)
-        if metric not in ("", chosen) and len({run.headline.name for run in alike}) > 1:
-            mixed.setdefault(metric, []).append(task)
-        order: tuple[str, ...] = ()
-        for place in of_task:
-            found[place] = _measured_by(runs[place], metric, (chosen_filter, *order))
-            order = order or found[place].readers
-    return found, [
+    for task, of_task in by_task.items():
+        names = [[metric.name for metric in run.schema.headlines] for run in of_task]
+        metric, chosen_filter = choice.parts({name for of_run in names for name in of_run})
+        if not any(metric in of_run for of_run in names):
+            metric = next((name for name in names[0] if all(name in of_run for of_run in names)), "")
+            if metric and len({run.headline.name for run in of_task}) > 1:
+                mixed.setdefault(metric, []).append(task)
+        filters = [chosen_filter]
+        for run in of_task:
+            # A run without the metric counts by its first one.
+            metrics = tuple(sorted(run.schema.headlines, key=lambda described: described.name != metric))
+            readers = _readers_of(_numbers_in(run.figures), metrics[0].name)
+            readers.sort(key=lambda reader: filters.index(reader) if reader in filters else len(filters))
+            if len(filters) == 1:
+                filters += readers
+            schema = replace(run.schema, metrics=metrics, headlines=metrics)
+            family = replace(run.family, schema=schema)
+            instead[id(run)] = replace(run, family=family, readers=tuple(readers), offered=readers[0])
+    known = {metric for run in instead.values() for metric in run.metrics}
+    metric, chosen_filter = choice.parts(known)
+    for one, what, found in (
+        (metric, "metric", known),
+        (chosen_filter, "filter", {reader for run in instead.values() for reader in run.readers}),
+    ):
+        if one and one not in found:
+            raise RowsError(
+                f"no task has the {what} {one!r}; expected one of {named(sorted(found), MOST_METRICS_NAMED)}"
+            )
+    first, *others = [replace(side, found=tuple(instead.get(id(run), run) for run in side.found)) for side in sides]
+    issues = [
         note(f"the files list the metrics of {named(tasks)} in different orders: {metric} counts for all models")
         for metric, tasks in mixed.items()
     ]
+    return [replace(first, issues=(*first.issues, *issues)), *others]
 
 
-def _metric(runs: Sequence[TaskRun], chosen: str) -> str:
-    """Return the metric by which one task's runs count; empty if they have none in common."""
-    first, *others = [[metric.name for metric in run.schema.headlines] for run in runs]
-    if any(chosen in names for names in (first, *others)):
-        return chosen
-    return next((name for name in first if all(name in names for names in others)), "")
+def _numbers_in(figures: Mapping[str, Any]) -> dict[tuple[str, str], float]:
+    """Return the figures that are numbers, by metric and filter."""
+    pairs = ((metric_and_filter(field), value) for field, value in figures.items() if isinstance(value, int | float))
+    return {pair: value for pair, value in pairs if pair}
 
 
-def _measured_by(run: TaskRun, metric: str, filters: Sequence[str]) -> TaskRun:
-    """Return a run that counts by a metric if it has it, read by the first of some filters that it has."""
-    metrics = tuple(sorted(run.schema.headlines, key=lambda described: described.name != metric))
-    places = {reader: place for place, reader in reversed([*enumerate(filters)])}
-    readers = sorted(_readers_of(run.figures, metrics[0].name), key=lambda reader: places.get(reader, len(filters)))
-    schema = replace(run.schema, metrics=metrics, headlines=metrics)
-    return replace(run, family=replace(run.family, schema=schema), readers=tuple(readers), offered=readers[0])
-
-
-def _readers_of(figures: Mapping[str, Any], metric: str) -> list[str]:
-    """Return the filters under which a task has a figure of a metric, in the file's order."""
-    fields = filter(
-        None, (metric_and_filter(field) for field, value in figures.items() if isinstance(value, int | float))
-    )
-    return [reader for name, reader in fields if name == metric]
+def _readers_of(figures: Iterable[tuple[str, str]], metric: str) -> list[str]:
+    """Return the filters under which there is a figure of a metric, in the file's order."""
+    return [reader for name, reader in figures if name == metric]
 
 
 @dataclass(frozen=True)
-class Recognized:
-    """The tasks in a results file.
+class TaskEntry:
+    """What a results file has of one task.
 
     Attributes:
-        runs: the usable runs, those of our tasks first.
-        unusable: the names of the unusable tasks.
-        issues: why they are unusable.
+        file: the file.
+        name: the task's name in it, and in the name of its samples file.
+        config: the task's config; ``metadata`` is a mapping.
+        figures: its results: ``{"metric,filter": value}``; empty if there are none.
     """
 
-    runs: tuple[TaskRun, ...]
-    unusable: frozenset[str]
-    issues: tuple[Issue, ...]
+    file: ResultFile
+    name: str
+    config: Mapping[str, Any]
+    figures: Mapping[str, Any]
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The facts that the task records about itself, and what was given with ``--metadata``."""
+        metadata: Mapping[str, Any] = self.config["metadata"]
+        return metadata
 
 
-def task_runs(file: ResultFile, families: Collection[str], *, others: bool) -> Recognized:
-    """Return the runs of tasks in a file, and which of its tasks cannot be used.
+def task_runs(file: ResultFile, families: Collection[str], *, others: bool) -> list[Found]:
+    """Return the tasks in a file that count or cannot be used, each once, ours first.
 
     Args:
         file: the results.
         families: the families whose tasks count; a task of ours that records no family is always reported as unusable.
         others: whether tasks that are not ours count, too.
     """
-    ours: list[_Found] = [*file.malformed()]
-    ours += [(entry.task, _recognized(file, entry, families)) for entry in file.tasks()]
-    of_others = [(entry.task, _other_run(file, entry)) for entry in _others(file)] if others else []
-    found = (*ours, *of_others)
-    return Recognized(
-        tuple(run for _, run in found if isinstance(run, TaskRun)),
-        frozenset(task for task, reason in found if isinstance(reason, str)),
-        (*_unusable(file, ours), *_unusable(file, of_others)),
-    )
+    configs, results = file.content["configs"], file.content["results"]
+    malformed: list[Found] = []
+    ours: dict[str, TaskRun | str | None] = {}
+    of_others: dict[str, TaskRun | str] = {}
+    for name, config in configs.items():
+        task = bare_name(name)
+        if not isinstance(config, dict):
+            malformed.append((task, f"its config is {shown(config)}; expected an object"))
+        elif not isinstance(metadata := config.get("metadata"), dict | None):
+            malformed.append((task, f"its metadata is {shown(metadata)}; expected an object"))
+        elif metadata is not None and task not in ours:
+            figures = results.get(name)
+            entry = TaskEntry(file, name, config, figures if isinstance(figures, dict) else {})
+            ours[task] = _recognized(entry, families)
+    for name, figures in results.items() if others else ():
+        config, task = configs.get(name, {}), bare_name(name)
+        if task in of_others or name in file.groups or not isinstance(figures, dict) or not isinstance(config, dict):
+            continue
+        metadata = config.get("metadata") or {}
+        if isinstance(metadata, dict) and "family" not in metadata and OURS not in metadata:
+            of_others[task] = _other_run(TaskEntry(file, name, {**config, "metadata": metadata}, figures))
+    return [*malformed, *((task, run) for task, run in ours.items() if run is not None), *of_others.items()]
 
 
-def _unusable(file: ResultFile, found: Sequence[_Found]) -> Iterator[Issue]:
-    """Yield which tasks cannot be used: hundreds of tasks in a file can have the same fault."""
+def unusable_in(file: ResultFile, found: Iterable[Found]) -> Iterator[Issue]:
+    """Yield which tasks of a file cannot be used: hundreds of them can have the same fault."""
     tasks: dict[str, list[str]] = {}
     for task, reason in found:
         if isinstance(reason, str):
@@ -219,94 +221,123 @@ def _unusable(file: ResultFile, found: Sequence[_Found]) -> Iterator[Issue]:
         )
 
 
-def _recognized(file: ResultFile, entry: TaskEntry, families: Collection[str]) -> TaskRun | str | None:
+def _recognized(entry: TaskEntry, families: Collection[str]) -> TaskRun | str | None:
     """Return a task's run, or why it cannot be used; ``None`` if it does not belong to these families."""
-    name = entry.metadata.get("family")
+    metadata = entry.metadata
+    name = metadata.get("family")
     family = FAMILIES.get(name) if isinstance(name, str) else None
     if family is None:
-        return _of_another_version(entry.metadata) if OURS in entry.metadata else None
+        if OURS not in metadata:
+            return None
+        if "family" not in metadata:
+            return OLDER.format("did not record its family in the metadata")
+        known = ", ".join(FAMILIES)
+        return f"unknown family {shown(name)}; this version of lm-eval-ext knows only {known}; upgrade lm-eval-ext"
     if family.name not in families:
         return None
-    if reason := _unlike_ours(entry, family.schema):
-        return reason
-    counts = file.of_task("n-samples", entry.name_in_file)
-    effective = counts.get("effective") if isinstance(counts, dict) else None
-    if not is_count(effective):
-        return f"'effective' in n-samples is {shown(effective)}; expected the number of rows, as `lm_eval` writes it"
-    # Tasks of other families, which refuse the key by now, recorded it all the same.
-    examples = entry.metadata.get("examples") if "examples" in family.schema.prompt_facts else None
-    questions = {
-        **{name: entry.metadata.get(name) for name in OTHER_QUESTIONS},
-        PLACEMENT: family.schema.placement(entry.metadata) or None,
-    }
-    readers = _readers(entry, family.schema)
-    return _run(
-        file, entry, family, readers, effective, source=entry.metadata["source"], examples=examples, questions=questions
+    schema = family.schema
+    pairs = [*filter(None, map(metric_and_filter, entry.figures))]
+    readers = schema.best_first(
+        {reader for headline in schema.headlines for reader in _readers_of(pairs, headline.name)}
     )
+    counts = entry.file.of_task("n-samples", entry.name)
+    count: Any = counts.get("effective") if isinstance(counts, dict) else None
+    if fault := next(_faults_of_ours(entry, schema, readers, count), None):
+        return fault
+    # Tasks of other families, which refuse the key by now, recorded it all the same.
+    examples = metadata.get("examples") if "examples" in schema.prompt_facts else None
+    questions = {
+        **{name: metadata.get(name) for name in OTHER_QUESTIONS},
+        PLACEMENT: schema.placement(metadata) or None,
+    }
+    return _run(entry, family, readers, count, source=metadata["source"], examples=examples, questions=questions)
 
 
-def _of_another_version(metadata: Mapping[str, Any]) -> str:
-    if "family" not in metadata:
-        return _older("did not record its family in the metadata")
-    known = f"unknown family {shown(metadata['family'])}; this version of lm-eval-ext knows only {', '.join(FAMILIES)}"
-    return f"{known}; upgrade lm-eval-ext"
+def _faults_of_ours(entry: TaskEntry, schema: Schema, readers: Sequence[str], count: object) -> Iterator[str]:
+    """Yield why this version's tasks cannot have written an entry.
 
-
-def _older(difference: str) -> str:
-    return f"{OLDER}, which {difference}; {AGAIN}"
-
-
-def _unlike_ours(entry: TaskEntry, schema: Schema) -> str | None:
-    """Return why this version's tasks cannot have written an entry; ``None`` if they can have."""
+    Args:
+        entry: the entry.
+        schema: that of its family.
+        readers: the filters under which it has a headline.
+        count: the number of evaluated rows, according to the file.
+    """
     if missing := schema.missing_facts(entry.metadata):
-        return _older(f"did not record {', '.join(missing)} in the metadata")
+        yield OLDER.format(f"did not record {', '.join(missing)} in the metadata")
     there = {field.partition(",")[0] for field in entry.figures}
     if former := {old: new for old, new in schema.former_names.items() if old in there}:
-        names = " and ".join(f"{new!r} {old!r}" for old, new in former.items())
-        return _older(f"called {names}")
+        yield OLDER.format(f"called {' and '.join(f'{new!r} {old!r}' for old, new in former.items())}")
     for fact, form in schema.wrong_facts(entry.metadata).items():
-        return f"{fact} in the metadata is {shown(entry.metadata[fact])}; expected {form}, as our tasks record it"
-    # Its samples would be in another folder, or nowhere.
-    if PurePath(entry.name_in_file).name != entry.name_in_file:
-        return "its name is a path; expected the name of a task"
-    return _no_figures(entry, schema) if _readers(entry, schema) else _no_headline(entry, schema)
-
-
-def _no_headline(entry: TaskEntry, schema: Schema) -> str:
-    if WITHOUT_SCORES in {field.partition(",")[0] for field in entry.figures}:
-        return f"made with --predict_only, which writes answers but no scores; {AGAIN} without this option"
-    headlines = ", ".join(headline.name for headline in schema.headlines)
-    return f"no headline metric of the family {entry.metadata['family']}; expected one of {headlines} in results"
-
-
-def _no_figures(entry: TaskEntry, schema: Schema) -> str | None:
-    """Return which figure is outside its metric's range; ``None`` if none is."""
+        yield f"{fact} in the metadata is {shown(entry.metadata[fact])}; expected {form}, as our tasks record it"
+    yield from _faults(entry)
+    if not readers:
+        headlines = ", ".join(headline.name for headline in schema.headlines)
+        yield f"no headline metric of the family {entry.metadata['family']}; expected one of {headlines} in results"
     for field, value in entry.figures.items():
         metric = field.partition(",")[0]
         least, most = schema.range(metric)
         if isinstance(value, int | float) and (value < least or value > most):
-            return f"{field[:LONGEST]} is {shown(value)}; expected {schema.expected(metric)}"
-    return None
+            yield f"{field[:LONGEST]} is {shown(value)}; expected {schema.expected(metric)}"
+    if not is_count(count):
+        yield f"'effective' in n-samples is {shown(count)}; expected the number of rows, as `lm_eval` writes it"
 
 
-def _readers(entry: TaskEntry, schema: Schema) -> tuple[str, ...]:
-    """Return the filters under which a task has a headline, the best first."""
-    by_reader: dict[str, set[str]] = {}
-    for field in entry.figures:
-        metric, comma, reader = field.partition(",")
-        if comma:
-            by_reader.setdefault(reader, set()).add(metric)
-    headlines = {headline.name for headline in schema.headlines}
-    return schema.best_first([reader for reader, metrics in by_reader.items() if headlines & metrics])
+def _faults(entry: TaskEntry) -> Iterator[str]:
+    """Yield why an entry cannot be used, whichever task it is of."""
+    # Its samples would be in another folder, or nowhere.
+    if PurePath(entry.name).name != entry.name:
+        yield "its name is a path; expected the name of a task"
+    if any(field.partition(",")[0] == WITHOUT_SCORES for field in entry.figures):
+        yield f"made with --predict_only, which writes answers but no scores; {AGAIN} without this option"
 
 
-def _run(
-    file: ResultFile, entry: TaskEntry, family: Family, readers: tuple[str, ...], count: int, **of_model: Any
-) -> TaskRun:
+def _other_run(entry: TaskEntry) -> TaskRun | str:
+    """Return the run of a task that is not ours by its first metric and filter, or why it cannot be used.
+
+    Its metadata are completed by what our tasks record about themselves, as far as the results tell.
+    """
+    if fault := next(_faults(entry), None):
+        return fault
+    numbers = {pair: value for pair, value in _numbers_in(entry.figures).items() if not pair[0].endswith("_stderr")}
+    if not numbers:
+        return 'no figures; expected entries like "acc,none" in results, as `lm_eval` writes them'
+    effective = entry.file.of_task("n-samples", entry.name)
+    count = effective.get("effective") if isinstance(effective, dict) else entry.figures.get("sample_len")
+    if not is_count(count):
+        return "no number of rows in n-samples; expected 'effective', as `lm_eval` writes it"
+    higher_is_better = entry.file.of_task("higher_is_better", entry.name)
+    directions = higher_is_better if isinstance(higher_is_better, dict) else {}
+    there = [metric for metric, _ in numbers]
+    described = []
+    # In the order of the task's metrics.
+    for metric in dict.fromkeys((*(metric for metric in directions if metric in there), *there)):
+        said, better = stated(entry.config, metric), directions.get(metric)
+        aggregation = said if isinstance(said, str) and said.isidentifier() else DEFAULTS.get(metric, MEAN)
+        inside = all(SHARE[0] <= value <= SHARE[1] for (name, _), value in numbers.items() if name == metric)
+        # A mean from 0 to 1 is taken to be a share.
+        limits = SHARE if aggregation in (MEAN, "f1") and inside else ANYTHING
+        described.append(Metric(metric, better if isinstance(better, bool) else None, range=limits))
+    schema = Schema(tuple(described), tuple(described), {})
+    config, given = entry.config, entry.metadata
+    data = [config.get(key) for key in ("dataset_path", "dataset_name", "dataset_kwargs")]
+    split = config.get("test_split") or config.get("validation_split") or config.get("training_split")
+    version = entry.file.of_task("versions", entry.name)
+    metadata = {
+        **given,
+        "version": given.get("version") if version is None else version,
+        # Without its dataset, a task is the only one on its rows.
+        "dataset": json.dumps([*data, split], sort_keys=True, default=str) if data[0] else bare_name(entry.name),
+        "rows_hash": None,
+    }
+    completed = replace(entry, config={**config, "metadata": metadata})
+    family = Family(OTHER, schema, "", "lm_eval_ext.reports.sections.any_task")
+    return _run(completed, family, tuple(_readers_of(numbers, described[0].name)), count, source=None)
+
+
+def _run(entry: TaskEntry, family: Family, readers: tuple[str, ...], count: int, **of_model: Any) -> TaskRun:
     """Return the run of a task.
 
     Args:
-        file: the results.
         entry: the task's entry.
         family: its family.
         readers: the filters that read its answers, the best first.
@@ -316,90 +347,20 @@ def _run(
     shots = entry.config.get("num_fewshot")
     if shots is None:
         # From 0.5 on, the harness records it only in a separate table.
-        shots = file.of_task("n-shot", entry.name_in_file)
-    stamp = file.path.stem.removeprefix("results_")
-    model = evaluated_model(file, shots, **of_model)
+        shots = entry.file.of_task("n-shot", entry.name)
+    path = entry.file.path
+    model = evaluated_model(entry.file, shots, **of_model)
     return TaskRun(
         model=model,
-        task=entry.task,
+        task=bare_name(entry.name),
         family=family,
         readers=readers,
         figures=entry.figures,
         config=entry.config,
         shots=shots if isinstance(shots, int) else None,
         count=count,
-        file=file,
-        samples_path=file.path.with_name(f"samples_{entry.name_in_file}_{stamp}.jsonl"),
+        file=entry.file,
+        samples_path=path.with_name(f"samples_{entry.name}_{path.stem.removeprefix('results_')}.jsonl"),
         setting=model.setting,
         offered=readers[0],
     )
-
-
-def _others(file: ResultFile) -> Iterator[TaskEntry]:
-    """Yield the entry of each task that is not ours, once each."""
-    seen = set()
-    for name, figures in file.content["results"].items():
-        config, task = file.content["configs"].get(name, {}), bare_name(name)
-        if task in seen or name in file.groups or not isinstance(figures, dict) or not isinstance(config, dict):
-            continue
-        metadata = config.get("metadata") or {}
-        # What is malformed is reported with our tasks.
-        if isinstance(metadata, dict) and "family" not in metadata and OURS not in metadata:
-            seen.add(task)
-            yield TaskEntry(task, name, {**config, "metadata": _metadata(file, name, config)}, figures)
-
-
-def _other_run(file: ResultFile, entry: TaskEntry) -> TaskRun | str:
-    """Return the run of a task that is not ours by its first metric and filter, or why it cannot be used."""
-    name, figures = entry.name_in_file, entry.figures
-    if PurePath(name).name != name:
-        return "its name is a path; expected the name of a task"
-    pairs = [
-        (metric, reader)
-        for metric, reader in filter(None, map(metric_and_filter, figures))
-        if not metric.endswith(_STDERR) and isinstance(figures[f"{metric},{reader}"], int | float)
-    ]
-    if any(metric == WITHOUT_SCORES for metric, _ in pairs):
-        return f"made with --predict_only, which writes answers but no scores; {AGAIN} without this option"
-    if not pairs:
-        return 'no figures; expected entries like "acc,none" in results, as `lm_eval` writes them'
-    directions = _directions(file, name)
-    metrics = dict.fromkeys(
-        (*(metric for metric in directions if metric in dict(pairs)), *(metric for metric, _ in pairs))
-    )
-    described = tuple(Metric(metric, directions.get(metric), range=_range(entry, metric)) for metric in metrics)
-    effective = file.of_task("n-samples", name)
-    count = effective.get("effective") if isinstance(effective, dict) else figures.get("sample_len")
-    if not is_count(count):
-        return "no number of rows in n-samples; expected 'effective', as `lm_eval` writes it"
-    family = Family(OTHER, Schema(described, described, {}), "", "lm_eval_ext.reports.sections.any_task")
-    return _run(file, entry, family, tuple(_readers_of(figures, described[0].name)), count, source=None)
-
-
-def _directions(file: ResultFile, name: str) -> dict[str, bool | None]:
-    """Return whether higher is better, by metric, in the order of the task's metrics."""
-    found = file.of_task("higher_is_better", name)
-    entries = found.items() if isinstance(found, dict) else ()
-    return {metric: value if isinstance(value, bool) else None for metric, value in entries}
-
-
-def _range(entry: TaskEntry, metric: str) -> tuple[float, float]:
-    """Return the range of a metric as far as the results tell: a mean from 0 to 1 is taken to be a share."""
-    said = stated(entry.config, metric)
-    by_default = DEFAULTS.get(metric, MEAN)
-    values = [entry.figures[f"{metric},{reader}"] for reader in _readers_of(entry.figures, metric)]
-    is_mean = (said if isinstance(said, str) and said.isidentifier() else by_default) in (MEAN, "f1")
-    inside = all(SHARE[0] <= value <= SHARE[1] for value in values)
-    return SHARE if is_mean and inside else ANYTHING
-
-
-def _metadata(file: ResultFile, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata of a task with what our tasks record about themselves, as far as the results tell."""
-    given = config.get("metadata") or {}
-    data = [config.get(key) for key in ("dataset_path", "dataset_name", "dataset_kwargs")]
-    split = config.get("test_split") or config.get("validation_split") or config.get("training_split")
-    # Without its dataset, a task is the only one on its rows.
-    dataset = json.dumps([*data, split], sort_keys=True, default=str) if data[0] else bare_name(name)
-    version = file.of_task("versions", name)
-    version = given.get("version") if version is None else version
-    return {**given, "version": version, "dataset": dataset, "rows_hash": None}

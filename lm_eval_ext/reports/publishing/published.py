@@ -20,9 +20,9 @@ from lm_eval_ext.families.schema import COUNT
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.results.files import shown
 from lm_eval_ext.results.issue import named
-from lm_eval_ext.results.load import GivenName, find_runs, measured_alike, renamed
+from lm_eval_ext.results.load import GivenName, find_runs, renamed
 from lm_eval_ext.results.models import GGUF, EvaluatedModel
-from lm_eval_ext.results.recognition import Choice
+from lm_eval_ext.results.recognition import Choice, measured_alike
 from lm_eval_ext.results.runs import Runs, TaskRun, settings_of
 from lm_eval_ext.sources import EMBEDDED, EMBEDDED_NOTE, HUB
 
