@@ -42,16 +42,6 @@ _COMPARED: Mapping[str, str] = {
 """What is said if a hash of a row differs, by the column of ``Rows``."""
 
 
-def fact(run: TaskRun, name: str) -> object:
-    """Return a fact, besides the model, that a run's scores depend on; ``None`` if it is not recorded.
-
-    Args:
-        run: the run.
-        name: a metadata key, or one of the harness's names: ``num_fewshot``, ``chat_template_sha``, ….
-    """
-    return _OF_RUN[name](run) if name in _OF_RUN else run.metadata.get(name)
-
-
 @dataclass(frozen=True)
 class UnlikeFact:
     """A fact in which two runs differ.
@@ -67,15 +57,15 @@ class UnlikeFact:
 
 
 def differences(first: TaskRun, second: TaskRun, facts: Collection[str]) -> Iterator[UnlikeFact]:
-    """Yield the facts, among those named, in which two runs differ.
+    """Yield the facts, among those named, in which two runs differ; a fact that is not recorded is ``None``.
 
     Args:
         first: a run.
         second: another one.
-        facts: their names, as for ``fact``.
+        facts: metadata keys, or the harness's names for others: ``num_fewshot``, ``chat_template_sha``, ….
     """
     for name in facts:
-        one, other = fact(first, name), fact(second, name)
+        one, other = (_OF_RUN[name](run) if name in _OF_RUN else run.metadata.get(name) for run in (first, second))
         if one != other:
             yield UnlikeFact(name, one, other)
 
@@ -104,56 +94,49 @@ class PairOfRuns:
     @property
     def obstacle(self) -> Issue | None:
         """Why its scores are not comparable; ``None`` if they are."""
-        rows_fact = self.before.schema.rows_fact
-        for difference in differences(self.before, self.after, ("version", rows_fact)):
-            different_rows = "different rows: " if difference.fact == rows_fact else ""
-            return error(different_rows + self._in_words(difference))
         reader = self.before.reader
-        if reader != self.after.reader:
-            return error(self._each("answers read by", reader, self.after.reader))
-        # Some readers use a model, which the task records.
-        for key in (f"answer_{reader}", f"answer_{reader}_shots"):
-            first, second = self.before.metadata.get(key), self.after.metadata.get(key)
-            if first != second:
-                return error(self._each(key, first, second))
-        first, second = self.before.headline, self.after.headline
-        if first.name != second.name:
-            return error(self._each("headline metric", first.name, second.name))
-        if first.higher_is_better != second.higher_is_better:
-            return error(self._each("higher_is_better", first.higher_is_better, second.higher_is_better))
+        one, other = (
+            {
+                "version": run.metadata.get("version"),
+                f"different rows: {run.schema.rows_fact}": run.metadata.get(run.schema.rows_fact),
+                "answers read by": run.reader,
+                # Some readers use a model, which the task records.
+                **{key: run.metadata.get(key) for key in (f"answer_{reader}", f"answer_{reader}_shots")},
+                "headline metric": run.headline.name,
+                "higher_is_better": run.headline.higher_is_better,
+            }
+            for run in (self.before, self.after)
+        )
+        for what, value in one.items():
+            if value != other[what]:
+                return error(self._each(what, value, other[what]))
         return next((error(what) for field, what in _COMPARED.items() if self.differ(field)), None)
 
     @property
     def issues(self) -> tuple[Issue, ...]:
         """Warnings that equal scores may not mean equal models, and notes on harmless differences."""
-        return (*self._warnings(), *self._notes())
-
-    def _warnings(self) -> Iterator[Issue]:
-        yield from (*self.before.issues, *self.after.issues)
+        found = [*self.before.issues, *self.after.issues]
         for run, other in ((self.before, self.names[1]), (self.after, self.names[0])):
             if run.reader != run.offered:
-                yield warning(f"read by {run.reader} because {other} has no {run.offered}")
-        asked_otherwise = list(differences(self.before, self.after, asking_facts(self.before)))
-        for difference in asked_otherwise:
-            yield warning(f"different setting: {self._in_words(difference, ':')}")
-        if asked_otherwise or self._templates != (None, None):
-            return
-        if self.differ("prompts"):
-            yield warning(OTHER_PROMPTS)
-        elif lacking := self._unhashed("prompts"):
-            yield warning(f"{lacking} lacks prompt_hash in some rows, so the prompts cannot be compared")
-
-    def _notes(self) -> Iterator[Issue]:
+                found.append(warning(f"read by {run.reader} because {other} has no {run.offered}"))
+        for unlike in differences(self.before, self.after, asking_facts(self.before)):
+            what = self._each(f"{unlike.fact}:", unlike.first, unlike.second)
+            found.append(warning(f"different setting: {what}"))
+        if self._asks_alike:
+            if self.differ("prompts"):
+                found.append(warning(OTHER_PROMPTS))
+            elif lacking := self._unhashed("prompts"):
+                found.append(warning(f"{lacking} lacks prompt_hash in some rows, so the prompts cannot be compared"))
         if lacking := self._unhashed("docs"):
             known = f"only {self.before.schema.rows_fact} shows that the rows are the same"
-            yield note(f"{lacking} lacks doc_hash in some rows, so {known}")
+            found.append(note(f"{lacking} lacks doc_hash in some rows, so {known}"))
         # A new model has its own chat template, and a template can insert today's date.
-        template = chat_template(self.before.file)
-        for difference in differences(self.before, self.after, ("chat_template_sha",)):
-            yield note(self._in_words(difference, ":"))
-            return
-        if template is not None and self.differ("prompts"):
-            yield note("different prompts under the same chat template")
+        first, second = chat_template(self.before.file), chat_template(self.after.file)
+        if first != second:
+            found.append(note(self._each("chat_template_sha:", first, second)))
+        elif first is not None and self.differ("prompts"):
+            found.append(note("different prompts under the same chat template"))
+        return tuple(found)
 
     @property
     def unlike(self) -> Issue | None:
@@ -162,14 +145,13 @@ class PairOfRuns:
             return None
         if obstacle := self.obstacle:
             return obstacle
-        asked_otherwise = any(differences(self.before, self.after, asking_facts(self.before)))
-        if asked_otherwise or self._templates != (None, None) or not self.differ("prompts"):
-            return None
-        return warning(OTHER_PROMPTS)
+        return warning(OTHER_PROMPTS) if self._asks_alike and self.differ("prompts") else None
 
     @property
-    def _templates(self) -> tuple[str | None, str | None]:
-        return chat_template(self.before.file), chat_template(self.after.file)
+    def _asks_alike(self) -> bool:
+        """Whether nothing that is recorded would explain different prompts for the same rows."""
+        has_template = any(chat_template(run.file) is not None for run in (self.before, self.after))
+        return not has_template and not any(differences(self.before, self.after, asking_facts(self.before)))
 
     def differ(self, field: str) -> bool:
         """Return whether the hashes (``docs``, ``prompts`` or ``targets``) of any common row differ."""
@@ -188,9 +170,6 @@ class PairOfRuns:
             return np.array([], "S1"), np.array([], "S1")
         _, mine, theirs = np.intersect1d(first.ids, second.ids, assume_unique=True, return_indices=True)
         return getattr(first, field)[mine], getattr(second, field)[theirs]
-
-    def _in_words(self, difference: UnlikeFact, colon: str = "") -> str:
-        return self._each(f"{difference.fact}{colon}", difference.first, difference.second)
 
     def _each(self, fact: str, before: object, after: object) -> str:
         first, second = ("none" if value is None else value for value in (before, after))
@@ -262,16 +241,34 @@ def as_one(sides: Sequence[OfOneSeed]) -> Runs:
                 f"{first.place} and {other.place} are not two draws of one run: {difference}; expected runs that "
                 "differ in the seed alone"
             )
-    for one, other in combinations(sides, 2):
-        _require_other_seeds(one, other)
+    issues = [issue for side in sides for issue in side.runs.issues]
     by_task = [{run.task: _without_seed(run) for run in side.runs.counting} for side in sides]
     labels = labels_of({run.model for run in by_task[0].values()})
     together = [_together([of_side[task] for of_side in by_task]) for task in by_task[0]]
-    issues = [issue for side in sides for issue in side.runs.issues]
     if greedy := [run.task for run in together if run.decoding.temperature == 0]:
         advice = "to sample, pass --gen_kwargs do_sample=true,temperature=…"
         issues.append(note(f"{named(greedy)}: decoded greedily, so a seed should change nothing; {advice}"))
-    issues += _alike(sides)
+    for one, other in combinations(sides, 2):
+        of_one = {run.task: run for run in one.runs.counting}
+        both = f"{one.place} and {other.place} have the same"
+        same = []
+        for run in other.runs.counting:
+            seeds = _seeds(run)
+            if seeds == _seeds(of_one[run.task]):
+                said = ", ".join(f"{name} {value}" for name, value in seeds.items()) or "none recorded"
+                raise RowsError(
+                    f"{both} seeds ({said}) in {run.task}, so they are one draw, not two; expected another seed for "
+                    "each run: --seed 1, --seed 2, …"
+                )
+            if of_one[run.task].decoding.temperature > 0 and _same_scores(of_one[run.task], run):
+                same.append(run.task)
+        if same:
+            issues.append(
+                warning(
+                    f"{both} scores in every row of {named(same)}: if their answers are the same, they are one draw, "
+                    "and the seed that differs has no effect"
+                )
+            )
     not_counting = (run for run in first.runs.found if run.role is not Role.COUNTS)
     return replace(first.runs, found=(*together, *not_counting), labels=labels, issues=tuple(dict.fromkeys(issues)))
 
@@ -309,124 +306,76 @@ def _differences(one: OfOneSeed, other: OfOneSeed) -> Iterator[str]:
     names = one.place, other.place
     for task, run in tasks.items():
         pair = PairOfRuns(run, others[task], names)
-        yield from (f"{task}: {each}" for each in _unlike_models(run.model, pair.after.model))
+        ours, theirs = (
+            {
+                "model": model.kind,
+                **{f"model argument {name}": value for name, value in model.arguments},
+                **{f"setting {name}": value for name, value in model.setting},
+            }
+            for model in (pair.before.model, pair.after.model)
+        )
+        for what in sorted(ours.keys() | theirs.keys()):
+            if ours.get(what) != theirs.get(what):
+                yield f"{task}: {what} {ours.get(what, 'none')} and {theirs.get(what, 'none')}"
         if obstacle := pair.obstacle:
             yield f"{task}: {obstacle}"
-        for difference in differences(pair.before, pair.after, asking_facts(run)):
-            yield f"{task}: {difference.fact} {difference.first} and {difference.second}"
-        yield from (f"{task}: {each}" for each in _unlike_rows(pair))
-
-
-def _unlike_models(one: EvaluatedModel, other: EvaluatedModel) -> Iterator[str]:
-    if one.kind != other.kind:
-        yield f"model {one.kind} and {other.kind}"
-    for what, first, second in (
-        ("model argument", one.arguments, other.arguments),
-        ("setting", one.setting, other.setting),
-    ):
-        ours, theirs = dict(first), dict(second)
-        for name in sorted(ours.keys() | theirs.keys()):
-            if ours.get(name) != theirs.get(name):
-                yield f"{what} {name} {ours.get(name, 'none')} and {theirs.get(name, 'none')}"
-
-
-def _unlike_rows(pair: PairOfRuns) -> Iterator[str]:
-    first, second = pair.before.rows, pair.after.rows
-    if (first is None) != (second is None):
-        yield f"{pair.names[0 if first is None else 1]} has no samples"
-    elif pair.before.count != pair.after.count:
-        yield f"{pair.before.count} and {pair.after.count} rows"
-    elif first is not None and second is not None:
-        if not np.array_equal(np.sort(first.ids), np.sort(second.ids)):
-            yield "other rows"
-        elif pair.differ("prompts"):
-            yield "other prompts for the same rows"
-
-
-def _require_other_seeds(one: OfOneSeed, other: OfOneSeed) -> None:
-    mine = {run.task: _seeds(run) for run in one.runs.counting}
-    for run in other.runs.counting:
-        if _seeds(run) == mine[run.task]:
-            said = ", ".join(f"{name} {value}" for name, value in _seeds(run).items()) or "none recorded"
-            raise RowsError(
-                f"{one.place} and {other.place} have the same seeds ({said}) in {run.task}, so they are one draw, not "
-                "two; expected another seed for each run: --seed 1, --seed 2, …"
-            )
+        for unlike in differences(pair.before, pair.after, asking_facts(run)):
+            yield f"{task}: {unlike.fact} {unlike.first} and {unlike.second}"
+        first, second = pair.before.rows, pair.after.rows
+        if (first is None) != (second is None):
+            yield f"{task}: {names[0 if first is None else 1]} has no samples"
+        elif pair.before.count != pair.after.count:
+            yield f"{task}: {pair.before.count} and {pair.after.count} rows"
+        elif first is not None and second is not None:
+            if not np.array_equal(np.sort(first.ids), np.sort(second.ids)):
+                yield f"{task}: other rows"
+            elif pair.differ("prompts"):
+                yield f"{task}: other prompts for the same rows"
 
 
 def _together(runs: Sequence[TaskRun]) -> TaskRun:
     """Return several draws of a task as one run; what is not a score is that of the first."""
-    first = runs[0]
+    weights = [run.rows.drawn if run.rows else 1 for run in runs]
+    figures: dict[str, Any] = {}
+    for field, value in runs[0].figures.items():
+        numbers = [each for run in runs if isinstance(each := run.figures.get(field), int | float)]
+        # A figure without a number stays as it is.
+        figures[field] = float(np.average(numbers, weights=weights)) if len(numbers) == len(runs) else value
     issues = tuple(dict.fromkeys(issue for run in runs for issue in run.issues))
     rows = [run.rows for run in runs if run.rows is not None]
-    if not rows:
-        return replace(first, issues=issues, figures=_mean_figures(runs))
-    return replace(first, issues=issues, figures=_mean_figures(runs), rows=_draws_of(rows))
-
-
-def _mean_figures(runs: Sequence[TaskRun]) -> Mapping[str, Any]:
-    """Return the means of the figures, each run weighted by its draws; a figure without a number stays as it is."""
-    weights = [run.rows.drawn if run.rows else 1 for run in runs]
-    found: dict[str, Any] = {}
-    for field, value in runs[0].figures.items():
-        values = [run.figures.get(field) for run in runs]
-        numbers = [each for each in values if isinstance(each, int | float)]
-        found[field] = float(np.average(numbers, weights=weights)) if len(numbers) == len(runs) else value
-    return found
+    return replace(runs[0], issues=issues, figures=figures, rows=_draws_of(rows) if rows else None)
 
 
 def _draws_of(rows: Sequence[Rows]) -> Rows:
     """Return rows with the draws of several runs of them."""
     first = rows[0]
-    draws: dict[str, NDArray[np.float64]] = {}
-    places = [_places(first, other) for other in rows]
-    for metric in set(first.values).intersection(*(other.values for other in rows)):
-        draws[metric] = np.concatenate(
-            [other.draws_of(metric)[place] for other, place in zip(rows, places, strict=True)], axis=1
-        )
+    alike = [_in_order_of(first, other) for other in rows]
+    draws = {
+        metric: np.concatenate([each.draws_of(metric) for each in alike], axis=1)
+        for metric in set(first.values).intersection(*(each.values for each in alike))
+    }
     aggregates = {
-        metric: over_draws(
-            [
-                replace(other.aggregates[metric], terms=other.aggregates[metric].terms[place])
-                for other, place in zip(rows, places, strict=True)
-            ]
-        )
-        for metric in set(first.aggregates).intersection(*(other.aggregates for other in rows))
+        metric: over_draws([each.aggregates[metric] for each in alike])
+        for metric in set(first.aggregates).intersection(*(each.aggregates for each in alike))
     }
     means = {metric: of_metric.mean(axis=1) for metric, of_metric in draws.items()}
     # Empty in families whose answers no reader reads.
-    read = [other.certainty[place] for other, place in zip(rows, places, strict=True) if len(other.certainty)]
+    read = [each.certainty for each in alike if len(each.certainty)]
     certainty = np.concatenate(read, axis=1) if read else first.certainty
     return replace(first, values=means, draws=draws, aggregates=aggregates, certainty=certainty)
 
 
-def _places(first: Rows, other: Rows) -> NDArray[np.int64]:
-    """Return where a run has the rows of the first, in their order."""
+def _in_order_of(first: Rows, other: Rows) -> Rows:
+    """Return the rows of another run that the first has, in its order."""
     order = np.argsort(other.ids)
-    return order[np.searchsorted(other.ids, first.ids, sorter=order)]
-
-
-def _alike(sides: Sequence[OfOneSeed]) -> list[Issue]:
-    """Return which sampled runs have the same scores in every row, as if the seed that differs had no effect."""
-    issues = []
-    for one, other in combinations(sides, 2):
-        of_one = {run.task: run for run in one.runs.counting if run.decoding.temperature > 0}
-        same = [run.task for run in other.runs.counting if run.task in of_one and _same_scores(of_one[run.task], run)]
-        if same:
-            issues.append(
-                warning(
-                    f"{one.place} and {other.place} have the same scores in every row of {named(same)}: if their "
-                    "answers are the same, they are one draw, and the seed that differs has no effect"
-                )
-            )
-    return issues
+    return other.kept(order[np.searchsorted(other.ids, first.ids, sorter=order)])
 
 
 def _same_scores(one: TaskRun, other: TaskRun) -> bool:
+    """Return whether the scores are the same in every row, as if the seed that differs had no effect."""
     if one.rows is None or other.rows is None:
         return False
-    place, theirs = _places(one.rows, other.rows), other.rows.values
-    mine = one.rows.values
+    mine, theirs = one.rows.values, _in_order_of(one.rows, other.rows).values
     # Where all rows have the same scores, equal ones are no surprise.
     varied = [metric for metric, values in mine.items() if np.ptp(values) > 0]
-    return bool(varied) and all(np.array_equal(mine[metric], theirs[metric][place]) for metric in varied)
+    return bool(varied) and all(np.array_equal(mine[metric], theirs[metric]) for metric in varied)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -153,19 +154,18 @@ def labels(models: Collection[EvaluatedModel]) -> dict[EvaluatedModel, str]:
     alike: dict[str, list[EvaluatedModel]] = {}
     for each in models:
         alike.setdefault(each.name, []).append(each)
-    return {each: ", ".join([name, *_differences(each, group)]) for name, group in alike.items() for each in group}
-
-
-def _differences(one: EvaluatedModel, group: Sequence[EvaluatedModel]) -> list[str]:
-    """Return what distinguishes a model from others of the same name."""
-    if len(group) == 1:
-        return []
-    facts = [_facts(each) for each in group]
-    mine = _facts(one)
-    differing = [name for name in sorted(set().union(*facts)) if len({other.get(name) for other in facts}) > 1]
-    for name in {GGUF, *NAMES} & mine.keys():
-        mine[name] = _tail(mine[name], [other[name] for other in facts if name in other])
-    return [_in_words(name, mine[name]) if name in mine else f"no {name}" for name in differing]
+    # Models of one name are next to each other.
+    names = {}
+    for name, group in alike.items():
+        facts = [{"kind": one.kind, **dict(one.arguments), **dict(one.setting)} for one in group]
+        differing = [fact for fact in sorted(set().union(*facts)) if len({one.get(fact) for one in facts}) > 1]
+        # Of paths, the last parts are enough that distinguish them.
+        paths = {path: [one[path] for one in facts if path in one] for path in (GGUF, *NAMES)}
+        for one, mine in zip(group, facts, strict=True):
+            values = {fact: _tail(value, paths[fact]) if fact in paths else value for fact, value in mine.items()}
+            words = [_in_words(fact, values[fact]) if fact in values else f"no {fact}" for fact in differing]
+            names[one] = ", ".join([name, *words])
+    return names
 
 
 def _tail(path: str, paths: Collection[str]) -> str:
@@ -181,10 +181,6 @@ def _tail(path: str, paths: Collection[str]) -> str:
 def _parts(path: str) -> list[str]:
     """Return the parts of a path or a hub name, without empty parts and ``.``."""
     return [part for part in re.split(r"[/\\]", path) if part not in ("", ".")]
-
-
-def _facts(one: EvaluatedModel) -> dict[str, str]:
-    return {"kind": one.kind, **dict(one.arguments), **dict(one.setting)}
 
 
 def _in_words(name: str, value: str) -> str:
@@ -267,23 +263,20 @@ def read_sizes(path: Path) -> GivenSizes:
                 raise RowsError(
                     f"{path}: the model {name!r} is in the families {found[name].family!r} and {family!r}; expected one"
                 )
-            found[name] = Size(family, _parameters(f"{path}, [{family}], {name!r}", value))
+            number = 0.0
+            if isinstance(value, str) and (match := _COUNT.fullmatch(value.strip())):
+                number = float(match[1]) * UNITS[match[2].upper()]
+            elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18:
+                number = float(value)
+            if not 1 <= number < 1e18:
+                raise RowsError(
+                    f"{path}, [{family}], {name!r}: {shown(value)}; expected a number of parameters, for example "
+                    '"70M", "1.4B" or 7_000_000'
+                )
+            found[name] = Size(family, round(number))
     if not found:
         raise RowsError(f"{path}: no models; expected a table for each family: {EXAMPLE}")
     return GivenSizes(path, found)
-
-
-def _parameters(where: str, value: object) -> int:
-    number = 0.0
-    if isinstance(value, str) and (match := _COUNT.fullmatch(value.strip())):
-        number = float(match[1]) * UNITS[match[2].upper()]
-    elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18:
-        number = float(value)
-    if not 1 <= number < 1e18:
-        raise RowsError(
-            f'{where}: {shown(value)}; expected a number of parameters, for example "70M", "1.4B" or 7_000_000'
-        )
-    return round(number)
 
 
 def sizes(runs: Runs, given: GivenSizes | None = None) -> Sizes:
@@ -297,62 +290,40 @@ def sizes(runs: Runs, given: GivenSizes | None = None) -> Sizes:
         runs: all runs.
         given: the sizes that a file states.
     """
+    stated = given.of if given else {}
     found: dict[EvaluatedModel, Size] = {}
     used: set[str] = set()
     without: list[str] = []
     for model, label in runs.labels.items():
-        stated = given.of if given else {}
         # A user may have given it any name.
         name = model.name if label.startswith(model.name) else label
-        further = _further(label.removeprefix(name))
-        parameters = _recorded(runs, model)
+        # What distinguishes it from others of its name, without what it only lacks: "no few-shot examples" is also
+        # said of a model in the family of those that were only run without.
+        parts = label.removeprefix(name).split(", ")
+        further = "".join(f", {part}" for part in parts if part and not part.startswith("no "))
+        counts = (run.file.config.get(RECORDED) for run in runs.current if run.model == model)
+        # The harness records -1 if it cannot tell.
+        recorded = next((count for count in counts if type(count) is int and count >= 1), None)
         if label in stated:
             used.add(label)
             found[model] = stated[label]
         elif model.name in stated:
             used.add(model.name)
-            size = stated[model.name]
-            found[model] = Size(size.family + further, size.parameters)
-        elif parameters is not None:
-            found[model] = Size(_IN_NAME.sub("…", name) + further, parameters)
+            found[model] = replace(stated[model.name], family=stated[model.name].family + further)
+        elif recorded is not None:
+            found[model] = Size(_IN_NAME.sub("…", name) + further, recorded)
         else:
             without.append(label)
     issues = []
     if given and without:
-        issues.append(
-            warning(
-                f"{given.path}: no size for {named(without)}, and their results record none: not in figures by size"
-            )
-        )
-    if given and (unused := [name for name in given.of if name not in used]):
+        lacking = f"no size for {named(without)}, and their results record none"
+        issues.append(warning(f"{given.path}: {lacking}: not in figures by size"))
+    if given and (unused := [name for name in stated if name not in used]):
         issues.append(note(f"{given.path}: not among the results: {named(unused)}"))
-    return Sizes(_distinct(found, runs.labels), tuple(issues))
-
-
-def _further(differences: str) -> str:
-    """Return what distinguishes a model from others of its name, without what it only lacks.
-
-    A model that was also run with few-shot examples is called "no few-shot examples" without them, but it belongs to
-    the same family as models that were only run without.
-    """
-    parts = [part for part in differences.split(", ") if part and not part.startswith("no ")]
-    return "".join(f", {part}" for part in parts)
-
-
-def _recorded(runs: Runs, model: EvaluatedModel) -> int | None:
-    for run in runs.current:
-        value = run.file.config.get(RECORDED)
-        # The harness records -1 if it cannot tell.
-        if run.model == model and isinstance(value, int) and not isinstance(value, bool) and value >= 1:
-            return value
-    return None
-
-
-def _distinct(found: Mapping[EvaluatedModel, Size], labels: Mapping[EvaluatedModel, str]) -> dict[EvaluatedModel, Size]:
-    """Return the sizes; of several models of one family and size, each is a family of its own, for they differ."""
-    alike: dict[Size, list[EvaluatedModel]] = {}
-    for model, size in found.items():
-        alike.setdefault(size, []).append(model)
-    return {
-        model: size if len(alike[size]) == 1 else Size(labels[model], size.parameters) for model, size in found.items()
+    # Of several models of one family and size, each is a family of its own, for they differ.
+    counts_of = Counter(found.values())
+    distinct = {
+        model: size if counts_of[size] == 1 else replace(size, family=runs.labels[model])
+        for model, size in found.items()
     }
+    return Sizes(distinct, tuple(issues))

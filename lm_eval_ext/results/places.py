@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from glob import escape
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple
+from typing import IO
 from urllib.parse import unquote
 
 from lm_eval_ext.results.files import RESULTS, SAMPLES, shown
@@ -76,9 +76,15 @@ def opened(places: Sequence[str]) -> Iterator[Opened]:
     """
     found: dict[str, tuple[Path, str]] = {}
     with ExitStack() as temporary:
-        for place in places:
-            if place not in found:
-                found[place] = _local(place, temporary)
+        for place in dict.fromkeys(places):
+            path, name = download(place) if place.startswith(SCHEME) else (Path(place), place)
+            if path.name.lower().endswith(SUFFIXES) and path.is_file():
+                folder = temporary.enter_context(tempfile.TemporaryDirectory(prefix="lm-eval-ext-"))
+                # Resolved, because messages about files of both sides resolve their paths.
+                extracted = Path(folder).resolve() / path.name
+                extract(path, extracted)
+                path = extracted
+            found[place] = path, name
         every = [found[place] for place in places]
         moved = {str(path): name for place, (path, name) in found.items() if path != Path(place)}
         all_opened = Opened(tuple(path for path, _ in every), tuple(name for _, name in every), moved)
@@ -88,49 +94,6 @@ def opened(places: Sequence[str]) -> Iterator[Opened]:
             if len(error.args) == 1 and isinstance(error.args[0], str):
                 error.args = (all_opened.named(error.args[0]),)
             raise
-
-
-def _local(place: str, temporary: ExitStack) -> tuple[Path, str]:
-    """Return where a place's results are on this machine, and what to call it."""
-    path, name = download(place) if place.startswith(SCHEME) else (Path(place), place)
-    if not (path.name.lower().endswith(SUFFIXES) and path.is_file()):
-        return path, name
-    # Resolved, because messages about files of both sides resolve their paths.
-    root = Path(temporary.enter_context(tempfile.TemporaryDirectory(prefix="lm-eval-ext-"))).resolve()
-    extract(path, root / path.name)
-    return root / path.name, name
-
-
-@dataclass(frozen=True)
-class Repository:
-    """A place in a dataset repository.
-
-    Attributes:
-        name: ``owner/name``.
-        revision: a branch, tag or commit; ``None`` for the default branch.
-        path: a folder or file in it; empty for all of it.
-    """
-
-    name: str
-    revision: str | None
-    path: str
-
-
-def in_repository(place: str) -> Repository:
-    """Return the place in a repository that the user named.
-
-    Args:
-        place: in the form ``FORM``; a slash in the revision is written ``%2F``.
-
-    Raises:
-        RowsError: it has another form.
-    """
-    found = _FORM.fullmatch(place)
-    path = found["path"] or "" if found else ".."
-    if found is None or ".." in path.split("/"):
-        raise RowsError(f"{place}: expected {FORM}, for example hf://datasets/our-team/baselines@v1/model")
-    revision = found["revision"]
-    return Repository(found["name"], None if revision is None else unquote(revision), path.strip("/"))
 
 
 def download(place: str) -> tuple[Path, str]:
@@ -144,14 +107,16 @@ def download(place: str) -> tuple[Path, str]:
     """
     import huggingface_hub  # noqa: PLC0415 # takes a second, and only these places need it
 
-    repository = in_repository(place)
+    form = _FORM.fullmatch(place)
+    if form is None or ".." in (form["path"] or "").split("/"):
+        raise RowsError(f"{place}: expected {FORM}, for example hf://datasets/our-team/baselines@v1/model")
+    name, path = form["name"], (form["path"] or "").strip("/")
+    # A slash in the revision is written %2F.
+    revision = None if form["revision"] is None else unquote(form["revision"])
     try:
         folder = Path(
             huggingface_hub.snapshot_download(
-                repository.name,
-                repo_type="dataset",
-                revision=repository.revision,
-                allow_patterns=_patterns(repository.path),
+                name, repo_type="dataset", revision=revision, allow_patterns=_patterns(path)
             )
         )
     except Exception as error:
@@ -160,11 +125,9 @@ def download(place: str) -> tuple[Path, str]:
             f"{place}: could not be downloaded from the Hugging Face Hub: {reason(error)}\n"
             "If it is private, set HF_TOKEN. Without the hub, give a folder or an archive with these results."
         ) from error
-    found = folder / repository.path
-    if not found.exists():
+    if not (folder / path).exists():
         raise RowsError(f"{place}: no results_*.json there; expected what `lm_eval --output_path` writes")
-    path = f"/{repository.path}" if repository.path else ""
-    return found, f"{SCHEME}datasets/{repository.name}@{folder.name}{path}"
+    return folder / path, f"{SCHEME}datasets/{name}@{folder.name}{f'/{path}' if path else ''}"
 
 
 def _patterns(path: str) -> list[str]:
@@ -177,14 +140,6 @@ def _patterns(path: str) -> list[str]:
         return [escape(path), f"{escape(folder)}/{SAMPLES}" if folder else SAMPLES]
     inside = f"{escape(path)}/" if path else ""
     return [f"{inside}{between}{name}" for between in ("", "*/") for name in (RESULTS, SAMPLES)]
-
-
-class _Member(NamedTuple):
-    """A member of an archive: its path there, whether it is no folder, link or device, and what opens it."""
-
-    name: str
-    is_file: bool
-    open: Callable[[], IO[bytes] | None]
 
 
 def extract(archive: Path, folder: Path) -> None:
@@ -204,12 +159,12 @@ def extract(archive: Path, folder: Path) -> None:
     folder.mkdir(parents=True)
     left = MOST_BYTES
     found = False
-    for number, member in enumerate(_members(archive), start=1):
+    for number, (member, open_member) in enumerate(_members(archive), start=1):
         if number > MOST_MEMBERS:
             raise _refused(archive, f"more than {MOST_MEMBERS:,} members")
-        name = PurePosixPath(member.name).name
+        name = PurePosixPath(member).name
         if fnmatchcase(name, RESULTS) or fnmatchcase(name, SAMPLES):
-            left -= _write(archive, member, folder, left)
+            left -= _write(archive, member, open_member, folder, left)
             found = found or fnmatchcase(name, RESULTS)
     if not found:
         raise RowsError(f"{archive}: no {RESULTS} in this archive; expected what `lm_eval --output_path` writes")
@@ -234,7 +189,8 @@ def _reading(archive: Path) -> Iterator[None]:
         raise RowsError(f"{archive}: not a readable archive ({damage}); expected {' or '.join(SUFFIXES)}") from error
 
 
-def _members(archive: Path) -> Iterator[_Member]:
+def _members(archive: Path) -> Iterator[tuple[str, Callable[[], IO[bytes] | None] | None]]:
+    """Yield the path of each member of an archive, and what opens it; ``None`` for a folder, a link or a device."""
     # What the receiver of a member raises does not come through here.
     with _reading(archive), ExitStack() as opened_archive:
         if archive.name.lower().endswith(".zip"):
@@ -243,32 +199,34 @@ def _members(archive: Path) -> Iterator[_Member]:
                 # Zero where the archive was not made on Unix, which has no links there.
                 kind = stat.S_IFMT(info.external_attr >> 16)
                 regular = not info.is_dir() and kind in (0, stat.S_IFREG)
-                yield _Member(info.filename, regular, partial(zipped.open, info))
+                yield info.filename, partial(zipped.open, info) if regular else None
         else:
             tar = opened_archive.enter_context(tarfile.open(archive, "r:gz"))
             for entry in tar:
-                yield _Member(entry.name, entry.isreg(), partial(tar.extractfile, entry))
+                yield entry.name, partial(tar.extractfile, entry) if entry.isreg() else None
 
 
-def _write(archive: Path, member: _Member, folder: Path, most: int) -> int:
+def _write(
+    archive: Path, member: str, open_member: Callable[[], IO[bytes] | None] | None, folder: Path, most: int
+) -> int:
     """Write a member to the folder and return its size."""
-    path = PurePosixPath(member.name)
+    path = PurePosixPath(member)
     target = folder / path
     # The last condition is for systems that know other ways out of a folder, such as drives.
-    outside = path.is_absolute() or ".." in path.parts or "\\" in member.name or "\0" in member.name
+    outside = path.is_absolute() or ".." in path.parts or "\\" in member or "\0" in member
     if outside or not target.resolve().is_relative_to(folder.resolve()):
-        raise _refused(archive, f"{shown(member.name)} leads outside of it")
+        raise _refused(archive, f"{shown(member)} leads outside of it")
     with _reading(archive):
-        content = member.open() if member.is_file else None
+        content = open_member() if open_member else None
     if content is None:
-        raise _refused(archive, f"{shown(member.name)} is not a regular file")
+        raise _refused(archive, f"{shown(member)} is not a regular file")
     size = 0
     with content:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             written = target.open("xb")
         except FileExistsError:
-            raise _refused(archive, f"{shown(member.name)} is there twice") from None
+            raise _refused(archive, f"{shown(member)} is there twice") from None
         with written:
             while True:
                 with _reading(archive):

@@ -113,20 +113,22 @@ class Rows:
         """Return a metric's numbers, shape (rows, draws); there is one draw of each row if there are not several."""
         return self.draws.get(metric, self.values[metric][:, None])
 
-    def kept(self, rows: NDArray[np.bool_]) -> Rows:
-        """Return some of the rows of a task of ours.
+    def kept(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Rows:
+        """Return some of the rows.
 
         Args:
-            rows: whether each is kept, shape (rows,).
+            rows: whether each is kept, shape (rows,); or the places of those that are, in their new order.
         """
         parts: dict[str, Any] = {
             name: value[rows] for name, value in vars(self).items() if isinstance(value, np.ndarray) and len(value)
         }
         for name in ("values", "draws"):
             parts[name] = {metric: column[rows] for metric, column in getattr(self, name).items()}
-        for name in ("letters", "outcomes"):
-            coded = getattr(self, name).items()
-            parts[name] = {metric: replace(column, codes=column.codes[rows]) for metric, column in coded}
+        for name, column_of in (("letters", "codes"), ("outcomes", "codes"), ("aggregates", "terms")):
+            parts[name] = {
+                metric: replace(found, **{column_of: getattr(found, column_of)[rows]})
+                for metric, found in getattr(self, name).items()
+            }
         return replace(self, **parts)
 
     def line(self, row: int) -> dict[str, Any]:

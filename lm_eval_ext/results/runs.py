@@ -260,20 +260,18 @@ def newest(runs: Iterable[TaskRun], key: Callable[[TaskRun], Key]) -> tuple[dict
     tasks: dict[tuple[Path, Issue], list[str]] = {}
     for run in sorted(runs, key=lambda run: run.file.order):
         older = found.get(key(run))
-        if older is not None:
-            tasks.setdefault((older.file.path, _why_replaced(older, run)), []).append(older.task)
         found[key(run)] = run
+        if older is None:
+            continue
+        rows = "" if older.count == run.count else f" ({run.count} instead of {older.count} rows)"
+        why = note(f"{run.file.path} is newer{rows}")
+        if older.file.date == run.file.date:
+            # It is unknown which is newer.
+            why = warning(f"{run.file.path} has the same date and is used because its name sorts later{rows}")
+        tasks.setdefault((older.file.path, why), []).append(older.task)
     return found, [
         Issue(why.severity, f"{path}: not used for {named(replaced)}: {why}") for (path, why), replaced in tasks.items()
     ]
-
-
-def _why_replaced(older: TaskRun, newer: TaskRun) -> Issue:
-    rows = "" if older.count == newer.count else f" ({newer.count} instead of {older.count} rows)"
-    # If two runs have the same date, it is unknown which is newer.
-    if older.file.date == newer.file.date:
-        return warning(f"{newer.file.path} has the same date and is used because its name sorts later{rows}")
-    return note(f"{newer.file.path} is newer{rows}")
 
 
 def lowest_groups(groups: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
@@ -296,8 +294,9 @@ def possible_weights(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Is
         name: the name of the group.
         runs: the runs of its tasks by one model.
     """
-    figures = _figures(name, runs)
-    if figures is None:
+    newest_file = max((run.file for run in runs), key=lambda file: file.order)
+    figures = newest_file.content["results"].get(name)
+    if not isinstance(figures, dict) or any(run.file.path != newest_file.path for run in runs):
         return error("the results hold no score of this group, only of its tasks")
     metric, reader = runs[0].headline.name, runs[0].reader
     score = figures.get(f"{metric},{reader}")
@@ -319,13 +318,6 @@ def possible_weights(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Is
         if possible := {alike for alike, mean in means.items() if isclose(score, mean, rel_tol=1e-9, abs_tol=1e-12)}:
             return frozenset(possible)
     return error(f"its {metric} in the results is neither the mean over its tasks nor that over their rows")
-
-
-def _figures(name: str, runs: Sequence[TaskRun]) -> Mapping[str, Any] | None:
-    """Return the figures of the group in the newest of its tasks' files; ``None`` if that does not have all tasks."""
-    file: ResultFile = max((run.file for run in runs), key=lambda file: file.order)
-    found = file.content["results"].get(name)
-    return found if isinstance(found, dict) and all(run.file.path == file.path for run in runs) else None
 
 
 def without_arguments(run: TaskRun, setting: Setting, names: Collection[str]) -> Setting:

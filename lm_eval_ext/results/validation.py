@@ -62,8 +62,7 @@ def what_went_wrong(runs: Runs) -> list[Issue]:
         of_model = [run for run in runs.current if run.model == model]
         issues += _without_template(of_model, name)
         issues += _cut_off(of_model, name)
-        issues += _empty(of_model, name)
-        issues += _invalid(of_model, name)
+        issues += _empty_or_invalid(of_model, name)
     return issues
 
 
@@ -190,36 +189,35 @@ def _without_samples(runs: Sequence[TaskRun]) -> list[Issue]:
 
 
 def _without_template(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
-    found = {why: None for run in runs if (why := _may_need_template(run))}
-    if found:
-        yield warning(
-            f"{name}: was run without a chat template, but may be a chat model ({next(iter(found))}); if it is one, "
-            "its scores are too low: run it with --apply_chat_template"
-        )
-
-
-def _may_need_template(run: TaskRun) -> str:
-    """Return why a model may be a chat model that was run without its template; empty if nothing suggests it.
+    """Yield why a model may be a chat model that was run without its template.
 
     The results do not record whether the tokenizer has a template.
     """
-    if _has_template(run):
-        return ""
-    if _CHAT_NAME.search(run.model.name):
-        return "by its name"
-    recorded = run.file.content.get("tokenizer_eos_token")
-    token = str(recorded[0]) if isinstance(recorded, list) and recorded else ""
-    return f"its end-of-text token is {token}" if _END_OF_TURN.search(token) else ""
-
-
-def _has_template(run: TaskRun) -> bool:
-    return chat_template(run.file) is not None
+    for run in runs:
+        if chat_template(run.file) is not None:
+            continue
+        recorded = run.file.content.get("tokenizer_eos_token")
+        token = str(recorded[0]) if isinstance(recorded, list) and recorded else ""
+        is_named_so = _CHAT_NAME.search(run.model.name)
+        if is_named_so or _END_OF_TURN.search(token):
+            why = "by its name" if is_named_so else f"its end-of-text token is {token}"
+            yield warning(
+                f"{name}: was run without a chat template, but may be a chat model ({why}); if it is one, its scores "
+                "are too low: run it with --apply_chat_template"
+            )
+            return
 
 
 def _cut_off(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
+    """Yield which tasks have a noticeable share of answers that are cut off while reasoning."""
     tasks: dict[str, list[str]] = {}
     for run in runs:
-        if _share_cut_off(run) >= NOTICEABLE:
+        empty = _figure(run, EMPTY_RATE.name)
+        if empty < NOTICEABLE or run.rows is None or EMPTY_RATE.name not in run.rows.values:
+            continue
+        rows = np.flatnonzero(run.rows.values[EMPTY_RATE.name] == 1)[:LOOKED_AT]
+        cut_off = [is_cut_off(generated(run.rows.line(int(row)))) for row in rows]
+        if cut_off and empty * sum(cut_off) / len(cut_off) >= NOTICEABLE:
             arguments = run.config.get("generation_kwargs")
             limit = arguments.get("max_gen_toks") if isinstance(arguments, dict) else None
             tasks.setdefault(f" of {limit}" if limit else "", []).append(run.name)
@@ -230,55 +228,37 @@ def _cut_off(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
         )
 
 
-def _share_cut_off(run: TaskRun) -> float:
-    """Return the share of a task's answers that are cut off while reasoning, from some of those that are empty."""
-    empty = _figure(run, EMPTY_RATE.name)
-    if empty < NOTICEABLE or run.rows is None or EMPTY_RATE.name not in run.rows.values:
-        return 0.0
-    rows = np.flatnonzero(run.rows.values[EMPTY_RATE.name] == 1)[:LOOKED_AT]
-    texts = [generated(run.rows.line(int(row))) for row in rows]
-    return empty * sum(map(is_cut_off, texts)) / len(texts) if texts else 0.0
-
-
-def _empty(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
-    if tasks := [run.name for run in runs if _is_empty(run)]:
+def _empty_or_invalid(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
+    """Yield to which tasks nearly all answers are empty, or invalid."""
+    empty = [run.name for run in runs if _figure(run, EMPTY_RATE.name) >= NEARLY_ALL]
+    if empty:
         yield warning(
-            f"{name}: nearly all answers to {named(tasks)} are empty ({EMPTY_RATE.name} at least {NEARLY_ALL:g}): the "
-            "model stops at once, is cut off while it reasons, or the API withholds its answers; see resps in the "
-            "samples"
+            f"{name}: nearly all answers to {named(empty)} are empty ({EMPTY_RATE.name} at least "
+            f"{NEARLY_ALL:g}): the model stops at once, is cut off while it reasons, or the API withholds its answers; "
+            "see resps in the samples"
         )
-
-
-def _invalid(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
     # A word that means the label by itself is what neutral tasks look for.
-    tasks = [
+    invalid = [
         run
         for run in runs
-        if not _is_empty(run) and _figure(run, INVALID_RATE) - _figure(run, INVALID_PRIOR) >= NEARLY_ALL
+        if run.name not in empty and _figure(run, INVALID_RATE) - _figure(run, INVALID_PRIOR) >= NEARLY_ALL
     ]
-    if tasks:
-        # A template that the results record was applied.
-        advice = (
-            "with enough new tokens"
-            if all(map(_has_template, tasks))
-            else "with its chat template, and with enough new tokens"
-        )
-        mostly = ", ".join(dict.fromkeys(kind for run in tasks if (kind := _commonest_kind(run))))
-        yield warning(
-            f"{name}: nearly all answers to {named([run.name for run in tasks])} are invalid ({INVALID_RATE} at least "
-            f"{NEARLY_ALL:g}{f'; mostly {mostly}' if mostly else ''}): these scores say nothing about what it prefers; "
-            f"was it run {advice}?"
-        )
-
-
-def _commonest_kind(run: TaskRun) -> str:
-    shares = {one.name: _figure(run, one.name) for one in run.schema.metrics if one.explains == INVALID_RATE}
-    kind = max(shares, key=shares.__getitem__)
-    return kind if shares[kind] else ""
-
-
-def _is_empty(run: TaskRun) -> bool:
-    return _figure(run, EMPTY_RATE.name) >= NEARLY_ALL
+    if not invalid:
+        return
+    commonest: dict[str, None] = {}
+    for run in invalid:
+        shares = {one.name: _figure(run, one.name) for one in run.schema.metrics if one.explains == INVALID_RATE}
+        kind = max(shares, key=shares.__getitem__)
+        if shares[kind]:
+            commonest[kind] = None
+    mostly = f"; mostly {', '.join(commonest)}" if commonest else ""
+    # A template that the results record was applied.
+    templated = all(chat_template(run.file) is not None for run in invalid)
+    advice = "with enough new tokens" if templated else "with its chat template, and with enough new tokens"
+    yield warning(
+        f"{name}: nearly all answers to {named([run.name for run in invalid])} are invalid ({INVALID_RATE} at least "
+        f"{NEARLY_ALL:g}{mostly}): these scores say nothing about what it prefers; was it run {advice}?"
+    )
 
 
 def _figure(run: TaskRun, metric: str) -> float:

@@ -12,11 +12,13 @@ import tarfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import huggingface_hub
 import pytest
 
 from lm_eval_ext.results import places
-from lm_eval_ext.results.places import Repository, extract, in_repository, opened
+from lm_eval_ext.results.places import extract, opened
 from lm_eval_ext.sources import RowsError
 from tests.forks import Forks
 from tests.hub import MAIN, Hub, serve
@@ -74,22 +76,43 @@ def test_a_folder_is_no_archive_whatever_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "expected"),
+    ("place", "repository", "revision", "path", "pattern"),
     [
-        ("hf://datasets/our-team/baselines", Repository("our-team/baselines", None, "")),
-        ("hf://datasets/our-team/baselines@v1.0", Repository("our-team/baselines", "v1.0", "")),
-        ("hf://datasets/a/b@refs%2Fpr%2F1/model/x/", Repository("a/b", "refs/pr/1", "model/x")),
-        ("hf://datasets/a/b/model", Repository("a/b", None, "model")),
+        ("hf://datasets/our-team/baselines", "our-team/baselines", None, "", "*/results_*.json"),
+        ("hf://datasets/our-team/baselines@v1.0", "our-team/baselines", "v1.0", "", "samples_*.jsonl"),
+        ("hf://datasets/a/b@refs%2Fpr%2F1/model/x/", "a/b", "refs/pr/1", "model/x", "model/x/*/results_*.json"),
+        ("hf://datasets/a/b/model", "a/b", None, "model", "model/samples_*.jsonl"),
+        ("hf://datasets/a/b/m/results_1.json", "a/b", None, "m/results_1.json", "m/samples_*.jsonl"),
     ],
 )
-def test_a_place_is_a_repository_a_revision_and_a_path(place: str, expected: Repository) -> None:
-    assert in_repository(place) == expected
+def test_a_place_is_a_repository_a_revision_and_a_path(  # noqa: PLR0913, PLR0917 # one case
+    place: str,
+    repository: str,
+    revision: str | None,
+    path: str,
+    pattern: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "abc123" / path).mkdir(parents=True)
+
+    def snapshot(name: str, **given: Any) -> str:
+        assert (name, given["repo_type"], given["revision"]) == (repository, "dataset", revision)
+        assert pattern in given["allow_patterns"]
+        return str(tmp_path / "abc123")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
+    with opened([place]) as places:
+        assert places.paths == (tmp_path / "abc123" / path,)
+        # The commit that was downloaded.
+        assert places.names == (f"hf://datasets/{repository}@abc123{f'/{path}' if path else ''}",)
 
 
 @pytest.mark.parametrize("place", ["hf://a/b", "hf://datasets/a", "hf://models/a/b", "hf://datasets/a/b/../c"])
 def test_a_place_of_another_form_is_an_error_with_an_example(place: str) -> None:
-    with pytest.raises(RowsError, match=rf"{place}: expected hf://datasets/OWNER/NAME\[@REVISION\]\[/PATH\], for exam"):
-        in_repository(place)
+    expected = rf"{place}: expected hf://datasets/OWNER/NAME\[@REVISION\]\[/PATH\], for exam"
+    with pytest.raises(RowsError, match=expected), opened([place]):
+        pass
 
 
 def repository(folder: Path) -> dict[str, bytes]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from lm_eval_ext.reports.errors import ReportError
@@ -13,7 +14,6 @@ from lm_eval_ext.reports.publishing.published import (
     HUB_ID,
     RELATIONSHIPS,
     Benchmark,
-    PublishedModel,
     every_eval_ever,
     hub_eval_results,
     limit,
@@ -106,16 +106,19 @@ def _benchmark(text: str) -> tuple[str, str, str]:
 
 def _export(options: argparse.Namespace) -> int:
     _require_options(options)
-    for text in (*(name for _, name in options.ids), *(dataset for _, dataset, _ in options.benchmark)):
-        if not HUB_ID.fullmatch(text):
-            raise ReportError(f"{text}: expected OWNER/NAME, as on the hub")
     count = len(options.runs)
-    with opened([*options.runs, *(place for place, _ in options.ids)]) as places:
+    given = [*options.runs, *(place for place, _ in options.ids)]
+    with opened(given) as places:
         ids = [GivenName(path, name) for path, (_, name) in zip(places.paths[count:], options.ids, strict=True)]
         models, found = published(places.paths[:count], ids)
         for issue in found.issues:
             print(f"lm-eval-ext: {issue.severity}: {one_line(places.named(issue.text))}", file=sys.stderr)
-        contents = {options.output / path: content for path, content in _contents(options, models).items()}
+        if options.format == EVERY_EVAL_EVER:
+            written = every_eval_ever(models, options.organization, options.relationship)
+        else:
+            benchmarks = {name: Benchmark(dataset, task_id) for name, dataset, task_id in options.benchmark}
+            written = hub_eval_results(models, benchmarks, options.source_url)
+        contents = {options.output / path: content for path, content in written.items()}
     for model in models:
         if limits := sorted({limited for run in model.runs if (limited := limit(run)) is not None}):
             print(
@@ -129,7 +132,6 @@ def _export(options: argparse.Namespace) -> int:
                 f"{one_line('; '.join(numbers))}",
                 file=sys.stderr,
             )
-    given = [*options.runs, *(place for place, _ in options.ids)]
     require_apart([("--output", path) for path in contents], files_at(given))
     for path in contents:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -147,14 +149,10 @@ def _require_options(options: argparse.Namespace) -> None:
         for name in (*needed, *OPTIONAL[other]):
             if other != options.format and getattr(options, name):
                 raise ReportError(f"--{name.replace('_', '-')} belongs to --format {other}, not to {options.format}")
-
-
-def _contents(options: argparse.Namespace, models: Sequence[PublishedModel]) -> dict[Path, bytes]:
-    if options.format == EVERY_EVAL_EVER:
-        return every_eval_ever(models, options.organization, options.relationship)
-    benchmarks: dict[str, Benchmark] = {}
-    for name, dataset, task_id in options.benchmark:
-        if name in benchmarks:
+    for text in (*(name for _, name in options.ids), *(dataset for _, dataset, _ in options.benchmark)):
+        if not HUB_ID.fullmatch(text):
+            raise ReportError(f"{text}: expected OWNER/NAME, as on the hub")
+    counts = Counter(name for name, _, _ in options.benchmark)
+    for name, count in counts.items():
+        if count > 1:
             raise ReportError(f"--benchmark: {name} is there twice; expected each task or group once")
-        benchmarks[name] = Benchmark(dataset, task_id)
-    return hub_eval_results(models, benchmarks, options.source_url)

@@ -113,11 +113,8 @@ class PublishedModel:
             for metric in run.metrics:
                 value = run.figures[f"{metric},{run.reader}"]
                 # The harness writes N/A where a task has nothing to score.
-                if (
-                    isinstance(value, int | float)
-                    and run.figure(metric) is None
-                    and _direction(run, metric) is not None
-                ):
+                is_number = isinstance(value, int | float)
+                if is_number and run.figure(metric) is None and _direction(run, metric) is not None:
                     yield f"{run.task}, {metric}: {shown(value)} in the results"
 
     def headline(self, name: str) -> Score:
@@ -135,9 +132,7 @@ class PublishedModel:
             return found
         if name not in self.names():
             raise ReportError(f"{self.id}: no results of {name}; expected one of {named(self.names(), 20)}")
-        return self._of_group(name, [by_task[part] for part in self.groups[name]])
-
-    def _of_group(self, name: str, runs: Sequence[TaskRun]) -> Score:
+        runs = [by_task[part] for part in self.groups[name]]
         run, metric = runs[0], runs[0].headline.name
         entry = _entry(run.file.content["results"], name)
         value = _number(entry.get(f"{metric},{run.reader}"))
@@ -170,7 +165,11 @@ def published(paths: Sequence[Path], ids: Sequence[GivenName]) -> tuple[tuple[Pu
     models: dict[str, tuple[EvaluatedModel, PublishedModel]] = {}
     for model in found.models:
         runs = tuple(run for run in found.counting if run.model == model)
-        _require_real(labels[model], runs)
+        if embedded := sorted(run.task for run in runs if run.metadata.get("source") == EMBEDDED):
+            raise ReportError(
+                f"{labels[model]}: {named(embedded)} asked about {EMBEDDED_NOTE}; they are not published: run the "
+                "tasks on rows from the hub or a folder"
+            )
         name = given[model] if given[model] != labels[model] else _id(model, labels[model], runs)
         if name in models:
             raise ReportError(
@@ -210,15 +209,6 @@ def _id(model: EvaluatedModel, label: str, runs: Sequence[TaskRun]) -> str:
         f"{label}: the results do not say which model on the hub this is ({why}); give it as --model-id "
         "RUNS=OWNER/NAME, where RUNS is the folder or file of this model"
     )
-
-
-def _require_real(label: str, runs: Sequence[TaskRun]) -> None:
-    embedded = sorted(run.task for run in runs if run.metadata.get("source") == EMBEDDED)
-    if embedded:
-        raise ReportError(
-            f"{label}: {named(embedded)} asked about {EMBEDDED_NOTE}; they are not published: run the tasks on rows "
-            "from the hub or a folder"
-        )
 
 
 def _direction(run: TaskRun, metric: str) -> bool | None:
@@ -279,26 +269,18 @@ def hub_eval_results(
     Raises:
         ReportError: a model has no results of one of the tasks or groups.
     """
+    source = {"source": {"url": source_url, "name": "Results of lm-evaluation-harness"}} if source_url else {}
     found = {}
     for model in models:
-        entries = [
-            _hub_entry(model.headline(name), benchmark, model.date, source_url)
-            for name, benchmark in benchmarks.items()
-        ]
+        date = datetime.fromtimestamp(model.date, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        entries = []
+        for name, benchmark in benchmarks.items():
+            score = model.headline(name)
+            dataset = {"id": benchmark.dataset, "task_id": benchmark.task_id}
+            entries.append({"dataset": dataset, "value": score.value, "date": date, **source, "notes": _notes(score)})
         text = yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=120)
         found[Path(model.id, HUB_FILE)] = text.encode()
     return found
-
-
-def _hub_entry(score: Score, benchmark: Benchmark, date: float, source_url: str | None) -> dict[str, object]:
-    entry: dict[str, object] = {
-        "dataset": {"id": benchmark.dataset, "task_id": benchmark.task_id},
-        "value": score.value,
-        "date": datetime.fromtimestamp(date, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-    }
-    if source_url is not None:
-        entry["source"] = {"url": source_url, "name": "Results of lm-evaluation-harness"}
-    return {**entry, "notes": _notes(score)}
 
 
 def _notes(score: Score) -> str:
@@ -337,6 +319,17 @@ def every_eval_ever(models: Sequence[PublishedModel], organization: str, relatio
 def _record(model: PublishedModel, organization: str, relationship: str) -> dict[str, Any]:
     when = str(int(model.date))
     versions = sorted({str(run.file.content.get("lm_eval_version") or "unknown") for run in model.runs})
+    developer, _, name = model.id.partition("/")
+    evaluated = model.runs[0].model
+    details = {
+        "deployment_type": "self_deployed" if evaluated.kind in SELF_DEPLOYED else "unknown",
+        # The results do not say it.
+        "model_availability": "unknown",
+        "lm_eval_model": how(evaluated),
+    }
+    commits = {run.file.config.get("model_sha") for run in model.runs}
+    if len(commits) == 1 and isinstance(commit := commits.pop(), str) and commit:
+        details["model_commit"] = commit
     return {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": f"{COLLECTION}/{model.id}/{when}",
@@ -353,25 +346,9 @@ def _record(model: PublishedModel, organization: str, relationship: str) -> dict
             "version": ", ".join(versions),
             "additional_details": {"lm-eval-ext": __version__},
         },
-        "model_info": _model_info(model),
+        "model_info": {"name": name, "id": model.id, "developer": developer, "additional_details": details},
         "evaluation_results": [_result(score) for score in model.scores()],
     }
-
-
-def _model_info(model: PublishedModel) -> dict[str, Any]:
-    developer, _, name = model.id.partition("/")
-    run = model.runs[0]
-    kind = run.model.kind
-    details = {
-        "deployment_type": "self_deployed" if kind in SELF_DEPLOYED else "unknown",
-        # The results do not say it.
-        "model_availability": "unknown",
-        "lm_eval_model": how(run.model),
-    }
-    commits = {each.file.config.get("model_sha") for each in model.runs}
-    if len(commits) == 1 and isinstance(commit := commits.pop(), str) and commit:
-        details["model_commit"] = commit
-    return {"name": name, "id": model.id, "developer": developer, "additional_details": details}
 
 
 def _result(score: Score) -> dict[str, Any]:
