@@ -450,7 +450,7 @@ def certainties(line: Line, draws: int) -> list[float]:
     for draw, reading in enumerate(readings):
         try:
             read = parsed(reading.encode()) if isinstance(reading, str) else None
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         certainty = read.get("certainty") if isinstance(read, dict) else None
         if isinstance(certainty, int | float):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lm_eval_ext.reports.sections.examples import rows_of
 from lm_eval_ext.results.comparability import OfOneSeed, as_one
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.runs import Runs
@@ -36,9 +37,8 @@ def drawn(folder: Path, *counts: int) -> None:
 def test_rows_have_the_draws_of_all_runs_and_their_mean(tmp_path: Path) -> None:
     runs = together(write_draws(tmp_path, DRAWS))
     (run,) = runs.counting
-    assert run.rows is not None
-    assert np.array_equal(run.rows.draws["acc"], [[1, 1], [0, 1], [0, 0]])
-    assert run.rows.values["acc"].tolist() == [1.0, 0.5, 0.0]
+    assert np.array_equal(rows_of(run).draws["acc"], [[1, 1], [0, 1], [0, 0]])
+    assert rows_of(run).values["acc"].tolist() == [1.0, 0.5, 0.0]
     assert run.figure("acc") == pytest.approx(0.5)
     assert list(runs.labels.values()) == ["one"]
 
@@ -48,16 +48,14 @@ def test_rows_in_another_order_are_matched_by_their_number(tmp_path: Path) -> No
     samples = samples_of(results_in(folders[1]))
     samples.write_text("".join(reversed(samples.read_text().splitlines(keepends=True))))
     (run,) = together(folders).counting
-    assert run.rows is not None
-    assert run.rows.values["acc"].tolist() == [1.0, 0.5, 0.0]
+    assert rows_of(run).values["acc"].tolist() == [1.0, 0.5, 0.0]
 
 
 def test_a_run_with_several_draws_counts_with_each_of_them(tmp_path: Path) -> None:
     folders = write_draws(tmp_path, {SST2: [[1.0], [0.0]]})
     drawn(folders[0], 3)
     (run,) = together(folders).counting
-    assert run.rows is not None
-    assert run.rows.values["acc"].tolist() == [0.75]
+    assert rows_of(run).values["acc"].tolist() == [0.75]
     assert run.figure("acc") == pytest.approx(0.75)
 
 
@@ -86,8 +84,7 @@ def test_seeds_of_the_harness_and_of_the_generation_distinguish_draws_too(of_gen
             else:
                 content["config"]["torch_seed"] = number
     (run,) = together(folders).counting
-    assert run.rows is not None
-    assert run.rows.drawn == 2
+    assert rows_of(run).drawn == 2
     assert dict(run.setting) == ({"gen_kwargs": "do_sample=True,temperature=0.7"} if of_generation else {})
 
 
@@ -95,8 +92,7 @@ def test_a_row_with_another_number_of_draws_is_skipped(tmp_path: Path) -> None:
     (folder,) = write_draws(tmp_path, {SST2: [[1.0, 0.0]]})
     drawn(folder, 3, 2)
     runs = together([folder])
-    assert runs.counting[0].rows is not None
-    assert runs.counting[0].rows.draws["acc"].tolist() == [[1, 1, 1]]
+    assert rows_of(runs.counting[0]).draws["acc"].tolist() == [[1, 1, 1]]
     assert any("1 line skipped (line 2: 2 draws; expected 3, as in the lines before)" in str(i) for i in runs.issues)
 
 

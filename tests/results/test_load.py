@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.sections.examples import rows_of
 from lm_eval_ext.reports.statistics import estimate
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import Role, Runs, TaskRun
@@ -45,10 +46,9 @@ def test_a_run_contains_its_rows_with_their_scores(tmp_path: Path) -> None:
         4,
         "acc",
     )
-    assert run.rows is not None
-    assert run.rows.values["acc"].tolist() == [1, 0, 1, 1]
-    assert run.rows.ids.tolist() == [0, 1, 2, 3]
-    assert run.rows.line(2)["doc"] == {"sentence": "review 2", "golden_label": "negative"}
+    assert rows_of(run).values["acc"].tolist() == [1, 0, 1, 1]
+    assert rows_of(run).ids.tolist() == [0, 1, 2, 3]
+    assert rows_of(run).line(2)["doc"] == {"sentence": "review 2", "golden_label": "negative"}
     assert estimate(Evidence(runs).ratio(run, "acc").value).value == 0.75
     assert texts(runs) == ()
 
@@ -58,7 +58,7 @@ def test_the_same_row_under_another_verbalizer_is_one_cluster(tmp_path: Path) ->
     runs = load([tmp_path])
     assert {run.dataset for run in runs.counting} == {"verbalizer sst2"}
     assert runs.dataset_rows.of("verbalizer sst2") == {0: 0, 1: 1}
-    assert [run.rows.clusters.tolist() for run in runs.counting if run.rows is not None] == [[0, 1], [0, 1]]
+    assert [rows_of(run).clusters.tolist() for run in runs.counting if run.rows is not None] == [[0, 1], [0, 1]]
 
 
 def test_rows_of_two_datasets_are_never_the_same_row(tmp_path: Path) -> None:
@@ -69,43 +69,55 @@ def test_rows_of_two_datasets_are_never_the_same_row(tmp_path: Path) -> None:
     assert [runs.dataset_rows.count(run.dataset) for run in runs.counting] == [2, 2]
 
 
-def test_several_models_have_short_names(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", {SST2: [1]}, arguments={"pretrained": "owner/small"})
-    write_run(tmp_path / "b", {SST2: [0]}, arguments="pretrained=owner/large,dtype=float16")
-    runs = load([tmp_path])
-    assert sorted(runs.labels.values()) == ["large", "small"]
-    assert [runs.labels[run.model] for run in runs.counting] == list(runs.labels.values())
-
-
-def test_models_are_in_argument_order_and_within_a_folder_by_name(tmp_path: Path) -> None:
-    # A folder's name says nothing: the harness makes one up for some models.
-    for folder, model in (("f/1", "m-70b"), ("f/2", "M-7b"), ("f/3", "a"), ("g/1", "b")):
-        write_run(tmp_path / folder, {SST2: [1]}, arguments={"pretrained": model})
-    runs = load([tmp_path / "g", tmp_path / "f"])
-    assert list(runs.labels.values()) == ["b", "a", "M-7b", "m-70b"]
-    assert [runs.labels[run.model] for run in runs.counting] == list(runs.labels.values())
-
-
-def test_models_that_differ_only_in_arguments_are_next_to_each_other_and_so_are_their_runs(tmp_path: Path) -> None:
-    half = {"pretrained": "b", "dtype": "float16"}
-    for folder, arguments in (("g/1", {"pretrained": "b"}), ("f/1", {"pretrained": "a"}), ("f/2", half)):
+@pytest.mark.parametrize(
+    ("models", "labels"),
+    [
+        ({"f/1": {"pretrained": "owner/small"}, "g/1": "pretrained=owner/large,dtype=float16"}, ["large", "small"]),
+        # Within a folder by name: a folder's own says nothing, for the harness makes one up for some models.
+        (
+            {
+                "f/1": {"pretrained": "m-70b"},
+                "f/2": {"pretrained": "M-7b"},
+                "f/3": {"pretrained": "a"},
+                "g/1": {"pretrained": "b"},
+            },
+            ["b", "a", "M-7b", "m-70b"],
+        ),
+        # Models that differ only in arguments are next to each other.
+        (
+            {"g/1": {"pretrained": "b"}, "f/1": {"pretrained": "a"}, "f/2": {"pretrained": "b", "dtype": "float16"}},
+            ["b, no dtype", "b, dtype=float16", "a"],
+        ),
+    ],
+    ids=["short names", "by argument and name", "alike"],
+)
+def test_models_and_their_runs_are_in_argument_order(models: dict[str, Any], labels: list[str], tmp_path: Path) -> None:
+    for folder, arguments in models.items():
         write_run(tmp_path / folder, {SST2: [1]}, arguments=arguments)
     runs = load([tmp_path / "g", tmp_path / "f"])
-    assert list(runs.labels.values()) == ["b, no dtype", "b, dtype=float16", "a"]
-    assert [runs.labels[run.model] for run in runs.counting] == list(runs.labels.values())
+    assert list(runs.labels.values()) == labels
+    assert [runs.labels[run.model] for run in runs.counting] == labels
 
 
-def test_groups_are_flattened_to_their_tasks(tmp_path: Path) -> None:
-    tree = {"all": ["level"], "level": [SST2, SNLI], SST2: [], SNLI: []}
+@pytest.mark.parametrize(
+    ("tree", "groups"),
+    [
+        (
+            {"all": ["level"], "level": [SST2, SNLI], SST2: [], SNLI: []},
+            {"all": (SST2, SNLI), "level": (SST2, SNLI)},
+        ),
+        # The harness puts the upper group's name before that of a group that is written inside it.
+        (
+            {"a": ["a::prompt"], "a::prompt": [SST2], "b": ["b::prompt"], "b::prompt": [f"b::prompt::{SNLI}"]},
+            {"a": (SST2,), "a::prompt": (SST2,), "b": (SNLI,), "b::prompt": (SNLI,)},
+        ),
+    ],
+)
+def test_groups_keep_their_names_and_have_their_tasks(
+    tree: dict[str, Any], groups: dict[str, tuple[str, ...]], tmp_path: Path
+) -> None:
     write_run(tmp_path, {SST2: [1], SNLI: [1]}, group_subtasks=tree)
-    assert load([tmp_path]).groups == {"all": (SST2, SNLI), "level": (SST2, SNLI)}
-
-
-def test_nested_groups_keep_their_names(tmp_path: Path) -> None:
-    # The harness puts the upper group's name before that of a group that is written inside it.
-    tree = {"a": ["a::prompt"], "a::prompt": [SST2], "b": ["b::prompt"], "b::prompt": [f"b::prompt::{SNLI}"]}
-    write_run(tmp_path, {SST2: [1], SNLI: [1]}, group_subtasks=tree)
-    assert load([tmp_path]).groups == {"a": (SST2,), "a::prompt": (SST2,), "b": (SNLI,), "b::prompt": (SNLI,)}
+    assert load([tmp_path]).groups == groups
 
 
 def test_the_row_of_a_group_is_not_a_task(tmp_path: Path) -> None:
@@ -251,8 +263,7 @@ def test_lines_of_a_filter_without_scores_are_not_read(tmp_path: Path) -> None:
     others = [json.dumps(verbalizer_line(number, number, filter="raw")) + "\n" for number in range(2)]
     samples.write_text("".join(others) + samples.read_text())
     runs = load([tmp_path])
-    assert runs.counting[0].rows is not None
-    assert runs.counting[0].rows.values["acc"].tolist() == [1, 0]
+    assert rows_of(runs.counting[0]).values["acc"].tolist() == [1, 0]
     assert texts(runs) == ()
 
 
@@ -329,11 +340,6 @@ def test_any_score_that_disagrees_with_its_rows_is_a_warning(said: object, tmp_p
     (run,) = load([tmp_path]).counting
     (issue,) = run.issues
     assert "prior_rate is 0.5 over its rows but " in issue.text
-
-
-def test_a_task_without_evaluated_rows_is_known_by_name(tmp_path: Path) -> None:
-    write_run(tmp_path, {SST2: [], SNLI: [1]})
-    assert load([tmp_path]).empty == {SST2}
 
 
 @pytest.mark.parametrize("date", [None, float("inf"), float("nan"), -1, 1e20, "yesterday"])

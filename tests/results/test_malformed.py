@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.cli import main
-from lm_eval_ext.results.files import MOST_MEMBERS, read
+from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.reports.sections.examples import rows_of
+from lm_eval_ext.results.files import MOST_MEMBERS, read, shown
 from lm_eval_ext.results.load import find_runs, load
 from lm_eval_ext.results.runs import Runs
 from lm_eval_ext.sources import RowsError
@@ -37,39 +39,29 @@ def texts(runs: Runs) -> tuple[str, ...]:
 
 # Values of a row
 
-NO_SHARE = "acc is {}; expected a number from 0 to 1"
+INFINITE, UNKNOWN = float("inf"), float("nan")
 NO_ID = "doc_id is {}; expected the number of a row"
 
 
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"acc": 1e12}, NO_SHARE.format("1000000000000.0")),
-        ({"acc": 1e300}, NO_SHARE.format("1e+300")),
-        ({"acc": HUGE}, NO_SHARE.format("1" + "0" * 79 + "…")),
-        ({"acc": -1}, NO_SHARE.format("-1")),
-        ({"acc": float("inf")}, NO_SHARE.format("inf")),
-        ({"acc": float("nan")}, NO_SHARE.format("nan")),
-        ({"acc": "right"}, NO_SHARE.format("'right'")),
-        ({"acc": None}, NO_SHARE.format("None")),
-        ({"acc": ["x" * 1000]}, NO_SHARE.format("['" + "x" * 78 + "…")),
-        ({"doc_id": float("inf")}, NO_ID.format("inf")),
-        ({"doc_id": float("nan")}, NO_ID.format("nan")),
-        ({"doc_id": 1.5}, NO_ID.format("1.5")),
-        ({"doc_id": "0"}, NO_ID.format("'0'")),
-        ({"doc_id": True}, NO_ID.format("True")),
-        ({"doc_id": 2**40}, NO_ID.format(2**40)),
-        ({"doc_id": HUGE}, NO_ID.format("1" + "0" * 79 + "…")),
-        ({"doc_id": -1}, NO_ID.format("-1")),
-        ({"doc_id": None}, NO_ID.format("None")),
+        *(
+            ({"acc": value}, f"acc is {shown(value)}; expected a number from 0 to 1")
+            for value in (1e12, 1e300, HUGE, -1, INFINITE, UNKNOWN, "right", None)
+        ),
+        *(
+            ({"doc_id": value}, NO_ID.format(shown(value)))
+            for value in (INFINITE, UNKNOWN, 1.5, "0", True, 2**40, HUGE, -1, None)
+        ),
+        ({"acc": ["x" * 1000]}, "acc is ['" + "x" * 78 + "…; expected a number from 0 to 1"),
         ({"doc_id": 0}, "doc_id 0 is also in an earlier line"),
     ],
 )
 def test_a_row_with_an_impossible_value_is_left_out(fields: Mapping[str, Any], reason: str, tmp_path: Path) -> None:
     samples = with_line(write_run(tmp_path, {SST2: [1, 0, 1]}), **fields)
     runs = load([tmp_path])
-    assert runs.counting[0].rows is not None
-    assert runs.counting[0].rows.ids.tolist() == [0, 1]
+    assert rows_of(runs.counting[0]).ids.tolist() == [0, 1]
     assert texts(runs)[0] == f"{samples}: 1 line skipped (line 3: {reason})"
 
 
@@ -88,8 +80,7 @@ def test_a_line_that_is_no_row_is_left_out(line: str, reason: str, tmp_path: Pat
     first, _ = samples.read_text().splitlines()
     samples.write_text(f"{first}\n{line}\n")
     runs = load([tmp_path])
-    assert runs.counting[0].rows is not None
-    assert runs.counting[0].rows.values["acc"].tolist() == [1]
+    assert rows_of(runs.counting[0]).values["acc"].tolist() == [1]
     assert texts(runs)[0].startswith(f"{samples}: 1 line skipped (line 2: {reason}")
 
 
@@ -123,43 +114,6 @@ def test_a_row_that_is_nested_too_deeply_is_counted_but_not_shown(levels: int, t
 # What a file of results holds
 
 
-@pytest.mark.parametrize("value", [1e12, 1e300, HUGE, -0.5, float("inf")])
-def test_a_score_outside_the_metrics_range_makes_the_task_unusable(value: float, tmp_path: Path) -> None:
-    path = write_run(tmp_path, {SST2: [1, 0], GOLDEN: [1]})
-    with edited(path) as content:
-        content["results"][SST2]["acc,answer"] = value
-    runs = load([tmp_path])
-    assert [run.task for run in runs.counting] == [GOLDEN]
-    (issue,) = runs.issues
-    assert issue.severity == "error"
-    assert issue.text.startswith(f"{path}, task '{SST2}': acc,answer is ")
-    assert issue.text.endswith("; expected a number from 0 to 1; left out")
-
-
-@pytest.mark.parametrize(
-    ("fact", "value", "expected"),
-    [
-        ("dataset", ["sst2"], "text"),
-        ("source", None, "text"),
-        ("version", {"a": 1}, "text or a number"),
-        ("version", True, "text or a number"),
-        ("rows_hash", [1], "text"),
-        ("verbalizer", 7, "text or null"),
-        ("prompting", {}, "text"),
-        ("label_words", ["positive"], "a text for each label"),
-        ("label_words", {"positive": 1}, "a text for each label"),
-        ("prior_words", None, "a text for each label"),
-    ],
-)
-def test_a_fact_of_another_type_is_named(fact: str, value: object, expected: str, tmp_path: Path) -> None:
-    path = write_run(tmp_path, {SST2: [1]}, config={"metadata": {**CONFIG["metadata"], fact: value}})
-    with pytest.raises(RowsError) as error:
-        load([tmp_path])
-    assert str(error.value).startswith(
-        f"{path}, task '{SST2}': {fact} in the metadata is {value!r}; expected {expected}, as our tasks record it"
-    )
-
-
 @pytest.mark.parametrize("name", ["../../elsewhere", "a/b", "/etc/passwd"])
 def test_a_task_whose_name_is_a_path_is_not_read(name: str, tmp_path: Path) -> None:
     path = write_run(tmp_path, {SST2: [1], GOLDEN: [1]})
@@ -178,29 +132,86 @@ def test_a_task_whose_name_is_too_long_for_a_file_has_no_samples(tmp_path: Path)
     assert "no samples of" in text
 
 
+def of_facts(**facts: object) -> dict[str, Any]:
+    """Return a task's config with other facts, without those that are ``...``."""
+    changed = {**CONFIG["metadata"], **facts}
+    return {**CONFIG, "metadata": {name: value for name, value in changed.items() if value is not ...}}
+
+
+OLDER = "written by an older version of lm-eval-ext, which "
+NO_HEADLINE = "no headline metric of the family verbalizer; expected one of acc in results"
+OF_OUR_TASKS = "{} in the metadata is {!r}; expected {}, as our tasks record it"
+NO_COUNT = "'effective' in n-samples is {}; expected the number of rows"
+
+
 @pytest.mark.parametrize(
     ("table", "value", "reason"),
     [
-        ("results", [1], "no headline metric of the family verbalizer; expected one of acc in results"),
-        ("results", {"other,answer": 1.0}, "no headline metric of the family verbalizer; expected one of acc"),
+        ("results", [1], NO_HEADLINE),
+        ("results", {"other,answer": 1.0}, NO_HEADLINE),
+        (
+            "results",
+            {"alias": SST2, "bypass,answer": 999, "bypass_stderr,answer": "N/A"},
+            "made with --predict_only, which writes answers but no scores; run it again without this option",
+        ),
+        *(
+            ("results", {"acc,answer": value}, f"acc,answer is {shown(value)}; expected a number from 0 to 1")
+            for value in (1e12, 1e300, HUGE, -0.5, INFINITE)
+        ),
         ("configs", [1], "its config is [1]; expected an object"),
         ("configs", {"metadata": "x"}, "its metadata is 'x'; expected an object"),
-        ("n-samples", [1], "'effective' in n-samples is None; expected the number of rows"),
-        ("n-samples", {"effective": HUGE}, "'effective' in n-samples is 1000"),
-        ("n-samples", {"effective": 2.0}, "'effective' in n-samples is 2.0; expected"),
-        ("n-samples", {"effective": "2"}, "'effective' in n-samples is '2'; expected"),
-        ("n-samples", {"effective": -1}, "'effective' in n-samples is -1; expected"),
+        *(
+            ("configs", of_facts(**{fact: value}), OF_OUR_TASKS.format(fact, value, expected))
+            for fact, value, expected in (
+                ("dataset", ["sst2"], "text"),
+                ("source", None, "text"),
+                ("version", {"a": 1}, "text or a number"),
+                ("version", True, "text or a number"),
+                ("rows_hash", [1], "text"),
+                ("verbalizer", 7, "text or null"),
+                ("prompting", {}, "text"),
+                ("label_words", ["positive"], "a text for each label"),
+                ("label_words", {"positive": 1}, "a text for each label"),
+                ("prior_words", None, "a text for each label"),
+            )
+        ),
+        ("configs", of_facts(family=...), f"{OLDER}did not record its family in the metadata; run it again"),
+        ("configs", of_facts(prompting=...), f"{OLDER}did not record prompting in the metadata; run it again"),
+        # Of another family's tasks, it has not the facts.
+        (
+            "configs",
+            of_facts(family="manyifeval"),
+            f"{OLDER}did not record instructions, repeat in the metadata; run it",
+        ),
+        (
+            "configs",
+            of_facts(family="later"),
+            f"unknown family 'later'; this version of lm-eval-ext knows only {', '.join(FAMILIES)}; upgrade lm-eval-ext",
+        ),
+        ("n-samples", [1], NO_COUNT.format(None)),
+        *(("n-samples", {"effective": value}, NO_COUNT.format(shown(value))) for value in (HUGE, 2.0, "2", -1)),
     ],
 )
-def test_a_malformed_entry_is_named_and_the_others_are_read(
+def test_an_entry_that_cannot_be_used_is_named_and_the_others_are_read(
     table: str, value: object, reason: str, tmp_path: Path
 ) -> None:
-    path = write_run(tmp_path, {SST2: [1], GOLDEN: [1]})
+    path = write_run(tmp_path, {SST2: [1, 0], GOLDEN: [1]})
     with edited(path) as content:
         content[table][SST2] = value
     runs = load([tmp_path])
     assert [run.task for run in runs.counting] == [GOLDEN]
-    assert texts(runs)[0].startswith(f"{path}, task '{SST2}': {reason}")
+    (issue,) = runs.issues
+    assert issue.severity == "error"
+    assert issue.text.startswith(f"{path}, task '{SST2}': {reason}")
+    assert issue.text.endswith("; left out")
+    # Without any other, there is nothing to read.
+    with edited(path) as content:
+        del content["configs"][GOLDEN]
+    with pytest.raises(RowsError) as error:
+        find_runs([path])
+    assert (
+        str(error.value) == f"{issue.text.removesuffix('; left out')}; expected at least one task with evaluated rows"
+    )
 
 
 @pytest.mark.parametrize("counts", [None, {}])
@@ -239,18 +250,18 @@ def test_malformed_groups_are_named(tree: object, reason: str, tmp_path: Path) -
     assert str(error.value).startswith(f"{path}: {reason}")
 
 
-def test_groups_that_share_subgroups_take_no_exponential_time(tmp_path: Path) -> None:
-    # 2 ** 40 ways lead from the first to the task.
-    tree = {f"{side}{n}": [f"a{n + 1}", f"b{n + 1}"] for n in range(40) for side in "ab"}
-    tree |= {"a40": [SST2], "b40": [SST2]}
-    groups = read(write_run(tmp_path, {SST2: [1]}, group_subtasks=tree)).groups
-    assert groups == dict.fromkeys(tree, (SST2,))
-
-
-def test_groups_nested_three_thousand_deep_are_read(tmp_path: Path) -> None:
-    tree = {f"g{n}": [f"g{n + 1}"] for n in range(3000)} | {"g3000": [SST2]}
-    groups = read(write_run(tmp_path, {SST2: [1]}, group_subtasks=tree)).groups
-    assert groups["g0"] == (SST2,)
+@pytest.mark.parametrize(
+    "tree",
+    [
+        # 2 ** 40 ways lead from the first to the task.
+        {f"{side}{n}": [f"a{n + 1}", f"b{n + 1}"] for n in range(40) for side in "ab"} | {"a40": [SST2], "b40": [SST2]},
+        {f"g{n}": [f"g{n + 1}"] for n in range(3000)} | {"g3000": [SST2]},
+    ],
+    ids=["shared subgroups", "three thousand levels"],
+)
+def test_groups_take_no_exponential_time_and_may_be_nested_deeply(tree: dict[str, Any], tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1]}, group_subtasks=tree)
+    assert read(path).groups == dict.fromkeys(tree, (SST2,))
 
 
 def test_groups_that_would_exhaust_memory_are_named(tmp_path: Path) -> None:
@@ -361,9 +372,8 @@ def test_line_endings_and_a_byte_order_mark_have_no_effect(before: bytes, end: b
         file.write_bytes(before + file.read_bytes().replace(b"\n", end))
     runs = load([tmp_path])
     assert texts(runs) == ()
-    assert runs.counting[0].rows is not None
-    assert runs.counting[0].rows.values["acc"].tolist() == [1, 0, 1]
-    assert [runs.counting[0].rows.line(row)["doc_id"] for row in range(3)] == [0, 1, 2]
+    assert rows_of(runs.counting[0]).values["acc"].tolist() == [1, 0, 1]
+    assert [rows_of(runs.counting[0]).line(row)["doc_id"] for row in range(3)] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("by", ["", '{"doc_id": 7}\n', "no JSON at all, and longer than any line was\n" * 9])
@@ -374,12 +384,6 @@ def test_samples_that_change_after_they_were_read_are_not_shown(by: str, tmp_pat
     samples.write_text(by)
     with pytest.raises(ValueError, match=r"."):
         rows.line(1)
-
-
-def test_results_with_another_familys_name_are_not_its_results(tmp_path: Path) -> None:
-    path = write_run(tmp_path, {SST2: [1]}, config={"metadata": {**CONFIG["metadata"], "family": "manyifeval"}})
-    with pytest.raises(RowsError, match="did not record instructions, repeat in the metadata"):
-        load([path])
 
 
 def test_for_two_runs_of_the_same_date_a_warning_names_the_one_in_use(tmp_path: Path) -> None:
@@ -447,20 +451,6 @@ def test_the_gate_does_not_pass_where_the_newest_file_cannot_be_read(
     assert main(words) == (0 if content else 2)
     said = capsys.readouterr().out
     assert ("may be newer" in said) is not bool(content)
-
-
-# Made with --predict_only
-
-
-def test_answers_without_scores_are_reported_as_such(tmp_path: Path) -> None:
-    path = write_run(tmp_path, {SST2: [1]})
-    with edited(path) as content:
-        content["results"][SST2] = {"alias": SST2, "bypass,answer": 999, "bypass_stderr,answer": "N/A"}
-    with pytest.raises(RowsError) as error:
-        find_runs([tmp_path])
-    assert str(error.value).startswith(
-        f"{path}, task '{SST2}': made with --predict_only, which writes answers but no scores; run it again without"
-    )
 
 
 # All of it

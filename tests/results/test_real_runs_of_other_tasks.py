@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_ext.reports.sections.examples import rows_of
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
 from lm_eval_ext.results.runs import Runs, TaskRun, possible_weights
@@ -65,9 +66,8 @@ def test_every_task_has_its_main_metric_and_direction(other_runs: list[Path]) ->
 def test_the_rows_give_the_figure_of_the_harness(other_runs: list[Path], task: str, metric: str) -> None:
     for folder in other_runs:
         run = run_of(runs_in(folder, Choice(metric)), task)
-        assert run.rows is not None
         assert run.headline.name == metric
-        found = run.rows.aggregates[metric]
+        found = rows_of(run).aggregates[metric]
         assert found.name == AGGREGATIONS[task][metric]
         assert found.figure == pytest.approx(run.figure(metric), rel=1e-9)
 
@@ -78,9 +78,7 @@ def test_a_filter_can_be_chosen(other_runs: list[Path]) -> None:
     )
     assert (first.reader, chosen.reader) == ("strict-match", "flexible-extract")
     # The scripted model writes a number in every answer, and the marks before it only where it is right.
-    assert first.rows is not None
-    assert chosen.rows is not None
-    assert first.rows.values["exact_match"].mean() < chosen.rows.values["exact_match"].mean() == 1.0
+    assert rows_of(first).values["exact_match"].mean() < rows_of(chosen).values["exact_match"].mean() == 1.0
 
 
 def test_a_choice_that_no_task_has_is_an_error(other_runs: list[Path]) -> None:
@@ -96,10 +94,8 @@ def test_rows_belong_together_by_document_or_by_a_column(other_runs: list[Path])
     by_doc, by_story = (
         run_of(runs_in(other_runs[0], choice), "colors_many") for choice in (Choice(), Choice(cluster="story"))
     )
-    assert by_doc.rows is not None
-    assert by_story.rows is not None
     # Of 12 questions, two each are about one story.
-    assert [len({*run.rows.clusters.tolist()}) for run in (by_doc, by_story) if run.rows] == [12, 6]
+    assert [len({*rows_of(run).clusters.tolist()}) for run in (by_doc, by_story) if run.rows] == [12, 6]
 
 
 def test_the_weighting_of_a_group_shows_in_its_score(other_runs: list[Path]) -> None:

@@ -33,16 +33,6 @@ def test_a_file_from_an_older_version_is_named_with_its_tasks(tmp_path: Path) ->
     assert str(error.value).startswith(f"{path}, tasks '{SST2}', 'verbalizer_snli_natural_golden': {OLD}")
 
 
-def test_a_file_without_facts_among_others_is_left_out_with_an_error(tmp_path: Path) -> None:
-    path = old(tmp_path / "old")
-    write_run(tmp_path / "new", {SST2: [1]}, arguments={"pretrained": "two"})
-    runs = load([tmp_path])
-    assert list(runs.labels.values()) == ["two"]
-    (issue,) = runs.issues
-    assert issue.severity == "error"
-    assert issue.text == f"{path}, tasks '{SST2}', 'verbalizer_snli_natural_golden': {OLD}; left out"
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -60,13 +50,6 @@ def test_every_command_reports_results_of_an_older_version(
     assert OLD in capsys.readouterr().err
 
 
-def test_a_single_missing_fact_is_named(tmp_path: Path) -> None:
-    with edited(write_run(tmp_path, {SST2: [1]})) as content:
-        del content["configs"][SST2]["metadata"]["prompting"]
-    with pytest.raises(RowsError, match=f"task '{SST2}': .*which did not record prompting in the metadata; run it"):
-        load([tmp_path])
-
-
 def test_a_metric_with_its_former_name_is_from_an_older_version(tmp_path: Path) -> None:
     task = "paired_mcq_opinionqa_low"
     facts = {"family": "paired_mcq", "dataset": "opinionqa", "constraint": "low", "paired": True}
@@ -79,16 +62,6 @@ def test_a_metric_with_its_former_name_is_from_an_older_version(tmp_path: Path) 
         f"{path}, task '{task}': written by an older version of lm-eval-ext, which called 'entropy_text' "
         "'consistency_text'; run it again"
     )
-
-
-def test_a_family_from_a_newer_version_is_named(tmp_path: Path) -> None:
-    path = write_run(tmp_path, {SST2: [1]})
-    path.write_text(path.read_text().replace('"family": "verbalizer"', '"family": "later"'))
-    with pytest.raises(RowsError) as error:
-        load([tmp_path])
-    assert str(error.value).startswith(f"{path}, task '{SST2}': unknown family 'later'; this version of lm-eval-ext ")
-    assert "knows only verbalizer, manyifeval" in str(error.value)
-    assert "; upgrade lm-eval-ext" in str(error.value)
 
 
 def test_a_task_is_recognized_by_its_facts_not_its_name(tmp_path: Path) -> None:

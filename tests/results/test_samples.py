@@ -13,6 +13,7 @@ from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext.harness.versions import HAS_SCORERS
+from lm_eval_ext.reports.sections.examples import rows_of
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
 from lm_eval_ext.results.rows import (
@@ -115,6 +116,7 @@ SURE, UNSURE = '{"reading": "A", "certainty": 1.0}', '{"reading": "none", "certa
         # What does not say it: a plain answer, an older reading, as many as there are not draws, nothing.
         (["A"], 1, "nan"),
         (['{"reading": "A"}'], 1, "nan"),
+        (["[" * 100_000], 1, "nan"),
         ([[SURE, SURE]], 3, "nan nan nan"),
         (None, 1, "nan"),
     ],
@@ -155,26 +157,23 @@ def read(folder: Path, draws: list[list[object]], metric: str = "exact_match") -
 @pytest.mark.parametrize("metric", ["exact_match", "pass@1(exact_match)"])
 def test_every_draw_counts(metric: str, tmp_path: Path) -> None:
     run = read(tmp_path, [[1.0, 0.0], [0.0, 0.0]], metric)
-    assert run.rows is not None
-    assert run.rows.draws[metric].tolist() == [[1, 0], [0, 0]]
-    assert run.rows.values[metric].tolist() == [0.5, 0.0]
-    assert run.rows.aggregates[metric].figure == pytest.approx(0.25)
+    assert rows_of(run).draws[metric].tolist() == [[1, 0], [0, 0]]
+    assert rows_of(run).values[metric].tolist() == [0.5, 0.0]
+    assert rows_of(run).aggregates[metric].figure == pytest.approx(0.25)
     assert not run.issues
 
 
 def test_what_is_no_mean_over_draws_has_none(tmp_path: Path) -> None:
     # Whether any of three draws is right.
     run = read(tmp_path, [[1.0, 0.0], [0.0, 0.0]], "pass@3(exact_match)")
-    assert run.rows is not None
-    assert not run.rows.draws
+    assert not rows_of(run).draws
 
 
 @pytest.mark.parametrize("draws", [[[1.0, 0.0], [0.0, 0.0, 1.0]], [[1.0, "yes"], [0.0, 0.0]]])
 def test_draws_that_are_not_the_same_number_of_numbers_do_not_count(tmp_path: Path, draws: list[list[object]]) -> None:
     run = read(tmp_path, draws)
-    assert run.rows is not None
-    assert not run.rows.draws
-    assert run.rows.values["exact_match"].tolist() == [1.0, 0.0]
+    assert not rows_of(run).draws
+    assert rows_of(run).values["exact_match"].tolist() == [1.0, 0.0]
 
 
 class Wavering(Scripted):
@@ -212,8 +211,7 @@ def test_real_repeats_are_read(tmp_path: Path) -> None:
     save(results, tracker)
     (runs,) = load_apart([[tmp_path / "out"]], others=Choice())
     (run,) = runs.counting
-    assert run.rows is not None
-    assert run.rows.drawn == 4
+    assert rows_of(run).drawn == 4
     # The harness's own name for the mean over draws.
-    assert set(run.rows.values["pass@1(exact_match)"]) == {0.25}
-    assert set(map(tuple, run.rows.draws["pass@1(exact_match)"])) == {(1, 0, 0, 0)}
+    assert set(rows_of(run).values["pass@1(exact_match)"]) == {0.25}
+    assert set(map(tuple, rows_of(run).draws["pass@1(exact_match)"])) == {(1, 0, 0, 0)}

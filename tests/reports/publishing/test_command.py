@@ -12,7 +12,7 @@ import yaml
 
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.publishing.command import add_publish_to
-from tests.reports.files import SST2, write_run
+from tests.reports.files import SST2, edited, write_run
 from tests.reports.gate.two_runs import right
 
 HUB = ["--format", "hub-eval-results"]
@@ -95,10 +95,8 @@ def test_an_option_of_another_form_is_a_usage_error(
 
 
 def test_a_run_of_some_rows_says_so_everywhere(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = next(run.glob("results_*.json"))
-    content = json.loads(path.read_text(encoding="utf-8"))
-    content["config"]["limit"] = 4.0
-    path.write_text(json.dumps(content), encoding="utf-8")
+    with edited(run) as content:
+        content["config"]["limit"] = 4.0
     assert call(*HUB, run, "-o", tmp_path / "out", "--model-id", f"{run}=a/b", *BENCHMARK) == 0
     assert "warning: a/b: made with --limit 4, so the scores are of some of the rows" in capsys.readouterr().err
     (written,) = (tmp_path / "out/a/b/.eval_results").iterdir()
@@ -108,10 +106,8 @@ def test_a_run_of_some_rows_says_so_everywhere(run: Path, tmp_path: Path, capsys
 def test_a_score_that_is_no_number_is_left_out_and_named(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (path,) = run.glob("results_*")
-    content = json.loads(path.read_text(encoding="utf-8"))
-    content["results"][SST2] |= {"prior_rate,answer": float("nan"), "invalid_rate,answer": "N/A"}
-    path.write_text(json.dumps(content), encoding="utf-8")
+    with edited(run) as content:
+        content["results"][SST2] |= {"prior_rate,answer": float("nan"), "invalid_rate,answer": "N/A"}
     assert call(*EEE, run, "-o", tmp_path / "eee", "--model-id", f"{run}=our-team/one", *EVALUATOR) == 0
     said = capsys.readouterr()
     record = json.loads(Path(said.out.strip()).read_text(encoding="utf-8"))

@@ -26,7 +26,7 @@ from lm_eval_ext.reports.publishing.published import (
 from lm_eval_ext.results.load import GivenName
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import CONFIG, SST2, write_run
+from tests.reports.files import CONFIG, SST2, edited, write_run
 from tests.reports.gate.two_runs import SNLI, right
 
 pytestmark = pytest.mark.harness
@@ -68,9 +68,7 @@ def test_an_id_that_the_results_do_not_say_is_asked_for_and_taken(
 
 def test_a_folder_that_looks_like_an_id_is_none(tmp_path: Path) -> None:
     # What the harness writes of a model that it did not find on the hub.
-    of_file = {"model": "hf", "model_args": {"pretrained": "out/step-500"}, "model_sha": ""}
-    path = write_run(tmp_path, {SST2: right(5)})
-    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "config": of_file}), encoding="utf-8")
+    write_run(tmp_path, {SST2: right(5)}, arguments={"pretrained": "out/step-500"}, call={"model_sha": ""})
     with pytest.raises(ReportError, match="the harness found no 'out/step-500' on the hub"):
         published([tmp_path], [])
 
@@ -255,12 +253,10 @@ def test_the_dataset_of_another_task_has_its_name_on_the_hub_or_that_of_the_task
     tmp_path: Path, path: str | None, kwargs: Any, expected: dict[str, str]
 ) -> None:
     write_other_run(tmp_path, {"quiz": MadeUp(right(3, of=4))})
-    (results,) = tmp_path.glob("results_*")
-    content = json.loads(results.read_text(encoding="utf-8"))
-    content["configs"]["quiz"] |= {"dataset_path": path, "dataset_kwargs": kwargs, "test_split": "test"}
-    # The harness gives --metadata to all tasks of a run.
-    content["configs"]["quiz"]["metadata"]["source"] = "/home/somebody/others"
-    results.write_text(json.dumps(content), encoding="utf-8")
+    with edited(tmp_path) as content:
+        content["configs"]["quiz"] |= {"dataset_path": path, "dataset_kwargs": kwargs, "test_split": "test"}
+        # The harness gives --metadata to all tasks of a run.
+        content["configs"]["quiz"]["metadata"]["source"] = "/home/somebody/others"
     (record,) = records(tmp_path).values()
     data = record["evaluation_results"][0]["source_data"]
     assert {name: data[name] for name in ("dataset_name", "source_type", "hf_repo") if name in data} == expected
@@ -269,11 +265,9 @@ def test_the_dataset_of_another_task_has_its_name_on_the_hub_or_that_of_the_task
 
 
 def test_a_metric_without_known_limits_has_infinite_ones(tmp_path: Path) -> None:
-    path = write_run(tmp_path, {SST2: right(3, of=4)})
-    content = json.loads(path.read_text(encoding="utf-8"))
-    content["results"][SST2]["mine,answer"] = -7
-    content["higher_is_better"] = {SST2: {"acc": True, "mine": False}}
-    path.write_text(json.dumps(content), encoding="utf-8")
+    better = {SST2: {"acc": True, "mine": False}}
+    with edited(write_run(tmp_path, {SST2: right(3, of=4)}, higher_is_better=better)) as content:
+        content["results"][SST2]["mine,answer"] = -7
     (record,) = records(tmp_path).values()
     (mine,) = (result for result in record["evaluation_results"] if result["metric_config"]["metric_id"] == "mine")
     assert mine["score_details"]["score"] == -7
