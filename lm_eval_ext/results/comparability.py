@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.results.aggregation import over_draws
-from lm_eval_ext.results.issue import Issue, error, named, note, warning
+from lm_eval_ext.results.issue import Issue, error, grouped, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel, chat_template
 from lm_eval_ext.results.models import labels as labels_of
 from lm_eval_ext.results.rows import Rows
@@ -190,9 +190,7 @@ def unlike_runs(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) ->
         pair = PairOfRuns(before, run, (names[before.model], names[run.model]))
         if before is not run and (issue := pair.unlike):
             tasks.setdefault((issue.text, *pair.names), []).append(run.name)
-    models: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    for (text, one, other), of_pair in tasks.items():
-        models.setdefault((text, one, tuple(of_pair)), []).append(other)
+    models = grouped(((text, one, tuple(of_pair)), other) for (text, one, other), of_pair in tasks.items())
     return [
         warning(f"{named(of_pair)}, {one} and {named(others)}: {text}; their scores are not comparable")
         for (text, one, of_pair), others in models.items()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 
 Severity = Literal["error", "warning", "note"]
 """``error``: no figure or no comparison; ``warning``: a figure may mislead; ``note``: for information."""
@@ -41,6 +44,14 @@ def warning(text: str) -> Issue:
 def note(text: str) -> Issue:
     """Return an issue for information."""
     return Issue("note", text)
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """Return values by their key, in order: what is said of many tasks or models is said once, with all their names."""
+    found: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 def named(names: Sequence[str], few: int = MOST_NAMED) -> str:

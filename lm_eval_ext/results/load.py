@@ -17,12 +17,12 @@ from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.results.comparability import unlike_runs
 from lm_eval_ext.results.files import ResultFile, find, read
-from lm_eval_ext.results.issue import Issue, error, named, note, warning
+from lm_eval_ext.results.issue import Issue, error, grouped, named, note, warning
 from lm_eval_ext.results.models import BY_TASK, EvaluatedModel, evaluated_model
 from lm_eval_ext.results.models import labels as labels_of
 from lm_eval_ext.results.recognition import Choice, measured_alike, task_runs, unusable_in
 from lm_eval_ext.results.rows import DatasetRows
-from lm_eval_ext.results.runs import OPTIONS, SAMPLING_SEED, Decoding, Role, Runs, TaskRun, newest, without_arguments
+from lm_eval_ext.results.runs import OPTIONS, SAMPLING_SEED, Role, Runs, TaskRun, newest, without_arguments
 from lm_eval_ext.results.samples import COLUMN, with_rows
 from lm_eval_ext.results.validation import what_differs, what_went_wrong
 from lm_eval_ext.sources import RowsError
@@ -87,7 +87,7 @@ def load_apart(
     for run in (run for side in found for run in side.with_role(*IN_FIGURES)):
         common[run.task] = common.get(run.task, set(run.readers)) & set(run.readers)
     column = others.cluster if others else ""
-    dataset_rows = DatasetRows()
+    dataset_rows: DatasetRows = {}
     loaded = []
     for side in found:
         # The best reader that every model's run of a task has comes first.
@@ -102,30 +102,24 @@ def load_apart(
         of_side = replace(side, found=in_order, dataset_rows=dataset_rows)
         said = [*_readers_that_differ(side.current, common), *what_differs(side), *what_went_wrong(of_side)]
         loaded.append(replace(of_side, issues=tuple(dict.fromkeys([*side.issues, *said]))))
-    if column and not any(isinstance(key, tuple) and key[:2] == (COLUMN, column) for key in dataset_rows):
+    keys = (key for rows in dataset_rows.values() for key in rows)
+    if column and not any(isinstance(key, tuple) and key[:2] == (COLUMN, column) for key in keys):
         raise RowsError(f"no document has the column {column!r}; expected the name of a field of doc in the samples")
     return loaded
 
 
-def _readers_that_differ(runs: Sequence[TaskRun], common: Mapping[str, set[str]]) -> list[Issue]:
-    """Return which tasks are not read by the best reader of each run, for another run lacks it."""
-    issues = [
-        warning(
-            f"{task}: the models have no answer reader in common; each is read by its own, so figures may "
-            "differ for that reason"
+def _readers_that_differ(runs: Sequence[TaskRun], common: Mapping[str, set[str]]) -> Iterator[Issue]:
+    """Yield which tasks are not read by the best reader of each run, for another run lacks it."""
+    for task in sorted({run.task for run in runs if not common[run.task]}):
+        yield warning(
+            f"{task}: the models have no answer reader in common; each is read by its own, so figures may differ for "
+            "that reason"
         )
-        for task in sorted({run.task for run in runs})
-        if not common[task]
-    ]
     worse = {run.task: run.offered for run in runs if common[run.task] and run.offered not in common[run.task]}
     if worse:
-        issues.append(
-            note(
-                f"not every model's answers to {named(sorted(worse))} were read by "
-                f"{named(sorted(set(worse.values())))}: all are shown with the best reader that all models have"
-            )
-        )
-    return issues
+        of_tasks, readers = named(sorted(worse)), named(sorted({*worse.values()}))
+        advice = "all are shown with the best reader that all models have"
+        yield note(f"not every model's answers to {of_tasks} were read by {readers}: {advice}")
 
 
 def find_runs(
@@ -219,18 +213,12 @@ def _as_one_model(runs: Sequence[TaskRun], *, sweep: bool) -> list[TaskRun]:
             else None
             for run in runs
         ]
-        decodings: dict[tuple[EvaluatedModel, str], set[Decoding]] = {}
-        for run, base in zip(runs, bases, strict=True):
-            if base is not None:
-                decodings.setdefault((base, run.task), set()).add(run.decoding)
-        swept = {model for (model, _), found in decodings.items() if len(found) > 1}
-        runs = [replace(run, model=base) if base in swept else run for run, base in zip(runs, bases, strict=True)]
-    tasks: dict[EvaluatedModel, set[str]] = {}
-    for run in runs:
-        tasks.setdefault(run.model, set()).add(run.task)
-    alike: dict[EvaluatedModel, list[EvaluatedModel]] = {}
-    for model in tasks:
-        alike.setdefault(_without(model, OPTIONS), []).append(model)
+        pairs = [*zip(runs, bases, strict=True)]
+        decodings = grouped(((base, run.task), run.decoding) for run, base in pairs if base is not None)
+        swept = {base for (base, _), found in decodings.items() if len({*found}) > 1}
+        runs = [replace(run, model=base) if base in swept else run for run, base in pairs]
+    tasks = {model: {*names} for model, names in grouped((run.model, run.task) for run in runs).items()}
+    alike = grouped((_without(model, OPTIONS), model) for model in tasks)
     models: dict[EvaluatedModel, EvaluatedModel] = {}
     for base, group in alike.items():
         apart = [one for one in group if all(one == other or tasks[one].isdisjoint(tasks[other]) for other in group)]
@@ -262,11 +250,8 @@ def _with_roles(runs: Sequence[TaskRun], *, sweep: bool) -> tuple[list[TaskRun],
         return _what(run), run.decoding if sweep and run.schema.over_temperatures else None
 
     latest, issues = newest([run for run in runs if run.count], draw)
-    of_task: dict[Hashable, list[TaskRun]] = {}
-    for run in latest.values():
-        of_task.setdefault(_what(run), []).append(run)
     roles: list[tuple[TaskRun, Role]] = []
-    for decoded in of_task.values():
+    for decoded in grouped((_what(run), run) for run in latest.values()).values():
         for place, run in enumerate(sorted(decoded, key=lambda run: run.decoding)):
             elsewhere = sweep and run.placement
             roles.append((run, Role.PLACED if elsewhere else Role.SWEPT if place else Role.COUNTS))

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from lm_eval_ext.results.files import ResultFile, read_toml, shown
-from lm_eval_ext.results.issue import Issue, named, note, warning
+from lm_eval_ext.results.issue import Issue, grouped, named, note, warning
 from lm_eval_ext.sources import EMBEDDED, RowsError
 
 if TYPE_CHECKING:
@@ -151,9 +151,7 @@ def as_text(found: object) -> str:
 
 def labels(models: Collection[EvaluatedModel]) -> dict[EvaluatedModel, str]:
     """Return a name for each model, as short as possible without ambiguity."""
-    alike: dict[str, list[EvaluatedModel]] = {}
-    for each in models:
-        alike.setdefault(each.name, []).append(each)
+    alike = grouped((each.name, each) for each in models)
     # Models of one name are next to each other.
     names = {}
     for name, group in alike.items():

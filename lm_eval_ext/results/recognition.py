@@ -18,7 +18,7 @@ from lm_eval_ext.families.schema import PLACEMENT, SHARE, Metric, Schema, is_cou
 from lm_eval_ext.metadata import PARAPHRASES, ROW_SEED
 from lm_eval_ext.results.aggregation import DEFAULTS, MEAN, stated
 from lm_eval_ext.results.files import LONGEST, ResultFile, bare_name, metric_and_filter, shown
-from lm_eval_ext.results.issue import Issue, error, named, note
+from lm_eval_ext.results.issue import Issue, error, grouped, named, note
 from lm_eval_ext.results.models import evaluated_model
 from lm_eval_ext.results.runs import OTHER, Runs, TaskRun
 from lm_eval_ext.sources import RowsError
@@ -99,9 +99,7 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
     Raises:
         RowsError: no task that is not ours has the chosen metric, or the chosen filter.
     """
-    by_task: dict[str, list[TaskRun]] = {}
-    for run in (run for side in sides for run in side.counting if not run.is_ours):
-        by_task.setdefault(run.task, []).append(run)
+    by_task = grouped((run.task, run) for side in sides for run in side.counting if not run.is_ours)
     instead: dict[int, TaskRun] = {}
     mixed: dict[str, list[str]] = {}
     for task, of_task in by_task.items():
@@ -208,12 +206,9 @@ def task_runs(file: ResultFile, families: Collection[str], *, others: bool) -> l
 
 def unusable_in(file: ResultFile, found: Iterable[Found]) -> Iterator[Issue]:
     """Yield which tasks of a file cannot be used: hundreds of them can have the same fault."""
-    tasks: dict[str, list[str]] = {}
-    for task, reason in found:
-        if isinstance(reason, str):
-            tasks.setdefault(reason, []).append(task)
+    tasks = grouped((reason, shown(task)) for task, reason in found if isinstance(reason, str))
     for reason, of_reason in tasks.items():
-        these = named([shown(task) for task in of_reason])
+        these = named(of_reason)
         yield error(
             f"{file.path}, task {these}: {reason}"
             if len(of_reason) == 1

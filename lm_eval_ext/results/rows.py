@@ -19,6 +19,8 @@ ASKED = "asked "
 """The prefix of the column that holds the second number of a metric ``[followed, asked]``."""
 
 Value = TypeVar("Value", bound=Hashable)
+DatasetRows = dict[str, dict[Hashable, int]]
+"""The rows of each dataset that any run was evaluated on: by key, their numbers in order of first appearance."""
 
 
 def parsed(text: bytes) -> Any:
@@ -152,26 +154,6 @@ class Rows:
                 if not isinstance(found, dict) or found.get("doc_id") != self.ids[row] or is_too_deep(found):
                     raise ValueError(f"{self.path}: the line of row {self.ids[row]} is no longer where it was")
                 yield found
-
-
-@dataclass
-class DatasetRows:
-    """The dataset rows that any run was evaluated on, numbered in order of first appearance."""
-
-    _numbers: dict[str, dict[Hashable, int]] = field(default_factory=dict)
-
-    def of(self, dataset: str) -> dict[Hashable, int]:
-        """Return the number of each row of a dataset, by its key; reading samples adds new rows."""
-        return self._numbers.setdefault(dataset, {})
-
-    def __iter__(self) -> Iterator[Hashable]:
-        """Yield the keys of all rows."""
-        for of_dataset in self._numbers.values():
-            yield from of_dataset
-
-    def count(self, dataset: str) -> int:
-        """Return how many rows of a dataset have been seen."""
-        return len(self._numbers.get(dataset, ()))
 
 
 def is_sample(line: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -17,7 +17,7 @@ from lm_eval_ext.families.registry import Family
 from lm_eval_ext.families.schema import Metric, Schema
 from lm_eval_ext.metadata import without_mark
 from lm_eval_ext.results.files import ResultFile, bare_name, metric_and_filter
-from lm_eval_ext.results.issue import Issue, error, named, note, warning
+from lm_eval_ext.results.issue import Issue, error, grouped, named, note, warning
 from lm_eval_ext.results.models import (
     BY_TASK,
     EXAMPLES,
@@ -212,7 +212,7 @@ class Runs:
     labels: Mapping[EvaluatedModel, str]
     groups: Mapping[str, tuple[str, ...]]
     issues: tuple[Issue, ...]
-    dataset_rows: DatasetRows = field(default_factory=DatasetRows)
+    dataset_rows: DatasetRows = field(default_factory=dict)
 
     @property
     def models(self) -> tuple[EvaluatedModel, ...]:
@@ -236,9 +236,7 @@ class Runs:
     @property
     def swept(self) -> tuple[TaskRun, ...]:
         """All runs of the tasks in a sweep, task by task: the one that counts, then the others by decoding."""
-        by_task: dict[tuple[EvaluatedModel, str], list[TaskRun]] = {}
-        for run in self.with_role(Role.COUNTS, Role.SWEPT):
-            by_task.setdefault((run.model, run.task), []).append(run)
+        by_task = grouped(((run.model, run.task), run) for run in self.with_role(Role.COUNTS, Role.SWEPT))
         return tuple(run for of_task in by_task.values() if len(of_task) > 1 for run in of_task)
 
     @property
@@ -346,9 +344,8 @@ def settings_of(runs: Sequence[TaskRun]) -> list[str]:
     ]
 
 
-def settings_that_differ(runs: Runs) -> list[Issue]:
-    """Return which models' tasks were run with different options: a warning if a figure mixes them, else a note."""
-    issues = []
+def settings_that_differ(runs: Runs) -> Iterator[Issue]:
+    """Yield which models' tasks were run with different options: a warning if a figure mixes them, else a note."""
     for model, name in runs.labels.items():
         of_model = [run for run in runs.current if run.model == model]
         for option in OPTIONS:
@@ -357,18 +354,14 @@ def settings_that_differ(runs: Runs) -> list[Issue]:
                 continue
             if families := _mixed_families(by_value):
                 mixed = f"figures over several tasks of {named(families)} mix them"
-                issues.append(warning(f"{name}: {option} differ between tasks: {_in_words(by_value)}; {mixed}"))
+                yield warning(f"{name}: {option} differ between tasks: {_in_words(by_value)}; {mixed}")
             else:
-                issues.append(note(f"{name}: {option} differ between families: {_in_words(by_value)}"))
-    return issues
+                yield note(f"{name}: {option} differ between families: {_in_words(by_value)}")
 
 
 def _runs_by_value(runs: Iterable[TaskRun], name: str) -> dict[str, list[TaskRun]]:
     """Group runs by the value of a setting."""
-    by_value: dict[str, list[TaskRun]] = {}
-    for run in runs:
-        value = shortened(name, dict(run.setting).get(name, "default"))
-        by_value.setdefault(value, []).append(run)
+    by_value = grouped((shortened(name, dict(run.setting).get(name, "default")), run) for run in runs)
     return dict(sorted(by_value.items()))
 
 

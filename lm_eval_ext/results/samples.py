@@ -59,25 +59,17 @@ def with_rows(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:
     """
     if not run.has_samples:
         return run
-    dataset = dataset_rows.of(run.dataset)
+    dataset = dataset_rows.setdefault(run.dataset, {})
     rows, issues = _rows(run, dataset) if run.is_ours else _rows_of_other(run, dataset, column)
     if not len(rows):
-        issues.append(
-            warning(
-                f"{run.samples_path}: no rows of the filter {run.reader!r}: its figures have no confidence intervals, "
-                "and no answers are shown"
-            )
-        )
+        consequence = "its figures have no confidence intervals, and no answers are shown"
+        issues.append(warning(f"{run.samples_path}: no rows of the filter {run.reader!r}: {consequence}"))
         return replace(run, issues=(*issues, *run.issues))
     if run.is_ours:
         run = replace(run, figures={**run.figures, **_details_in(run, rows)})
     if len(rows) != run.count:
-        issues.append(
-            warning(
-                f"{run.samples_path}: {len(rows)} rows here but {run.count} in the results; figures are computed from "
-                "the rows here"
-            )
-        )
+        both = f"{len(rows)} rows here but {run.count} in the results"
+        issues.append(warning(f"{run.samples_path}: {both}; figures are computed from the rows here"))
     else:
         issues += _disagreement(run, rows)
     family = run.family
@@ -90,12 +82,9 @@ def with_rows(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:
     elif (variants := run.schema.variants(run.metadata)) > 1:
         whole = rows.kept(np.bincount(rows.clusters)[rows.clusters] >= variants)
         if lost := len(rows) - len(whole):
-            issues.append(
-                warning(
-                    f"{run.samples_path}: {lost} of {len(rows)} answers left out, to rows that were not asked in all "
-                    f"{variants} variants; with --limit, use a multiple of {variants}"
-                )
-            )
+            which = f"{lost} of {len(rows)} answers left out, to rows that were not asked in all {variants} variants"
+            advice = f"with --limit, use a multiple of {variants}"
+            issues.append(warning(f"{run.samples_path}: {which}; {advice}"))
         rows = whole
     return replace(run, rows=rows if len(rows) else None, family=family, issues=(*issues, *run.issues))
 

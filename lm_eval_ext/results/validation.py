@@ -9,13 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from pathlib import Path
 
 import numpy as np
 
 from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.results.comparability import unlike_runs
-from lm_eval_ext.results.issue import Issue, named, note, warning
+from lm_eval_ext.results.issue import Issue, grouped, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel, chat_template
 from lm_eval_ext.results.rows import generated
 from lm_eval_ext.results.runs import Role, Runs, TaskRun, settings_that_differ
@@ -94,71 +93,48 @@ def _placements(runs: Runs) -> list[Issue]:
     ]
 
 
-def _versions(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> list[Issue]:
-    """Return which tasks or groups were run in different versions or on different rows."""
-    issues = []
-    versions: dict[str, set[str]] = {}
-    hashes: dict[str, set[str]] = {}
-    for run in runs:
-        version, rows = map(str, run.identity)
-        versions.setdefault(run.name, set()).add(version)
-        hashes.setdefault(run.name, set()).add(rows)
-    mixed = sorted(task for task, found in versions.items() if len(found) > 1)
+def _versions(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> Iterator[Issue]:
+    """Yield which tasks or groups were run in different versions or on different rows."""
+    versions = grouped((run.name, str(run.identity[0])) for run in runs)
+    hashes = grouped((run.name, str(run.identity[1])) for run in runs)
+    mixed = sorted(task for task, found in versions.items() if len({*found}) > 1)
     if mixed:
-        example = ", ".join(sorted(versions[mixed[0]]))
-        issues.append(warning(f"different versions of {named(mixed)} ({example}): their scores are not comparable"))
-    of_group = {
-        name: sorted({version for part in parts for version in versions.get(part, ())})
-        for name, parts in groups.items()
-    }
-    for name, found in of_group.items():
-        if len(found) > 1 and not set(mixed) & set(groups[name]):
-            issues.append(
-                warning(
-                    f"different versions of the tasks of {name} ({', '.join(found)}): its figures are not comparable"
-                )
+        example = ", ".join(sorted({*versions[mixed[0]]}))
+        yield warning(f"different versions of {named(mixed)} ({example}): their scores are not comparable")
+    for name, parts in groups.items():
+        of_group = sorted({version for part in parts for version in versions.get(part, ())})
+        if len(of_group) > 1 and not {*mixed} & {*parts}:
+            yield warning(
+                f"different versions of the tasks of {name} ({', '.join(of_group)}): its figures are not comparable"
             )
-    other = sorted(task for task, found in hashes.items() if len(found) > 1 and task not in mixed)
+    other = sorted(task for task, found in hashes.items() if len({*found}) > 1 and task not in mixed)
     if other:
-        issues.append(
-            warning(f"models were evaluated on different rows of {named(other)}: their scores are not comparable")
-        )
+        yield warning(f"models were evaluated on different rows of {named(other)}: their scores are not comparable")
     embedded = [run.task for run in runs if run.metadata.get("source") == EMBEDDED]
     if embedded:
         everything = len(embedded) == len(runs)
         which = "All rows" if everything else f"Some rows ({named(sorted(set(embedded)))})"
-        issues.append(
-            warning(f"{which} are embedded: written for demonstrations and tests, not comparable with other results")
-        )
-    return issues
+        yield warning(f"{which} are embedded: written for demonstrations and tests, not comparable with other results")
 
 
-def _numbers_of_rows(runs: Runs) -> list[Issue]:
-    """Return which models were not evaluated on all rows."""
-    issues = []
-    of_limit: dict[tuple[EvaluatedModel, str], list[str]] = {}
+def _numbers_of_rows(runs: Runs) -> Iterator[Issue]:
+    """Yield which models were not evaluated on all rows."""
+    limits = ((run, run.file.config.get("limit")) for run in runs.current)
+    of_limit = grouped(
+        ((run.model, f"{limit:g}" if isinstance(limit, float) else str(limit)), run.name)
+        for run, limit in limits
+        if limit
+    )
+    # Twenty models are usually evaluated with one limit.
+    limited = grouped(((limit, tuple(tasks)), runs.labels[who]) for (who, limit), tasks in of_limit.items())
+    for (limit, tasks), of_models in limited.items():
+        yield warning(f"{named(of_models)}: evaluated with --limit {limit}: {named(tasks)}")
     counts: dict[str, dict[int, str]] = {}
     for run in runs.current:
         counts.setdefault(run.name, {}).setdefault(run.count, runs.labels[run.model])
-        if limit := run.file.config.get("limit"):
-            of_limit.setdefault((run.model, f"{limit:g}" if isinstance(limit, float) else str(limit)), []).append(
-                run.name
-            )
-    # Twenty models are usually evaluated with one limit.
-    limited: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for (who, limit), tasks in of_limit.items():
-        limited.setdefault((limit, tuple(tasks)), []).append(runs.labels[who])
-    issues += [
-        warning(f"{named(of_models)}: evaluated with --limit {limit}: {named(tasks)}")
-        for (limit, tasks), of_models in limited.items()
-    ]
-    uneven = sorted(task for task, found in counts.items() if len(found) > 1)
-    if uneven:
+    if uneven := sorted(task for task, found in counts.items() if len(found) > 1):
         example = ", ".join(f"{count} of {name}" for count, name in sorted(counts[uneven[0]].items()))
-        issues.append(
-            warning(f"different numbers of rows in {named(uneven)} ({example}): their scores are over different rows")
-        )
-    return issues
+        yield warning(f"different numbers of rows in {named(uneven)} ({example}): their scores are over different rows")
 
 
 def _draws_of_rows(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
@@ -174,10 +150,7 @@ def _draws_of_rows(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str])
 
 def _without_samples(runs: Sequence[TaskRun]) -> list[Issue]:
     """Return which results files have no samples next to them, each file once."""
-    missing: dict[Path, list[TaskRun]] = {}
-    for run in runs:
-        if run.rows is None and not run.has_samples:
-            missing.setdefault(run.file.path, []).append(run)
+    missing = grouped((run.file.path, run) for run in runs if run.rows is None and not run.has_samples)
     return [
         warning(
             f"{path}: no samples of {named([run.task for run in of_file])} next to it (expected "

@@ -57,7 +57,7 @@ def test_the_same_row_under_another_verbalizer_is_one_cluster(tmp_path: Path) ->
     write_run(tmp_path, {SST2: [1, 0], "verbalizer_sst2_natural_golden": [1, 1]})
     runs = load([tmp_path])
     assert {run.dataset for run in runs.counting} == {"verbalizer sst2"}
-    assert runs.dataset_rows.of("verbalizer sst2") == {0: 0, 1: 1}
+    assert runs.dataset_rows["verbalizer sst2"] == {0: 0, 1: 1}
     assert [rows_of(run).clusters.tolist() for run in runs.counting if run.rows is not None] == [[0, 1], [0, 1]]
 
 
@@ -66,7 +66,7 @@ def test_rows_of_two_datasets_are_never_the_same_row(tmp_path: Path) -> None:
         write_run(tmp_path / name, {f"verbalizer_{name}_natural_golden": [1, 0]}, config=metadata(dataset=name))
     runs = load([tmp_path])
     assert {run.dataset for run in runs.counting} == {"verbalizer sst2", "verbalizer qqp"}
-    assert [runs.dataset_rows.count(run.dataset) for run in runs.counting] == [2, 2]
+    assert [len(runs.dataset_rows[run.dataset]) for run in runs.counting] == [2, 2]
 
 
 @pytest.mark.parametrize(

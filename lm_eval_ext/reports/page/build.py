@@ -86,7 +86,7 @@ def _subtitle(runs: Runs) -> str:
     days = sorted({datetime.fromtimestamp(run.file.date, timezone.utc).date().isoformat() for run in runs.current})
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     tasks = {run.name for run in runs.current}
-    rows = sum(runs.dataset_rows.count(dataset) for dataset in {run.dataset for run in runs.current})
+    rows = sum(len(runs.dataset_rows.get(dataset, ())) for dataset in {run.dataset for run in runs.current})
     answers = sum(run.count for run in runs.current)
     on = [
         f"{len(tasks):,} task{'s' * (len(tasks) > 1)}",

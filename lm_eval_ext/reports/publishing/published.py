@@ -7,7 +7,7 @@ import json
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from math import inf, isfinite, isinf
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from lm_eval_ext import __version__
-from lm_eval_ext.families.schema import COUNT
+from lm_eval_ext.families.schema import COUNT, Metric
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.results.files import shown
 from lm_eval_ext.results.issue import named
@@ -100,12 +100,10 @@ class PublishedModel:
         """Yield the figures of all tasks whose metrics have a better direction."""
         for run in self.runs:
             for metric in run.metrics:
-                higher_is_better = _direction(run, metric)
-                if higher_is_better is not None and (value := run.figure(metric)) is not None:
-                    error = run.figures.get(f"{metric}_stderr,{run.reader}")
-                    yield Score(
-                        run.task, metric, higher_is_better, value, _number(error), run.count, _range(run, metric), run
-                    )
+                described, value = _described(run, metric), run.figure(metric)
+                if (better := described.higher_is_better) is not None and value is not None:
+                    error = _number(run.figures.get(f"{metric}_stderr,{run.reader}"))
+                    yield Score(run.task, metric, better, value, error, run.count, described.range, run)
 
     def left_out(self) -> Iterator[str]:
         """Yield which numbers of the results ``scores`` leaves out because they are none that the metric can have."""
@@ -114,7 +112,8 @@ class PublishedModel:
                 value = run.figures[f"{metric},{run.reader}"]
                 # The harness writes N/A where a task has nothing to score.
                 is_number = isinstance(value, int | float)
-                if is_number and run.figure(metric) is None and _direction(run, metric) is not None:
+                has_direction = _described(run, metric).higher_is_better is not None
+                if is_number and has_direction and run.figure(metric) is None:
                     yield f"{run.task}, {metric}: {shown(value)} in the results"
 
     def headline(self, name: str) -> Score:
@@ -142,8 +141,8 @@ class PublishedModel:
                 "from one run of the harness: run the group by its name, or publish its tasks"
             )
         error = _number(entry.get(f"{metric}_stderr,{run.reader}"))
-        better = run.headline.higher_is_better is not False
-        return Score(name, metric, better, value, error, sum(each.count for each in runs), _range(run, metric), run)
+        better, limits = run.headline.higher_is_better is not False, _described(run, metric).range
+        return Score(name, metric, better, value, error, sum(each.count for each in runs), limits, run)
 
 
 def published(paths: Sequence[Path], ids: Sequence[GivenName]) -> tuple[tuple[PublishedModel, ...], Runs]:
@@ -211,22 +210,19 @@ def _id(model: EvaluatedModel, label: str, runs: Sequence[TaskRun]) -> str:
     )
 
 
-def _direction(run: TaskRun, metric: str) -> bool | None:
-    of_task = _entry(run.file.content.get("higher_is_better"), run.task).get(metric)
-    if isinstance(of_task, bool):
-        return of_task
+def _described(run: TaskRun, name: str) -> Metric:
+    """Return a metric with the better direction and the limits that the results or its family say."""
     try:
-        return run.schema.metric(metric).higher_is_better
+        metric = run.schema.metric(name)
     except KeyError:
-        return None
-
-
-def _range(run: TaskRun, metric: str) -> tuple[float, float]:
-    try:
-        least, most = run.schema.metric(metric).range
-    except KeyError:
-        return -inf, inf
-    return least, inf if most == COUNT[1] else most
+        metric = Metric(name, None, range=(-inf, inf))
+    stated = _entry(run.file.content.get("higher_is_better"), run.task).get(name)
+    least, most = metric.range
+    return replace(
+        metric,
+        higher_is_better=stated if isinstance(stated, bool) else metric.higher_is_better,
+        range=(least, inf if most == COUNT[1] else most),
+    )
 
 
 def _entry(table: object, name: str) -> Mapping[str, Any]:
