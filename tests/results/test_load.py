@@ -267,13 +267,6 @@ def test_lines_of_a_filter_without_scores_are_not_read(tmp_path: Path) -> None:
     assert texts(runs) == ()
 
 
-def test_samples_of_another_run_are_detected(tmp_path: Path) -> None:
-    samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
-    samples.write_text("".join(json.dumps(verbalizer_line(number, 1.0)) + "\n" for number in range(2)))
-    (note,) = texts(load([tmp_path]))
-    assert note.startswith(f"{samples}: acc is 1 over its rows but 0.5 in the results")
-
-
 @pytest.mark.parametrize(
     ("scores", "changed", "said"),
     [
@@ -333,13 +326,24 @@ def test_mixed_versions_within_a_group_are_named(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("said", [0.1, float("nan"), "N/A"])
-def test_any_score_that_disagrees_with_its_rows_is_a_warning(said: object, tmp_path: Path) -> None:
-    with edited(write_run(tmp_path, {SST2: [1, 0]})) as content:
-        content["results"][SST2]["prior_rate,answer"] = said
-    (run,) = load([tmp_path]).counting
-    (issue,) = run.issues
-    assert "prior_rate is 0.5 over its rows but " in issue.text
+@pytest.mark.parametrize(
+    ("metric", "score", "told"),
+    [
+        ("acc", 0.25, "0.25"),
+        ("prior_rate", 0.1, "0.1"),
+        ("prior_rate", float("nan"), "no number"),
+        ("prior_rate", "N/A", "no number"),
+    ],
+)
+def test_a_score_that_disagrees_with_its_rows_is_a_warning(
+    metric: str, score: object, told: str, tmp_path: Path
+) -> None:
+    with edited(path := write_run(tmp_path, {SST2: [1, 0]})) as content:
+        content["results"][SST2][f"{metric},answer"] = score
+    (note,) = texts(load([tmp_path]))
+    assert note.startswith(
+        f"{samples_of(path)}: {metric} is 0.5 over its rows but {told} in the results; expected both"
+    )
 
 
 @pytest.mark.parametrize("date", [None, float("inf"), float("nan"), -1, 1e20, "yesterday"])
