@@ -12,7 +12,6 @@ import tarfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import huggingface_hub
 import pytest
@@ -76,36 +75,30 @@ def test_a_folder_is_no_archive_whatever_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "repository", "revision", "path", "pattern"),
+    ("place", "asked"),
     [
-        ("hf://datasets/our-team/baselines", "our-team/baselines", None, "", "*/results_*.json"),
-        ("hf://datasets/our-team/baselines@v1.0", "our-team/baselines", "v1.0", "", "samples_*.jsonl"),
-        ("hf://datasets/a/b@refs%2Fpr%2F1/model/x/", "a/b", "refs/pr/1", "model/x", "model/x/*/results_*.json"),
-        ("hf://datasets/a/b/model", "a/b", None, "model", "model/samples_*.jsonl"),
-        ("hf://datasets/a/b/m/results_1.json", "a/b", None, "m/results_1.json", "m/samples_*.jsonl"),
+        ("our-team/baselines", ("our-team/baselines", None, "")),
+        ("our-team/baselines@v1.0", ("our-team/baselines", "v1.0", "")),
+        ("a/b@refs%2Fpr%2F1/model/x/", ("a/b", "refs/pr/1", "model/x")),
+        ("a/b/model", ("a/b", None, "model")),
     ],
 )
-def test_a_place_is_a_repository_a_revision_and_a_path(  # noqa: PLR0913, PLR0917 # one case
-    place: str,
-    repository: str,
-    revision: str | None,
-    path: str,
-    pattern: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_place_is_a_repository_a_revision_and_a_path(
+    place: str, asked: tuple[str, str | None, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "abc123" / path).mkdir(parents=True)
+    name, _, path = asked
+    local = tmp_path / "abc123" / path
+    local.mkdir(parents=True)
 
-    def snapshot(name: str, **given: Any) -> str:
-        assert (name, given["repo_type"], given["revision"]) == (repository, "dataset", revision)
-        assert pattern in given["allow_patterns"]
+    def downloaded(name: str, *, repo_type: str, revision: str | None, allow_patterns: list[str]) -> str:
+        assert (repo_type, name, revision) == ("dataset", *asked[:2])
+        assert f"{path}/samples_*.jsonl".lstrip("/") in allow_patterns
         return str(tmp_path / "abc123")
 
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
-    with opened([place]) as places:
-        assert places.paths == (tmp_path / "abc123" / path,)
-        # The commit that was downloaded.
-        assert places.names == (f"hf://datasets/{repository}@abc123{f'/{path}' if path else ''}",)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", downloaded)
+    # The name has the commit that was downloaded.
+    with opened([f"hf://datasets/{place}"]) as places:
+        assert (places.paths, places.names) == ((local,), (f"hf://datasets/{name}@abc123/{path}".rstrip("/"),))
 
 
 @pytest.mark.parametrize("place", ["hf://a/b", "hf://datasets/a", "hf://models/a/b", "hf://datasets/a/b/../c"])

@@ -15,7 +15,6 @@ from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.cli import main
 from lm_eval_ext.reports.gate.units import Compared, Sides
 from lm_eval_ext.reports.page.build import provenance
 from lm_eval_ext.results.comparability import OfOneSeed, as_one
@@ -123,19 +122,6 @@ def test_two_sides_are_compared_task_by_task_in_the_setting_of_each(tmp_path: Pa
     assert isinstance(same, Compared)
     assert list(map(str, changed.issues)) == ["different setting: gen_kwargs: none in A, max_gen_toks=8192 in B"]
     assert same.issues == ()
-
-
-def test_check_accepts_a_side_with_two_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for side in ("old", "new"):
-        verbalizer(tmp_path / side / "a")
-        manyifeval(tmp_path / side / "b", LONG)
-    main(["check", str(tmp_path / "new"), "--against", str(tmp_path / "old"), "--max-drop", "1"])
-    found = capsys.readouterr()
-    assert "candidate: one, gen_kwargs: default (verbalizer); max_gen_toks=8192 (manyifeval) (" in found.out
-    # Of one task in two settings it cannot be told which is meant.
-    verbalizer(tmp_path / "new" / "c", LONGEST)
-    assert main(["check", str(tmp_path / "new"), "--against", str(tmp_path / "old"), "--max-drop", "1"]) == 2
-    assert "results of 3 models or settings" in capsys.readouterr().err
 
 
 @pytest.mark.harness
