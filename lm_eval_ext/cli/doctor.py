@@ -13,7 +13,7 @@ from huggingface_hub import HfApi, constants
 
 from lm_eval_ext import autoload, sources, start, tasks_dir
 from lm_eval_ext.classifier.availability import require_libraries
-from lm_eval_ext.classifier.encoder import weights
+from lm_eval_ext.classifier.encoder import reader as encoder
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.harness import installation
 from lm_eval_ext.harness.versions import OLDEST, TESTED
@@ -151,9 +151,7 @@ def _words() -> Finding:
 def _reader() -> Finding:
     try:
         require_libraries()
-        for folder in weights.EMBEDDED:
-            weights.check_adapter(folder)
-        weights.base_folder(fetch=False)
+        encoder.require(fetch=False)
     except ValueError as error:
         return Finding("reader", False, str(error), required=False)
     return Finding("reader", True, "the answer classifier, which the paired_mcq and text_mcq tasks use, is installed")

@@ -19,8 +19,9 @@ from typing import Any
 
 import pytest
 
+from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.corpus import division, generated
-from lm_eval_ext.classifier.encoder.weights import REPOSITORY, REVISION, WeightsError, base_folder
+from lm_eval_ext.classifier.encoder.weights import REPOSITORY, REVISION, base_folder
 from lm_eval_ext.cli import main
 from lm_eval_ext.training.run import Checkpoint
 from tests.classifier.causal.models import rows_to_learn
@@ -216,7 +217,7 @@ def base_encoder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     try:
         real = base_folder()
-    except WeightsError as error:
+    except ReaderError as error:
         pytest.skip(str(error))
     if request.param == "real":
         yield real

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import shutil
 import string
-import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -13,16 +12,15 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, EXTRA, RULES_ONLY, ReaderError
+from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, ReaderError
 from lm_eval_ext.classifier.corpus.generated import generated
 from lm_eval_ext.classifier.encoder import weights
-from lm_eval_ext.classifier.encoder.reader import default_reader, encoder_reader, require_default
-from lm_eval_ext.classifier.encoder.weights import AdapterError, describe_adapter
+from lm_eval_ext.classifier.encoder.reader import default_reader, encoder_reader, require
+from lm_eval_ext.classifier.encoder.weights import describe_adapter
 from lm_eval_ext.classifier.evaluation import agree
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file
 from lm_eval_ext.classifier.reading import Answer, Option, Reader, Reading
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.training.run import LIBRARIES
 
 Value = str | list[str]
 
@@ -267,25 +265,12 @@ def test_no_model_is_needed_where_the_rules_read(tmp_path: Path) -> None:
 # --- What is missing is named -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_a_missing_library_is_named_with_how_to_install_it(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # None in sys.modules: a package that is absent.
-    monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ReaderError) as error:
-        require_default()
-    line, without = str(error.value).splitlines()
-    assert line.startswith("this reader loads a model and needs ")
-    assert library in line
-    assert line.endswith(EXTRA)
-    assert without == RULES_ONLY
-
-
 @pytest.mark.usefixtures("encoder_installed")
 def test_a_folder_that_is_not_our_adapter_is_rejected_before_anything_is_read(tmp_path: Path) -> None:
     describe_adapter(tmp_path, 1.0)
-    # Only the encoder reports it, on its first reading.
-    for refuse in (require_default, default_reader, lambda folder: encoder_reader(folder)([Answer("B.", METAL)])):
-        with pytest.raises(AdapterError, match=rf"^{tmp_path}: no adapter_model\.safetensors"):
+    # The encoder reports it on its first reading.
+    for refuse in (require, lambda folder: encoder_reader(folder)([Answer("B.", METAL)])):
+        with pytest.raises(ReaderError, match=rf"^{tmp_path}: no adapter_model\.safetensors"):
             refuse(tmp_path)
 
 

@@ -37,7 +37,6 @@ from lm_eval_ext.classifier.encoder import trainee
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
 from lm_eval_ext.classifier.encoder.trainee import (
     TEMPERATURES,
-    TrainingTarget,
     fitted_temperature,
     target,
     train_encoder,
@@ -179,7 +178,7 @@ def test_another_seed_writes_other_bytes_and_the_global_random_state_is_unchange
 
 
 def test_an_adapter_trained_on_rows_that_the_rules_can_read_is_small_and_contains_no_pickle(of_real_base: Path) -> None:
-    weights.check_adapter(of_real_base)
+    weights.temperature_of(of_real_base)
     assert {path.name for path in of_real_base.iterdir()} >= {
         ADAPTER_WEIGHTS,
         weights.DESCRIPTION,
@@ -191,7 +190,7 @@ def test_an_adapter_trained_on_rows_that_the_rules_can_read_is_small_and_contain
 
 def test_the_shipped_adapters_are_ones_that_training_could_write(of_real_base: Path) -> None:
     for folder in weights.EMBEDDED:
-        weights.check_adapter(folder)
+        weights.temperature_of(folder)
         # As many numbers, of the same kind.
         assert len(weights_of(folder)) == len(weights_of(of_real_base))
 
@@ -218,7 +217,7 @@ REFUSAL, SEVERAL, NONE = 3, 4, 5
     ],
 )
 def test_a_label_is_a_choice_and_its_members(label: Reading, choice: int, members: tuple[bool, ...]) -> None:
-    assert target(OF_PLAIN, Labelled(Answer("", PLAIN), label)) == TrainingTarget(choice, members)
+    assert target(OF_PLAIN, Labelled(Answer("", PLAIN), label)) == (choice, members)
 
 
 @pytest.mark.parametrize(
@@ -235,12 +234,12 @@ def test_a_label_is_a_choice_and_its_members(label: Reading, choice: int, member
     ],
 )
 def test_the_refused_option_is_the_refusal_choice(label: Reading, choice: int, members: tuple[bool, ...]) -> None:
-    assert target(OF_REFUSABLE, Labelled(Answer("", REFUSABLE), label)) == TrainingTarget(choice, members)
+    assert target(OF_REFUSABLE, Labelled(Answer("", REFUSABLE), label)) == (choice, members)
 
 
 def test_the_loss_counts_every_option_and_nothing_beside_them() -> None:
     two = Encoded(ids=(1,) * 5, choices=(0, 1, 2, 3, 4), letters=("A", "B"), named=(-1,) * 5)
-    batch = [(OF_PLAIN, TrainingTarget(2, (False, False, True))), (two, TrainingTarget(1, (False, True)))]
+    batch = [(OF_PLAIN, (2, (False, False, True))), (two, (1, (False, True)))]
     # Sure of the right choices, and wrong by 1 to 5 about the members; what is not an option would cost far more.
     choices = 100.0 * torch.eye(6)[[2, 1]]
     members = torch.tensor([[1.0, 2.0, -3.0, 99.0, 99.0, 99.0], [4.0, -5.0, 99.0, 99.0, 99.0, -math.inf]])
