@@ -165,19 +165,17 @@ def _given(source: str, announce: Announce = _silently) -> Iterator[Finding]:
         yield Finding("folder", False, f"{source}: no such folder or file; {expected}")
         return
     if not any(installation.task_class(family.task).datasets_at(source) for family in FAMILIES.values()):
-        yield _of_no_family(path)
+        rows = [name for name in sources.file_names(str(path)) if Path(name).suffix in ROWS]
+        if rows:
+            shown = ", ".join(rows[:5]) + (", …" if len(rows) > 5 else "")
+            text = (
+                f"found {shown}, which match no built-in dataset; a task of your own checks its rows when it is loaded"
+            )
+        else:
+            expected = "expected <dataset>_<split>.jsonl or .parquet, or task files (.json) of Natural Instructions"
+            text = f"{path}: no rows; {expected}"
+        yield Finding("folder", False, text, required=not rows)
     yield from _rows("folder", source, announce)
-
-
-def _of_no_family(path: Path) -> Finding:
-    """Return the finding for a folder or file that contains no dataset of any family."""
-    rows = [name for name in sources.file_names(str(path)) if Path(name).suffix in ROWS]
-    if not rows:
-        expected = "expected <dataset>_<split>.jsonl or .parquet, or task files (.json) of Natural Instructions"
-        return Finding("folder", False, f"{path}: no rows; {expected}")
-    shown = ", ".join(rows[:5]) + (", …" if len(rows) > 5 else "")
-    text = f"found {shown}, which match no built-in dataset; a task of your own checks its rows when it is loaded"
-    return Finding("folder", False, text, required=False)
 
 
 def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator[Finding]:
@@ -192,7 +190,12 @@ def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator
             yield Finding(subject, False, f"{name}: no files", required=False)
             continue
         try:
-            failures = [failure for dataset in names if (failure := _failure(tasks, family.datasets()[dataset]))]
+            failures = []
+            for dataset in names:
+                try:
+                    tasks.load(family.datasets()[dataset])
+                except sources.RowsError as error:
+                    failures.append(str(error))
         except MissingDataError:
             # Already reported, and not a fault of the source.
             yield Finding(subject, False, f"{name}: not checked, for lack of NLTK's sentence data", subject == "folder")
@@ -207,8 +210,6 @@ def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator
 
 def _own_tasks(folder: str, source: str, announce: Announce = _silently) -> Iterator[Finding]:
     """Yield a finding for each of a user's own tasks, and for each file that is none."""
-    from lm_eval_ext.verifiers import MissingDataError  # noqa: PLC0415 # each check imports what it checks
-
     announce(f"the tasks in {folder}")
     try:
         tasks = installation.OurTasks({"source": source, "answer_classifier": "rules"}, folder)
@@ -230,15 +231,6 @@ def _own_tasks(folder: str, source: str, announce: Announce = _silently) -> Iter
             yield Finding("own task", False, text if text.startswith(f"task {name!r}") else f"{name}: {text}")
         else:
             yield Finding("own task", True, f"{name}: {len(task.eval_docs)} rows ({source})")
-
-
-def _failure(tasks: installation.OurTasks, task: str) -> str:
-    """Return what is wrong with the rows of a task; empty if they are valid."""
-    try:
-        tasks.load(task)
-    except sources.RowsError as error:
-        return str(error)
-    return ""
 
 
 def _hub(required: bool) -> Finding:
@@ -263,18 +255,19 @@ def _hub(required: bool) -> Finding:
 
 def _web() -> Iterator[Finding]:
     """Yield, for each family whose public files are not on the hub, whether their download site responds."""
-    for name, family in FAMILIES.items():
-        if place := installation.task_class(family.task).web_address():
-            yield _place(name, *place)
-
-
-def _place(family: str, place: str, address: str) -> Finding:
     cached = "Cached copies still work"
-    if constants.HF_HUB_OFFLINE:
-        return Finding("files", False, f"{family}: switched off by HF_HUB_OFFLINE. {cached}", required=False)
-    try:
-        with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=10):  # noqa: S310 # https
-            return Finding("files", True, f"{family}: {place} responds")
-    except (OSError, http.client.HTTPException) as error:
-        text = f"{family}: {place} does not respond ({sources.reason(error)}). {cached}"
-        return Finding("files", False, text, required=False)
+    for name, family in FAMILIES.items():
+        site = installation.task_class(family.task).web_address()
+        if site is None:
+            continue
+        place, address = site
+        if constants.HF_HUB_OFFLINE:
+            yield Finding("files", False, f"{name}: switched off by HF_HUB_OFFLINE. {cached}", required=False)
+            continue
+        try:
+            with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=10):  # noqa: S310 # https
+                finding = Finding("files", True, f"{name}: {place} responds")
+        except (OSError, http.client.HTTPException) as error:
+            text = f"{name}: {place} does not respond ({sources.reason(error)}). {cached}"
+            finding = Finding("files", False, text, required=False)
+        yield finding

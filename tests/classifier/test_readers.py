@@ -68,30 +68,20 @@ def test_a_missing_package_is_named_with_how_to_install_or_avoid_it(
         ("", "no reader ''"),
         ("owner/never-fetched", "'owner/never-fetched' (only the local cache, because HF_HUB_OFFLINE is set)"),
         ("/no/such/folder", "'/no/such/folder' is not a folder and could not be loaded from the Hugging Face Hub"),
+        ("{folder}", "does not contain a reader: expected answer_classifier.json or adapter_config"),
+        ("llm:{folder}", "does not contain a reader: expected answer_classifier.json or adapter_config"),
+        ("{folder}/ours", ": no adapter_model.safetensors (weights of"),
     ],
 )
-def test_an_invalid_name_is_rejected(name: str, complaint: str) -> None:
+def test_what_is_not_a_reader_is_rejected(name: str, complaint: str, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "ours" / "answer_classifier.json").write_text("{}", encoding="utf-8")
     for refuse in (require, reader):
         with pytest.raises(ReaderError) as error:
-            refuse(name)
+            refuse(name.format(folder=tmp_path))
         assert complaint in str(error.value)
         assert RULES_ONLY in str(error.value)
-
-
-def test_a_folder_without_a_model_is_rejected(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
-    for prefix in ("", LLM):
-        with pytest.raises(ReaderError, match=r"contain a reader: expected answer_classifier\.json or adapter_config"):
-            require(f"{prefix}{tmp_path}")
-
-
-def test_our_adapter_without_weights_is_rejected(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
-    (tmp_path / "answer_classifier.json").write_text("{}", encoding="utf-8")
-    for refuse in (require, reader):
-        with pytest.raises(ReaderError, match=r": no adapter_model\.safetensors \(weights of"):
-            refuse(str(tmp_path))
 
 
 def test_a_model_in_the_hubs_cache_is_found_by_its_id(
