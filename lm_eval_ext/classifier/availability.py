@@ -14,8 +14,6 @@ from lm_eval_ext.training.run import LIBRARIES
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 """The file with an adapter's weights. Pickled weights can contain code and are not loaded."""
 
-EXTRA = "pip install 'lm-eval-ext[classifier]'"
-
 RULES_ONLY = (
     'To read answers without a model, use the rules: --metadata \'{"answer_classifier": "rules"}\' without answer_llm '
     "(with lm-eval-ext classifier: --reader rules)"
@@ -39,7 +37,9 @@ def require_libraries() -> None:
     """
     missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
     if missing:
-        raise unavailable(f"this reader loads a model and needs {', '.join(missing)}: {EXTRA}")
+        raise unavailable(
+            f"this reader loads a model and needs {', '.join(missing)}: pip install 'lm-eval-ext[classifier]'"
+        )
 
 
 def is_offline() -> bool:

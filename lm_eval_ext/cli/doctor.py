@@ -5,8 +5,9 @@ from __future__ import annotations
 import http.client
 import os
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from huggingface_hub import HfApi, constants
@@ -73,8 +74,8 @@ def examine(
         "autoload": _autoload,
         "which tasks the harness sees": _tasks,
         "which models the harness sees": _models,
-        "NLTK's sentence data": _sentences,
-        "NLTK's stop words and tagger": _words,
+        "NLTK's sentence data": partial(_data, "sentences"),
+        "NLTK's stop words and tagger": partial(_data, "words"),
         "the answer classifier": _reader,
     }
     for what, check in checks.items():
@@ -128,24 +129,24 @@ def _models() -> Finding:
     return Finding("models", not missing, f"missing: {', '.join(missing)}" if missing else ", ".join(autoload.MODELS))
 
 
-def _sentences() -> Finding:
-    try:
-        sentences.require()
-    except MissingDataError as error:
-        return Finding("sentences", False, str(error), required=False)
-    return Finding("sentences", True, "NLTK's sentence data, which the manyifeval tasks need, are installed")
+DATA: Mapping[str, tuple[Sequence[Callable[[], object]], str]] = {
+    "sentences": ([sentences.require], "NLTK's sentence data, which the manyifeval tasks need, are installed"),
+    "words": (
+        [partial(nltk_data.find, data) for data in (nltk_data.STOP_WORDS, nltk_data.TAGGER)],
+        "NLTK's stop words and tagger, which two instructions of IFBench need, are here",
+    ),
+}
+"""By subject: what looks for NLTK's data, and the finding if they are there."""
 
 
-def _words() -> Finding:
+def _data(subject: str) -> Finding:
     missing = []
-    for data in (nltk_data.STOP_WORDS, nltk_data.TAGGER):
+    for find in DATA[subject][0]:
         try:
-            nltk_data.find(data)
+            find()
         except MissingDataError as error:
             missing.append(str(error))
-    if missing:
-        return Finding("words", False, "\n".join(missing), required=False)
-    return Finding("words", True, "NLTK's stop words and tagger, which two instructions of IFBench need, are here")
+    return Finding(subject, not missing, "\n".join(missing) or DATA[subject][1], required=False)
 
 
 def _reader() -> Finding:

@@ -23,7 +23,6 @@ RECORD = "training.json"
 """The file, next to a trained model, that says how it was trained."""
 CHECKPOINT = "checkpoint.pt"
 """The file with the state of an unfinished training run."""
-_TRAINING, _STATE = "training", "state"
 
 
 class TrainingError(ValueError):
@@ -126,7 +125,7 @@ class Checkpoint:
         try:
             # Only tensors and plain values: other pickled content is refused.
             found = torch.load(self.path, map_location="cpu", weights_only=True)
-            known, state = json.loads(found[_TRAINING]), dict(found[_STATE])
+            known, state = json.loads(found["training"]), dict(found["state"])
         except Exception as error:
             raise TrainingError(
                 f"the checkpoint of an interrupted training run is damaged ({type(error).__name__}); {otherwise}"
@@ -145,7 +144,7 @@ class Checkpoint:
         import torch  # noqa: PLC0415 # seconds, and an extra
 
         partial = self.path.with_name(f"{self.path.name}.partial")
-        torch.save({_TRAINING: json.dumps(dict(self.training)), _STATE: dict(state)}, partial)
+        torch.save({"training": json.dumps(dict(self.training)), "state": dict(state)}, partial)
         partial.replace(self.path)
 
 

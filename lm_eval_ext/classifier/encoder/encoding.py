@@ -102,11 +102,12 @@ def encode(answer: Answer, tokenizer: Tokenizer, slots: Sequence[int] | None = N
 
 def _letter_at(text: str, mention: OptionMention) -> int:
     """Return the position of a mention's letter, which may follow words such as "option"."""
-    for place in range(mention.start, mention.end):
-        around = text[place - 1 : place] + text[place + 1 : place + 2]
-        if text[place] == mention.letter and not any(map(str.isalnum, around)):
-            return place
-    raise ValueError(f"{mention} names no letter in {text!r}")
+    return next(
+        place
+        for place in range(mention.start, mention.end)
+        if text[place] == mention.letter
+        and not any(map(str.isalnum, text[place - 1 : place] + text[place + 1 : place + 2]))
+    )
 
 
 @lru_cache(maxsize=4096)

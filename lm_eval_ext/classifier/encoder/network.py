@@ -75,9 +75,8 @@ def base_encoder(folder: Path) -> AnswerEncoder:
     # transformers would report that on standard error each time.
     base = AutoModel.from_pretrained(folder, config=config, use_safetensors=True)
     encoder = AnswerEncoder(base, config.hidden_size)
-    for layer in (encoder.listed, encoder.mentioned):
-        nn.init.zeros_(layer.weight)
-        nn.init.zeros_(layer.bias)
+    for untrained in (*encoder.listed.parameters(), *encoder.mentioned.parameters()):
+        nn.init.zeros_(untrained)
     return encoder
 
 

@@ -152,8 +152,7 @@ def _is_word(response: str, form: str, start: int, end: int) -> bool:
 def _is_initial(response: str, start: int) -> bool:
     """Tell whether a capital letter is the initial of a name: "John D. Smith"."""
     named = _NAME_BEFORE.search(response, max(0, start - 30), start) is not None
-    pattern = _NAME_AFTER if named else _INITIALS
-    return pattern.match(response, start + 1) is not None
+    return (_NAME_AFTER if named else _INITIALS).match(response, start + 1) is not None
 
 
 def _text_after(response: str, end: int, option: Option, texts: Mapping[int, tuple[str, int]]) -> tuple[int, int]:

@@ -68,7 +68,14 @@ def _chosen(text: str, found: Run, kept: Sequence[Run], listed: set[str], option
     if refusal is not None and (not found or refusal.start() < found[0].start):
         named = chosen | {mention.letter for mention in found if mention.how != "text"}
         if not named - {refusal_option(options)}:
-            return None if _turns_to_text(text, found) else Reading.refusal(options)
+            # It may turn to an option's text, or name one in quotes or at the start of a sentence.
+            turn = phrases.TURN.search(text)
+            after = turn.start() if turn else len(text)
+            if any(
+                one.start > after or phrases.SET_OFF.search(text, max(0, one.start - 3), one.start) for one in found
+            ):
+                return None
+            return Reading.refusal(options)
         chosen = chosen_after_refusal(text, found, kept, listed)
         return Reading.of([*chosen], AFTER_REFUSAL) if chosen else None
     if not chosen and len({mention.letter for mention in found}) == 1:
@@ -80,16 +87,6 @@ def _chosen(text: str, found: Run, kept: Sequence[Run], listed: set[str], option
             and (is_line(text, mention) or mention.end - mention.start >= MOST * len(text))
         }
     return Reading.of([*chosen]) if chosen else None
-
-
-def _turns_to_text(text: str, found: Run) -> bool:
-    """Tell whether a response names an option's text after a turn, in quotes or at the start of a sentence."""
-    turn = phrases.TURN.search(text)
-    return any(
-        (turn is not None and mention.start > turn.start())
-        or phrases.SET_OFF.search(text, max(0, mention.start - 3), mention.start)
-        for mention in found
-    )
 
 
 def _is_one_of_several_cases(text: str, found: Run, kept: Sequence[Run]) -> bool:
@@ -132,12 +129,10 @@ def _opens(text: str, first: OptionMention) -> bool:
     """
     if phrases.SUBJECT.match(text, first.start) and not phrases.TEXT_ENDS.match(text, first.end):
         return False
+    is_marked = first.how in ("both", "letter")
     if first.start <= 2:
-        return first.how in ("both", "letter") or first.end >= len(text) - 1
-    return (
-        first.how in ("both", "letter")
-        and phrases.INTRODUCED.search(text, max(0, first.start - 20), first.start) is not None
-    )
+        return is_marked or first.end >= len(text) - 1
+    return is_marked and phrases.INTRODUCED.search(text, max(0, first.start - 20), first.start) is not None
 
 
 AFTER_REFUSAL = 0.9
@@ -206,8 +201,6 @@ def contradiction(text: str, found: Sequence[OptionMention], pairs: Sequence[Pai
         A ``contradiction`` if the letter is given before the text, the text ends the sentence, and nothing else in the
         response settles which of the two is meant; otherwise ``None``.
     """
-    letters = {one.letter for one, _ in pairs}
-    texts = {two.letter for _, two in pairs}
     clear = all(
         # After a blank line, the text may begin a remark on an option that was not chosen.
         one.how == "letter" and "\n\n" not in text[one.end : two.start] and phrases.TEXT_ENDS.match(text, two.end)
@@ -218,7 +211,7 @@ def contradiction(text: str, found: Sequence[OptionMention], pairs: Sequence[Pai
         id(mention) not in paired and (mention.how in ("both", "letter") or is_committed(text, mention))
         for mention in found
     )
-    if not clear or settled or len(letters) > 1 or len(texts) > 1:
+    if not clear or settled or len({(one.letter, two.letter) for one, two in pairs}) > 1:
         return None
     return Reading("contradiction", (), CONTRADICTION)
 
