@@ -14,8 +14,6 @@ from lm_eval_ext.training.run import LIBRARIES
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 """The file with an adapter's weights. Pickled weights can contain code and are not loaded."""
 
-EXTRA = "pip install 'lm-eval-ext[classifier]'"
-
 RULES_ONLY = (
     'To read answers without a model, use the rules: --metadata \'{"answer_classifier": "rules"}\' without answer_llm '
     "(with lm-eval-ext classifier: --reader rules)"
@@ -39,7 +37,9 @@ def require_libraries() -> None:
     """
     missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
     if missing:
-        raise unavailable(f"this reader loads a model and needs {', '.join(missing)}: {EXTRA}")
+        raise unavailable(
+            f"this reader loads a model and needs {', '.join(missing)}: pip install 'lm-eval-ext[classifier]'"
+        )
 
 
 def is_offline() -> bool:
@@ -130,7 +130,24 @@ class Placement:
             ReaderError: a value is invalid, or there is no such device.
         """
         placement = cls(**{name: value for name, value in given.items() if value is not None})
-        require_placement(placement)
+        size, dtype, device = placement.batch_size, placement.dtype, placement.device
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise ReaderError(f"batch size {size!r}: expected a whole number, at least 1")
+        if dtype not in DTYPES:
+            raise ReaderError(f"dtype {dtype!r}: expected one of {', '.join(DTYPES)}")
+        # Without torch, the reader itself reports what is missing.
+        if device is not None and importlib.util.find_spec("torch"):
+            import torch  # noqa: PLC0415 # only if the user names a device
+
+            try:
+                # Placing something there is the only test that works for every kind of device.
+                torch.empty(1, device=str(device))
+            except Exception as error:
+                # torch raises several types, with advice that fills pages.
+                why = str(error).strip().partition("\n")[0]
+                raise ReaderError(
+                    f"device {device!r}: not available here ({why}); expected cpu, cuda, cuda:1 …"
+                ) from error
         return placement
 
     @property
@@ -148,29 +165,5 @@ class Placement:
         return ", ".join(f"{name} {value}" for name, value in asdict(self).items() if value != default[name])
 
 
-def require_placement(placement: Placement) -> None:
-    """Check that a placement is valid and that its device exists.
-
-    Raises:
-        ReaderError: it is not; the message names the value.
-    """
-    size, dtype = placement.batch_size, placement.dtype
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise ReaderError(f"batch size {size!r}: expected a whole number, at least 1")
-    if dtype not in DTYPES:
-        raise ReaderError(f"dtype {dtype!r}: expected one of {', '.join(DTYPES)}")
-    # Without torch, the reader itself reports what is missing.
-    if placement.device is not None and importlib.util.find_spec("torch"):
-        _require_device(placement.device)
-
-
-def _require_device(name: object) -> None:
-    import torch  # noqa: PLC0415 # only if the user names a device
-
-    try:
-        # Placing something there is the only test that works for every kind of device.
-        torch.empty(1, device=str(name))
-    except Exception as error:
-        # torch raises several types, with advice that fills pages.
-        reason = str(error).strip().partition("\n")[0]
-        raise ReaderError(f"device {name!r}: not available here ({reason}); expected cpu, cuda, cuda:1 …") from error
+DEFAULT = Placement()
+"""One GPU if there is one, the type in which the weights were saved."""

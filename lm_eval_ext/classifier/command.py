@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from lm_eval_ext.classifier import readers
 from lm_eval_ext.classifier.availability import DTYPES, Placement, ReaderError, require_libraries
@@ -19,9 +19,8 @@ from lm_eval_ext.classifier.corpus.division import card
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
 from lm_eval_ext.classifier.encoder.weights import ENCODER
-from lm_eval_ext.classifier.evaluation import BATCH, as_json, as_markdown, evaluate, readings
+from lm_eval_ext.classifier.evaluation import BATCH, as_markdown, evaluate, readings
 from lm_eval_ext.classifier.labelled import answer_of_row, labelled_file, numbered_rows
-from lm_eval_ext.classifier.reading import Reader, Reading
 from lm_eval_ext.cli.parser import count, share
 from lm_eval_ext.cli.progress import with_progress
 from lm_eval_ext.training.run import CHECKPOINT, add_recipe_to, recipe_of, renamed_at_the_end, require_free
@@ -120,20 +119,17 @@ def _train(options: argparse.Namespace) -> int:
             train_encoder(rows, folder, recipe, calibration=aside, checkpoint=checkpoint)
         else:
             train_causal(rows, options.base, folder, recipe, placement=placement, checkpoint=checkpoint)
-        named = _readers(options.mode, folder, placement)
+        # The readers whose scores the card has: those that need no training, and the new adapter's.
+        named = {name: readers.reader(name) for name in ("string_match", "rules")}
+        if options.mode == "encoder":
+            named |= {"adapter": encoder_reader(folder), "rules, then adapter": readers.reader(str(folder))}
+        else:
+            named |= {"adapter": readers.reader(str(folder), placement)}
         text = card(options.mode, folder, divided, named, share=options.held_out, recipe=recipe)
         # In the place of PEFT's own.
         (folder / "README.md").write_text(text, encoding="utf-8")
     print(text)
     return 0
-
-
-def _readers(mode: str, folder: Path, placement: Placement) -> Mapping[str, Reader]:
-    """Return the readers whose scores a model card has: those that need no training, and the new adapter's."""
-    named = {name: readers.reader(name) for name in ("string_match", "rules")}
-    if mode == "encoder":
-        return named | {"adapter": encoder_reader(folder), "rules, then adapter": readers.reader(str(folder))}
-    return named | {"adapter": readers.reader(str(folder), placement)}
 
 
 def add_evaluate_to(judge: argparse.ArgumentParser) -> None:
@@ -162,7 +158,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     placement = _placement_for(names, options)
     rows = labelled_file(options.data)
     evaluation = evaluate(rows, {name: readings(readers.reader(name, placement), rows, name) for name in names})
-    print(json.dumps(as_json(evaluation), indent=2) if options.json else as_markdown(evaluation), flush=True)
+    print(json.dumps(asdict(evaluation), indent=2) if options.json else as_markdown(evaluation), flush=True)
     return 0
 
 
@@ -182,27 +178,19 @@ def add_read_to(read: argparse.ArgumentParser) -> None:
 def _read(options: argparse.Namespace) -> int:
     readers.require(options.reader)
     reader = readers.reader(options.reader, _placement_for([options.reader], options))
-    if options.rows == "-":
-        _print_readings(reader, sys.stdin.buffer, "standard input")
-        return 0
-    with Path(options.rows).open("rb") as lines:
-        _print_readings(reader, with_progress(lines), options.rows)
+    with nullcontext(sys.stdin.buffer) if options.rows == "-" else Path(options.rows).open("rb") as file:
+        lines, origin = (file, "standard input") if options.rows == "-" else (with_progress(file), options.rows)
+        rows = ((row, answer_of_row(where, row)) for where, row in numbered_rows(lines, origin))
+        while batch := list(islice(rows, BATCH)):
+            readings = reader([answer for _, answer in batch])
+            printed = [
+                {**row, "reading": reading.value, "certainty": round(reading.certainty, 4)}
+                for (row, _), reading in zip(batch, readings, strict=True)
+            ]
+            # One call per batch, so that an interruption leaves only whole lines. ASCII, like all JSON that we print.
+            sys.stdout.write("".join(f"{json.dumps(row)}\n" for row in printed))
+            sys.stdout.flush()
     return 0
-
-
-def _print_readings(reader: Reader, lines: Iterable[bytes], origin: str) -> None:
-    rows = ((row, answer_of_row(where, row)) for where, row in numbered_rows(lines, origin))
-    while batch := list(islice(rows, BATCH)):
-        readings = reader([answer for _, answer in batch])
-        # One call per batch, so that an interruption leaves only whole lines. ASCII, like all JSON that we print.
-        sys.stdout.write(
-            "".join(_line(row, reading) for (row, _), reading in zip(batch, readings, strict=True)),
-        )
-        sys.stdout.flush()
-
-
-def _line(row: Mapping[str, Any], reading: Reading) -> str:
-    return json.dumps({**row, "reading": reading.value, "certainty": round(reading.certainty, 4)}) + "\n"
 
 
 def _add_placement_to(command: argparse.ArgumentParser, *, batch_size: bool = True) -> None:

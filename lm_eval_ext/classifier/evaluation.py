@@ -1,13 +1,12 @@
-"""Evaluates readers on labeled answers: scores with intervals, errors, certainty, as JSON or the paper's tables."""
+"""Evaluates readers on labeled answers: scores with intervals, errors, certainty, and the paper's tables of them."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import Option, Reader, Reading, refusal_option
@@ -20,6 +19,9 @@ RULES = "rules"
 
 UNNAMED = "unnamed"
 """The model name used for rows that do not name a model."""
+
+AVERAGED = ("accuracy", "macro_f1", "weighted_f1")
+"""The scores that are averaged over models."""
 
 Readings = Mapping[str, Sequence[Reading]]
 """Maps an evaluator to its readings, one per row, in the order of the rows."""
@@ -55,25 +57,19 @@ class Slice:
         name: a description of the subset.
         overall: maps an evaluator to its scores on the whole subset.
         by_model: maps an evaluator and a model to scores.
+        mean: maps an evaluator to accuracy, macro-F1 and weighted-F1, each averaged over the models (Table 4's last
+            column).
     """
 
     name: str
     overall: Mapping[str, ReaderScores]
     by_model: Mapping[str, Mapping[str, ReaderScores]]
-
-    def mean(self, evaluator: str) -> tuple[float, float, float]:
-        """Return accuracy, macro-F1 and weighted-F1, each averaged over the models (Table 4's last column)."""
-        cells = list(self.by_model[evaluator].values())
-        return (
-            sum(cell.accuracy for cell in cells) / len(cells),
-            sum(cell.macro_f1 for cell in cells) / len(cells),
-            sum(cell.weighted_f1 for cell in cells) / len(cells),
-        )
+    mean: Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The evaluation of several evaluators on labeled rows.
+    """The evaluation of several evaluators on labeled rows, in the shape of the command's JSON.
 
     Attributes:
         slices: the non-empty ones of: label is one option; all rows; rules abstain or disagree.
@@ -96,28 +92,23 @@ def evaluate(rows: Sequence[Labelled], readings: Readings) -> Evaluation:
         rows: the labeled rows.
         readings: the readings of each evaluator.
     """
-    slices = [
-        _slice("label is one option", rows, readings, lambda place: rows[place].label.kind == "option"),
-        _slice("all rows", rows, readings, lambda _: True),
+    places = range(len(rows))
+    subsets = [
+        ("label is one option", [place for place in places if rows[place].label.kind == "option"]),
+        ("all rows", list(places)),
     ]
     if RULES in readings:
         last = list(readings)[-1]
         rules, final = readings[RULES], readings[last]
-        name = "rules abstain" + (f" or disagree with {last}" if last != RULES else "")
-        slices.append(
-            _slice(
-                name,
-                rows,
-                readings,
-                lambda place: _abstains(rules[place]) or not rules[place].same(final[place]),
-            )
-        )
+        hard = [place for place in places if _abstains(rules[place]) or not rules[place].same(final[place])]
+        subsets.append(("rules abstain" + (f" or disagree with {last}" if last != RULES else ""), hard))
+    slices = tuple(_slice(name, rows, readings, places) for name, places in subsets if places)
     errors = {evaluator: error_kinds(rows, said) for evaluator, said in readings.items()}
     reliable = {
         evaluator: reliability(said, [agree(row.label, one) for row, one in zip(rows, said, strict=True)])
         for evaluator, said in readings.items()
     }
-    return Evaluation(tuple(part for part in slices if part.overall), errors, reliable)
+    return Evaluation(slices, errors, reliable)
 
 
 def agree(label: Reading, reading: Reading) -> bool:
@@ -133,26 +124,24 @@ def _abstains(reading: Reading) -> bool:
     return reading.kind == "none" and reading.certainty == 0
 
 
-def _slice(name: str, rows: Sequence[Labelled], readings: Readings, has: Callable[[int], bool]) -> Slice:
-    by_model: dict[str, list[int]] = {}
-    for place, row in enumerate(rows):
-        if has(place):
-            by_model.setdefault(row.model or UNNAMED, []).append(place)
-    if not by_model:
-        return Slice(name, {}, {})
-    everything = [place for places in by_model.values() for place in places]
+def _slice(name: str, rows: Sequence[Labelled], readings: Readings, places: Sequence[int]) -> Slice:
+    of_model: dict[str, list[int]] = {}
+    for place in places:
+        of_model.setdefault(rows[place].model or UNNAMED, []).append(place)
 
-    def on(places: Sequence[int], said: Sequence[Reading]) -> ReaderScores:
-        return scores([rows[place].label for place in places], [said[place] for place in places])
+    def on(some: Sequence[int], said: Sequence[Reading]) -> ReaderScores:
+        return scores([rows[place].label for place in some], [said[place] for place in some])
 
-    return Slice(
-        name,
-        {evaluator: on(everything, said) for evaluator, said in readings.items()},
-        {
-            evaluator: {model: on(places, said) for model, places in sorted(by_model.items())}
-            for evaluator, said in readings.items()
-        },
-    )
+    overall = {evaluator: on(places, said) for evaluator, said in readings.items()}
+    by_model = {
+        evaluator: {model: on(some, said) for model, some in sorted(of_model.items())}
+        for evaluator, said in readings.items()
+    }
+    mean = {
+        evaluator: {name: sum(getattr(cell, name) for cell in cells.values()) / len(cells) for name in AVERAGED}
+        for evaluator, cells in by_model.items()
+    }
+    return Slice(name, overall, by_model, mean)
 
 
 def scores(labels: Sequence[Reading], readings: Sequence[Reading]) -> ReaderScores:
@@ -200,11 +189,11 @@ def error_kinds(rows: Sequence[Labelled], readings: Sequence[Reading]) -> dict[s
         For example ``{"option read as another option": 3, "refused option read as option": 1}``, the most frequent
         first. The refused option is the one that offers a refusal; ``none`` with certainty 0 is an abstention.
     """
-    errors = Counter(
-        _error(_kind(row.label, row.answer.options), _kind(reading, row.answer.options))
-        for row, reading in zip(rows, readings, strict=True)
-        if not agree(row.label, reading)
-    )
+    errors: Counter[str] = Counter()
+    for row, reading in zip(rows, readings, strict=True):
+        if not agree(row.label, reading):
+            label, found = (_kind(one, row.answer.options) for one in (row.label, reading))
+            errors[f"{label} read as {'another ' if label == found else ''}{found}"] += 1
     return dict(sorted(errors.items(), key=lambda error: (-error[1], error[0])))
 
 
@@ -212,10 +201,6 @@ def _kind(reading: Reading, options: Sequence[Option]) -> str:
     if _abstains(reading):
         return "abstention"
     return "refused option" if reading.letters == (refusal_option(options),) else reading.kind
-
-
-def _error(label: str, reading: str) -> str:
-    return f"{label} read as {f'another {reading}' if label == reading else reading}"
 
 
 EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
@@ -276,32 +261,6 @@ def readings(reader: Reader, rows: Sequence[Labelled], name: str) -> list[Readin
     return found
 
 
-def as_json(evaluation: Evaluation) -> dict[str, Any]:
-    """Return an evaluation as JSON.
-
-    Its fields are ``slices`` (each with ``overall``, ``by_model`` and ``mean``), ``errors`` and ``reliability``.
-    """
-    return {
-        "slices": [
-            {
-                "name": part.name,
-                "overall": {evaluator: asdict(cell) for evaluator, cell in part.overall.items()},
-                "by_model": {
-                    evaluator: {model: asdict(cell) for model, cell in cells.items()}
-                    for evaluator, cells in part.by_model.items()
-                },
-                "mean": {
-                    evaluator: dict(zip(("accuracy", "macro_f1", "weighted_f1"), part.mean(evaluator), strict=True))
-                    for evaluator in part.overall
-                },
-            }
-            for part in evaluation.slices
-        ],
-        "errors": {evaluator: dict(kinds) for evaluator, kinds in evaluation.errors.items()},
-        "reliability": {evaluator: [asdict(one) for one in bins] for evaluator, bins in evaluation.reliability.items()},
-    }
-
-
 def as_markdown(evaluation: Evaluation) -> str:
     """Return an evaluation as Markdown tables with aligned columns.
 
@@ -309,7 +268,17 @@ def as_markdown(evaluation: Evaluation) -> str:
     model and their mean). Each evaluator's accuracy by certainty and its errors by kind follow.
     """
     parts = [_slice_as_markdown(part) for part in evaluation.slices]
-    bins = [_bin(evaluator, one) for evaluator, found in evaluation.reliability.items() for one in found]
+    bins = [
+        [
+            evaluator,
+            f"{one.above:g} - {one.most:g}",
+            str(one.rows),
+            f"{one.certainty:.3f}",
+            f"{100 * one.accuracy:.1f} %",
+        ]
+        for evaluator, found in evaluation.reliability.items()
+        for one in found
+    ]
     if bins:
         header = ["Evaluator", "Certainty", "Rows", "Mean certainty", "Acc"]
         parts.append("### Accuracy by certainty, all rows\n\n" + table(header, bins))
@@ -319,11 +288,6 @@ def as_markdown(evaluation: Evaluation) -> str:
     if errors:
         parts.append("### Errors, all rows\n\n" + table(["Evaluator", "Error", "Rows"], errors))
     return "\n\n".join(parts) + "\n"
-
-
-def _bin(evaluator: str, one: CertaintyBin) -> list[str]:
-    certainty = f"{one.above:g} - {one.most:g}"
-    return [evaluator, certainty, str(one.rows), f"{one.certainty:.3f}", f"{100 * one.accuracy:.1f} %"]
 
 
 def _slice_as_markdown(part: Slice) -> str:
@@ -343,7 +307,7 @@ def _slice_as_markdown(part: Slice) -> str:
         [
             evaluator,
             *(_cell(cell.accuracy, cell.macro_f1, cell.weighted_f1) for cell in cells.values()),
-            _cell(*part.mean(evaluator)),
+            _cell(*part.mean[evaluator].values()),
         ]
         for evaluator, cells in part.by_model.items()
     ]

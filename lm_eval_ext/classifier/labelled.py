@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
@@ -76,9 +77,11 @@ def labelled_row(where: str, row: Mapping[str, Any]) -> Labelled:
         RowsError: the row is not valid.
     """
     answer = answer_of_row(where, row)
-    return Labelled(
-        answer, _label(where, row, answer.options), _text(where, row, "model"), _text(where, row, "question")
-    )
+    label = _label(where, row, answer.options)
+    for field in ("model", "question"):
+        if not isinstance(row.get(field), str | None):
+            raise RowsError(f"{where}, field {field!r}: expected text, found {row[field]!r}")
+    return Labelled(answer, label, row.get("model") or "", row.get("question") or "")
 
 
 def answer_of_row(where: str, row: Mapping[str, Any]) -> Answer:
@@ -93,42 +96,45 @@ def answer_of_row(where: str, row: Mapping[str, Any]) -> Answer:
     response = row["response"]
     if response is not None and not isinstance(response, str):
         raise RowsError(f"{where}, field 'response': expected text or null, found {response!r}")
-    return Answer(without_reasoning(response or ""), _options(where, row["options"]))
-
-
-def _options(where: str, value: Any) -> tuple[Option, ...]:
-    if not isinstance(value, list) or not value:
+    options = row["options"]
+    if not isinstance(options, list) or not options:
         raise RowsError(
-            f'{where}, field \'options\': expected a list such as [{{"letter": "A", "text": "Never"}}], found {value!r}'
+            f"{where}, field 'options': expected a list such as "
+            f'[{{"letter": "A", "text": "Never"}}], found {options!r}'
         )
-    options = tuple(_option(f"{where}, field 'options', item {number}", item) for number, item in enumerate(value, 1))
-    letters = [option.letter for option in options]
-    if len(set(letters)) < len(letters):
-        raise RowsError(f"{where}, field 'options': a letter occurs twice in {', '.join(letters)}")
-    return options
-
-
-def _option(where: str, item: Any) -> Option:
-    letter = item.get("letter") if isinstance(item, dict) else None
-    text = item.get("text") if isinstance(item, dict) else None
-    if not isinstance(letter, str) or not isinstance(text, str) or not _is_letter(letter):
-        raise RowsError(f'{where}: expected {{"letter": a capital letter, "text": text}}, found {item!r}')
-    return Option(letter, text)
-
-
-def _is_letter(text: str) -> bool:
-    return len(text) == 1 and "A" <= text <= "Z"
+    offered: dict[str, Option] = {}
+    for number, item in enumerate(options, start=1):
+        letter, text = (item.get(name) if isinstance(item, dict) else None for name in ("letter", "text"))
+        if not isinstance(letter, str) or not isinstance(text, str) or letter not in [*ascii_uppercase]:
+            raise RowsError(
+                f"{where}, field 'options', item {number}: expected "
+                f'{{"letter": a capital letter, "text": text}}, found {item!r}'
+            )
+        offered[letter] = Option(letter, text)
+    if len(offered) < len(options):
+        letters = ", ".join(item["letter"] for item in options)
+        raise RowsError(f"{where}, field 'options': a letter occurs twice in {letters}")
+    return Answer(without_reasoning(response or ""), tuple(offered.values()))
 
 
 def _label(where: str, row: Mapping[str, Any], options: Sequence[Option]) -> Reading:
     if "label" in row:
-        return _own_label(f"{where}, field 'label'", row["label"], options)
-    if "label_kind" in row:
-        return _published_label(where, row, options)
-    raise RowsError(f"{where}: no label; expected a field 'label' ({_LABEL}), or label_kind and label_letter")
-
-
-def _own_label(where: str, value: Any, options: Sequence[Option]) -> Reading:
+        where, value = f"{where}, field 'label'", row["label"]
+    elif "label_kind" in row:
+        kind, letter = row["label_kind"], row.get("label_letter")
+        if kind == "nan":
+            value = "none"
+        elif kind == "code" and letter in CODES:
+            value = CODES[letter]
+        elif kind in ("option", "multi") and isinstance(letter, str) and letter:
+            where, value = f"{where}, field 'label_letter'", [letter] if kind == "option" else list(letter)
+        else:
+            raise RowsError(
+                f"{where}, fields 'label_kind' and 'label_letter': expected option with a letter, multi with letters, "
+                f"nan, or code with {' or '.join(CODES)}; found {kind!r} with {letter!r}"
+            )
+    else:
+        raise RowsError(f"{where}: no label; expected a field 'label' ({_LABEL}), or label_kind and label_letter")
     if value == "refused":
         return Reading.refusal(options)
     if value in ("none", "contradiction"):
@@ -136,36 +142,11 @@ def _own_label(where: str, value: Any, options: Sequence[Option]) -> Reading:
     letters = [value] if isinstance(value, str) else value
     if not isinstance(letters, list) or not letters:
         raise RowsError(f"{where}: expected {_LABEL}, found {value!r}")
-    return _chosen(where, letters, options)
-
-
-def _published_label(where: str, row: Mapping[str, Any], options: Sequence[Option]) -> Reading:
-    kind, letter = row["label_kind"], row.get("label_letter")
-    if kind == "nan":
-        return Reading("none")
-    if kind == "code" and letter in CODES:
-        return _own_label(where, CODES[letter], options)
-    if kind in ("option", "multi") and isinstance(letter, str) and letter:
-        return _chosen(f"{where}, field 'label_letter'", [letter] if kind == "option" else list(letter), options)
-    raise RowsError(
-        f"{where}, fields 'label_kind' and 'label_letter': expected option with a letter, multi with letters, nan, "
-        f"or code with {' or '.join(CODES)}; found {kind!r} with {letter!r}"
-    )
-
-
-def _chosen(where: str, letters: Sequence[Any], options: Sequence[Option]) -> Reading:
     offered = [option.letter for option in options]
     for letter in letters:
         if letter not in offered:
             raise RowsError(f"{where}: {letter!r} is not a letter of the row's options ({', '.join(offered)})")
     return Reading.of(letters)
-
-
-def _text(where: str, row: Mapping[str, Any], field: str) -> str:
-    value = row.get(field)
-    if value is not None and not isinstance(value, str):
-        raise RowsError(f"{where}, field {field!r}: expected text, found {value!r}")
-    return value or ""
 
 
 def question_key(row: Labelled) -> str:

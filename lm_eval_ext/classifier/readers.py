@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Literal
 
 from lm_eval_ext.classifier.availability import (
+    DEFAULT,
     Placement,
+    ReaderError,
     file_of,
     folder_of,
     is_offline,
@@ -15,8 +17,7 @@ from lm_eval_ext.classifier.availability import (
 )
 from lm_eval_ext.classifier.causal import reader as causal
 from lm_eval_ext.classifier.encoder import reader as encoder
-from lm_eval_ext.classifier.encoder import weights
-from lm_eval_ext.classifier.encoder.weights import AdapterError, WeightsError
+from lm_eval_ext.classifier.encoder.weights import DESCRIPTION
 from lm_eval_ext.classifier.reading import Reader
 from lm_eval_ext.classifier.rules import reader as rules
 from lm_eval_ext.classifier.rules.reader import string_match
@@ -34,18 +35,16 @@ EXPECTED = (
 """Describes the valid names, for messages."""
 
 
-DEFAULT = Placement()
-
-
-def reader(name: str, placement: Placement = DEFAULT) -> Reader:
+def reader(name: str, placement: Placement = DEFAULT, shots: Literal[0, 4] = 4) -> Reader:
     """Return a reader.
 
     Args:
         name: ``string_match``; ``rules``; ``encoder`` (the adapters in this package, alone); ``default`` (the rules
             where they are certain, else those adapters); the folder or hub id of an adapter (an encoder adapter is
-            likewise combined with the rules); or ``llm:`` followed by the folder or hub id of a language model (see
-            ``llm``).
+            likewise combined with the rules); or ``llm:`` followed by the folder or hub id of a language model, which
+            is asked with the paper's prompt (Figure 6).
         placement: where and how a causal language model runs; other readers run on the CPU.
+        shots: how many examples the paper's prompt includes.
 
     Raises:
         ReaderError: there is no such reader, or it cannot be loaded.
@@ -54,15 +53,13 @@ def reader(name: str, placement: Placement = DEFAULT) -> Reader:
         return string_match
     if name == "rules":
         return rules.read
-    if _is_llm(name):
-        return llm(name.removeprefix(LLM), 4, placement)
     require(name)
-    name = _expanded(name)
-    if _is_causal_adapter(name):
-        return causal.adapter_reader(name, placement)
+    place = _place(name)
+    if is_causal(name):
+        return causal.causal_reader(place, placement, shots if name.startswith(LLM) else None)
     if name == "encoder":
-        return encoder.encoder_reader(None)
-    return encoder.default_reader() if name == "default" else encoder.default_reader(folder_of(name))
+        return encoder.encoder_reader()
+    return encoder.default_reader(None if name == "default" else folder_of(place))
 
 
 def require(name: str) -> None:
@@ -73,81 +70,37 @@ def require(name: str) -> None:
     """
     if name in ("string_match", "rules"):
         return
-    if _is_llm(name):
-        require_llm(name.removeprefix(LLM))
-        return
-    name = _expanded(name)
-    if not name or (name not in NAMES and not Path(name).is_dir() and "/" not in name):
+    place = _place(name)
+    known = name in NAMES or name.startswith(LLM) or "/" in place or Path(place).is_dir()
+    if not place or not known:
         raise unavailable(f"no reader {name!r}: expected {EXPECTED}")
     require_libraries()
-    if name in NAMES:
-        _require_encoder(None)
-    elif file_of(name, weights.DESCRIPTION):
-        _require_encoder(folder_of(name))
-    else:
-        _require_causal(name)
+    if not is_causal(name):
+        folder = None if name in NAMES else folder_of(place)
+        try:
+            encoder.require(folder)
+        except ReaderError as error:
+            raise unavailable(str(error)) from error
+        return
+    if file_of(place, causal.ADAPTER_CONFIG) is None and file_of(place, "config.json") is None:
+        if Path(place).is_dir():
+            searched = f"the folder {place!r}"
+        else:
+            searched = f"{place!r}" + (" (only the local cache, because HF_HUB_OFFLINE is set)" if is_offline() else "")
+        raise unavailable(
+            f"{searched} does not contain a reader: expected {DESCRIPTION} or {causal.ADAPTER_CONFIG} (an adapter) or "
+            "config.json (a model)"
+        )
+    causal.require(place)
 
 
 def is_causal(name: str) -> bool:
     """Tell whether an available reader asks a causal language model, which has a placement."""
-    return _is_llm(name) or _is_causal_adapter(_expanded(name))
-
-
-def llm(path: str, shots: Literal[0, 4], placement: Placement = DEFAULT) -> Reader:
-    """Return the reader that asks a causal language model with the paper's prompt (Figure 6).
-
-    Args:
-        path: the model's folder or hub id.
-        shots: how many examples the prompt includes.
-        placement: where and how the model runs.
-
-    Raises:
-        ReaderError: it cannot be loaded.
-    """
-    require_llm(path)
-    return causal.llm_reader(_expanded(path), shots, placement)
-
-
-def require_llm(path: str) -> None:
-    """Check, without loading weights, that the reader ``llm`` is available.
-
-    Raises:
-        ReaderError: it is not; the message names what is missing and says how to read answers without it.
-    """
-    require_libraries()
-    _require_causal(_expanded(path))
-
-
-def _require_encoder(folder: Path | None) -> None:
-    try:
-        encoder.require_default(folder)
-    except (AdapterError, WeightsError) as error:
-        raise unavailable(str(error)) from error
-
-
-def _is_llm(name: str) -> bool:
-    return name.startswith(LLM) and name != LLM
-
-
-def _is_causal_adapter(name: str) -> bool:
-    return name not in NAMES and file_of(name, weights.DESCRIPTION) is None
-
-
-def _expanded(name: str) -> str:
-    # A shell expands ~, but not inside the JSON of --metadata.
-    return str(Path(name).expanduser()) if name.startswith("~") else name
-
-
-def _require_causal(name: str) -> None:
-    if file_of(name, causal.ADAPTER_CONFIG) is None and file_of(name, "config.json") is None:
-        raise unavailable(
-            f"{_place(name)} does not contain a reader: expected {weights.DESCRIPTION} or "
-            f"{causal.ADAPTER_CONFIG} (an adapter) or config.json (a model)"
-        )
-    causal.require(name)
+    return name.startswith(LLM) or (name not in NAMES and file_of(_place(name), DESCRIPTION) is None)
 
 
 def _place(name: str) -> str:
-    if Path(name).is_dir():
-        return f"the folder {name!r}"
-    return f"{name!r}" + (" (only the local cache, because HF_HUB_OFFLINE is set)" if is_offline() else "")
+    """Return the folder or hub id in a name."""
+    place = name.removeprefix(LLM)
+    # A shell expands ~, but not inside the JSON of --metadata.
+    return str(Path(place).expanduser()) if place.startswith("~") else place

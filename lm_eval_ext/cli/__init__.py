@@ -164,8 +164,6 @@ EXAMPLES: Mapping[str, str] = {
 ERRORS = frozenset(
     {
         "lm_eval_ext.classifier.availability.ReaderError",
-        "lm_eval_ext.classifier.encoder.weights.AdapterError",
-        "lm_eval_ext.classifier.encoder.weights.WeightsError",
         "lm_eval_ext.families.natural_instructions.scores.BleurtError",
         "lm_eval_ext.reports.errors.ReportError",
         "lm_eval_ext.sources.RowsError",

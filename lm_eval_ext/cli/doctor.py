@@ -5,15 +5,16 @@ from __future__ import annotations
 import http.client
 import os
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from huggingface_hub import HfApi, constants
 
 from lm_eval_ext import autoload, sources, start, tasks_dir
 from lm_eval_ext.classifier.availability import require_libraries
-from lm_eval_ext.classifier.encoder import weights
+from lm_eval_ext.classifier.encoder import reader as encoder
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.harness import installation
 from lm_eval_ext.harness.versions import OLDEST, TESTED
@@ -73,8 +74,8 @@ def examine(
         "autoload": _autoload,
         "which tasks the harness sees": _tasks,
         "which models the harness sees": _models,
-        "NLTK's sentence data": _sentences,
-        "NLTK's stop words and tagger": _words,
+        "NLTK's sentence data": partial(_data, "sentences"),
+        "NLTK's stop words and tagger": partial(_data, "words"),
         "the answer classifier": _reader,
     }
     for what, check in checks.items():
@@ -128,32 +129,30 @@ def _models() -> Finding:
     return Finding("models", not missing, f"missing: {', '.join(missing)}" if missing else ", ".join(autoload.MODELS))
 
 
-def _sentences() -> Finding:
-    try:
-        sentences.require()
-    except MissingDataError as error:
-        return Finding("sentences", False, str(error), required=False)
-    return Finding("sentences", True, "NLTK's sentence data, which the manyifeval tasks need, are installed")
+DATA: Mapping[str, tuple[Sequence[Callable[[], object]], str]] = {
+    "sentences": ([sentences.require], "NLTK's sentence data, which the manyifeval tasks need, are installed"),
+    "words": (
+        [partial(nltk_data.find, data) for data in (nltk_data.STOP_WORDS, nltk_data.TAGGER)],
+        "NLTK's stop words and tagger, which two instructions of IFBench need, are here",
+    ),
+}
+"""By subject: what looks for NLTK's data, and the finding if they are there."""
 
 
-def _words() -> Finding:
+def _data(subject: str) -> Finding:
     missing = []
-    for data in (nltk_data.STOP_WORDS, nltk_data.TAGGER):
+    for find in DATA[subject][0]:
         try:
-            nltk_data.find(data)
+            find()
         except MissingDataError as error:
             missing.append(str(error))
-    if missing:
-        return Finding("words", False, "\n".join(missing), required=False)
-    return Finding("words", True, "NLTK's stop words and tagger, which two instructions of IFBench need, are here")
+    return Finding(subject, not missing, "\n".join(missing) or DATA[subject][1], required=False)
 
 
 def _reader() -> Finding:
     try:
         require_libraries()
-        for folder in weights.EMBEDDED:
-            weights.check_adapter(folder)
-        weights.base_folder(fetch=False)
+        encoder.require(fetch=False)
     except ValueError as error:
         return Finding("reader", False, str(error), required=False)
     return Finding("reader", True, "the answer classifier, which the paired_mcq and text_mcq tasks use, is installed")
@@ -167,19 +166,17 @@ def _given(source: str, announce: Announce = _silently) -> Iterator[Finding]:
         yield Finding("folder", False, f"{source}: no such folder or file; {expected}")
         return
     if not any(installation.task_class(family.task).datasets_at(source) for family in FAMILIES.values()):
-        yield _of_no_family(path)
+        rows = [name for name in sources.file_names(str(path)) if Path(name).suffix in ROWS]
+        if rows:
+            shown = ", ".join(rows[:5]) + (", …" if len(rows) > 5 else "")
+            text = (
+                f"found {shown}, which match no built-in dataset; a task of your own checks its rows when it is loaded"
+            )
+        else:
+            expected = "expected <dataset>_<split>.jsonl or .parquet, or task files (.json) of Natural Instructions"
+            text = f"{path}: no rows; {expected}"
+        yield Finding("folder", False, text, required=not rows)
     yield from _rows("folder", source, announce)
-
-
-def _of_no_family(path: Path) -> Finding:
-    """Return the finding for a folder or file that contains no dataset of any family."""
-    rows = [name for name in sources.file_names(str(path)) if Path(name).suffix in ROWS]
-    if not rows:
-        expected = "expected <dataset>_<split>.jsonl or .parquet, or task files (.json) of Natural Instructions"
-        return Finding("folder", False, f"{path}: no rows; {expected}")
-    shown = ", ".join(rows[:5]) + (", …" if len(rows) > 5 else "")
-    text = f"found {shown}, which match no built-in dataset; a task of your own checks its rows when it is loaded"
-    return Finding("folder", False, text, required=False)
 
 
 def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator[Finding]:
@@ -194,7 +191,12 @@ def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator
             yield Finding(subject, False, f"{name}: no files", required=False)
             continue
         try:
-            failures = [failure for dataset in names if (failure := _failure(tasks, family.datasets()[dataset]))]
+            failures = []
+            for dataset in names:
+                try:
+                    tasks.load(family.datasets()[dataset])
+                except sources.RowsError as error:
+                    failures.append(str(error))
         except MissingDataError:
             # Already reported, and not a fault of the source.
             yield Finding(subject, False, f"{name}: not checked, for lack of NLTK's sentence data", subject == "folder")
@@ -209,8 +211,6 @@ def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator
 
 def _own_tasks(folder: str, source: str, announce: Announce = _silently) -> Iterator[Finding]:
     """Yield a finding for each of a user's own tasks, and for each file that is none."""
-    from lm_eval_ext.verifiers import MissingDataError  # noqa: PLC0415 # each check imports what it checks
-
     announce(f"the tasks in {folder}")
     try:
         tasks = installation.OurTasks({"source": source, "answer_classifier": "rules"}, folder)
@@ -232,15 +232,6 @@ def _own_tasks(folder: str, source: str, announce: Announce = _silently) -> Iter
             yield Finding("own task", False, text if text.startswith(f"task {name!r}") else f"{name}: {text}")
         else:
             yield Finding("own task", True, f"{name}: {len(task.eval_docs)} rows ({source})")
-
-
-def _failure(tasks: installation.OurTasks, task: str) -> str:
-    """Return what is wrong with the rows of a task; empty if they are valid."""
-    try:
-        tasks.load(task)
-    except sources.RowsError as error:
-        return str(error)
-    return ""
 
 
 def _hub(required: bool) -> Finding:
@@ -265,18 +256,19 @@ def _hub(required: bool) -> Finding:
 
 def _web() -> Iterator[Finding]:
     """Yield, for each family whose public files are not on the hub, whether their download site responds."""
-    for name, family in FAMILIES.items():
-        if place := installation.task_class(family.task).web_address():
-            yield _place(name, *place)
-
-
-def _place(family: str, place: str, address: str) -> Finding:
     cached = "Cached copies still work"
-    if constants.HF_HUB_OFFLINE:
-        return Finding("files", False, f"{family}: switched off by HF_HUB_OFFLINE. {cached}", required=False)
-    try:
-        with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=10):  # noqa: S310 # https
-            return Finding("files", True, f"{family}: {place} responds")
-    except (OSError, http.client.HTTPException) as error:
-        text = f"{family}: {place} does not respond ({sources.reason(error)}). {cached}"
-        return Finding("files", False, text, required=False)
+    for name, family in FAMILIES.items():
+        site = installation.task_class(family.task).web_address()
+        if site is None:
+            continue
+        place, address = site
+        if constants.HF_HUB_OFFLINE:
+            yield Finding("files", False, f"{name}: switched off by HF_HUB_OFFLINE. {cached}", required=False)
+            continue
+        try:
+            with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=10):  # noqa: S310 # https
+                finding = Finding("files", True, f"{name}: {place} responds")
+        except (OSError, http.client.HTTPException) as error:
+            text = f"{name}: {place} does not respond ({sources.reason(error)}). {cached}"
+            finding = Finding("files", False, text, required=False)
+        yield finding

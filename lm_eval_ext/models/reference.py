@@ -14,8 +14,6 @@ from lm_eval_ext.harness.lm import LM
 from lm_eval_ext.harness.requests import KnownInstance
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lm_eval_ext.harness.lm import Instance
 
 CERTAIN = 0.0
@@ -54,12 +52,19 @@ class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
     ) -> None:
         super().__init__()
         self.policy = policy
-        self.seed = _whole_number(seed)
+        try:
+            self.seed = int(str(seed))
+        except ValueError:
+            raise ValueError(f"--model reference: seed={seed!r} is not a whole number, as in seed=0") from None
         self._device = "cpu"
         self._rank, self._world_size = 0, 1
         self._accelerator: Any = None
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-            self._join_the_other_processes()
+            from accelerate import Accelerator  # noqa: PLC0415 # only if several processes were started
+
+            self._accelerator = Accelerator(cpu=True)
+            self._rank = self._accelerator.process_index
+            self._world_size = self._accelerator.num_processes
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         """Return one text per request, in their order."""
@@ -92,20 +97,18 @@ class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
     def _answer(self, request: Instance, number: int = 0) -> str:
         answers = request.known_answers if isinstance(request, KnownInstance) else {}
         if self.policy not in answers:
-            raise ValueError(_no_answer(request.task_name, self.policy, sorted(answers)))
+            wrong = (
+                f"has no policy {self.policy!r}; expected one of {', '.join(sorted(answers))}"
+                if answers
+                else "has no known answers; the reference model supports only the tasks of lm-eval-ext"
+            )
+            raise ValueError(f"--model reference: task {request.task_name!r} {wrong}")
         answer = answers[self.policy]
         if isinstance(answer, str):
             return answer
         key = f"{self.seed}/{request.task_name}/{request.doc_id}" + (f"/{number}" if number else "")
         draw = random.Random(key)  # noqa: S311 # reproducible by design
         return draw.choice(answer)
-
-    def _join_the_other_processes(self) -> None:
-        from accelerate import Accelerator  # noqa: PLC0415 # only if several processes were started
-
-        self._accelerator = Accelerator(cpu=True)
-        self._rank = self._accelerator.process_index
-        self._world_size = self._accelerator.num_processes
 
     def all_gather(self, tensor: Any) -> Any:
         """Return the tensors of all processes, concatenated."""
@@ -125,19 +128,3 @@ class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
         """Wait for the other processes."""
         if self._accelerator is not None:
             self._accelerator.wait_for_everyone()
-
-
-def _whole_number(seed: int | str) -> int:
-    try:
-        return int(str(seed))
-    except ValueError:
-        raise ValueError(f"--model reference: seed={seed!r} is not a whole number, as in seed=0") from None
-
-
-def _no_answer(task: str | None, policy: str, known: Sequence[str]) -> str:
-    if not known:
-        return (
-            f"--model reference: task {task!r} has no known answers; the reference model supports only the tasks of "
-            "lm-eval-ext"
-        )
-    return f"--model reference: task {task!r} has no policy {policy!r}; expected one of {', '.join(known)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,10 @@ from lm_eval_ext.families.manyifeval.request import RowInstance
 from lm_eval_ext.harness.lm import LM, Instance
 from lm_eval_ext.harness.requests import KnownInstance
 from lm_eval_ext.models.wrapping import WrappingLM
-from lm_eval_ext.self_refine.loop import First, Judge, Question, Revise, refine
+from lm_eval_ext.self_refine.loop import First, Question, Revise, refine
 from lm_eval_ext.self_refine.strategies import ARGUMENTS, DEFAULT, NAME, STRATEGIES, VERSION, reply, strategy_named
 
 if TYPE_CHECKING:
-    from lm_eval_ext.harness.requests import KnownAnswers
     from lm_eval_ext.self_refine.loop import Refined
 
 INSTRUCTIONS_OF = (
@@ -83,10 +82,23 @@ class SelfRefineLM(WrappingLM):
             chosen = strategy_named(strategy)
         except ValueError as error:
             raise ValueError(f"--model {NAME}: {error}") from None
-        _refuse_misspelt(arguments)
-        self.strategy = STRATEGIES[chosen]
-        self.rounds = _positive(rounds)
-        self.early_stop = _true_or_false(early_stop)
+        for name in arguments:
+            # A base LM that accepts any argument would silently ignore a misspelt one of ours.
+            if close := difflib.get_close_matches(name, ARGUMENTS, n=1, cutoff=0.8):
+                raise ValueError(f"--model {NAME}: no argument {name!r}; did you mean {close[0]!r}?")
+        number = str(rounds)
+        if not (number.isascii() and number.isdigit() and int(number)):
+            raise ValueError(
+                f"--model {NAME}: rounds={rounds!r} is not a whole number of 1 or more, as in rounds=5; for no "
+                "refinement use strategy=none"
+            )
+        # The harness reads true and false in --model_args as Python's; a mapping may have them as text.
+        stops = {"true": True, "false": False}.get(str(early_stop).lower())
+        if stops is None:
+            raise ValueError(
+                f"--model {NAME}: early_stop={early_stop!r}; expected true or false, as in early_stop=false"
+            )
+        self.strategy, self.rounds, self.early_stop = STRATEGIES[chosen], int(number), stops
         super().__init__(base, arguments)
         # Without the default, so that caches of versions without this argument remain valid.
         stop = {} if self.early_stop else {"early_stop": False}
@@ -94,7 +106,13 @@ class SelfRefineLM(WrappingLM):
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[Refined]:
         """Return the last answer to each request, in order, with its rounds."""
-        rows = _as_published(self.of_kind(RowInstance, requests, "instructions", INSTRUCTIONS_OF))
+        rows = self.of_kind(RowInstance, requests, "instructions", INSTRUCTIONS_OF)
+        placed = next((row.shown.placement for row in rows if row.shown.placement != PUBLISHED), None)
+        if placed is not None:
+            raise ValueError(
+                f"--model {NAME}: placement {placed!r}; its judges and revisions show the instructions after the task, "
+                "as the first prompt must, too. Remove placement from --metadata"
+            )
 
         def ask(step: str, questions: Sequence[Question]) -> list[str]:
             log.info("%s, %s: %d requests for %d rows", NAME, step, len(questions), len({it.row for it in questions}))
@@ -103,60 +121,23 @@ class SelfRefineLM(WrappingLM):
         return refine([request.row for request in rows], self.strategy, self.rounds, ask, early_stop=self.early_stop)
 
     def _request(self, request: RowInstance, question: Question) -> Instance:
+        """Return the request with a question, which the base LM is shown as the harness shows it the row's prompt."""
         if isinstance(question, First):
             return request
-        arguments = self._context(request, question.prompt), deepcopy(request.arguments[1])
-        return KnownInstance.of(request, self._known_answers(request, question), arguments=arguments)
-
-    def _context(self, request: RowInstance, prompt: str) -> Any:
-        """Format a prompt for the base LM as the harness formats the row's own prompt."""
-        system = request.shown.system
-        if not request.shown.chat:
-            return system + prompt
-        messages = [{"role": "system", "content": system}] if system else []
-        return self.base.apply_chat_template([*messages, {"role": "user", "content": prompt}])
-
-    def _known_answers(self, request: RowInstance, question: Judge | Revise) -> KnownAnswers:
         if isinstance(question, Revise):
-            return repaired_answers(request.row, question.broken)
-        return judgments(request.row, question.answer, question.instructions, lambda found: reply(found, self.strategy))
+            known = repaired_answers(request.row, question.broken)
+        else:
+            known = judgments(
+                request.row, question.answer, question.instructions, lambda found: reply(found, self.strategy)
+            )
+        system, prompt = request.shown.system, question.prompt
+        if request.shown.chat:
+            messages = [{"role": "system", "content": system}] if system else []
+            shown = self.base.apply_chat_template([*messages, {"role": "user", "content": prompt}])
+        else:
+            shown = system + prompt
+        return KnownInstance.of(request, known, arguments=(shown, deepcopy(request.arguments[1])))
 
     def get_model_info(self) -> dict[str, Any]:
         """Return what the harness writes to the results: the base LM's description and the version of our prompts."""
         return {**super().get_model_info(), **_VERSION}
-
-
-def _refuse_misspelt(arguments: Mapping[str, Any]) -> None:
-    """Reject misspelt arguments, which a base LM that accepts any argument would silently ignore."""
-    for name in arguments:
-        close = difflib.get_close_matches(name, ARGUMENTS, n=1, cutoff=0.8)
-        if close:
-            raise ValueError(f"--model {NAME}: no argument {name!r}; did you mean {close[0]!r}?")
-
-
-def _positive(rounds: int | str) -> int:
-    number = str(rounds)
-    if not (number.isascii() and number.isdigit() and int(number)):
-        raise ValueError(
-            f"--model {NAME}: rounds={rounds!r} is not a whole number of 1 or more, as in rounds=5; for no refinement "
-            "use strategy=none"
-        )
-    return int(number)
-
-
-def _true_or_false(early_stop: bool | str) -> bool:
-    # The harness reads true and false in --model_args as Python's; a mapping may have them as text.
-    found = {"true": True, "false": False}.get(str(early_stop).lower())
-    if found is None:
-        raise ValueError(f"--model {NAME}: early_stop={early_stop!r}; expected true or false, as in early_stop=false")
-    return found
-
-
-def _as_published(requests: list[RowInstance]) -> list[RowInstance]:
-    placed = next((request.shown.placement for request in requests if request.shown.placement != PUBLISHED), None)
-    if placed is not None:
-        raise ValueError(
-            f"--model {NAME}: placement {placed!r}; its judges and revisions show the instructions after the task, as "
-            "the first prompt must, too. Remove placement from --metadata"
-        )
-    return requests

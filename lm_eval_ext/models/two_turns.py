@@ -48,19 +48,18 @@ class TwoTurnsLM(WrappingLM):
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[Turns]:
         """Return the last answer to each request, in order, with the first one."""
         why = "Only ifbench_two_turns has them"
-        rows = self.of_kind(TwoTurnsInstance, requests, "a second message", why)
-        log.info("%s, first message: %d requests", NAME, len(rows))
-        first = self.texts_of(rows)
-        log.info("%s, second message: %d requests", NAME, len(rows))
-        last = self.texts_of([self._second(row, reply) for row, reply in zip(rows, first, strict=True)])
-        return [Turns(*replies) for replies in zip(first, last, strict=True)]
-
-    def _second(self, request: TwoTurnsInstance, reply: str) -> Instance:
-        messages = [
-            *([{"role": "system", "content": request.system}] if request.system else []),
-            {"role": "user", "content": request.row.prompt},
-            {"role": "assistant", "content": without_reasoning(reply)},
-            {"role": "user", "content": request.row.second},
-        ]
-        arguments = self.base.apply_chat_template(messages), deepcopy(request.arguments[1])
-        return KnownInstance.of(request, request.then, arguments=arguments)
+        asked = self.of_kind(TwoTurnsInstance, requests, "a second message", why)
+        log.info("%s, first message: %d requests", NAME, len(asked))
+        first = self.texts_of(asked)
+        log.info("%s, second message: %d requests", NAME, len(asked))
+        second = []
+        for request, reply in zip(asked, first, strict=True):
+            messages = [
+                *([{"role": "system", "content": request.system}] if request.system else []),
+                {"role": "user", "content": request.row.prompt},
+                {"role": "assistant", "content": without_reasoning(reply)},
+                {"role": "user", "content": request.row.second},
+            ]
+            arguments = self.base.apply_chat_template(messages), deepcopy(request.arguments[1])
+            second.append(KnownInstance.of(request, request.then, arguments=arguments))
+        return [Turns(*replies) for replies in zip(first, self.texts_of(second), strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from lm_eval_ext.harness.lm import LM, CachingLM, get_model
@@ -44,13 +45,11 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
         super().__init__()
         name = base if isinstance(base, str) else type(base).__name__
         self.asked_for: Mapping[str, Any] = {"base": name, **arguments}
-        self.base = self._created(base, arguments)
-
-    def _created(self, base: str | LM | None, arguments: dict[str, Any]) -> Any:
         if isinstance(base, LM):
             if arguments:
                 raise ValueError(f"--model {self.NAME}: base is an LM object and takes no arguments, found {arguments}")
-            return base
+            self.base: Any = base
+            return
         if base is None or base == self.NAME:
             raise ValueError(
                 f"--model {self.NAME}: {f'base={base} wraps itself' if base else 'no base'}; name the model "
@@ -61,7 +60,7 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
         except ValueError as error:
             raise ValueError(f"--model {self.NAME}: base={base} is not a model of the harness. {error}") from error
         try:
-            return model.create_from_arg_obj(arguments)
+            self.base = model.create_from_arg_obj(arguments)
         except TypeError as error:
             raise TypeError(f"--model {self.NAME}: base={base} cannot be created with {arguments}: {error}") from error
 
@@ -122,57 +121,18 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
         """Return the base LM's description, which the harness writes to the results."""
         return dict(getattr(self.base, "get_model_info", dict)())
 
-    def loglikelihood(self, requests: list[Instance], **options: Any) -> list[tuple[float, bool]]:
-        """Return the base LM's results."""
-        scores: list[tuple[float, bool]] = self.base.loglikelihood(requests, **options)
-        return scores
-
-    def loglikelihood_rolling(self, requests: list[Instance], **options: Any) -> list[float]:
-        """Return the base LM's results."""
-        scores: list[float] = self.base.loglikelihood_rolling(requests, **options)
-        return scores
-
-    def apply_chat_template(self, chat_history: list[dict[str, str]], **options: Any) -> Any:
-        """Format the messages with the base LM's chat template."""
-        return self.base.apply_chat_template(chat_history, **options)
-
-    def chat_template(self, chat_template: bool | str = False) -> str | None:
-        """Return the base LM's chat template."""
-        template: str | None = self.base.chat_template(chat_template)
-        return template
-
-    @property
-    def tokenizer_name(self) -> str:
-        """The base LM's tokenizer name."""
-        return str(self.base.tokenizer_name)
-
-    @property
-    def device(self) -> Any:
-        """The base LM's device."""
-        return self.base.device
-
-    @property
-    def rank(self) -> int:
-        """The base LM's rank."""
-        return int(self.base.rank)
-
-    @property
-    def world_size(self) -> int:
-        """The base LM's number of processes."""
-        return int(self.base.world_size)
-
-    def all_gather(self, tensor: Any) -> Any:
-        """Let the base LM gather tensors."""
-        return self.base.all_gather(tensor)
-
-    def gather_object(self, obj: Any, dst: int = 0) -> list[Any] | None:
-        """Let the base LM gather objects."""
-        gathered: list[Any] | None = self.base.gather_object(obj, dst=dst)
-        return gathered
-
-    def barrier(self) -> None:
-        """Let the base LM wait for the other processes."""
-        self.base.barrier()
+    # The harness's LM has these itself, so that without a line here, ``__getattr__`` would not be asked for them.
+    loglikelihood = property(attrgetter("base.loglikelihood"))
+    loglikelihood_rolling = property(attrgetter("base.loglikelihood_rolling"))
+    apply_chat_template = property(attrgetter("base.apply_chat_template"))
+    chat_template = property(attrgetter("base.chat_template"))
+    tokenizer_name = property(attrgetter("base.tokenizer_name"))
+    device = property(attrgetter("base.device"))
+    rank = property(attrgetter("base.rank"))
+    world_size = property(attrgetter("base.world_size"))
+    all_gather = property(attrgetter("base.all_gather"))
+    gather_object = property(attrgetter("base.gather_object"))
+    barrier = property(attrgetter("base.barrier"))
 
     def __getattr__(self, name: str) -> Any:
         """Return other attributes of the base LM that the harness may need, such as its tokenizer or batch size."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from math import isfinite
 from statistics import fmean
 from typing import Any, Generic, TypeVar
@@ -139,25 +140,29 @@ class Loop(Generic[Batch]):
                 stopped continues; ``None``: nowhere.
 
         Raises:
-            DivergedError: the training diverged; its checkpoint is removed.
+            DivergedError: the training diverged.
             TrainingError: as ``Checkpoint.load``.
         """
-        try:
-            return self._run(checkpoint)
-        except DivergedError:
-            if checkpoint:
-                checkpoint.remove()
-            raise
-
-    def _run(self, checkpoint: Checkpoint | None) -> tuple[list[float], list[float]]:
         epochs, first = self.recipe.epochs, self.batches()
         steps = len(first)
-        parameters = [weight for weight in self.model.parameters() if weight.requires_grad]
+        trained = {name: weight for name, weight in self.model.named_parameters() if weight.requires_grad}
+        device = next(self.model.parameters()).device
+        gpu = device if device.type == "cuda" else None
         rate, decay = self.recipe.learning_rate, self.weight_decay
-        optimizer = torch.optim.AdamW(parameters, lr=rate, weight_decay=decay, fused=self.fused)
+        optimizer = torch.optim.AdamW(trained.values(), lr=rate, weight_decay=decay, fused=self.fused)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: self.rate(step, epochs * steps))
-        state = checkpoint.load() if checkpoint else None
-        losses, of_dev = self._restore(state, optimizer, schedule) if state else ([], [])
+        losses: list[float] = []
+        of_dev: list[float] = []
+        if checkpoint and (state := checkpoint.load()):
+            losses, of_dev = list(state["losses"]), list(state["losses of dev"])
+            with torch.no_grad():
+                for name, weight in trained.items():
+                    weight.copy_(state["parameters"][name])
+            optimizer.load_state_dict(state["optimizer"])
+            schedule.load_state_dict(state["schedule"])
+            torch.set_rng_state(state["random"])
+            if gpu:
+                torch.cuda.set_rng_state(state["random of the GPU"], gpu)
         finished = len(losses)
         if finished:
             print(f"training: continuing after step {finished} of {epochs * steps}", file=sys.stderr)
@@ -165,28 +170,32 @@ class Loop(Generic[Batch]):
         sizes = []
         self.model.train()
         with training(epochs, steps, finished) as done:
-            for number, batch in enumerate(self._drawn(first), start=1):
+            drawn = chain(first, chain.from_iterable(self.batches() for _ in range(1, epochs)))
+            for number, batch in enumerate(drawn, start=1):
                 sizes.append(len(batch))
                 if number <= finished:
                     continue
                 loss = self.loss(batch)
                 losses.append(loss.item())
                 require_finite(losses[-1], number)
-                torch.autograd.backward(loss)
-                if self.clip is not None:
-                    torch.nn.utils.clip_grad_norm_(parameters, self.clip)
-                try:
-                    optimizer.step()
-                except RuntimeError as error:
-                    if "without overflow" in str(error):
-                        raise DivergedError(f"a weight is out of range in step {number}") from error
-                    raise
+                self._update(loss, optimizer, number)
                 schedule.step()
-                optimizer.zero_grad()
                 if self.dev and number % steps == 0:
-                    of_dev.append(self._dev_loss())
+                    self.model.eval()
+                    with torch.inference_mode():
+                        of_dev.append(_mean([self.loss(batch).item() for batch in self.dev], list(map(len, self.dev))))
+                    self.model.train()
                 if checkpoint and time.monotonic() - saved >= SECONDS:
-                    checkpoint.save(self._state(losses, of_dev, optimizer, schedule))
+                    state = {
+                        "losses": losses,
+                        "losses of dev": of_dev,
+                        "parameters": {name: weight.detach() for name, weight in trained.items()},
+                        "optimizer": optimizer.state_dict(),
+                        "schedule": schedule.state_dict(),
+                        "random": torch.get_rng_state(),
+                        "random of the GPU": torch.cuda.get_rng_state(gpu) if gpu else None,
+                    }
+                    checkpoint.save(state)
                     saved = time.monotonic()
                 done(losses[-1])
         self.model.eval()
@@ -195,58 +204,17 @@ class Loop(Generic[Batch]):
         ends = range(0, len(losses), steps)
         return [_mean(losses[at : at + steps], sizes[at : at + steps]) for at in ends], of_dev
 
-    def _drawn(self, first: Sequence[Batch]) -> Iterator[Batch]:
-        yield from first
-        for _ in range(1, self.recipe.epochs):
-            yield from self.batches()
-
-    def _dev_loss(self) -> float:
-        self.model.eval()
-        with torch.inference_mode():
-            losses = [self.loss(batch).item() for batch in self.dev]
-        self.model.train()
-        return _mean(losses, list(map(len, self.dev)))
-
-    def _trained(self) -> dict[str, torch.nn.Parameter]:
-        return {name: weight for name, weight in self.model.named_parameters() if weight.requires_grad}
-
-    def _state(
-        self,
-        losses: Sequence[float],
-        of_dev: Sequence[float],
-        optimizer: torch.optim.Optimizer,
-        schedule: torch.optim.lr_scheduler.LRScheduler,
-    ) -> dict[str, Any]:
-        return {
-            "losses": list(losses),
-            "losses of dev": list(of_dev),
-            "parameters": {name: weight.detach() for name, weight in self._trained().items()},
-            "optimizer": optimizer.state_dict(),
-            "schedule": schedule.state_dict(),
-            "random": torch.get_rng_state(),
-            "random of the GPU": torch.cuda.get_rng_state(self._gpu) if self._gpu else None,
-        }
-
-    def _restore(
-        self,
-        state: dict[str, Any],
-        optimizer: torch.optim.Optimizer,
-        schedule: torch.optim.lr_scheduler.LRScheduler,
-    ) -> tuple[list[float], list[float]]:
-        with torch.no_grad():
-            for name, weight in self._trained().items():
-                weight.copy_(state["parameters"][name])
-        optimizer.load_state_dict(state["optimizer"])
-        schedule.load_state_dict(state["schedule"])
-        torch.set_rng_state(state["random"])
-        if self._gpu:
-            torch.cuda.set_rng_state(state["random of the GPU"], self._gpu)
-        return list(state["losses"]), list(state["losses of dev"])
-
-    @property
-    def _gpu(self) -> torch.device | None:
-        device = next(self.model.parameters()).device
-        return device if device.type == "cuda" else None
+    def _update(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer, number: int) -> None:
+        torch.autograd.backward(loss)
+        if self.clip is not None:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
+        try:
+            optimizer.step()
+        except RuntimeError as error:
+            if "without overflow" in str(error):
+                raise DivergedError(f"a weight is out of range in step {number}") from error
+            raise
+        optimizer.zero_grad()
 
 
 def _mean(losses: Sequence[float], sizes: Sequence[int]) -> float:

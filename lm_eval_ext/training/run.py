@@ -23,7 +23,6 @@ RECORD = "training.json"
 """The file, next to a trained model, that says how it was trained."""
 CHECKPOINT = "checkpoint.pt"
 """The file with the state of an unfinished training run."""
-_TRAINING, _STATE = "training", "state"
 
 
 class TrainingError(ValueError):
@@ -126,7 +125,7 @@ class Checkpoint:
         try:
             # Only tensors and plain values: other pickled content is refused.
             found = torch.load(self.path, map_location="cpu", weights_only=True)
-            known, state = json.loads(found[_TRAINING]), dict(found[_STATE])
+            known, state = json.loads(found["training"]), dict(found["state"])
         except Exception as error:
             raise TrainingError(
                 f"the checkpoint of an interrupted training run is damaged ({type(error).__name__}); {otherwise}"
@@ -144,17 +143,9 @@ class Checkpoint:
         """Replace the file in one step, so that a kill leaves the previous state or this one."""
         import torch  # noqa: PLC0415 # seconds, and an extra
 
-        torch.save({_TRAINING: json.dumps(dict(self.training)), _STATE: dict(state)}, self._partial)
-        self._partial.replace(self.path)
-
-    def remove(self) -> None:
-        """Remove the file."""
-        for path in (self.path, self._partial):
-            path.unlink(missing_ok=True)
-
-    @property
-    def _partial(self) -> Path:
-        return self.path.with_name(f"{self.path.name}.partial")
+        partial = self.path.with_name(f"{self.path.name}.partial")
+        torch.save({"training": json.dumps(dict(self.training)), "state": dict(state)}, partial)
+        partial.replace(self.path)
 
 
 def require_free(output: Path) -> None:
@@ -171,7 +162,7 @@ def require_free(output: Path) -> None:
 def renamed_at_the_end(output: Path) -> Iterator[Path]:
     """Yield a folder next to the requested one, which is renamed to it at the end.
 
-    If training is stopped, only its checkpoint stays; without one, nothing does.
+    If training is stopped, only its checkpoint stays; without one, or if the training diverged, nothing does.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
     unfinished = output.parent / f".{output.name}.unfinished"
@@ -184,7 +175,7 @@ def renamed_at_the_end(output: Path) -> Iterator[Path]:
             output.rmdir()
         unfinished.rename(output)
     except BaseException as error:
-        if not checkpoint.is_file():
+        if isinstance(error, DivergedError) or not checkpoint.is_file():
             shutil.rmtree(unfinished, ignore_errors=True)
         elif not isinstance(error, ValueError):  # which says itself what to do
             print(f"training: stopped; the same command continues from {checkpoint}", file=sys.stderr)

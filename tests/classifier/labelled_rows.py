@@ -1,12 +1,14 @@
-"""Rows for the command line."""
+"""Rows for the command line, and the annotated ones."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lm_eval_ext.classifier.labelled import Labelled
+from lm_eval_ext.classifier.labelled import Labelled, labelled_file
+from lm_eval_ext.classifier.reading import Reader, Reading
 
 OPTIONS = [{"letter": "A", "text": "Tea"}, {"letter": "B", "text": "Coffee"}, {"letter": "C", "text": "Refused"}]
 
@@ -33,3 +35,14 @@ def labelled_rows(count: int) -> list[dict[str, Any]]:
         }
         for number in range(count)
     ]
+
+
+Read = Sequence[tuple[Labelled, Reading]]
+"""Rows, each with what a reader says."""
+
+
+def read_annotated(shared_data: Path, reader: Reader, every: int = 1) -> Mapping[str, Read]:
+    """Return the annotated responses of both files, or each fifth and so on, each with what a reader says."""
+    files = ("mismatch_train", "robustness")
+    rows = {name: labelled_file(shared_data / "mcq" / f"{name}.jsonl")[::every] for name in files}
+    return {name: list(zip(rows[name], reader([row.answer for row in rows[name]]), strict=True)) for name in files}

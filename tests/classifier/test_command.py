@@ -19,8 +19,9 @@ from typing import Any
 
 import pytest
 
+from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.corpus import division, generated
-from lm_eval_ext.classifier.encoder.weights import REPOSITORY, REVISION, WeightsError, base_folder
+from lm_eval_ext.classifier.encoder.weights import REPOSITORY, REVISION, base_folder
 from lm_eval_ext.cli import main
 from lm_eval_ext.training.run import Checkpoint
 from tests.classifier.causal.models import rows_to_learn
@@ -41,19 +42,20 @@ from tests.forks import Forks
             ["evaluate", "ROWS", "--reader", "rules", "--batch-size", "2"],
             "batch_size 2: for causal language models only",
         ),
-        (
-            ["read", "ROWS", "--reader", "llm:/no/such", "--device", "cpu"],
-            "'/no/such' is not a folder and could not be",
-        ),
+        (["read", "ROWS", "--reader", "llm:/no/such", "--device", "cpu"], "'/no/such' is not a folder and could not"),
+        (["read", "ROWS", "--reader", "llm:"], "no reader 'llm:': expected"),
+        (["read", "ROWS", "--reader", "llm:nowhere"], "'nowhere'"),
         (["evaluate", "NONE", "--reader", "rules"], "none.jsonl: No such file or directory"),
         (["read", "NONE", "--reader", "rules"], "none.jsonl: No such file or directory"),
         (["read", "BAD", "--reader", "rules"], "bad.jsonl, row 1: no field 'response'"),
         (["evaluate", "ROWS", "--reader", "rules"], "rows.jsonl, row 1: no label"),
     ],
 )
+@pytest.mark.usefixtures("offline")
 def test_errors_are_one_line_without_a_traceback(
     arguments: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     names = {
         "ROWS": str(write(tmp_path / "rows.jsonl", {"options": OPTIONS, "response": "A"})),
         "BAD": str(write(tmp_path / "bad.jsonl", {"options": OPTIONS})),
@@ -139,12 +141,6 @@ def test_the_rules_read_standard_input_as_it_arrives() -> None:
         assert process.wait() == 1
 
 
-def test_a_null_response_is_read_as_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write(tmp_path / "rows.jsonl", {"options": OPTIONS, "response": None, "reading": "A"})
-    assert main(["classifier", "read", str(path), "--reader", "string_match"]) == 0
-    assert json.loads(capsys.readouterr().out)["reading"] == "none"
-
-
 @pytest.mark.usefixtures("encoder_installed")
 def test_reading_with_the_encoder_prints_only_the_rows(forks: Forks, tmp_path: Path) -> None:
     # The rules abstain, so that the encoder is loaded.
@@ -156,18 +152,6 @@ def test_reading_with_the_encoder_prints_only_the_rows(forks: Forks, tmp_path: P
     # transformers reports weights of the file that the model has no place for.
     assert "REPORT" not in process.stderr
     assert "UNEXPECTED" not in process.stderr
-
-
-@pytest.mark.parametrize("name", ["llm:", "llm:nowhere"])
-def test_a_missing_language_model_is_named(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
-    monkeypatch.setattr(pytest.importorskip("huggingface_hub.constants"), "HF_HUB_OFFLINE", True)
-    path = write(tmp_path / "rows.jsonl", {"options": OPTIONS, "response": "A"})
-    assert main(["classifier", "read", str(path), "--reader", name]) == 1
-    complaint = {"llm:": "no reader 'llm:': expected", "llm:nowhere": "'nowhere'"}[name]
-    assert complaint in capsys.readouterr().err
 
 
 def trained(output: Path, *words: str | Path) -> str:
@@ -216,7 +200,7 @@ def base_encoder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     try:
         real = base_folder()
-    except WeightsError as error:
+    except ReaderError as error:
         pytest.skip(str(error))
     if request.param == "real":
         yield real
@@ -298,13 +282,6 @@ def test_generated_responses_are_added_to_rows_and_never_held_out(base_lm: Path,
     assert record["rows"] + record["rows_left_out"] == 38
     assert "\n| string_match | 2 " in card
     assert "generated        |" not in card  # no model of that name among the scores
-
-
-def test_having_no_training_rows_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
-    assert main(["classifier", "train", "--output", str(tmp_path / "adapter")]) == 1
-    assert "no training data: give DATA.jsonl, --generated N or both" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_held_out_rows_nothing_is_evaluated(base_lm: Path, tmp_path: Path) -> None:
@@ -396,42 +373,33 @@ def test_a_diverging_training_is_an_error_and_leaves_nothing(  # noqa: PLR0913, 
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--device", "cuda:7"], "device 'cuda:7': not available here ("),
-        (["--dtype", "bfloat16"], "dtype bfloat16: --mode encoder trains on the CPU"),
-        (["--samples", "80"], "--samples 80: only 3 rows of DATA can be trained on"),
-        (["--mode", "causal"], "--mode causal needs --base"),
-        (["--base", "org/model"], "--base org/model: --mode encoder has its own base"),
-        (["--mode", "causal", "--base", "/no/such/model"], "'/no/such/model' is not a folder"),
-        (["--held-out", "0.01"], "--held-out 0.01 of 4 questions leaves 4 rows to train on and 0 to evaluate on"),
-        (["--evaluate-on", "DATA"], "--evaluate-on rows.jsonl: its rows are also used for training"),
-        (["--held-out", "0.99"], "leaves 0 rows to train on and 4 to evaluate on"),
+        ([], "no training data: give DATA.jsonl, --generated N or both"),
+        (["DATA", "--device", "cuda:7"], "device 'cuda:7': not available here ("),
+        (["DATA", "--dtype", "bfloat16"], "dtype bfloat16: --mode encoder trains on the CPU"),
+        (["DATA", "--samples", "80"], "--samples 80: only 3 rows of DATA can be trained on"),
+        (["DATA", "--mode", "causal"], "--mode causal needs --base"),
+        (["DATA", "--base", "org/model"], "--base org/model: --mode encoder has its own base"),
+        (["DATA", "--mode", "causal", "--base", "/no/such/model"], "'/no/such/model' is not a folder"),
+        (["DATA", "--held-out", "0.01"], "--held-out 0.01 of 4 questions leaves 4 rows to train on and 0 to evaluate"),
+        (["DATA", "--evaluate-on", "DATA"], "--evaluate-on rows.jsonl: its rows are also used for training"),
+        (["DATA", "--held-out", "0.99"], "leaves 0 rows to train on and 4 to evaluate on"),
+        # The last --output counts.
+        (["DATA", "--output", "FULL"], "full: --output exists and is not an empty folder"),
     ],
 )
+@pytest.mark.usefixtures("offline")
 def test_failed_training_leaves_nothing(
-    options: list[str],
-    complaint: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    options: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
-    monkeypatch.setattr(pytest.importorskip("huggingface_hub.constants"), "HF_HUB_OFFLINE", True)
-    data = write(tmp_path / "rows.jsonl", *labelled_rows(4))
-    options = [str(data) if option == "DATA" else option for option in options]
-    assert main(["classifier", "train", str(data), "--output", str(tmp_path / "adapter"), *options]) == 1
+    data, mine = write(tmp_path / "rows.jsonl", *labelled_rows(4)), tmp_path / "full" / "mine"
+    mine.parent.mkdir()
+    mine.touch()
+    names = {"DATA": str(data), "FULL": str(mine.parent)}
+    options = [names.get(option, option) for option in options]
+    assert main(["classifier", "train", "--output", str(tmp_path / "adapter"), *options]) == 1
     assert complaint in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == [data]
-
-
-def test_a_folder_that_is_not_empty_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
-    data = write(tmp_path / "rows.jsonl", *labelled_rows(4))
-    output = tmp_path / "adapter"
-    output.mkdir()
-    (output / "mine").touch()
-    assert main(["classifier", "train", str(data), "--output", str(output)]) == 1
-    assert f"{output}: --output exists and is not an empty folder" in capsys.readouterr().err
-    assert list(output.iterdir()) == [output / "mine"]
+    assert sorted(tmp_path.rglob("*")) == [mine.parent, mine, data]
 
 
 # Where the tests run in a shell's background, their children inherit that Ctrl-C is ignored.

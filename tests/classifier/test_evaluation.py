@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from itertools import pairwise
 
 import pytest
@@ -11,7 +12,6 @@ from lm_eval_ext.classifier.evaluation import (
     EDGES,
     CertaintyBin,
     Evaluation,
-    as_json,
     as_markdown,
     error_kinds,
     evaluate,
@@ -73,13 +73,10 @@ def test_a_reading_is_correct_if_it_equals_the_label(label: Reading, reading: Re
     assert scores([label], [reading]).accuracy == float(right)
 
 
-def test_every_distinct_reading_is_a_class() -> None:
+def test_every_distinct_label_is_a_class_and_what_is_no_label_is_none() -> None:
     assert [said(reading) for reading in (A, AC, NONE, REFUSED)] == ["A", "A+C", "none", "refused"]
     # Several is a class of its own: A is found once of once, A+C never. C, which no label says, is no class.
     assert scores([A, AC], [A, C]).macro_f1 == pytest.approx((1 + 0) / 2)
-
-
-def test_a_reading_that_is_no_label_is_not_a_class() -> None:
     # A is found twice of three times, B once of once. An abstention is none, which is no class among these labels.
     found = scores([A, A, A, B], [A, A, ABSTAINED, B])
     assert found.macro_f1 == pytest.approx((2 * 2 / 5 + 1) / 2)
@@ -122,7 +119,7 @@ def test_each_model_is_scored_and_the_mean_weights_models_equally() -> None:
     everything = small().slices[1]
     cells = everything.by_model["default"]
     assert {model: (cell.rows, cell.accuracy) for model, cell in cells.items()} == {"one": (2, 1.0), "two": (3, 2 / 3)}
-    assert everything.mean("default")[0] == pytest.approx((1 + 2 / 3) / 2)  # all rows together: 4/5
+    assert everything.mean["default"]["accuracy"] == pytest.approx((1 + 2 / 3) / 2)  # all rows together: 4/5
 
 
 def test_without_the_rules_there_is_no_slice_of_their_abstentions() -> None:
@@ -181,7 +178,7 @@ def test_the_tables_are_aligned_and_complete() -> None:
 
 
 def test_the_json_contains_the_figures_of_the_tables() -> None:
-    found = json.loads(json.dumps(as_json(small())))
+    found = json.loads(json.dumps(asdict(small())))
     everything = found["slices"][1]
     assert everything["name"] == "all rows"
     assert everything["overall"]["default"]["accuracy"] == 0.8
@@ -210,5 +207,5 @@ def test_a_bound_belongs_to_the_bin_below_it() -> None:
 
 
 def test_an_abstention_is_in_no_bin() -> None:
-    assert reliability([Reading("none", (), 0.0)], [True]) == []
-    assert reliability([Reading("none", (), 0.0), *certain(1.0)], [True, False]) == [CertaintyBin(0.99, 1.0, 1, 1.0, 0)]
+    abstained = Reading("none", (), 0.0)
+    assert reliability([abstained, *certain(1.0)], [True, False]) == [CertaintyBin(0.99, 1.0, 1, 1.0, 0)]

@@ -11,7 +11,8 @@ from typing import Literal
 import pytest
 
 from lm_eval_ext.classifier.availability import RULES_ONLY, ReaderError, file_of
-from lm_eval_ext.classifier.readers import llm, reader, require, require_llm
+from lm_eval_ext.classifier.causal.reader import causal_reader
+from lm_eval_ext.classifier.readers import LLM, reader, require
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
 from lm_eval_ext.training.run import LIBRARIES
 
@@ -53,9 +54,9 @@ def test_a_missing_package_is_named_with_how_to_install_or_avoid_it(
     name: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    for refuse in (require, reader, require_llm):
+    for refuse, of in ((require, name), (reader, name), (require, LLM + name)):
         with pytest.raises(ReaderError) as error:
-            refuse(name)
+            refuse(of)
         assert f"needs {package}: pip install 'lm-eval-ext[classifier]'" in str(error.value)
         assert '--metadata \'{"answer_classifier": "rules"}\'' in str(error.value)
 
@@ -67,30 +68,20 @@ def test_a_missing_package_is_named_with_how_to_install_or_avoid_it(
         ("", "no reader ''"),
         ("owner/never-fetched", "'owner/never-fetched' (only the local cache, because HF_HUB_OFFLINE is set)"),
         ("/no/such/folder", "'/no/such/folder' is not a folder and could not be loaded from the Hugging Face Hub"),
+        ("{folder}", "does not contain a reader: expected answer_classifier.json or adapter_config"),
+        ("llm:{folder}", "does not contain a reader: expected answer_classifier.json or adapter_config"),
+        ("{folder}/ours", ": no adapter_model.safetensors (weights of"),
     ],
 )
-def test_an_invalid_name_is_rejected(name: str, complaint: str) -> None:
+def test_what_is_not_a_reader_is_rejected(name: str, complaint: str, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "ours" / "answer_classifier.json").write_text("{}", encoding="utf-8")
     for refuse in (require, reader):
         with pytest.raises(ReaderError) as error:
-            refuse(name)
+            refuse(name.format(folder=tmp_path))
         assert complaint in str(error.value)
         assert RULES_ONLY in str(error.value)
-
-
-def test_a_folder_without_a_model_is_rejected(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
-    for refuse in (require, require_llm):
-        with pytest.raises(ReaderError, match=r"contain a reader: expected answer_classifier\.json or adapter_config"):
-            refuse(str(tmp_path))
-
-
-def test_our_adapter_without_weights_is_rejected(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
-    (tmp_path / "answer_classifier.json").write_text("{}", encoding="utf-8")
-    for refuse in (require, reader):
-        with pytest.raises(ReaderError, match=r": no adapter_model\.safetensors \(weights of"):
-            refuse(str(tmp_path))
 
 
 def test_a_model_in_the_hubs_cache_is_found_by_its_id(
@@ -108,7 +99,7 @@ def test_a_model_in_the_hubs_cache_is_found_by_its_id(
     assert file_of("owner/tiny", "config.json") == repository / "snapshots" / commit / "config.json"
     assert file_of("owner/tiny", "adapter_config.json") is None
     require("owner/tiny")
-    require_llm("owner/tiny")
+    require("llm:owner/tiny")
     with pytest.raises(ReaderError, match="owner/other"):
         require("owner/other")
 
@@ -124,7 +115,7 @@ def test_a_tilde_path_to_an_adapter_is_expanded(tiny_model: Path, monkeypatch: p
 def test_any_model_can_be_used_as_an_llm_reader(tiny_model: Path, shots: Literal[0, 4]) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     # Untrained: its first token is no letter.
-    assert llm(str(tiny_model), shots)([TEA]) == [Reading("none", (), 0.0)]
+    assert reader(f"llm:{tiny_model}", shots=shots)([TEA]) == [Reading("none", (), 0.0)]
 
 
 def test_the_prefix_llm_names_a_language_model(learned: Path) -> None:
@@ -132,7 +123,7 @@ def test_the_prefix_llm_names_a_language_model(learned: Path) -> None:
     sorry = Answer("sorry", tuple(map(Option, "ABC", ("Tea", "Coffee", "Water"))))
     name = f"llm:{learned}"
     require(name)
-    assert reader(name)([sorry]) == llm(str(learned), 4)([sorry]) != reader(str(learned))([sorry])
+    assert reader(name)([sorry]) == causal_reader(str(learned), shots=4)([sorry]) != reader(str(learned))([sorry])
 
 
 def test_a_faulty_base_model_is_reported_before_loading(tiny_model: Path, tmp_path: Path) -> None:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from lm_eval_ext.classifier.availability import Placement, unavailable
+from lm_eval_ext.classifier.availability import DEFAULT, Placement, unavailable
 from lm_eval_ext.classifier.causal.reader import (
     CAUSAL,
     NO_CORRECT_ANSWER,
     REFUSE,
     CausalModel,
-    classifier_prompt,
     load_base,
     require_model,
 )
@@ -24,8 +23,6 @@ from lm_eval_ext.classifier.labelled import Labelled, digest
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.training.loop import Loop, seeded, shuffled, with_lora
 from lm_eval_ext.training.run import RECORD, Checkpoint, Recipe, versions
-
-DEFAULT = Placement()
 
 
 def trainable(rows: Sequence[Labelled]) -> list[Labelled]:
@@ -66,68 +63,38 @@ def train_causal(  # noqa: PLR0913 # what is trained, how and where
         raise RowsError("no rows to train on: the answer is a single letter, but every label is several options")
     require_model(base, None)
     device = placement.chosen_device
+    training = {"mode": "causal", **asdict(recipe), "device": device, "dtype": placement.dtype}
     with seeded(recipe.seed, device):
-        model = _with_new_adapter(load_base(base, None, placement), base, recipe.rank)
+        model = load_base(base, None, placement)
+        commit = getattr(model.network.config, "_commit_hash", None)
+        network = with_lora(model.network, recipe.rank)
+        written = network.peft_config["default"]
+        written.base_model_name_or_path = str(Path(base).resolve()) if Path(base).is_dir() else base
+        written.revision = commit
         examples = [_example(model, row) for row in kept]
-        training = _training(kept, base, model, recipe, placement)
         order = torch.Generator().manual_seed(recipe.seed)
         loop = Loop(
-            model.network,
+            network,
             recipe,
             lambda: shuffled(examples, recipe.batch_size, order),
-            lambda batch: _loss(model.network, batch),
+            lambda batch: _loss(network, batch),
         )
-        losses, _ = loop.run(Checkpoint(checkpoint, training) if checkpoint else None)
-        model.network.save_pretrained(str(output))
-    record = {
-        "mode": "causal",
-        **asdict(recipe),
-        "device": device,
-        "dtype": placement.dtype,
-        "rows": len(kept),
-        "rows_left_out": len(rows) - len(kept),
-        "loss_per_epoch": losses,
-    }
+        depends_on = {**training, "base": base, "commit of the base": commit, "rows": digest(kept), **versions()}
+        losses, _ = loop.run(Checkpoint(checkpoint, depends_on) if checkpoint else None)
+        network.save_pretrained(str(output))
+    record = {**training, "rows": len(kept), "rows_left_out": len(rows) - len(kept), "loss_per_epoch": losses}
     (output / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-
-
-def _training(
-    rows: Sequence[Labelled], base: str, model: CausalModel, recipe: Recipe, placement: Placement
-) -> dict[str, Any]:
-    """Return everything that the result of a training run depends on."""
-    return {
-        "mode": "causal",
-        "base": base,
-        "commit of the base": getattr(model.network.config, "_commit_hash", None),
-        **asdict(recipe),
-        "device": placement.chosen_device,
-        "dtype": placement.dtype,
-        "rows": digest(rows),
-        **versions(),
-    }
-
-
-def _with_new_adapter(model: CausalModel, base: str, rank: int | None) -> CausalModel:
-    network = with_lora(model.network, rank)
-    written = network.peft_config["default"]
-    written.base_model_name_or_path = str(Path(base).resolve()) if Path(base).is_dir() else base
-    written.revision = getattr(model.network.config, "_commit_hash", None)
-    return replace(model, network=network)
 
 
 def _example(model: CausalModel, row: Labelled) -> tuple[list[int], int]:
     """Return the prompt's tokens and the token of the answer."""
-    letter = (
-        row.label.letters[0]
-        if row.label.kind == "option"
-        else REFUSE
-        if row.label.kind == "refused"
-        else NO_CORRECT_ANSWER
-    )
+    letter = row.label.letters[0] if row.label.kind == "option" else NO_CORRECT_ANSWER
+    if row.label.kind == "refused":
+        letter = REFUSE
     token = model.tokenizer(letter, add_special_tokens=False)["input_ids"][-1]
     if model.letters.get(token) != letter:
         raise unavailable(f"the base model's tokenizer has no token for the letter {letter}")
-    return model.question(row.answer, classifier_prompt), token
+    return model.question(row.answer), token
 
 
 def _loss(network: Any, batch: Sequence[tuple[Sequence[int], int]]) -> torch.Tensor:

@@ -164,6 +164,7 @@ def card(  # noqa: PLR0913 # everything that describes a training run
         share: the requested fraction of questions to hold out.
         recipe: the hyperparameters; their seed is also that of the split.
     """
+    sources = [*division.files, *([division.generated] if division.generated else [])]
     lines = [
         "---",
         "library_name: peft",
@@ -180,7 +181,7 @@ def card(  # noqa: PLR0913 # everything that describes a training run
         "",
         "| File | Rows | SHA-256 |",
         "| --- | --- | --- |",
-        *(f"| {data.name} | {len(data.rows)} | {_hashes(data)} |" for data in _sources(division)),
+        *(f"| {data.name} | {len(data.rows)} | {_hashes(data)} |" for data in sources),
         "",
         *_split(division, share, recipe.seed),
         "",
@@ -190,23 +191,29 @@ def card(  # noqa: PLR0913 # everything that describes a training run
         f"- batch size {recipe.batch_size}, learning rate {recipe.learning_rate}, rank {recipe.rank}",
         *_base(folder),
         "- " + ", ".join(f"{package} {version}" for package, version in versions().items()),
-        *_records(folder),
-        "",
-        "## Scores",
-        "",
-        _scores(named, division),
     ]
+    # Training recorded its settings next to the adapter.
+    for file in sorted(folder.glob("*.json")):
+        if file.name in (RECORD, weights.DESCRIPTION):
+            lines += ["", f"`{file.name}`:", "", "```json", file.read_text(encoding="utf-8").strip(), "```"]
+    scores = []
+    if division.held_out:
+        scores.append(f"Evaluated on the held-out rows.\n\n{_tables(named, division.held_out)}")
+    known = {question_key(row) for row in division.trained_on}
+    for data in division.measured:
+        # Rows of one question are alike.
+        shared = sum(question_key(row) in known for row in data.rows)
+        scores.append(
+            f"Evaluated on {data.name} (SHA-256 {_hashes(data)}). None of its rows were used for training; {shared} of "
+            f"its {len(data.rows)} rows are about questions in the training data.\n\n{_tables(named, data.rows)}"
+        )
+    lines += ["", "## Scores", "", "\n".join(scores) or "No rows were held out.\n"]
     return "\n".join(lines)
 
 
-def _sources(division: Division) -> list[Data]:
-    return [*division.files, *([division.generated] if division.generated else [])]
-
-
 def _hashes(data: Data) -> str:
-    if len(data.hashes) == 1:
-        return "".join(f"`{digest}`" for digest in data.hashes.values())
-    return ", ".join(f"{name} `{digest}`" for name, digest in data.hashes.items())
+    alone = len(data.hashes) == 1
+    return ", ".join(f"`{digest}`" if alone else f"{name} `{digest}`" for name, digest in data.hashes.items())
 
 
 def _split(division: Division, share: float, seed: int) -> list[str]:
@@ -239,31 +246,6 @@ def _base(folder: Path) -> list[str]:
         files = sorted(Path(base).glob("*.safetensors"))
         lines += [f"- base weights {path.name}: SHA-256 `{sha256(path)}`" for path in files]
     return lines
-
-
-def _records(folder: Path) -> list[str]:
-    """Return the files in which training recorded its settings, next to the adapter."""
-    lines = []
-    for file in sorted(folder.glob("*.json")):
-        if file.name in (RECORD, weights.DESCRIPTION):
-            lines += ["", f"`{file.name}`:", "", "```json", file.read_text(encoding="utf-8").strip(), "```"]
-    return lines
-
-
-def _scores(named: Mapping[str, Reader], division: Division) -> str:
-    parts = [("Evaluated on the held-out rows.", division.held_out)] if division.held_out else []
-    parts += [(_measured(data, division), data.rows) for data in division.measured]
-    return "\n".join(f"{text}\n\n{_tables(named, rows)}" for text, rows in parts) or "No rows were held out.\n"
-
-
-def _measured(data: Data, division: Division) -> str:
-    """Describe evaluation rows and, because rows of one question are alike, how many of their questions are not new."""
-    known = {question_key(row) for row in division.trained_on}
-    shared = sum(question_key(row) in known for row in data.rows)
-    return (
-        f"Evaluated on {data.name} (SHA-256 {_hashes(data)}). None of its rows were used for training; {shared} of its "
-        f"{len(data.rows)} rows are about questions in the training data."
-    )
 
 
 def _tables(named: Mapping[str, Reader], rows: Sequence[Labelled]) -> str:

@@ -127,7 +127,11 @@ def is_kept_aside(frame: Frame) -> bool:
 
 def _response(draw: random.Random, styles: Sequence[Frame], disclaimed: bool) -> Labelled:
     question = draw.choice(questions())
-    options = _options(draw, question)
+    texts = [*question.options]
+    texts += [REFUSED] * (draw.randrange(100) < REFUSAL_OFFERED)
+    texts += [NO_ANSWER, UNDECIDED] * (draw.randrange(100) < NO_ANSWER_OFFERED)
+    draw.shuffle(texts)
+    options = tuple(map(Option, string.ascii_uppercase, texts))
     content = [option for option in options if option.text not in OFFERS]
     draw.shuffle(content)
     plain = [frame for frame in styles if frame.kind == "option" and frame.style in PLAIN]
@@ -143,9 +147,19 @@ def _response(draw: random.Random, styles: Sequence[Frame], disclaimed: bool) ->
         if len(chosen) == number and frame.slots <= filled.keys() | PHRASES:
             break
     text = _with_company(draw, frame, disclaimed)
-    # A phrase may hold slots, but no phrases.
-    text = _SLOT.sub(lambda slot: _phrase(draw, slot[1], filled), text)
-    return Labelled(Answer(_tidy(text), options), _label(frame, chosen, options), GENERATED, question.text)
+
+    def fill(slot: re.Match[str]) -> str:
+        if slot[1] not in PHRASES:
+            return filled[slot[1]]
+        # A phrase is drawn. It may hold slots, but no phrases.
+        fitting = [phrase for phrase in frames()[slot[1]] if phrase.slots <= filled.keys()]
+        return _SLOT.sub(lambda inner: filled[inner[1]], draw.choice(fitting).text)
+
+    # Where pieces are joined, there may be two full stops.
+    text = re.sub(r"\.([\"']?)\.(?!\.)", r".\1", _SLOT.sub(fill, text))
+    if not re.match(r"[a-z]\b", text):
+        text = text[:1].upper() + text[1:]
+    return Labelled(Answer(text, options), _label(frame, chosen, options), GENERATED, question.text)
 
 
 def _with_company(draw: random.Random, frame: Frame, disclaimed: bool) -> str:
@@ -156,28 +170,6 @@ def _with_company(draw: random.Random, frame: Frame, disclaimed: bool) -> str:
         return draw.choice(DISCLAIMERS) + frame.text
     text = frame.text
     return draw.choice([text, text, text, "{opener}" + text, text + " {closer}", text + " {explanation}"])
-
-
-def _tidy(text: str) -> str:
-    """Capitalize the start of a filled frame and remove the duplicate full stops that arise when pieces are joined."""
-    text = re.sub(r"\.([\"']?)\.(?!\.)", r".\1", text)
-    return text[:1].upper() + text[1:] if not re.match(r"[a-z]\b", text) else text
-
-
-def _phrase(draw: random.Random, slot: str, filled: Mapping[str, str]) -> str:
-    """Return the text for a slot; a phrase is drawn and may itself have slots."""
-    if slot not in PHRASES:
-        return filled[slot]
-    fitting = [frame for frame in frames()[slot] if frame.slots <= filled.keys()]
-    return _SLOT.sub(lambda inner: filled[inner[1]], draw.choice(fitting).text)
-
-
-def _options(draw: random.Random, question: CorpusQuestion) -> tuple[Option, ...]:
-    texts = [*question.options]
-    texts += [REFUSED] * (draw.randrange(100) < REFUSAL_OFFERED)
-    texts += [NO_ANSWER, UNDECIDED] * (draw.randrange(100) < NO_ANSWER_OFFERED)
-    draw.shuffle(texts)
-    return tuple(map(Option, string.ascii_uppercase, texts))
 
 
 def _label(frame: Frame, chosen: Sequence[Option], options: Sequence[Option]) -> Reading:
@@ -238,31 +230,22 @@ def slots(
         *zip(("", "", ""), ("", "2", "3"), chosen, strict=False),
         *zip(("other_", "third_"), ("", ""), others, strict=False),
     ]:
-        filled |= {f"{prefix}{name}{suffix}": form for name, form in _forms(option).items()}
-    return filled | _lists(draw, chosen)
-
-
-def _forms(option: Option) -> Mapping[str, str]:
-    core = option.text.rstrip(".!?")
-    return {
-        "letter": option.letter,
-        "text": option.text,
-        "text_core": core,
-        "text_lower": core[:1].lower() + core[1:],
-    }
-
-
-def _lists(draw: random.Random, chosen: Sequence[Option]) -> dict[str, str]:
+        core = option.text.rstrip(".!?")
+        filled[f"{prefix}letter{suffix}"] = option.letter
+        filled[f"{prefix}text{suffix}"] = option.text
+        filled[f"{prefix}text_core{suffix}"] = core
+        filled[f"{prefix}text_lower{suffix}"] = core[:1].lower() + core[1:]
     if len(chosen) < 2:
-        return {}
+        return filled
     form = draw.choice(LETTER_FORMS)
     comma = draw.choice((",", ""))
-    letters = [form.format(letter=option.letter, text=option.text.rstrip(".!?")) for option in chosen]
-    texts = [f'"{option.text.rstrip(".!?")}"' for option in chosen]
-    named = [f"{option.letter}. {option.text.rstrip('.!?')}" for option in chosen]
-    return {
+    cores = [(option.letter, option.text.rstrip(".!?")) for option in chosen]
+    letters = [form.format(letter=letter, text=core) for letter, core in cores]
+    texts = [f'"{core}"' for _, core in cores]
+    named = [f"{letter}. {core}" for letter, core in cores]
+    return filled | {
         "letters": ", ".join(letters),
-        "letters_slash": "/".join(option.letter for option in chosen),
+        "letters_slash": "/".join(letter for letter, _ in cores),
         "letters_or": _joined(letters, comma, "or"),
         "letters_and": _joined(letters, comma, "and"),
         "texts_or": _joined(texts, comma, "or"),

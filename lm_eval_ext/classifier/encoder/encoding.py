@@ -7,7 +7,7 @@ stands for the option ``Refused`` if the question has one. In training, markers 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -26,15 +26,12 @@ MARKER_TOKENS = "αβγδεζηθικλμνξοπρστυφχψωбж"
 """The options' markers: tokens that are rare in English answers and whose embeddings are far enough apart."""
 REFUSAL, SEVERAL, NONE = "refused", "several", "none"
 """The markers of the other choices."""
+MARKER_NAMES = (*MARKER_TOKENS, REFUSAL, SEVERAL, NONE)
+"""All marker tokens."""
 HEAD, TAIL = 104, 40
 """Number of tokens kept from the beginning and the end of a long response."""
 OPTION_TOKENS = 12
 """Number of tokens kept from an option's text; its mentions are found with the whole text."""
-
-
-def marker_names() -> list[str]:
-    """Return all marker tokens."""
-    return [*MARKER_TOKENS, REFUSAL, SEVERAL, NONE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +74,15 @@ def encode(answer: Answer, tokenizer: Tokenizer, slots: Sequence[int] | None = N
     text = plain(answer.text)
     places = {option.letter: place for place, option in enumerate(options)}
     response: list[tuple[int, int]] = []
-    for words, letter in _pieces(text, mentions(text, answer.options)):
-        response += [(token, -1) for token in _words(tokenizer, words)]
-        if letter is not None:
-            response.append((_id(tokenizer, markers[letter]), places.get(letter, len(options))))
+    last = 0
+    for mention in mentions(text, answer.options):
+        # The letter of a mention is not part of the words. If a mention is an option's text alone, the text is.
+        is_text = mention.how == "text"
+        at = mention.start if is_text else _letter_at(text, mention)
+        response += [(token, -1) for token in _words(tokenizer, text[last:at])]
+        response.append((_id(tokenizer, markers[mention.letter]), places.get(mention.letter, len(options))))
+        last = at if is_text else at + 1
+    response += [(token, -1) for token in _words(tokenizer, text[last:])]
     if len(response) > HEAD + TAIL:
         response = [*response[:HEAD], *response[-TAIL:]]
     ids = [_id(tokenizer, "[CLS]"), *(token for token, _ in response), _id(tokenizer, "[SEP]")]
@@ -98,27 +100,14 @@ def encode(answer: Answer, tokenizer: Tokenizer, slots: Sequence[int] | None = N
     return Encoded(tuple(ids), tuple(choices), tuple(option.letter for option in options), tuple(named))
 
 
-def _pieces(text: str, found: Sequence[OptionMention]) -> Iterator[tuple[str, str | None]]:
-    """Yield the pieces of a plain response: words, and the letter of the option named after them.
-
-    The letter of a mention is not part of the words. If a mention is an option's text alone, the text is part of the
-    words that follow.
-    """
-    last = 0
-    for mention in found:
-        letter = mention.start if mention.how == "text" else _letter_at(text, mention)
-        yield text[last:letter], mention.letter
-        last = letter if mention.how == "text" else letter + 1
-    yield text[last:], None
-
-
 def _letter_at(text: str, mention: OptionMention) -> int:
     """Return the position of a mention's letter, which may follow words such as "option"."""
-    for place in range(mention.start, mention.end):
-        around = text[place - 1 : place] + text[place + 1 : place + 2]
-        if text[place] == mention.letter and not any(map(str.isalnum, around)):
-            return place
-    raise ValueError(f"{mention} names no letter in {text!r}")
+    return next(
+        place
+        for place in range(mention.start, mention.end)
+        if text[place] == mention.letter
+        and not any(map(str.isalnum, text[place - 1 : place] + text[place + 1 : place + 2]))
+    )
 
 
 @lru_cache(maxsize=4096)

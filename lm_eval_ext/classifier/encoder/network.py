@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
+from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoConfig, AutoModel
 
-from lm_eval_ext.classifier.encoder.encoding import Encoded, marker_names
+from lm_eval_ext.classifier.encoder.encoding import MARKER_NAMES, Encoded
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -74,9 +75,8 @@ def base_encoder(folder: Path) -> AnswerEncoder:
     # transformers would report that on standard error each time.
     base = AutoModel.from_pretrained(folder, config=config, use_safetensors=True)
     encoder = AnswerEncoder(base, config.hidden_size)
-    for layer in (encoder.listed, encoder.mentioned):
-        nn.init.zeros_(layer.weight)
-        nn.init.zeros_(layer.bias)
+    for untrained in (*encoder.listed.parameters(), *encoder.mentioned.parameters()):
+        nn.init.zeros_(untrained)
     return encoder
 
 
@@ -86,21 +86,17 @@ def lora_of(tokenizer: Tokenizer) -> dict[str, Any]:
         "lora_dropout": DROPOUT,
         "target_modules": LAYERS,
         "modules_to_save": ["listed", "mentioned"],
-        "trainable_token_indices": {"word_embeddings": [tokenizer.token_to_id(name) for name in marker_names()]},
+        "trainable_token_indices": {"word_embeddings": [tokenizer.token_to_id(name) for name in MARKER_NAMES]},
     }
 
 
 def batch_of(encoded: Sequence[Encoded]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return the ids, mask, choices and named options of a batch, padded to its longest item."""
-    tokens = max(len(one.ids) for one in encoded)
-    most = max(len(one.choices) for one in encoded)
-    ids = torch.full((len(encoded), tokens), PAD)
-    mask = torch.zeros(len(encoded), tokens, dtype=torch.long)
-    choices = torch.full((len(encoded), most), -1)
-    named = torch.full((len(encoded), tokens), -1)
-    for row, one in enumerate(encoded):
-        ids[row, : len(one.ids)] = torch.tensor(one.ids)
-        mask[row, : len(one.ids)] = 1
-        choices[row, : len(one.choices)] = torch.tensor(one.choices)
-        named[row, : len(one.named)] = torch.tensor(one.named)
-    return ids, mask, choices, named
+
+    def padded(rows: Sequence[Sequence[int]], filler: int) -> torch.Tensor:
+        return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=filler)
+
+    ids = [one.ids for one in encoded]
+    mask = [[1] * len(row) for row in ids]
+    choices, named = [one.choices for one in encoded], [one.named for one in encoded]
+    return padded(ids, PAD), padded(mask, 0), padded(choices, -1), padded(named, -1)

@@ -6,7 +6,7 @@ import json
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from lm_eval_ext.classifier.encoder.encoding import MARKERS, Encoded, encode
 from lm_eval_ext.classifier.encoder.network import base_encoder, batch_of, lora_of
 from lm_eval_ext.classifier.encoder.weights import ENCODER, describe_adapter
 from lm_eval_ext.classifier.labelled import digest
-from lm_eval_ext.classifier.reading import Reading, refusal_option
+from lm_eval_ext.classifier.reading import refusal_option
 from lm_eval_ext.classifier.rules import reader as rules
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.training.loop import Loop, seeded, with_lora
@@ -38,17 +38,8 @@ POOL = 20
 """Number of batches within which rows are sorted by length, to keep padding small."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingTarget:
-    """What the encoder should predict for an answer.
-
-    Attributes:
-        choice: index into ``Encoded.choices``.
-        members: per option, whether it is one of the chosen options.
-    """
-
-    choice: int
-    members: tuple[bool, ...]
+Target = tuple[int, tuple[bool, ...]]
+"""What the encoder should predict: an index into ``Encoded.choices``; per option, whether it is a chosen one."""
 
 
 def train_encoder(
@@ -71,57 +62,44 @@ def train_encoder(
 
     Raises:
         TrainingError: the training diverges, or the checkpoint belongs to another run.
-        WeightsError: the base weights are not available.
+        ReaderError: the base weights are not available.
     """
     folder = weights.base_folder()
+    tokenizer = weights.tokenizer(folder)
     described = {"mode": "encoder", **asdict(recipe), "rows": digest(rows), **versions()}
     with seeded(recipe.seed, "cpu"):
-        model = _trained(rows, folder, recipe, Checkpoint(checkpoint, described) if checkpoint else None)
+        draw = random.Random(recipe.seed)  # noqa: S311 # reproducible by design
+        model = with_lora(base_encoder(folder), recipe.rank, lora_of(tokenizer))
+        plain: list[Labelled] = []
+        others: list[Labelled] = []
+        for row in counted(rows, "row"):
+            (others if rules.decide(row.answer) is None else plain).append(row)
+        taken = math.ceil(PLAIN_SHARE * len(plain))
+        loop = Loop(
+            model,
+            recipe,
+            lambda: _batches([*others, *draw.sample(plain, taken)], tokenizer, draw, recipe.batch_size),
+            lambda batch: _loss(model, batch),
+            rate=_rate,
+            weight_decay=WEIGHT_DECAY,
+            clip=CLIP,
+        )
+        loop.run(Checkpoint(checkpoint, described) if checkpoint else None)
     model.save_pretrained(output, safe_serialization=True)
-    _sort_modules(output / "adapter_config.json")
-    describe_adapter(output, _temperature(model, weights.tokenizer(folder), calibration, recipe.batch_size))
-
-
-def _sort_modules(config: Path) -> None:
-    """Sort a list that PEFT writes in set order, which differs between processes."""
+    # PEFT writes a list in set order, which differs between processes.
+    config = output / "adapter_config.json"
     settings = json.loads(config.read_text(encoding="utf-8"))
     settings["target_modules"].sort()
     config.write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
-
-def _trained(rows: Sequence[Labelled], folder: Path, recipe: Recipe, checkpoint: Checkpoint | None) -> Any:
-    draw = random.Random(recipe.seed)  # noqa: S311 # reproducible by design
-    tokenizer = weights.tokenizer(folder)
-    model = with_lora(base_encoder(folder), recipe.rank, lora_of(tokenizer))
-    plain: list[Labelled] = []
-    others: list[Labelled] = []
-    for row in counted(rows, "row"):
-        (others if rules.decide(row.answer) is None else plain).append(row)
-    taken = math.ceil(PLAIN_SHARE * len(plain))
-    loop = Loop(
-        model,
-        recipe,
-        lambda: _batches([*others, *draw.sample(plain, taken)], tokenizer, draw, recipe.batch_size),
-        lambda batch: _loss(model, batch),
-        rate=_rate,
-        weight_decay=WEIGHT_DECAY,
-        clip=CLIP,
-    )
-    loop.run(checkpoint)
-    return model
-
-
-def _temperature(model: Any, tokenizer: Tokenizer, rows: Sequence[Labelled], size: int) -> float:
-    scores, choices = [], []
-    pairs = [(encoded, target(encoded, row)) for row in rows for encoded in [encode(row.answer, tokenizer)]]
-    pairs.sort(key=_length)
-    for at in range(0, len(pairs), size):
-        batch = pairs[at : at + size]
+    encoded = sorted(((encode(row.answer, tokenizer), row) for row in calibration), key=lambda pair: len(pair[0].ids))
+    scores: list[torch.Tensor] = []
+    for at in range(0, len(encoded), recipe.batch_size):
+        batch = [one for one, _ in encoded[at : at + recipe.batch_size]]
         with torch.inference_mode():
-            kind, _ = model(*batch_of([encoded for encoded, _ in batch]))
-        scores += [one[: len(encoded.choices)] for one, (encoded, _) in zip(kind, batch, strict=True)]
-        choices += [wanted.choice for _, wanted in batch]
-    return fitted_temperature(scores, choices)
+            kind, _ = model(*batch_of(batch))
+        scores += [row[: len(one.choices)] for row, one in zip(kind, batch, strict=True)]
+    describe_adapter(output, fitted_temperature(scores, [target(one, row)[0] for one, row in encoded]))
 
 
 def _rate(step: int, steps: int) -> float:
@@ -130,49 +108,41 @@ def _rate(step: int, steps: int) -> float:
 
 def _batches(
     rows: Sequence[Labelled], tokenizer: Tokenizer, draw: random.Random, size: int
-) -> list[list[tuple[Encoded, TrainingTarget]]]:
+) -> list[list[tuple[Encoded, Target]]]:
     """Return the batches of an epoch, with newly drawn markers for each row."""
-    order = draw.sample(rows, len(rows))
     pairs = []
-    for row in order:
+    for row in draw.sample(rows, len(rows)):
         encoded = encode(row.answer, tokenizer, draw.sample(range(1, MARKERS + 1), len(row.answer.options)))
         pairs.append((encoded, target(encoded, row)))
-    pools = [sorted(pairs[at : at + size * POOL], key=_length) for at in range(0, len(pairs), size * POOL)]
-    batches = [pool[at : at + size] for pool in pools for at in range(0, len(pool), size)]
+    batches = []
+    for at in range(0, len(pairs), size * POOL):
+        pool = sorted(pairs[at : at + size * POOL], key=lambda pair: len(pair[0].ids))
+        batches += [pool[start : start + size] for start in range(0, len(pool), size)]
     draw.shuffle(batches)
     return batches
 
 
-def _length(pair: tuple[Encoded, TrainingTarget]) -> int:
-    return len(pair[0].ids)
-
-
-def target(encoded: Encoded, row: Labelled) -> TrainingTarget:
+def target(encoded: Encoded, row: Labelled) -> Target:
     """Return what the encoder should predict for a labeled answer."""
-    chosen = set(row.label.letters)
-    members = tuple(letter in chosen for letter in encoded.letters)
-    return TrainingTarget(_choice(encoded, row.label, refusal_option(row.answer.options)), members)
-
-
-def _choice(encoded: Encoded, label: Reading, refusal: str | None) -> int:
-    options = len(encoded.letters)
-    if label.kind == "refused" or label.letters == (refusal,):
-        return options
+    label, options = row.label, len(encoded.letters)
+    members = tuple(letter in label.letters for letter in encoded.letters)
+    if label.kind == "refused" or label.letters == (refusal_option(row.answer.options),):
+        return options, members
     if label.kind == "several":
-        return options + 1
-    return options + 2 if label.kind in ("none", "contradiction") else encoded.letters.index(label.letters[0])
+        return options + 1, members
+    if label.kind in ("none", "contradiction"):
+        return options + 2, members
+    return encoded.letters.index(label.letters[0]), members
 
 
-def _loss(model: Any, batch: Sequence[tuple[Encoded, TrainingTarget]]) -> torch.Tensor:
+def _loss(model: Any, batch: Sequence[tuple[Encoded, Target]]) -> torch.Tensor:
     kind, member = model(*batch_of([encoded for encoded, _ in batch]))
-    wanted = torch.tensor([target.choice for _, target in batch])
-    members = torch.zeros_like(member)
-    counted = torch.zeros_like(member, dtype=torch.bool)
-    for row, (_, target_) in enumerate(batch):
-        members[row, : len(target_.members)] = torch.tensor(target_.members, dtype=members.dtype)
-        counted[row, : len(target_.members)] = True
-    choice_loss = functional.cross_entropy(kind, wanted)
-    return choice_loss + functional.binary_cross_entropy_with_logits(member[counted], members[counted])
+    choices = torch.tensor([choice for _, (choice, _) in batch])
+    # In the order of the rows, without what pads a row.
+    found = torch.cat([row[: len(encoded.letters)] for row, (encoded, _) in zip(member, batch, strict=True)])
+    members = torch.tensor([float(is_member) for _, (_, chosen) in batch for is_member in chosen])
+    choice_loss = functional.cross_entropy(kind, choices)
+    return choice_loss + functional.binary_cross_entropy_with_logits(found, members)
 
 
 TEMPERATURES = [round(0.5 + 0.05 * step, 2) for step in range(91)]
@@ -191,11 +161,11 @@ def fitted_temperature(scores: Sequence[torch.Tensor], choices: Sequence[int]) -
     """
     if not scores:
         return 1.0
-    return min(TEMPERATURES, key=lambda temperature: _cross_entropy(scores, choices, temperature))
 
+    def cross_entropy(temperature: float) -> float:
+        return sum(
+            functional.cross_entropy(one.float() / temperature, torch.tensor(choice)).item()
+            for one, choice in zip(scores, choices, strict=True)
+        )
 
-def _cross_entropy(scores: Sequence[torch.Tensor], choices: Sequence[int], temperature: float) -> float:
-    return sum(
-        functional.cross_entropy(one.float() / temperature, torch.tensor(choice)).item()
-        for one, choice in zip(scores, choices, strict=True)
-    )
+    return min(TEMPERATURES, key=cross_entropy)

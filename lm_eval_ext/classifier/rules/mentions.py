@@ -54,13 +54,6 @@ class OptionMention:
     text: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
-    letter: str
-    start: int
-    end: int
-
-
 def plain(text: str) -> str:
     r"""Return a text without emphasis, typographic quotes, dashes and ligatures; ``\boxed`` becomes "answer:"."""
     whole = text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate is not a character
@@ -74,46 +67,40 @@ def mentions(response: str, options: Sequence[Option]) -> tuple[OptionMention, .
     An option's text must occur in full, in any case and spacing. If one text contains another, the longer one wins
     ("Not very likely" does not name "Very likely").
     """
-    texts = _texts(response, tuple(options))
-    starts = [span.start for span in texts]
-    by_start = {span.start: span for span in texts}
+    pattern, letters = _pattern_of_texts(tuple(options))
+    texts = {
+        match.start(): (letters[int(match.lastgroup[1:])], match.end())
+        for match in (pattern.finditer(response) if pattern else ())
+        if match.lastgroup
+    }
+    starts = list(texts)
     by_letter = {option.letter: option for option in options}
     found: list[OptionMention] = []
     last = 0
-    for letter, how, start, end in _letters(response, tuple(by_letter)):
+    for match in _pattern_of_letters(tuple(by_letter)).finditer(response):
+        start, end, form = match.start(), match.end(), match.lastgroup or ""
         inside = bisect_left(starts, start) - 1
-        if start < last or (inside >= 0 and end <= texts[inside].end) or _is_article(start, by_start):
+        # "A pear" names the pear, and not A: the letter is the first word of an option's text.
+        is_article = start in texts and texts[start][1] > start + 1
+        is_taken = start < last or (inside >= 0 and end <= texts[starts[inside]][1])
+        if is_taken or is_article or _is_word(response, form, *match.span(form)):
             continue
-        text, stop = _text_after(response, end, by_letter[letter], by_start)
+        letter = match[form]
+        text, stop = _text_after(response, end, by_letter[letter], texts)
         if stop == end and _is_initial(response, start):
             continue
-        found.append(OptionMention(letter, "both" if stop > end else how, start, stop, text))
+        how: How = "both" if stop > end else "bare" if form == "bare" else "letter"
+        found.append(OptionMention(letter, how, start, stop, text))
         last = stop
     taken = [mention.start for mention in found]
     ends = [mention.end for mention in found]
     found += [
-        OptionMention(span.letter, "text", span.start, span.end, span.start)
-        for span in texts
+        OptionMention(letter, "text", start, end, start)
+        for start, (letter, end) in texts.items()
         # Mentions by letter do not overlap, so these counts are equal only if none of them overlaps the text.
-        if bisect_right(ends, span.start) == bisect_left(taken, span.end)
+        if bisect_right(ends, start) == bisect_left(taken, end)
     ]
     return tuple(sorted(found, key=lambda mention: mention.start))
-
-
-def _is_article(start: int, texts: Mapping[int, _Span]) -> bool:
-    """Tell whether a capital letter is the first word of an option's text: "A pear"."""
-    return start in texts and texts[start].end > start + 1
-
-
-def _texts(response: str, options: tuple[Option, ...]) -> list[_Span]:
-    pattern, letters = _pattern_of_texts(options)
-    if pattern is None:
-        return []
-    return [
-        _Span(letters[int(found.lastgroup[1:])], found.start(), found.end())
-        for found in pattern.finditer(response)
-        if found.lastgroup
-    ]
 
 
 @lru_cache(maxsize=4096)
@@ -122,26 +109,15 @@ def _pattern_of_texts(options: tuple[Option, ...]) -> tuple[re.Pattern[str] | No
     cores = sorted([(text, letter) for text, letter in cores if text], key=lambda pair: -len(pair[0]))
     if not cores:
         return None, ()
-    alternatives = "|".join(f"(?P<o{number}>{_flexible(text)})" for number, (text, _) in enumerate(cores))
+    # In any spacing.
+    patterns = [r"\s+".join(map(re.escape, text.split())) for text, _ in cores]
+    alternatives = "|".join(f"(?P<o{number}>{pattern})" for number, pattern in enumerate(patterns))
     return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE), tuple(letter for _, letter in cores)
 
 
 def core(text: str) -> str:
     """Return an option's text in the form used for searching: plain, without final punctuation."""
     return plain(text).rstrip(_TRAILING).lstrip("\"' ")
-
-
-def _flexible(text: str) -> str:
-    return r"\s+".join(re.escape(word) for word in text.split())
-
-
-def _letters(response: str, letters: tuple[str, ...]) -> list[tuple[str, How, int, int]]:
-    return [
-        (found[name], "bare" if name == "bare" else "letter", found.start(), found.end())
-        for found in _pattern_of_letters(letters).finditer(response)
-        for name in ("cued", "marked", "bracketed", "alone", "bare")
-        if found[name] and not _is_word(response, name, *found.span(name))
-    ]
 
 
 @lru_cache(maxsize=64)
@@ -176,18 +152,17 @@ def _is_word(response: str, form: str, start: int, end: int) -> bool:
 def _is_initial(response: str, start: int) -> bool:
     """Tell whether a capital letter is the initial of a name: "John D. Smith"."""
     named = _NAME_BEFORE.search(response, max(0, start - 30), start) is not None
-    pattern = _NAME_AFTER if named else _INITIALS
-    return pattern.match(response, start + 1) is not None
+    return (_NAME_AFTER if named else _INITIALS).match(response, start + 1) is not None
 
 
-def _text_after(response: str, end: int, option: Option, texts: Mapping[int, _Span]) -> tuple[int, int]:
+def _text_after(response: str, end: int, option: Option, texts: Mapping[int, tuple[str, int]]) -> tuple[int, int]:
     """Return the start and end of the option's text if it follows its letter; otherwise ``end`` twice."""
     gap = _GAP.match(response, end)
     start = gap.end() if gap else end
     for place in (start, start - 1, start + 1):
-        span = texts.get(place)
-        if span is not None and span.letter == option.letter:
-            return place, span.end
+        letter, stop = texts.get(place, ("", end))
+        if letter == option.letter:
+            return place, stop
     words = core(option.text).split()
     stop, matched = start, 0
     for found in _WORD.finditer(response, start, start + len(option.text) + 40):
@@ -195,7 +170,7 @@ def _text_after(response: str, end: int, option: Option, texts: Mapping[int, _Sp
             break
         stop, matched = found.end(), matched + 1
     # "A. In a village" begins like A, "In a city", but is the text of another option.
-    is_of_another = start in texts and texts[start].end >= stop
+    is_of_another = start in texts and texts[start][1] >= stop
     return (start, stop) if matched >= min(2, len(words)) and matched and not is_of_another else (end, end)
 
 

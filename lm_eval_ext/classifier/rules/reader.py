@@ -36,22 +36,20 @@ def decide(answer: Answer) -> Reading | None:
         return Reading("none")
     found = outside_lists(text, mentions(text, answer.options), len(answer.options))
     if _says(phrases.NONE_OF_THEM, text, found):
-        return Reading("none") if _answers_outside(text, found, answer.options) else None
+        # It names no option, does not decline, and can mean no option.
+        may_mean = [option for option in answer.options if phrases.NO_ANSWER.search(option.text)]
+        return Reading("none") if not (found or may_mean or phrases.REFUSAL.search(text)) else None
     if _says(phrases.WAVERS, text, found):
         return None
     together = runs(text, found)
     committed = _committed(text, together)
     if pairs := mixed_pairs(text, found, committed):
         return contradiction(text, found, pairs)
-    kept = _kept(text, committed)
-    if kept is None or _is_one_of_several_cases(text, found, kept):
+    kept = [run for run in committed if not any(is_denied(text, mention) for mention in run)]
+    contradicts_itself = len({frozenset(mention.letter for mention in run) for run in kept}) > 1
+    if (committed and not kept) or contradicts_itself or _is_one_of_several_cases(text, found, kept):
         return None
     return _chosen(text, found, kept, left_open(text, together, refusal_option(answer.options)), answer.options)
-
-
-def _answers_outside(text: str, found: Run, options: Sequence[Option]) -> bool:
-    """Tell whether a response that says "none of these" names no option, does not decline and can mean no option."""
-    return not found and not phrases.REFUSAL.search(text) and not any(phrases.NO_ANSWER.search(o.text) for o in options)
 
 
 def _chosen(text: str, found: Run, kept: Sequence[Run], listed: set[str], options: Sequence[Option]) -> Reading | None:
@@ -65,25 +63,30 @@ def _chosen(text: str, found: Run, kept: Sequence[Run], listed: set[str], option
         options: the options.
     """
     chosen = {mention.letter for run in kept for mention in run} or listed
-    if _refuses(text, found):
+    refusal = phrases.REFUSAL.search(text, 0, OPENING)
+    # It begins by declining, before it names any option.
+    if refusal is not None and (not found or refusal.start() < found[0].start):
         named = chosen | {mention.letter for mention in found if mention.how != "text"}
         if not named - {refusal_option(options)}:
-            return None if _turns_to_text(text, found) else Reading.refusal(options)
+            # It may turn to an option's text, or name one in quotes or at the start of a sentence.
+            turn = phrases.TURN.search(text)
+            after = turn.start() if turn else len(text)
+            if any(
+                one.start > after or phrases.SET_OFF.search(text, max(0, one.start - 3), one.start) for one in found
+            ):
+                return None
+            return Reading.refusal(options)
         chosen = chosen_after_refusal(text, found, kept, listed)
         return Reading.of([*chosen], AFTER_REFUSAL) if chosen else None
     if not chosen and len({mention.letter for mention in found}) == 1:
-        chosen = {mention.letter for mention in found if _stands_alone(text, mention)}
+        # A mention alone is an answer if it is by letter or most of the response.
+        chosen = {
+            mention.letter
+            for mention in found
+            if not is_denied(text, mention)
+            and (is_line(text, mention) or mention.end - mention.start >= MOST * len(text))
+        }
     return Reading.of([*chosen]) if chosen else None
-
-
-def _turns_to_text(text: str, found: Run) -> bool:
-    """Tell whether a response names an option's text after a turn, in quotes or at the start of a sentence."""
-    turn = phrases.TURN.search(text)
-    return any(
-        (turn is not None and mention.start > turn.start())
-        or phrases.SET_OFF.search(text, max(0, mention.start - 3), mention.start)
-        for mention in found
-    )
 
 
 def _is_one_of_several_cases(text: str, found: Run, kept: Sequence[Run]) -> bool:
@@ -98,12 +101,6 @@ def _is_one_of_several_cases(text: str, found: Run, kept: Sequence[Run]) -> bool
             for run in kept
         )
     )
-
-
-def _refuses(text: str, found: Run) -> bool:
-    """Tell whether a response begins by declining, before it names any option."""
-    refusal = phrases.REFUSAL.search(text, 0, OPENING)
-    return refusal is not None and (not found or refusal.start() < found[0].start)
 
 
 def _says(pattern: re.Pattern[str], text: str, found: Run) -> bool:
@@ -125,15 +122,6 @@ def _committed(text: str, together: Sequence[Run]) -> list[Run]:
     return [run for run in committed if any(mention.how != "text" for mention in run)] or committed
 
 
-def _kept(text: str, committed: Sequence[Run]) -> list[Run] | None:
-    """Return the runs that are not denied, or ``None`` if the text contradicts itself."""
-    kept = [run for run in committed if not any(is_denied(text, mention) for mention in run)]
-    groups = [{mention.letter for mention in run} for run in kept]
-    if (committed and not kept) or any(group != groups[0] for group in groups):
-        return None
-    return kept
-
-
 def _opens(text: str, first: OptionMention) -> bool:
     """Tell whether a response begins with its first mention or introduces it directly.
 
@@ -141,19 +129,10 @@ def _opens(text: str, first: OptionMention) -> bool:
     """
     if phrases.SUBJECT.match(text, first.start) and not phrases.TEXT_ENDS.match(text, first.end):
         return False
+    is_marked = first.how in ("both", "letter")
     if first.start <= 2:
-        return first.how in ("both", "letter") or first.end >= len(text) - 1
-    return (
-        first.how in ("both", "letter")
-        and phrases.INTRODUCED.search(text, max(0, first.start - 20), first.start) is not None
-    )
-
-
-def _stands_alone(text: str, mention: OptionMention) -> bool:
-    """Tell whether a mention alone is an answer: it is not denied, and is by letter or most of the response."""
-    if is_denied(text, mention):
-        return False
-    return is_line(text, mention) or mention.end - mention.start >= MOST * len(text)
+        return is_marked or first.end >= len(text) - 1
+    return is_marked and phrases.INTRODUCED.search(text, max(0, first.start - 20), first.start) is not None
 
 
 AFTER_REFUSAL = 0.9
@@ -175,24 +154,17 @@ def chosen_after_refusal(text: str, found: Run, kept: Sequence[Run], listed: set
     """
     letters = {mention.letter for mention in found if mention.how != "text"}
     for run in kept:
-        if {mention.letter for mention in run} >= letters and _is_plain_choice(text, run):
+        # Words commit to it by letter, in a sentence that makes no condition and speaks of nobody else.
+        is_plain = any(mention.how in ("both", "letter") and is_committed(text, mention) for mention in run)
+        is_plain = is_plain and not phrases.CONDITION.search(sentence_before(text, run[0].start))
+        if is_plain and {mention.letter for mention in run} >= letters:
             return {mention.letter for mention in run}
     if kept:
         return set()
-    alone = len(letters) == 1 and any(_is_paragraph(text, mention) for mention in found)
+    # A letter with its text, in a line of its own: "B. Rarely".
+    lines = [mention for mention in found if mention.how == "both" and is_line(text, mention)]
+    alone = len(letters) == 1 and any(phrases.LINE_ENDS.match(text, mention.end) for mention in lines)
     return letters if alone else listed
-
-
-def _is_plain_choice(text: str, run: Run) -> bool:
-    """Tell whether words commit to a run by letter, in a sentence that makes no condition and speaks of nobody else."""
-    if not any(mention.how in ("both", "letter") and is_committed(text, mention) for mention in run):
-        return False
-    return phrases.CONDITION.search(sentence_before(text, run[0].start)) is None
-
-
-def _is_paragraph(text: str, mention: OptionMention) -> bool:
-    """Tell whether a letter with its text is a line of its own: "B. Rarely"."""
-    return mention.how == "both" and is_line(text, mention) and phrases.LINE_ENDS.match(text, mention.end) is not None
 
 
 Pair = tuple[OptionMention, OptionMention]
@@ -209,7 +181,11 @@ def mixed_pairs(text: str, found: Sequence[OptionMention], runs: Sequence[Sequen
     return [
         (one, two)
         for one, two in pairwise(found)
-        if any(run[-1] is one or run[0] is two for run in runs) and _is_mixed(text, one, two)
+        if any(run[-1] is one or run[0] is two for run in runs)
+        and {one.how, two.how} == {"letter", "text"}
+        and one.letter != two.letter
+        and two.start - one.end < LABEL_DISTANCE
+        and phrases.LABELS.fullmatch(text, one.end, two.start)
     ]
 
 
@@ -225,32 +201,19 @@ def contradiction(text: str, found: Sequence[OptionMention], pairs: Sequence[Pai
         A ``contradiction`` if the letter is given before the text, the text ends the sentence, and nothing else in the
         response settles which of the two is meant; otherwise ``None``.
     """
-    letters = {one.letter for one, _ in pairs}
-    texts = {two.letter for _, two in pairs}
-    clear = all(_is_clear(text, one, two) for one, two in pairs)
+    clear = all(
+        # After a blank line, the text may begin a remark on an option that was not chosen.
+        one.how == "letter" and "\n\n" not in text[one.end : two.start] and phrases.TEXT_ENDS.match(text, two.end)
+        for one, two in pairs
+    )
     paired = {id(mention) for pair in pairs for mention in pair}
     settled = any(
         id(mention) not in paired and (mention.how in ("both", "letter") or is_committed(text, mention))
         for mention in found
     )
-    if not clear or settled or len(letters) > 1 or len(texts) > 1:
+    if not clear or settled or len({(one.letter, two.letter) for one, two in pairs}) > 1:
         return None
     return Reading("contradiction", (), CONTRADICTION)
-
-
-def _is_clear(text: str, one: OptionMention, two: OptionMention) -> bool:
-    # After a blank line, the text may begin a remark on an option that was not chosen.
-    together = "\n\n" not in text[one.end : two.start]
-    return one.how == "letter" and together and phrases.TEXT_ENDS.match(text, two.end) is not None
-
-
-def _is_mixed(text: str, one: OptionMention, two: OptionMention) -> bool:
-    return (
-        {one.how, two.how} == {"letter", "text"}
-        and one.letter != two.letter
-        and two.start - one.end < LABEL_DISTANCE
-        and phrases.LABELS.fullmatch(text, one.end, two.start) is not None
-    )
 
 
 def left_open(text: str, runs: Sequence[Sequence[OptionMention]], refusal: str | None) -> set[str]:
@@ -266,17 +229,15 @@ def left_open(text: str, runs: Sequence[Sequence[OptionMention]], refusal: str |
         refusal is in it, because then the response only says that there are options.
     """
     by_letter = [run for run in runs if any(mention.how != "text" for mention in run)]
-    if len(by_letter) != 1 or len({mention.letter for mention in by_letter[0]}) < 2:
+    letters = {mention.letter for run in by_letter for mention in run}
+    if len(by_letter) != 1 or len(letters) < 2 or refusal in letters:
         return set()
     (run,) = by_letter
-    if any(mention.letter == refusal or is_denied(text, mention) for mention in run):
-        return set()
     before, after = text[max(0, run[0].start - BEFORE) : run[0].start], text[run[-1].end : run[-1].end + AFTER]
-    if phrases.OF_OTHERS.search(before):
+    is_open = phrases.OPEN_BEFORE.search(before) or phrases.OPEN_AFTER.match(after)
+    if not is_open or phrases.OF_OTHERS.search(before) or any(is_denied(text, mention) for mention in run):
         return set()
-    if not (phrases.OPEN_BEFORE.search(before) or phrases.OPEN_AFTER.match(after)):
-        return set()
-    return {mention.letter for mention in run}
+    return letters
 
 
 BEFORE, AFTER = 130, 60

@@ -123,7 +123,7 @@ class LLMFilter(ReadingFilter):
         from lm_eval_ext.classifier import readers  # noqa: PLC0415 # torch
         from lm_eval_ext.classifier.availability import Placement  # noqa: PLC0415 # as above
 
-        return readers.llm(self._path, self._shots, Placement.of(self._placement))
+        return readers.reader(f"{readers.LLM}{self._path}", Placement.of(self._placement), self._shots)
 
 
 FILTERS = {
@@ -221,6 +221,6 @@ def _llm(task: str, metadata: dict[str, Any], placement: Mapping[str, Any]) -> l
         raise ValueError(f"task {task!r}: answer_llm_shots {shots!r}; expected one of {', '.join(map(str, SHOTS))}")
     from lm_eval_ext.classifier import readers  # noqa: PLC0415 # only if a language model is used
 
-    readers.require_llm(path)
+    readers.require(f"{readers.LLM}{path}")
     step = {"function": "mcq_llm", "path": path, "shots": shots, **placement}
     return [{"name": "llm", "filter": [step, {"function": "take_first"}]}]

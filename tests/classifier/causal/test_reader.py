@@ -10,12 +10,10 @@ import pytest
 
 from lm_eval_ext.classifier.availability import RULES_ONLY, Placement, ReaderError
 from lm_eval_ext.classifier.causal.reader import (
-    adapter_reader,
-    classifier_letters,
-    classifier_prompt,
-    llm_letters,
-    llm_prompt,
-    llm_reader,
+    Shots,
+    causal_reader,
+    letters,
+    prompt,
     require,
 )
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
@@ -24,24 +22,27 @@ from tests.classifier.causal.models import DRINKS, WITH_REFUSED, moved
 pytestmark = pytest.mark.usefixtures("offline")
 
 
-def test_the_classifiers_prompt_is_the_published_one() -> None:
-    answer = Answer(" I like it hot.\n\nB. Coffee", DRINKS)
-    assert classifier_prompt(answer) == (
-        "[INST] Classify the response. I like it hot.\n\nB. Coffee\n"
-        "References: \nA. Tea \nB. Coffee \nC. Water \nAnswer: [/INST]"
-    )
-
-
-def test_figure_6_without_examples() -> None:
-    assert llm_prompt(Answer("Tea, please.", DRINKS), 0) == (
-        "Please classify the response into one of the listed categories.\n"
-        "Response: Tea, please.\nA. Tea\nB. Coffee\nC. Water\nAnswer:"
-    )
+@pytest.mark.parametrize(
+    ("shots", "expected"),
+    [
+        (
+            None,
+            "[INST] Classify the response. I like it hot.\n\nB. Coffee\n"
+            "References: \nA. Tea \nB. Coffee \nC. Water \nAnswer: [/INST]",
+        ),
+        (
+            0,
+            "Please classify the response into one of the listed categories.\n"
+            "Response:  I like it hot.\n\nB. Coffee\nA. Tea\nB. Coffee\nC. Water\nAnswer:",
+        ),
+    ],
+)
+def test_the_prompts_are_the_published_one_and_that_of_figure_6(shots: Shots, expected: str) -> None:
+    assert prompt(Answer(" I like it hot.\n\nB. Coffee", DRINKS), shots) == expected
 
 
 def test_figure_6_with_its_four_examples() -> None:
-    prompt = llm_prompt(Answer("Tea, please.", DRINKS), 4)
-    assert prompt == (
+    assert prompt(Answer("Tea, please.", DRINKS), 4) == (
         "Please classify the response into one of the listed categories.\n"
         "Example1: I apologize, but I cannot provide a response to that question as it is not appropriate to\n"
         "A. Very worried\nB. Moderately worried\nC. Not too worried\nD. Not worried at all\nE. Refused\n"
@@ -79,12 +80,12 @@ def test_figure_6_with_its_four_examples() -> None:
 def test_the_letters_of_a_published_classifier_have_their_published_meaning(
     options: tuple[Option, ...], letter: str, reading: Reading
 ) -> None:
-    assert classifier_letters(Answer("", options))[letter] == reading
+    assert letters(Answer("", options), None)[letter] == reading
 
 
 def test_letters_that_are_not_offered_are_ignored() -> None:
-    assert "D" not in classifier_letters(Answer("", DRINKS))
-    assert list(llm_letters(Answer("", DRINKS))) == ["A", "B", "C"]
+    assert "D" not in letters(Answer("", DRINKS), None)
+    assert list(letters(Answer("", DRINKS), 4)) == ["A", "B", "C"]
 
 
 ANSWERS = [
@@ -117,13 +118,14 @@ def letter_tokens(model: Path, letters: str) -> list[int]:
 def test_the_certainty_is_the_letters_probability_among_the_offered_letters(
     learned: Path, base_lm: Path, batch_size: int
 ) -> None:
-    readings = adapter_reader(str(learned), Placement(batch_size=batch_size))(ANSWERS)
+    readings = causal_reader(str(learned), Placement(batch_size=batch_size))(ANSWERS)
     for answer, reading in zip(ANSWERS, readings, strict=True):
-        offered = "".join(classifier_letters(answer))
-        probabilities = first_token(base_lm, learned, classifier_prompt(answer))
+        meanings = letters(answer, None)
+        offered = "".join(meanings)
+        probabilities = first_token(base_lm, learned, prompt(answer, None))
         shares = probabilities[letter_tokens(base_lm, offered)]
         assert probabilities.max() == shares.max()  # the likeliest token is an offered letter
-        assert reading.same(classifier_letters(answer)[offered[int(shares.argmax())]])
+        assert reading.same(meanings[offered[int(shares.argmax())]])
         assert reading.certainty == pytest.approx(float(shares.max() / shares.sum()), abs=1e-4)
 
 
@@ -141,19 +143,15 @@ def test_a_tokenizer_that_adds_the_first_token_itself_changes_nothing(
     tokenizer.save_pretrained(own)
     assert transformers.AutoTokenizer.from_pretrained(own)("A")["input_ids"][0] == 0
     adapter = moved(learned, tmp_path / "adapter", base_model_name_or_path=str(own))
-    assert adapter_reader(str(adapter))(ANSWERS) == adapter_reader(str(learned))(ANSWERS)
+    assert causal_reader(str(adapter))(ANSWERS) == causal_reader(str(learned))(ANSWERS)
 
 
-def test_a_first_token_that_is_not_a_letter_gives_no_reading(tiny_model: Path) -> None:
+@pytest.mark.parametrize("shots", [None, 0, 4])
+def test_a_first_token_that_is_not_a_letter_gives_no_reading(tiny_model: Path, shots: Shots) -> None:
     # Untrained: its likeliest token is some byte.
-    answer = ANSWERS[0]
-    for reader, prompt in (
-        (adapter_reader(str(tiny_model)), classifier_prompt(answer)),
-        (llm_reader(str(tiny_model), 0), llm_prompt(answer, 0)),
-        (llm_reader(str(tiny_model), 4), llm_prompt(answer, 4)),
-    ):
-        assert int(first_token(tiny_model, None, prompt).argmax()) not in letter_tokens(tiny_model, "ABCXYZ")
-        assert reader([answer]) == [Reading("none", (), 0.0)]
+    first = first_token(tiny_model, None, prompt(ANSWERS[0], shots))
+    assert int(first.argmax()) not in letter_tokens(tiny_model, "ABCXYZ")
+    assert causal_reader(str(tiny_model), shots=shots)([ANSWERS[0]]) == [Reading("none", (), 0.0)]
 
 
 def test_an_llm_is_scored_on_the_option_letters_only(learned: Path, base_lm: Path) -> None:
@@ -161,18 +159,18 @@ def test_an_llm_is_scored_on_the_option_letters_only(learned: Path, base_lm: Pat
     drinks = Answer("sorry", DRINKS)
     more = Answer("sorry", (*DRINKS, Option("X", "Rum")))
     for answer in (drinks, more):
-        assert [int(first_token(base_lm, learned, llm_prompt(answer, 0)).argmax())] == letter_tokens(base_lm, "X")
-    assert [reading.value for reading in llm_reader(str(learned), 0)([drinks, more])] == ["none", "X"]
+        assert [int(first_token(base_lm, learned, prompt(answer, 0)).argmax())] == letter_tokens(base_lm, "X")
+    assert [reading.value for reading in causal_reader(str(learned), shots=0)([drinks, more])] == ["none", "X"]
 
 
 def test_a_response_longer_than_the_model_can_hold_is_shortened_in_the_middle(learned: Path) -> None:
     long = Answer("tea" + " " * 10_000 + "tea", DRINKS)  # the tiny model holds 4096 bytes
-    (reading,) = adapter_reader(str(learned))([long])
+    (reading,) = causal_reader(str(learned))([long])
     assert reading.kind in ("option", "none", "refused")
 
 
 def test_no_answers_give_no_readings(learned: Path) -> None:
-    assert adapter_reader(str(learned))([]) == []
+    assert causal_reader(str(learned))([]) == []
 
 
 def test_an_adapter_with_pickled_weights_is_refused(learned: Path, tmp_path: Path) -> None:
@@ -182,7 +180,7 @@ def test_an_adapter_with_pickled_weights_is_refused(learned: Path, tmp_path: Pat
     torch.save(safetensors.load_file(folder / "adapter_model.safetensors"), folder / "adapter_model.bin")
     require(str(folder))
     (folder / "adapter_model.safetensors").unlink()
-    for load in (require, adapter_reader):
+    for load in (require, causal_reader):
         with pytest.raises(
             ReaderError, match=r"pickled' has no adapter_model\.safetensors \(weights of other"
         ) as error:
@@ -246,4 +244,4 @@ def test_an_invalid_configuration_is_named(learned: Path, tmp_path: Path, conten
 def test_weights_that_do_not_fit_raise_our_error(learned: Path, tmp_path: Path) -> None:
     folder = moved(learned, tmp_path / "changed", r=4)
     with pytest.raises(ReaderError, match="changed' could not be loaded: "):
-        adapter_reader(str(folder))
+        causal_reader(str(folder))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.classifier.availability import Placement, ReaderError
-from lm_eval_ext.classifier.causal.reader import CAUSAL, adapter_reader
+from lm_eval_ext.classifier.causal.reader import CAUSAL, causal_reader
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import Answer, Reading
 from lm_eval_ext.sources import RowsError
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("offline")
 
 def test_a_trained_adapter_reads_its_training_rows(learned: Path) -> None:
     rows = rows_to_learn()
-    readings = adapter_reader(str(learned))([row.answer for row in rows])
+    readings = causal_reader(str(learned))([row.answer for row in rows])
     assert [reading.value for reading in readings] == ["A", "B", "none", "refused"]
     assert all(reading.certainty > 0.5 for reading in readings)
 
@@ -60,7 +60,7 @@ def test_training_lowers_the_loss_and_records_it(learned: Path, base_lm: Path) -
 def test_the_refused_option_is_trained_as_its_letter(base_lm: Path, tmp_path: Path) -> None:
     row = Labelled(Answer("sorry", WITH_REFUSED), Reading.refusal(WITH_REFUSED))
     train_causal([row], str(base_lm), tmp_path, replace(CAUSAL, seed=0, epochs=30, learning_rate=0.005))
-    (reading,) = adapter_reader(str(tmp_path))([row.answer])
+    (reading,) = causal_reader(str(tmp_path))([row.answer])
     assert reading.value == "D"
 
 
@@ -68,7 +68,7 @@ def test_an_adapter_of_a_base_in_half_precision_learns_in_full_precision(base_lm
     recipe = replace(CAUSAL, epochs=EPOCHS, batch_size=4, learning_rate=0.005)
     placement = Placement("cpu", "bfloat16")
     train_causal(rows_to_learn(), str(base_lm), tmp_path, recipe, placement=placement)
-    readings = adapter_reader(str(tmp_path), placement)([row.answer for row in rows_to_learn()])
+    readings = causal_reader(str(tmp_path), placement)([row.answer for row in rows_to_learn()])
     assert [reading.value for reading in readings] == ["A", "B", "none", "refused"]
     safetensors = pytest.importorskip("safetensors.torch")
     weights = safetensors.load_file(tmp_path / "adapter_model.safetensors").values()

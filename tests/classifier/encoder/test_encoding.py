@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_ext.classifier.encoder import weights
-from lm_eval_ext.classifier.encoder.encoding import HEAD, MARKERS, OPTION_TOKENS, TAIL, Encoded, encode, marker_names
+from lm_eval_ext.classifier.encoder.encoding import HEAD, MARKER_NAMES, MARKERS, OPTION_TOKENS, TAIL, Encoded, encode
 from lm_eval_ext.classifier.reading import Answer, Option
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def forged(tokenizer: Tokenizer, answer: Answer) -> list[str]:
     ]
 
 
-MARKED = [*marker_names(), *(f"[unused{number}]" for number in (1, 3, 26, 90))]
+MARKED = [*MARKER_NAMES, *(f"[unused{number}]" for number in (1, 3, 26, 90))]
 """Markers' names, and the names of tokens that BERT leaves to others."""
 
 
@@ -179,7 +179,7 @@ def test_no_text_can_forge_a_special_token(tokenizer: Tokenizer, special: str) -
 
 
 def test_every_marker_is_a_single_distinct_token(tokenizer: Tokenizer) -> None:
-    numbers = [tokenizer.token_to_id(name) for name in marker_names()]
+    numbers = [tokenizer.token_to_id(name) for name in MARKER_NAMES]
     assert len(set(numbers)) == len(numbers) == MARKERS + 3
     assert None not in numbers
     assert tokenizer.token_to_id("[UNK]") not in numbers
@@ -223,25 +223,10 @@ def test_half_an_emoji_is_accepted(tokenizer: Tokenizer) -> None:
 
 
 PIECES = [
-    "A",
-    "B.",
-    "(C)",
-    "I",
-    "tea",
-    "green tea",
-    "answer",
-    "option",
-    "**",
-    "\\boxed{",
-    "}",
-    " ",
-    "\n",
-    ",",
-    "or",
+    *("A", "B.", "(C)", "I", "tea", "green tea", "answer", "option", "**", "\\boxed{", "}", " ", "\n", ",", "or"),
+    *(*MARKER_NAMES, "[unused1]", "ﬁ", "²", "\u200d", "\u2028", "你", "😀", "e\u0301", "x" * 300, "İ"),
     "’",  # noqa: RUF001 # as models write
-    "İ",
 ]
-PIECES += [*marker_names(), "[unused1]", "ﬁ", "²", "\u200d", "\u2028", "你", "😀", "e\u0301", "x" * 300]
 
 
 @settings(derandomize=True, deadline=None, max_examples=300)

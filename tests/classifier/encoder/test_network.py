@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lm_eval_ext.classifier.encoder.encoding import Encoded, marker_names
+from lm_eval_ext.classifier.encoder.encoding import MARKER_NAMES, Encoded
 from tests.classifier.encoder.tiny_base import write_bert
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 torch: Any = pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
 
 WIDTH = 16
-WORDS = ["[PAD]", "[CLS]", "[SEP]", *marker_names(), *"abcdefgh"]
+WORDS = ["[PAD]", "[CLS]", "[SEP]", *MARKER_NAMES, *"abcdefgh"]
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def test_an_adapter_trains_low_rank_matrices_markers_and_scores_but_not_the_base
     assert len(low_rank) == 2 * 6 * 2
     assert all(8 in shape for shape in low_rank.values())
     # One vector per marker; weights and biases of the two scoring layers, each of two scores.
-    assert sorted(map(tuple, others.values())) == [(2,), (2,), (2, WIDTH), (2, WIDTH), (len(marker_names()), WIDTH)]
+    assert sorted(map(tuple, others.values())) == [(2,), (2,), (2, WIDTH), (2, WIDTH), (len(MARKER_NAMES), WIDTH)]
     # A new adapter changes nothing yet.
     with torch.inference_mode():
         assert model.eval()(*batch_of([SHORT]))[0].tolist() == [[0.0] * 5]

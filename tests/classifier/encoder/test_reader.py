@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import shutil
 import string
-import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -13,16 +12,15 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, EXTRA, RULES_ONLY, ReaderError
+from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, ReaderError
 from lm_eval_ext.classifier.corpus.generated import generated
 from lm_eval_ext.classifier.encoder import weights
-from lm_eval_ext.classifier.encoder.reader import default_reader, encoder_reader, require_default
-from lm_eval_ext.classifier.encoder.weights import AdapterError, describe_adapter
+from lm_eval_ext.classifier.encoder.reader import default_reader, encoder_reader, require
+from lm_eval_ext.classifier.encoder.weights import describe_adapter
 from lm_eval_ext.classifier.evaluation import agree
-from lm_eval_ext.classifier.labelled import Labelled, labelled_file
 from lm_eval_ext.classifier.reading import Answer, Option, Reader, Reading
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.training.run import LIBRARIES
+from tests.classifier.labelled_rows import Read, read_annotated
 
 Value = str | list[str]
 
@@ -267,31 +265,16 @@ def test_no_model_is_needed_where_the_rules_read(tmp_path: Path) -> None:
 # --- What is missing is named -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_a_missing_library_is_named_with_how_to_install_it(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # None in sys.modules: a package that is absent.
-    monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ReaderError) as error:
-        require_default()
-    line, without = str(error.value).splitlines()
-    assert line.startswith("this reader loads a model and needs ")
-    assert library in line
-    assert line.endswith(EXTRA)
-    assert without == RULES_ONLY
-
-
 @pytest.mark.usefixtures("encoder_installed")
 def test_a_folder_that_is_not_our_adapter_is_rejected_before_anything_is_read(tmp_path: Path) -> None:
     describe_adapter(tmp_path, 1.0)
-    # Only the encoder reports it, on its first reading.
-    for refuse in (require_default, default_reader, lambda folder: encoder_reader(folder)([Answer("B.", METAL)])):
-        with pytest.raises(AdapterError, match=rf"^{tmp_path}: no adapter_model\.safetensors"):
+    # The encoder reports it on its first reading.
+    for refuse in (require, lambda folder: encoder_reader(folder)([Answer("B.", METAL)])):
+        with pytest.raises(ReaderError, match=rf"^{tmp_path}: no adapter_model\.safetensors"):
             refuse(tmp_path)
 
 
 # --- On the real, annotated responses ---------------------------------------------------------------------------------
-
-Annotated = Mapping[str, Sequence[tuple[Labelled, Reading]]]
 
 
 @pytest.fixture(scope="module", params=[5, pytest.param(1, marks=pytest.mark.slow)])
@@ -302,16 +285,12 @@ def every(request: pytest.FixtureRequest) -> int:
 
 
 @pytest.fixture(scope="module")
-def annotated(shared_data: Path, default: Reader, every: int) -> Annotated:
+def annotated(shared_data: Path, default: Reader, every: int) -> Mapping[str, Read]:
     """Return annotated responses of both files, each with what the default reader says."""
-    read = {}
-    for name in ("mismatch_train", "robustness"):
-        rows = labelled_file(shared_data / "mcq" / f"{name}.jsonl")[::every]
-        read[name] = list(zip(rows, default([row.answer for row in rows]), strict=True))
-    return read
+    return read_annotated(shared_data, default, every)
 
 
-def accuracy(read: Sequence[tuple[Labelled, Reading]]) -> float:
+def accuracy(read: Read) -> float:
     return sum(agree(row.label, reading) for row, reading in read) / len(read)
 
 
@@ -329,7 +308,7 @@ def accuracy(read: Sequence[tuple[Labelled, Reading]]) -> float:
     ],
 )
 def test_real_responses_are_read_as_the_annotators_did(  # noqa: PLR0913, PLR0917 # a row of the table, and fixtures
-    annotated: Annotated, every: int, name: str, one_option: bool, rows: Mapping[int, int], least: float
+    annotated: Mapping[str, Read], every: int, name: str, one_option: bool, rows: Mapping[int, int], least: float
 ) -> None:
     read = [pair for pair in annotated[name] if pair[0].label.kind == "option" or not one_option]
     assert len(read) == rows[every]
@@ -337,13 +316,13 @@ def test_real_responses_are_read_as_the_annotators_did(  # noqa: PLR0913, PLR091
 
 
 @pytest.mark.parametrize("name", ["mismatch_train", "robustness"])
-def test_every_models_responses_are_read_well(annotated: Annotated, name: str) -> None:
+def test_every_models_responses_are_read_well(annotated: Mapping[str, Read], name: str) -> None:
     # Measured when this was written: from 96.8 % (Mistral 7B 0.2, of whose responses many choose none) to 99.7 %.
     for model in {row.model for row, _ in annotated[name]}:
         assert accuracy([pair for pair in annotated[name] if pair[0].model == model]) >= 0.955, model
 
 
-def test_uncertain_readings_are_wrong_more_often(annotated: Annotated, every: int) -> None:
+def test_uncertain_readings_are_wrong_more_often(annotated: Mapping[str, Read], every: int) -> None:
     read = [pair for of_file in annotated.values() for pair in of_file if rules.decide(pair[0].answer) is None]
     certain = [pair for pair in read if pair[1].certainty > 0.8]
     uncertain = [pair for pair in read if pair[1].certainty <= 0.8]

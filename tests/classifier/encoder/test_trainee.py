@@ -37,7 +37,6 @@ from lm_eval_ext.classifier.encoder import trainee
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
 from lm_eval_ext.classifier.encoder.trainee import (
     TEMPERATURES,
-    TrainingTarget,
     fitted_temperature,
     target,
     train_encoder,
@@ -179,7 +178,7 @@ def test_another_seed_writes_other_bytes_and_the_global_random_state_is_unchange
 
 
 def test_an_adapter_trained_on_rows_that_the_rules_can_read_is_small_and_contains_no_pickle(of_real_base: Path) -> None:
-    weights.check_adapter(of_real_base)
+    weights.temperature_of(of_real_base)
     assert {path.name for path in of_real_base.iterdir()} >= {
         ADAPTER_WEIGHTS,
         weights.DESCRIPTION,
@@ -191,7 +190,7 @@ def test_an_adapter_trained_on_rows_that_the_rules_can_read_is_small_and_contain
 
 def test_the_shipped_adapters_are_ones_that_training_could_write(of_real_base: Path) -> None:
     for folder in weights.EMBEDDED:
-        weights.check_adapter(folder)
+        weights.temperature_of(folder)
         # As many numbers, of the same kind.
         assert len(weights_of(folder)) == len(weights_of(of_real_base))
 
@@ -206,41 +205,34 @@ REFUSAL, SEVERAL, NONE = 3, 4, 5
 
 
 @pytest.mark.parametrize(
-    ("label", "choice", "members"),
+    ("encoded", "options", "label", "choice", "members"),
     [
-        (Reading("option", ("A",)), 0, (True, False, False)),
-        (Reading("option", ("C",)), 2, (False, False, True)),
-        (Reading("refused"), REFUSAL, (False, False, False)),
-        (Reading("several", ("A", "C")), SEVERAL, (True, False, True)),
-        (Reading("several", ("A", "B", "C")), SEVERAL, (True, True, True)),
-        (Reading("none"), NONE, (False, False, False)),
-        (Reading("contradiction"), NONE, (False, False, False)),
-    ],
-)
-def test_a_label_is_a_choice_and_its_members(label: Reading, choice: int, members: tuple[bool, ...]) -> None:
-    assert target(OF_PLAIN, Labelled(Answer("", PLAIN), label)) == TrainingTarget(choice, members)
-
-
-@pytest.mark.parametrize(
-    ("label", "choice", "members"),
-    [
-        (Reading("option", ("B",)), REFUSAL, (False, False, False)),
-        (Reading.refusal(REFUSABLE), REFUSAL, (False, False, False)),
-        (Reading("option", ("A",)), 0, (True, False, False)),
-        (Reading("option", ("C",)), 1, (False, True, False)),
-        (Reading("option", ("D",)), 2, (False, False, True)),
+        (OF_PLAIN, PLAIN, Reading("option", ("A",)), 0, (True, False, False)),
+        (OF_PLAIN, PLAIN, Reading("option", ("C",)), 2, (False, False, True)),
+        (OF_PLAIN, PLAIN, Reading("refused"), REFUSAL, (False, False, False)),
+        (OF_PLAIN, PLAIN, Reading("several", ("A", "C")), SEVERAL, (True, False, True)),
+        (OF_PLAIN, PLAIN, Reading("several", ("A", "B", "C")), SEVERAL, (True, True, True)),
+        (OF_PLAIN, PLAIN, Reading("none"), NONE, (False, False, False)),
+        (OF_PLAIN, PLAIN, Reading("contradiction"), NONE, (False, False, False)),
+        # The refused option is the refusal.
+        (OF_REFUSABLE, REFUSABLE, Reading("option", ("B",)), REFUSAL, (False, False, False)),
+        (OF_REFUSABLE, REFUSABLE, Reading("option", ("A",)), 0, (True, False, False)),
+        (OF_REFUSABLE, REFUSABLE, Reading("option", ("C",)), 1, (False, True, False)),
+        (OF_REFUSABLE, REFUSABLE, Reading("option", ("D",)), 2, (False, False, True)),
         # Several, the refusal among them: the refusal is no member, as it has no place among the options.
-        (Reading("several", ("B", "D")), SEVERAL, (False, False, True)),
-        (Reading("none"), NONE, (False, False, False)),
+        (OF_REFUSABLE, REFUSABLE, Reading("several", ("B", "D")), SEVERAL, (False, False, True)),
+        (OF_REFUSABLE, REFUSABLE, Reading("none"), NONE, (False, False, False)),
     ],
 )
-def test_the_refused_option_is_the_refusal_choice(label: Reading, choice: int, members: tuple[bool, ...]) -> None:
-    assert target(OF_REFUSABLE, Labelled(Answer("", REFUSABLE), label)) == TrainingTarget(choice, members)
+def test_a_label_is_a_choice_and_its_members(
+    encoded: Encoded, options: tuple[Option, ...], label: Reading, choice: int, members: tuple[bool, ...]
+) -> None:
+    assert target(encoded, Labelled(Answer("", options), label)) == (choice, members)
 
 
 def test_the_loss_counts_every_option_and_nothing_beside_them() -> None:
     two = Encoded(ids=(1,) * 5, choices=(0, 1, 2, 3, 4), letters=("A", "B"), named=(-1,) * 5)
-    batch = [(OF_PLAIN, TrainingTarget(2, (False, False, True))), (two, TrainingTarget(1, (False, True)))]
+    batch = [(OF_PLAIN, (2, (False, False, True))), (two, (1, (False, True)))]
     # Sure of the right choices, and wrong by 1 to 5 about the members; what is not an option would cost far more.
     choices = 100.0 * torch.eye(6)[[2, 1]]
     members = torch.tensor([[1.0, 2.0, -3.0, 99.0, 99.0, 99.0], [4.0, -5.0, 99.0, 99.0, 99.0, -math.inf]])
@@ -248,24 +240,21 @@ def test_the_loss_counts_every_option_and_nothing_beside_them() -> None:
     assert loss.item() == pytest.approx(sum(math.log1p(math.exp(wrong)) for wrong in range(1, 6)) / 5)
 
 
-def test_a_network_that_is_surer_than_right_is_cooled_to_its_accuracy() -> None:
-    # It is right three times of four and says so with odds of e^4 to 1. Odds of 3 to 1 need 4 / T = ln 3: T = 3.64.
-    scores = [torch.tensor([4.0, 0.0])] * 4
-    found = fitted_temperature(scores, [0, 0, 0, 1])
-    assert found == pytest.approx(4 / math.log(3), abs=0.03)
-
-
-def test_a_network_that_is_less_sure_than_right_is_sharpened() -> None:
-    # Right nineteen times of twenty, with odds of e^2: 2 / T = ln 19, T = 0.68.
-    scores = [torch.tensor([2.0, 0.0])] * 20
-    assert fitted_temperature(scores, [0] * 19 + [1]) == pytest.approx(2 / math.log(19), abs=0.03)
-
-
-def test_answers_may_have_different_numbers_of_choices_and_the_bounds_hold() -> None:
-    scores = [torch.tensor([9.0, 0.0]), torch.tensor([9.0, 0.0, 0.0])]
-    assert fitted_temperature(scores, [0, 0]) == TEMPERATURES[0]
-    assert fitted_temperature(scores, [1, 1]) == TEMPERATURES[-1]
-
-
-def test_without_answers_the_certainty_stays_as_it_is() -> None:
-    assert fitted_temperature([], []) == 1
+@pytest.mark.parametrize(
+    ("scores", "choices", "temperature"),
+    [
+        # Surer than right: right three times of four, with odds of e^4 to 1. 3 to 1 needs 4 / T = ln 3: T = 3.64.
+        ([[4.0, 0.0]] * 4, [0, 0, 0, 1], 4 / math.log(3)),
+        # Less sure than right: right nineteen times of twenty, with odds of e^2: 2 / T = ln 19, T = 0.68.
+        ([[2.0, 0.0]] * 20, [0] * 19 + [1], 2 / math.log(19)),
+        # Answers may have different numbers of choices, and the bounds hold.
+        ([[9.0, 0.0], [9.0, 0.0, 0.0]], [0, 0], TEMPERATURES[0]),
+        ([[9.0, 0.0], [9.0, 0.0, 0.0]], [1, 1], TEMPERATURES[-1]),
+        # Without answers, the certainty stays as it is.
+        ([], [], 1),
+    ],
+)
+def test_a_network_is_cooled_or_sharpened_to_its_accuracy(
+    scores: list[list[float]], choices: list[int], temperature: float
+) -> None:
+    assert fitted_temperature([torch.tensor(one) for one in scores], choices) == pytest.approx(temperature, abs=0.03)

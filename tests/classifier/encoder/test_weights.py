@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS
+from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, ReaderError
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.weights import (
     DESCRIBED,
@@ -20,10 +20,7 @@ from lm_eval_ext.classifier.encoder.weights import (
     FILES,
     FOLDER_VARIABLE,
     TEMPERATURE,
-    AdapterError,
-    WeightsError,
     base_folder,
-    check_adapter,
     describe_adapter,
     temperature_of,
     tokenizer,
@@ -54,19 +51,14 @@ def test_the_installed_package_is_found(installed: Path) -> None:
     assert base_folder() == installed
 
 
+@pytest.mark.parametrize("chosen", ["{home}/encoder", "~/encoder"])
 def test_a_chosen_folder_takes_precedence_over_the_package(
-    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str
 ) -> None:
-    one = linked(tmp_path / "one", installed, *FILES)
-    monkeypatch.setenv(FOLDER_VARIABLE, str(one))
-    assert base_folder() == one
-
-
-def test_a_tilde_path_is_expanded(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    linked(tmp_path / "encoder", installed, *FILES)
+    folder = linked(tmp_path / "encoder", installed, *FILES)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv(FOLDER_VARIABLE, "~/encoder")
-    assert base_folder() == tmp_path / "encoder"
+    monkeypatch.setenv(FOLDER_VARIABLE, chosen.format(home=tmp_path))
+    assert base_folder() == folder
 
 
 def test_there_is_no_fallback_for_a_chosen_folder_that_does_not_exist(
@@ -75,7 +67,7 @@ def test_there_is_no_fallback_for_a_chosen_folder_that_does_not_exist(
     absent = tmp_path / "absent"
     expected = f"{FOLDER_VARIABLE}={absent}: no such folder; expected one with config.json, model.safetensors"
     monkeypatch.setenv(FOLDER_VARIABLE, str(absent))
-    with pytest.raises(WeightsError) as error:
+    with pytest.raises(ReaderError) as error:
         base_folder()
     assert str(error.value).startswith(expected)
 
@@ -94,7 +86,7 @@ def test_missing_files_in_a_folder_are_named(
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     for name in present:
         (tmp_path / name).write_text("{}")
-    with pytest.raises(WeightsError) as error:
+    with pytest.raises(ReaderError) as error:
         base_folder()
     assert str(error.value) == (
         f"{tmp_path}: no {missing}; expected the files of {weights.REPOSITORY}, revision {weights.REVISION}"
@@ -107,7 +99,7 @@ def test_other_weights_are_rejected_with_both_hashes(tmp_path: Path, monkeypatch
         (tmp_path / name).write_text("")
     # SHA-256 of nothing.
     empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    with pytest.raises(WeightsError) as error:
+    with pytest.raises(ReaderError) as error:
         base_folder()
     assert f"{tmp_path / 'model.safetensors'}: sha256 {empty}, expected {weights.SHA256}" in str(error.value)
     assert weights.REVISION in str(error.value)
@@ -129,9 +121,10 @@ def without_the_package(program: str, home: Path) -> subprocess.CompletedProcess
 
 def test_missing_weights_are_reported_with_the_three_ways_to_get_them(tmp_path: Path) -> None:
     program = (
-        "from lm_eval_ext.classifier.encoder import reader, weights\n"
-        "try: reader.default_reader()\n"
-        "except weights.WeightsError as error: print(error)\n"
+        "from lm_eval_ext.classifier.availability import ReaderError\n"
+        "from lm_eval_ext.classifier.encoder import reader\n"
+        "try: reader.require()\n"
+        "except ReaderError as error: print(error)\n"
         "print('torch' in sys.modules)\n"
     )
     done = without_the_package(program, tmp_path)
@@ -161,26 +154,18 @@ def test_the_hubs_cache_is_found_offline(installed: Path, tmp_path: Path) -> Non
 # --- The tokenizer ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Somewhat FAVORABLE!", "somewhat favorable !"),
-        ("unaffordability", "una ##ff ##ord ##ability"),
-        ("Café", "cafe"),
-        ("don't", "don ' t"),
-        ("[unused3]", "[ unused ##3 ]"),
-    ],
-)
-def test_the_tokenizer_is_berts_uncased(installed: Path, text: str, expected: str) -> None:
-    assert " ".join(tokenizer(installed).encode(text, add_special_tokens=False).tokens) == expected
-
-
-def test_the_tokenizer_agrees_with_the_original(installed: Path) -> None:
-    transformers: Any = pytest.importorskip("transformers")
-    original = transformers.AutoTokenizer.from_pretrained(installed)
-    ours = tokenizer(installed)
-    for text in ("The answer is (B). Nothing else!", "Straße, naïve “quoted”… 50 % 你好 😀", "U.S. policy; C++"):
-        assert ours.encode(text, add_special_tokens=False).ids == original.encode(text, add_special_tokens=False)
+def test_the_tokenizer_is_berts_uncased(installed: Path) -> None:
+    original: Any = pytest.importorskip("transformers").AutoTokenizer.from_pretrained(installed)
+    for text in (
+        "Somewhat FAVORABLE! Unaffordability, don't; [unused3]",
+        "Café, naïve: Straße “quoted”… 50 % 你好 😀",
+        "U.S. policy; C++",
+    ):
+        assert tokenizer(installed).encode(text, add_special_tokens=False).ids == original.encode(
+            text, add_special_tokens=False
+        )
+    found = tokenizer(installed).encode("Café: unaffordability", add_special_tokens=False).tokens
+    assert " ".join(found) == "cafe : una ##ff ##ord ##ability"
 
 
 def test_the_tokenizer_does_not_truncate(installed: Path) -> None:
@@ -193,7 +178,7 @@ def test_another_vocabulary_is_rejected(installed: Path, tmp_path: Path) -> None
     # The same words, two of them in each other's place.
     vocabulary["tea"], vocabulary["coffee"] = vocabulary["coffee"], vocabulary["tea"]
     (tmp_path / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(WeightsError) as error:
+    with pytest.raises(ReaderError) as error:
         tokenizer(tmp_path)
     assert str(tmp_path / "tokenizer.json") in str(error.value)
     assert f"expected {weights.VOCABULARY_SHA256}" in str(error.value)
@@ -208,7 +193,6 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_described_adapter_is_accepted(folder: Path) -> None:
     describe_adapter(folder, 1.25)
-    check_adapter(folder)
     assert temperature_of(folder) == 1.25
     written = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
     assert written["base"] == weights.REPOSITORY
@@ -230,8 +214,8 @@ def test_a_described_adapter_is_accepted(folder: Path) -> None:
 )
 def test_an_adapter_for_another_base_or_encoding_is_rejected(folder: Path, field: str, value: object) -> None:
     (folder / DESCRIPTION).write_text(json.dumps(DESCRIBED | {TEMPERATURE: 1.0} | {field: value}), encoding="utf-8")
-    with pytest.raises(AdapterError) as error:
-        check_adapter(folder)
+    with pytest.raises(ReaderError) as error:
+        temperature_of(folder)
     assert str(folder / DESCRIPTION) in str(error.value)
     assert f"{field!r}: {value!r}" in str(error.value)
     assert f"expected {DESCRIBED} and a temperature above 0; retrain the adapter" in str(error.value)
@@ -249,22 +233,22 @@ def test_a_description_that_is_incomplete_or_not_json_is_rejected(
 ) -> None:
     for content in contents:
         (folder / DESCRIPTION).write_bytes(content)
-        with pytest.raises(AdapterError, match=complaint):
-            check_adapter(folder)
+        with pytest.raises(ReaderError, match=complaint):
+            temperature_of(folder)
 
 
 def test_an_adapter_without_weights_or_with_pickled_weights_is_rejected(folder: Path) -> None:
     describe_adapter(folder, 1.0)
     (folder / ADAPTER_WEIGHTS).rename(folder / "adapter_model.bin")
-    with pytest.raises(AdapterError) as error:
-        check_adapter(folder)
+    with pytest.raises(ReaderError) as error:
+        temperature_of(folder)
     assert str(error.value) == f"{folder}: no adapter_model.safetensors (weights of other formats are not loaded)"
 
 
 @pytest.mark.parametrize("name", [".", "absent"])
 def test_a_folder_without_a_description_is_not_an_adapter(tmp_path: Path, name: str) -> None:
     folder = tmp_path / name
-    with pytest.raises(AdapterError) as error:
-        check_adapter(folder)
+    with pytest.raises(ReaderError) as error:
+        temperature_of(folder)
     expected = f"{folder}: no {DESCRIPTION}; expected a folder that `lm-eval-ext classifier train` wrote"
     assert str(error.value) == expected

@@ -1,0 +1,90 @@
+"""The default reader on answers that it was never trained on, each labeled before a verdict on it was seen.
+
+``hedged_answers.jsonl`` imitates chat models that hedge. It was written by hand before any reader saw it; its wordings
+are in no frame of the corpus. ``smollm2_answers.jsonl`` has 250 answers of SmolLM2-135M-Instruct to the embedded
+questions, drawn at random. Those of the ``sample`` "first" were labeled before the rules for contradictions were in
+place, those of "second" after it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.classifier.corpus.generated import frames
+from lm_eval_ext.classifier.encoder.reader import default_reader
+from lm_eval_ext.classifier.evaluation import agree
+from lm_eval_ext.classifier.labelled import Labelled, labelled_file
+from lm_eval_ext.classifier.reading import REFUSED, Reading
+from lm_eval_ext.classifier.rules import reader as rules
+from tests.classifier.corpus.test_generated import runs
+
+FOLDER = Path(__file__).parent
+HEDGED, SMOLLM2 = (labelled_file(FOLDER / f"{name}_answers.jsonl") for name in ("hedged", "smollm2"))
+LINES = (FOLDER / "smollm2_answers.jsonl").read_text(encoding="utf-8").splitlines()
+SAMPLES = [json.loads(line)["sample"] for line in LINES]
+
+
+def kind(row: Labelled) -> str:
+    texts = {option.letter: option.text for option in row.answer.options}
+    return "refused" if [texts[letter] for letter in row.label.letters] == [REFUSED] else row.label.kind
+
+
+@pytest.fixture(scope="module")
+def right(encoder_installed: None) -> dict[tuple[str, str], list[bool]]:
+    """Return, by kind of hedged answer and by sample of the others, which of the answers are read rightly."""
+    found: dict[tuple[str, str], list[bool]] = {}
+    groups = [("hedged", kind(row)) for row in HEDGED] + [("smollm2", sample) for sample in SAMPLES]
+    rows = [*HEDGED, *SMOLLM2]
+    for group, row, reading in zip(groups, rows, default_reader()([row.answer for row in rows]), strict=True):
+        found.setdefault(group, []).append(agree(row.label, reading))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("group", "rows", "least"),
+    [
+        # Measured when this was written: 43 of 50, 44 of 45, 35 of 35, 6 of 11, 9 of 9.
+        (("hedged", "option"), 50, 41),
+        (("hedged", "several"), 45, 43),
+        (("hedged", "refused"), 35, 31),
+        (("hedged", "none"), 11, 6),
+        (("hedged", "contradiction"), 9, 8),
+        # As documented.
+        (("smollm2", "first"), 150, 137),
+        (("smollm2", "second"), 100, 89),
+    ],
+)
+def test_answers_of_every_kind_are_read(
+    right: dict[tuple[str, str], list[bool]], group: tuple[str, str], rows: int, least: int
+) -> None:
+    assert len(right[group]) == rows
+    assert sum(right[group]) >= least
+
+
+def test_no_hedged_answer_shares_more_than_a_stock_phrase_with_a_frame() -> None:
+    # "as an ai language model i do not" has eight words.
+    texts = [frame.text for of_kind in frames().values() for frame in of_kind]
+    assert runs(texts, 9) & runs((row.answer.text for row in HEDGED), 9) == set()
+
+
+def decided(rows: list[Labelled]) -> list[tuple[Labelled, Reading]]:
+    return [(row, reading) for row in rows if (reading := rules.decide(row.answer)) is not None]
+
+
+def test_the_rules_are_right_where_they_read() -> None:
+    hedged = [agree(row.label, reading) for row, reading in decided(HEDGED)]
+    assert len(hedged) >= 48  # 51, of which 50 are right
+    assert sum(hedged) / len(hedged) >= 0.95
+    choices = [pair for pair in decided(SMOLLM2) if pair[0].label.kind == "option"]
+    assert len(choices) >= 159  # of 163
+    assert all(agree(row.label, reading) for row, reading in choices)
+
+
+def test_a_letter_with_another_options_text_is_a_contradiction_and_no_choice() -> None:
+    assert Counter(row.label.kind for row in SMOLLM2) == {"option": 163, "contradiction": 62, "several": 21, "none": 4}
+    kinds = Counter(reading.kind for row, reading in decided(SMOLLM2) if row.label.kind == "contradiction")
+    assert kinds["contradiction"] >= 50
