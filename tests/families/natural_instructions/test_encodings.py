@@ -17,7 +17,7 @@ from lm_eval_ext.families.natural_instructions.encodings import (
     example_pool,
     most_examples,
 )
-from lm_eval_ext.families.natural_instructions.files import Example, Instance, Instruction, read
+from lm_eval_ext.families.natural_instructions.subtasks import Example, Instance, Instruction, read
 from lm_eval_ext.sources import RowsError
 
 # What an encoding shows, in the words of the published outputs.

@@ -13,10 +13,9 @@ import pytest
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.natural_instructions import files
+from lm_eval_ext.families.natural_instructions import subtasks
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, ENCODINGS
-from lm_eval_ext.families.natural_instructions.files import FOLDER
-from lm_eval_ext.families.natural_instructions.subtasks import CATEGORIES, EVALUATION, SUBTASKS
+from lm_eval_ext.families.natural_instructions.subtasks import CATEGORIES, EVALUATION, FOLDER, SUBTASKS
 from lm_eval_ext.families.natural_instructions.task import NaturalInstructionsTask
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.sources import RowsError
@@ -103,7 +102,7 @@ def test_the_oracle_scores_one_under_every_ablation() -> None:
 
 def test_the_oracle_scores_one_under_every_encoding_of_the_real_subtasks(shared_data: Path, tmp_path: Path) -> None:
     source = real_folder(shared_data, tmp_path / "files")
-    there = [name for name in SUBTASKS if files.is_there(name, source)]
+    there = [name for name in SUBTASKS if subtasks.is_there(name, source)]
     assert len(there) == 48
     refused, left_out = [], {}
     for subtask in there:
@@ -172,7 +171,7 @@ def test_a_real_model_gets_as_many_examples_as_its_tokenizer_allows(
 def test_fields_missing_from_the_public_files_are_reported_without_a_download(
     encoding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_from_hub", lambda name: pytest.fail(f"{name} was asked for"))
+    monkeypatch.setattr(subtasks, "_from_hub", lambda name: pytest.fail(f"{name} was asked for"))
     lacking = "Things to Avoid" if encoding == "all_minus_prompt" else "Prompt"
     message = rf"^{EVALUATION[0]} \(https://.*/task002_.*\): no field '{lacking}', which the encoding needs; version-2"
     with pytest.raises(RowsError, match=message):

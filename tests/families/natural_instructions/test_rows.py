@@ -12,7 +12,6 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import ABLATIONS, ENCODINGS
-from lm_eval_ext.families.natural_instructions.files import Example, Instance, Instruction, read
 from lm_eval_ext.families.natural_instructions.rows import (
     PAPER,
     drawn,
@@ -22,6 +21,7 @@ from lm_eval_ext.families.natural_instructions.rows import (
     rows_hash,
     spare,
 )
+from lm_eval_ext.families.natural_instructions.subtasks import Example, Instance, Instruction, read
 from lm_eval_ext.sources import RowsError
 from tests.families.natural_instructions.test_encodings import PUBLISHED as PUBLISHED_ENCODINGS
 from tests.families.natural_instructions.test_encodings import TIDES

@@ -15,10 +15,9 @@ import numpy as np
 import pytest
 
 from lm_eval_ext.cli import main
-from lm_eval_ext.families.natural_instructions.files import read
 from lm_eval_ext.families.natural_instructions.finetuning.command import NON_EVALUATION, subtasks_named
 from lm_eval_ext.families.natural_instructions.rows import evaluated
-from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS
+from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS, read
 from lm_eval_ext.training.run import Checkpoint
 from tests.conftest import EvaluateEach
 from tests.families.natural_instructions.finetuning.lamps import EVALUATED, LAMPS, OTHER, folder_with_lamps

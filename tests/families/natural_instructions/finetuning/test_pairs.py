@@ -9,9 +9,9 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS
-from lm_eval_ext.families.natural_instructions.files import Instance, Instruction, read
 from lm_eval_ext.families.natural_instructions.finetuning.pairs import Pair, Splits, encoded, splits
 from lm_eval_ext.families.natural_instructions.rows import evaluated, rows
+from lm_eval_ext.families.natural_instructions.subtasks import Instance, Instruction, read
 from tests.families.natural_instructions.task_files import TASK, version_1, write
 
 ROOM = Budget(10_000, "characters", len)
