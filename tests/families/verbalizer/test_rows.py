@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.verbalizer.datasets import DATASETS, Classification
 from lm_eval_ext.families.verbalizer.rows import (
+    DATASETS,
     GOLDEN,
+    Classification,
     Selection,
     demonstrations,
     evaluation_rows,
