@@ -24,18 +24,9 @@ from lm_eval_ext.families.verbalizer.rows import (
 from lm_eval_ext.sources import HubDataset, RowsError
 from tests.families.jsonl import write_jsonl
 from tests.families.verbalizer.table_1 import GOLDEN_NAMES
+from tests.families.verbalizer.test_prompts import ROWS as SHOWN
 
-COLUMNS = {
-    "sst2": ("sentence",),
-    "fp": ("sentence",),
-    "emotion": ("text",),
-    "snli": ("hypothesis", "premise"),
-    "sick": ("sentence_A", "sentence_B"),
-    "rte": ("sentence1", "sentence2"),
-    "qqp": ("question1", "question2"),
-    "mrpc": ("sentence1", "sentence2"),
-    "subj": ("text",),
-}
+COLUMNS = {dataset: tuple(sorted(row)) for dataset, row in SHOWN.items()}
 
 
 def selection(dataset: str, source: str) -> Selection:
