@@ -45,14 +45,13 @@ class Subtask:
     evaluated: bool
 
 
-def _listed() -> Iterator[Subtask]:
-    _, *rows = Path(__file__).with_name("subtasks.tsv").read_text(encoding="utf-8").splitlines()
-    for row in rows:
-        name, version_2, category, source_dataset, split = row.split("\t")
-        yield Subtask(name, version_2, category, source_dataset, split == "evaluation")
-
-
-SUBTASKS: Mapping[str, Subtask] = MappingProxyType({subtask.name: subtask for subtask in _listed()})
+_, *_ROWS = Path(__file__).with_name("subtasks.tsv").read_text(encoding="utf-8").splitlines()
+SUBTASKS: Mapping[str, Subtask] = MappingProxyType(
+    {
+        name: Subtask(name, version_2, category, source_dataset, split == "evaluation")
+        for name, version_2, category, source_dataset, split in (row.split("\t") for row in _ROWS)
+    }
+)
 """Maps names to subtasks, ordered by number."""
 EVALUATION = tuple(name for name, subtask in SUBTASKS.items() if subtask.evaluated)
 """The evaluation split (section 4.2): two subtasks of each category except long text generation."""

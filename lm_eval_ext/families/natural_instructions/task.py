@@ -37,7 +37,6 @@ from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.requests import KnownAnswers
 from lm_eval_ext.metadata import mark_version
 
-NAME = "natural_instructions"
 SPLIT = "test"
 VERSION = 1.1
 """The ``metadata.version`` of leaves and groups."""
@@ -124,7 +123,7 @@ class NaturalInstructionsTask(FamilyTask):
             # Loaded now, so that a missing file is reported before the first request, not after the last answer.
             bleurt_scorer(self._bleurt)
         config |= {
-            "dataset_path": REPOSITORY if self.source == sources.HUB else NAME,
+            "dataset_path": REPOSITORY if self.source == sources.HUB else self.FAMILY,
             "test_split": SPLIT,
             "output_type": "generate_until",
             "generation_kwargs": GENERATION | (config.get("generation_kwargs") or {}),

@@ -271,8 +271,9 @@ class VerbalizerTask(FamilyTask):
             CONSTANT: say.format(self._most_frequent_word),
         }
         if self.paraphrases:
-            obeys = doc[PARAPHRASE] == 1
-            word = verbalizer.word(golden) if obeys else verbalizer.another_word(golden)
+            # Otherwise the word of another label.
+            obeys, label = doc[PARAPHRASE] == 1, verbalizer.golden.index(golden)
+            word = verbalizer.words[label if obeys else label - 1]
             answers[FIRST_WORDING] = thought + say.format(word)
         return answers
 

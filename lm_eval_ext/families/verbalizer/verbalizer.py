@@ -56,10 +56,6 @@ class Verbalizer:
         """Return the word that the prompt demands for a golden label."""
         return self.words[self.golden.index(golden)]
 
-    def another_word(self, golden: str) -> str:
-        """Return a word that the prompt demands for another label than this golden one."""
-        return self.words[self.golden.index(golden) - 1]
-
     def prior_word(self, golden: str) -> str:
         """Return the word that means a golden label by itself."""
         return self.prior[self.golden.index(golden)]

@@ -93,6 +93,11 @@ def test_declared_labels_take_precedence_over_the_leafs_order(tmp_path: Path) ->
     assert all(doc["golden_label"] == ("no", "yes")[doc["label"]] for doc in task.eval_docs)
 
 
+def test_the_functions_of_templates_are_no_columns(tmp_path: Path) -> None:
+    task = load(tmp_path, {"doc_to_text": "{{range(3) | list}} {{text}}"})
+    assert task.doc_to_text({"text": "a"}) == "[0, 1, 2] a"
+
+
 def test_few_shot_examples_may_have_their_own_template(tmp_path: Path) -> None:
     task = load(tmp_path, {"fewshot_config": {"doc_to_text": "Short: {{text}}"}, "training_split": "train"})
     assert task.fewshot_context(task.eval_docs[0], num_fewshot=1).startswith("Short: train text ")

@@ -202,6 +202,7 @@ def test_too_few_training_rows_for_the_requested_shots_are_an_error(tmp_path: Pa
         demonstrations(chosen, 4)
 
 
-def test_training_rows_with_the_text_of_an_evaluated_row_are_not_examples(tmp_path: Path) -> None:
+def test_training_rows_with_the_text_of_an_evaluated_row_or_of_another_example_are_not_examples(tmp_path: Path) -> None:
     train = [{"text": "TEXT  5", "label": 0}, {"text": "new", "label": 0}, {"text": "newer", "label": 2}]
+    train += [{"text": " New", "label": 2}] * 9
     assert {row["text"] for row in demonstrations(toy(tmp_path, numbered(100), train), 2)} == {"new", "newer"}
