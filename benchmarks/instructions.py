@@ -20,8 +20,7 @@ import yaml
 from benchmarks.building import ours_and_peers
 from benchmarks.ratio import Ratio
 from lm_eval_ext.families.natural_instructions.encodings import ENCODINGS, encode, most_examples
-from lm_eval_ext.families.natural_instructions.files import read
-from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
+from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, read
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "natural_instructions"
 STAND_IN = REAL / "eval_tasks" / "subtask039_qasc_find_overlapping_words.json"

@@ -16,7 +16,7 @@ import yaml
 from benchmarks.building import ours_and_peers
 from benchmarks.ratio import Ratio
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.verbalizer.datasets import DATASETS
+from lm_eval_ext.families.verbalizer.rows import DATASETS
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 
 LEAVES = Path(tasks_dir()) / "verbalizer" / "leaves"

@@ -14,7 +14,7 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.scores import has_words
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
-from lm_eval_ext.families.verbalizer.datasets import DATASETS
+from lm_eval_ext.families.verbalizer.rows import DATASETS
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 
 # dataset -> its text columns, the two labels of Table 1

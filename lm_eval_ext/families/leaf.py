@@ -1,11 +1,15 @@
-"""Reads from a leaf's YAML which user-defined dataset it evaluates, and how many rows."""
+"""Reads from a leaf's YAML which user-defined dataset it evaluates, how many rows, and by which templates."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
+import jinja2
+import jinja2.meta
+
+from lm_eval_ext.harness.versions import template_environment
 from lm_eval_ext.sources import HubDataset
 
 DATASET_KEYS = ("dataset_name", "dataset_kwargs", "test_split", "validation_split", "training_split")
@@ -13,28 +17,17 @@ ALL: Literal["all"] = "all"
 """The value of ``rows`` that selects every row."""
 
 
-@dataclass(frozen=True)
-class OwnDataset:
-    """A user-defined dataset.
-
-    Attributes:
-        name: in file names (``<folder>/<name>_<split>.jsonl``): the last part of ``dataset_path``.
-        hub: its location on the hub.
-        split: the evaluated split.
-    """
-
-    name: str
-    hub: HubDataset
-    split: str
-
-
-def own_dataset(config: Mapping[str, Any], known: Collection[str]) -> OwnDataset:
-    """Return the dataset that a leaf names.
+def own_dataset(config: Mapping[str, Any], known: Collection[str]) -> tuple[str, HubDataset, str]:
+    """Return the name, the location and the evaluated split of the dataset that a leaf names.
 
     Args:
         config: the leaf's config: ``dataset_path``; ``test_split`` or ``validation_split``; ``dataset_name`` and
             ``dataset_kwargs`` (``revision``, ``data_files``) as needed.
         known: the names of the built-in datasets, which need only ``dataset_path``, for the message.
+
+    Returns:
+        The name in file names (``<folder>/<name>_<split>.jsonl``), which is the last part of ``dataset_path``; the
+        location on the hub; and the split.
 
     Raises:
         ValueError: a key is missing or invalid; the message names leaf and key.
@@ -55,7 +48,7 @@ def own_dataset(config: Mapping[str, Any], known: Collection[str]) -> OwnDataset
             "{revision: main, data_files: {test: data/test.parquet}}"
         )
     hub = HubDataset(path, config.get("dataset_name"), options.get("revision"), tuple(sorted(files.items())))
-    return OwnDataset(path.rstrip("/").rsplit("/", 1)[-1], hub, split)
+    return path.rstrip("/").rsplit("/", 1)[-1], hub, split
 
 
 def refuse_keys(config: Mapping[str, Any], keys: Collection[str], why: str) -> None:
@@ -113,3 +106,21 @@ def refuse_rows(config: dict[str, Any], why: str) -> None:
     rows = rows_of_leaf(config)
     if rows is not None:
         raise ValueError(f"task {config['task']!r}: rows {rows!r}; {why}")
+
+
+@cache
+def template(text: str) -> jinja2.Template:
+    """Return a template in compiled form."""
+    compiled: jinja2.Template = template_environment().from_string(text)
+    return compiled
+
+
+def columns_in(text: str) -> tuple[str, ...]:
+    """Return the columns that a template reads, in alphabetical order.
+
+    Raises:
+        jinja2.TemplateError: it is not well-formed.
+    """
+    environment = template_environment()
+    undeclared = jinja2.meta.find_undeclared_variables(environment.parse(text))
+    return tuple(sorted(undeclared - set(environment.globals)))

@@ -12,7 +12,7 @@ import pytest
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.cli import doctor, main
 from lm_eval_ext.cli.doctor import Finding
-from lm_eval_ext.families.natural_instructions import files
+from lm_eval_ext.families.natural_instructions import subtasks
 from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.sources import EMBEDDED_FOLDER
@@ -257,7 +257,7 @@ def test_a_download_site_responds_if_it_has_the_file(
 ) -> None:
     (tmp_path / there).write_text("{}")
     with serving_folder(tmp_path) as (address, got):
-        monkeypatch.setattr(files, "ADDRESS", address)
+        monkeypatch.setattr(subtasks, "ADDRESS", address)
         (finding,) = doctor._web()
     assert finding == Finding("files", ok, f"natural_instructions: {address} {said}", required=ok)
     assert got == []  # it is asked whether it has the file, and not for it
@@ -266,7 +266,7 @@ def test_a_download_site_responds_if_it_has_the_file(
 @pytest.mark.usefixtures("online")
 def test_without_a_connection_the_reason_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with closed_port() as address:
-        monkeypatch.setattr(files, "ADDRESS", f"{address}/tasks")
+        monkeypatch.setattr(subtasks, "ADDRESS", f"{address}/tasks")
         (finding,) = doctor._web()
     assert (finding.subject, finding.ok, finding.required) == ("files", False, False)
     assert finding.text.startswith(f"natural_instructions: {address}/tasks does not respond (")
@@ -279,7 +279,7 @@ def test_nothing_is_contacted_offline(tmp_path: Path, monkeypatch: pytest.Monkey
     # The place would answer.
     (tmp_path / ASKED_FOR).write_text("{}")
     with serving_folder(tmp_path) as (address, _got):
-        monkeypatch.setattr(files, "ADDRESS", address)
+        monkeypatch.setattr(subtasks, "ADDRESS", address)
         (finding,) = doctor._web()
     text = f"natural_instructions: switched off by HF_HUB_OFFLINE. {CACHED}"
     assert finding == Finding("files", False, text, required=False)

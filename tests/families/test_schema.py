@@ -55,22 +55,36 @@ def family_of(case: str) -> str:
     return case.partition(",")[0]
 
 
-def scored(task: Any) -> dict[str, Any]:
-    """Return the scores of a task's first row, answered as the oracle does."""
-    doc = task.eval_docs[0]
-    if family_of(task.FAMILY) == "paired_mcq":
-        letters = [(0.0, False)] * len(doc["options"]) if task.config.metadata["paired"] else []
-        return dict(task.process_results(doc, [*letters, '{"reading": "A", "certainty": 1.0}']))
-    answer = task.known_answers(doc)["oracle"]
-    return dict(task.process_results(doc, [answer]))
+def answered(task: Any, number: int = 0, policy: str = "oracle") -> dict[str, Any]:
+    """Return the scores of a row, answered as a policy does."""
+    doc = task.eval_docs[number]
+    if family_of(task.FAMILY) != "paired_mcq":
+        known = task.known_answers(doc)
+        return dict(task.process_results(doc, [known.get(policy, Turns("nothing", "nothing at all"))]))
+    # Each row's text names another letter, and each first token another one still.
+    letters = [(float(place == (3 * number) % len(doc["options"])), False) for place in range(len(doc["options"]))]
+    reading = json.dumps({"reading": "ABCD"[number % 4] if policy == "oracle" else "refused", "certainty": 1.0})
+    return dict(task.process_results(doc, [*(letters if task.config.metadata["paired"] else []), reading]))
+
+
+FORMS: dict[RowForm, Any] = {
+    "number": lambda value: isinstance(value, (int, float)),
+    "ratio": lambda value: len(value) == 2 and all(isinstance(each, (int, float)) for each in value),
+    "letters": lambda value: len(value) == 2 and all(isinstance(each, str) for each in value),
+    "choice": lambda value: isinstance(value[0], str) and all(isinstance(each, str) for each in value[1]),
+}
 
 
 @pytest.mark.parametrize("case", TASKS)
-def test_every_metric_of_a_task_is_in_its_schema(case: str) -> None:
+def test_every_metric_of_a_task_has_the_direction_and_every_row_the_values_of_its_schema(case: str) -> None:
     task, schema = made(case), FAMILIES[family_of(case)].schema
-    assert set(scored(task)) == set(task.aggregation())
+    found = answered(task)
+    assert set(found) == set(task.aggregation())
     for name, higher_is_better in task.higher_is_better().items():
         assert schema.metric(name).higher_is_better is higher_is_better, name
+    for name, value in found.items():
+        form = schema.metric(name).per_row
+        assert form is None or FORMS[form](value), (name, value)
 
 
 def test_a_leaf_cannot_list_other_metrics_than_its_family_declares() -> None:
@@ -92,7 +106,7 @@ def test_every_metric_of_a_refined_answer_is_in_the_schema() -> None:
     doc = task.eval_docs[0]
     refined = Refined([Round("No.", Feedback((False, None), ("NO", "?"))), Round("Yes.")], planned=2)
     found = task.process_results(doc, [refined])
-    assert found.keys() > scored(task).keys()
+    assert found.keys() > answered(task).keys()
     assert set(found) == set(task.aggregation())
     # The harness knows the standard error of its own mean alone.
     means = {name for name, aggregation in task.aggregation().items() if aggregation is mean}
@@ -115,34 +129,6 @@ def test_every_metric_of_a_schema_is_reported_by_some_task() -> None:
     for family in FAMILIES.values():
         never = [metric.name for metric in family.schema.metrics if not any(map(metric.covers, given[family.name]))]
         assert never == []
-
-
-FORMS: dict[RowForm, Any] = {
-    "number": lambda value: isinstance(value, (int, float)),
-    "ratio": lambda value: len(value) == 2 and all(isinstance(each, (int, float)) for each in value),
-    "letters": lambda value: len(value) == 2 and all(isinstance(each, str) for each in value),
-    "choice": lambda value: isinstance(value[0], str) and all(isinstance(each, str) for each in value[1]),
-}
-
-
-@pytest.mark.parametrize("case", TASKS)
-def test_a_row_contains_what_the_schema_says(case: str) -> None:
-    schema = FAMILIES[family_of(case)].schema
-    for name, value in scored(made(case)).items():
-        form = schema.metric(name).per_row
-        assert form is None or FORMS[form](value), (name, value)
-
-
-def answered(task: Any, number: int, policy: str) -> dict[str, Any]:
-    """Return the scores of a row, answered as a policy does."""
-    doc = task.eval_docs[number]
-    if family_of(task.FAMILY) != "paired_mcq":
-        known = task.known_answers(doc)
-        return dict(task.process_results(doc, [known.get(policy, Turns("nothing", "nothing at all"))]))
-    # Each row's text names another letter, and each first token another one still.
-    letters = [(float(place == (3 * number) % len(doc["options"])), False) for place in range(len(doc["options"]))]
-    reading = json.dumps({"reading": "ABCD"[number % 4] if policy == "oracle" else "refused", "certainty": 1.0})
-    return dict(task.process_results(doc, [*(letters if task.config.metadata["paired"] else []), reading]))
 
 
 @pytest.mark.parametrize("policy", ["oracle", "another"])
@@ -172,53 +158,11 @@ def test_ranges_have_the_units_of_the_figures() -> None:
 
 
 @pytest.mark.parametrize("case", TASKS)
-def test_a_task_records_facts_of_the_types_in_the_schema(case: str) -> None:
-    task, family = made(case), FAMILIES[family_of(case)]
-    assert family.schema.wrong_facts(task.dump_config()["metadata"]) == {}
-
-
-@pytest.mark.parametrize("case", TASKS)
-def test_a_task_records_what_it_is(case: str) -> None:
-    task, family = made(case), FAMILIES[family_of(case)]
-    recorded = task.dump_config()["metadata"]
+def test_a_task_records_its_family_and_all_facts_of_the_schema_in_their_types(case: str) -> None:
+    recorded, family = made(case).dump_config()["metadata"], FAMILIES[family_of(case)]
     assert recorded["family"] == family.name
-    assert {*FACTS, *family.schema.facts} <= recorded.keys()
-
-
-RECORDED: Mapping[str, Mapping[str, object]] = {
-    "verbalizer_cot_rte_neutral_foo_bar": {
-        "dataset": "rte",
-        "verbalizer": "foo_bar",
-        "naturalness": "neutral",
-        "prompting": "chain_of_thought",
-        "label_words": {"entailment": "foo", "not entailment": "bar"},
-        "prior_words": {"entailment": "entailment", "not entailment": "not entailment"},
-    },
-    "verbalizer_sst2_unnatural_0_1": {
-        "dataset": "sst2",
-        "verbalizer": "0_1",
-        "naturalness": "unnatural",
-        "prompting": "direct",
-        "label_words": {"positive": "0", "negative": "1"},
-        "prior_words": {"positive": "1", "negative": "0"},
-    },
-    "manyifeval_repeat_n03": {"dataset": "manyifeval", "instructions": 3, "repeat": True},
-    "ifbench_two_turns": {"dataset": "ifbench_two_turns", "turns": 2},
-    "paired_mcq_opinionqa_high": {"dataset": "opinionqa", "constraint": "high", "paired": True},
-    "text_mcq_mmlu_example": {"dataset": "mmlu", "constraint": "example", "paired": False},
-    OF_FAMILY["natural_instructions"]: {
-        "dataset": "subtask002_quoref_answer_generation",
-        "subtask": "subtask002_quoref_answer_generation",
-        "category": "answer_generation",
-        "encoding": "positive",
-    },
-}
-
-
-@pytest.mark.parametrize("name", RECORDED)
-def test_the_recorded_facts_are_correct(name: str) -> None:
-    recorded = make(name).dump_config()["metadata"]
-    assert {key: recorded[key] for key in RECORDED[name]} == RECORDED[name]
+    assert family.schema.missing_facts(recorded) == ()
+    assert family.schema.wrong_facts(recorded) == {}
 
 
 def test_metadata_of_the_user_does_not_change_the_facts_of_a_task() -> None:
@@ -291,14 +235,13 @@ def test_a_custom_metric_is_unknown_to_the_schema() -> None:
     assert schema().range("mine") == (-inf, inf)
 
 
-@pytest.mark.parametrize("level", [1, 0])
-def test_a_fact_of_its_type_is_valid(level: object) -> None:
-    assert schema().wrong_facts({**dict.fromkeys(FACTS, "x"), "level": level}) == {}
-
-
-@pytest.mark.parametrize("level", [True, 1.0, "1", None, [1], -1, 10**400])
-def test_a_fact_of_another_type_is_invalid(level: object) -> None:
-    assert schema().wrong_facts({**dict.fromkeys(FACTS, "x"), "level": level}) == {"level": "a whole number"}
+@pytest.mark.parametrize(
+    ("level", "is_valid"),
+    [(1, True), (0, True), *((level, False) for level in (True, 1.0, "1", None, [1], -1, 10**400))],
+)
+def test_a_fact_has_its_type(level: object, is_valid: bool) -> None:
+    wrong = {} if is_valid else {"level": "a whole number"}
+    assert schema().wrong_facts({**dict.fromkeys(FACTS, "x"), "level": level}) == wrong
 
 
 def test_a_task_without_a_headline_is_reported() -> None:

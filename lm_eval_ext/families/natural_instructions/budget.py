@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from lm_eval_ext.sources import RowsError, reason
@@ -72,19 +72,21 @@ def budget_of(
     context = next((metadata[key] for key in ("max_length", "max_model_len") if metadata.get(key)), None)
     if context is not None and (isinstance(context, bool) or not isinstance(context, int)):
         raise RowsError(f"max_length {context!r}: expected a number of tokens, as in max_length=2048")
-    of_model = metadata if name == metadata.get("pretrained") else {}
-    tokenizer = None
-    if name is not None:
-        revision, remote_code = of_model.get("revision") or "main", bool(metadata.get("trust_remote_code"))
-        tokenizer = _tokenizer(name, revision, remote_code, of_model.get("gguf_file"))
-    context = context or (tokenizer.context if tokenizer else DEFAULT_CONTEXT)
-    context = min(context, longest or context)
-    if tokenizer:
-        limit = context - tokenizer.frame(system_instruction) - new_tokens
-        budget = Budget(limit, "tokens", tokenizer.count, name)
-    else:
+    if name is None:
+        context = min(filter(None, (context or DEFAULT_CONTEXT, longest)))
         limit = CHARACTERS_PER_TOKEN * (context - new_tokens) - len(system_instruction)
         budget = Budget(limit, "characters", len)
+    else:
+        of_model = metadata if name == metadata.get("pretrained") else {}
+        revision, remote_code = of_model.get("revision") or "main", bool(metadata.get("trust_remote_code"))
+        tokenizer, of_its_own = _tokenizer(name, revision, remote_code, of_model.get("gguf_file"))
+
+        def count(text: str) -> int:
+            return len(tokenizer(text, verbose=False)["input_ids"])
+
+        context = min(filter(None, (context or of_its_own, longest)))
+        limit = context - _frame(tokenizer, count, system_instruction) - new_tokens
+        budget = Budget(limit, "tokens", count, name)
     if limit <= 0:
         raise RowsError(
             f"a context of {context} tokens, minus {new_tokens} new tokens and what a chat template or a system "
@@ -93,24 +95,9 @@ def budget_of(
     return budget
 
 
-@dataclass(frozen=True)
-class _ModelTokenizer:
-    """What the budget needs from a tokenizer.
-
-    Attributes:
-        context: the model's context, in tokens.
-        frame: returns the number of tokens that a system instruction and the chat template add to a message. Room for
-            the template is always reserved, so that prompts are the same with and without ``--apply_chat_template``.
-        count: returns the number of tokens in a text.
-    """
-
-    context: int
-    frame: Callable[[str], int]
-    count: Callable[[str], int]
-
-
 @cache
-def _tokenizer(name: str, revision: str, trust_remote_code: bool, gguf_file: str | None) -> _ModelTokenizer:
+def _tokenizer(name: str, revision: str, trust_remote_code: bool, gguf_file: str | None) -> tuple[Any, int]:
+    """Return a tokenizer and the context length, in tokens, that the harness's HFLM would find."""
     try:
         from transformers import AutoConfig, AutoTokenizer  # noqa: PLC0415 # takes seconds; not all models need it
 
@@ -128,24 +115,19 @@ def _tokenizer(name: str, revision: str, trust_remote_code: bool, gguf_file: str
     except Exception:
         # A folder with only a tokenizer.
         config = None
-
-    def count(text: str) -> int:
-        return len(tokenizer(text, verbose=False)["input_ids"])
-
-    return _ModelTokenizer(_context(config, tokenizer), partial(_frame, tokenizer, count), count)
-
-
-def _context(config: Any, tokenizer: Any) -> int:
-    """Return the context length that the harness's HFLM would find."""
     for attribute in ("n_positions", "max_position_embeddings", "n_ctx"):
         if isinstance(length := getattr(config, attribute, None), int):
-            return length
+            return tokenizer, length
     # A tokenizer that does not know its limit returns a number with thirty digits.
     length = tokenizer.model_max_length
-    return length if length < 10**9 else DEFAULT_CONTEXT
+    return tokenizer, length if length < 10**9 else DEFAULT_CONTEXT
 
 
 def _frame(tokenizer: Any, count: Callable[[str], int], system_instruction: str) -> int:
+    """Return the number of tokens that a system instruction and the chat template add to a message.
+
+    Room for the template is always reserved, so that prompts are the same with and without ``--apply_chat_template``.
+    """
     alone = count(system_instruction) if system_instruction else 0
     if not tokenizer.chat_template:
         return alone

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from lm_eval_ext.families.natural_instructions.files import HEADINGS, Example, Field, Instruction
+from lm_eval_ext.families.natural_instructions.subtasks import HEADINGS, Example, Field, Instruction
 from lm_eval_ext.sources import RowsError
 
 
@@ -33,9 +33,9 @@ class Encoding:
     negative: bool = False
 
     @property
-    def has_examples(self) -> bool:
-        """Whether it shows examples of either kind."""
-        return self.positive or self.negative
+    def fewest(self) -> int:
+        """The smallest number of examples of each kind: one if it consists of nothing else."""
+        return 1 if (self.positive or self.negative) and not self.fields else 0
 
 
 ALL = Encoding(tuple(HEADINGS), positive=True, negative=True)
@@ -112,15 +112,25 @@ def encode(instruction: Instruction, encoding: Encoding, given: str, examples: i
     Raises:
         RowsError: the encoding needs a field that the task file does not have.
     """
-    headings = encoding.negative
-    parts = [_field(instruction, field) for field in encoding.fields]
-    if encoding.negative:
-        shown = enumerate(instruction.negative[:examples], start=1)
-        parts += [f"Negative Example{number}- \n{_example(example, headings)}" for number, example in shown]
-    if encoding.positive:
-        for number, example in enumerate(instruction.positive[:examples], start=1):
-            heading = f"Positive Example{number}- \n" if headings else ""
-            parts.append(heading + _example(example, headings))
+    parts = []
+    for field in encoding.fields:
+        value = instruction.text(field)
+        if value is None:
+            raise missing_field(instruction.task, instruction.origin, field)
+        if value:
+            parts.append(f"{HEADINGS[field]}: {value.strip()}\n")
+    negative = instruction.negative[:examples] if encoding.negative else ()
+    positive = instruction.positive[:examples] if encoding.positive else ()
+    for kind, shown in (("Negative", negative), ("Positive", positive)):
+        for number, example in enumerate(shown, start=1):
+            text = f"input: {example.input.strip()}\noutput: {example.output.strip()}\n"
+            if encoding.negative:
+                # An instance used as an example has no reason.
+                reason = f"reason: {example.reason.strip()}" if example.reason.strip() else ""
+                suggestion = f"suggestion: {example.suggestion.strip()}" if example.suggestion.strip() else ""
+                why = f"{reason}{suggestion}\n" if reason or suggestion else ""
+                text = f"{kind} Example{number}- \n{text}{why}"
+            parts.append(text)
     return "".join(parts) + f"input: {given.strip()}\noutput:"
 
 
@@ -130,11 +140,11 @@ def most_examples(instruction: Instruction, encoding: Encoding) -> int:
     Raises:
         RowsError: the encoding shows examples, but there are none.
     """
-    shown = {"Positive Examples": encoding.positive, "Negative Examples": encoding.negative}
-    there = {"Positive Examples": len(instruction.positive), "Negative Examples": len(instruction.negative)}
-    most = max((there[kind] for kind, is_shown in shown.items() if is_shown), default=0)
-    if encoding.has_examples and not most:
-        kinds = " or ".join(repr(kind) for kind, is_shown in shown.items() if is_shown)
+    there = {"Positive Examples": len(instruction.positive)} if encoding.positive else {}
+    there |= {"Negative Examples": len(instruction.negative)} if encoding.negative else {}
+    most = max(there.values(), default=0)
+    if there and not most:
+        kinds = " or ".join(map(repr, there))
         raise RowsError(
             f"{instruction.task} ({instruction.origin}): no {kinds}, which the encoding shows; choose another encoding "
             "for this subtask, or a file with examples"
@@ -149,20 +159,3 @@ def missing_field(task: str, origin: str, field: Field) -> RowsError:
         "version-2 files merge all instruction fields into 'Definition' and work only with the encodings "
         "'instance' and 'positive'. Use a folder of version-1 files as the source, or choose another encoding"
     )
-
-
-def _field(instruction: Instruction, field: Field) -> str:
-    value = instruction.text(field)
-    if value is None:
-        raise missing_field(instruction.task, instruction.origin, field)
-    return f"{HEADINGS[field]}: {value.strip()}\n" if value else ""
-
-
-def _example(example: Example, explained: bool) -> str:
-    text = f"input: {example.input.strip()}\noutput: {example.output.strip()}\n"
-    if not explained:
-        return text
-    # An instance used as an example has no reason.
-    reason = f"reason: {example.reason.strip()}" if example.reason.strip() else ""
-    suggestion = f"suggestion: {example.suggestion.strip()}" if example.suggestion.strip() else ""
-    return f"{text}{reason}{suggestion}\n" if reason or suggestion else text

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from lm_eval_ext.families.natural_instructions.scores import Scorer, rouge_l
 from lm_eval_ext.sources import RowsError, row_of_line
@@ -45,18 +45,17 @@ class PredictionScores:
     skipped: int
 
 
-@dataclass(frozen=True)
-class _Prediction:
-    task: str
-    encoding: str
-    text: str
-    references: tuple[str, ...]
-    examples: object
-
-
 Cell = tuple[str, str]
 """A task and an encoding."""
 Progress = Callable[[Sequence[Cell]], Iterable[Cell]]
+
+
+@dataclass(frozen=True)
+class _Prediction:
+    cell: Cell
+    text: str
+    references: Sequence[str]
+    examples: object
 
 
 def score(
@@ -87,15 +86,15 @@ def score(
             continue
         where = f"{origin}, row {number}"
         row = _prediction(where, line)
-        if (setting := settings.setdefault((row.task, row.encoding), row.examples)) != row.examples:
+        if (setting := settings.setdefault(row.cell, row.examples)) != row.examples:
             raise RowsError(
-                f"{where}, field 'n_examples': {row.examples!r}, but {setting!r} in the first row of {row.task}, "
-                f"{row.encoding}: a mean over both would be of no setting; score them apart"
+                f"{where}, field 'n_examples': {row.examples!r}, but {setting!r} in the first row of "
+                f"{', '.join(row.cell)}: a mean over both would be of no setting; score them apart"
             )
         if row.references:
-            scores[row.task, row.encoding].append(rouge_l(row.text, row.references))
+            scores[row.cell].append(rouge_l(row.text, row.references))
             if bleurt:
-                found[row.task, row.encoding].append(row)
+                found[row.cell].append(row)
         else:
             skipped += 1
     if not scores and not skipped:
@@ -104,7 +103,11 @@ def score(
     in_rouge_l = _by_task({cell: fmean(values) for cell, values in scores.items()})
     in_bleurt = None
     if bleurt:
-        in_bleurt = _by_task({cell: _mean_bleurt(found[cell], bleurt) for cell in progress(list(found))})
+        means: dict[Cell, float] = {}
+        for cell in progress(list(found)):
+            of_cell = found[cell]
+            means[cell] = fmean(bleurt([row.text for row in of_cell], [row.references for row in of_cell]))
+        in_bleurt = _by_task(means)
     return PredictionScores(
         in_rouge_l,
         _by_task(rows),
@@ -114,10 +117,6 @@ def score(
         sum(rows.values()),
         skipped,
     )
-
-
-def _mean_bleurt(rows: Sequence[_Prediction], bleurt: Scorer) -> float:
-    return fmean(bleurt([row.text for row in rows], [row.references for row in rows]))
 
 
 def _by_task(values: Mapping[Cell, Number]) -> dict[str, dict[str, Number]]:
@@ -140,34 +139,15 @@ def _prediction(where: str, line: bytes) -> _Prediction:
             raise RowsError(
                 f"{where}: no field {field!r}; expected {', '.join(FIELDS)}, references; found {', '.join(row)}"
             )
-    text = row["prediction"]
+    task, encoding, text, references = row["task"], row["encoding"], row["prediction"], row.get("references")
     if text is not None and not isinstance(text, str):
         raise RowsError(f"{where}, field 'prediction': expected text or null, found {text!r}")
-    return _Prediction(
-        _task(where, row["task"]),
-        _encoding(where, row["encoding"]),
-        without_reasoning(text or ""),
-        _references(where, row.get("references")),
-        row.get("n_examples"),
-    )
-
-
-def _task(where: str, value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise RowsError(f"{where}, field 'task': expected the name of a task, found {value!r}")
-    return value
-
-
-def _encoding(where: str, value: Any) -> str:
-    parts = [value] if isinstance(value, str) else value
+    if not isinstance(task, str) or not task:
+        raise RowsError(f"{where}, field 'task': expected the name of a task, found {task!r}")
+    parts = [encoding] if isinstance(encoding, str) else encoding
     if not isinstance(parts, list) or not parts or not all(isinstance(part, str) and part for part in parts):
-        raise RowsError(f"{where}, field 'encoding': expected text or a list of texts, found {value!r}")
-    return JOINT.join(parts)
-
-
-def _references(where: str, value: Any) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if not isinstance(value, list) or not all(isinstance(reference, str) for reference in value):
-        raise RowsError(f"{where}, field 'references': expected a list of texts or null, found {value!r}")
-    return tuple(value)
+        raise RowsError(f"{where}, field 'encoding': expected text or a list of texts, found {encoding!r}")
+    given = [] if references is None else references
+    if not isinstance(given, list) or not all(isinstance(reference, str) for reference in given):
+        raise RowsError(f"{where}, field 'references': expected a list of texts or null, found {references!r}")
+    return _Prediction((task, JOINT.join(parts)), without_reasoning(text or ""), given, row.get("n_examples"))

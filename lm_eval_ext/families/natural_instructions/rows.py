@@ -10,8 +10,8 @@ from typing import Final, Literal
 
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import Encoding, encode, example_pool, most_examples
-from lm_eval_ext.families.natural_instructions.files import HEADINGS, Instance, Instruction
 from lm_eval_ext.families.natural_instructions.scores import has_words
+from lm_eval_ext.families.natural_instructions.subtasks import HEADINGS, Instance, Instruction
 from lm_eval_ext.metadata import digest, generator_name, spread_sample
 from lm_eval_ext.sources import RowsError
 
@@ -153,16 +153,11 @@ def prompt_that_fits(
         RowsError: the encoding needs a field that the task file lacks.
     """
     given = instruction.instances[index].input
-    for examples in range(most, _least(encoding) - 1, -1):
+    for examples in range(most, encoding.fewest - 1, -1):
         prompt = encode(instruction, encoding, given, examples)
         if fits := budget.fits(prompt):
             break
     return prompt, examples, fits
-
-
-def _least(encoding: Encoding) -> int:
-    """Return the smallest number of examples of each kind."""
-    return 1 if encoding.has_examples and not encoding.fields else 0
 
 
 def _fit(instruction: Instruction, encoding: Encoding, index: int, most: int, budget: Budget) -> tuple[str, int]:
@@ -170,14 +165,15 @@ def _fit(instruction: Instruction, encoding: Encoding, index: int, most: int, bu
     prompt, examples, fits = prompt_that_fits(instruction, encoding, index, most, budget)
     if fits:
         return prompt, examples
-    given, least = instruction.instances[index].input, _least(encoding)
-    parts = {HEADINGS[field]: instruction.text(field) or "" for field in encoding.fields} | {"input": given}
+    parts = {HEADINGS[field]: instruction.text(field) or "" for field in encoding.fields}
+    parts["input"] = instruction.instances[index].input
     longest = max(parts, key=lambda part: budget.measure(parts[part]))
+    shown = "with one example" if encoding.fewest else "without examples"
     raise RowsError(
         f"{instruction.task} ({instruction.origin}), instance {index}: {budget.measure(prompt)} {budget.unit} "
-        f"{'with one example' if least else 'without examples'}, but only {budget.limit} fit in the model's context; "
-        f"the longest field is {longest!r} ({budget.measure(parts[longest])} {budget.unit}). Choose a shorter "
-        "encoding, or a model with a longer context (max_length in --model_args or --metadata)"
+        f"{shown}, but only {budget.limit} fit in the model's context; the longest field is {longest!r} "
+        f"({budget.measure(parts[longest])} {budget.unit}). Choose a shorter encoding, or a model with a longer "
+        "context (max_length in --model_args or --metadata)"
     )
 
 

@@ -172,7 +172,18 @@ def bleurt_scorer(checkpoint: str) -> Scorer:
     Raises:
         BleurtError: the extra is not installed, or the checkpoint is not available or not valid.
     """
-    model = _Bleurt.load(checkpoint)
+    try:
+        model = _loaded(checkpoint)
+    except ImportError as error:
+        raise BleurtError(f"BLEURT needs packages that are not installed ({error}): {INSTALL}") from error
+    except Exception as error:
+        # The libraries raise many types for a broken file, but the user's remedy is always the same.
+        why = str(error) if isinstance(error, BleurtError) else f"{type(error).__name__}: {reason(error)}"
+        raise BleurtError(
+            f"the BLEURT checkpoint {checkpoint!r} cannot be used: {why}\nExpected the hub name or the folder of a "
+            "PyTorch BLEURT checkpoint with safetensors weights. The paper does not name its checkpoint; the publisher "
+            f"of the public ones recommends {RECOMMENDED} (2.3 GB)"
+        ) from error
 
     def scores(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
         pairs = [
@@ -182,7 +193,7 @@ def bleurt_scorer(checkpoint: str) -> Scorer:
         if not all(pairs):
             raise ValueError("BLEURT cannot score a prediction without references; expected at least one reference")
         # Each pair once, sorted by length: a score depends neither on the order of the rows nor on the other rows.
-        distinct = sorted({pair for of in pairs for pair in of}, key=lambda pair: (len(pair.first + pair.second), pair))
+        distinct = sorted({pair for of in pairs for pair in of}, key=lambda pair: (len(pair[0] + pair[1]), pair))
         found: dict[_Pair, float] = {}
         for start in range(0, len(distinct), BATCH):
             batch = distinct[start : start + BATCH]
@@ -192,22 +203,8 @@ def bleurt_scorer(checkpoint: str) -> Scorer:
     return scores
 
 
-@dataclass(frozen=True, order=True)
-class _Pair:
-    """Token ids of a reference and a prediction, in the order in which BLEURT was trained, without special tokens."""
-
-    first: tuple[int, ...]
-    second: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class _Tokens:
-    """A tokenizer: a function from text to ids without special tokens, and the ids of the special tokens."""
-
-    ids: Callable[[str], Sequence[int]]
-    cls: int
-    sep: int
-    pad: int
+_Pair = tuple[tuple[int, ...], tuple[int, ...]]
+"""Token ids of a reference and a prediction, in the order in which BLEURT was trained, without special tokens."""
 
 
 @dataclass(frozen=True)
@@ -216,50 +213,37 @@ class _Bleurt:
 
     Attributes:
         network: maps each pair of texts to a number.
-        tokens: its tokenizer.
+        ids: its tokenizer, a function from text to ids without special tokens.
+        cls, sep, pad: the ids of the special tokens.
         longest: the maximum number of tokens in a pair, including special tokens.
     """
 
     network: torch.nn.Module
-    tokens: _Tokens
+    ids: Callable[[str], Sequence[int]]
+    cls: int
+    sep: int
+    pad: int
     longest: int
-
-    @classmethod
-    def load(cls, checkpoint: str) -> _Bleurt:
-        folder = _folder(checkpoint)
-        try:
-            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-            network = _network(config, folder / WEIGHTS)
-            tokens = _tokenizer_of(folder)
-            longest = min(config["max_position_embeddings"], _tokenizer_config(folder).get("model_max_length", 512))
-        except ImportError as error:
-            raise _absent(error) from error
-        except BleurtError as error:
-            raise _unusable(checkpoint, str(error)) from error
-        except Exception as error:
-            # The libraries raise many types for a broken file, but the user's remedy is always the same.
-            raise _unusable(checkpoint, f"{type(error).__name__}: {reason(error)}") from error
-        return cls(network, tokens, longest)
 
     def pair(self, reference: str, prediction: str) -> _Pair:
         """Return the tokens of a pair; if it is too long, the last token of the longer text is dropped repeatedly."""
-        first, second = list(self.tokens.ids(reference)), list(self.tokens.ids(prediction))
+        first, second = list(self.ids(reference)), list(self.ids(prediction))
         while len(first) + len(second) > self.longest - 3:
             (first if len(first) > len(second) else second).pop()
-        return _Pair(tuple(first), tuple(second))
+        return tuple(first), tuple(second)
 
     def scores(self, pairs: Sequence[_Pair]) -> list[float]:
         """Return one number per pair."""
         import torch  # noqa: PLC0415 # takes seconds
 
-        rows = [[self.tokens.cls, *pair.first, self.tokens.sep, *pair.second, self.tokens.sep] for pair in pairs]
+        rows = [[self.cls, *first, self.sep, *second, self.sep] for first, second in pairs]
         shape = (len(rows), max(map(len, rows)))
-        ids = torch.full(shape, self.tokens.pad)
+        ids = torch.full(shape, self.pad)
         mask, kinds = torch.zeros(shape, dtype=torch.long), torch.zeros(shape, dtype=torch.long)
-        for number, (pair, row) in enumerate(zip(pairs, rows, strict=True)):
+        for number, ((first, _), row) in enumerate(zip(pairs, rows, strict=True)):
             ids[number, : len(row)] = torch.tensor(row)
             mask[number, : len(row)] = 1
-            kinds[number, len(pair.first) + 2 : len(row)] = 1
+            kinds[number, len(first) + 2 : len(row)] = 1
         device = next(self.network.parameters()).device
         with torch.inference_mode():
             logits = self.network(
@@ -269,14 +253,12 @@ class _Bleurt:
         return found
 
 
-def _folder(checkpoint: str) -> Path:
-    try:
-        import huggingface_hub  # noqa: PLC0415 # a second, and only the hub needs it
-        import safetensors  # noqa: F401, PLC0415 # fail before downloading two gigabytes
-        import torch  # noqa: F401, PLC0415 # as above
-        import transformers  # noqa: F401, PLC0415 # as above
-    except ImportError as error:
-        raise _absent(error) from error
+def _loaded(checkpoint: str) -> _Bleurt:
+    import huggingface_hub  # noqa: PLC0415 # a second, and only the hub needs it
+    import safetensors.torch  # noqa: PLC0415 # an extra, without which two gigabytes would be downloaded in vain
+    import torch  # noqa: PLC0415 # as above
+    import transformers  # noqa: PLC0415 # as above
+
     folder = Path(checkpoint).expanduser()
     if not folder.is_dir():
         wanted = ["config.json", WEIGHTS, TOKENIZER_CONFIG, *WORDPIECE, SENTENCEPIECE]
@@ -284,38 +266,51 @@ def _folder(checkpoint: str) -> Path:
             folder = Path(huggingface_hub.snapshot_download(checkpoint, allow_patterns=wanted))
         except Exception as error:
             # The hub's library raises a dozen types for "offline" and "no such repository".
-            why = f"not a folder, and could not be loaded from the hub ({type(error).__name__}: {reason(error)})"
-            raise _unusable(checkpoint, why) from error
+            raise BleurtError(
+                f"not a folder, and could not be loaded from the hub ({type(error).__name__}: {reason(error)})"
+            ) from error
     if not (folder / WEIGHTS).is_file():
-        raise _unusable(
-            checkpoint,
+        raise BleurtError(
             f"no {WEIGHTS} in {folder}; weights of other formats are not loaded. If a checkpoint only has {PICKLE}, "
             f"download it (hf download {checkpoint} --local-dir FOLDER) and convert it once, in that folder: "
-            f"{CONVERSION}",
+            f"{CONVERSION}"
         )
-    return folder
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    network = _network(config)
+    prefix = f"{type(network).base_model_prefix}."
+    weights = {}
+    for name, tensor in safetensors.torch.load_file(folder / WEIGHTS).items():
+        # position_ids is not a weight: older files contain the numbers 0, 1, 2, … under that name.
+        if not name.endswith("position_ids"):
+            ours = name.replace("bleurt.", prefix, 1) if name.startswith("bleurt.") else name
+            weights[ours.replace(".embedding_projection.", ".embedding_hidden_mapping_in.")] = tensor
+    network.load_state_dict(weights)
+    network = network.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+    ids: Callable[[str], Sequence[int]]
+    if (folder / SENTENCEPIECE).is_file():
+        import sentencepiece  # noqa: PLC0415 # seconds, and an extra
+
+        pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / SENTENCEPIECE))
+        ids = pieces.encode
+        cls, sep, pad = (pieces.piece_to_id(name) for name in ("[CLS]", "[SEP]", "[PAD]"))
+    elif any((folder / name).is_file() for name in WORDPIECE):
+        words = transformers.BertTokenizer.from_pretrained(folder)
+
+        def ids_of(text: str) -> Sequence[int]:
+            found: list[int] = words(text, add_special_tokens=False, verbose=False)["input_ids"]
+            return found
+
+        ids, cls, sep, pad = ids_of, words.cls_token_id, words.sep_token_id, words.pad_token_id
+    else:
+        raise BleurtError(f"no tokenizer in {folder}; expected {SENTENCEPIECE}, {' or '.join(WORDPIECE)}")
+    path = folder / TOKENIZER_CONFIG
+    limits = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    longest = min(config["max_position_embeddings"], limits.get("model_max_length", 512))
+    return _Bleurt(network, ids, cls, sep, pad, longest)
 
 
-def _network(config: Mapping[str, Any], weights: Path) -> torch.nn.Module:
-    """Load the network onto its device, ready to score."""
-    import safetensors.torch  # noqa: PLC0415 # seconds, and an extra
-    import torch  # noqa: PLC0415 # as above
-
-    network = _untrained(config)
-    prefix = type(network).base_model_prefix + "."
-    names = {
-        "bleurt.encoder.embedding_projection.": f"{prefix}encoder.embedding_hidden_mapping_in.",
-        "bleurt.": prefix,
-    }
-    tensors = safetensors.torch.load_file(weights)
-    # position_ids is not a weight: older files contain the numbers 0, 1, 2, … under that name.
-    renamed = {_renamed(name, names): tensor for name, tensor in tensors.items() if not name.endswith("position_ids")}
-    network.load_state_dict(renamed)
-    ready: torch.nn.Module = network.to("cuda" if torch.cuda.is_available() else "cpu").eval()
-    return ready
-
-
-def _untrained(config: Mapping[str, Any]) -> Any:
+def _network(config: Mapping[str, Any]) -> Any:
+    """Return the untrained network of a checkpoint's configuration."""
     import transformers  # noqa: PLC0415 # seconds, and an extra
 
     kind = config.get("model_type")
@@ -329,45 +324,3 @@ def _untrained(config: Mapping[str, Any]) -> Any:
         sizes |= {"input_embedding_size": narrow} if narrow is not None else {}
         return transformers.RemBertForSequenceClassification(transformers.RemBertConfig(**sizes))
     return transformers.BertForSequenceClassification(transformers.BertConfig(**shared))
-
-
-def _renamed(name: str, names: Mapping[str, str]) -> str:
-    return next((new + name.removeprefix(old) for old, new in names.items() if name.startswith(old)), name)
-
-
-def _tokenizer_of(folder: Path) -> _Tokens:
-    if (folder / SENTENCEPIECE).is_file():
-        import sentencepiece  # noqa: PLC0415 # seconds, and an extra
-
-        pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / SENTENCEPIECE))
-        cls, sep, pad = (pieces.piece_to_id(name) for name in ("[CLS]", "[SEP]", "[PAD]"))
-        return _Tokens(pieces.encode, cls, sep, pad)
-    if not any((folder / name).is_file() for name in WORDPIECE):
-        raise BleurtError(f"no tokenizer in {folder}; expected {SENTENCEPIECE}, {' or '.join(WORDPIECE)}")
-    from transformers import BertTokenizer  # noqa: PLC0415 # seconds, and an extra
-
-    words = BertTokenizer.from_pretrained(folder)
-
-    def ids(text: str) -> Sequence[int]:
-        found: list[int] = words(text, add_special_tokens=False, verbose=False)["input_ids"]
-        return found
-
-    return _Tokens(ids, words.cls_token_id, words.sep_token_id, words.pad_token_id)
-
-
-def _tokenizer_config(folder: Path) -> dict[str, Any]:
-    path = folder / TOKENIZER_CONFIG
-    config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return config
-
-
-def _absent(error: ImportError) -> BleurtError:
-    return BleurtError(f"BLEURT needs packages that are not installed ({error}): {INSTALL}")
-
-
-def _unusable(checkpoint: str, why: str) -> BleurtError:
-    return BleurtError(
-        f"the BLEURT checkpoint {checkpoint!r} cannot be used: {why}\nExpected the hub name or the folder of a PyTorch "
-        "BLEURT checkpoint with safetensors weights. The paper does not name its checkpoint; the publisher of the "
-        f"public ones recommends {RECOMMENDED} (2.3 GB)"
-    )

@@ -6,8 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from lm_eval_ext.families.natural_instructions.files import Instruction, instruction, is_there
-from lm_eval_ext.families.natural_instructions.subtasks import CATEGORIES, SOURCE_DATASETS, SUBTASKS
+from lm_eval_ext.families.natural_instructions.subtasks import (
+    CATEGORIES,
+    SOURCE_DATASETS,
+    SUBTASKS,
+    Instruction,
+    instruction,
+    is_there,
+)
 from lm_eval_ext.sources import HUB
 
 TEXTS = ("title", "prompt", "definition", "avoid", "emphasis")
@@ -100,26 +106,24 @@ def statistics(source: str, progress: Progress = iter) -> Statistics:
     if not there:
         # Its message says what was expected and what was found.
         instruction(next(iter(SUBTASKS)), source)
-    found = {name: instruction(name, source) for name in progress(there)}
-    subtasks = {name: _of(name, task) for name, task in found.items()}
+    tasks = {name: instruction(name, source) for name in progress(there)}
+    subtasks = {name: _of(name, task) for name, task in tasks.items()}
+    lengths = {text: _length(one.words[text] for one in subtasks.values()) for text in TEXTS}
+    examples = [example for task in tasks.values() for example in (*task.positive, *task.negative)]
+    for text in ("reason", "suggestion"):
+        lengths[text] = _length(_words(getattr(example, text)) or None for example in examples)
     return Statistics(
         _part(subtasks.values()),
-        _lengths(tuple(found.values())),
+        lengths,
         {name: _part(one for one in subtasks.values() if one.category == name) for name in CATEGORIES},
         {name: _part(one for one in subtasks.values() if one.source_dataset == name) for name in SOURCE_DATASETS},
         subtasks,
-        tuple(name for name in SUBTASKS if name not in found),
+        tuple(name for name in SUBTASKS if name not in tasks),
     )
-
-
-def words(text: str) -> int:
-    """Return the number of words, as separated by white space; Table 1 calls them tokens."""
-    return len(text.split())
 
 
 def _of(name: str, task: Instruction) -> SubtaskStatistics:
     known = SUBTASKS[name]
-    texts: dict[str, str | None] = {text: getattr(task, text) for text in TEXTS}
     return SubtaskStatistics(
         known.category,
         known.source_dataset,
@@ -127,8 +131,13 @@ def _of(name: str, task: Instruction) -> SubtaskStatistics:
         len(task.instances),
         len(task.positive),
         len(task.negative),
-        {text: None if value is None else words(value) for text, value in texts.items()},
+        {text: _words(getattr(task, text)) for text in TEXTS},
     )
+
+
+def _words(text: str | None) -> int | None:
+    """Return the number of words, as separated by white space; Table 1 calls them tokens."""
+    return None if text is None else len(text.split())
 
 
 def _part(subtasks: Iterable[SubtaskStatistics]) -> Part:
@@ -136,23 +145,7 @@ def _part(subtasks: Iterable[SubtaskStatistics]) -> Part:
     return Part(len(instances), sum(instances))
 
 
-def _lengths(tasks: Sequence[Instruction]) -> dict[str, Length]:
-    lengths = {}
-    for text in TEXTS:
-        values: list[str] = [value for task in tasks if (value := getattr(task, text)) is not None]
-        lengths[text] = Length(_mean(map(words, values)), sum(1 for value in values if words(value)))
-    examples = [example for task in tasks for example in (*task.positive, *task.negative)]
-    return lengths | {
-        "reason": _of_examples(example.reason for example in examples),
-        "suggestion": _of_examples(example.suggestion for example in examples),
-    }
-
-
-def _of_examples(texts: Iterable[str]) -> Length:
-    counts = [count for count in map(words, texts) if count]
-    return Length(_mean(counts), len(counts))
-
-
-def _mean(counts: Iterable[int]) -> float | None:
-    numbers = list(counts)
-    return fmean(numbers) if numbers else None
+def _length(words: Iterable[int | None]) -> Length:
+    """Return the length of a text of several instructions or examples; ``None`` does not count."""
+    counts = [count for count in words if count is not None]
+    return Length(fmean(counts) if counts else None, sum(map(bool, counts)))

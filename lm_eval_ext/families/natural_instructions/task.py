@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, ClassVar
 
@@ -11,10 +11,8 @@ import datasets
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.families.natural_instructions import files
 from lm_eval_ext.families.natural_instructions.budget import DEFAULT_CONTEXT, NEW_TOKENS, budget_of
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, missing_field
-from lm_eval_ext.families.natural_instructions.files import REPOSITORY, address, instruction, is_there
 from lm_eval_ext.families.natural_instructions.rows import (
     PAPER,
     PUBLISHED,
@@ -27,12 +25,18 @@ from lm_eval_ext.families.natural_instructions.rows import (
 )
 from lm_eval_ext.families.natural_instructions.schema import BLEURT, SCHEMA
 from lm_eval_ext.families.natural_instructions.scores import bleurt_scorer, has_words, score
-from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS
+from lm_eval_ext.families.natural_instructions.subtasks import (
+    EVALUATION,
+    REPOSITORY,
+    SUBTASKS,
+    address,
+    instruction,
+    is_there,
+)
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.requests import KnownAnswers
 from lm_eval_ext.metadata import mark_version
 
-NAME = "natural_instructions"
 SPLIT = "test"
 VERSION = 1.1
 """The ``metadata.version`` of leaves and groups."""
@@ -76,7 +80,8 @@ class NaturalInstructionsTask(FamilyTask):
     @classmethod
     def web_address(cls) -> tuple[str, str] | None:
         """Return the URL of the public repository's files and the URL of one of them."""
-        return files.ADDRESS, address(next(iter(SUBTASKS)))
+        first = address(next(iter(SUBTASKS)))
+        return first.rpartition("/")[0], first
 
     @classmethod
     def incomplete(cls, datasets: Collection[str]) -> str:
@@ -103,13 +108,22 @@ class NaturalInstructionsTask(FamilyTask):
         refuse_rows(config, "set the number of instances of a subtask with n in --metadata")
         self._encoding = ALL_ENCODINGS[encoding]
         self._n = _count(name, metadata, "n") or PUBLISHED
-        self._examples = _examples(name, metadata)
-        if self._examples == PAPER:
+        self._examples: Examples = PAPER
+        if metadata.get("examples") == PAPER:
             # Other prompts for the same instances: scores of both settings are no versions of one figure.
             mark_version(metadata, PAPER)
-        self._bleurt = _checkpoint(name, metadata)
+        else:
+            self._examples = _count(name, metadata, "examples", f', or "{PAPER}"')
+        self._bleurt = metadata.get("bleurt")
+        if self._bleurt is not None:
+            if not isinstance(self._bleurt, str) or not self._bleurt:
+                raise ValueError(
+                    f"task {name!r}: metadata bleurt {self._bleurt!r}; expected the name or folder of a checkpoint"
+                )
+            # Loaded now, so that a missing file is reported before the first request, not after the last answer.
+            bleurt_scorer(self._bleurt)
         config |= {
-            "dataset_path": REPOSITORY if self.source == sources.HUB else NAME,
+            "dataset_path": REPOSITORY if self.source == sources.HUB else self.FAMILY,
             "test_split": SPLIT,
             "output_type": "generate_until",
             "generation_kwargs": GENERATION | (config.get("generation_kwargs") or {}),
@@ -141,22 +155,25 @@ class NaturalInstructionsTask(FamilyTask):
             "instances_hash": instances_hash(found),
             "rows_hash": rows_hash(found),
         }
-        if left_out := len(evaluated(len(file.instances), self._n)) - len(found):
+        total = len(file.instances)
+        if left_out := len(evaluated(total, self._n)) - len(found):
             facts["left_out"] = left_out
-            _warn_of(subtask, file.origin, left_out)
-        if paper and self._encoding.positive and not spare(len(file.instances)):
-            _warn_of_unfilled(subtask, file.origin, len(file.instances))
-        return Documents(
-            SPLIT,
-            datasets.Dataset.from_list([vars(row) for row in found]),
-            facts,
-            None if subtask in SUBTASKS else self._share_of(len(found), len(file.instances)),
-        )
-
-    def _share_of(self, rows: int, instances: int) -> Share:
-        more = len(evaluated(instances, instances))
-        dropped = len(evaluated(instances, self._n)) < more and "n" not in self.config.metadata
-        return Share(rows, instances, f"--metadata '{{\"n\": {more}}}' evaluates {more}" if dropped else "")
+            _warn(
+                f"{subtask} ({file.origin}): {left_out} instances left out: their references have no Latin letter or "
+                "digit, and ROUGE sees no others"
+            )
+        if paper and self._encoding.positive and not spare(total):
+            _warn(
+                f"{subtask} ({file.origin}): all {total} instances are evaluated, so none fills the context; prompts "
+                "show the file's own examples"
+            )
+        share = None
+        if subtask not in SUBTASKS:
+            most = len(evaluated(total, total))
+            dropped = len(evaluated(total, self._n)) < most and "n" not in self.config.metadata
+            more = f"--metadata '{{\"n\": {most}}}' evaluates {most}" if dropped else ""
+            share = Share(len(found), total, more)
+        return Documents(SPLIT, datasets.Dataset.from_list([vars(row) for row in found]), facts, share)
 
     def _room(self) -> tuple[int, str]:
         """Return what reduces the room for examples: the number of new tokens and the system instruction."""
@@ -172,31 +189,14 @@ class NaturalInstructionsTask(FamilyTask):
         return dict(score(doc, results, self._bleurt))
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
-        """Return a correct answer and the input."""
-        return {"oracle": _right(doc["output"]), "echo": doc["input"]}
-
-
-def _right(outputs: Sequence[str]) -> str:
-    """Return the first reference that is not empty for ROUGE."""
-    return next(output for output in outputs if has_words(output))
+        """Return the first reference that is not empty for ROUGE, and the input."""
+        return {"oracle": next(filter(has_words, doc["output"])), "echo": doc["input"]}
 
 
 @cache
-def _warn_of(subtask: str, origin: str, left_out: int) -> None:
-    message = "%s (%s): %d instances left out: their references have no Latin letter or digit, and ROUGE sees no others"
-    logging.getLogger(__name__).warning(message, subtask, origin, left_out)
-
-
-@cache
-def _warn_of_unfilled(subtask: str, origin: str, instances: int) -> None:
-    message = "%s (%s): all %d instances are evaluated, so none fills the context; prompts show the file's own examples"
-    logging.getLogger(__name__).warning(message, subtask, origin, instances)
-
-
-def _examples(task: str, metadata: Mapping[str, Any]) -> Examples:
-    if metadata.get("examples") == PAPER:
-        return PAPER
-    return _count(task, metadata, "examples", f', or "{PAPER}"')
+def _warn(message: str) -> None:
+    """Log a warning, once for all tasks of a file."""
+    logging.getLogger(__name__).warning(message)
 
 
 def _count(task: str, metadata: Mapping[str, Any], key: str, otherwise: str = "") -> int | None:
@@ -206,14 +206,3 @@ def _count(task: str, metadata: Mapping[str, Any], key: str, otherwise: str = ""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"task {task!r}: metadata {key} {value!r}; expected a whole number, 1 or more{otherwise}")
     return value
-
-
-def _checkpoint(task: str, metadata: Mapping[str, Any]) -> str | None:
-    checkpoint = metadata.get("bleurt")
-    if checkpoint is None:
-        return None
-    if not isinstance(checkpoint, str) or not checkpoint:
-        raise ValueError(f"task {task!r}: metadata bleurt {checkpoint!r}; expected the name or folder of a checkpoint")
-    # Load it now, so that a missing file is reported before the first request rather than after the last answer.
-    bleurt_scorer(checkpoint)
-    return checkpoint

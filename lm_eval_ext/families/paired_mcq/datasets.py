@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
-import jinja2.meta
 
 from lm_eval_ext import sources
+from lm_eval_ext.families.leaf import columns_in, template
 from lm_eval_ext.harness.versions import template_environment
 from lm_eval_ext.sources import HubDataset, RowsError, Table
 
@@ -87,10 +87,10 @@ def is_known(dataset: MultipleChoice) -> bool:
     return DATASETS.get(dataset.name) is dataset
 
 
-NAME, SPLIT = "opinionqa", "test"
+FILE = f"{OPINIONQA.name}_{OPINIONQA.split}"
+"""The name of a file of OpinionQA's rows in a folder, without its suffix."""
 TAB_SEPARATED = (".tsv", ".csv", ".txt")
 """Suffixes that the original tab-separated file may have; it contains lists in Python syntax."""
-_LISTS = ("options", "option_ordinal")
 
 
 def opinionqa_rows(source: str) -> Table:
@@ -106,32 +106,27 @@ def opinionqa_rows(source: str) -> Table:
         raise RowsError(
             "the rows of 'opinionqa' are not on the Hugging Face Hub. Use one of these sources:\n"
             '  --metadata \'{"source": "/path/to/file"}\'  your own copy, or a folder that contains it as '
-            f"{NAME}_{SPLIT}.jsonl (or .tsv): JSON lines with question and options (a list), or the original "
+            f"{FILE}.jsonl (or .tsv): JSON lines with question and options (a list), or the original "
             "tab-separated file\n"
             f'  --metadata \'{{"source": "{sources.EMBEDDED}"}}\'  {sources.EMBEDDED_NOTE}'
         )
     path = sources.EMBEDDED_FOLDER if source == sources.EMBEDDED else Path(source).expanduser().resolve()
     if path.is_dir():
-        path = _file_in(path)
-    if not path.is_file():
+        folder, suffixes = path, (*sources.SUFFIXES, *TAB_SEPARATED)
+        candidates = [folder / f"{FILE}{suffix}" for suffix in suffixes]
+        if not (there := [candidate for candidate in candidates if candidate.is_file()]):
+            others = sorted(entry.name for entry in folder.iterdir() if entry.suffix in suffixes)
+            raise RowsError(
+                f"no rows of {OPINIONQA.name!r} in {folder}: expected {FILE} with one of {', '.join(suffixes)}; "
+                f"found {', '.join(others) or 'no such files'}"
+            )
+        path = there[0]
+    elif not path.is_file():
         raise RowsError(
             f'source {source!r} is neither a file nor a folder; expected "{sources.EMBEDDED}", the path of a file of '
-            f"OpinionQA's rows, or the path of a folder with {NAME}_{SPLIT}.jsonl"
+            f"OpinionQA's rows, or the path of a folder with {FILE}.jsonl"
         )
     return _tab_separated(path) if path.suffix in TAB_SEPARATED else sources.from_file(path)
-
-
-def _file_in(folder: Path) -> Path:
-    suffixes = (*sources.SUFFIXES, *TAB_SEPARATED)
-    candidates = [folder / f"{NAME}_{SPLIT}{suffix}" for suffix in suffixes]
-    found = next((path for path in candidates if path.is_file()), None)
-    if found is None:
-        others = sorted(entry.name for entry in folder.iterdir() if entry.suffix in suffixes)
-        raise RowsError(
-            f"no rows of {NAME!r} in {folder}: expected {NAME}_{SPLIT} with one of {', '.join(suffixes)}; "
-            f"found {', '.join(others) or 'no such files'}"
-        )
-    return found
 
 
 @cache
@@ -151,17 +146,12 @@ def _tab_separated(path: Path) -> Table:
             )
     if not rows:
         raise RowsError(f"{path}: no rows")
-    kept = tuple(column for column in columns if column in ("question", *_LISTS))
-    return Table(
-        str(path),
-        [_row(f"{path}, row {number}", row, kept) for number, row in enumerate(rows, start=1)],
-        kept,
-        {},
-    )
-
-
-def _row(where: str, row: Mapping[str, str | None], columns: tuple[str, ...]) -> dict[str, Any]:
-    return {column: _list(where, column, row[column]) if column in _LISTS else row[column] for column in columns}
+    lists = tuple(column for column in columns if column in ("options", "option_ordinal"))
+    read = []
+    for number, row in enumerate(rows, start=1):
+        of_row = {column: _list(f"{path}, row {number}", column, row[column]) for column in lists}
+        read.append({"question": row["question"], **of_row})
+    return Table(str(path), read, ("question", *lists), {})
 
 
 def _list(where: str, column: str, text: str | None) -> Any:
@@ -194,9 +184,7 @@ def columns_of(expression: str) -> tuple[str, ...]:
     """
     if not _IS_TEMPLATE.search(expression):
         return (expression,)
-    environment = template_environment()
-    undeclared = jinja2.meta.find_undeclared_variables(environment.parse(expression))
-    return tuple(sorted(undeclared - set(environment.globals)))
+    return columns_in(expression)
 
 
 def value_of(expression: str, row: Mapping[str, Any]) -> Any:
@@ -209,17 +197,11 @@ def value_of(expression: str, row: Mapping[str, Any]) -> Any:
         return row[expression]
     field = _ONE_FIELD.fullmatch(expression)
     if field is None:
-        return _template(expression).render(row)
+        return template(expression).render(row)
     value = _field(field[1])(**row)
     if isinstance(value, jinja2.Undefined):
         str(value)  # raises an error that names what is undefined: the harness's templates are strict
     return value
-
-
-@cache
-def _template(text: str) -> jinja2.Template:
-    template: jinja2.Template = template_environment().from_string(text)
-    return template
 
 
 @cache

@@ -38,22 +38,17 @@ class ReadingFilter(lm.Filter):  # type: ignore[misc] # the harness ships no typ
             (request, number)
             for request, responses in enumerate(given)
             for number, response in enumerate(responses)
-            if _is_text(response)
+            # An API that withholds a completion gives None; a log-likelihood is a pair.
+            if response is None or isinstance(response, str)
         ]
         if places:
-            answers = [_answer(given[request][number], docs[request]) for request, number in places]
+            answers = [
+                Answer(without_reasoning(given[request][number] or ""), options_of(docs[request]))
+                for request, number in places
+            ]
             for (request, number), reading in zip(places, self.reader()(answers), strict=True):
                 given[request][number] = said(reading, empty=is_empty(given[request][number]))
         return given
-
-
-def _is_text(response: object) -> bool:
-    # An API that withholds a completion gives None; a log-likelihood is a pair.
-    return response is None or isinstance(response, str)
-
-
-def _answer(response: str | None, doc: Mapping[str, Any]) -> Answer:
-    return Answer(without_reasoning(response or ""), options_of(doc))
 
 
 def said(reading: Reading, *, empty: bool = False) -> str:
@@ -165,7 +160,13 @@ def pipelines(task: str, given: Sequence[Pipeline], metadata: dict[str, Any]) ->
             "folder or hub id of an adapter"
         )
     placement = {key: metadata[f"answer_{key}"] for key in PLACEMENT if metadata.get(f"answer_{key}") is not None}
-    _require(task, placement)
+    if placement:
+        from lm_eval_ext.classifier.availability import Placement, ReaderError  # noqa: PLC0415 # if a model is placed
+
+        try:
+            Placement.of(placement)
+        except ReaderError as error:
+            raise ValueError(f"task {task!r}, metadata answer_{', answer_'.join(placement)}: {error}") from error
     chosen = [pipeline for pipeline in given if name != RULES or not _classifies(pipeline)]
     is_placed = False
     if any(map(_classifies, chosen)):
@@ -173,7 +174,14 @@ def pipelines(task: str, given: Sequence[Pipeline], metadata: dict[str, Any]) ->
 
         readers.require(name)
         is_placed = bool(placement) and readers.is_causal(name)
-    chosen = [_with_classifier(pipeline, name, placement if is_placed else {}) for pipeline in chosen]
+    named = {"name": name, **(placement if is_placed else {})}
+    chosen = [
+        {
+            **pipeline,
+            "filter": [step | named if step["function"] == CLASSIFIER else step for step in pipeline["filter"]],
+        }
+        for pipeline in chosen
+    ]
     chosen += _llm(task, metadata, placement)
     if placement and not is_placed and "answer_llm" not in metadata:
         raise ValueError(
@@ -190,22 +198,6 @@ def pipelines(task: str, given: Sequence[Pipeline], metadata: dict[str, Any]) ->
 
 def _classifies(pipeline: Pipeline) -> bool:
     return any(step["function"] == CLASSIFIER for step in pipeline["filter"])
-
-
-def _require(task: str, placement: Mapping[str, Any]) -> None:
-    if placement:
-        from lm_eval_ext.classifier.availability import Placement, ReaderError  # noqa: PLC0415 # if a model is placed
-
-        try:
-            Placement.of(placement)
-        except ReaderError as error:
-            raise ValueError(f"task {task!r}, metadata answer_{', answer_'.join(placement)}: {error}") from error
-
-
-def _with_classifier(pipeline: Pipeline, name: str, placement: Mapping[str, Any]) -> Pipeline:
-    named = {"name": name, **placement}
-    steps = [step | named if step["function"] == CLASSIFIER else step for step in pipeline["filter"]]
-    return {**pipeline, "filter": steps}
 
 
 def _llm(task: str, metadata: dict[str, Any], placement: Mapping[str, Any]) -> list[Pipeline]:

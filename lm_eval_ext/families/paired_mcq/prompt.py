@@ -48,14 +48,3 @@ class Prompt:
     def __call__(self, doc: Mapping[str, Any]) -> str:
         """Return the prompt; see ``prompt_of``."""
         return prompt_of(self.level, doc["question"], doc["options"])
-
-
-def level_of_leaf(task: str, level: object) -> str:
-    """Return the constraint level of a leaf.
-
-    Raises:
-        ValueError: it is not a level of Table 1; the message names leaf and key.
-    """
-    if not isinstance(level, str) or level not in INSTRUCTIONS:
-        raise ValueError(f"task {task!r}: constraint {level!r}; expected one of {', '.join(INSTRUCTIONS)}")
-    return level

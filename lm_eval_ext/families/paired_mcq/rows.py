@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import cycle, islice
+from operator import itemgetter
 from typing import Any
 
 from lm_eval_ext import sources
@@ -24,7 +25,7 @@ from lm_eval_ext.classifier.reading import REFUSED, is_refusal
 from lm_eval_ext.families.paired_mcq.datasets import MultipleChoice, columns_of, opinionqa_rows, value_of
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS
 from lm_eval_ext.metadata import digest, generator_name
-from lm_eval_ext.sources import RowsError, Table
+from lm_eval_ext.sources import RowsError
 
 SHUFFLES = 10
 SEED = 20240216
@@ -93,7 +94,10 @@ def questions(dataset: MultipleChoice, source: str) -> Questions:
     Raises:
         RowsError: the rows cannot be loaded, or one is invalid; the message names file, row and field.
     """
-    table = _table(dataset, source)
+    if dataset.hub is None:
+        table = opinionqa_rows(source)
+    else:
+        table = sources.load(dataset.name, dataset.split, dataset.hub, source)
     optional = (dataset.ordinal,) if dataset.ordinal in table.columns else ()
     expressions = [each for each in (dataset.question, dataset.options, dataset.gold, *optional) if each is not None]
     columns = list(dict.fromkeys(column for expression in expressions for column in columns_of(expression)))
@@ -102,7 +106,9 @@ def questions(dataset: MultipleChoice, source: str) -> Questions:
     asked, left_out = [], []
     for number, row in enumerate(table.rows, start=1):
         where = f"{table.origin}, row {number}"
-        given = _options(where, dataset, row)
+        given = _value(where, "options", dataset.options, row)
+        if not isinstance(given, (list, tuple)) or not all(isinstance(option, str) for option in given):
+            raise RowsError(f"{where}, field {dataset.options!r}: expected a list of texts, found {given!r}")
         defect = _defect(given)
         if not defect:
             ordered = _in_order(where, given, row.get(optional[0])) if optional else given
@@ -110,16 +116,10 @@ def questions(dataset: MultipleChoice, source: str) -> Questions:
         elif dataset.published:
             left_out.append(f"{where}: expected {defect}")
         else:
-            raise RowsError(f"{where}, field {dataset.options!r}: expected {defect}; found {given!r}")
+            raise RowsError(f"{where}, field {dataset.options!r}: expected {defect}; found {list(given)!r}")
     if not asked:
         raise RowsError(f"{table.origin}: no usable questions; {left_out[0]}")
     return Questions(tuple(asked), tuple(left_out))
-
-
-def _table(dataset: MultipleChoice, source: str) -> Table:
-    if dataset.hub is None:
-        return opinionqa_rows(source)
-    return sources.load(dataset.name, dataset.split, dataset.hub, source)
 
 
 def _value(where: str, key: str, expression: str, row: Mapping[str, Any]) -> Any:
@@ -128,13 +128,6 @@ def _value(where: str, key: str, expression: str, row: Mapping[str, Any]) -> Any
     except Exception as error:
         # Expressions are user-defined: they may raise anything for an unexpected row.
         raise RowsError(f"{where}: its {key} {expression!r} could not be read ({error})") from error
-
-
-def _options(where: str, dataset: MultipleChoice, row: Mapping[str, Any]) -> list[str]:
-    found = _value(where, "options", dataset.options, row)
-    if not isinstance(found, (list, tuple)) or not all(isinstance(option, str) for option in found):
-        raise RowsError(f"{where}, field {dataset.options!r}: expected a list of texts, found {found!r}")
-    return list(found)
 
 
 def _defect(options: Sequence[str]) -> str:
@@ -216,31 +209,24 @@ def rows(dataset: MultipleChoice, source: str, row_seed: int | None = None) -> t
     Raises:
         RowsError: as ``questions``, or there are fewer questions than requested.
     """
-    keyed = sorted(_keyed(questions(dataset, source).asked, row_seed), key=lambda pair: pair[0])
+    seen: Counter[str] = Counter()
+    keyed = []
+    for question in questions(dataset, source).asked:
+        named = [SEED, *([] if row_seed is None else [row_seed]), question.text, question.options]
+        key = digest(json.dumps(named))
+        seen[key] += 1
+        keyed.append((key if seen[key] == 1 else f"{key}-{seen[key]}", question))
     if len(keyed) < (dataset.rows or 0):
         raise RowsError(f"{dataset.name} ({source}): {len(keyed)} rows; expected at least {dataset.rows} (key rows)")
-    return tuple(row for key, question in keyed[: dataset.rows] for row in _of_question(key, question, row_seed))
-
-
-def _keyed(asked: tuple[Question, ...], row_seed: int | None) -> Iterator[tuple[str, Question]]:
-    seen: Counter[str] = Counter()
-    for question in asked:
-        name = json.dumps([SEED, *([] if row_seed is None else [row_seed]), question.text, question.options])
-        key = digest(name)
-        seen[key] += 1
-        yield key if seen[key] == 1 else f"{key}-{seen[key]}", question
-
-
-def _of_question(key: str, question: Question, row_seed: int | None) -> Iterator[Mapping[str, Any]]:
-    options = (*question.options, REFUSED)
-    for number, order in enumerate(orders(question.text, options, row_seed)):
-        yield {
-            "key": key,
-            "shuffle": number,
-            "question": question.text,
-            "options": [options[index] for index in order],
-            "gold": "" if question.gold is None else LETTERS[order.index(question.gold)],
-        }
+    keyed.sort(key=itemgetter(0))
+    found = []
+    for key, question in keyed[: dataset.rows]:
+        options = (*question.options, REFUSED)
+        for number, order in enumerate(orders(question.text, options, row_seed)):
+            gold = "" if question.gold is None else LETTERS[order.index(question.gold)]
+            shown = [options[index] for index in order]
+            found.append({"key": key, "shuffle": number, "question": question.text, "options": shown, "gold": gold})
+    return tuple(found)
 
 
 @cache

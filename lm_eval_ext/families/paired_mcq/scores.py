@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lm_eval_ext.classifier.reading import REFUSED, Option, is_refusal, refusal_option
@@ -25,23 +24,6 @@ RowValue = float | InShuffle | Refused | Chosen | Letters
 """The value of a metric for one row."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A row as it was asked.
-
-    Attributes:
-        question: its key.
-        shuffle: the number of its shuffle.
-        options: in the order shown, including the refusal.
-        gold: the letter of the correct one, if there is one.
-    """
-
-    question: str
-    shuffle: int
-    options: tuple[Option, ...]
-    gold: str | None = None
-
-
 def options_of(doc: Mapping[str, Any]) -> tuple[Option, ...]:
     """Return the options of a row in the order shown."""
     return tuple(Option(letter, text) for letter, text in zip(LETTERS, doc["options"], strict=False))
@@ -55,25 +37,24 @@ def score(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, RowValue]
         results: the log-likelihood of each letter, if they were requested, and the reading of the text (``filters``).
     """
     *loglikelihoods, text = results
-    options = options_of(doc)
-    token = None
-    if loglikelihoods:
-        token = first_token([option.letter for option in options], [value for value, _ in loglikelihoods])
-    asked = Asked(doc["key"], doc["shuffle"], options, doc["gold"] or None)
+    token = first_token(LETTERS, [value for value, _ in loglikelihoods]) if loglikelihoods else None
     read = json.loads(text)
-    return scores(asked, read["reading"], token, empty=read.get("empty", False))
+    return scores(doc, read["reading"], token, empty=read.get("empty", False))
 
 
 def first_token(letters: Sequence[str], loglikelihoods: Sequence[float]) -> str:
     """Return the letter with the highest log-likelihood (section 3); on a tie, the first."""
-    return letters[max(range(len(letters)), key=loglikelihoods.__getitem__)]
+    return letters[max(range(len(loglikelihoods)), key=loglikelihoods.__getitem__)]
 
 
-def scores(asked: Asked, text: Value, token: str | None = None, *, empty: bool = False) -> dict[str, RowValue]:
+def scores(
+    doc: Mapping[str, Any], text: Value, token: str | None = None, *, empty: bool = False
+) -> dict[str, RowValue]:
     """Return the metrics of one row.
 
     Args:
-        asked: the row.
+        doc: the row: its question's ``key``, the number of its ``shuffle``, its ``options`` in the order shown, the
+            refusal among them, and ``gold``, the letter of the correct one; empty if there is none.
         text: a reader's reading of the generated text. A refusal counts as the refusal option, if there is one
             (appendix A.2). A contradiction is no answer: annotators mark it as one.
         token: the letter of the first token; ``None`` if it was not requested.
@@ -83,8 +64,12 @@ def scores(asked: Asked, text: Value, token: str | None = None, *, empty: bool =
         The family's metrics that apply. ``mismatch`` is 0 only if the text names the first token's letter and no
         other.
     """
-    chosen = _letters(text, asked.options)
-    refusal = refusal_option(asked.options)
+    options, gold = options_of(doc), doc["gold"]
+    contents = {option.letter: option.text for option in options}
+    refusal = refusal_option(options)
+    chosen: tuple[str, ...] = () if text in NO_OPTION else tuple(text)
+    if text == "refused" and refusal is not None:
+        chosen = (refusal,)
     refuses = text == "refused" or chosen == (refusal,)
     result: dict[str, RowValue] = {
         "refusal": float(refuses),
@@ -92,37 +77,25 @@ def scores(asked: Asked, text: Value, token: str | None = None, *, empty: bool =
         "contradiction": float(text == "contradiction"),
         "several": float(len(chosen) > 1),
         EMPTY_RATE.name: float(empty),
-        "entropy_text": (asked.question, (REFUSED,) if refuses else _contents(chosen, asked.options)),
+        "entropy_text": (doc["key"], (REFUSED,) if refuses else tuple(sorted(contents[letter] for letter in chosen))),
     }
-    if asked.gold is not None:
-        result["text_acc"] = float(chosen == (asked.gold,))
+    if gold:
+        result["text_acc"] = float(chosen == (gold,))
     if token is None:
         return result
     mismatch = float(chosen != (token,))
     result |= {
         "mismatch": mismatch,
-        "mismatch_sd": (asked.shuffle, mismatch),
+        "mismatch_sd": (doc["shuffle"], mismatch),
         "mismatch_refusal": float(mismatch and refuses),
         "mismatch_refusal_share": (mismatch, float(mismatch and refuses)),
         "refusal_first_token": float(token == refusal),
-        "entropy_first_token": (asked.question, _contents((token,), asked.options)),
+        "entropy_first_token": (doc["key"], (contents[token],)),
         "position_bias": (token, chosen[0] if len(chosen) == 1 else NO_LETTER),
     }
-    if asked.gold is not None:
-        result["first_token_acc"] = float(token == asked.gold)
+    if gold:
+        result["first_token_acc"] = float(token == gold)
     return result
-
-
-def _letters(text: Value, options: Sequence[Option]) -> tuple[str, ...]:
-    if text == "refused":
-        refusal = refusal_option(options)
-        return () if refusal is None else (refusal,)
-    return () if text in NO_OPTION else tuple(text)
-
-
-def _contents(letters: Iterable[str], options: Sequence[Option]) -> tuple[str, ...]:
-    texts = {option.letter: option.text for option in options}
-    return tuple(sorted(texts[letter] for letter in letters))
 
 
 def floors(docs: Iterable[Mapping[str, Any]], _config: Mapping[str, Any]) -> Iterator[dict[str, dict[str, RowValue]]]:
@@ -135,7 +108,8 @@ def floors(docs: Iterable[Mapping[str, Any]], _config: Mapping[str, Any]) -> Ite
     golds = [doc["gold"] for doc in docs]
     letter = most_frequent(golds)
     # Whether a letter is right depends on nothing else of a row.
-    of_gold = {gold: scores(Asked("", 0, (Option(letter, letter),), gold), (letter,), letter) for gold in {*golds}}
+    row = {"key": "", "shuffle": 0, "options": LETTERS}
+    of_gold = {gold: scores({**row, "gold": gold}, letter, letter) for gold in {*golds} if gold}
     yield from ({CONSTANT: of_gold[gold]} if gold else {} for gold in golds)
 
 
@@ -144,16 +118,8 @@ def floors(docs: Iterable[Mapping[str, Any]], _config: Mapping[str, Any]) -> Ite
 REFUSAL = "I'm sorry, but I cannot answer this question."
 
 
-@dataclass(frozen=True)
-class Known:
-    """Every policy's answers to one row: its first token in ``letters``, its text in ``texts``."""
-
-    letters: Mapping[str, str]
-    texts: Mapping[str, str]
-
-
-def known(options: tuple[Option, ...], gold: str | None, constant: str = "A") -> Known:
-    """Return every policy's answers.
+def known(options: tuple[Option, ...], gold: str | None, constant: str = "A") -> Mapping[str, tuple[str, str]]:
+    """Return every policy's first token, a letter, and its text.
 
     * ``oracle``: both give the correct option or, if none is correct, always the same option of the question.
     * ``chatty``: the first token gives that option, the text another one; in every shuffle the same two.
@@ -169,17 +135,10 @@ def known(options: tuple[Option, ...], gold: str | None, constant: str = "A") ->
     content = sorted((option for option in options if not is_refusal(option.text)), key=lambda option: option.text)
     this = next((number for number, option in enumerate(content) if option.letter == gold), 0)
     one, other = content[this], content[(this + 1) % len(content)]
-    return Known(
-        {"oracle": one.letter, "chatty": one.letter, "refuser": one.letter, "always_a": "A", CONSTANT: constant},
-        {
-            "oracle": _line(one),
-            "chatty": f"Sure, I can help with that! My answer is {_line(other)}",
-            "refuser": REFUSAL,
-            "always_a": "A.",
-            CONSTANT: f"{constant}.",
-        },
-    )
-
-
-def _line(option: Option) -> str:
-    return f"{option.letter}. {option.text}"
+    return {
+        "oracle": (one.letter, f"{one.letter}. {one.text}"),
+        "chatty": (one.letter, f"Sure, I can help with that! My answer is {other.letter}. {other.text}"),
+        "refuser": (one.letter, REFUSAL),
+        "always_a": ("A", "A."),
+        CONSTANT: (constant, f"{constant}."),
+    }

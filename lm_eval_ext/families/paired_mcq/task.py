@@ -30,9 +30,9 @@ from lm_eval_ext.families.paired_mcq.datasets import (
     is_known,
 )
 from lm_eval_ext.families.paired_mcq.filters import pipelines
-from lm_eval_ext.families.paired_mcq.prompt import LETTERS, Prompt, level_of_leaf
+from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, LETTERS, Prompt
 from lm_eval_ext.families.paired_mcq.rows import Questions, questions, rows, rows_hash
-from lm_eval_ext.families.paired_mcq.scores import Known, known, options_of, score
+from lm_eval_ext.families.paired_mcq.scores import known, options_of, score
 from lm_eval_ext.floors import most_frequent
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
@@ -98,8 +98,12 @@ class PairedMCQTask(FamilyTask):
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Take the constraint level, the dataset and the readers from a leaf's config; see the base class."""
         name = config["task"]
-        level = level_of_leaf(name, config.pop("constraint", None))
-        self._paired = _is_paired(name, config.pop("paired", True))
+        level = config.pop("constraint", None)
+        if not isinstance(level, str) or level not in INSTRUCTIONS:
+            raise ValueError(f"task {name!r}: constraint {level!r}; expected one of {', '.join(INSTRUCTIONS)}")
+        self._paired = config.pop("paired", True)
+        if not isinstance(self._paired, bool):
+            raise ValueError(f"task {name!r}: paired must be true or false, found {self._paired!r}")
         # The harness adds the model's arguments to the metadata.
         if self._paired and config["metadata"].get("enable_thinking") is True:
             raise ValueError(_needs_loglikelihoods(name, "a model with enable_thinking=True provides none"))
@@ -151,7 +155,13 @@ class PairedMCQTask(FamilyTask):
         Raises:
             ValueError: the LM provides none, or texts would be drawn otherwise than asked for.
         """
-        require_drawn_as_asked(self.config)
+        given, name = self.config.generation_kwargs or {}, self.config.task
+        temperature = given.get("temperature")
+        if temperature and given.get("do_sample") is False:
+            raise ValueError(
+                f"task {name!r}: temperature={temperature} with do_sample=False, with which some models sample and "
+                f"others do not; pass --gen_kwargs do_sample=true,temperature={temperature}"
+            )
         lm = self.asking.lm
         if lm is None or not self._paired:
             return
@@ -159,19 +169,19 @@ class PairedMCQTask(FamilyTask):
             lm.loglikelihood([])
         except NotImplementedError as error:
             why = f"{type(lm).__name__} provides none"
-            raise ValueError(f"{_needs_loglikelihoods(self.config.task, why)} ({error})") from error
+            raise ValueError(f"{_needs_loglikelihoods(name, why)} ({error})") from error
         except Exception as error:
             if getattr(lm, "enable_thinking", False) and "enable_thinking" in str(error):
                 why = f"{type(lm).__name__} with enable_thinking=True provides none"
-                raise ValueError(_needs_loglikelihoods(self.config.task, why)) from error
+                raise ValueError(_needs_loglikelihoods(name, why)) from error
             # The LM rejects an empty list, or fails for another reason, which the harness will report.
             return
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the text of each policy; its letters belong to the requests for letters."""
-        return self._known(doc).texts
+        return {policy: text for policy, (_, text) in self._known(doc).items()}
 
-    def _known(self, doc: Mapping[str, Any]) -> Known:
+    def _known(self, doc: Mapping[str, Any]) -> Mapping[str, tuple[str, str]]:
         return known(options_of(doc), doc["gold"] or None, self._most_frequent_letter)
 
     @cached_property
@@ -187,44 +197,25 @@ class PairedMCQTask(FamilyTask):
 
         For an LM that caches its last logits, as HFLM does, the letters of a row cost a single forward pass.
         """
-        options = options_of(doc)
-        policies = self._known(doc).letters
-        letters = [option.letter for option in options] if self._paired else []
-        context, delimiter = request.args[0], self._delimiter()
+        # The text between a prompt and a letter is the same as in the harness's own multiple choice.
+        prefix = self.config.gen_prefix
+        is_templated = self.asking.apply_chat_template and (not prefix or prefix[-1].isspace())
+        delimiter = "" if is_templated else self.config.target_delimiter
+        letters = [option.letter for option in options_of(doc)] if self._paired else []
+        policies = self._known(doc)
         asked = [
             KnownInstance.of(
                 request,
-                policies,
+                {policy: first for policy, (first, _) in policies.items()},
                 request_type="loglikelihood",
-                arguments=(context, f"{delimiter}{letter}"),
+                arguments=(request.args[0], f"{delimiter}{letter}"),
                 idx=index,
                 **asked_once(request),
             )
             for index, letter in enumerate(letters)
         ]
-        return [*asked, KnownInstance.of(request, self.known_answers(doc), idx=len(letters))]
-
-    def _delimiter(self) -> str:
-        """Return the text between a prompt and a letter: the same as in the harness's own multiple choice."""
-        prefix = self.config.gen_prefix
-        if self.asking.apply_chat_template and (not prefix or prefix[-1].isspace()):
-            return ""
-        return str(self.config.target_delimiter)
-
-
-def require_drawn_as_asked(config: Any) -> None:
-    """Check that all models sample where a temperature is given.
-
-    Raises:
-        ValueError: some do not.
-    """
-    given = config.generation_kwargs or {}
-    temperature = given.get("temperature")
-    if temperature and given.get("do_sample") is False:
-        raise ValueError(
-            f"task {config.task!r}: temperature={temperature} with do_sample=False, with which some models sample and "
-            f"others do not; pass --gen_kwargs do_sample=true,temperature={temperature}"
-        )
+        texts = {policy: text for policy, (_, text) in policies.items()}
+        return [*asked, KnownInstance.of(request, texts, idx=len(letters))]
 
 
 def _needs_loglikelihoods(task: str, why: str) -> str:
@@ -235,12 +226,6 @@ def _needs_loglikelihoods(task: str, why: str) -> str:
         f"task {task!r} needs the log-likelihoods of option letters, but {why}; "
         f"{sibling if task.startswith(PAIRED) else own}"
     )
-
-
-def _is_paired(task: str, paired: object) -> bool:
-    if not isinstance(paired, bool):
-        raise ValueError(f"task {task!r}: paired must be true or false, found {paired!r}")
-    return paired
 
 
 def _dataset_of_leaf(config: dict[str, Any]) -> MultipleChoice:
@@ -254,11 +239,11 @@ def _dataset_of_leaf(config: dict[str, Any]) -> MultipleChoice:
             "orders), or set rows for a dataset of your own",
         )
         return known_dataset
-    own = own_dataset(config, DATASETS)
+    name, hub, split = own_dataset(config, DATASETS)
     question, options = (_expression(config, key) for key in EXPRESSIONS[:2])
     gold = _expression(config, EXPRESSIONS[2]) if config.get(EXPRESSIONS[2]) is not None else None
     count = rows_of_leaf(config)
-    return MultipleChoice(own.name, own.hub, own.split, question, options, gold, rows=None if count == ALL else count)
+    return MultipleChoice(name, hub, split, question, options, gold, rows=None if count == ALL else count)
 
 
 def _expression(config: Mapping[str, Any], key: str) -> str:

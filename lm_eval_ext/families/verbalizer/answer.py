@@ -17,15 +17,205 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
 
-from lm_eval_ext.families.verbalizer.mentions import REACH, LabelMention, mentions, occurrences, plain, plain_label
-from lm_eval_ext.families.verbalizer.prompt import Prompt, Reads
+from lm_eval_ext.families.leaf import template
+from lm_eval_ext.families.verbalizer.prompt import Reads, row_part, row_starts
 from lm_eval_ext.families.verbalizer.schema import PARAPHRASE
 from lm_eval_ext.families.verbalizer.verbalizer import Invalid, marker
 from lm_eval_ext.harness import lm
 from lm_eval_ext.verifiers.reasoning import is_empty, without_reasoning
+
+REACH = 120
+"""Characters of context around a label: without a bound, a degenerate response would take quadratic time."""
+
+# Curly, low and angle quotes, the minus sign, the non-breaking hyphen, the zero-width space; an underscore is a space.
+_PLAIN = str.maketrans(
+    dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"')
+    | dict.fromkeys("\u2018\u2019", "'")
+    | dict.fromkeys("\u2212\u2011", "-")
+    | {"_": " ", "\u200b": ""}
+)
+_MARKUP = re.compile(r"[*`~]+")
+_HEADING = re.compile(r"(?m)^[ \t]*#+[ \t]*")
+
+_BEFORE = r"(?<!\w)(?<!\w[-'])(?<!\d[.,/:])"
+_AFTER = r"(?!\w|[-']\w|[.,/:]\d|\s?%)"
+_NEGATION = rf"(?:{_BEFORE}(?:not|no)|(?<=\w)n't)"
+_FILLER = r"(?:(?:an?|the|any|semantically|really|quite|strictly|exactly|truly|necessarily)[\s\"]+)*"
+
+_DENIED = re.compile(
+    r"(?:\b(?:not|never|neither|nor|rather than|instead of|without|hardly|lacks?|nothing|no|cannot)\b|n't\b)"
+    r"(?![ \t]+(?:only|just|matter|doubt|question|longer)\b)"
+    r"(?:[ \t]+(?!(?:but|so|because|since|as|therefore|thus|hence|and|answer|final|output)\b)[\w']+){0,4}[ \t\"'(]+$"
+)
+_OUTPUT_DENIED = re.compile(
+    r"(?:\b(?:not|never|without|cannot)|n't)[ \t]+(?:\w+[ \t]+)?(?:output|answer)(?:ting|ing)?[ \t\"'(]+$"
+)
+_DENIED_AFTER = re.compile(
+    r"[\"')]*[ \t]+(?:(?:is|are|was|were|does|do|would|should|can|could)(?:n't|[ \t]+not)|cannot)\b"
+)
+_ALTERNATIVE = re.compile(r"[^\w.!?;:\n]*(?:(?:or|nor)\b|/)[^\w.!?;:\n]*(?:(?:either|an?|the|even)\b[^\w.!?;:\n]*)?")
+_CANNOT_ANSWER = re.compile(
+    r"\b(?:i|you|we|one)[ \t]+(?:cannot|can't|can not|could not|couldn't)[ \t]+(?:simply[ \t]+|just[ \t]+)?"
+    r"(?:output|answer|say|give|provide|choose|use|respond)\b"
+    r"(?:(?!\b(?:because|since|as|so|but|and|therefore|thus|hence|without|unless|if)\b)"
+    r"(?!,[ \t]*(?:it|it's|this|that|they|i|my|the)\b)[^.!?;\n])*"
+)
+_ASPECT = re.compile(
+    r"[ \t]+(?:qualit(?:y|ies)|aspects?|elements?|features?|traits?|attributes?|characteristics?|points|things|moments"
+    r"|words?|terms?|adjectives?|language|connotations?|impacts?|effects?|influences?|experiences?|changes?|outcomes?"
+    r"|results|energy|remarks|comments)\b"
+)
+_CONDITION = re.compile(r"\b(?:if(?!\s+(?:we|i|you|one)\b)|whether|when|otherwise)\b[^.!?\n]*")
+_TURN = re.compile(r"\b(?:but|so|therefore|thus|hence)\b")
+_CONDITION_ENDS = re.compile(rf"[,;)]|{_TURN.pattern}")
+_UNREAL = re.compile(r"\b(?:were|would|otherwise)\b")
+_ALLOWED = re.compile(r"\ballowed (?:to|answers|outputs|words)\b[^.!?\n]*")
+_SENTENCE = re.compile(r"[^.!?\n]+")
+_HANDED_OUT = re.compile(r"[ \t\"')]*(?:for|when|if)\b")
+_LIST_MARKER = re.compile(r"(?m)^[ \t]*(\d+)[.)](?=[ \t]+\S)")
+_NUMBERED_THING = re.compile(
+    r"\b(?:sentence|question|statement|premise|hypothesis|step|example|point|part|reason|review|phrase|message|"
+    r"description|rule|condition|case)s?\s*#?\s*[\"']?$"
+)
+_NEXT_WORD = re.compile(r"[ \t]+[a-z]")
+_AFTER_THE_ANSWER_NO = re.compile(
+    r"[ \t]+(?:because|since|as|and|but|so|or|for|given|the|it|they|this|these|that|sentence|question|there|i|if|not|"
+    r"neither|here|in|while|although)\b"
+)
+
+
+class LabelMention(NamedTuple):
+    """A label named at ``text[start:end]``."""
+
+    start: int
+    end: int
+    label: str
+
+
+def plain(text: str) -> str:
+    """Return a text in lower case with straight quotes; emphasis and code marks become quotes, too."""
+    return _HEADING.sub("", _MARKUP.sub('"', text)).translate(_PLAIN).casefold()
+
+
+def plain_label(label: str) -> str:
+    """Return a label word in its normalized form: two labels with the same form are the same word."""
+    return " ".join(plain(label).split())
+
+
+def mentions(text: str, labels: tuple[str, ...]) -> list[LabelMention]:
+    """Return where a plain text names a label: as a separate word, asserted, and not as part of something else.
+
+    A label word does not count as a mention if it
+
+    * is part of another word or number: "10" and "1.5" are not 1, "know" is not no, "non-foo" is not foo;
+    * is denied, up to four words before: "not very positive", "no sign of sadness" (but "isn't semantically equivalent"
+      names "not equivalent", where that is a label), or right after: "positive is not allowed"; what "or" adds to a
+      denied label is denied, too: "not positive or negative";
+    * is what cannot be answered: 'you cannot output "foo" or "bar"';
+    * describes something else than the row: "positive qualities";
+    * occurs in a condition or repeats the instruction: 'if the review is positive, I need to output "foo"', '"foo" for
+      joy and "bar" for sadness', 'I am only allowed to output "foo" or "bar"';
+    * numbers something: "Sentence 1", the "1." of a list;
+    * is the article "no": "no evidence".
+
+    Args:
+        text: as ``plain`` returns it.
+        labels: the label words.
+
+    Returns:
+        The mentions in order.
+    """
+    words = occurrences(text, labels)
+    elsewhere = [*_conditions(text, words), *(match.span() for match in _CANNOT_ANSWER.finditer(text))]
+    handed_out = [word for word in words if _HANDED_OUT.match(text, word.end)]
+    for sentence in _SENTENCE.finditer(text):
+        if len({word.label for word in handed_out if sentence.start() <= word.start < sentence.end()}) > 1:
+            elsewhere.append(sentence.span())
+    denied = _denied(text, words)
+    return [
+        word
+        for word in words
+        if word not in denied
+        and not any(low <= word.start < high for low, high in elsewhere)
+        and not _ASPECT.match(text, word.end)
+    ]
+
+
+def occurrences(text: str, labels: tuple[str, ...]) -> list[LabelMention]:
+    """Return where a plain text has the label words, in order, whether or not it asserts them.
+
+    Args:
+        text: as ``plain`` returns it.
+        labels: the label words.
+    """
+    words = (
+        LabelMention(*match.span(), labels[int(str(match.lastgroup).removeprefix("label"))])
+        for match in _pattern(labels).finditer(text)
+    )
+    markers = [match.span() for match in _LIST_MARKER.finditer(text)]
+    numbers = markers if len(markers) > 1 else []
+    found = []
+    for word in words:
+        if word.label.isdigit():
+            is_another = bool(_NUMBERED_THING.search(text, max(0, word.start - REACH), word.start))
+        else:
+            is_article = text[word.start : word.end] == "no" and _NEXT_WORD.match(text, word.end)
+            is_another = bool(is_article and not _AFTER_THE_ANSWER_NO.match(text, word.end))
+        if not is_another and not any(low <= word.start < high for low, high in numbers):
+            found.append(word)
+    return found
+
+
+@lru_cache(maxsize=512)
+def _pattern(labels: tuple[str, ...]) -> re.Pattern[str]:
+    alternatives = []
+    # The longer label wins where one contains another.
+    for index, label in sorted(enumerate(map(plain_label, labels)), key=lambda item: -len(item[1])):
+        first, *rest = label.split()
+        number = r"(?<!-)" if first[0].isdigit() else ""
+        begin = _NEGATION if first == "not" and rest else f"{number}{_BEFORE}{re.escape(first)}"
+        words = "".join(rf"[\s\"-]+{_FILLER}{re.escape(word)}" for word in rest)
+        alternatives.append(rf"(?P<label{index}>{begin}{words})")
+    return re.compile(f"(?:{'|'.join(alternatives)}){_AFTER}")
+
+
+def _conditions(text: str, words: Sequence[LabelMention]) -> Iterator[tuple[int, int]]:
+    for match in _ALLOWED.finditer(text):
+        yield match.span()
+    for match in _CONDITION.finditer(text):
+        start, end = match.span()
+        clause = match.group()
+        if _UNREAL.search(clause):
+            # 'If it were negative, the answer would be "bar"' states nothing.
+            turn = _TURN.search(clause)
+            yield start, start + turn.start() if turn else end
+        elif "output" in clause:
+            # The instruction repeated: the condition, and the word that it assigns.
+            handed = [word.end for word in words if start + clause.index("output") < word.start < end]
+            yield start, min([*handed, end])
+        else:
+            ends = _CONDITION_ENDS.search(clause)
+            yield start, start + ends.start() if ends else end
+
+
+def _denied(text: str, words: Sequence[LabelMention]) -> set[LabelMention]:
+    denied: set[LabelMention] = set()
+    for before, word in zip((None, *words), words, strict=False):
+        near = max(0, word.start - REACH)
+        if (
+            _DENIED.search(text, near, word.start)
+            or _OUTPUT_DENIED.search(text, near, word.start)
+            or _DENIED_AFTER.match(text, word.end)
+            or (before in denied and before and _ALTERNATIVE.fullmatch(text, before.end, word.start))
+        ):
+            denied.add(word)
+    return denied
+
 
 _FINAL = re.compile(r"\bfinal answer\b|\bboxed\b|<answer>|(?m:^[ \t\"]*(?:answer|output)[ \t\"]*:)")
 _CUE = re.compile(
@@ -73,35 +263,30 @@ def read_answer(
         return None
     chosen = 0
     if reads == "final":
-        named = _before_another_row(text, named, row_starts)
+        for row_start in row_starts:
+            start = text.find("\n" + plain(row_start))
+            before = [mention for mention in named if mention.end <= start]
+            if _stated(text, before):
+                named = before
         chosen = max(_stated(text, named), default=len(named) - 1)
-    if any(_in_one_breath(text, named, chosen, other) for other in (chosen - 1, chosen + 1)):
-        return None
+    for first, second in pairwise(named[max(0, chosen - 1) : chosen + 2]):
+        if first.label != second.label and _ONE_BREATH.fullmatch(text, first.end, second.start):
+            return None
     label = named[chosen].label
     return None if _contradicts_itself(text, named[chosen], labels) else label
 
 
-def _before_another_row(text: str, named: list[LabelMention], row_starts: Sequence[str]) -> list[LabelMention]:
-    for row_start in row_starts:
-        start = text.find("\n" + plain(row_start))
-        before = [mention for mention in named if mention.end <= start]
-        if _stated(text, before):
-            named = before
-    return named
-
-
 def _stated(text: str, named: Sequence[LabelMention]) -> list[int]:
     """Return the named labels that are stated as the answer; weaker ones count only without stronger ones."""
-    alone = [index for index, mention in enumerate(named) if _stands_alone(text, mention)]
-    final = [*alone, *_after(_FINAL, text, named)]
-    if final:
-        return final
-    chosen = [
-        index
-        for index, mention in enumerate(named)
-        if _CHOSEN.search(text, max(0, mention.start - REACH), mention.start) and _ALONE_AFTER.match(text, mention.end)
-    ]
-    return [*chosen, *_after(_CUE, text, named)]
+    alone, chosen = [], []
+    for index, mention in enumerate(named):
+        near = max(0, mention.start - REACH)
+        if _ALONE_AFTER.match(text, mention.end):
+            if _ALONE_BEFORE.search(text, near, mention.start):
+                alone.append(index)
+            if _CHOSEN.search(text, near, mention.start):
+                chosen.append(index)
+    return [*alone, *_after(_FINAL, text, named)] or [*chosen, *_after(_CUE, text, named)]
 
 
 def _after(cue: re.Pattern[str], text: str, named: Sequence[LabelMention]) -> list[int]:
@@ -119,25 +304,14 @@ def _after(cue: re.Pattern[str], text: str, named: Sequence[LabelMention]) -> li
             if _WITHIN_STATEMENT.fullmatch(text, match.end(), named[index].start)
             and not _REJECTED.search(text, begin, named[index].end)
         ]
-        quoted = [index for index in inside if _is_quoted(text, named[index])]
+        quoted = [
+            index
+            for index in inside
+            if text[named[index].start - 1 : named[index].start] in ('"', "'")
+            and _CLOSING_QUOTE.match(text, named[index].end)
+        ]
         found.extend((quoted or inside)[:1])
     return found
-
-
-def _stands_alone(text: str, mention: LabelMention) -> bool:
-    near = max(0, mention.start - REACH)
-    return bool(_ALONE_BEFORE.search(text, near, mention.start) and _ALONE_AFTER.match(text, mention.end))
-
-
-def _is_quoted(text: str, mention: LabelMention) -> bool:
-    return text[mention.start - 1 : mention.start] in ('"', "'") and bool(_CLOSING_QUOTE.match(text, mention.end))
-
-
-def _in_one_breath(text: str, named: Sequence[LabelMention], one: int, other: int) -> bool:
-    if not 0 <= other < len(named) or named[one].label == named[other].label:
-        return False
-    first, second = sorted((named[one], named[other]))
-    return bool(_ONE_BREATH.fullmatch(text, first.end, second.start))
 
 
 def _contradicts_itself(text: str, mention: LabelMention, labels: Sequence[str]) -> bool:
@@ -216,19 +390,12 @@ def _is_copied(words: Sequence[str], source: str, size: int) -> bool:
 
 
 def _is_inflected(text: str, labels: Sequence[str]) -> bool:
-    words = {word for label in labels for word in _WORD.findall(plain(label)) if _has_forms(word)}
-    stems = {_stem(word) for word in words}
+    words = {word for label in labels for word in _WORD.findall(plain(label)) if word.isalpha() and word != "not"}
+    words = {word for word in words if len(word) >= SHORTEST}
+    shortened = {word: _DERIVED.sub("", word) for word in words}
+    stems = {stem if len(stem) >= SHORTEST else word for word, stem in shortened.items()}
     others = set(_WORD.findall(text)) - words
     return any(word.startswith(stem) and _ENDING.fullmatch(word, len(stem)) for word in others for stem in stems)
-
-
-def _has_forms(word: str) -> bool:
-    return len(word) >= SHORTEST and word.isalpha() and word != "not"
-
-
-def _stem(word: str) -> str:
-    stem = _DERIVED.sub("", word)
-    return stem if len(stem) >= SHORTEST else word
 
 
 ANSWER_FILTER = "verbalizer_answer"
@@ -254,7 +421,7 @@ class VerbalizerAnswer(lm.Filter):  # type: ignore[misc] # the harness ships no 
         paraphrases: Sequence[str] = (),
     ) -> None:
         self._labels, self._prior, self._reads = labels, prior, reads
-        self._prompts = [Prompt.of(text) for text in (prompt, *paraphrases)]
+        self._prompts = [(text, row_starts(text)) for text in (prompt, *paraphrases)]
 
     def apply(self, resps: Iterable[Sequence[str | None]], docs: Sequence[dict[str, Any]]) -> list[list[str]]:
         """Return, per document and response, a label word, a prior word, or the marker of an invalid answer."""
@@ -263,13 +430,14 @@ class VerbalizerAnswer(lm.Filter):  # type: ignore[misc] # the harness ships no 
         ]
 
     def _read(self, response: str | None, doc: dict[str, Any]) -> str:
-        prompt = self._prompts[doc.get(PARAPHRASE, 1) - 1 if len(self._prompts) > 1 else 0]
+        prompt, starts = self._prompts[doc.get(PARAPHRASE, 1) - 1 if len(self._prompts) > 1 else 0]
         for words in (self._labels, self._prior):
             # An API that withholds a completion gives None.
-            answer = read_answer(response or "", words, self._reads, prompt.row_starts) if words else None
+            answer = read_answer(response or "", words, self._reads, starts) if words else None
             if answer is not None:
                 return answer
-        return marker(kind_of(response, self._labels, prompt.whole.render(doc), prompt.row.render(doc)))
+        whole, row = (template(text).render(doc) for text in (prompt, row_part(prompt)))
+        return marker(kind_of(response, self._labels, whole, row))
 
 
 lm.register(ANSWER_FILTER, VerbalizerAnswer)

@@ -1,4 +1,4 @@
-"""Selects the evaluated rows and the demonstrations (section 3.1, appendices A and B).
+"""The nine datasets (Table 1, appendix B), and which of their rows are evaluated or shown (section 3.1, appendix A).
 
 The selection depends only on the dataset, its golden labels and the seed, so every verbalizer sees the same rows.
 """
@@ -14,9 +14,79 @@ from itertools import chain, islice
 from typing import Any
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.verbalizer.datasets import Classification, is_known
 from lm_eval_ext.metadata import digest, generator_name, spread_sample
-from lm_eval_ext.sources import RowsError, Table
+from lm_eval_ext.sources import HubDataset, RowsError, Table
+
+
+@dataclass(frozen=True)
+class Classification:
+    """A classification dataset.
+
+    Attributes:
+        name: in task and file names.
+        hub: its location.
+        evaluation_split, training_split: the evaluated rows, and those from which demonstrations are drawn. Without a
+            training split, the tasks are zero-shot only.
+        label_column: a column of integers (or of label names).
+        labels: the name of every integer label, in order; ``None`` for those that the hub declares for the column or,
+            if it declares none, the golden labels in the verbalizer's order.
+        unlabeled: the value that marks rows without a gold label. They are left out.
+        held_out: the share of the training split used for evaluation, if the dataset has no evaluation split.
+    """
+
+    name: str
+    hub: HubDataset
+    evaluation_split: str
+    training_split: str | None = "train"
+    label_column: str = "label"
+    labels: tuple[str, ...] | None = None
+    unlabelled: int | None = None
+    held_out: float | None = None
+
+
+def _glue(name: str, *labels: str) -> Classification:
+    return Classification(name, HubDataset("nyu-mll/glue", name), "validation", labels=labels)
+
+
+_NLI = ("entailment", "neutral", "contradiction")
+_PARQUET = "refs/convert/parquet"  # the hub's own conversion of repositories that contain a loading script
+
+DATASETS: Mapping[str, Classification] = {
+    dataset.name: dataset
+    for dataset in (
+        _glue("sst2", "negative", "positive"),
+        Classification(
+            "fp",
+            HubDataset(
+                "takala/financial_phrasebank",
+                revision=_PARQUET,
+                # All annotators agree (appendix B). Without this, the hub joins four overlapping configurations.
+                data_files=(("train", "sentences_allagree/train/0000.parquet"),),
+            ),
+            "test",
+            labels=("negative", "neutral", "positive"),
+            held_out=0.2,
+        ),
+        Classification(
+            "emotion",
+            HubDataset("dair-ai/emotion", "split"),
+            "test",
+            labels=("sadness", "joy", "love", "anger", "fear", "surprise"),
+        ),
+        Classification("snli", HubDataset("stanfordnlp/snli"), "test", labels=_NLI, unlabelled=-1),
+        Classification("sick", HubDataset("RobZamp/sick", revision=_PARQUET), "test", labels=_NLI),
+        _glue("rte", "entailment", "not entailment"),
+        _glue("qqp", "not duplicate", "duplicate"),
+        _glue("mrpc", "not equivalent", "equivalent"),
+        Classification("subj", HubDataset("SetFit/subj"), "test", labels=("objective", "subjective")),
+    )
+}
+
+
+def is_known(dataset: Classification) -> bool:
+    """Return whether a dataset is one of the nine, and does not just share a name (``owner/sst2``)."""
+    return DATASETS.get(dataset.name) is dataset
+
 
 EVALUATION_ROWS = 100
 """Rows per dataset and verbalizer (section 3.1)."""
@@ -57,7 +127,7 @@ def evaluation_rows(selection: Selection) -> tuple[Mapping[str, Any], ...]:
     Raises:
         RowsError: the rows cannot be loaded, are not well-formed, or are fewer than requested.
     """
-    table, usable = _evaluated_part(selection)
+    table, usable = _usable(selection, evaluated=True)
     count = max(1, len(usable)) if selection.rows is None else selection.rows
     if len(usable) < count:
         # The paper's datasets have their number of rows, so a copy with fewer is not whole.
@@ -70,32 +140,23 @@ def evaluation_rows(selection: Selection) -> tuple[Mapping[str, Any], ...]:
     if selection.row_seed is None:
         chosen = generator.sample(sorted(usable), count)
     else:
-        # Labels and lengths as in the whole split.
-        ordered = sorted(usable, key=lambda number: (usable[number], _length(selection, table, number), number))
+        # Labels and lengths, in characters, as in the whole split.
+        lengths = {number: sum(len(table.rows[number][name]) for name in selection.text_columns) for number in usable}
+        ordered = sorted(usable, key=lambda number: (usable[number], lengths[number], number))
         chosen = spread_sample(ordered, count, generator)
         generator.shuffle(chosen)
     return tuple(_row(selection, table, number, usable[number]) for number in chosen)
 
 
-def _length(selection: Selection, table: Table, number: int) -> int:
-    """Return the number of characters that a prompt shows of a row."""
-    return sum(len(table.rows[number][column]) for column in selection.text_columns)
-
-
+@cache
 def usable_rows(selection: Selection) -> int:
     """Return the number of rows from which the evaluated ones are drawn: those with a label in use.
 
     Raises:
         RowsError: as ``evaluation_rows``.
     """
-    _, usable = _evaluated_part(selection)
+    _, usable = _usable(selection, evaluated=True)
     return len(usable)
-
-
-@cache
-def _evaluated_part(selection: Selection) -> tuple[Table, dict[int, str]]:
-    table, numbers = _part(selection, evaluated=True)
-    return table, _usable(selection, table, numbers)
 
 
 @cache
@@ -110,8 +171,23 @@ def demonstrations(selection: Selection, count: int) -> tuple[Mapping[str, Any],
         raise RowsError(
             f"dataset {dataset.name!r} names no training_split to draw few-shot examples from; use --num_fewshot 0"
         )
-    table, numbers = _part(selection, evaluated=False)
-    chosen = tuple(islice(_one_label_after_the_other(selection, table, numbers), count))
+    table, usable = _usable(selection, evaluated=False)
+    order = sorted(usable)
+    _generator(selection, "demonstrations").shuffle(order)
+    seen = {_text_of(selection, row) for row in evaluation_rows(selection)}
+
+    def unseen(golden: str) -> Iterator[Mapping[str, Any]]:
+        for number in order:
+            if usable[number] == golden:
+                row = _row(selection, table, number, golden)
+                text = _text_of(selection, row)
+                if text not in seen:
+                    seen.add(text)
+                    yield row
+
+    # One label after the other, until the rarest label runs out.
+    rounds = zip(*map(unseen, sorted(selection.golden)), strict=False)
+    chosen = tuple(islice(chain.from_iterable(rounds), count))
     if len(chosen) < count:
         raise RowsError(
             f"{table.origin}: --num_fewshot {count} asks for more few-shot examples than the {len(chosen)} that can "
@@ -132,34 +208,38 @@ def _generator(selection: Selection, purpose: str) -> random.Random:
     return random.Random(name)  # noqa: S311 # reproducible by design
 
 
-def _part(selection: Selection, evaluated: bool) -> tuple[Table, Sequence[int]]:
-    """Return the table that contains the evaluated (or the training) rows, and their numbers in it."""
+def _usable(selection: Selection, *, evaluated: bool) -> tuple[Table, dict[int, str]]:
+    """Return the table with the evaluated (or the training) rows, and the golden label of each with a label in use.
+
+    Every row of the table is checked.
+    """
     dataset, source = selection.dataset, selection.source
     is_split_here = dataset.held_out and not sources.has_split(dataset.name, dataset.evaluation_split, source)
     split = dataset.evaluation_split if evaluated and not is_split_here else dataset.training_split or "train"
     table = sources.load(dataset.name, split, dataset.hub, source)
     numbers = list(range(len(table.rows)))
-    if not is_split_here:
-        return table, numbers
-    # Under every row seed the same rows are held out, because models may have been trained on the others.
-    _generator(replace(selection, row_seed=None), "split").shuffle(numbers)
-    end = round(len(numbers) * (dataset.held_out or 0))
-    return table, numbers[:end] if evaluated else numbers[end:]
-
-
-def _usable(selection: Selection, table: Table, numbers: Sequence[int]) -> dict[int, str]:
-    """Check every row of the table; return those of ``numbers`` whose label is in use, with their golden label."""
-    expected = (*selection.text_columns, selection.dataset.label_column)
+    if is_split_here:
+        # Under every row seed the same rows are held out, because models may have been trained on the others.
+        _generator(replace(selection, row_seed=None), "split").shuffle(numbers)
+        end = round(len(numbers) * (dataset.held_out or 0))
+        numbers = numbers[:end] if evaluated else numbers[end:]
+    expected = (*selection.text_columns, dataset.label_column)
     for column in selection.text_columns:
         table.text(column, expected)
-    golden = _golden_labels(selection, table, expected)
-    return {number: label for number in numbers if (label := golden[number]) in selection.golden}
+    golden = _golden_labels(selection, table, table.column(dataset.label_column, expected))
+    return table, {number: label for number in numbers if (label := golden[number]) in selection.golden}
 
 
-def _golden_labels(selection: Selection, table: Table, expected: Sequence[str]) -> list[str]:
+def _golden_labels(selection: Selection, table: Table, values: Sequence[Any]) -> list[str]:
+    """Return the golden label of each row; reject an origin that declares other names or another order of them."""
     dataset = selection.dataset
-    values = table.column(dataset.label_column, expected)
-    names = _label_names(selection, table)
+    column = f"{table.origin}, column {dataset.label_column!r}"
+    declared = table.class_names.get(dataset.label_column)
+    names = dataset.labels or declared or selection.golden
+    if declared and [_same_name(name) for name in declared] != [_same_name(name) for name in names]:
+        raise RowsError(f"{column}: expected the labels {', '.join(names)} in this order; found {', '.join(declared)}")
+    if missing := [golden for golden in selection.golden if golden not in names]:
+        raise RowsError(f"{column}: no label {', '.join(missing)}; found {', '.join(names)}")
     as_text = f"{dataset.label_column}_text"  # some datasets also give the label's name
     texts = table.column(as_text) if as_text in table.columns else [None] * len(values)
     by_name = {_same_name(name): name for name in names}
@@ -184,24 +264,6 @@ def _golden_labels(selection: Selection, table: Table, expected: Sequence[str]) 
     return golden
 
 
-def _label_names(selection: Selection, table: Table) -> Sequence[str]:
-    """Return the name of each integer label; reject an origin that declares other names or another order."""
-    dataset = selection.dataset
-    declared = table.class_names.get(dataset.label_column)
-    names = dataset.labels or declared or selection.golden
-    if declared and [_same_name(name) for name in declared] != [_same_name(name) for name in names]:
-        raise RowsError(
-            f"{table.origin}, column {dataset.label_column!r}: expected the labels {', '.join(names)} in this order; "
-            f"found {', '.join(declared)}"
-        )
-    missing = [golden for golden in selection.golden if golden not in names]
-    if missing:
-        raise RowsError(
-            f"{table.origin}, column {dataset.label_column!r}: no label {', '.join(missing)}; found {', '.join(names)}"
-        )
-    return names
-
-
 def _same_name(name: str) -> str:
     return name.replace("_", " ").casefold().strip()
 
@@ -210,27 +272,6 @@ def _row(selection: Selection, table: Table, number: int, golden: str) -> Mappin
     row = table.rows[number]
     columns = (*selection.text_columns, selection.dataset.label_column)
     return {**{column: row[column] for column in columns}, GOLDEN: golden}
-
-
-def _one_label_after_the_other(
-    selection: Selection, table: Table, numbers: Sequence[int]
-) -> Iterator[Mapping[str, Any]]:
-    usable = _usable(selection, table, numbers)
-    order = sorted(usable)
-    _generator(selection, "demonstrations").shuffle(order)
-    seen = {_text_of(selection, row) for row in evaluation_rows(selection)}
-
-    def unseen(golden: str) -> Iterator[Mapping[str, Any]]:
-        for number in order:
-            if usable[number] == golden:
-                row = _row(selection, table, number, golden)
-                text = _text_of(selection, row)
-                if text not in seen:
-                    seen.add(text)
-                    yield row
-
-    rounds = zip(*map(unseen, sorted(selection.golden)), strict=False)  # until the rarest label runs out
-    return chain.from_iterable(rounds)
 
 
 def _text_of(selection: Selection, row: Mapping[str, Any]) -> tuple[str, ...]:

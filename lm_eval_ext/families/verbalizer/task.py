@@ -1,26 +1,39 @@
-"""The harness task of every verbalizer leaf: what a leaf's YAML says, turned into rows, requests and scores."""
+"""The harness task of every verbalizer leaf: what its YAML says, checked and turned into rows, requests and scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import datasets
+import jinja2
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.verbalizer.answer import ANSWER_FILTER
-from lm_eval_ext.families.verbalizer.datasets import DATASETS, is_known
-from lm_eval_ext.families.verbalizer.leaf import Leaf, filter_list, leaf_of, paraphrased
-from lm_eval_ext.families.verbalizer.prompt import WORDINGS, Reads, template
+from lm_eval_ext.families.leaf import (
+    ALL,
+    DATASET_KEYS,
+    columns_in,
+    own_dataset,
+    refuse_keys,
+    refuse_rows,
+    rows_of_leaf,
+    template,
+)
+from lm_eval_ext.families.verbalizer.answer import ANSWER_FILTER, plain_label
+from lm_eval_ext.families.verbalizer.prompt import QUESTIONS, WORDINGS, Reads, instructions
 from lm_eval_ext.families.verbalizer.rows import (
     ALL_ROWS,
+    DATASETS,
+    EVALUATION_ROWS,
     GOLDEN,
+    Classification,
     Selection,
     demonstrations,
     evaluation_rows,
+    is_known,
     rows_hash,
     usable_rows,
 )
@@ -112,16 +125,26 @@ class VerbalizerTask(FamilyTask):
         """Take the verbalizer and the dataset from a leaf's config; see the base class."""
         for key, default in self.DEFAULTS.items():
             config.setdefault(key, deepcopy(default))
-        self.paraphrases = chosen_paraphrases(config["task"], config["metadata"], WORDINGS)
+        name = config["task"]
+        self.paraphrases = chosen_paraphrases(name, config["metadata"], WORDINGS)
         if self.row_seed is not None:
             put_nonce_words(config, self.row_seed)
-        self._leaf: Leaf = leaf_of(config)
-        dataset, verbalizer = self._leaf.dataset, self._leaf.verbalizer
-        self._selection = Selection(
-            dataset, self._leaf.columns, verbalizer.golden, self.source, self._leaf.rows, self.row_seed
-        )
+        self._verbalizer = verbalizer = _verbalizer(name, config.get("doc_to_choice"), config.pop("prior", None))
+        names = {key: _name(name, key, config.pop(key, None)) for key in ("verbalizer", "naturalness")}
+        self._reads = _reads(name, config.get("filter_list") or [])
+        dataset, rows = _dataset(config), rows_of_leaf(config)
+        self._chose_rows = rows is not None
+        evaluated = None if rows == ALL else rows or EVALUATION_ROWS
+        columns = _columns(name, config.get("doc_to_text"))
+        self._selection = Selection(dataset, columns, verbalizer.golden, self.source, evaluated, self.row_seed)
         self._wording = 1
-        self._prompts = paraphrased(config["task"], self._leaf, self.paraphrases) if self.paraphrases else ()
+        self._prompts = self._in_wordings(name, config["doc_to_text"]) if self.paraphrases else ()
+        given = {
+            "labels": list(verbalizer.words),
+            "prior": list(verbalizer.prior),
+            "prompt": config["doc_to_text"],
+            **({"paraphrases": list(self._prompts[1:])} if self.paraphrases else {}),
+        }
         from_hub = self.source == sources.HUB
         config |= {
             # What the results should record: the evaluated split, and the location of the dataset.
@@ -132,30 +155,55 @@ class VerbalizerTask(FamilyTask):
             # The harness would look targets up in it by number.
             "doc_to_choice": None,
             "doc_to_target": Target(verbalizer),
-            "filter_list": filter_list(config["filter_list"], self._leaf, self._prompts[1:]),
+            "filter_list": [
+                {**pipeline, "filter": [step | given if step["function"] == ANSWER_FILTER else step for step in steps]}
+                for pipeline in config["filter_list"]
+                for steps in [pipeline["filter"]]
+            ],
         }
         if self.paraphrases:
             self.has = in_wordings(self.paraphrases)
             self.variants = (ROW, self.paraphrases)
         return {
             "dataset": dataset.name if is_known(dataset) else str(dataset.hub),
-            "verbalizer": self._leaf.verbalizer_name,
-            "naturalness": self._leaf.naturalness,
-            "prompting": PROMPTING[self._leaf.reads],
+            **names,
+            "prompting": PROMPTING[self._reads],
             "label_words": dict(zip(verbalizer.golden, verbalizer.words, strict=True)),
             "prior_words": dict(zip(verbalizer.golden, verbalizer.prior, strict=True)),
         }
 
+    def _in_wordings(self, task: str, prompt: str) -> tuple[str, ...]:
+        """Return the template of the prompt in the requested number of wordings, its own first.
+
+        Raises:
+            ValueError: the prompt is not that of Figure 7 or 8, so that what the other wordings say is not what it
+                says.
+        """
+        dataset, verbalizer = self._selection.dataset, self._verbalizer
+        asked_for = f"task {task!r}: metadata {PARAPHRASES} {self.paraphrases}"
+        words = dict(zip(verbalizer.golden, verbalizer.words, strict=True))
+        if not is_known(dataset) or words.keys() != QUESTIONS[dataset.name].conditions.keys():
+            raise ValueError(
+                f"{asked_for}; there are other wordings only for the paper's nine datasets with their two labels each, "
+                f"and this task is about {', '.join(words)} on {dataset.name}; run it without {PARAPHRASES}"
+            )
+        published, *others = instructions(dataset.name, self._reads, words)
+        if not prompt.startswith(f"{published}\n"):
+            raise ValueError(
+                f"{asked_for}; there are other wordings only for the paper's instruction, and the doc_to_text of this "
+                f"task does not begin with it: {published!r}; run it without {PARAPHRASES}, or with that instruction"
+            )
+        rest = prompt.removeprefix(published)
+        return tuple(instruction + rest for instruction in (published, *others)[: self.paraphrases])
+
     def documents(self) -> Documents:
         """Return the evaluated rows, the same ones whatever the verbalizer, each once in every wording."""
+        share = None
+        if not is_known(self._selection.dataset):
+            rows, usable = len(evaluation_rows(self._selection)), usable_rows(self._selection)
+            share = Share(rows, usable, ALL_ROWS if rows < usable and not self._chose_rows else "")
         dataset = _as_dataset(self._selection, self.paraphrases)
-        return Documents(self.config.test_split, dataset, {"rows_hash": rows_hash(self._selection)}, self._share_of())
-
-    def _share_of(self) -> Share | None:
-        if is_known(self._leaf.dataset):
-            return None
-        rows, usable = len(evaluation_rows(self._selection)), usable_rows(self._selection)
-        return Share(rows, usable, ALL_ROWS if rows < usable and not self._leaf.chose_rows else "")
+        return Documents(self.config.test_split, dataset, {"rows_hash": rows_hash(self._selection)}, share)
 
     def demonstrations(self, n: int) -> list[dict[str, Any]]:
         """Return the first ``n`` of the fixed, label-balanced demonstrations of appendix A, in the row's wording."""
@@ -174,15 +222,15 @@ class VerbalizerTask(FamilyTask):
         Raises:
             ValueError: the run has demonstrations and the task reads the conclusion of a chain of thought.
         """
-        n, name, leaf = self.asking.num_fewshot, self.config.task, self._leaf
-        if not n or leaf.reads == "first":
+        n, name, facts = self.asking.num_fewshot, self.config.task, self.facts
+        if not n or self._reads == "first":
             return
-        direct = f"{leaf.dataset.name}_{leaf.naturalness}_{leaf.verbalizer_name}"
+        direct = f"{self._selection.dataset.name}_{facts['naturalness']}_{facts['verbalizer']}"
         is_ours = name == f"verbalizer_cot_{direct}"
         instead = f"verbalizer_{direct}" if is_ours else "a leaf that includes the template _direct"
         raise ValueError(
             f"task {name!r}: --num_fewshot {n}; a few-shot example would have to show a chain of thought, "
-            f'but the rows have only labels: "Let\'s think step by step. {leaf.verbalizer.words[0]}". '
+            f'but the rows have only labels: "Let\'s think step by step. {self._verbalizer.words[0]}". '
             f"Use {instead} with --num_fewshot {n}, or run this task with --num_fewshot 0"
         )
 
@@ -196,7 +244,7 @@ class VerbalizerTask(FamilyTask):
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``Verbalizer.score`` and ``over_wordings``."""
-        found = self._leaf.verbalizer.score(results[0], doc[GOLDEN])
+        found = self._verbalizer.score(results[0], doc[GOLDEN])
         if not self.paraphrases:
             return dict(found)
         return {**found, **over_wordings(doc, found["acc"] if self.is_whole(doc) else None, self.paraphrases)}
@@ -211,9 +259,9 @@ class VerbalizerTask(FamilyTask):
         ``constant`` gives the same word to all rows, the one that is right most often. If every row is asked in several
         wordings, also what obeys only the published one.
         """
-        golden, verbalizer = doc[GOLDEN], self._leaf.verbalizer
+        golden, verbalizer = doc[GOLDEN], self._verbalizer
         # A chain of thought names the tempting word before its conclusion, which tests how conclusions are read.
-        direct = self._leaf.reads == "first"
+        direct = self._reads == "first"
         thought = "" if direct else f'By itself this means "{verbalizer.prior_word(golden)}". '
         say = "{}" if direct else 'The final answer is "{}".'
         answers: dict[str, str | tuple[str, ...]] = {
@@ -223,14 +271,15 @@ class VerbalizerTask(FamilyTask):
             CONSTANT: say.format(self._most_frequent_word),
         }
         if self.paraphrases:
-            obeys = doc[PARAPHRASE] == 1
-            word = verbalizer.word(golden) if obeys else verbalizer.another_word(golden)
+            # Otherwise the word of another label.
+            obeys, label = doc[PARAPHRASE] == 1, verbalizer.golden.index(golden)
+            word = verbalizer.words[label if obeys else label - 1]
             answers[FIRST_WORDING] = thought + say.format(word)
         return answers
 
     @cached_property
     def _most_frequent_word(self) -> str:
-        return self._leaf.verbalizer.word(most_frequent(self.eval_docs[GOLDEN]))
+        return self._verbalizer.word(most_frequent(self.eval_docs[GOLDEN]))
 
 
 def _defaults(reads: Reads, tokens: int) -> Mapping[str, Any]:
@@ -267,3 +316,98 @@ def _as_dataset(selection: Selection, paraphrases: int | None) -> datasets.Datas
             for wording in range(1, paraphrases + 1)
         ]
     )
+
+
+def _verbalizer(task: str, choices: object, prior: object) -> Verbalizer:
+    """Return the verbalizer of a leaf.
+
+    Args:
+        task: the leaf's name, for messages.
+        choices: its ``doc_to_choice``: golden label name to label word.
+        prior: its ``prior``: golden label name to the word that means it by itself; the golden names if absent.
+
+    Raises:
+        ValueError: not such a mapping, a word that is not text, fewer than two labels, or two labels with one word.
+    """
+    words = _words(task, "doc_to_choice", choices)
+    priors = _words(task, "prior", prior) if prior is not None else {golden: golden for golden in words}
+    if set(priors) != set(words):
+        raise ValueError(
+            f"task {task!r}: prior names {', '.join(priors)}; expected the labels of doc_to_choice: {', '.join(words)}"
+        )
+    return Verbalizer(tuple(words), tuple(words.values()), tuple(priors[golden] for golden in words))
+
+
+def _words(task: str, key: str, words: object) -> Mapping[str, str]:
+    if not isinstance(words, Mapping) or len(words) < 2:
+        raise ValueError(
+            f"task {task!r}: {key} must map two or more golden label names to words, as in "
+            f"{{negative: positive, positive: negative}}; found {words!r}"
+        )
+    owner: dict[str, Any] = {}
+    for golden, word in words.items():
+        for role, value in (("label name", golden), ("word", word)):
+            if not isinstance(value, str) or not plain_label(value):
+                raise ValueError(
+                    f"task {task!r}: {key} has the {role} {value!r} at {golden!r}, which is not text; "
+                    'quote words that YAML parses as another type ("yes", "no", "1", "0")'
+                )
+        rival = owner.setdefault(plain_label(word), golden)
+        if rival != golden:
+            raise ValueError(
+                f"task {task!r}: {key} gives the word {word!r} to both {rival!r} and {golden!r}; "
+                "every label needs a different word, ignoring case"
+            )
+    return words
+
+
+def _name(task: str, key: str, value: object) -> str | None:
+    if value is not None and (not isinstance(value, str) or not value):
+        raise ValueError(f"task {task!r}: {key} {value!r}; expected a name, or leave it out")
+    # A user-defined verbalizer may have any name; its naturalness has one of three values.
+    if key == "naturalness" and value is not None and value not in SCHEMA.values[key]:
+        raise ValueError(f"task {task!r}: {key} {value!r}; expected one of {', '.join(SCHEMA.values[key])}")
+    return value
+
+
+def _reads(task: str, pipelines: Sequence[Mapping[str, Any]]) -> Reads:
+    steps = [step for pipeline in pipelines for step in pipeline["filter"] if step["function"] == ANSWER_FILTER]
+    if not steps:
+        raise ValueError(
+            f"task {task!r}: no {ANSWER_FILTER} in its filter_list, so nothing would read its answers; "
+            "include one of the templates verbalizer/_direct and verbalizer/_cot"
+        )
+    reads: Reads = steps[0].get("reads", "first")
+    if reads not in get_args(Reads):
+        raise ValueError(
+            f"task {task!r}: {ANSWER_FILTER} has reads {reads!r}; expected one of {', '.join(get_args(Reads))}"
+        )
+    return reads
+
+
+def _dataset(config: dict[str, Any]) -> Classification:
+    known = DATASETS.get(str(config.get("dataset_path")))
+    if known is not None:
+        refuse_keys(config, DATASET_KEYS, "is one of the nine built-in datasets, whose location and splits are fixed")
+        refuse_rows(
+            config,
+            f"the paper evaluates {EVALUATION_ROWS} rows of each of its nine datasets; remove rows (--limit evaluates "
+            "fewer), or set rows for a dataset of your own",
+        )
+        return known
+    label_column = config.get("doc_to_target") or "label"
+    return Classification(*own_dataset(config, DATASETS), config.get("training_split"), label_column)
+
+
+def _columns(task: str, prompt: object) -> tuple[str, ...]:
+    """Return the columns that a prompt shows."""
+    try:
+        columns = columns_in(prompt) if isinstance(prompt, str) else ()
+    except jinja2.TemplateError as error:
+        raise ValueError(f"task {task!r}: doc_to_text is not a valid template ({error}): {prompt!r}") from error
+    if not columns:
+        raise ValueError(
+            f"task {task!r}: doc_to_text must be a prompt that shows the row, as in 'Review: {{{{text}}}}'; "
+            f"found {prompt!r}"
+        )
+    return columns

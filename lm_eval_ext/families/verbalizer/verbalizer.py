@@ -5,6 +5,7 @@ Under a row seed, pairs of nonce words, which no model has seen as labels, are t
 
 from __future__ import annotations
 
+import operator
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,14 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from lm_eval_ext.families.verbalizer.mentions import plain_label
 from lm_eval_ext.families.verbalizer.rows import GOLDEN
 from lm_eval_ext.families.verbalizer.schema import OF_WORDING, PARAPHRASE, RELIABLE, ROW, SENSITIVITY
 from lm_eval_ext.floors import CONSTANT, most_frequent
 from lm_eval_ext.metadata import generator_name
 
 Invalid = Literal["empty", "echo", "refusal", "multiple", "inflected", "other"]
-"""What a response is that gives no label word as its answer; see ``invalid.kind_of``."""
+"""What a response is that gives no label word as its answer; see ``answer.kind_of``."""
 
 
 def marker(kind: Invalid) -> str:
@@ -55,10 +55,6 @@ class Verbalizer:
     def word(self, golden: str) -> str:
         """Return the word that the prompt demands for a golden label."""
         return self.words[self.golden.index(golden)]
-
-    def another_word(self, golden: str) -> str:
-        """Return a word that the prompt demands for another label than this golden one."""
-        return self.words[self.golden.index(golden) - 1]
 
     def prior_word(self, golden: str) -> str:
         """Return the word that means a golden label by itself."""
@@ -123,49 +119,6 @@ def over_wordings(
     }
 
 
-def verbalizer_of_leaf(task: str, words: object, prior: object = None) -> Verbalizer:
-    """Build the verbalizer of a leaf YAML.
-
-    Args:
-        task: the leaf's name, for messages.
-        words: its ``doc_to_choice``: golden label name to label word.
-        prior: its ``prior``: golden label name to the word that means it by itself; the golden names if absent.
-
-    Raises:
-        ValueError: not such a mapping, a word that is not text, fewer than two labels, or two labels with one word.
-    """
-    table = _words(task, "doc_to_choice", words)
-    priors = _words(task, "prior", prior) if prior is not None else {golden: golden for golden in table}
-    if set(priors) != set(table):
-        raise ValueError(
-            f"task {task!r}: prior names {', '.join(priors)}; expected the labels of doc_to_choice: {', '.join(table)}"
-        )
-    return Verbalizer(tuple(table), tuple(table.values()), tuple(priors[golden] for golden in table))
-
-
-def _words(task: str, key: str, words: object) -> Mapping[str, str]:
-    if not isinstance(words, Mapping) or len(words) < 2:
-        raise ValueError(
-            f"task {task!r}: {key} must map two or more golden label names to words, as in "
-            f"{{negative: positive, positive: negative}}; found {words!r}"
-        )
-    owner: dict[str, Any] = {}
-    for golden, word in words.items():
-        for role, value in (("label name", golden), ("word", word)):
-            if not isinstance(value, str) or not plain_label(value):
-                raise ValueError(
-                    f"task {task!r}: {key} has the {role} {value!r} at {golden!r}, which is not text; "
-                    'quote words that YAML parses as another type ("yes", "no", "1", "0")'
-                )
-        rival = owner.setdefault(plain_label(word), golden)
-        if rival != golden:
-            raise ValueError(
-                f"task {task!r}: {key} gives the word {word!r} to both {rival!r} and {golden!r}; "
-                "every label needs a different word, ignoring case"
-            )
-    return words
-
-
 FILE = Path(__file__).with_name("nonce_words.txt")
 """A word and its number of tokens in GPT-2's vocabulary per line (``tasks/_nonce_words.py``)."""
 SEED = 20261122
@@ -186,12 +139,13 @@ def nonce_words(row_seed: int) -> Mapping[str, str]:
     """
     draw = random.Random(generator_name(SEED, row_seed, "nonce words"))  # noqa: S311 # reproducible by design
     found: dict[str, str] = {}
-    tokens = _tokens_by_word()
+    tokens = dict(line.split() for line in FILE.read_text(encoding="utf-8").splitlines())
     for pair, letters in PAIRS.items():
         # A first word decides the number of tokens, so that each number is as frequent as among the words.
         free = [word for word in tokens if len(word) == letters and word not in found.values()]
         first = draw.choice(free)
-        second = draw.choice([word for word in free if tokens[word] == tokens[first] and _differ(word, first)])
+        alike = [word for word in free if tokens[word] == tokens[first]]
+        second = draw.choice([word for word in alike if all(map(operator.ne, word, first))])
         found |= zip(pair, (first, second), strict=True)
     return found
 
@@ -216,13 +170,3 @@ def put_nonce_words(config: dict[str, Any], row_seed: int) -> None:
     for word in words.values():
         prompt = prompt.replace(f'"{word}"', f'"{replacing[word]}"')
     config["doc_to_text"] = prompt
-
-
-def _differ(one: str, other: str) -> bool:
-    return not any(mine == its for mine, its in zip(one, other, strict=True))
-
-
-@cache
-def _tokens_by_word() -> Mapping[str, int]:
-    lines = FILE.read_text(encoding="utf-8").splitlines()
-    return {word: int(tokens) for word, tokens in map(str.split, lines)}

@@ -91,10 +91,8 @@ def test_scores_equal_those_of_the_original_package(
 
 def test_the_best_reference_counts_in_any_position(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path, REMBERT)
-    better, worse = (score(folder, "a fox", reference) for reference in ("the dog sings", "the cat"))
+    worse, better = sorted(score(folder, "a fox", reference) for reference in ("the dog sings", "the cat"))
     assert better != worse
-    if better < worse:
-        better, worse = worse, better
     assert score(folder, "a fox", "the dog sings", "the cat") == pytest.approx(better, abs=1e-6)
     assert score(folder, "a fox", "the cat", "the dog sings") == pytest.approx(better, abs=1e-6)
 
@@ -111,30 +109,27 @@ def test_a_score_depends_neither_on_the_order_of_the_rows_nor_on_their_batches(t
     assert alone == pytest.approx(scores, abs=1e-6)
 
 
-def test_the_longer_text_of_an_overlong_pair_is_truncated(tmp_path: Path) -> None:
+BIRD, DOG, OF_THREE = "bird " * 10, "dog " * 10, "the cat sleeps"
+
+
+@pytest.mark.parametrize(
+    ("limit", "pair", "same", "other"),
+    [
+        # 24 positions, three of them for special tokens: 21 are left, of which the reference takes 3.
+        (None, ("bird " * 18 + "dog " * 9, OF_THREE), ("bird " * 18, OF_THREE), ("bird " * 17, OF_THREE)),
+        # 21 tokens are left for 11 and 11: of two texts of the same length, the prediction is truncated.
+        (None, (DOG + "cat", BIRD + "cat"), (DOG, BIRD + "cat"), (DOG + "cat", BIRD)),
+        # The tokenizer may have a lower limit than the network: three special tokens and three leave six.
+        (12, ("bird " * 7, OF_THREE), ("bird " * 6, OF_THREE), ("bird " * 5, OF_THREE)),
+    ],
+)
+def test_the_longer_text_of_an_overlong_pair_is_truncated(
+    limit: int | None, pair: tuple[str, str], same: tuple[str, str], other: tuple[str, str], tmp_path: Path
+) -> None:
     folder = checkpoint(tmp_path, BERT)
-    # 24 positions, three of them for special tokens: 21 are left, of which the reference takes 3.
-    fitting, longer = " ".join(["bird"] * 18), " ".join(["bird"] * 18 + ["dog"] * 9)
-    assert score(folder, longer, "the cat sleeps") == score(folder, fitting, "the cat sleeps")
-    shorter = " ".join(["bird"] * 17)
-    assert score(folder, shorter, "the cat sleeps") != score(folder, fitting, "the cat sleeps")
-
-
-def test_the_prediction_is_truncated_if_both_texts_are_equally_long(tmp_path: Path) -> None:
-    folder = checkpoint(tmp_path, BERT)
-    # 21 tokens are left for 11 and 11.
-    bird, dog = "bird " * 10, "dog " * 10
-    assert score(folder, dog + "cat", bird + "cat") == score(folder, dog, bird + "cat")
-    assert score(folder, dog + "cat", bird + "cat") != score(folder, dog + "cat", bird)
-
-
-def test_the_tokenizer_may_have_a_lower_limit_than_the_network(tmp_path: Path) -> None:
-    folder = checkpoint(tmp_path, BERT)
-    (folder / "tokenizer_config.json").write_text('{"model_max_length": 12}', encoding="utf-8")
-    # Three special tokens and three of the reference leave six.
-    birds = [" ".join(["bird"] * number) for number in (5, 6, 7)]
-    shorter, fitting, longer = (score(folder, text, "the cat sleeps") for text in birds)
-    assert longer == fitting != shorter
+    if limit:
+        (folder / "tokenizer_config.json").write_text(f'{{"model_max_length": {limit}}}', encoding="utf-8")
+    assert score(folder, *pair) == score(folder, *same) != score(folder, *other)
 
 
 def built(bleurt: str, folder: Path) -> NaturalInstructionsTask:

@@ -78,9 +78,23 @@ def changed(tiny_model: Path, folder: Path, name: str, **values: object) -> str:
     return str(folder)
 
 
-def test_a_tokenizer_without_a_length_gets_the_default(tiny_model: Path, tmp_path: Path) -> None:
-    alone = changed(tiny_model, tmp_path / "alone", "tokenizer_config.json", model_max_length=10**30)
-    assert budget_of({"tokenizer": alone}, 16).limit == 2048 - 16 - 17
+@pytest.mark.parametrize(
+    ("length", "template", "limit"),
+    [
+        (10**30, None, 2048 - 16 - 17),  # without a length, the default
+        (300, "{{ raise_exception('no') }}", 300 - 16),  # a template that rejects plain messages takes up no context
+        (300, "", 300 - 16),  # no template
+    ],
+)
+def test_a_tokenizer_in_the_metadata_takes_precedence(
+    length: int, template: str | None, limit: int, tiny_model: Path, tmp_path: Path
+) -> None:
+    # Without its model, it is asked for the context.
+    alone = changed(tiny_model, tmp_path / "alone", "tokenizer_config.json", model_max_length=length)
+    if template is not None:
+        (tmp_path / "alone" / "chat_template.jinja").write_text(template, encoding="utf-8")
+    budget = budget_of({"pretrained": "nobody/knows", "tokenizer": alone}, 16)
+    assert budget.described() == {"limit": limit, "unit": "tokens", "tokenizer": alone}
 
 
 def test_special_tokens_take_up_context(tiny_model: Path, tmp_path: Path) -> None:
@@ -95,26 +109,12 @@ def test_special_tokens_take_up_context(tiny_model: Path, tmp_path: Path) -> Non
     assert budget_of({"tokenizer": alone}, 16).measure("tide") == 5
 
 
-def test_a_template_that_rejects_plain_messages_takes_up_no_context(tiny_model: Path, tmp_path: Path) -> None:
-    alone = changed(tiny_model, tmp_path / "alone", "tokenizer_config.json", model_max_length=300)
-    (tmp_path / "alone" / "chat_template.jinja").write_text("{{ raise_exception('no') }}", encoding="utf-8")
-    assert budget_of({"tokenizer": alone}, 16).limit == 300 - 16
-
-
 def test_a_multimodal_model_has_the_context_of_its_text_model(tiny_model: Path, tmp_path: Path) -> None:
     from transformers import LlamaConfig, LlavaConfig  # noqa: PLC0415 # seconds
 
     both = changed(tiny_model, tmp_path / "both", "tokenizer_config.json", model_max_length=300)
     LlavaConfig(text_config=LlamaConfig(max_position_embeddings=512).to_dict()).save_pretrained(both)
     assert budget_of({"pretrained": both}, 16).limit == 512 - 16 - 17
-
-
-def test_a_tokenizer_in_the_metadata_takes_precedence(tiny_model: Path, tmp_path: Path) -> None:
-    alone = changed(tiny_model, tmp_path / "alone", "tokenizer_config.json", model_max_length=300)
-    (tmp_path / "alone" / "chat_template.jinja").unlink()
-    budget = budget_of({"pretrained": "nobody/knows", "tokenizer": alone}, 16)
-    # No template, no model: the tokenizer's own length.
-    assert budget.described() == {"limit": 284, "unit": "tokens", "tokenizer": alone}
 
 
 def test_a_tokenizer_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:

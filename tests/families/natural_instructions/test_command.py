@@ -66,26 +66,24 @@ def test_score_as_installed_reads_standard_input_in_any_locale() -> None:
     assert json.loads(process.stdout)["rouge_l"] == {**MEANS, "v": {"é\ud800": 0.5}}
 
 
-def test_score_names_a_bad_row_and_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text(LINES + "{}\n", encoding="utf-8")
-    assert main(["natural-instructions", "score", str(path)]) == 1
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("rows.jsonl", "rows.jsonl, row 5: no field 'task'"),
+        ("-", "standard input, row 5: no field 'task'"),
+        ("nowhere.jsonl", "nowhere.jsonl: No such file or directory\n"),
+    ],
+)
+def test_what_cannot_be_scored_is_named_and_nothing_printed(
+    source: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "rows.jsonl").write_text(LINES + "{}\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"{LINES}{{}}\n".encode())))
+    assert main(["natural-instructions", "score", source]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.startswith(f"lm-eval-ext: {path}, row 5: no field 'task'")
-
-
-def test_score_names_a_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["natural-instructions", "score", "nowhere.jsonl"]) == 1
-    assert capsys.readouterr().err == "lm-eval-ext: nowhere.jsonl: No such file or directory\n"
-
-
-def test_a_bad_row_on_standard_input_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{}\n")))
-    assert main(["natural-instructions", "score", "-"]) == 1
-    assert capsys.readouterr().err.startswith("lm-eval-ext: standard input, row 1: no field 'task'")
+    assert printed.err.startswith(f"lm-eval-ext: {complaint}")
 
 
 @pytest.mark.parametrize("arguments", [[], ["score"], ["gains"], ["gains", "x", "--base", "positive"]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,35 +16,26 @@ from lm_eval_ext.families.natural_instructions.encodings import (
     example_pool,
     most_examples,
 )
-from lm_eval_ext.families.natural_instructions.files import Example, Instance, Instruction, read
+from lm_eval_ext.families.natural_instructions.subtasks import Example, Instance, Instruction, read
 from lm_eval_ext.sources import RowsError
+from tests.families.jsonl import read_jsonl
+from tests.families.natural_instructions.task_files import write
 
+FIELDS = "Definition + Prompt + Things to Avoid + Emphasis & Caution"
+EXPLAINED = "Negative Examples Full Explanations + Positive Examples Full Explanations"
 # What an encoding shows, in the words of the published outputs.
 PUBLISHED = {
-    ("Prompt",): "prompt",
-    ("Definition", "Prompt"): "prompt_definition",
-    (
-        "Definition",
-        "Prompt",
-        "Things to Avoid",
-        "Emphasis & Caution",
-        "Negative Examples Full Explanations",
-        "Positive Examples Full Explanations",
-    ): "all",
-    ("Positive Examples Full Only",): "positive",
-    ("Definition", "Prompt", "Things to Avoid", "Emphasis & Caution"): "all_minus_examples",
-    (
-        "Definition",
-        "Prompt",
-        "Things to Avoid",
-        "Emphasis & Caution",
-        "Positive Examples Full Only",
-    ): "all_minus_negative",
-    ("Prompt", "Things to Avoid"): "prompt_avoid",
-    ("Prompt", "Emphasis & Caution"): "prompt_emphasis",
-    ("Prompt", "Positive Examples Full Only"): "prompt_positive",
-    ("Prompt", "Negative Examples Full Explanations", "Positive Examples Full Explanations"): "prompt_examples",
-    ("Definition", "Prompt", "Positive Examples Full Only"): "prompt_definition_positive",
+    "Prompt": "prompt",
+    "Definition + Prompt": "prompt_definition",
+    f"{FIELDS} + {EXPLAINED}": "all",
+    "Positive Examples Full Only": "positive",
+    FIELDS: "all_minus_examples",
+    f"{FIELDS} + Positive Examples Full Only": "all_minus_negative",
+    "Prompt + Things to Avoid": "prompt_avoid",
+    "Prompt + Emphasis & Caution": "prompt_emphasis",
+    "Prompt + Positive Examples Full Only": "prompt_positive",
+    f"Prompt + {EXPLAINED}": "prompt_examples",
+    "Definition + Prompt + Positive Examples Full Only": "prompt_definition_positive",
 }
 MULTIRC = "subtask052_multirc_identify_bad_question"
 QASC = "subtask040_qasc_question_generation"
@@ -72,16 +62,15 @@ FEWEST, FILLED = "gpt3_encoded_prompt_samples.jsonl", "gpt3_encoded_prompt_sampl
 
 
 def samples(folder: Path, name: str = FEWEST) -> list[dict[str, Any]]:
-    lines = (folder / "natural_instructions" / name).read_text(encoding="utf-8")
-    return [json.loads(line) for line in lines.splitlines()]
+    """Return the prompts of a file, each with our name of its encoding."""
+    rows = read_jsonl(folder / "natural_instructions" / name)
+    return [row | {"encoding": PUBLISHED[" + ".join(row["encoding"])]} for row in rows]
 
 
 def ours(instruction: Instruction, sample: dict[str, Any]) -> str:
-    encoding = ALL_ENCODINGS[PUBLISHED[tuple(sample["encoding"])]]
-    given = instruction.instances[sample["index"]].input
-    return encode(
-        example_pool(instruction, encoding, sample["n_examples"] or None, 60), encoding, given, sample["n_examples"]
-    )
+    encoding, shown = ALL_ENCODINGS[sample["encoding"]], sample["n_examples"]
+    pool = example_pool(instruction, encoding, shown or None, 60)
+    return encode(pool, encoding, instruction.instances[sample["index"]].input, shown)
 
 
 def rebuilt(folder: Path, name: str) -> tuple[int, int, list[tuple[str, str]]]:
@@ -95,7 +84,7 @@ def rebuilt(folder: Path, name: str) -> tuple[int, int, list[tuple[str, str]]]:
         elif ours(instructions[sample["task"]], sample) == sample["encoded_prompt"]:
             equal += 1
         else:
-            differing.append((sample["task"], PUBLISHED[tuple(sample["encoding"])]))
+            differing.append((sample["task"], sample["encoding"]))
     return equal, absent, sorted(differing)
 
 
@@ -123,7 +112,7 @@ def test_every_published_prompt_with_a_full_context_is_rebuilt_except_where_60_i
     # instances more than the 60 that we never evaluate.
     longest = [(QASC, "positive"), (QASC, "prompt_positive")]
     assert rebuilt(shared_data, FILLED) == (72 - 6 - 6 - 2, 6, [*longest, *OTHER_COPY])
-    given = {(sample["task"], PUBLISHED[tuple(sample["encoding"])]): sample for sample in samples(shared_data, FILLED)}
+    given = {(sample["task"], sample["encoding"]): sample for sample in samples(shared_data, FILLED)}
     assert [given[where]["n_examples"] for where in longest] == [70, 70]
     # The published ones are 80, 61 and 62; with these, the two prompts are ours to the letter.
     path = shared_data / "natural_instructions" / "eval_tasks" / f"{QASC}.json"
@@ -143,12 +132,10 @@ def test_every_published_prompt_with_a_full_context_is_rebuilt_except_where_60_i
 def test_the_six_differing_prompts_match_with_the_examples_of_the_other_copy(
     name: str, prompts: int, shared_data: Path, tmp_path: Path
 ) -> None:
-    lines = (shared_data / "natural_instructions" / "tasks_instructions_first20.jsonl").read_text(encoding="utf-8")
-    (row,) = [row for row in map(json.loads, lines.splitlines()) if row["task"] == MULTIRC]
-    copy = tmp_path / f"{MULTIRC}.json"
-    copy.write_text(json.dumps(row), encoding="utf-8")
-    at_hand = read(shared_data / "natural_instructions" / "eval_tasks" / f"{MULTIRC}.json", MULTIRC)
-    instruction = replace(read(copy, MULTIRC), instances=at_hand.instances)
+    folder = shared_data / "natural_instructions"
+    (row,) = [row for row in read_jsonl(folder / "tasks_instructions_first20.jsonl") if row["task"] == MULTIRC]
+    at_hand = read(folder / "eval_tasks" / f"{MULTIRC}.json", MULTIRC)
+    instruction = replace(read(write(tmp_path, row, MULTIRC), MULTIRC), instances=at_hand.instances)
     published = [sample for sample in samples(shared_data, name) if sample["task"] == MULTIRC]
     assert len(published) == prompts
     assert [ours(instruction, sample) for sample in published] == [sample["encoded_prompt"] for sample in published]
@@ -213,13 +200,6 @@ def test_an_ablation_removes_only_its_field(field: str, heading: str) -> None:
     assert [other for other in headings if other != heading and other not in without] == []
 
 
-def test_positive_examples_on_their_own_have_neither_heading_nor_reason() -> None:
-    shown = encode(TIDES, ABLATIONS["all_minus_negative"], "Gulls wade.", examples=2)
-    assert "Example" not in shown
-    assert "reason" not in shown
-    assert "input: Boats float.\noutput: high\n" in shown
-
-
 def test_a_value_of_a_hyphen_and_a_blank_is_kept_as_in_the_published_prompts() -> None:
     shown = encode(replace(TIDES, emphasis="- "), ABLATIONS["prompt_emphasis"], "Gulls wade.", examples=0)
     assert shown == "Prompt: Name the tide.\nEmphasis & Caution: -\ninput: Gulls wade.\noutput:"
@@ -259,20 +239,20 @@ def test_fewer_examples_are_the_first_of_each_kind() -> None:
     assert "Example2" not in shown
 
 
-@pytest.mark.parametrize("encoding", ["positive", "prompt_positive", "prompt_definition_positive"])
-def test_an_encoding_with_examples_needs_at_least_one(encoding: str) -> None:
-    bare = replace(TIDES, positive=())
-    with pytest.raises(
-        RowsError, match=r"subtask900_tides \(tides\.json\): no 'Positive Examples', which the encoding"
-    ):
-        most_examples(bare, ALL_ENCODINGS[encoding])
-
-
-def test_all_works_with_examples_of_one_kind() -> None:
-    # As the published prompts of subtasks 005 and 008 do.
+@pytest.mark.parametrize(
+    ("encoding", "kinds"),
+    [
+        ("positive", "'Positive Examples'"),
+        ("prompt_negative", "'Negative Examples'"),
+        ("all", "'Positive Examples' or 'Negative Examples'"),
+    ],
+)
+def test_an_encoding_with_examples_needs_at_least_one(encoding: str, kinds: str) -> None:
+    # As the published prompts of subtasks 005 and 008 do, ``all`` works with examples of one kind.
     assert most_examples(replace(TIDES, negative=()), ENCODINGS["all"]) == 2
-    with pytest.raises(RowsError, match=r"no 'Positive Examples' or 'Negative Examples'"):
-        most_examples(replace(TIDES, negative=(), positive=()), ENCODINGS["all"])
+    bare = replace(TIDES, negative=(), positive=())
+    with pytest.raises(RowsError, match=rf"subtask900_tides \(tides\.json\): no {kinds}, which the encoding"):
+        most_examples(bare, ALL_ENCODINGS[encoding])
 
 
 def test_a_field_missing_from_the_file_is_named() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from functools import cache
@@ -14,6 +13,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.natural_instructions.predictions import PredictionScores, score
+from tests.families.jsonl import read_jsonl
 from tests.families.natural_instructions.test_encodings import PUBLISHED, WITH_EXAMPLES
 
 FEWEST, FILLED = "gpt3_predictions.jsonl", "gpt3_predictions_filled.jsonl"
@@ -27,7 +27,7 @@ def scored(path: Path) -> PredictionScores:
 
 def means(path: Path) -> dict[str, float]:
     """Return the mean ROUGE-L in percent, by the name of the encoding."""
-    return {PUBLISHED[tuple(encoding.split(" + "))]: 100 * mean for encoding, mean in scored(path).encodings.items()}
+    return {PUBLISHED[encoding]: 100 * mean for encoding, mean in scored(path).encodings.items()}
 
 
 def test_the_table_of_recorded_answers_matches_the_output_of_score(shared_data: Path) -> None:
@@ -60,7 +60,7 @@ def test_answers_to_filled_contexts_score_as_in_the_library_itself(shared_data: 
     path = shared_data / "natural_instructions" / FILLED
     scorer = RougeScorer(["rougeL"], use_stemmer=True)
     expected: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+    for row in read_jsonl(path):
         # Three of the eleven subtasks: the library is slow.
         if row["references"] and row["task"][7:10] in ("008", "040", "045"):
             best = scorer.score_multi(row["references"], row["prediction"])["rougeL"].fmeasure

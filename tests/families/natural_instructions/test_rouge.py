@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tracemalloc
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 
 from lm_eval_ext.families.natural_instructions import scores
 from lm_eval_ext.families.natural_instructions.scores import has_words, rouge_l
+from tests.families.jsonl import read_jsonl
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ def test_a_prediction_without_references_is_an_error() -> None:
 
 
 def test_real_predictions_score_exactly_as_in_the_library(shared_data: Path) -> None:
-    lines = (shared_data / "natural_instructions" / "gpt3_predictions.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [row for row in map(json.loads, lines[::13]) if row["references"]]
+    given = read_jsonl(shared_data / "natural_instructions" / "gpt3_predictions.jsonl")
+    rows = [row for row in given[::13] if row["references"]]
     assert len(rows) > 900
     expected = [plain_scorer().score_multi(row["references"], row["prediction"])["rougeL"].fmeasure for row in rows]
     assert [rouge_l(row["prediction"], row["references"]) for row in rows] == expected

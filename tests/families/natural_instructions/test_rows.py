@@ -12,7 +12,6 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import ABLATIONS, ENCODINGS
-from lm_eval_ext.families.natural_instructions.files import Example, Instance, Instruction, read
 from lm_eval_ext.families.natural_instructions.rows import (
     PAPER,
     drawn,
@@ -22,9 +21,10 @@ from lm_eval_ext.families.natural_instructions.rows import (
     rows_hash,
     spare,
 )
+from lm_eval_ext.families.natural_instructions.subtasks import Example, Instance, Instruction, read
 from lm_eval_ext.sources import RowsError
-from tests.families.natural_instructions.test_encodings import PUBLISHED as PUBLISHED_ENCODINGS
-from tests.families.natural_instructions.test_encodings import TIDES
+from tests.families.jsonl import read_jsonl
+from tests.families.natural_instructions.test_encodings import FILLED, TIDES, samples
 
 PLENTY = Budget(10**6, "characters", len)
 
@@ -46,8 +46,7 @@ def limited(characters: int) -> Budget:
 def test_the_evaluated_instances_are_those_of_the_published_predictions(shared_data: Path) -> None:
     folder = shared_data / "natural_instructions"
     published: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for line in (folder / "gpt3_predictions.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in read_jsonl(folder / "gpt3_predictions.jsonl"):
         published[row["task"], str(row["encoding"])].append(row["index"])
     totals = {
         path.stem: len(json.loads(path.read_text(encoding="utf-8"))["Instances"])
@@ -124,22 +123,21 @@ def test_a_prompt_shows_as_many_examples_as_fit() -> None:
         assert row.examples == fitting
 
 
-def test_examples_of_both_kinds_are_added_in_pairs() -> None:
-    full = rows(instruction(24), ENCODINGS["all"], PLENTY, 100, None)[0]
-    # Three positive and two negative ones.
-    assert full.examples == 5
-    shorter = rows(instruction(24), ENCODINGS["all"], limited(len(full.prompt) - 1), 100, None)[0]
-    assert shorter.examples == 4
-    assert "Negative Example2- " in shorter.prompt
-    assert "Positive Example3- " not in shorter.prompt
-
-
-def test_each_kind_counts_its_own_examples() -> None:
-    # One and three: two of each kind are one and two, three of each are one and three.
-    uneven = instruction(24, positive=1, negative=3)
-    full = rows(uneven, ENCODINGS["all"], PLENTY, 100, None)[0]
-    shorter = rows(uneven, ENCODINGS["all"], limited(len(full.prompt) - 1), 100, None)[0]
-    assert [(row.examples, row.prompt.count("Example")) for row in (full, shorter)] == [(4, 4), (3, 3)]
+@pytest.mark.parametrize(
+    ("positive", "negative", "shorter"),
+    [
+        (3, 2, (2, 2)),
+        # Two of each kind are one and two, three of each are one and three.
+        (1, 3, (1, 2)),
+    ],
+)
+def test_examples_of_both_kinds_are_added_in_pairs(positive: int, negative: int, shorter: tuple[int, int]) -> None:
+    whole = instruction(24, positive, negative)
+    full = rows(whole, ENCODINGS["all"], PLENTY, 100, None)[0]
+    less = rows(whole, ENCODINGS["all"], limited(len(full.prompt) - 1), 100, None)[0]
+    for row, shown in ((full, (positive, negative)), (less, shorter)):
+        assert (row.prompt.count("Positive Example"), row.prompt.count("Negative Example")) == shown
+        assert row.examples == sum(shown)
 
 
 def test_a_long_instance_does_not_reduce_the_examples_of_later_ones() -> None:
@@ -229,15 +227,9 @@ def gpt_3() -> Budget:
 def test_the_paper_setting_has_the_published_numbers_of_examples(
     encoding: str, shared_data: Path, gpt_3: Budget
 ) -> None:
-    folder = shared_data / "natural_instructions"
-    lines = (folder / "gpt3_encoded_prompt_samples_filled.jsonl").read_text(encoding="utf-8").splitlines()
-    published = {
-        sample["task"]: sample
-        for sample in map(json.loads, lines)
-        if PUBLISHED_ENCODINGS[tuple(sample["encoding"])] == encoding
-    }
+    published = {sample["task"]: sample for sample in samples(shared_data, FILLED) if sample["encoding"] == encoding}
     # Every third subtask: fitting one takes a second.
-    for path in sorted((folder / "eval_tasks").glob("*.json"))[::3]:
+    for path in sorted((shared_data / "natural_instructions" / "eval_tasks").glob("*.json"))[::3]:
         task, sample = read(path, path.stem), published[path.stem]
         # Of 70 examples, three would be other instances than the first 60.
         expected = 67 if (task.task[7:10], encoding) == ("040", "positive") else sample["n_examples"]

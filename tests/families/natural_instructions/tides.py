@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.families.jsonl import read_jsonl
 from tests.families.natural_instructions.task_files import write
 
 TIDES = "subtask900_tides"
@@ -35,6 +35,11 @@ def tides(**changes: Any) -> dict[str, Any]:
     }
 
 
+def numbered(count: int) -> dict[str, Any]:
+    """Return a task with so many instances, whose inputs are numbered."""
+    return tides(Instances=[{"input": f"input {number}", "output": ["low"]} for number in range(count)])
+
+
 def folder_with(folder: Path, content: Mapping[str, Any], task: str = TIDES) -> str:
     """Write a task file and return its folder, as a source."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -45,8 +50,7 @@ def folder_with(folder: Path, content: Mapping[str, Any], task: str = TIDES) -> 
 def real_folder(shared_data: Path, folder: Path) -> str:
     """Return all 48 real tasks at hand as a folder: eleven whole files, of the others their first twenty instances."""
     real = shared_data / "natural_instructions"
-    for line in (real / "tasks_instructions_first20.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in read_jsonl(real / "tasks_instructions_first20.jsonl"):
         folder_with(folder, row, row["task"])
     for path in (real / "eval_tasks").glob("*.json"):
         (folder / path.name).write_bytes(path.read_bytes())

@@ -72,15 +72,11 @@ def test_the_letters_of_a_row_cost_one_forward_pass(manager: TaskManager, model:
 
     found = rows(DATASETS["mmlu"], "embedded")[:LIMIT]
     assert {len(row["options"]) for row in found} == {5}
-    readings = {
-        name: results["samples"][task]
-        for name, results, task in (
-            ("alone", alone, "text_mcq_mmlu_medium"),
-            ("paired", paired, "paired_mcq_mmlu_medium"),
-        )
-    }
-    by_rules = {name: [one for one in samples if one["filter"] == "rules"] for name, samples in readings.items()}
-    for sample, row, other in zip(by_rules["paired"], found, by_rules["alone"], strict=True):
+    of_both, of_text = (
+        [sample for samples in results["samples"].values() for sample in samples if sample["filter"] == "rules"]
+        for results in (paired, alone)
+    )
+    for sample, row, other in zip(of_both, found, of_text, strict=True):
         prompt = prompt_of("medium", row["question"], row["options"])
         *letters, (context, settings) = sample["arguments"]
         assert context == (f"user: {prompt}\nassistant:" if template else prompt)

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -124,9 +125,11 @@ def test_always_a_has_the_entropy_of_the_contents_placed_first(by_policy: Mappin
                 assert by_reader["text_acc"] == by_reader["first_token_acc"] == pytest.approx(right, rel=1e-12)
 
 
-def simply_evaluate(source: str, task: str, classifier: str = "rules", **settings: Any) -> Any:
+def simply_evaluate(
+    source: str, task: str, read_by: Mapping[str, object] = MappingProxyType({}), **settings: Any
+) -> Any:
     """Run the harness in this process, without the seconds in which it indexes its own tasks."""
-    metadata = {"source": source, "answer_classifier": classifier, "details": True}
+    metadata = {"source": source, "answer_classifier": "rules", "details": True, **read_by}
     manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=metadata)
     return simple_evaluate(model="reference", tasks=[task], task_manager=manager, bootstrap_iters=0, **settings)
 
@@ -154,18 +157,15 @@ def test_the_shipped_classifier_reads_known_answers_as_the_rules_do(policy: str)
     except ReaderError as error:
         pytest.skip(str(error))
     for task in (OPINION, FACTS):
-        results = simply_evaluate(
-            "embedded", task, classifier="default", model_args=f"policy={policy}", log_samples=False
-        )
+        default = {"answer_classifier": "default"}
+        results = simply_evaluate("embedded", task, default, model_args=f"policy={policy}", log_samples=False)
         check(figures(results, task, "classifier"), POLICIES[policy][0]["rules"])
         assert figures(results, task, "classifier") == figures(results, task, "rules")
 
 
 def test_a_language_model_can_be_an_additional_reader(tiny_model: Path) -> None:
     placement = {"answer_device": "cpu", "answer_dtype": "bfloat16", "answer_batch_size": 2}
-    metadata = {"source": "embedded", "answer_classifier": "rules", "answer_llm": str(tiny_model), **placement}
-    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=metadata)
-    results = simple_evaluate(model="reference", tasks=[FACTS], task_manager=manager, limit=3, bootstrap_iters=0)
+    results = simply_evaluate("embedded", FACTS, {"answer_llm": str(tiny_model), **placement}, limit=3)
     assert results["configs"][FACTS]["metadata"].items() >= {"answer_llm_shots": 4, **placement}.items()
     assert set(figures(results, FACTS, "llm")) == set(figures(results, FACTS, "rules"))
     said = [filtered(sample)[-1] for sample in results["samples"][FACTS] if sample["filter"] == "llm"]
@@ -185,5 +185,6 @@ def test_opinionqa_without_a_source_ends_with_instructions(harness: Harness) -> 
     run = harness("--model", "reference", "--tasks", OPINION, "--metadata", rules)
     assert run.status != 0
     assert "'opinionqa' are not on the Hugging Face Hub" in run.output
-    assert '--metadata \'{"source": "/path/to/file"}\'' in run.output
+    for source in ("/path/to/file", "embedded"):
+        assert f'--metadata \'{{"source": "{source}"}}\'' in run.output
     assert not run.results

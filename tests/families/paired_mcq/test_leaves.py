@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS
-from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, prompt_of
+from lm_eval_ext.families.paired_mcq.prompt import prompt_of
 from lm_eval_ext.families.paired_mcq.rows import rows, rows_hash
 from tests.across_versions import arguments_of
 from tests.families.jsonl import write_jsonl
 from tests.harness.tasks import make, make_own
+from tests.leaves import TRIVIA
 
 pytestmark = pytest.mark.harness
 
@@ -36,22 +36,10 @@ def test_a_leaf_combines_its_datasets_rows_with_its_levels_instruction(family: s
     assert task.config.metadata["rows_hash"] == rows_hash(DATASETS[dataset], "embedded")
 
 
-def test_there_are_five_levels() -> None:
-    assert tuple(INSTRUCTIONS) == LEVELS
-
-
 # A leaf of one's own
 
-LEAF = {
-    "include": f"{tasks_dir()}/paired_mcq/_paired_mcq",
-    "task": "toy_leaf",
-    "dataset_path": "toy",
-    "test_split": "test",
-    "doc_to_text": "stem",
-    "doc_to_choice": "{{[first, second]}}",
-    "doc_to_target": "right",
-    "constraint": "low",
-}
+COLUMNS = {"doc_to_text": "stem", "doc_to_choice": "{{[first, second]}}", "doc_to_target": "right"}
+LEAF = {**TRIVIA, "task": "toy_leaf", "dataset_path": "toy", **COLUMNS}
 TOY = [{"stem": f"Number {number}?", "first": "odd", "second": "even", "right": 1 - number % 2} for number in range(8)]
 
 
@@ -101,14 +89,10 @@ def test_without_a_correct_option_there_is_no_accuracy(tmp_path: Path) -> None:
         ({"constraint": None}, "'toy_leaf': constraint None; expected one of low"),
         ({"constraint": ["low"]}, r"'toy_leaf': constraint \['low'\]; expected one of low"),
         ({"paired": "no"}, "'toy_leaf': paired must be true or false, found 'no'"),
-        ({"dataset_path": None}, "'toy_leaf': dataset_path None .*expected one of opinionqa, arc_challenge"),
-        ({"test_split": None}, "'toy_leaf': dataset_path 'toy' with test_split None"),
         ({"test_split": 3}, "'toy_leaf': dataset_path 'toy' with test_split 3; expected one of opinionqa"),
         ({"dataset_path": ["toy"]}, r"'toy_leaf': dataset_path \['toy'\] with test_split 'test'; expected one of"),
-        ({"dataset_kwargs": "main"}, "'toy_leaf': dataset_kwargs 'main'; expected only revision and data_files"),
         ({"doc_to_choice": ""}, "'toy_leaf': doc_to_choice '' reads no column; expected a column, or a template"),
         ({"doc_to_choice": "{{}}"}, "'toy_leaf': doc_to_choice '{{}}' is not a valid template"),
-        ({"dataset_kwargs": {"data_dir": "a"}}, "'toy_leaf': dataset_kwargs .*data_dir.*expected only revision"),
         (
             {"dataset_path": "mmlu"},
             "'toy_leaf': dataset_path 'mmlu' is one of opinionqa.*remove test_split, doc_to_text",

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, Prompt, prompt_of
+from tests.families.jsonl import read_jsonl
 
-# Table 1; the last row is the example of Figure 3 (b).
+LOW = "Please read the multiple-choice question below carefully and select ONE of the listed options"
+# The example of Figure 3 (b), which the paper prints on one line.
+EXAMPLE = f"{LOW}. Here is an example of the format: Question: Question 1 A. Option 1 B. Option 2 C. Option 3 Answer:"
 TABLE_1 = {
-    "low": "Please read the multiple-choice question below carefully and select ONE of the listed options.",
-    "medium": "Please read the multiple-choice question below carefully and select ONE of the listed options and only "
-    "give a single letter.",
-    "high": "Please read the multiple-choice question below carefully and select ONE of the listed options and start "
-    "your answer with a single letter.",
-    "example": "Please read the multiple-choice question below carefully and select ONE of the listed options. Here is "
-    "an example of the format: Question: Question 1 A. Option 1 B. Option 2 C. Option 3 Answer: C",
-    "example_abc": "Please read the multiple-choice question below carefully and select ONE of the listed options. "
-    "Here is an example of the format: Question: Question 1 A. Option 1 B. Option 2 C. Option 3 Answer: A/B/C",
+    "low": f"{LOW}.",
+    "medium": f"{LOW} and only give a single letter.",
+    "high": f"{LOW} and start your answer with a single letter.",
+    "example": f"{EXAMPLE} C",
+    "example_abc": f"{EXAMPLE} A/B/C",
 }
 
 
 def test_the_levels_are_those_of_table_1_plus_example_abc() -> None:
-    # The paper prints the example on one line.
     assert {level: " ".join(text.split()) for level, text in INSTRUCTIONS.items()} == TABLE_1
 
 
@@ -36,11 +33,8 @@ def test_a_prompt_has_instruction_question_and_one_line_per_option(level: str) -
 
 @pytest.mark.parametrize(("level", "letters"), [("example", "C"), ("example_abc", "A/B/C")])
 def test_the_example_is_laid_out_like_the_question_below_it(level: str, letters: str) -> None:
-    instruction = (
-        "Please read the multiple-choice question below carefully and select ONE of the listed options. Here is an "
-        "example of the format: \n"
-        f"Question: Question 1 \nA. Option 1 \nB. Option 2 \nC. Option 3 \nAnswer: {letters}"
-    )
+    example = f"Question: Question 1 \nA. Option 1 \nB. Option 2 \nC. Option 3 \nAnswer: {letters}"
+    instruction = f"{LOW}. Here is an example of the format: \n{example}"
     assert prompt_of(level, "So?", ["Yes", "No"]) == f"{instruction} \nQuestion: So?\n\nA. Yes \nB. No \nAnswer:"
 
 
@@ -49,8 +43,7 @@ def test_a_question_may_have_26_options() -> None:
 
 
 def test_every_published_prompt_is_reproduced_exactly(shared_data: Path) -> None:
-    lines = (shared_data / "mcq" / "mismatch_train.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
+    rows = read_jsonl(shared_data / "mcq" / "mismatch_train.jsonl")
     assert len(rows) == 1319
     for row in rows:
         recorded = row["question"]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pandas
 import pytest
 
-from lm_eval_ext.classifier.reading import Option, Reading
+from lm_eval_ext.classifier.reading import Reading
 from lm_eval_ext.families.paired_mcq.schema import (
     GOLD,
     PAIRED,
@@ -21,11 +23,15 @@ from lm_eval_ext.families.paired_mcq.schema import (
     share_of_refusals,
     total_variation,
 )
-from lm_eval_ext.families.paired_mcq.scores import Asked, Value, first_token, scores
+from lm_eval_ext.families.paired_mcq.scores import Value, first_token, options_of, scores
 from tests.families.jsonl import read_jsonl
 
-WITH_REFUSAL = tuple(Option(letter, text) for letter, text in zip("ABC", ("Yes", "Refused", "No"), strict=True))
-WITHOUT = tuple(Option(letter, text) for letter, text in zip("AB", ("Yes", "No"), strict=True))
+WITH_REFUSAL, WITHOUT = ("Yes", "Refused", "No"), ("Yes", "No")
+
+
+def row(options: Sequence[str] = WITH_REFUSAL, gold: str = "") -> dict[str, Any]:
+    return {"key": "key", "shuffle": 3, "options": options, "gold": gold}
+
 
 # first token A; what the text says -> mismatch, mismatch_refusal, refusal, no_answer, several, the content chosen
 ROWS: dict[str, tuple[Value, tuple[int, int, int, int, int, tuple[str, ...]]]] = {
@@ -45,7 +51,7 @@ def test_a_rows_scores_follow_from_its_two_readings(
     text: Value, expected: tuple[int, int, int, int, int, tuple[str, ...]]
 ) -> None:
     mismatch, by_refusal, refusal, no_answer, several, content = expected
-    found = scores(Asked("key", 3, WITH_REFUSAL), text, "A")
+    found = scores(row(), text, "A")
     assert found == {
         "mismatch": mismatch,
         "mismatch_sd": (3, mismatch),
@@ -65,14 +71,14 @@ def test_a_rows_scores_follow_from_its_two_readings(
 
 def test_a_first_token_and_a_text_that_both_refuse_agree() -> None:
     for text in ("B", "refused"):
-        found = scores(Asked("key", 0, WITH_REFUSAL), text, "B")
+        found = scores(row(), text, "B")
         assert (found["mismatch"], found["mismatch_refusal"]) == (0, 0)
         assert (found["refusal"], found["refusal_first_token"]) == (1, 1)
         assert found["entropy_text"] == found["entropy_first_token"] == ("key", ("Refused",))
 
 
 def test_a_refusal_is_a_mismatch_where_no_option_offers_it() -> None:
-    found = scores(Asked("key", 0, WITHOUT), "refused", "A")
+    found = scores(row(WITHOUT), "refused", "A")
     assert (found["mismatch"], found["mismatch_refusal"], found["refusal"]) == (1, 1, 1)
     assert found["entropy_text"] == ("key", ("Refused",))
     assert found["position_bias"] == ("A", "-")
@@ -94,7 +100,7 @@ RIGHT: dict[str, tuple[str, Value, tuple[int, int]]] = {
 def test_both_readings_are_scored_if_there_is_a_correct_option(
     token: str, text: Value, expected: tuple[int, int]
 ) -> None:
-    found = scores(Asked("key", 0, WITH_REFUSAL, "A"), text, token)
+    found = scores(row(gold="A"), text, token)
     assert (found["first_token_acc"], found["text_acc"]) == expected
 
 
@@ -103,7 +109,7 @@ def test_every_row_has_every_metric_of_its_task_and_no_other(paired: bool, gold:
     has = [need for need, there in ((PAIRED, paired), (GOLD, gold)) if there]
     names = {metric.name for metric in SCHEMA.reported(has)}
     for text in ("A", ["A", "B"], "refused", "none", "contradiction"):
-        found = scores(Asked("key", 0, WITH_REFUSAL, "C" if gold else None), text, "A" if paired else None)
+        found = scores(row(gold="C" if gold else ""), text, "A" if paired else None)
         assert set(found) == names
         json.dumps(found)  # the harness logs it
     assert len(names) == {(True, False): 13, (True, True): 15, (False, False): 6, (False, True): 7}[paired, gold]
@@ -121,7 +127,7 @@ def test_the_first_token_is_the_most_likely_letter_and_ties_go_to_the_first(
 
 
 def test_recorded_readings_have_the_same_scores() -> None:
-    options = WITH_REFUSAL
+    options = options_of(row())
     readings = {
         "option": (Reading.of("A"), 0.0),
         "several": (Reading.of("CA"), 1.0),
@@ -130,7 +136,7 @@ def test_recorded_readings_have_the_same_scores() -> None:
     }
     for reading, mismatch in readings.values():
         written = json.loads(json.dumps(reading.value))
-        assert scores(Asked("key", 0, options), written, "A")["mismatch"] == mismatch
+        assert scores(row(), written, "A")["mismatch"] == mismatch
 
 
 # What a figure is computed from, and the figure
@@ -224,15 +230,15 @@ def test_the_24_cells_of_the_paper_follow_from_its_counts(shared_data: Path) -> 
 def test_mismatch_on_the_annotated_responses_equals_a_computation_in_pandas(shared_data: Path) -> None:
     rows = read_jsonl(shared_data / "mcq" / "mismatch_train.jsonl")
     found: dict[str, list[float]] = {}
-    for row in rows:
-        options = tuple(Option(option["letter"], option["text"]) for option in row["options"])
-        letters, logits = zip(*row["first_token_scores"].items(), strict=True)
-        label: Value = {"option": row["label_letter"], "multi": list(row["label_letter"] or ""), "nan": "none"}[
-            row["label_kind"]
+    for line in rows:
+        options = [option["text"] for option in line["options"]]
+        letters, logits = zip(*line["first_token_scores"].items(), strict=True)
+        label: Value = {"option": line["label_letter"], "multi": list(line["label_letter"] or ""), "nan": "none"}[
+            line["label_kind"]
         ]
-        mismatch = scores(Asked(row["id"], 0, options), label, first_token(letters, logits))["mismatch"]
+        mismatch = scores(row(options), label, first_token(letters, logits))["mismatch"]
         assert isinstance(mismatch, float)
-        found.setdefault(row["model"], []).append(mismatch)
+        found.setdefault(line["model"], []).append(mismatch)
 
     frame = pandas.DataFrame(rows)
     said = pandas.DataFrame(frame.first_token_scores.tolist()).idxmax(axis=1)
@@ -245,5 +251,5 @@ def test_mismatch_on_the_annotated_responses_equals_a_computation_in_pandas(shar
 
 @pytest.mark.parametrize("empty", [True, False])
 def test_an_empty_text_gives_no_answer(empty: bool) -> None:
-    found = scores(Asked("key", 3, WITHOUT), "none", empty=empty)
+    found = scores(row(WITHOUT), "none", empty=empty)
     assert (found["no_answer"], found["empty_rate"]) == (1.0, float(empty))

@@ -1,250 +1,60 @@
-"""Which label word a response answers with: hits next to near misses."""
+"""Which label word a response answers with, and what a response is that names none.
+
+``answers.jsonl`` has hits next to near misses: a response, the label that is read from it, and the kind of a response
+from which none is read, where it is of interest.
+
+``smollm2_answers.jsonl`` has 355 answers of SmolLM2-135M-Instruct to embedded rows, drawn at random. They were labeled
+by reading each, before the verdict on it was seen; those of the ``sample`` "first" before the reader was last changed,
+those of "second" after it. A label ``none:...`` says what the answer was taken for.
+"""
 
 from __future__ import annotations
 
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any, get_args
+
 import pytest
 
-from lm_eval_ext.families.verbalizer.answer import VerbalizerAnswer, read_answer
-from lm_eval_ext.families.verbalizer.mentions import plain_label
-from lm_eval_ext.families.verbalizer.prompt import Reads
-from lm_eval_ext.families.verbalizer.verbalizer import marker
+from lm_eval_ext.families.leaf import template
+from lm_eval_ext.families.verbalizer.answer import VerbalizerAnswer, kind_of, plain_label, read_answer
+from lm_eval_ext.families.verbalizer.prompt import Reads, row_part, row_starts
+from lm_eval_ext.families.verbalizer.verbalizer import Invalid, Verbalizer, marker
+from tests.families.jsonl import read_jsonl
 
-SENTIMENT = ("positive", "negative")
-ENTAILS = ("entailment", "not entailment")
-NLI = ("entailment", "contradiction")
-DUPLICATE = ("duplicate", "not duplicate")
-EQUIVALENT = ("equivalent", "not equivalent")
-SUBJECTIVITY = ("subjective", "objective")
-JOY = ("joy", "sadness")
-DIGITS = ("1", "0")
-YES_NO = ("yes", "no")
-FOO_BAR = ("foo", "bar")
-SFO_LAX = ("sfo", "lax")
-THREE = ("sports", "business", "science")
-
-# response, labels, the label it answers with under direct prompting
-DIRECT = [
-    # the word, and what may surround it
-    ("positive", SENTIMENT, "positive"),
-    ("Positive", SENTIMENT, "positive"),
-    ("NEGATIVE", SENTIMENT, "negative"),
-    (" negative\n", SENTIMENT, "negative"),
-    ("negative.", SENTIMENT, "negative"),
-    ("negative!", SENTIMENT, "negative"),
-    ('"negative"', SENTIMENT, "negative"),
-    ('"negative."', SENTIMENT, "negative"),
-    ("“negative”", SENTIMENT, "negative"),
-    ("'negative'", SENTIMENT, "negative"),
-    ("‘negative’.", SENTIMENT, "negative"),
-    ("**negative**", SENTIMENT, "negative"),
-    ("*negative*", SENTIMENT, "negative"),
-    ("__negative__", SENTIMENT, "negative"),
-    ("`negative`", SENTIMENT, "negative"),
-    ("```\nnegative\n```", SENTIMENT, "negative"),
-    ("### Negative", SENTIMENT, "negative"),
-    ("- negative", SENTIMENT, "negative"),
-    ("(negative)", SENTIMENT, "negative"),
-    ("{negative}", SENTIMENT, "negative"),
-    (r"\boxed{negative}", SENTIMENT, "negative"),
-    ("<b>negative</b>", SENTIMENT, "negative"),
-    ("Answer: negative", SENTIMENT, "negative"),
-    ("**Answer:** negative", SENTIMENT, "negative"),
-    ("Sure! The output is: negative", SENTIMENT, "negative"),
-    ("SFO", SFO_LAX, "sfo"),
-    # the longer label wins
-    ("not entailment", ENTAILS, "not entailment"),
-    ("Answer: not entailment.", ENTAILS, "not entailment"),
-    ("Not  Entailment", ENTAILS, "not entailment"),
-    ("not_entailment", ENTAILS, "not entailment"),
-    ("not-entailment", ENTAILS, "not entailment"),
-    ("**not** entailment", ENTAILS, "not entailment"),
-    ("entailment", ENTAILS, "entailment"),
-    ("Not a duplicate.", DUPLICATE, "not duplicate"),
-    ("non-duplicate", DUPLICATE, None),
-    ("foo bar", ("foo", "foo bar"), "foo bar"),
-    ("foo", ("foo", "foo bar"), "foo"),
-    # only whole words
-    ("1", DIGITS, "1"),
-    ("1.", DIGITS, "1"),
-    ("1\n", DIGITS, "1"),
-    ("(0)", DIGITS, "0"),
-    ("10", DIGITS, None),
-    ("01", DIGITS, None),
-    ("1.5", DIGITS, None),
-    ("0,5", DIGITS, None),
-    ("1/2", DIGITS, None),
-    ("-1", DIGITS, None),
-    ("100%", DIGITS, None),
-    ("1st", DIGITS, None),
-    ("no", YES_NO, "no"),
-    ("No.", YES_NO, "no"),
-    ("No, they differ.", YES_NO, "no"),
-    ("No because they differ.", YES_NO, "no"),
-    ("I know.", YES_NO, None),
-    ("Nothing", YES_NO, None),
-    ("yesterday", YES_NO, None),
-    ("no-one", YES_NO, None),
-    ("There is no evidence for that.", YES_NO, None),
-    ("I have no idea.", YES_NO, None),
-    ("positively", SENTIMENT, None),
-    ("non-negative", SENTIMENT, None),
-    ("food", FOO_BAR, None),
-    ("The bar's open.", FOO_BAR, None),
-    # the first label named
-    ("foo\n\nbar", FOO_BAR, "foo"),
-    ("foo. The other kind would be bar.", FOO_BAR, "foo"),
-    ("foo, not bar", FOO_BAR, "foo"),
-    ("not bar but foo", FOO_BAR, "foo"),
-    ("The review is not positive; it is negative.", SENTIMENT, "negative"),
-    ("It isn't positive.", SENTIMENT, None),
-    ('Rather than "foo", I say "bar".', FOO_BAR, "bar"),
-    ("not only positive, but glowing", SENTIMENT, "positive"),
-    # denied from a distance
-    ("The review does not express a positive sentiment. So the output is negative", SENTIMENT, "negative"),
-    ("The review is not very positive, so negative.", SENTIMENT, "negative"),
-    ("There is no contradiction. Output: entailment", NLI, "entailment"),
-    ("There is no doubt: positive", SENTIMENT, "positive"),
-    ("The plot is not good but positive on the whole", SENTIMENT, "positive"),
-    ("I cannot output foo", FOO_BAR, None),
-    ("They are not semantically equivalent.", EQUIVALENT, "not equivalent"),
-    ("They aren't equivalent.", EQUIVALENT, "not equivalent"),
-    ("There is no entailment.", ENTAILS, "not entailment"),
-    ("No, entailment", ENTAILS, "entailment"),
-    # both in one breath
-    ("positive or negative", SENTIMENT, None),
-    ("positive/negative", SENTIMENT, None),
-    ("positive, negative", SENTIMENT, None),
-    ("both foo and bar", FOO_BAR, None),
-    ("It is positive and it is also negative.", SENTIMENT, None),
-    ('"positive" or "negative"', SENTIMENT, None),
-    ("1 or 0", DIGITS, None),
-    ("positive, positive", SENTIMENT, "positive"),
-    ("sports, business or science", THREE, None),
-    ("science", THREE, "science"),
-    # neither
-    ("", SENTIMENT, None),
-    ("   \n", SENTIMENT, None),
-    ("neutral", SENTIMENT, None),
-    ("I'm sorry, but I cannot judge that.", SENTIMENT, None),
-    ("I cannot tell whether the review is positive or negative.", SENTIMENT, None),
-    ("As an AI model I do not know which word applies.", YES_NO, None),
-    # digits that number something
-    ("Sentence 1 contradicts sentence 2, so the output is 0.", DIGITS, "0"),
-    ("Question 1 asks something else: 0", DIGITS, "0"),
-    ("1. The plot is dull.\n2. The answer is 0.", DIGITS, "0"),
-    ("1. The plot is dull.", DIGITS, "1"),
-    # conditions repeat the instruction
-    ('If the review is positive, I need to output "negative".', SENTIMENT, None),
-    ('If the review is positive, I need to output "negative". Negative', SENTIMENT, "negative"),
-    ('I need to output "foo" for joy and "bar" for sadness.', FOO_BAR, None),
-    ('Output "foo" if it is joy and "bar" if it is sadness. foo', FOO_BAR, "foo"),
-    ('You are only allowed to output "negative" or "positive".\n\nAnswer: negative', SENTIMENT, "negative"),
-    ('If it were joy, the answer would be "foo".', FOO_BAR, None),
-    # alternatives that are denied together, or that cannot be answered
-    ('No, you cannot output "foo" or "bar" because the review is long.', FOO_BAR, None),
-    ('No, you cannot output "entailment" or "contradiction" because sentence 1 entails sentence 2.', NLI, None),
-    ("No, you cannot answer a question about a sentence that contains a contradiction.", NLI, None),
-    ('No, you cannot output "equivalent" because they are not equivalent.', EQUIVALENT, "not equivalent"),
-    ('I cannot output "foo", so I output "bar".', FOO_BAR, "bar"),
-    ('I cannot say anything but "foo".', FOO_BAR, "foo"),
-    ("I cannot say much about it, it's negative.", SENTIMENT, "negative"),
-    ("You can't output sports, business or science.", THREE, None),
-    ("The review is not positive or negative.", SENTIMENT, None),
-    ("It is neither positive nor negative.", SENTIMENT, None),
-    ("It is not positive; negative", SENTIMENT, "negative"),
-    ("It is not sports, or so. Business.", THREE, "business"),
-    ("It is not about sports or science. Business.", THREE, "business"),
-    ('"foo" is not a word that I know.', FOO_BAR, None),
-    ('"foo" isn\'t right: "bar"', FOO_BAR, "bar"),
-    ('"foo" is right', FOO_BAR, "foo"),
-    # a yes or no that contradicts the label after it, where one label denies the other
-    ("No, the two sentences are semantically equivalent.", EQUIVALENT, None),
-    ("No. The two sentences are semantically equivalent.", EQUIVALENT, None),
-    ("Yes, the two sentences are not semantically equivalent.", EQUIVALENT, None),
-    ("Yes, the two sentences are semantically equivalent.", EQUIVALENT, "equivalent"),
-    ("No, the two sentences are not semantically equivalent.", EQUIVALENT, "not equivalent"),
-    ("No, not equivalent. Sentence 1 is longer.", EQUIVALENT, "not equivalent"),
-    ('No, so the output is "equivalent".', EQUIVALENT, "equivalent"),
-    ("No, the two sentences are semantically equivalent.", YES_NO, "no"),
-    ("No, the review is negative.", SENTIMENT, "negative"),
-    # an adjective of something else
-    ("The film has many positive qualities.", SENTIMENT, None),
-    ("It had a negative impact on profits. Positive", SENTIMENT, "positive"),
-    ("This is a positive review.", SENTIMENT, "positive"),
-    ("It expresses a negative sentiment.", SENTIMENT, "negative"),
-    # reasoning blocks
-    ("<think>It is positive.</think>negative", SENTIMENT, "negative"),
-    ("<think>\nIt is positive.\n</think>\n\n**negative**", SENTIMENT, "negative"),
-    ("It is positive.</think>negative", SENTIMENT, "negative"),
-    ("<think>It is positive, so I", SENTIMENT, None),
-    ("<think></think>", SENTIMENT, None),
-]
-
-# response, labels, the label that its chain of thought concludes with
-CHAIN_OF_THOUGHT = [
-    ("negative", SENTIMENT, "negative"),
-    ('The tone is positive. Therefore the final answer is "negative".', SENTIMENT, "negative"),
-    ("The tone is positive.\n\nFinal answer: negative", SENTIMENT, "negative"),
-    ("The tone is positive.\n\n**Final Answer:**\n\n**negative**", SENTIMENT, "negative"),
-    (r"The tone is positive. $\boxed{\text{negative}}$", SENTIMENT, "negative"),
-    ("The tone is positive, so I output negative", SENTIMENT, "negative"),
-    ('The final answer is "negative", because the review is positive.', SENTIMENT, "negative"),
-    ('The final answer, since the review is positive, is "negative".', SENTIMENT, "negative"),
-    ('The answer is "negative". This follows since the movie was called positive.', SENTIMENT, "negative"),
-    (
-        'If the movie review is positive, I need to output my final answer as "negative". The review praises the '
-        'acting, so it is positive. So my final answer is "negative".',
-        SENTIMENT,
-        "negative",
-    ),
-    ("At first it seems negative. The praise wins. So, positive.", SENTIMENT, "positive"),
-    ('"Positive" reviews call for the answer "negative". This one pans the film.\n\npositive', SENTIMENT, "positive"),
-    ("The answer could be foo. On reflection, the answer is bar.", FOO_BAR, "bar"),
-    ("foo is tempting. bar", FOO_BAR, "bar"),
-    ("The answer is foo or bar.", FOO_BAR, None),
-    ("Let's weigh foo against the rest. I cannot conclude anything.", FOO_BAR, "foo"),
-    ("I cannot conclude anything.", FOO_BAR, None),
-    ("If sentence 1 is true, sentence 2 must be true, so the answer is entailment.", NLI, "entailment"),
-    (
-        "Sentence 1 says a man runs. Sentence 2 says he sleeps. That is a contradiction. Final answer: entailment.",
-        NLI,
-        "entailment",
-    ),
-    ("Sentence 1 does not entail sentence 2. The final answer is not entailment.", ENTAILS, "not entailment"),
-    ('This is not an entailment, so the final answer is "entailment".', ENTAILS, "entailment"),
-    ("1. Sentence 1 is about dogs.\n2. Sentence 2 is about cats.\n\nFinal answer: 0", DIGITS, "0"),
-    ("1. Sentence 1 is about dogs.\n2. Sentence 2 is about cats.", DIGITS, None),
-    ("Step 1: read. Step 2: compare. The answer is 10.", DIGITS, None),
-    ("There is no doubt that they match. The final answer is yes.", YES_NO, "yes"),
-    ("They match, no doubt about it.", YES_NO, None),
-    ('Final answer: "negative"\n\nThis is the output because the review is positive.', SENTIMENT, "negative"),
-    ("Therefore the final answer: joy\n\n(This label is the opposite of the emotion, sadness.)", JOY, "joy"),
-    ("I need to output 1 for joy and 0 for sadness. The message expresses sadness, so 0.", DIGITS, "0"),
-    ('The label "positive" does not fit, so I choose "negative".', SENTIMENT, "negative"),
-    ('According to the rule (if it is joy, output "foo"), the final answer is "foo".', FOO_BAR, "foo"),
-    ("The instruction says \"if it is joy, output 'foo'\", and it is joy, so I output foo.", FOO_BAR, "foo"),
-    ('If it is joy, I would output "foo", but it is not, so the final answer is "bar".', FOO_BAR, "bar"),
-    ('Thus, the answer is "foo". If it were sad, the answer would be "bar".', FOO_BAR, "foo"),
-    ("The description is objective and does not contain any subjective opinion.", SUBJECTIVITY, "objective"),
-    ("The message is full of joy. There is no sign of sadness.", JOY, "joy"),
-    ("<think>final answer: foo</think>The final answer is bar.", FOO_BAR, "bar"),
-    ("<think>The final answer is foo.", FOO_BAR, None),
-    ("", FOO_BAR, None),
-]
+HERE = Path(__file__).parent
+ANSWERS, SMOLLM2 = read_jsonl(HERE / "answers.jsonl"), read_jsonl(HERE / "smollm2_answers.jsonl")
+SENTIMENT, FOO_BAR = ("positive", "negative"), ("foo", "bar")
+ROW = "Movie review: a slow film that never finds its way out of the harbour"
+PROMPT = (
+    'If the movie review is positive, you need to output "{}". If the movie review is negative, you need to output '
+    '"{}". You are only allowed to output "{}" or "{}".\n\n' + ROW + "\n\nAnswer:"
+)
 
 
-@pytest.mark.parametrize(("response", "labels", "expected"), DIRECT)
-def test_direct_prompting_reads_the_first_label_named(
-    response: str, labels: tuple[str, ...], expected: str | None
-) -> None:
-    assert read_answer(response, labels, "first") == expected
+@pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: f"{answer['case']}: {answer['response']!a:.30}")
+def test_a_response_gives_a_label_or_is_of_a_kind(answer: dict[str, Any]) -> None:
+    response, labels = answer["response"], answer["labels"]
+    assert read_answer(response or "", labels, answer["reads"]) == answer["answer"]
+    assert "kind" not in answer or kind_of(response, labels, PROMPT.format(*labels, *labels), ROW) == answer["kind"]
 
 
-@pytest.mark.parametrize(("response", "labels", "expected"), CHAIN_OF_THOUGHT)
-def test_a_chain_of_thought_answers_with_its_last_statement(
-    response: str, labels: tuple[str, ...], expected: str | None
-) -> None:
-    assert read_answer(response, labels, "final") == expected
+def is_read_as_labeled(answer: dict[str, Any]) -> bool:
+    reads: Reads = "final" if answer["task"].startswith("verbalizer_cot_") else "first"
+    labeled = None if answer["label"].startswith("none:") else answer["label"]
+    return read_answer(answer["response"], answer["labels"], reads) == labeled
+
+
+def test_half_of_the_answers_name_a_label_and_all_of_these_are_read_correctly() -> None:
+    named = Counter((answer["sample"], answer["label"].startswith("none:")) for answer in SMOLLM2)
+    assert named == {("first", False): 102, ("first", True): 153, ("second", False): 40, ("second", True): 60}
+    assert all(is_read_as_labeled(answer) for answer in SMOLLM2 if not answer["label"].startswith("none:"))
+
+
+@pytest.mark.parametrize(("sample", "correct"), [("first", 246), ("second", 94)])
+def test_as_many_answers_as_documented_are_read_as_labeled(sample: str, correct: int) -> None:
+    assert sum(is_read_as_labeled(answer) for answer in SMOLLM2 if answer["sample"] == sample) >= correct
 
 
 def test_the_filter_reads_a_label_or_a_prior_word_or_marks_the_response_invalid() -> None:
@@ -273,13 +83,8 @@ def test_a_stated_answer_ends_where_another_row_begins(response: str, row_starts
     assert read_answer(response, FOO_BAR, "final", row_starts) == expected
 
 
-def test_a_cue_applies_only_to_its_own_sentence() -> None:
-    response = "The answer is hard to find. Some words are positive. The rest is negative."
-    assert read_answer(response, ("positive", "negative"), "final") == "negative"
-
-
-@pytest.mark.parametrize("reads", ["first", "final"])
-@pytest.mark.parametrize("labels", [SENTIMENT, ENTAILS, DUPLICATE, DIGITS, YES_NO, SFO_LAX, THREE])
+@pytest.mark.parametrize("reads", get_args(Reads))
+@pytest.mark.parametrize("labels", sorted({tuple(answer["labels"]) for answer in ANSWERS}))
 def test_the_order_of_the_labels_does_not_matter(labels: tuple[str, ...], reads: Reads) -> None:
     for label in labels:
         assert read_answer(f'The answer is "{label}".', labels, reads) == label
@@ -289,3 +94,53 @@ def test_the_order_of_the_labels_does_not_matter(labels: tuple[str, ...], reads:
 def test_spelling_variants_of_words_have_one_plain_form() -> None:
     assert plain_label("Not_Entailment ") == plain_label("not entailment")
     assert plain_label("foo") != plain_label("foot")
+
+
+def test_the_kinds_are_disjoint_and_make_up_the_invalid_rate() -> None:
+    verbalizer = Verbalizer(golden=SENTIMENT, words=FOO_BAR, prior=SENTIMENT)
+    for answer in (*map(marker, get_args(Invalid)), *SENTIMENT, "[invalid]", "what a user's own filter says"):
+        scores = verbalizer.score(answer, "positive")
+        assert scores["invalid_rate"] == 1.0
+        parts = {name: value for name, value in scores.items() if name not in ("acc", "prior_rate", "invalid_rate")}
+        assert sorted(parts.values()) == [0, 0, 0, 0, 0, 0, 1]
+    for word in FOO_BAR:
+        scores = verbalizer.score(word, "positive")
+        assert not any(value for name, value in scores.items() if name != "acc")
+    assert verbalizer.score("negative", "positive")["invalid_prior"] == 1.0
+    assert verbalizer.score(marker("echo"), "positive")["invalid_echo"] == 1.0
+
+
+def test_a_long_degenerate_answer_is_judged_in_linear_time() -> None:
+    for text in ("a slow film " * 20_000, "positivel " * 50_000, "I cannot answer " * 20_000 + "positive"):
+        began = time.process_time()
+        assert read_answer(text, SENTIMENT) is None
+        assert kind_of(text, SENTIMENT, PROMPT, ROW) in ("other", "inflected", "refusal")
+        # In quadratic time it would be hours.
+        assert time.process_time() - began < 30
+
+
+# Which part of a prompt's template shows the row, and how it begins
+
+
+@pytest.mark.parametrize(
+    ("prompt", "part"),
+    [
+        ("Say foo or bar.\n\nReview: {{text}}\n\nAnswer:", "Review: {{text}}\n\nAnswer:"),
+        ("Say foo.\nSentence 1: {{a}}\nSentence 2: {{b}}\nAnswer:", "Sentence 1: {{a}}\nSentence 2: {{b}}\nAnswer:"),
+        ("Review: {{text}} Say foo.", "Review: {{text}} Say foo."),
+        ("{{text}}\nSay foo.", "{{text}}\nSay foo."),
+    ],
+    ids=["after the instruction", "two fields", "one line", "first of all"],
+)
+def test_the_row_is_shown_from_the_line_of_the_first_field_on(prompt: str, part: str) -> None:
+    assert row_part(prompt) == part
+
+
+def test_a_row_starts_like_the_prompt_or_with_what_stands_before_its_first_field() -> None:
+    prompt = "You are a helpful assistant who judges reviews.\n\nReview: {{text}}"
+    assert row_starts(prompt) == ("You are a helpful assistant who judges r", "Review:")
+    assert row_starts("{{text}}") == ("{{text}}",)
+
+
+def test_a_template_is_rendered_as_the_harness_renders_prompts() -> None:
+    assert template("Review: {{text}}\n").render({"text": "a & b"}) == "Review: a & b\n"

@@ -11,17 +11,12 @@ import pytest
 from lm_eval_ext import tasks_dir
 from tests.families.jsonl import write_jsonl
 from tests.harness.tasks import make, make_own
+from tests.leaves import TOPIC
 
 pytestmark = pytest.mark.harness
 
-LEAF = {
-    "include": f"{tasks_dir()}/verbalizer/_direct",
-    "task": "toy_leaf",
-    "dataset_path": "toy",
-    "test_split": "test",
-    "doc_to_text": 'Output "foo" if yes, "bar" if no.\n\nText: {{text}}\n\nAnswer:',
-    "doc_to_choice": {"yes": "foo", "no": "bar"},
-}
+PROMPT = 'Output "foo" if yes, "bar" if no.\n\nText: {{text}}\n\nAnswer:'
+LEAF = {**TOPIC, "task": "toy_leaf", "dataset_path": "toy", "doc_to_text": PROMPT}
 
 
 def load(folder: Path, changes: dict[str, Any]) -> Any:
@@ -62,6 +57,7 @@ def test_the_unmodified_leaf_is_valid(tmp_path: Path) -> None:
         ({"doc_to_text": "no field"}, r"'toy_leaf': doc_to_text must be a prompt that shows the row"),
         ({"doc_to_text": "Text: {{body}}"}, r"toy_test\.jsonl has no column 'body'; expected body, label"),
         ({"doc_to_target": "topic"}, r"toy_test\.jsonl has no column 'topic'; expected text, topic"),
+        ({"dataset_kwargs": "main"}, r"'toy_leaf': dataset_kwargs 'main'; expected only revision and data_files"),
         ({"dataset_kwargs": {"data_files": "a.parquet"}}, r"'toy_leaf': dataset_kwargs .*expected only revision"),
         ({"dataset_kwargs": {"data_files": {"test": ["a"]}}}, r"'toy_leaf': dataset_kwargs .*expected only revision"),
         ({"dataset_kwargs": {"data_dir": "a"}}, r"'toy_leaf': dataset_kwargs .*data_dir.*expected only revision"),
@@ -95,6 +91,11 @@ def test_declared_labels_take_precedence_over_the_leafs_order(tmp_path: Path) ->
     # The leaf's doc_to_choice says yes first.
     task = make_own(tmp_path, LEAF | {"dataset_path": "declared"})
     assert all(doc["golden_label"] == ("no", "yes")[doc["label"]] for doc in task.eval_docs)
+
+
+def test_the_functions_of_templates_are_no_columns(tmp_path: Path) -> None:
+    task = load(tmp_path, {"doc_to_text": "{{range(3) | list}} {{text}}"})
+    assert task.doc_to_text({"text": "a"}) == "[0, 1, 2] a"
 
 
 def test_few_shot_examples_may_have_their_own_template(tmp_path: Path) -> None:

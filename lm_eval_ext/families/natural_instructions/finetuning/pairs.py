@@ -14,11 +14,10 @@ from typing import Literal
 
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, most_examples
-from lm_eval_ext.families.natural_instructions.files import Instruction, instruction
 from lm_eval_ext.families.natural_instructions.rows import PUBLISHED, evaluated, prompt_that_fits
 from lm_eval_ext.families.natural_instructions.scores import has_words
+from lm_eval_ext.families.natural_instructions.subtasks import Instruction, instruction
 from lm_eval_ext.sources import HUB
-from lm_eval_ext.training.run import TrainingError
 
 SplitName = Literal["train", "dev", "test"]
 SIZES: Mapping[SplitName, int] = {"train": 6500, "dev": 500, "test": 1000}
@@ -222,32 +221,6 @@ class Material:
                     f"{len(short)} of {len(numbers)} subtasks have fewer pairs than the paper's {size:,}: {found}"
                 )
         return lines
-
-    def require_pairs(self) -> None:
-        """Check that there are pairs; a subtask without any among others is only described.
-
-        Raises:
-            TrainingError: there are none; the message says why.
-        """
-        if not self.pairs:
-            raise TrainingError(
-                f"{'; '.join(map(str, self.of_subtasks))}. Nothing is left to train on; give files with more "
-                "instances, a shorter encoding or a smaller --evaluated (and the same n in lm_eval's --metadata)"
-            )
-
-    def as_json(self) -> list[dict[str, object]]:
-        """Return the numbers of each subtask."""
-        return [
-            {
-                "subtask": one.subtask,
-                "pairs": len(one.encoded.pairs),
-                "instances": one.splits.total,
-                "kept_for_the_evaluation": one.splits.evaluated,
-                "too_long": one.encoded.too_long,
-                "without_answer": one.encoded.without_answer,
-            }
-            for one in self.of_subtasks
-        ]
 
 
 def pairs_hash(*parts: Sequence[Pair]) -> str:

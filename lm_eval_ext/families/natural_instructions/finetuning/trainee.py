@@ -130,11 +130,24 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
             "recipe": described,
             "pairs": len(pairs),
             "dev_pairs": len(dev_pairs),
-            "subtasks": material.as_json(),
+            "subtasks": [
+                {
+                    "subtask": one.subtask,
+                    "pairs": len(one.encoded.pairs),
+                    "instances": one.splits.total,
+                    "kept_for_the_evaluation": one.splits.evaluated,
+                    "too_long": one.encoded.too_long,
+                    "without_answer": one.encoded.without_answer,
+                }
+                for one in material.of_subtasks
+            ],
             "loss_per_epoch": losses,
             "dev_loss_per_epoch": dev_losses,
         }
-        save(network, loaded, folder)
+        # A folder that ``lm_eval --model hf`` evaluates; an adapter is merged.
+        merged = network.merge_and_unload() if hasattr(network, "merge_and_unload") else network
+        merged.save_pretrained(folder)
+        loaded.tokenizer.save_pretrained(folder)
         (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
@@ -227,43 +240,33 @@ def _loading(name: str) -> Iterator[None]:
         ) from error
 
 
-def save(network: Any, base: Base, folder: Path) -> None:
-    """Write a model and its tokenizer into a folder that ``lm_eval --model hf`` evaluates; an adapter is merged."""
-    merged = network.merge_and_unload() if hasattr(network, "merge_and_unload") else network
-    merged.save_pretrained(folder)
-    base.tokenizer.save_pretrained(folder)
-
-
 def batch_of(base: Base, pairs: Sequence[Pair]) -> Batch:
-    """Return a batch of pairs for a model."""
-    return seq2seq_batch(base, pairs) if base.backend == "seq2seq" else causal_batch(base, pairs)
+    """Return a batch of pairs for a model, padded on the right, so that positions start at the first token.
 
-
-def seq2seq_batch(base: Base, pairs: Sequence[Pair]) -> Batch:
-    """Return prompts for the encoder, and answers for the decoder, which the context may cut."""
-    prompts = [base.tokenizer(pair.prompt)["input_ids"] for pair in pairs]
-    answers = [base.tokenizer(text_target=pair.completion.strip())["input_ids"] for pair in pairs]
-    return _padded(base, prompts) | {
-        "labels": _tensor([_ended(base, answer)[: base.context] for answer in answers], IGNORED)
+    An encoder-decoder has the prompts for the encoder, and the answers for the decoder. A causal model has the prompts
+    followed by their answers; the prompts and the padding have no loss. The context may cut an answer: a prompt leaves
+    room for the new tokens of an evaluation, so only what it would not see is cut.
+    """
+    tokenizer = base.tokenizer
+    inputs: list[list[int]] = [tokenizer(pair.prompt)["input_ids"] for pair in pairs]
+    if base.backend == "seq2seq":
+        answers = [tokenizer(text_target=pair.completion.strip())["input_ids"] for pair in pairs]
+        labels = [_ended(base, answer) for answer in answers]
+    else:
+        prompts = inputs
+        inputs = [_ended(base, tokenizer(pair.prompt + pair.completion)["input_ids"])[: base.context] for pair in pairs]
+        labels = []
+        for prompt, tokens in zip(prompts, inputs, strict=True):
+            # Some tokenizers end every text with a token, so the prompt alone is not always the beginning of both.
+            both = enumerate(zip(prompt, tokens, strict=False))
+            asked = next((place for place, (one, other) in both if one != other), len(prompt))
+            labels.append([IGNORED] * asked + tokens[asked:])
+    pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+    return {
+        "input_ids": _padded(inputs, pad),
+        "attention_mask": _padded([[1] * len(row) for row in inputs], 0),
+        "labels": _padded([row[: base.context] for row in labels], IGNORED),
     }
-
-
-def causal_batch(base: Base, pairs: Sequence[Pair]) -> Batch:
-    """Return prompts followed by their answers; prompts and padding have no loss."""
-    rows = [_tokens_and_labels(base, pair) for pair in pairs]
-    return _padded(base, [tokens for tokens, _ in rows]) | {"labels": _tensor([labels for _, labels in rows], IGNORED)}
-
-
-def _padded(base: Base, rows: Sequence[list[int]]) -> Batch:
-    """Return tokens and their mask, padded on the right, so that positions start at the first token."""
-    pad = base.tokenizer.pad_token_id
-    filler = base.tokenizer.eos_token_id if pad is None else pad
-    return {"input_ids": _tensor(rows, filler), "attention_mask": _tensor([[1] * len(row) for row in rows], 0)}
-
-
-def _tensor(rows: Sequence[list[int]], filler: int) -> torch.Tensor:
-    longest = max(map(len, rows))
-    return torch.tensor([row + [filler] * (longest - len(row)) for row in rows])
 
 
 def _ended(base: Base, tokens: list[int]) -> list[int]:
@@ -272,11 +275,6 @@ def _ended(base: Base, tokens: list[int]) -> list[int]:
     return tokens if tokens[-1:] == [end] else [*tokens, end]
 
 
-def _tokens_and_labels(base: Base, pair: Pair) -> tuple[list[int], list[int]]:
-    prompt: list[int] = base.tokenizer(pair.prompt)["input_ids"]
-    tokens = _ended(base, base.tokenizer(pair.prompt + pair.completion)["input_ids"])
-    # Some tokenizers end every text with a token, so the prompt alone is not always the beginning of both.
-    asked = next((n for n, pair in enumerate(zip(prompt, tokens, strict=False)) if pair[0] != pair[1]), len(prompt))
-    labels = [IGNORED] * asked + tokens[asked:]
-    # The prompt leaves room for the new tokens of an evaluation, so only what it would not see is cut.
-    return tokens[: base.context], labels[: base.context]
+def _padded(rows: Sequence[list[int]], filler: int) -> torch.Tensor:
+    longest = max(map(len, rows))
+    return torch.tensor([row + [filler] * (longest - len(row)) for row in rows])

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.families.natural_instructions.finetuning.lamps import (
-    LAMPS,
-    OTHER,
-    folder_with_lamps,
-    lamps,
-    tiny_bart,
-    tiny_causal,
-)
+from tests.families.natural_instructions.finetuning.lamps import LAMPS, OTHER, folder_with_lamps, tiny_network
 
 
 @pytest.fixture(scope="session")
@@ -25,10 +17,10 @@ def lamp_files(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def bart(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_bart(tmp_path_factory.mktemp("tiny-bart"), f"input : output : {json.dumps(lamps())}")
+    return tiny_network(tmp_path_factory.mktemp("tiny-bart"), "Bart")
 
 
 @pytest.fixture(scope="session")
 def causal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("peft", reason="peft is not installed (extra: hf)")
-    return tiny_causal(tmp_path_factory.mktemp("tiny-causal"), f"input : output : {json.dumps(lamps())}")
+    return tiny_network(tmp_path_factory.mktemp("tiny-causal"), "Llama")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,52 +37,33 @@ def folder_with_lamps(folder: Path, *names: str, instances: int = INSTANCES) -> 
     return str(folder)
 
 
-def word_tokenizer(folder: Path, text: str) -> int:
-    """Write a tokenizer whose tokens are the words of a text, and return how many there are."""
-    tokenizers = pytest.importorskip("tokenizers")
-    transformers = pytest.importorskip("transformers")
-    special = ["<s>", "<pad>", "</s>", "<unk>"]
-    splitter = tokenizers.pre_tokenizers.Whitespace()
-    words = sorted({word for word, _ in splitter.pre_tokenize_str(text)})
-    vocabulary = {word: number for number, word in enumerate([*special, *words])}
-    model = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="<unk>"))
-    model.pre_tokenizer = splitter
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=model, bos_token="<s>", pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
-    )
-    tokenizer.save_pretrained(folder)
-    return len(vocabulary)
+def tiny_network(folder: Path, kind: str) -> Path:
+    """Build a one-layer ``Bart`` or ``Llama`` with random weights, whose tokens are the words of the lamps.
 
-
-def tiny_bart(folder: Path, text: str) -> Path:
-    """Build a one-layer BART with random weights that knows the words of a text."""
-    sizes = {"d_model": 32, "dropout": 0.1, "decoder_start_token_id": 2, "forced_eos_token_id": None}
-    for part in ("encoder", "decoder"):
-        sizes |= {f"{part}_layers": 1, f"{part}_attention_heads": 2, f"{part}_ffn_dim": 64}
-    _save_network(folder, text, "BartConfig", "BartForConditionalGeneration", sizes)
-    return folder
-
-
-def tiny_causal(folder: Path, text: str) -> Path:
-    """Build a one-layer Llama with random weights that knows the words of a text.
-
-    Its output layer is larger than usual, because an adapter does not change that layer.
+    The output layer of the Llama is larger than usual, because an adapter does not change that layer.
     """
-    sizes = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1, "num_attention_heads": 4}
-    _save_network(folder, text, "LlamaConfig", "LlamaForCausalLM", {**sizes, "initializer_range": 0.1}, output=5)
-    return folder
-
-
-def _save_network(  # noqa: PLR0913, PLR0917 # what the two differ in
-    folder: Path, text: str, configuration: str, network: str, sizes: Mapping[str, Any], output: float = 1
-) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed (extra: hf)")
     transformers = pytest.importorskip("transformers")
-    vocabulary = word_tokenizer(folder, text)
-    ids = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
+    tokenizers = pytest.importorskip("tokenizers")
+    splitter = tokenizers.pre_tokenizers.Whitespace()
+    words = sorted({word for word, _ in splitter.pre_tokenize_str(f"input : output : {json.dumps(lamps())}")})
+    vocabulary = {word: number for number, word in enumerate(["<s>", "<pad>", "</s>", "<unk>", *words])}
+    model = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="<unk>"))
+    model.pre_tokenizer = splitter
+    special = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    transformers.PreTrainedTokenizerFast(tokenizer_object=model, **special).save_pretrained(folder)
+    sizes: dict[str, Any] = {"vocab_size": len(vocabulary), "max_position_embeddings": 256}
+    sizes |= {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        shape = getattr(transformers, configuration)(vocab_size=vocabulary, max_position_embeddings=256, **ids, **sizes)
-        built = getattr(transformers, network)(shape)
-        built.lm_head.weight.data.mul_(output)
-        built.save_pretrained(folder)
+        if kind == "Bart":
+            sizes |= {"d_model": 32, "dropout": 0.1, "decoder_start_token_id": 2, "forced_eos_token_id": None}
+            for part in ("encoder", "decoder"):
+                sizes |= {f"{part}_layers": 1, f"{part}_attention_heads": 2, f"{part}_ffn_dim": 64}
+            network = transformers.BartForConditionalGeneration(transformers.BartConfig(**sizes))
+        else:
+            sizes |= {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1, "num_attention_heads": 4}
+            network = transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes, initializer_range=0.1))
+            network.lm_head.weight.data.mul_(5)
+        network.save_pretrained(folder)
+    return folder

@@ -9,9 +9,9 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS
-from lm_eval_ext.families.natural_instructions.files import Instance, Instruction, read
 from lm_eval_ext.families.natural_instructions.finetuning.pairs import Pair, Splits, encoded, splits
 from lm_eval_ext.families.natural_instructions.rows import evaluated, rows
+from lm_eval_ext.families.natural_instructions.subtasks import Instance, Instruction, read
 from tests.families.natural_instructions.task_files import TASK, version_1, write
 
 ROOM = Budget(10_000, "characters", len)
@@ -23,24 +23,10 @@ def subtask(tmp_path: Path) -> Instruction:
 
 
 def test_a_pair_has_the_prompt_of_the_tasks_and_the_first_answer_after_a_space(subtask: Instruction) -> None:
-    found = encoded(subtask, "prompt", [1, 0], ROOM)
+    found, prompt = encoded(subtask, "prompt", [1, 0], ROOM), "Prompt: Say whether the ferry waits.\ninput: {}\noutput:"
     assert found.pairs == (
-        Pair(
-            TASK,
-            1,
-            "prompt",
-            "Prompt: Say whether the ferry waits.\ninput: Cars queue.\noutput:",
-            " waiting",
-            ("waiting ",),
-        ),
-        Pair(
-            TASK,
-            0,
-            "prompt",
-            "Prompt: Say whether the ferry waits.\ninput: Smoke rises behind the cape.\noutput:",
-            " gone",
-            ("gone", "left"),
-        ),
+        Pair(TASK, 1, "prompt", prompt.format("Cars queue."), " waiting", ("waiting ",)),
+        Pair(TASK, 0, "prompt", prompt.format("Smoke rises behind the cape."), " gone", ("gone", "left")),
     )
     assert (found.too_long, found.without_answer) == (0, 0)
 

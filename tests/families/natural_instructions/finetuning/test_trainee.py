@@ -38,9 +38,11 @@ def test_the_prompt_of_a_causal_model_has_no_loss(causal: Path) -> None:
     assert batch["attention_mask"].tolist() == [[1] * 11, [1] * 7 + [0] * 4]
 
 
-def test_an_answer_ends_where_the_context_does(causal: Path) -> None:
-    base = load_base(str(causal))
-    long = Pair("s", 0, "instance", "input: red\noutput:", " go" * 300, ("go",))
-    batch = batch_of(base, [long])
+@pytest.mark.parametrize("kind", ["bart", "causal"])
+def test_an_answer_ends_where_the_context_does(kind: str, request: pytest.FixtureRequest) -> None:
+    base = load_base(str(request.getfixturevalue(kind)))
+    batch = batch_of(base, [Pair("s", 0, "instance", "input: red\noutput:", " go" * 300, ("go",))])
     assert base.context == 256
-    assert batch["input_ids"].shape == batch["labels"].shape == (1, 256)
+    assert batch["labels"].shape == (1, 256)
+    # The prompt of an encoder-decoder is by itself.
+    assert batch["input_ids"].shape == ((1, 256) if kind == "causal" else (1, 5))

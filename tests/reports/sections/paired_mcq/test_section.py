@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lm_eval_ext.classifier.reading import Option
-from lm_eval_ext.families.paired_mcq.prompt import LETTERS
 from lm_eval_ext.families.paired_mcq.schema import mean_entropy
-from lm_eval_ext.families.paired_mcq.scores import Asked, Value, scores
+from lm_eval_ext.families.paired_mcq.scores import Value, scores
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Section
 from lm_eval_ext.reports.page.html import apart
 from lm_eval_ext.reports.sections.paired_mcq.measures import Measured, distance, doubts, entropies
@@ -258,18 +256,18 @@ def write(
     texts = ("Yes", "No", "Refused")
     lines: list[dict[str, Any]] = []
     for number, (question, token, text) in enumerate(rows):
-        options = tuple(Option(letter, content) for letter, content in zip(LETTERS, texts, strict=False))
+        doc = {"key": question, "shuffle": number, "question": "?", "options": list(texts), "gold": ""}
         line = {
             "doc_id": number,
-            "doc": {"key": question, "shuffle": number, "question": "?", "options": list(texts), "gold": ""},
+            "doc": doc,
             "arguments": {"gen_args_0": {"arg_0": "prompt", "arg_1": {}}},
             "resps": [["answer"]],
             "filtered_resps": [json.dumps({"reading": text, "certainty": certainty[number] if certainty else 1.0})],
             "filter": reader,
-            **scores(Asked(question, number, options), text, token),
+            **scores(doc, text, token),
         }
         lines.append(line)
-    metrics = [name for name in lines[0] if name in scores(Asked("", 0, options), "A", "A")]
+    metrics = [name for name in lines[0] if name in scores(doc, "A", "A")]
     means = {name: sum(line[name] for line in lines) / len(lines) for name in metrics if _is_number(lines[0][name])}
     results = {f"{name},{reader}": means.get(name, 0.5) for name in metrics}
     metadata = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.families.verbalizer.datasets import DATASETS
+from lm_eval_ext.families.verbalizer.rows import DATASETS
 from lm_eval_ext.families.verbalizer.schema import KINDS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, HeatMap, Section
