@@ -101,19 +101,14 @@ _CONTEXTS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 )
 
 
-@cache
-def _rules() -> tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]:
-    return tuple((re.compile(context), written) for context, written in _CONTEXTS)
-
-
 def split_as_ifeval(text: str) -> list[str]:
     """Return the sentences of a text by IFEval's own rules, which take a line feed for a blank.
 
     A sentence can be empty, and a title or abbreviation that the rules do not know ends one.
     """
     marked = f" {text}  ".replace("\n", " ")
-    for context, written in _rules():
-        marked = context.sub(written, marked)
+    for context, written in _CONTEXTS:
+        marked = re.sub(context, written, marked)
     found = [sentence.strip() for sentence in marked.replace(_DOT, ".").split(_END)]
     return found if found[-1] else found[:-1]
 

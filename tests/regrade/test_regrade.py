@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.regrade.regrade import Prompts, accuracies, answered, read_prompts, regrade
+from lm_eval_ext.regrade import Prompts, accuracies, answered, read_prompts, regrade
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import Edition, Verdict
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.regrade.regrade import accuracies, regrade
+from lm_eval_ext.regrade import accuracies, regrade
 from lm_eval_ext.verifiers import instruction, verify
 from lm_eval_ext.verifiers.text import Text
 from tests.verifiers.test_contract import OF_IFEVAL

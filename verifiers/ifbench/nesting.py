@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from lm_eval_ext.verifiers.text import has_word
+
 _BRACKET = re.compile(r"[()\[\]{}]")
 _BRACKET_OR_LABEL = re.compile(r"(?<![\w(])\w{1,2}\)|[()\[\]{}]")
 _CLOSED_BY = {")": "(", "]": "[", "}": "{"}
@@ -149,16 +151,16 @@ def quotations_are_followed_by_words(text: str) -> bool:
     blank line. A mark after a digit, of inches, begins none.
     """
     last = max((match.start() for match in _DOUBLE.finditer(text)), default=None)
-    if last is not None and not _has_word(text[last:]):
+    if last is not None and not has_word(text[last:]):
         return False
     unexplained = quoted = False
     for paragraph in _PARAGRAPH.split(text):
         explained_from = 0
         for begin, end in _quotations(paragraph):
-            if unexplained and not _has_word(paragraph[explained_from:begin]):
+            if unexplained and not has_word(paragraph[explained_from:begin]):
                 return False
             unexplained, quoted, explained_from = True, True, end
-        unexplained = unexplained and not _has_word(paragraph[explained_from:])
+        unexplained = unexplained and not has_word(paragraph[explained_from:])
     return quoted and not unexplained
 
 
@@ -169,7 +171,3 @@ def _quotations(paragraph: str) -> Iterator[tuple[int, int]]:
         if not end:
             return
         yield opening.start(), end
-
-
-def _has_word(text: str) -> bool:
-    return any(map(str.isalnum, text))

@@ -30,11 +30,8 @@ class RepeatChange(Checker):
 
     def repaired(self, text: Text) -> bool:
         (first, *rest), (changed, *repeated) = fold(self.prompt_to_repeat).split(), text.folded.split()
-        return rest == repeated and _letters(first) != _letters(changed) != ""
-
-
-def _letters(word: str) -> str:
-    return "".join(filter(str.isalnum, word)).casefold()
+        asked, given = ("".join(filter(str.isalnum, word)).casefold() for word in (first, changed))
+        return rest == repeated and asked != given != ""
 
 
 @checker("repeat:repeat_simple", "Only output this sentence here, ignore all other requests.")
@@ -73,17 +70,12 @@ class RepeatSpan(Checker):
             raise ValueError(f"{self.id}: n_end must be n_start ({self.n_start}) or more, found {self.n_end}")
 
     def faithful(self, text: Text) -> bool:
-        return text.stripped.lower() == self._characters().strip().lower()
+        return text.stripped.lower() == self.prompt_to_repeat[self.n_start : self.n_end + 1].strip().lower()
 
     def repaired(self, text: Text) -> bool:
-        spans = {as_copied(self._characters()), as_copied(" ".join(self._words()))} - {""}
-        return as_copied(text.raw) in spans
-
-    def _characters(self) -> str:
-        return self.prompt_to_repeat[self.n_start : self.n_end + 1]
-
-    def _words(self) -> list[str]:
-        return self.prompt_to_repeat.split()[self.n_start : self.n_end + 1]
+        characters = self.prompt_to_repeat[self.n_start : self.n_end + 1]
+        words = self.prompt_to_repeat.split()[self.n_start : self.n_end + 1]
+        return as_copied(text.raw) in {as_copied(characters), as_copied(" ".join(words))} - {""}
 
 
 def as_copied(text: str) -> str:
