@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -60,7 +59,7 @@ def as_regex(
             "the repaired edition matches keywords and markers literally"
         ) from None
     # Without what IFEval adds to any phrase.
-    choices, usual = (_choices(list(parser.parse(each, flags)), False) for each in (whole, f"{before}a{after}"))
+    choices, usual = (_choices(parser.parse(each, flags), False) for each in (whole, f"{before}a{after}"))
     repetitions = choices.repetitions - usual.repetitions
     if choices.nested:
         excess = "a repetition of something that can itself match in several ways; expected none"
@@ -93,28 +92,28 @@ class _Choices:
     nested: bool = False
 
 
-def _choices(items: Sequence[tuple[Any, Any]], can_fail: bool) -> _Choices:
+def _choices(parsed: Any, can_fail: bool) -> _Choices:
     """Return the choices of a sequence; ``can_fail``: whether something after it can fail and make it backtrack."""
     total = _Choices()
-    for item in reversed(items):
-        found = _choices_of(str(item[0]), item[1], can_fail)
+    for operator, argument in reversed(list(parsed)):
+        found = _choices_of(str(operator), argument, can_fail)
         total = _Choices(total.repetitions + found.repetitions, total.ways * found.ways, total.nested or found.nested)
         # Anything that is not optional can fail.
-        can_fail = can_fail or str(item[0]) not in _REPETITIONS or item[1][0] > 0
+        can_fail = can_fail or str(operator) not in _REPETITIONS or argument[0] > 0
     return total
 
 
 def _choices_of(operator: str, argument: Any, can_fail: bool) -> _Choices:
     if operator in _REPETITIONS:
         least, most, body = argument
-        inner = _choices(list(body), can_fail or most > 1)
+        inner = _choices(body, can_fail or most > 1)
         if most == parser.MAXREPEAT:
             return _Choices(inner.repetitions + can_fail, inner.ways, inner != _Choices())
         nested = inner.nested or (most > 1 and inner.repetitions > 0)
         ways = inner.ways ** min(most, MOST_WAYS.bit_length()) * (most - least + 1)  # more is already too many
         return _Choices(inner.repetitions, ways, nested)
     if operator == "BRANCH":
-        branches = [_choices(list(branch), can_fail) for branch in argument[1]]
+        branches = [_choices(branch, can_fail) for branch in argument[1]]
         return _Choices(
             max(branch.repetitions for branch in branches),
             sum(branch.ways for branch in branches),
@@ -123,7 +122,7 @@ def _choices_of(operator: str, argument: Any, can_fail: bool) -> _Choices:
     if operator == "GROUPREF":
         return _Choices(repetitions=1)
     parts: tuple[Any, ...] = argument if isinstance(argument, tuple) else (argument,)
-    inside = [_choices(list(part), can_fail) for part in parts if isinstance(part, parser.SubPattern)]
+    inside = [_choices(part, can_fail) for part in parts if isinstance(part, parser.SubPattern)]
     return _Choices(
         sum(part.repetitions for part in inside),
         math.prod(part.ways for part in inside),

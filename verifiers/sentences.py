@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -36,13 +35,13 @@ def has_at_least(count: int, text: str) -> bool:
     """
     if count <= 0:
         return True
-    splitter = _splitter()
+    punkt, doubtful = _splitter()
     # Splitting is slow, and often the ends that are certain without it suffice.
     if sum(map(text.count, ".?!")) + 1 < count or len(_POSSIBLE_END.findall(text)) + 1 < count:
         return False
-    if next(islice(_certain_ends(text, splitter.doubtful), max(count - 2, 0), None), None) is not None:
+    if next(islice(_certain_ends(text, doubtful), max(count - 2, 0), None), None) is not None:
         return True
-    return next(islice(splitter.punkt.span_tokenize(text), count - 1, None), None) is not None
+    return next(islice(punkt.span_tokenize(text), count - 1, None), None) is not None
 
 
 def certainly_has_statements(count: int, text: str) -> bool:
@@ -51,7 +50,7 @@ def certainly_has_statements(count: int, text: str) -> bool:
     Raises:
         MissingDataError: NLTK's English data are not installed.
     """
-    stops = (end for end in _certain_ends(text, _splitter().doubtful) if text[end] == ".")
+    stops = (end for end in _certain_ends(text, _splitter()[1]) if text[end] == ".")
     return next(islice(stops, count - 1, None), None) is not None
 
 
@@ -71,7 +70,8 @@ def split(text: str) -> Iterator[str]:
     Raises:
         MissingDataError: NLTK's English data are not installed.
     """
-    for start, end in _splitter().punkt.span_tokenize(text):
+    punkt, _ = _splitter()
+    for start, end in punkt.span_tokenize(text):
         yield text[start:end]
 
 
@@ -118,16 +118,9 @@ def require() -> None:
     _splitter()
 
 
-@dataclass(frozen=True)
-class _Splitter:
-    """Punkt, and the words after which it may not treat a period as a sentence end."""
-
-    punkt: PunktSentenceTokenizer
-    doubtful: frozenset[str]
-
-
 @cache
-def _splitter() -> _Splitter:
+def _splitter() -> tuple[PunktSentenceTokenizer, frozenset[str]]:
+    """Return Punkt, and the words after which it may not treat a period as a sentence end."""
     from nltk.tokenize.punkt import PunktSentenceTokenizer, load_punkt_params  # noqa: PLC0415 # takes a second
 
     parameters = load_punkt_params(nltk_data.find(nltk_data.PUNKT))
@@ -147,7 +140,7 @@ def _splitter() -> _Splitter:
 
     punkt = Punkt(parameters, lang_vars=_language_variables())
     decide = lru_cache(maxsize=_REMEMBERED)(punkt.decide)
-    return _Splitter(punkt, doubtful)
+    return punkt, doubtful
 
 
 def _language_variables() -> PunktLanguageVars:

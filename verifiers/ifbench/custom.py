@@ -6,14 +6,16 @@ import csv
 import io
 import re
 import string
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import cache, lru_cache
+from importlib.resources import files
 from itertools import islice, pairwise
 
 from lm_eval_ext.verifiers import markdown
 from lm_eval_ext.verifiers.checker import Checker, OneRule, checker
-from lm_eval_ext.verifiers.ifbench import geography
-from lm_eval_ext.verifiers.text import Text, has_word, without_punctuation
+from lm_eval_ext.verifiers.text import Text, fold, has_word, without_punctuation
 
 _AROUND = string.punctuation + " "
 _CITY = ("ID", "Country", "City", "Year", "Count")
@@ -40,6 +42,53 @@ _PRODUCT_HEADER = re.compile(r",[ \t]*".join(f'(?:{name}|"{name}")' for name in 
 _SPECIAL = re.compile(r"[^\w\s]")
 _STUDENT_HEADER = re.compile(r"\t *".join(f'(?:{name}|"{name}")' for name in _STUDENT))
 _DAYS = {month: 30 if month in (4, 6, 9, 11) else 29 if month == 2 else 31 for month in range(1, 13)} | {0: 99}
+
+
+CAPITALS = (
+    *("Reykjavik", "Helsinki", "Oslo", "Tallinn", "Stockholm", "Riga", "Moscow", "Copenhagen", "Vilnius"),
+    *("Minsk", "Dublin", "Berlin", "Amsterdam", "Warsaw", "London", "Brussels", "Prague", "Luxembourg"),
+    *("Paris", "Vienna", "Bratislava", "Budapest", "Vaduz", "Chisinau", "Bern", "Ljubljana", "Zagreb"),
+)
+"""From north to south, down to 45 degrees; Kyiv, between Brussels and Prague, is missing."""
+_KYIV = "kyiv"
+_OTHER_NAMES = {"kiev": _KYIV, "berne": "bern", "luxembourg city": "luxembourg", "kishinev": "chisinau"}
+_MOST_LINES = 100
+_LIST_MARK = re.compile(r"(?:\d{1,2}[.):]?|[-*+•])\s+")
+_IN_PARENTHESES = re.compile(r"(?<!\s)\s*\([^()]*\)")
+_INVERTED = re.compile(r"([a-z]+), ((?:[a-z]+ )*?[a-z]+)")
+_MARKS = " .,;:*_\"'`"
+
+
+def as_ascii(text: str) -> str:
+    """Return a text without accents, and without any other character that is not in ASCII."""
+    if text.isascii():
+        return text
+    # Character by character, because normalization takes quadratic time in a run of accents.
+    return text.translate({ord(mark): _plain(mark) for mark in set(text) if not mark.isascii()})
+
+
+@lru_cache(maxsize=4096)
+def _plain(mark: str) -> str:
+    return unicodedata.normalize("NFKD", mark).encode("ascii", "ignore").decode("ascii")
+
+
+def _without_accents(text: str) -> str:
+    """Return a text in lower case, without accents and with straight quotation marks; other characters remain."""
+    folded = fold(text)
+    return folded.translate({ord(mark): _plain(mark) or mark for mark in set(folded) if not mark.isascii()}).lower()
+
+
+@cache
+def _countries() -> Mapping[str, int]:
+    """Return the number of each of Africa's countries by its names, in lower case."""
+    lines = (files(__package__) / "countries_of_africa.txt").read_text(encoding="utf-8").splitlines()
+    return {name.lower(): country for country, names in enumerate(lines) for name in names.split("/")}
+
+
+def _country(name: str) -> int | None:
+    inverted = _INVERTED.fullmatch(name)
+    upright = f"{inverted[2]} {inverted[1]}" if inverted else name
+    return _countries().get(upright.removeprefix("the "))
 
 
 @checker("custom:multiples", "Count from 10 to 50 but only print multiples of 7.")
@@ -109,11 +158,22 @@ class ReverseNewline(Checker):
     def faithful(self, text: Text) -> bool:
         lines = [stripped for line in text.lines if (stripped := line.strip(_AROUND))]
         first = next((number for number, line in enumerate(lines) if "Zimbabwe" in line), len(lines))
-        listed = [geography.as_ascii(line) for line in lines[first:]]
+        listed = [as_ascii(line) for line in lines[first:]]
         return len(listed) >= 52 and all(before >= after for before, after in pairwise(listed))
 
     def repaired(self, text: Text) -> bool:
-        return geography.are_countries_of_africa_in_reverse(list(filter(has_word, text.lines)))
+        lines = list(filter(has_word, text.lines))
+        if len(lines) > _MOST_LINES:
+            return False
+        plain = (_LIST_MARK.sub("", _without_accents(line).strip(), count=1) for line in lines)
+        names = [" ".join(_IN_PARENTHESES.sub("", name).replace("&", "and").strip(_MARKS).split()) for name in plain]
+        if len(names) > 1 and _country(names[0]) is None:
+            names = names[1:]
+        countries = set(map(_country, names))
+        if None in countries or not len(names) == len(countries) == len(set(_countries().values())):
+            return False
+        without_article = [name.removeprefix("the ") for name in names]
+        return any(all(before > after for before, after in pairwise(order)) for order in (names, without_article))
 
 
 @checker(
@@ -169,7 +229,7 @@ class SentenceAlphabet(OneRule):
     def holds(self, text: Text, repaired: bool) -> bool:
         if repaired:
             words = (Text(sentence).whole_words for sentence in text.each_sentence())
-            letters = (geography.as_ascii(found[0])[:1].lower() for found in words if found)
+            letters = (as_ascii(found[0])[:1].lower() for found in words if found)
         elif text.stripped[0] in "aA":
             letters = (sentence.lstrip()[:1].lower()[:1] for sentence in text.each_sentence())
         else:  # most texts need not be split
@@ -190,13 +250,18 @@ class EuropeanCapitalsSort(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        if text.raw.count(",") < len(geography.PUBLISHED_CAPITALS) - 1:
+        if text.raw.count(",") < len(CAPITALS) - 1:
             return False
-        names = [name.strip() for name in geography.as_ascii(text.raw).split(",")]
-        return tuple(filter(None, names)) == geography.PUBLISHED_CAPITALS
+        names = [name.strip() for name in as_ascii(text.raw).split(",")]
+        return tuple(filter(None, names)) == CAPITALS
 
     def repaired(self, text: Text) -> bool:
-        return geography.are_northern_capitals(text.raw.split(","))
+        found = [_without_accents(name).strip(" \t\r\n.*_\"'`") for name in text.raw.split(",")]
+        found[-1] = found[-1].removeprefix("and ")
+        found = [_OTHER_NAMES.get(name, name) for name in found]
+        if found[16:17] == [_KYIV]:
+            del found[16]
+        return found == [name.lower() for name in CAPITALS]
 
 
 @checker(
@@ -298,7 +363,7 @@ def _table(text: Text, count: int, repaired: bool, delimiter: str = ",", keep_qu
     """
     table = text.raw
     if repaired:
-        blocks = markdown.fenced_blocks(text.lines)
+        _, blocks = markdown.divide_code(text.lines)
         body = blocks[0].split("\n") if len(blocks) == 1 else text.lines
         table = "\n".join(line.strip(" \r") for line in body if line.strip())
     # Two double quotation marks inside a quoted field are one that is part of it.

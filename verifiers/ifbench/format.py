@@ -279,29 +279,24 @@ class Thesis(Checker):
         return end >= 0 and bool(text.raw[begin + 3 : end].strip()) and bool(text.raw[end + 4 :].strip())
 
     def repaired(self, text: Text) -> bool:
-        rests = [_after_thesis(section) for section in _sections(text.lines)]
-        return all(rest is not None for rest in rests) and any(has_word(rest) for rest in rests if rest)
-
-
-def _sections(lines: Sequence[str]) -> list[str]:
-    """Return what follows each heading and is not blank; the whole text if there are no headings."""
-    found: list[list[str]] = [[]]
-    for line in lines:
-        if _HEADING.match(line):
-            found.append([])
-        else:
-            found[-1].append(line)
-    texts = ["\n".join(section) for section in found]
-    return [text for text in texts[1:] if text.strip()] or texts[:1]
-
-
-def _after_thesis(section: str) -> str | None:
-    """Return what follows the italics with which a section begins; ``None`` if it does not."""
-    opening = _ITALICS.match(section)
-    if not opening:
-        return None
-    thesis, closing, rest = section[opening.end() :].partition(f"</{opening[1]}>")
-    return rest if closing and has_word(thesis) else None
+        found: list[list[str]] = [[]]
+        for line in text.lines:
+            if _HEADING.match(line):
+                found.append([])
+            else:
+                found[-1].append(line)
+        whole, *sections = map("\n".join, found)
+        goes_on = False
+        # What follows each heading and is not blank; the whole text if there are no headings.
+        for section in list(filter(str.strip, sections)) or [whole]:
+            opening = _ITALICS.match(section)
+            if not opening:
+                return False
+            thesis, closing, rest = section[opening.end() :].partition(f"</{opening[1]}>")
+            if not closing or not has_word(thesis):
+                return False
+            goes_on = goes_on or has_word(rest)
+        return goes_on
 
 
 def _first_found(text: str, tags: Sequence[str], begin: int) -> int:

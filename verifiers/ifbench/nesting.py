@@ -112,22 +112,21 @@ def quotation_depth(text: str) -> int:
 
     Apostrophes are no marks. A quotation does not go on over a blank line.
     """
-    return max(map(_quotation_depth, _PARAGRAPH.split(text)))
-
-
-def _quotation_depth(paragraph: str) -> int:
-    nest = _Nest()
-    innermost: list[str] = []
-    for mark, opens in _marks(paragraph):
-        kind = _KINDS[mark]
-        if opens and innermost[-1:] != [kind]:
-            innermost.append(kind)
-            nest.open(kind)
-        elif kind in innermost[-2:]:
-            while innermost.pop() != kind:
-                pass
-            nest.close(kind)
-    return nest.deepest
+    deepest = 0
+    for paragraph in _PARAGRAPH.split(text):
+        nest = _Nest()
+        innermost: list[str] = []
+        for mark, opens in _marks(paragraph):
+            kind = _KINDS[mark]
+            if opens and innermost[-1:] != [kind]:
+                innermost.append(kind)
+                nest.open(kind)
+            elif kind in innermost[-2:]:
+                while innermost.pop() != kind:
+                    pass
+                nest.close(kind)
+        deepest = max(deepest, nest.deepest)
+    return deepest
 
 
 def _marks(paragraph: str) -> Iterator[tuple[str, bool]]:

@@ -165,7 +165,7 @@ class JsonFormat(OneRule):
         for ticks in ("```json", "```Json", "```JSON", "```"):
             body = body.removeprefix(ticks)
         body = body.removesuffix("```").strip()
-        if repaired and len(blocks := markdown.fenced_blocks(text.lines)) == 1:
+        if repaired and len(blocks := markdown.divide_code(text.lines)[1]) == 1:
             body = blocks[0]
         try:
             found = json.loads(body, parse_constant=_refuse if repaired else None)
