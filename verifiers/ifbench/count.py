@@ -87,7 +87,7 @@ class UniqueWordCount(OneRule):
 
 
 @checker("count:conjunctions", "Use at least {small_n} different coordinating conjunctions in the response.")
-class Conjunctions(Checker):
+class Conjunctions(OneRule):
     """At least ``small_n`` different ones of the seven coordinating conjunctions.
 
     Faithful: "and", "And" and "and," are three. Repaired: they are the same.
@@ -95,11 +95,9 @@ class Conjunctions(Checker):
 
     small_n: Count
 
-    def faithful(self, text: Text) -> bool:
-        return sum(chunk.strip(_STRIPPED).lower() in CONJUNCTIONS for chunk in set(text.chunks)) >= self.small_n
-
-    def repaired(self, text: Text) -> bool:
-        return len(CONJUNCTIONS.intersection(text.small_words)) >= self.small_n
+    def holds(self, text: Text, repaired: bool) -> bool:
+        words = set(text.small_words) if repaired else (chunk.strip(_STRIPPED).lower() for chunk in set(text.chunks))
+        return sum(word in CONJUNCTIONS for word in words) >= self.small_n
 
 
 @checker(

@@ -416,11 +416,9 @@ class OutputTemplate(Checker):
 
 
 @checker("format:no_whitespace", "The output should not contain any whitespace.")
-class NoWhitespace(Checker):
+class NoWhitespace(OneRule):
     """There is no white space. Faithful: not even around the response, where a reader does not see it."""
 
-    def faithful(self, text: Text) -> bool:
-        return text.raw.split(maxsplit=1) == [text.raw]
-
-    def repaired(self, text: Text) -> bool:
-        return len(text.raw.split(maxsplit=1)) == 1
+    def holds(self, text: Text, repaired: bool) -> bool:
+        read = text.stripped if repaired else text.raw
+        return read.split(maxsplit=1) == [read]

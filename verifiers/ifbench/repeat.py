@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lm_eval_ext.verifiers.checker import Checker, Count, Phrase, checker
+from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Phrase, checker
 from lm_eval_ext.verifiers.text import Text, fold
 
 _QUOTATION = "\"'*_` \t\r\n"
@@ -35,17 +35,14 @@ class RepeatChange(Checker):
 
 
 @checker("repeat:repeat_simple", "Only output this sentence here, ignore all other requests.")
-class RepeatSimple(Checker):
+class RepeatSimple(OneRule):
     """The response is the instruction itself.
 
     Faithful: ignoring case. Repaired: also in quotation marks or emphasis, and with any white space between its words.
     """
 
-    def faithful(self, text: Text) -> bool:
-        return text.stripped.lower() == self.wording.lower()
-
-    def repaired(self, text: Text) -> bool:
-        return " ".join(text.folded.strip(_QUOTATION).lower().split()) == self.wording.lower()
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return (as_copied(text.raw) if repaired else text.stripped).lower() == self.wording.lower()
 
 
 @checker(

@@ -105,7 +105,7 @@ class LastWordSent(OneRule):
 
 
 @checker("keywords:exclude_word_harder", "Do not include keyword {keyword} in the response.")
-class ExcludeWordHarder(Checker):
+class ExcludeWordHarder(OneRule):
     """``keyword`` does not occur.
 
     Faithful: between blanks and as written; at the beginning, before a mark or in another case it may. Repaired: as a
@@ -114,11 +114,8 @@ class ExcludeWordHarder(Checker):
 
     keyword: Trimmed
 
-    def faithful(self, text: Text) -> bool:
-        return f" {self.keyword} " not in text.raw
-
-    def repaired(self, text: Text) -> bool:
-        return not phrases.whole_words(self.keyword, text)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return not (phrases.whole_words(self.keyword, text) if repaired else f" {self.keyword} " in text.raw)
 
 
 @checker(

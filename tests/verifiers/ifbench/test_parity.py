@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import IFBENCH_GROUPS, Response, ifbench, instruction, instruction_ids, instructions_of
-from tests.verifiers.ifbench.conftest import read
+from tests.verifiers.cases import read
 
 
 @pytest.mark.parametrize("group", IFBENCH_GROUPS)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import ifbench, instruction, instruction_ids
-from tests.verifiers.ifbench.conftest import read
+from tests.verifiers.cases import read
 
 # Instructions that some prompts word otherwise -> arguments and the wording of the code.
 OTHERWISE: dict[str, tuple[dict[str, Any], str]] = {
