@@ -151,19 +151,14 @@ def _language_variables() -> PunktLanguageVars:
     """
     from nltk.tokenize.punkt import PunktLanguageVars  # noqa: PLC0415 # as above
 
-    plain = PunktLanguageVars()
-    contexts, words = _without_limit(plain.period_context_re()), _without_limit(plain._word_tokenizer_re())
-
     class Untimed(PunktLanguageVars):  # type: ignore[misc] # NLTK ships no types
-        re_boundary_realignment = _without_limit(plain.re_boundary_realignment)
+        re_boundary_realignment = _without_limit(PunktLanguageVars.re_boundary_realignment)
 
-        def period_context_re(self) -> Any:
-            return contexts
-
-        def _word_tokenizer_re(self) -> Any:
-            return words
-
-    return Untimed()
+    variables = Untimed()
+    # Where NLTK keeps these two.
+    variables._re_period_context = _without_limit(variables.period_context_re())
+    variables._re_word_tokenizer = _without_limit(variables._word_tokenizer_re())
+    return variables
 
 
 def _without_limit(pattern: Any) -> Any:

@@ -46,6 +46,12 @@ def test_a_group_is_in_one_module_and_ifevals_folder_has_ifevals_groups() -> Non
     assert modules.keys() == {*of_ifeval, *IFBENCH_GROUPS, "section"}
 
 
+def test_every_instruction_that_is_not_imported_at_once_can_be_found_by_its_group() -> None:
+    announced = importlib.import_module("lm_eval_ext.verifiers.checker")._MODULES
+    for name in (*instruction_ids(ifbench), *instruction_ids(ifrlvr)):
+        assert checker_type(name).__module__ in announced[name.partition(":")[0]]
+
+
 @pytest.mark.parametrize(
     ("name", "near"),
     [
