@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.ratio import Ratio
-from lm_eval_ext.verifiers import EDITIONS, ifrlvr, instruction
+from lm_eval_ext.verifiers import EDITIONS, ifrlvr, instruction, instruction_ids
 from tests.verifiers.test_contract import CASES
 from tests.verifiers.test_properties import SHAPES, seconds
 
@@ -114,7 +114,7 @@ def measure() -> Iterator[Ratio]:
 
 
 def _on_long_texts() -> Ratio:
-    judges = [instruction(name, CASES[name][0]) for names in ifrlvr.INSTRUCTIONS.values() for name in names]
+    judges = [instruction(name, CASES[name][0]) for name in instruction_ids(ifrlvr)]
     long, short = (
         sum(
             seconds(judge, shape(size), edition)

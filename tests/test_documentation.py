@@ -17,7 +17,6 @@ from lm_eval_ext import cli
 from lm_eval_ext.harness.versions import TESTED
 from lm_eval_ext.reports.gate.formats import FAILED
 from tests.conftest import ROOT
-from tests.verifiers.test_repaired_on_real_responses import TABLE
 
 README = ROOT / "README.md"
 INDEX = ROOT / "docs/README.md"
@@ -182,16 +181,3 @@ def test_the_site_has_every_page_in_its_navigation() -> None:
 @pytest.mark.parametrize("page", [README, ROOT / "docs/harness-versions.md"], ids=lambda page: page.name)
 def test_every_supported_harness_is_named(page: Path) -> None:
     assert [version for version in TESTED if version not in text_of(page)] == []
-
-
-def test_the_table_of_repaired_verdicts_is_the_measured_one() -> None:
-    text = text_of(ROOT / "docs/verifiers.md")
-    rows = re.findall(r"^\| (`[^|]+`) \| (\d+) \| (\d+) \| (\d+) \|", text, re.MULTILINE)
-    rest = dict(TABLE)
-    for names, *shown in rows:
-        first, *others = re.findall(r"`([^`]+)`", names)
-        group = first.partition(":")[0]
-        ids = [first, *(f"{group}:{other}" for other in others)]
-        assert [sum(column) for column in zip(*(rest.pop(name) for name in ids), strict=True)] == list(map(int, shown))
-    assert [lost_won for _, *lost_won in rest.values()] == [[0, 0]] * 9
-    assert f"| the other nine | {sum(verdicts for verdicts, _, _ in rest.values()):,} | 0 | 0 |" in text

@@ -9,7 +9,9 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args, get_type_hints
+from itertools import chain
+from types import ModuleType
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_type_hints
 
 from lm_eval_ext.verifiers.text import Text
 
@@ -95,18 +97,43 @@ class Checker(ABC):
         return not text.is_blank and (self.faithful(text) if edition == "faithful" else self.repaired(text))
 
 
+class OneRule(Checker):
+    """A verifiable instruction whose two editions have the same rule, and read a text differently.
+
+    They may differ, for example, in what a word is.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def holds(self, text: Text, repaired: bool) -> bool:
+        """Return the verdict on a text that is not blank.
+
+        Args:
+            text: the response, or a variant of it.
+            repaired: whether it is read as a human reader does; else as the benchmark's published code does.
+        """
+
+    def faithful(self, text: Text) -> bool:
+        return self.holds(text, repaired=False)
+
+    def repaired(self, text: Text) -> bool:
+        return self.holds(text, repaired=True)
+
+
 CheckerType = TypeVar("CheckerType", bound=Checker)
 _CHECKERS: dict[str, type[Checker]] = {}
-_MODULES: dict[str, str] = {}
-"""The ids that were announced, each with the module that defines its checker."""
+_MODULES: dict[str, list[str]] = {}
+"""The groups that were announced, each with the modules that define checkers of it."""
 
 
-def announce(module: str, instruction_ids: Iterable[str]) -> None:
-    """Make instruction ids known whose checkers a module registers; it is imported when one of them is first asked for.
+def announce(module: str, groups: Iterable[str]) -> None:
+    """Make known that a module defines checkers of groups; it is imported when one of such an id is first asked for.
 
     Defining a checker takes a third of a millisecond, and most importers need few of them.
     """
-    _MODULES.update(dict.fromkeys(instruction_ids, module))
+    for group in groups:
+        _MODULES.setdefault(group, []).append(module)
 
 
 @dataclass_transform(frozen_default=True)
@@ -130,26 +157,33 @@ def checker(instruction_id: str, wording: str | None = None) -> Callable[[type[C
         # With slots, a dataclass is another class than the one that it was made of.
         declared = dataclasses.dataclass(frozen=True, slots=True)(cls)
         hints = get_type_hints(declared, include_extras=True)
-        declared._accepts = {name: _accepts_of(instruction_id, name, hints[name]) for name in declared.argument_names()}
+        accepts: dict[str, Accepts] = {}
+        for name in declared.argument_names():
+            for function in filter(callable, getattr(hints[name], "__metadata__", ())):
+                accepts.setdefault(name, function)
+            if name not in accepts:
+                raise TypeError(
+                    f"{instruction_id}: the type of argument {name!r} does not say what it accepts, found "
+                    f"{hints[name]}; expected Count, Phrase or another type of argument in verifiers/checker.py, or "
+                    "one of your own, Annotated with a function"
+                )
+        declared._accepts = accepts
         _CHECKERS[instruction_id] = declared
         return declared
 
     return declare
 
 
-def _accepts_of(instruction_id: str, name: str, hint: Any) -> Accepts:
-    for accepts in getattr(hint, "__metadata__", ()):
-        if callable(accepts):
-            return cast(Accepts, accepts)
-    raise TypeError(
-        f"{instruction_id}: the type of argument {name!r} does not say what it accepts, found {hint}; expected Count, "
-        "Phrase or another type of argument in verifiers/checker.py, or one of your own, Annotated with a function"
-    )
+def instruction_ids(source: ModuleType | None = None) -> tuple[str, ...]:
+    """Return instruction ids in alphabetical order.
 
-
-def instruction_ids() -> tuple[str, ...]:
-    """Return all known instruction ids, in alphabetical order."""
-    return tuple(sorted(_CHECKERS.keys() | _MODULES.keys()))
+    Args:
+        source: the part of this library whose checkers are meant, for example ``verifiers.ifrlvr``; all by default.
+    """
+    for module in chain.from_iterable(_MODULES.values()):
+        importlib.import_module(module)
+    start = f"{source.__name__}." if source else ""
+    return tuple(sorted(name for name, cls in _CHECKERS.items() if f"{cls.__module__}.".startswith(start)))
 
 
 def checker_type(instruction_id: str) -> type[Checker]:
@@ -159,8 +193,9 @@ def checker_type(instruction_id: str) -> type[Checker]:
         ValueError: the id is unknown; the message names the nearest ones.
     """
     try:
-        if instruction_id not in _CHECKERS and instruction_id in _MODULES:
-            importlib.import_module(_MODULES[instruction_id])
+        if instruction_id not in _CHECKERS:
+            for module in _MODULES.get(str(instruction_id).partition(":")[0], ()):
+                importlib.import_module(module)
         return _CHECKERS[instruction_id]
     except (KeyError, TypeError):
         known = instruction_ids()
@@ -184,27 +219,22 @@ def instruction(instruction_id: str, arguments: Mapping[str, Any] | None = None)
         ValueError: the id is unknown, or an argument has an invalid value.
     """
     cls = checker_type(instruction_id)
-    given = {name: _as_whole(value) for name, value in (arguments or {}).items() if value is not None}
+    given = {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value
+        for name, value in (arguments or {}).items()
+        if value is not None
+    }
     try:
         return cls(**given)
     except TypeError:
-        _check_names(cls, given)
+        known = cls.argument_names()
+        takes = f"it takes {', '.join(known) or 'no arguments'}"
+        for name in given:
+            if name not in known:
+                raise TypeError(f"{cls.id}: unknown argument {name!r}{_did_you_mean(name, known)}; {takes}") from None
+        if missing := [name for name in known if name not in given]:
+            raise TypeError(f"{cls.id}: missing argument {', '.join(map(repr, missing))}; {takes}") from None
         raise  # the names are correct: a value has the wrong type, which the error says
-
-
-def _as_whole(value: object) -> object:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _check_names(cls: type[Checker], given: Mapping[str, Any]) -> None:
-    known = cls.argument_names()
-    takes = f"it takes {', '.join(known) or 'no arguments'}"
-    for name in given:
-        if name not in known:
-            raise TypeError(f"{cls.id}: unknown argument {name!r}{_did_you_mean(name, known)}; {takes}") from None
-    missing = [name for name in known if name not in given]
-    if missing:
-        raise TypeError(f"{cls.id}: missing argument {', '.join(map(repr, missing))}; {takes}") from None
 
 
 def _did_you_mean(name: object, known: Iterable[str]) -> str:

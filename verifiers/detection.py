@@ -66,14 +66,12 @@ def _detect(text: str) -> Detection:
     detector = QuickDetector(_factory())
     detector.append(text)
     try:
-        # The probabilities that detect() has just sorted; it ignores those below its threshold.
-        return Detection(str(detector.detect()), _above(float(max(detector.langprob)), detector.PROB_THRESHOLD))
+        language = str(detector.detect())
     except LangDetectException:
         return Detection(None, 0.0)
-
-
-def _above(probability: float, threshold: float) -> float:
-    return probability if probability > threshold else 0.0
+    # Of the probabilities that detect() has just sorted, it ignores those below its threshold.
+    probability = float(max(detector.langprob))
+    return Detection(language, probability if probability > detector.PROB_THRESHOLD else 0.0)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 _ITEM = re.compile(r"\s*(?:(?P<bullet>[*+•◦●▪‣-])|\d{1,3}[.)])\s+\S")
 _BREAK = re.compile(r"[^\S\n]*(?:(?:\*[^\S\n]*){3,}|(?:-[^\S\n]*){3,}|(?:_[^\S\n]*){3,})")
@@ -45,7 +45,7 @@ def count_outer_items(lines: Iterable[str]) -> int:
     """
     bullets = numbers = 0
     open_items: list[int] = []  # the indents of the items that may contain the line, outermost first
-    for number, line in enumerate(_without_fenced_code(lines)):
+    for number, line in enumerate(divide_code(lines)[0]):
         # A response in quotation marks may begin with an item.
         row = line.lstrip(_OPENING_QUOTES) if number == 0 else line.expandtabs(4)
         if not row.strip():
@@ -62,28 +62,12 @@ def count_outer_items(lines: Iterable[str]) -> int:
     return bullets or numbers
 
 
-def _without_fenced_code(lines: Iterable[str]) -> Iterator[str]:
-    fence = ""
-    for line in lines:
-        if fence:
-            fence = _after_fence(line, fence)
-        elif opened := _FENCE.match(line):
-            fence = opened[1]
-        else:
-            yield line
-
-
-def _after_fence(line: str, fence: str) -> str:
-    closing = line.strip()
-    return "" if len(closing) >= len(fence) and set(closing) == {fence[0]} else fence
-
-
 def count_emphases(lines: Iterable[str]) -> int:
     """Return how many pieces of text are emphasized with asterisks or underscores, counting nested ones.
 
     A piece may span lines, but not a blank one; code and escaped marks are skipped.
     """
-    text = _NO_EMPHASIS.sub("", "\n".join(_without_fenced_code(lines)))
+    text = _NO_EMPHASIS.sub("", "\n".join(divide_code(lines)[0]))
     return sum(map(_count_in_paragraph, BLANK_LINES.split(text)))
 
 
@@ -111,18 +95,22 @@ def _is_ascii_letter(character: str) -> bool:
     return character.isascii() and character.isalnum()
 
 
-def fenced_blocks(lines: Iterable[str]) -> list[str]:
-    """Return the contents of the closed code blocks fenced by backticks or tildes."""
+def divide_code(lines: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the lines outside code fenced by backticks or tildes, and the contents of the closed blocks."""
+    outside: list[str] = []
     blocks: list[str] = []
     body: list[str] = []
     fence = ""
     for line in lines:
         if fence:
-            fence = _after_fence(line, fence)
-            if fence:
-                body.append(line)
-            else:
+            closing = line.strip()
+            if len(closing) >= len(fence) and set(closing) == {fence[0]}:
                 blocks.append("\n".join(body))
+                fence = ""
+            else:
+                body.append(line)
         elif opened := _FENCE.match(line):
             fence, body = opened[1], []
-    return blocks
+        else:
+            outside.append(line)
+    return outside, blocks

@@ -140,15 +140,12 @@ def download(data: Data, target: Path) -> None:
             raise TimeoutError(f"not finished after {DOWNLOAD_SECONDS} seconds") from None
         if done.returncode:
             raise OSError(done.stdout or done.stderr)
-        _move(Path(folder) / data.folder, target / data.folder)
-
-
-def _move(source: Path, target: Path) -> None:
-    target.mkdir(mode=0o755, exist_ok=True)
-    for part in sorted(source.iterdir()):
-        try:
-            part.replace(target / part.name)
-        except OSError:
-            if not (target / part.name).exists():
-                raise
-            # Another process was faster.
+        place = target / data.folder
+        place.mkdir(mode=0o755, exist_ok=True)
+        for part in sorted((Path(folder) / data.folder).iterdir()):
+            try:
+                part.replace(place / part.name)
+            except OSError:
+                if not (place / part.name).exists():
+                    raise
+                # Another process was faster.

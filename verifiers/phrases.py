@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -58,12 +58,23 @@ def as_regex(
             f"{owner}: IFEval searches for {whole!r}, an invalid regular expression ({error}); "
             "the repaired edition matches keywords and markers literally"
         ) from None
-    if excess := _excess(_choices_in(whole, flags), _choices_in(f"{before}a{after}", flags)):
-        raise ValueError(
-            f"{owner}: IFEval searches for the regular expression {phrase!r}, which has {excess}: "
-            "on some texts the search would take too long; the repaired edition matches keywords and markers literally"
+    # Without what IFEval adds to any phrase.
+    choices, usual = (_choices(parser.parse(each, flags), False) for each in (whole, f"{before}a{after}"))
+    repetitions = choices.repetitions - usual.repetitions
+    if choices.nested:
+        excess = "a repetition of something that can itself match in several ways; expected none"
+    elif repetitions > MOST_REPETITIONS:
+        excess = f"{repetitions} unbounded repetitions before its end; expected at most {MOST_REPETITIONS}"
+    elif choices.ways > MOST_WAYS * usual.ways:
+        excess = (
+            f"more than {MOST_WAYS} ways to combine its optional parts and alternatives; expected at most {MOST_WAYS}"
         )
-    return compiled
+    else:
+        return compiled
+    raise ValueError(
+        f"{owner}: IFEval searches for the regular expression {phrase!r}, which has {excess}: "
+        "on some texts the search would take too long; the repaired edition matches keywords and markers literally"
+    )
 
 
 @dataclass(frozen=True)
@@ -81,49 +92,28 @@ class _Choices:
     nested: bool = False
 
 
-def _excess(choices: _Choices, usual: _Choices) -> str:
-    """Return how a regular expression exceeds the limits; empty if it does not.
-
-    Args:
-        choices: those of the expression.
-        usual: those that IFEval adds to any phrase.
-    """
-    repetitions = choices.repetitions - usual.repetitions
-    if choices.nested:
-        return "a repetition of something that can itself match in several ways; expected none"
-    if repetitions > MOST_REPETITIONS:
-        return f"{repetitions} unbounded repetitions before its end; expected at most {MOST_REPETITIONS}"
-    if choices.ways > MOST_WAYS * usual.ways:
-        return (
-            f"more than {MOST_WAYS} ways to combine its optional parts and alternatives; expected at most {MOST_WAYS}"
-        )
-    return ""
-
-
-def _choices_in(expression: str, flags: re.RegexFlag) -> _Choices:
-    parsed: Any = parser.parse(expression, flags)
-    return _choices(list(parsed), can_fail=False)
-
-
-def _choices(items: Sequence[tuple[Any, Any]], can_fail: bool) -> _Choices:
+def _choices(parsed: Any, can_fail: bool) -> _Choices:
     """Return the choices of a sequence; ``can_fail``: whether something after it can fail and make it backtrack."""
-    return _together(
-        _choices_of(str(operator), argument, can_fail or any(map(_can_fail, items[number:])))
-        for number, (operator, argument) in enumerate(items, start=1)
-    )
+    total = _Choices()
+    for operator, argument in reversed(list(parsed)):
+        found = _choices_of(str(operator), argument, can_fail)
+        total = _Choices(total.repetitions + found.repetitions, total.ways * found.ways, total.nested or found.nested)
+        # Anything that is not optional can fail.
+        can_fail = can_fail or str(operator) not in _REPETITIONS or argument[0] > 0
+    return total
 
 
 def _choices_of(operator: str, argument: Any, can_fail: bool) -> _Choices:
     if operator in _REPETITIONS:
         least, most, body = argument
-        inner = _choices(list(body), can_fail or most > 1)
+        inner = _choices(body, can_fail or most > 1)
         if most == parser.MAXREPEAT:
             return _Choices(inner.repetitions + can_fail, inner.ways, inner != _Choices())
         nested = inner.nested or (most > 1 and inner.repetitions > 0)
         ways = inner.ways ** min(most, MOST_WAYS.bit_length()) * (most - least + 1)  # more is already too many
         return _Choices(inner.repetitions, ways, nested)
     if operator == "BRANCH":
-        branches = [_choices(list(branch), can_fail) for branch in argument[1]]
+        branches = [_choices(branch, can_fail) for branch in argument[1]]
         return _Choices(
             max(branch.repetitions for branch in branches),
             sum(branch.ways for branch in branches),
@@ -131,25 +121,13 @@ def _choices_of(operator: str, argument: Any, can_fail: bool) -> _Choices:
         )
     if operator == "GROUPREF":
         return _Choices(repetitions=1)
-    bodies: list[Any] = [part for part in _parts(argument) if isinstance(part, parser.SubPattern)]
-    return _together(_choices(list(body), can_fail) for body in bodies)
-
-
-def _parts(argument: Any) -> Iterable[Any]:
-    return argument if isinstance(argument, tuple) else (argument,)
-
-
-def _together(parts: Iterable[_Choices]) -> _Choices:
-    total = _Choices()
-    for part in parts:
-        total = _Choices(total.repetitions + part.repetitions, total.ways * part.ways, total.nested or part.nested)
-    return total
-
-
-def _can_fail(item: tuple[Any, Any]) -> bool:
-    """Return whether an item of a sequence can fail to match: any item that is not optional."""
-    operator, argument = item
-    return str(operator) not in _REPETITIONS or argument[0] > 0
+    parts: tuple[Any, ...] = argument if isinstance(argument, tuple) else (argument,)
+    inside = [_choices(part, can_fail) for part in parts if isinstance(part, parser.SubPattern)]
+    return _Choices(
+        sum(part.repetitions for part in inside),
+        math.prod(part.ways for part in inside),
+        any(part.nested for part in inside),
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -36,13 +35,13 @@ def has_at_least(count: int, text: str) -> bool:
     """
     if count <= 0:
         return True
-    splitter = _splitter()
+    punkt, doubtful = _splitter()
     # Splitting is slow, and often the ends that are certain without it suffice.
     if sum(map(text.count, ".?!")) + 1 < count or len(_POSSIBLE_END.findall(text)) + 1 < count:
         return False
-    if next(islice(_certain_ends(text, splitter.doubtful), max(count - 2, 0), None), None) is not None:
+    if next(islice(_certain_ends(text, doubtful), max(count - 2, 0), None), None) is not None:
         return True
-    return next(islice(splitter.punkt.span_tokenize(text), count - 1, None), None) is not None
+    return next(islice(punkt.span_tokenize(text), count - 1, None), None) is not None
 
 
 def certainly_has_statements(count: int, text: str) -> bool:
@@ -51,7 +50,7 @@ def certainly_has_statements(count: int, text: str) -> bool:
     Raises:
         MissingDataError: NLTK's English data are not installed.
     """
-    stops = (end for end in _certain_ends(text, _splitter().doubtful) if text[end] == ".")
+    stops = (end for end in _certain_ends(text, _splitter()[1]) if text[end] == ".")
     return next(islice(stops, count - 1, None), None) is not None
 
 
@@ -71,7 +70,8 @@ def split(text: str) -> Iterator[str]:
     Raises:
         MissingDataError: NLTK's English data are not installed.
     """
-    for start, end in _splitter().punkt.span_tokenize(text):
+    punkt, _ = _splitter()
+    for start, end in punkt.span_tokenize(text):
         yield text[start:end]
 
 
@@ -101,19 +101,14 @@ _CONTEXTS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 )
 
 
-@cache
-def _rules() -> tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]:
-    return tuple((re.compile(context), written) for context, written in _CONTEXTS)
-
-
 def split_as_ifeval(text: str) -> list[str]:
     """Return the sentences of a text by IFEval's own rules, which take a line feed for a blank.
 
     A sentence can be empty, and a title or abbreviation that the rules do not know ends one.
     """
     marked = f" {text}  ".replace("\n", " ")
-    for context, written in _rules():
-        marked = context.sub(written, marked)
+    for context, written in _CONTEXTS:
+        marked = re.sub(context, written, marked)
     found = [sentence.strip() for sentence in marked.replace(_DOT, ".").split(_END)]
     return found if found[-1] else found[:-1]
 
@@ -123,16 +118,9 @@ def require() -> None:
     _splitter()
 
 
-@dataclass(frozen=True)
-class _Splitter:
-    """Punkt, and the words after which it may not treat a period as a sentence end."""
-
-    punkt: PunktSentenceTokenizer
-    doubtful: frozenset[str]
-
-
 @cache
-def _splitter() -> _Splitter:
+def _splitter() -> tuple[PunktSentenceTokenizer, frozenset[str]]:
+    """Return Punkt, and the words after which it may not treat a period as a sentence end."""
     from nltk.tokenize.punkt import PunktSentenceTokenizer, load_punkt_params  # noqa: PLC0415 # takes a second
 
     parameters = load_punkt_params(nltk_data.find(nltk_data.PUNKT))
@@ -152,7 +140,7 @@ def _splitter() -> _Splitter:
 
     punkt = Punkt(parameters, lang_vars=_language_variables())
     decide = lru_cache(maxsize=_REMEMBERED)(punkt.decide)
-    return _Splitter(punkt, doubtful)
+    return punkt, doubtful
 
 
 def _language_variables() -> PunktLanguageVars:
@@ -163,19 +151,14 @@ def _language_variables() -> PunktLanguageVars:
     """
     from nltk.tokenize.punkt import PunktLanguageVars  # noqa: PLC0415 # as above
 
-    plain = PunktLanguageVars()
-    contexts, words = _without_limit(plain.period_context_re()), _without_limit(plain._word_tokenizer_re())
-
     class Untimed(PunktLanguageVars):  # type: ignore[misc] # NLTK ships no types
-        re_boundary_realignment = _without_limit(plain.re_boundary_realignment)
+        re_boundary_realignment = _without_limit(PunktLanguageVars.re_boundary_realignment)
 
-        def period_context_re(self) -> Any:
-            return contexts
-
-        def _word_tokenizer_re(self) -> Any:
-            return words
-
-    return Untimed()
+    variables = Untimed()
+    # Where NLTK keeps these two.
+    variables._re_period_context = _without_limit(variables.period_context_re())
+    variables._re_word_tokenizer = _without_limit(variables._word_tokenizer_re())
+    return variables
 
 
 def _without_limit(pattern: Any) -> Any:

@@ -61,6 +61,16 @@ def without_punctuation(text: str) -> str:
     return text
 
 
+def has_word(text: str) -> bool:
+    """Return whether a reader sees something to read in a text: a letter or digit."""
+    return any(map(str.isalnum, text))
+
+
+def spoken(text: str) -> list[str]:
+    """Return what is between white space and has a letter or digit."""
+    return list(filter(has_word, text.split()))
+
+
 class Text:
     """A response, or a variant of one, with the quantities counted in it.
 
@@ -184,6 +194,11 @@ class Text:
     def whole_words(self) -> tuple[str, ...]:
         """The words as a reader sees them, folded: "don't" and "well-known" are one each; marks are none."""
         return tuple(_WHOLE_WORD.findall(self.folded))
+
+    @cached_property
+    def small_words(self) -> tuple[str, ...]:
+        """The words as a reader sees them, in lower case."""
+        return tuple(map(str.lower, self.whole_words))
 
     @property
     def language(self) -> str | None:

@@ -126,19 +126,13 @@ def count_capital_words(text: str) -> int:
         if plain and plain[1].lower() not in _CONTRACTED:
             count += plain[1].isupper()
         elif any(map(str.isupper, chunk)):
-            if _needs_neighbors(chunk):
+            # Neighboring chunks may affect how a chunk is split if a sentence can end inside it, or if a clitic
+            # precedes its period.
+            end = _POSSIBLE_END.search(chunk)
+            if (end and _LETTER.search(chunk, end.end())) or _POSSIBLE_CLITIC.search(chunk):
                 return _count_with_neighbors(text)
             count += _count_in_chunk(chunk)
     return count
-
-
-def _needs_neighbors(chunk: str) -> bool:
-    """Return whether neighboring chunks may affect how a chunk is split.
-
-    They may if a sentence can end inside the chunk, or if a clitic precedes its period.
-    """
-    end = _POSSIBLE_END.search(chunk)
-    return bool((end and _LETTER.search(chunk, end.end())) or _POSSIBLE_CLITIC.search(chunk))
 
 
 @lru_cache(maxsize=4096)  # "I'm" and "It's" are frequent

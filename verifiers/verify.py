@@ -208,13 +208,7 @@ def verify_all(
         if missing:
             raise ValueError(f"row {number}: no field {', '.join(missing)}; found {', '.join(row)}")
         try:
-            yield verify(
-                row["response"],
-                row["instruction_id_list"],
-                row["kwargs"],
-                edition=edition,
-                loose=loose,
-                strip_reasoning=strip_reasoning,
-            )
+            response = Response(row["response"], strip_reasoning=strip_reasoning)
+            yield response.follows(instructions_of(row["instruction_id_list"], row["kwargs"]), edition, loose)
         except (TypeError, ValueError) as error:
             raise type(error)(f"row {number}: {error}") from error

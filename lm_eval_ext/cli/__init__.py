@@ -40,7 +40,7 @@ COMMANDS: Commands = {
     ),
     "verify": (
         "judge responses by the verifiable instructions of IFEval, IFBench and IF-RLVR",
-        "lm_eval_ext.regrade.command:add_verify_to",
+        "lm_eval_ext.regrade:add_verify_to",
     ),
     "manyifeval": (
         "the manyifeval tasks: print their rows, compare methods",

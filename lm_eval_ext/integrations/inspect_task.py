@@ -13,7 +13,7 @@ from typing import Any
 
 try:
     from inspect_ai import Task, task
-    from inspect_ai.dataset import Dataset, Sample, hf_dataset, json_dataset
+    from inspect_ai.dataset import Sample, hf_dataset, json_dataset
     from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, metric, scorer, stderr
     from inspect_ai.solver import TaskState, generate
 except ModuleNotFoundError as error:
@@ -21,8 +21,6 @@ except ModuleNotFoundError as error:
 
 from lm_eval_ext.integrations.rows import Judging, RowError, row_columns, row_instructions
 from lm_eval_ext.verifiers import Edition
-
-_FILES = (".jsonl", ".json")
 
 
 @metric
@@ -95,17 +93,11 @@ def instruction_following(
     Raises:
         RowError: a row lacks a column or has malformed instructions; raised before the model is asked anything.
     """
-    return Task(
-        dataset=_samples(dataset, split),
-        solver=generate(),
-        scorer=instructions_followed(edition, strip_reasoning),
-    )
-
-
-def _samples(dataset: str, split: str) -> Dataset:
-    if dataset.endswith(_FILES):
-        return json_dataset(dataset, record_to_sample)
-    return hf_dataset(dataset, split=split, sample_fields=record_to_sample)
+    if dataset.endswith((".jsonl", ".json")):
+        samples = json_dataset(dataset, record_to_sample)
+    else:
+        samples = hf_dataset(dataset, split=split, sample_fields=record_to_sample)
+    return Task(dataset=samples, solver=generate(), scorer=instructions_followed(edition, strip_reasoning))
 
 
 def record_to_sample(row: Mapping[str, Any]) -> Sample:

@@ -6,6 +6,7 @@ Not called ``lighteval``: a folder of custom tasks may be on the path, where tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 try:
@@ -73,7 +74,7 @@ def instruction_metrics(edition: Edition = "faithful", strip_reasoning: bool = T
         ValueError: an unknown edition.
     """
     computation = InstructionsFollowed(Judging(edition, strip_reasoning))
-    of_prompts = {f"prompt_level_{word}_acc": _mean for word in words(edition)}
+    of_prompts = {f"prompt_level_{word}_acc": fmean for word in words(edition)}
     of_instructions = {f"inst_level_{word}_acc": _share for word in words(edition)}
     functions = of_prompts | of_instructions
     return SampleLevelMetricGrouping(
@@ -83,10 +84,6 @@ def instruction_metrics(edition: Edition = "faithful", strip_reasoning: bool = T
         sample_level_fn=computation,
         corpus_level_fn=functions,
     )
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 def _share(verdicts: Iterable[Sequence[bool]]) -> float:

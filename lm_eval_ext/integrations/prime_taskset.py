@@ -88,16 +88,15 @@ class InstructionTaskset(vf.Taskset[InstructionTask, InstructionTasksetConfig]):
             RowError: a row is malformed or has an instruction for tests; the message gives the file and the line.
         """
         for number, line in enumerate(self.config.rows.read_text(encoding="utf-8").splitlines(), start=1):
-            if line.strip():
-                yield self._task(line, f"{self.config.rows}, line {number}")
-
-    def _task(self, line: str, where: str) -> InstructionTask:
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise RowError(f"{where}: not JSON: {error}") from error
-        if not isinstance(row, dict) or not isinstance(row.get("prompt"), str):
-            raise RowError(f"{where}: expected an object with a 'prompt' that is text, found {line[:80]!r}")
-        refuse_tests(row_instructions(row, where), where, self.config.allow_test_instructions)
-        data = InstructionData(prompt=row["prompt"], **row_columns(row, where))
-        return InstructionTask(data, self.config.task)
+            if not line.strip():
+                continue
+            where = f"{self.config.rows}, line {number}"
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise RowError(f"{where}: not JSON: {error}") from error
+            if not isinstance(row, dict) or not isinstance(row.get("prompt"), str):
+                raise RowError(f"{where}: expected an object with a 'prompt' that is text, found {line[:80]!r}")
+            refuse_tests(row_instructions(row, where), where, self.config.allow_test_instructions)
+            data = InstructionData(prompt=row["prompt"], **row_columns(row, where))
+            yield InstructionTask(data, self.config.task)

@@ -12,7 +12,7 @@ IF-RLVR's. TRL itself is not imported.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,11 +42,7 @@ class InstructionReward(ABC):
 
     def __post_init__(self) -> None:
         """Reject an unknown edition before the training starts."""
-        _ = self._judging
-
-    @property
-    def _judging(self) -> Judging:
-        return Judging(self.edition, self.strip_reasoning)
+        Judging(self.edition, self.strip_reasoning)
 
     @abstractmethod
     def reward(self, verdict: Verdict) -> float:
@@ -65,12 +61,18 @@ class InstructionReward(ABC):
             RowError: a row is malformed or has an instruction for tests; the message names it. There is no reward for
                 such a row, because 0 would be a verdict on the completion.
         """
-        judged = self._judging
+        given = {name: columns[name] for name in (*COLUMNS, GROUND_TRUTH) if name in columns}
+        for name, values in given.items():
+            if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(completions):
+                raise RowError(f"column {name!r}: expected {len(completions)} values, one per completion")
+        judging = Judging(self.edition, self.strip_reasoning)
         rewards = []
-        for where, completion, row in _rows(completions, prompts, columns):
-            instructions = row_instructions(row, where)
+        for index, completion in enumerate(completions):
+            key = f", key {columns['key'][index]!r}" if columns.get("key") is not None else ""
+            where = named(f"row {index + 1} of the batch{key}", prompts[index] if prompts is not None else None)
+            instructions = row_instructions({name: values[index] for name, values in given.items()}, where)
             refuse_tests(instructions, where, self.allow_test_instructions)
-            rewards.append(self.reward(judged.verdict(_text(completion, where), instructions, where, self.loose)))
+            rewards.append(self.reward(judging.verdict(_text(completion, where), instructions, where, self.loose)))
         return rewards
 
 
@@ -88,21 +90,6 @@ class AllFollowed(InstructionReward):
     def reward(self, verdict: Verdict) -> float:
         """Return 1 or 0."""
         return float(verdict.follow_all_instructions)
-
-
-def _rows(
-    completions: Sequence[Any], prompts: Sequence[Any] | None, columns: Mapping[str, Any]
-) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """Yield each row's name, completion and instruction columns."""
-    given = {name: columns[name] for name in (*COLUMNS, GROUND_TRUTH) if name in columns}
-    for name, values in given.items():
-        if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(completions):
-            raise RowError(f"column {name!r}: expected {len(completions)} values, one per completion")
-    keys = columns.get("key")
-    for index, completion in enumerate(completions):
-        key = f", key {keys[index]!r}" if keys is not None else ""
-        where = named(f"row {index + 1} of the batch{key}", prompts[index] if prompts is not None else None)
-        yield where, completion, {name: values[index] for name, values in given.items()}
 
 
 def _text(completion: object, where: str) -> str:

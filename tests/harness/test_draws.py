@@ -26,7 +26,7 @@ from lm_eval_ext.harness.responses import (
     together,
 )
 from lm_eval_ext.harness.versions import HAS_SCORERS
-from lm_eval_ext.regrade.regrade import accuracies, regrade
+from lm_eval_ext.regrade import accuracies, regrade
 from lm_eval_ext.results.load import load
 from tests.across_versions import plain_instance
 from tests.conftest import save

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.integrations.rows import RowError
-from lm_eval_ext.regrade.regrade import accuracies
+from lm_eval_ext.regrade import accuracies
 from lm_eval_ext.verifiers import verify
 from tests.integrations.documentation import code
 from tests.integrations.rows import pairs

@@ -10,7 +10,7 @@ import pytest
 
 from lm_eval_ext.integrations.rows import RowError, is_for_tests, refuse_tests
 from lm_eval_ext.integrations.trl_rewards import AllFollowed
-from lm_eval_ext.verifiers import IFBENCH_GROUPS, Checker, instruction, instruction_ids
+from lm_eval_ext.verifiers import Checker, ifbench, instruction, instruction_ids
 from lm_eval_ext.verifiers.checker import checker_type
 from lm_eval_ext.verifiers.text import Text
 
@@ -32,10 +32,10 @@ class OfAUser(Checker):
 
 def test_ifbenchs_58_are_for_tests_and_ifevals_25_if_rlvrs_29_and_our_own_5_are_for_training() -> None:
     types = {name: checker_type(name) for name in instruction_ids()}
-    ifbench = {f"{group}:{name}" for group, names in IFBENCH_GROUPS.items() for name in names}
-    assert {name for name, of_type in types.items() if is_for_tests(of_type)} == ifbench
-    assert len(ifbench) == 58
-    rooms = Counter(types[name].__module__.split(".")[2] for name in types.keys() - ifbench)
+    for_tests = {name for name, of_type in types.items() if is_for_tests(of_type)}
+    assert for_tests == {*instruction_ids(ifbench)}
+    assert len(for_tests) == 58
+    rooms = Counter(types[name].__module__.split(".")[2] for name in types.keys() - for_tests)
     assert rooms == {"ifeval": 25, "ifrlvr": 29, "own": 5}
 
 

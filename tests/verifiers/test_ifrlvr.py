@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.verifiers import EDITIONS, Checker, ifrlvr, instruction
+from lm_eval_ext.verifiers import EDITIONS, Checker, ifrlvr, instruction, instruction_ids
 from lm_eval_ext.verifiers.sentences import split_as_ifeval
 from lm_eval_ext.verifiers.text import Text
 from tests.conftest import ROOT
 from tests.verifiers.cases import Case, counted, documented, judged
 
 PAGE = (ROOT / "docs/ifrlvr-checkers.md").read_text(encoding="utf-8")
-IDS = [name for names in ifrlvr.INSTRUCTIONS.values() for name in names]
+IDS = instruction_ids(ifrlvr)
 PROMPT = "Name a *red* fox."
 COPY = {"prompt_to_repeat": PROMPT}
 FLIES = {"phrase": "Time flies when having fun", "small_n": 2}

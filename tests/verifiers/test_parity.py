@@ -18,9 +18,10 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.regrade.regrade import accuracies, regrade
+from lm_eval_ext.regrade import accuracies, regrade
 from lm_eval_ext.verifiers import instruction, verify
 from lm_eval_ext.verifiers.text import Text
+from tests.verifiers.cases import read
 from tests.verifiers.test_contract import OF_IFEVAL
 
 RESPONSES = (
@@ -67,10 +68,6 @@ def ifeval(shared_data: Path) -> Iterator[Ifeval]:
 
         yield Ifeval(utils, instructions_registry.INSTRUCTION_DICT, instructions_util)
     random.setstate(state)
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import string
 import subprocess
@@ -17,6 +16,7 @@ from nltk.tokenize import RegexpTokenizer
 from nltk.tokenize.punkt import PunktTokenizer
 
 from lm_eval_ext.verifiers.text import Text
+from tests.verifiers.cases import read
 
 
 @settings(derandomize=True, deadline=None, max_examples=500)
@@ -106,8 +106,7 @@ def test_words_in_capitals_are_nltks_tokens_in_any_text(text: str) -> None:
 
 
 def responses(shared_data: Path) -> list[str]:
-    lines = (shared_data / "ifeval" / "ifeval_responses.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line)["response"] for line in lines]
+    return [row["response"] for row in read(shared_data / "ifeval" / "ifeval_responses.jsonl")]
 
 
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])

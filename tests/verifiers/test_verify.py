@@ -186,11 +186,6 @@ def test_values_that_are_not_lists_or_objects_are_named(ids: Any, kwargs: Any, m
         verify("one", ids, kwargs)
 
 
-def test_an_unknown_instruction_never_passes() -> None:
-    with pytest.raises(ValueError, match=r"unknown instruction 'punctuation:no_coma' \(did you mean"):
-        verify("one", [NO_COMMA, "punctuation:no_coma"], [{}, {}])
-
-
 @pytest.mark.parametrize("edition", ["fixed", "Faithful", "", None])
 def test_an_unknown_edition_is_an_error(edition: Any) -> None:
     with pytest.raises(ValueError, match=r"^unknown edition .*; expected 'faithful' or 'repaired'$"):

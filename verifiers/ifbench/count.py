@@ -9,8 +9,8 @@ from typing import Annotated
 import regex
 
 from lm_eval_ext.verifiers import phrases, tokens
-from lm_eval_ext.verifiers.checker import Checker, Count, Positive, Trimmed, checker, whole_number
-from lm_eval_ext.verifiers.text import Text
+from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Positive, Trimmed, checker, whole_number
+from lm_eval_ext.verifiers.text import Text, spoken
 
 CONJUNCTIONS = frozenset({"and", "but", "for", "nor", "or", "so", "yet"})
 NAMES = (
@@ -54,7 +54,7 @@ _ANY_JAPANESE = re.compile(r"[\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff6
 
 
 @checker("count:word_count_range", "The response must contain between {min_words} and {max_words} words.")
-class WordCountRange(Checker):
+class WordCountRange(OneRule):
     r"""From ``min_words`` to ``max_words`` words.
 
     Faithful: a word is a maximal run of ``\\w`` ("don't" is two). Repaired: apostrophes and hyphens join a word.
@@ -67,15 +67,12 @@ class WordCountRange(Checker):
         if self.max_words < self.min_words:
             raise ValueError(f"{self.id}: max_words must be {self.min_words} or more, found {self.max_words}")
 
-    def faithful(self, text: Text) -> bool:
-        return self.min_words <= text.words <= self.max_words
-
-    def repaired(self, text: Text) -> bool:
-        return self.min_words <= len(text.whole_words) <= self.max_words
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return self.min_words <= (len(text.whole_words) if repaired else text.words) <= self.max_words
 
 
 @checker("count:unique_word_count", "Use at least {N} unique words in the response.")
-class UniqueWordCount(Checker):
+class UniqueWordCount(OneRule):
     """At least ``N`` different words, ignoring case.
 
     Faithful: a word is what is between white space, without ASCII punctuation around it; nothing but punctuation is one
@@ -84,15 +81,13 @@ class UniqueWordCount(Checker):
 
     N: Count
 
-    def faithful(self, text: Text) -> bool:
-        return len({chunk.strip(_STRIPPED) for chunk in text.lower.split()}) >= self.N
-
-    def repaired(self, text: Text) -> bool:
-        return len(set(map(str.lower, text.whole_words))) >= self.N
+    def holds(self, text: Text, repaired: bool) -> bool:
+        words = text.small_words if repaired else (chunk.strip(_STRIPPED) for chunk in text.lower.split())
+        return len(set(words)) >= self.N
 
 
 @checker("count:conjunctions", "Use at least {small_n} different coordinating conjunctions in the response.")
-class Conjunctions(Checker):
+class Conjunctions(OneRule):
     """At least ``small_n`` different ones of the seven coordinating conjunctions.
 
     Faithful: "and", "And" and "and," are three. Repaired: they are the same.
@@ -100,11 +95,9 @@ class Conjunctions(Checker):
 
     small_n: Count
 
-    def faithful(self, text: Text) -> bool:
-        return sum(chunk.strip(_STRIPPED).lower() in CONJUNCTIONS for chunk in set(text.chunks)) >= self.small_n
-
-    def repaired(self, text: Text) -> bool:
-        return len(CONJUNCTIONS.intersection(map(str.lower, text.whole_words))) >= self.small_n
+    def holds(self, text: Text, repaired: bool) -> bool:
+        words = set(text.small_words) if repaired else (chunk.strip(_STRIPPED).lower() for chunk in set(text.chunks))
+        return sum(word in CONJUNCTIONS for word in words) >= self.small_n
 
 
 @checker(
@@ -130,7 +123,7 @@ class PersonNames(Checker):
 
 
 @checker("count:numbers", "Include exactly {N} numbers in the response.")
-class Numbers(Checker):
+class Numbers(OneRule):
     """Exactly ``N`` numbers, written in digits.
 
     Faithful: ASCII punctuation is removed first, so "1-2" and "10:30" are one number each. Repaired: only decimal
@@ -139,11 +132,8 @@ class Numbers(Checker):
 
     N: Count
 
-    def faithful(self, text: Text) -> bool:
-        return len(_DIGITS.findall(text.unpunctuated)) == self.N
-
-    def repaired(self, text: Text) -> bool:
-        return len(_NUMBER.findall(text.raw)) == self.N
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return len(_NUMBER.findall(text.raw) if repaired else _DIGITS.findall(text.unpunctuated)) == self.N
 
 
 @checker(
@@ -186,7 +176,8 @@ class Pronouns(Checker):
         runs = sum(run in PRONOUNS for run in _LETTERS.findall(spaced))
         if runs + spaced.count("n't") + spaced.count("mme") < self.N:
             return False
-        if sum(_without_mark(chunk) in PRONOUNS for chunk in spaced.split()) >= self.N:
+        # NLTK always divides a chunk from one of these marks at its end.
+        if sum((chunk[:-1] if chunk[-1] in ",;:!?" else chunk) in PRONOUNS for chunk in spaced.split()) >= self.N:
             return True
         return sum(token in PRONOUNS for token in tokens.word_tokens(spaced)) >= self.N
 
@@ -196,11 +187,6 @@ class Pronouns(Checker):
         named = [word.partition("'")[0] for word in words]
         found = sum(word.lower() in PRONOUNS | OTHER_PRONOUNS for word in named if word not in abbreviations)
         return found + len(_NO_ONE.findall(text.raw)) >= self.N
-
-
-def _without_mark(chunk: str) -> str:
-    """Return a chunk without the one mark at its end that NLTK always divides from it."""
-    return chunk[:-1] if chunk[-1] in ",;:!?" else chunk
 
 
 @checker("count:words_japanese")
@@ -221,7 +207,7 @@ class WordsJapanese(Checker):
         return all(not word or word.isdigit() or _JAPANESE.search(word) for word in words)
 
     def repaired(self, text: Text) -> bool:
-        words = [chunk for chunk in text.chunks if any(map(str.isalnum, chunk))][self.N - 1 :: self.N]
+        words = spoken(text.raw)[self.N - 1 :: self.N]
         return bool(words) and all(_ANY_JAPANESE.search(word) or not any(map(str.isalpha, word)) for word in words)
 
 
@@ -237,7 +223,7 @@ def ordinal(number: int) -> str:
     "three times in your response, keyword {keyword4} five times in your response, and keyword {keyword5} seven times "
     "in your response.",
 )
-class KeywordsMultiple(Checker):
+class KeywordsMultiple(OneRule):
     """Five keywords, ignoring case, exactly once, twice, three, five and seven times.
 
     Faithful: also inside other words. Repaired: as whole words.
@@ -249,13 +235,9 @@ class KeywordsMultiple(Checker):
     keyword4: Trimmed
     keyword5: Trimmed
 
-    def _keywords(self) -> tuple[str, ...]:
-        return self.keyword1, self.keyword2, self.keyword3, self.keyword4, self.keyword5
-
-    def faithful(self, text: Text) -> bool:
-        counted = zip(self._keywords(), TIMES, strict=True)
-        return all(text.lower.count(keyword.lower()) == times for keyword, times in counted)
-
-    def repaired(self, text: Text) -> bool:
-        counted = zip(self._keywords(), TIMES, strict=True)
-        return all(phrases.whole_words(keyword, text) == times for keyword, times in counted)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        keywords = self.keyword1, self.keyword2, self.keyword3, self.keyword4, self.keyword5
+        return all(
+            (phrases.whole_words(keyword, text) if repaired else text.lower.count(keyword.lower())) == times
+            for keyword, times in zip(keywords, TIMES, strict=True)
+        )

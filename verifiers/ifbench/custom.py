@@ -6,14 +6,16 @@ import csv
 import io
 import re
 import string
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import cache, lru_cache
+from importlib.resources import files
 from itertools import islice, pairwise
 
 from lm_eval_ext.verifiers import markdown
-from lm_eval_ext.verifiers.checker import Checker, checker
-from lm_eval_ext.verifiers.ifbench import geography
-from lm_eval_ext.verifiers.text import Text, without_punctuation
+from lm_eval_ext.verifiers.checker import Checker, OneRule, checker
+from lm_eval_ext.verifiers.text import Text, fold, has_word, without_punctuation
 
 _AROUND = string.punctuation + " "
 _CITY = ("ID", "Country", "City", "Year", "Count")
@@ -42,6 +44,53 @@ _STUDENT_HEADER = re.compile(r"\t *".join(f'(?:{name}|"{name}")' for name in _ST
 _DAYS = {month: 30 if month in (4, 6, 9, 11) else 29 if month == 2 else 31 for month in range(1, 13)} | {0: 99}
 
 
+CAPITALS = (
+    *("Reykjavik", "Helsinki", "Oslo", "Tallinn", "Stockholm", "Riga", "Moscow", "Copenhagen", "Vilnius"),
+    *("Minsk", "Dublin", "Berlin", "Amsterdam", "Warsaw", "London", "Brussels", "Prague", "Luxembourg"),
+    *("Paris", "Vienna", "Bratislava", "Budapest", "Vaduz", "Chisinau", "Bern", "Ljubljana", "Zagreb"),
+)
+"""From north to south, down to 45 degrees; Kyiv, between Brussels and Prague, is missing."""
+_KYIV = "kyiv"
+_OTHER_NAMES = {"kiev": _KYIV, "berne": "bern", "luxembourg city": "luxembourg", "kishinev": "chisinau"}
+_MOST_LINES = 100
+_LIST_MARK = re.compile(r"(?:\d{1,2}[.):]?|[-*+•])\s+")
+_IN_PARENTHESES = re.compile(r"(?<!\s)\s*\([^()]*\)")
+_INVERTED = re.compile(r"([a-z]+), ((?:[a-z]+ )*?[a-z]+)")
+_MARKS = " .,;:*_\"'`"
+
+
+def as_ascii(text: str) -> str:
+    """Return a text without accents, and without any other character that is not in ASCII."""
+    if text.isascii():
+        return text
+    # Character by character, because normalization takes quadratic time in a run of accents.
+    return text.translate({ord(mark): _plain(mark) for mark in set(text) if not mark.isascii()})
+
+
+@lru_cache(maxsize=4096)
+def _plain(mark: str) -> str:
+    return unicodedata.normalize("NFKD", mark).encode("ascii", "ignore").decode("ascii")
+
+
+def _without_accents(text: str) -> str:
+    """Return a text in lower case, without accents and with straight quotation marks; other characters remain."""
+    folded = fold(text)
+    return folded.translate({ord(mark): _plain(mark) or mark for mark in set(folded) if not mark.isascii()}).lower()
+
+
+@cache
+def _countries() -> Mapping[str, int]:
+    """Return the number of each of Africa's countries by its names, in lower case."""
+    lines = (files(__package__) / "countries_of_africa.txt").read_text(encoding="utf-8").splitlines()
+    return {name.lower(): country for country, names in enumerate(lines) for name in names.split("/")}
+
+
+def _country(name: str) -> int | None:
+    inverted = _INVERTED.fullmatch(name)
+    upright = f"{inverted[2]} {inverted[1]}" if inverted else name
+    return _countries().get(upright.removeprefix("the "))
+
+
 @checker("custom:multiples", "Count from 10 to 50 but only print multiples of 7.")
 class Multiples(Checker):
     """The numbers 14, 21, 28, 35, 42 and 49, in this order.
@@ -63,7 +112,7 @@ class Multiples(Checker):
     "Generate 4 multiple choice questions with 5 options each about '20th century art history'. Each question should "
     'start with the label "Question". The questions should get progressively longer. Do not provide an explanation.',
 )
-class McqCountLength(Checker):
+class McqCountLength(OneRule):
     """Four questions, each labeled "Question" and longer than the one before, with five options each.
 
     Faithful: the response begins with "Question"; the label has a number, and may be inside a line; an option is a line
@@ -71,42 +120,30 @@ class McqCountLength(Checker):
     begins a line, with or without a number or emphasis; options may be numbered, and their text begins with any mark.
     """
 
-    def faithful(self, text: Text) -> bool:
-        if not text.raw.startswith("Question"):
+    def holds(self, text: Text, repaired: bool) -> bool:
+        questions: list[list[str]] = []  # the lines of each, without its label
+        if repaired:
+            for line in text.lines:
+                plain = _EMPHASIS.sub("", line)
+                if label := _LABEL_LINE.match(plain):
+                    questions.append([plain[label.end() :]])
+                elif questions:
+                    questions[-1].append(plain)
+                elif has_word(plain):
+                    return False
+        elif text.raw.startswith("Question"):
+            questions = [piece.strip().split("\n") for piece in _LABEL.split(text.raw) if piece.strip()]
+        if len(questions) != 4:
             return False
-        pieces = [piece.strip() for piece in _LABEL.split(text.raw)]
-        return _are_questions([piece.split("\n") for piece in pieces if piece], _IFBENCH_OPTION)
-
-    def repaired(self, text: Text) -> bool:
-        questions: list[list[str]] = []
-        for line in text.lines:
-            plain = _EMPHASIS.sub("", line)
-            if label := _LABEL_LINE.match(plain):
-                questions.append([plain[label.end() :]])
-            elif questions:
-                questions[-1].append(plain)
-            elif any(map(str.isalnum, plain)):
+        lengths = []
+        for question in questions:
+            lines = [line.strip() for line in question]
+            option = _OPTION if repaired else _IFBENCH_OPTION
+            options = [number for number, line in enumerate(lines) if option.match(line)]
+            if len(options) != 5:
                 return False
-        return _are_questions(questions, _OPTION)
-
-
-def _are_questions(questions: list[list[str]], option: re.Pattern[str]) -> bool:
-    """Return whether there are four with five options each, every one longer than the one before.
-
-    Args:
-        questions: the lines of each, without its label.
-        option: matches a line that is an option; the question is what comes before the first one.
-    """
-    if len(questions) != 4:
-        return False
-    lengths = []
-    for question in questions:
-        lines = [line.strip() for line in question]
-        options = [number for number, line in enumerate(lines) if option.match(line)]
-        if len(options) != 5:
-            return False
-        lengths.append(len(" ".join(lines[: options[0]]).strip()))
-    return all(before < after for before, after in pairwise(lengths))
+            lengths.append(len(" ".join(lines[: options[0]]).strip()))
+        return all(before < after for before, after in pairwise(lengths))
 
 
 @checker("custom:reverse_newline", "List the countries of Africa in reverse alphabetical order, each on a new line.")
@@ -121,13 +158,22 @@ class ReverseNewline(Checker):
     def faithful(self, text: Text) -> bool:
         lines = [stripped for line in text.lines if (stripped := line.strip(_AROUND))]
         first = next((number for number, line in enumerate(lines) if "Zimbabwe" in line), len(lines))
-        listed = [geography.as_ascii(line) for line in lines[first:]]
+        listed = [as_ascii(line) for line in lines[first:]]
         return len(listed) >= 52 and all(before >= after for before, after in pairwise(listed))
 
     def repaired(self, text: Text) -> bool:
-        return geography.are_countries_of_africa_in_reverse(
-            [line for line in text.lines if any(map(str.isalnum, line))]
-        )
+        lines = list(filter(has_word, text.lines))
+        if len(lines) > _MOST_LINES:
+            return False
+        plain = (_LIST_MARK.sub("", _without_accents(line).strip(), count=1) for line in lines)
+        names = [" ".join(_IN_PARENTHESES.sub("", name).replace("&", "and").strip(_MARKS).split()) for name in plain]
+        if len(names) > 1 and _country(names[0]) is None:
+            names = names[1:]
+        countries = set(map(_country, names))
+        if None in countries or not len(names) == len(countries) == len(set(_countries().values())):
+            return False
+        without_article = [name.removeprefix("the ") for name in names]
+        return any(all(before > after for before, after in pairwise(order)) for order in (names, without_article))
 
 
 @checker(
@@ -146,9 +192,8 @@ class WordReverse(Checker):
         return "bald eagle" in " ".join(without_punctuation(text.lower).split()[::-1])
 
     def repaired(self, text: Text) -> bool:
-        spoken = [word.lower() for word in text.whole_words]
-        following = set(pairwise(spoken))
-        return len(spoken) >= 4 and not following.isdisjoint(_BACKWARD) and following.isdisjoint(_FORWARD)
+        following = set(pairwise(text.small_words))
+        return len(text.small_words) >= 4 and not following.isdisjoint(_BACKWARD) and following.isdisjoint(_FORWARD)
 
 
 @checker(
@@ -167,33 +212,29 @@ class CharacterReverse(Checker):
         return "elgae dlab" in text.lower
 
     def repaired(self, text: Text) -> bool:
-        spoken = [word.lower() for word in text.whole_words]
-        return len(spoken) >= 4 and not _MIRRORED.isdisjoint(pairwise(spoken)) and _UNMIRRORED.isdisjoint(spoken)
+        words = text.small_words
+        return len(words) >= 4 and not _MIRRORED.isdisjoint(pairwise(words)) and _UNMIRRORED.isdisjoint(words)
 
 
 @checker(
     "custom:sentence_alphabet",
     "Tell me a 26-sentence story where each sentence's first word starts with the letters of the alphabet in order.",
 )
-class SentenceAlphabet(Checker):
+class SentenceAlphabet(OneRule):
     """26 sentences that begin with the letters of the alphabet in order.
 
     Faithful: with the letter itself. Repaired: marks before it, as in a quotation, do not matter.
     """
 
-    def faithful(self, text: Text) -> bool:
-        # Most texts need not be split.
-        return text.stripped[0] in "aA" and _spells_the_alphabet(
-            sentence.lstrip()[:1].lower()[:1] for sentence in text.each_sentence()
-        )
-
-    def repaired(self, text: Text) -> bool:
-        spoken = (Text(sentence).whole_words for sentence in text.each_sentence())
-        return _spells_the_alphabet(geography.as_ascii(found[0])[:1].lower() for found in spoken if found)
-
-
-def _spells_the_alphabet(letters: Iterable[str]) -> bool:
-    return [*islice(letters, 27)] == [*string.ascii_lowercase]
+    def holds(self, text: Text, repaired: bool) -> bool:
+        if repaired:
+            words = (Text(sentence).whole_words for sentence in text.each_sentence())
+            letters = (as_ascii(found[0])[:1].lower() for found in words if found)
+        elif text.stripped[0] in "aA":
+            letters = (sentence.lstrip()[:1].lower()[:1] for sentence in text.each_sentence())
+        else:  # most texts need not be split
+            return False
+        return [*islice(letters, 27)] == [*string.ascii_lowercase]
 
 
 @checker(
@@ -209,13 +250,18 @@ class EuropeanCapitalsSort(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        if text.raw.count(",") < len(geography.PUBLISHED_CAPITALS) - 1:
+        if text.raw.count(",") < len(CAPITALS) - 1:
             return False
-        names = [name.strip() for name in geography.as_ascii(text.raw).split(",")]
-        return tuple(filter(None, names)) == geography.PUBLISHED_CAPITALS
+        names = [name.strip() for name in as_ascii(text.raw).split(",")]
+        return tuple(filter(None, names)) == CAPITALS
 
     def repaired(self, text: Text) -> bool:
-        return geography.are_northern_capitals(text.raw.split(","))
+        found = [_without_accents(name).strip(" \t\r\n.*_\"'`") for name in text.raw.split(",")]
+        found[-1] = found[-1].removeprefix("and ")
+        found = [_OTHER_NAMES.get(name, name) for name in found]
+        if found[16:17] == [_KYIV]:
+            del found[16]
+        return found == [name.lower() for name in CAPITALS]
 
 
 @checker(
@@ -223,20 +269,18 @@ class EuropeanCapitalsSort(Checker):
     'Generate CSV data: The column names are ["ID", "Country", "City", "Year", "Count"], the data should be comma '
     "delimited. Please generate 7 rows.",
 )
-class CsvCity(Checker):
+class CsvCity(OneRule):
     """A table of five columns, divided by commas, with a certain header and seven rows.
 
     Faithful: the response is nothing else, and fields may be empty. Repaired: it may be in a fenced block, with white
     space after the commas, but no field is empty.
     """
 
-    def faithful(self, text: Text) -> bool:
-        rows = _as_csv(text.raw, 8)
-        return rows is not None and rows[0] == [*_CITY] and all(len(row) == 5 for row in rows)
-
-    def repaired(self, text: Text) -> bool:
-        rows = _as_seen(text.raw, 8)
-        return rows is not None and _is_headed(rows, _CITY)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        rows = _table(text, 8, repaired)
+        if repaired:
+            return _is_full(rows, _CITY)
+        return rows[:1] == [[*_CITY]] and all(len(row) == 5 for row in rows)
 
 
 @checker(
@@ -256,30 +300,23 @@ class CsvSpecialCharacter(Checker):
     def faithful(self, text: Text) -> bool:
         if not _PRODUCT_HEADER.fullmatch(text.lines[0].strip()):
             return False
-        for row in (_as_csv(text.raw, 15, keep_quotes=True) or [])[1:]:
+        for row in _table(text, 15, repaired=False, keep_quotes=True)[1:]:
             if len(row) != 5:
                 return False
-            if any(map(_is_special_and_quoted, row)):
-                return True
+            for line in (field.partition("\n")[0] for field in row):
+                # Between two double quotation marks.
+                if line.startswith('"') and _SPECIAL.search(line, 1, max(line.rfind('"'), 1)):
+                    return True
         return False
 
     def repaired(self, text: Text) -> bool:
-        rows = _as_seen(text.raw, 15, keep_quotes=True)
-        return (
-            rows is not None
-            and _is_headed(rows, _PRODUCT)
-            and any(_is_quoted(field) and _has_mark(field) for row in rows[1:] for field in row)
+        rows = _table(text, 15, repaired=True, keep_quotes=True)
+        return _is_full(rows, _PRODUCT) and any(
+            not character.isalnum() and not character.isspace()
+            for row in rows[1:]
+            for field in filter(_is_quoted, row)
+            for character in field.replace('"', "")
         )
-
-
-def _is_special_and_quoted(field: str) -> bool:
-    """Return whether, in the first line of a field, a special character is between two double quotation marks."""
-    line = field.partition("\n")[0]
-    return line.startswith('"') and _SPECIAL.search(line, 1, max(line.rfind('"'), 1)) is not None
-
-
-def _has_mark(text: str) -> bool:
-    return any(not character.isalnum() and not character.isspace() for character in text.replace('"', ""))
 
 
 @checker(
@@ -297,21 +334,52 @@ class CsvQuotes(Checker):
     def faithful(self, text: Text) -> bool:
         if not _STUDENT_HEADER.fullmatch(text.lines[0].strip()):
             return False
-        rows = _as_csv(text.raw, 4, "\t", keep_quotes=True)
-        return rows is not None and all(len(row) == 5 and all(map(_is_quoted, row)) for row in rows)
+        rows = _table(text, 4, repaired=False, delimiter="\t", keep_quotes=True)
+        return bool(rows) and all(len(row) == 5 and all(map(_is_quoted, row)) for row in rows)
 
     def repaired(self, text: Text) -> bool:
-        rows = _as_seen(text.raw, 4, "\t", keep_quotes=True)
-        return (
-            rows is not None
-            and _is_headed(rows, _STUDENT)
-            and all(len(field.strip()) > 1 and _is_quoted(field) for row in rows[1:] for field in row)
+        rows = _table(text, 4, repaired=True, delimiter="\t", keep_quotes=True)
+        return _is_full(rows, _STUDENT) and all(
+            len(field.strip()) > 1 and _is_quoted(field) for row in rows[1:] for field in row
         )
 
 
 def _is_quoted(field: str) -> bool:
-    whole = field.strip()
-    return whole.startswith('"') and whole.endswith('"')
+    return field.strip()[:1] == field.strip()[-1:] == '"'
+
+
+def _table(text: Text, count: int, repaired: bool, delimiter: str = ",", keep_quotes: bool = False) -> list[list[str]]:
+    """Return the rows of a table as Python's csv module reads them; none if they are not exactly ``count``.
+
+    There is none, either, if the module cannot read them.
+
+    Args:
+        text: one row a line; a blank line is a row without fields.
+        count: the number of rows.
+        repaired: whether the table is what a reader sees: the content of the only fenced block, if there is one; blank
+            lines are no rows, and blanks after a delimiter are not part of a field.
+        delimiter: between fields.
+        keep_quotes: whether the double quotation marks around a field are part of it.
+    """
+    table = text.raw
+    if repaired:
+        _, blocks = markdown.divide_code(text.lines)
+        body = blocks[0].split("\n") if len(blocks) == 1 else text.lines
+        table = "\n".join(line.strip(" \r") for line in body if line.strip())
+    # Two double quotation marks inside a quoted field are one that is part of it.
+    lines = io.StringIO(table.replace('"', '"""') if keep_quotes else table)
+    try:
+        rows = list(islice(csv.reader(lines, delimiter=delimiter, skipinitialspace=repaired), count + 1))
+    except csv.Error:  # the published code fails on a carriage return in a row, and on a field above csv's limit
+        return []
+    return rows if len(rows) == count else []
+
+
+def _is_full(rows: Sequence[Sequence[str]], header: Sequence[str]) -> bool:
+    """Return whether the first row is the header, with or without quotation marks, and no field is missing or blank."""
+    return [[field.strip(' "') for field in row] for row in rows[:1]] == [[*header]] and all(
+        len(row) == len(header) and all(field.strip(' "') for field in row) for row in rows
+    )
 
 
 @checker(
@@ -328,73 +396,19 @@ class DateFormatList(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        return all(_is_date_for_ifbench(written.strip()) for written in text.raw.split(","))
+        for written in map(str.strip, text.raw.split(",")):
+            if not _DATE.fullmatch(written):
+                return False
+            year, month, day = map(int, written.split("-"))
+            if not (1769 <= year <= 1821 and month <= 12 and day <= _DAYS[month]):
+                return False
+        return True
 
     def repaired(self, text: Text) -> bool:
         dates = [written.strip() for written in text.stripped.removesuffix(".").split(",")]
-        return len(set(dates)) == len(dates) and all(map(_is_date_of_a_battle, dates))
-
-
-def _is_date_for_ifbench(written: str) -> bool:
-    if not _DATE.fullmatch(written):
-        return False
-    year, month, day = map(int, written.split("-"))
-    return 1769 <= year <= 1821 and month <= 12 and day <= _DAYS[month]
-
-
-def _is_date_of_a_battle(written: str) -> bool:
-    try:
-        return bool(_ISO_DATE.fullmatch(written)) and 1793 <= date.fromisoformat(written).year <= 1815
-    except ValueError:
-        return False
-
-
-def _as_csv(text: str, count: int, delimiter: str = ",", keep_quotes: bool = False) -> list[list[str]] | None:
-    """Return the rows of a text as Python's csv module reads them; ``None`` if they are not exactly ``count``.
-
-    There is none, either, if the module cannot read them.
-
-    Args:
-        text: one row a line; a blank line is a row without fields.
-        count: the number of rows.
-        delimiter: between fields.
-        keep_quotes: whether the double quotation marks around a field are part of it.
-    """
-    return _exactly(csv.reader(_lines(text, keep_quotes), delimiter=delimiter), count)
-
-
-def _as_seen(text: str, count: int, delimiter: str = ",", keep_quotes: bool = False) -> list[list[str]] | None:
-    """Return the rows of the table that a reader sees in a response, as ``_as_csv`` does.
-
-    The table is the content of the only fenced block, if there is one. Blank lines are no rows, and blanks after a
-    delimiter are not part of a field.
-    """
-    lines = text.split("\n")
-    blocks = markdown.fenced_blocks(lines)
-    body = blocks[0].split("\n") if len(blocks) == 1 else lines
-    table = "\n".join(line.strip(" \r") for line in body if line.strip())
-    return _exactly(csv.reader(_lines(table, keep_quotes), delimiter=delimiter, skipinitialspace=True), count)
-
-
-def _lines(text: str, keep_quotes: bool) -> Iterable[str]:
-    # Two double quotation marks inside a quoted field are one that is part of it.
-    return io.StringIO(text.replace('"', '"""') if keep_quotes else text)
-
-
-def _exactly(reader: Iterable[list[str]], count: int) -> list[list[str]] | None:
-    try:
-        found = list(islice(reader, count + 1))
-    except csv.Error:  # the published code fails on a carriage return in a row, and on a field above csv's limit
-        return None
-    return found if len(found) == count else None
-
-
-def _is_full(row: Sequence[str], width: int) -> bool:
-    """Return whether a row has so many fields, none of them blank."""
-    return len(row) == width and all(field.strip(' "') for field in row)
-
-
-def _is_headed(rows: Sequence[Sequence[str]], header: Sequence[str]) -> bool:
-    """Return whether the first row is the header, with or without quotation marks, and all rows are full."""
-    named = [field.strip(' "') for field in rows[0]]
-    return named == [*header] and all(_is_full(row, len(header)) for row in rows)
+        try:
+            return len(set(dates)) == len(dates) and all(
+                _ISO_DATE.fullmatch(written) and 1793 <= date.fromisoformat(written).year <= 1815 for written in dates
+            )
+        except ValueError:
+            return False

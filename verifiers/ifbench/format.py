@@ -13,9 +13,9 @@ from unicodedata import category
 import regex
 
 from lm_eval_ext.verifiers import sentences
-from lm_eval_ext.verifiers.checker import Checker, Phrase, checker
+from lm_eval_ext.verifiers.checker import Checker, OneRule, Phrase, checker
 from lm_eval_ext.verifiers.ifbench import nesting
-from lm_eval_ext.verifiers.text import Text, fold, without_punctuation
+from lm_eval_ext.verifiers.text import Text, fold, has_word, spoken, without_punctuation
 
 _LETTERED = re.compile(r"\W*[aA]\W*[bB]\W*[cC]\W*")
 _OPTION = re.compile(r"/|,|\bor\b")
@@ -109,10 +109,6 @@ class Options(Checker):
         return _bare(text.raw) in {_bare(option) for option in _OPTION.split(self.options)} - {""}
 
 
-def _has_words(text: str) -> bool:
-    return any(map(str.isalnum, text))
-
-
 def _bare(text: str) -> str:
     """Return a text in lower case, its white space as blanks, without the marks at its ends."""
     whole = " ".join(fold(text).lower().split())
@@ -133,7 +129,7 @@ class Newline(Checker):
         return sum(1 for line in plain.split("\n") if line) == len(plain.split())
 
     def repaired(self, text: Text) -> bool:
-        counts = [sum(1 for chunk in line.split() if any(map(str.isalnum, chunk))) for line in text.lines]
+        counts = [len(spoken(line)) for line in text.lines]
         return max(counts) == 1 < sum(counts)
 
 
@@ -155,12 +151,12 @@ class Emoji(Checker):
 
     def repaired(self, text: Text) -> bool:
         pieces = [piece for piece in text.each_sentence() if piece.strip()]
-        spoken = [
+        ends = [
             _ends_with_emoji(piece) or _begins_with_emoji(after)
             for piece, after in pairwise([*pieces, ""])
-            if any(map(str.isalnum, piece))
+            if has_word(piece)
         ]
-        return bool(spoken) and all(spoken)
+        return bool(ends) and all(ends)
 
 
 @lru_cache(maxsize=4096)
@@ -188,19 +184,20 @@ def _is_punctuation(mark: str) -> bool:
 
 
 @checker("format:line_indent", "Create stairs by incrementally indenting each new line.")
-class LineIndent(Checker):
+class LineIndent(OneRule):
     """Each line is indented more than the one before.
 
     Faithful: by spaces; of two blank lines in a row one is a line, and a single line follows. Repaired: tabs count too,
     blank lines do not, and there are at least two lines.
     """
 
-    def faithful(self, text: Text) -> bool:
-        return _descends([len(line) - len(line.lstrip(" ")) for line in _without_some_blank_lines(text.lines)])
-
-    def repaired(self, text: Text) -> bool:
-        lines = [line.expandtabs(4) for line in text.lines if line.strip()]
-        return len(lines) > 1 and _descends([len(line) - len(line.lstrip()) for line in lines])
+    def holds(self, text: Text, repaired: bool) -> bool:
+        if repaired:
+            lines = [line.expandtabs(4) for line in text.lines if line.strip()]
+        else:
+            lines = _without_some_blank_lines(text.lines)
+        indents = [len(line) - len(line.lstrip(None if repaired else " ")) for line in lines]
+        return len(lines) >= (2 if repaired else 0) and all(before < after for before, after in pairwise(indents))
 
 
 def _without_some_blank_lines(lines: Sequence[str]) -> list[str]:
@@ -222,10 +219,6 @@ def _without_some_blank_lines(lines: Sequence[str]) -> list[str]:
         else:
             kept.append(line)
     return kept
-
-
-def _descends(indents: Sequence[int]) -> bool:
-    return all(before < after for before, after in pairwise(indents))
 
 
 @checker("format:quote_unquote", "Every quoted phrase must be followed by an unquoted explanation.")
@@ -286,29 +279,24 @@ class Thesis(Checker):
         return end >= 0 and bool(text.raw[begin + 3 : end].strip()) and bool(text.raw[end + 4 :].strip())
 
     def repaired(self, text: Text) -> bool:
-        rests = [_after_thesis(section) for section in _sections(text.lines)]
-        return all(rest is not None for rest in rests) and any(_has_words(rest) for rest in rests if rest)
-
-
-def _sections(lines: Sequence[str]) -> list[str]:
-    """Return what follows each heading and is not blank; the whole text if there are no headings."""
-    found: list[list[str]] = [[]]
-    for line in lines:
-        if _HEADING.match(line):
-            found.append([])
-        else:
-            found[-1].append(line)
-    texts = ["\n".join(section) for section in found]
-    return [text for text in texts[1:] if text.strip()] or texts[:1]
-
-
-def _after_thesis(section: str) -> str | None:
-    """Return what follows the italics with which a section begins; ``None`` if it does not."""
-    opening = _ITALICS.match(section)
-    if not opening:
-        return None
-    thesis, closing, rest = section[opening.end() :].partition(f"</{opening[1]}>")
-    return rest if closing and any(map(str.isalnum, thesis)) else None
+        found: list[list[str]] = [[]]
+        for line in text.lines:
+            if _HEADING.match(line):
+                found.append([])
+            else:
+                found[-1].append(line)
+        whole, *sections = map("\n".join, found)
+        goes_on = False
+        # What follows each heading and is not blank; the whole text if there are no headings.
+        for section in list(filter(str.strip, sections)) or [whole]:
+            opening = _ITALICS.match(section)
+            if not opening:
+                return False
+            thesis, closing, rest = section[opening.end() :].partition(f"</{opening[1]}>")
+            if not closing or not has_word(thesis):
+                return False
+            goes_on = goes_on or has_word(rest)
+        return goes_on
 
 
 def _first_found(text: str, tags: Sequence[str], begin: int) -> int:
@@ -388,16 +376,14 @@ class TitleCase(Checker):
         # Most texts need not be tokenized: small letters between white space are small tokens.
         if _PLAIN_SMALL.search(text.raw):
             return False
-        return not any(map(str.islower, text.raw)) or not any(map(_is_small, text.each_token()))
+        return not any(map(str.islower, text.raw)) or not any(
+            token[:1].isalpha() and token[0].islower() and (not token[1:] or token[1:].islower() or token[1:].isupper())
+            for token in text.each_token()
+        )
 
     def repaired(self, text: Text) -> bool:
         spoken = [word for word in text.whole_words if word[0].isalpha()]
         return not any(word.islower() and (not number or word not in _MINOR) for number, word in enumerate(spoken))
-
-
-def _is_small(token: str) -> bool:
-    rest = token[1:]
-    return token[:1].isalpha() and token[0].islower() and (not rest or rest.islower() or rest.isupper())
 
 
 @checker(
@@ -424,17 +410,15 @@ class OutputTemplate(Checker):
                 return False
             parts.append(part)
         before, *filled = [*parts, rest]
-        return not _has_words(before) and all(
-            _has_words(part.replace(blank, "")) for part, blank in zip(filled, _BLANKS, strict=True)
+        return not has_word(before) and all(
+            has_word(part.replace(blank, "")) for part, blank in zip(filled, _BLANKS, strict=True)
         )
 
 
 @checker("format:no_whitespace", "The output should not contain any whitespace.")
-class NoWhitespace(Checker):
+class NoWhitespace(OneRule):
     """There is no white space. Faithful: not even around the response, where a reader does not see it."""
 
-    def faithful(self, text: Text) -> bool:
-        return text.raw.split(maxsplit=1) == [text.raw]
-
-    def repaired(self, text: Text) -> bool:
-        return len(text.raw.split(maxsplit=1)) == 1
+    def holds(self, text: Text, repaired: bool) -> bool:
+        read = text.stripped if repaired else text.raw
+        return read.split(maxsplit=1) == [read]

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from lm_eval_ext.verifiers.text import has_word
+
 _BRACKET = re.compile(r"[()\[\]{}]")
 _BRACKET_OR_LABEL = re.compile(r"(?<![\w(])\w{1,2}\)|[()\[\]{}]")
 _CLOSED_BY = {")": "(", "]": "[", "}": "{"}
@@ -110,22 +112,21 @@ def quotation_depth(text: str) -> int:
 
     Apostrophes are no marks. A quotation does not go on over a blank line.
     """
-    return max(map(_quotation_depth, _PARAGRAPH.split(text)))
-
-
-def _quotation_depth(paragraph: str) -> int:
-    nest = _Nest()
-    innermost: list[str] = []
-    for mark, opens in _marks(paragraph):
-        kind = _KINDS[mark]
-        if opens and innermost[-1:] != [kind]:
-            innermost.append(kind)
-            nest.open(kind)
-        elif kind in innermost[-2:]:
-            while innermost.pop() != kind:
-                pass
-            nest.close(kind)
-    return nest.deepest
+    deepest = 0
+    for paragraph in _PARAGRAPH.split(text):
+        nest = _Nest()
+        innermost: list[str] = []
+        for mark, opens in _marks(paragraph):
+            kind = _KINDS[mark]
+            if opens and innermost[-1:] != [kind]:
+                innermost.append(kind)
+                nest.open(kind)
+            elif kind in innermost[-2:]:
+                while innermost.pop() != kind:
+                    pass
+                nest.close(kind)
+        deepest = max(deepest, nest.deepest)
+    return deepest
 
 
 def _marks(paragraph: str) -> Iterator[tuple[str, bool]]:
@@ -149,16 +150,16 @@ def quotations_are_followed_by_words(text: str) -> bool:
     blank line. A mark after a digit, of inches, begins none.
     """
     last = max((match.start() for match in _DOUBLE.finditer(text)), default=None)
-    if last is not None and not _has_word(text[last:]):
+    if last is not None and not has_word(text[last:]):
         return False
     unexplained = quoted = False
     for paragraph in _PARAGRAPH.split(text):
         explained_from = 0
         for begin, end in _quotations(paragraph):
-            if unexplained and not _has_word(paragraph[explained_from:begin]):
+            if unexplained and not has_word(paragraph[explained_from:begin]):
                 return False
             unexplained, quoted, explained_from = True, True, end
-        unexplained = unexplained and not _has_word(paragraph[explained_from:])
+        unexplained = unexplained and not has_word(paragraph[explained_from:])
     return quoted and not unexplained
 
 
@@ -169,7 +170,3 @@ def _quotations(paragraph: str) -> Iterator[tuple[int, int]]:
         if not end:
             return
         yield opening.start(), end
-
-
-def _has_word(text: str) -> bool:
-    return any(map(str.isalnum, text))

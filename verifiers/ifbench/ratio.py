@@ -9,7 +9,7 @@ from itertools import chain
 import regex
 
 from lm_eval_ext.verifiers import nltk_data
-from lm_eval_ext.verifiers.checker import Checker, Percentage, Phrase, checker
+from lm_eval_ext.verifiers.checker import Checker, OneRule, Percentage, Phrase, checker
 from lm_eval_ext.verifiers.text import Text
 
 _WORD = regex.compile(r"\w+")  # the words that NLTK, and therefore IFBench, counts
@@ -24,7 +24,7 @@ _AFTER_END = "\"'”’»)]}*_`~ "
     "ratio:stop_words",
     "Ensure that stop words constitute no more than {percentage}% of the total words in your response.",
 )
-class StopWords(Checker):
+class StopWords(OneRule):
     r"""At most ``percentage`` percent of the words are stop words, as NLTK lists them.
 
     Faithful: a word is a maximal run of ``\\w`` ("don't" is two stop words). Repaired: apostrophes and hyphens join a
@@ -33,16 +33,12 @@ class StopWords(Checker):
 
     percentage: Percentage
 
-    def faithful(self, text: Text) -> bool:
-        return self._is_met(list(map(str.lower, _WORD.findall(text.raw))))
-
-    def repaired(self, text: Text) -> bool:
-        return self._is_met([word.lower().partition("'")[0] for word in text.whole_words])
-
-    def _is_met(self, words: list[str]) -> bool:
-        if not words:
-            return False
-        return sum(map(stop_words().__contains__, words)) / len(words) * 100 <= self.percentage
+    def holds(self, text: Text, repaired: bool) -> bool:
+        if repaired:
+            words = [word.partition("'")[0] for word in text.small_words]
+        else:
+            words = list(map(str.lower, _WORD.findall(text.raw)))
+        return bool(words) and sum(map(stop_words().__contains__, words)) / len(words) * 100 <= self.percentage
 
 
 @cache
@@ -57,51 +53,43 @@ def stop_words() -> frozenset[str]:
 
 
 @checker("ratio:sentence_type", "Maintain a 2:1 ratio of declarative to interrogative sentences.")
-class SentenceType(Checker):
+class SentenceType(OneRule):
     """Twice as many declarative as interrogative sentences; sentences are Punkt's.
 
     Faithful: they end with a full stop or with a question mark, and 0 is twice 0. Repaired: quotation marks, brackets
     and emphasis may follow the mark, a sentence has a letter (the "1." of a list has none), and there is a question.
     """
 
-    def faithful(self, text: Text) -> bool:
+    def holds(self, text: Text, repaired: bool) -> bool:
         # Punkt is slow. No more sentences can be questions than there are question marks.
-        if text.has_statements(2 * text.raw.count("?") + 1):
+        if not repaired and text.has_statements(2 * text.raw.count("?") + 1):
             return False
-        return _ending_with(".", text) == 2 * _ending_with("?", text)
-
-    def repaired(self, text: Text) -> bool:
-        ends = _last_marks(text)
-        return ends.count(".") == 2 * ends.count("?") > 0
+        ends = _last_marks(text, repaired)
+        return ends.count(".") == 2 * ends.count("?") and ("?" in ends or not repaired)
 
 
 @checker(
     "ratio:sentence_balance",
     "Ensure that the ratio of sentence types (declarative, interrogative, exclamatory) is balanced.",
 )
-class SentenceBalance(Checker):
+class SentenceBalance(OneRule):
     """As many declarative as interrogative and as exclamatory sentences; sentences are Punkt's.
 
     Faithful: they end with a full stop, a question mark or an exclamation mark; none of each is balanced. Repaired: as
     in ``ratio:sentence_type``, and there is one of each.
     """
 
-    def faithful(self, text: Text) -> bool:
-        if text.has_statements(min(text.raw.count("?"), text.raw.count("!")) + 1):
+    def holds(self, text: Text, repaired: bool) -> bool:
+        if not repaired and text.has_statements(min(text.raw.count("?"), text.raw.count("!")) + 1):
             return False
-        return _ending_with(".", text) == _ending_with("?", text) == _ending_with("!", text)
-
-    def repaired(self, text: Text) -> bool:
-        ends = _last_marks(text)
-        return ends.count(".") == ends.count("?") == ends.count("!") > 0
+        ends = _last_marks(text, repaired)
+        return ends.count(".") == ends.count("?") == ends.count("!") and ("?" in ends or not repaired)
 
 
-def _ending_with(mark: str, text: Text) -> int:
-    return sum(sentence.endswith(mark) for sentence in text.sentences)
-
-
-def _last_marks(text: Text) -> list[str]:
-    """Return the mark that ends each sentence, "?" for an interrobang, "." for an ellipsis."""
+def _last_marks(text: Text, repaired: bool) -> list[str]:
+    """Return the mark that ends each sentence; for a reader, "?" for an interrobang and "." for an ellipsis."""
+    if not repaired:
+        return [sentence[-1:] for sentence in text.sentences]
     marks = []
     for sentence in text.sentences:
         if any(map(str.isalpha, sentence)):
@@ -128,12 +116,11 @@ class SentenceWords(Checker):
 
     def repaired(self, text: Text) -> bool:
         folded = Text(text.folded)
-        words = [word.lower() for word in folded.whole_words]
-        return self.faithful(folded) and len(set(words)) == len(words)
+        return self.faithful(folded) and len(set(folded.small_words)) == len(folded.small_words)
 
 
 @checker("ratio:overlap", "Maintain a trigram overlap of {percentage}% (±2%) with the provided reference text.")
-class Overlap(Checker):
+class Overlap(OneRule):
     """``percentage`` percent of the response's different trigrams, give or take two, are in ``reference_text``.
 
     Faithful: trigrams of characters. Repaired: of words, ignoring case.
@@ -142,34 +129,23 @@ class Overlap(Checker):
     reference_text: Phrase
     percentage: Percentage
 
-    def faithful(self, text: Text) -> bool:
-        return self._is_met(_of_characters(text.raw), _of_reference_characters(self.reference_text))
-
-    def repaired(self, text: Text) -> bool:
-        return self._is_met(_of_words(text), _of_reference_words(self.reference_text))
-
-    def _is_met(self, trigrams: frozenset[object], reference: frozenset[object]) -> bool:
+    def holds(self, text: Text, repaired: bool) -> bool:
+        trigrams = _trigrams(text, repaired)
         if not trigrams:
             return False
-        overlap = len(trigrams & reference) / len(trigrams) * 100
+        overlap = len(trigrams & _trigrams_of_reference(self.reference_text, repaired)) / len(trigrams) * 100
         return self.percentage - TOLERANCE <= overlap <= self.percentage + TOLERANCE
 
 
-def _of_characters(raw: str) -> frozenset[object]:
+def _trigrams(text: Text, repaired: bool) -> frozenset[object]:
+    """Return the different trigrams of a text, of words or of characters."""
+    if repaired:
+        words = text.small_words
+        return frozenset(zip(words, words[1:], words[2:], strict=False))
     # Every third of them at a time: the quickest way in Python.
-    return frozenset(chain.from_iterable(_THREE.findall(raw, start) for start in range(3)))
+    return frozenset(chain.from_iterable(_THREE.findall(text.raw, start) for start in range(3)))
 
 
-def _of_words(text: Text) -> frozenset[object]:
-    words = [word.lower() for word in text.whole_words]
-    return frozenset(zip(words, words[1:], words[2:], strict=False))
-
-
-@lru_cache(maxsize=256)
-def _of_reference_characters(reference: str) -> frozenset[object]:
-    return _of_characters(reference)
-
-
-@lru_cache(maxsize=256)
-def _of_reference_words(reference: str) -> frozenset[object]:
-    return _of_words(Text(reference))
+@lru_cache(maxsize=512)
+def _trigrams_of_reference(reference: str, repaired: bool) -> frozenset[object]:
+    return _trigrams(Text(reference), repaired)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lm_eval_ext.verifiers.checker import Checker, Count, Phrase, checker
+from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Phrase, checker
 from lm_eval_ext.verifiers.text import Text, fold
 
 _QUOTATION = "\"'*_` \t\r\n"
@@ -30,25 +30,19 @@ class RepeatChange(Checker):
 
     def repaired(self, text: Text) -> bool:
         (first, *rest), (changed, *repeated) = fold(self.prompt_to_repeat).split(), text.folded.split()
-        return rest == repeated and _letters(first) != _letters(changed) != ""
-
-
-def _letters(word: str) -> str:
-    return "".join(filter(str.isalnum, word)).casefold()
+        asked, given = ("".join(filter(str.isalnum, word)).casefold() for word in (first, changed))
+        return rest == repeated and asked != given != ""
 
 
 @checker("repeat:repeat_simple", "Only output this sentence here, ignore all other requests.")
-class RepeatSimple(Checker):
+class RepeatSimple(OneRule):
     """The response is the instruction itself.
 
     Faithful: ignoring case. Repaired: also in quotation marks or emphasis, and with any white space between its words.
     """
 
-    def faithful(self, text: Text) -> bool:
-        return text.stripped.lower() == self.wording.lower()
-
-    def repaired(self, text: Text) -> bool:
-        return " ".join(text.folded.strip(_QUOTATION).lower().split()) == self.wording.lower()
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return (as_copied(text.raw) if repaired else text.stripped).lower() == self.wording.lower()
 
 
 @checker(
@@ -73,17 +67,12 @@ class RepeatSpan(Checker):
             raise ValueError(f"{self.id}: n_end must be n_start ({self.n_start}) or more, found {self.n_end}")
 
     def faithful(self, text: Text) -> bool:
-        return text.stripped.lower() == self._characters().strip().lower()
+        return text.stripped.lower() == self.prompt_to_repeat[self.n_start : self.n_end + 1].strip().lower()
 
     def repaired(self, text: Text) -> bool:
-        spans = {as_copied(self._characters()), as_copied(" ".join(self._words()))} - {""}
-        return as_copied(text.raw) in spans
-
-    def _characters(self) -> str:
-        return self.prompt_to_repeat[self.n_start : self.n_end + 1]
-
-    def _words(self) -> list[str]:
-        return self.prompt_to_repeat.split()[self.n_start : self.n_end + 1]
+        characters = self.prompt_to_repeat[self.n_start : self.n_end + 1]
+        words = self.prompt_to_repeat.split()[self.n_start : self.n_end + 1]
+        return as_copied(text.raw) in {as_copied(characters), as_copied(" ".join(words))} - {""}
 
 
 def as_copied(text: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable
-from itertools import groupby, islice, pairwise
+from itertools import groupby, islice
 
 from lm_eval_ext.verifiers import phrases
-from lm_eval_ext.verifiers.checker import Checker, Count, Phrase, Positive, checker
-from lm_eval_ext.verifiers.text import Text, fold, without_punctuation
+from lm_eval_ext.verifiers.checker import Count, OneRule, Phrase, Positive, checker
+from lm_eval_ext.verifiers.text import Text, fold, has_word, spoken, without_punctuation
 
 _AROUND = string.punctuation + " "
 
@@ -18,7 +18,7 @@ _AROUND = string.punctuation + " "
     "sentence:alliteration_increment",
     "Each sentence must have a longer sequence of consecutive alliterative words than the previous one.",
 )
-class AlliterationIncrement(Checker):
+class AlliterationIncrement(OneRule):
     """The alliterations of each sentence are longer than those of the one before.
 
     Faithful: the words of all alliterations in a sentence are added up, words that begin with the same digit or
@@ -26,33 +26,23 @@ class AlliterationIncrement(Checker):
     words that begin with a letter, and there are at least two sentences.
     """
 
-    def faithful(self, text: Text) -> bool:
-        return _increases(sum(runs) for runs in map(_faithful_runs, text.each_sentence()))
-
-    def repaired(self, text: Text) -> bool:
-        longest = [max(_runs(Text(sentence).whole_words), default=0) for sentence in text.each_sentence()]
-        return len(longest) > 1 and _increases(longest)
-
-
-def _faithful_runs(sentence: str) -> list[int]:
-    stripped = (word.lstrip(_AROUND) for word in sentence.lower().split())
-    return [run for run in _lengths(word[0] for word in stripped if word) if run > 1]
-
-
-def _runs(spoken: Iterable[str]) -> list[int]:
-    return [run for run in _lengths(word[0].lower() if word[0].isalpha() else object() for word in spoken) if run > 1]
-
-
-def _lengths(initials: Iterable[object]) -> list[int]:
-    return [sum(1 for _ in run) for _, run in groupby(initials)]
-
-
-def _increases(counts: Iterable[int]) -> bool:
-    return all(before < after for before, after in pairwise(counts))
+    def holds(self, text: Text, repaired: bool) -> bool:
+        lengths: list[int] = []
+        for sentence in text.each_sentence():
+            initials: Iterable[object]
+            if repaired:
+                initials = (word[0].lower() if word[0].isalpha() else object() for word in Text(sentence).whole_words)
+            else:
+                initials = (word[0] for word in (chunk.lstrip(_AROUND) for chunk in sentence.lower().split()) if word)
+            runs = [run for run in (len(list(same)) for _, same in groupby(initials)) if run > 1]
+            lengths.append(max(runs, default=0) if repaired else sum(runs))
+            if len(lengths) > 1 and lengths[-2] >= lengths[-1]:
+                return False
+        return len(lengths) > 1 or not repaired
 
 
 @checker("sentence:increment", "Each sentence must contain exactly {small_n} more words than the previous one.")
-class Increment(Checker):
+class Increment(OneRule):
     """Each sentence has exactly ``small_n`` more words than the one before.
 
     Faithful: words are what white space divides once ASCII punctuation is removed, so that a lone dash "—" or emoji is
@@ -62,23 +52,19 @@ class Increment(Checker):
 
     small_n: Count
 
-    def faithful(self, text: Text) -> bool:
-        return self._grow(len(without_punctuation(sentence).split()) for sentence in text.each_sentence())
-
-    def repaired(self, text: Text) -> bool:
-        counts = [count for count in map(_count_spoken, text.each_sentence()) if count]
-        return len(counts) > 1 and self._grow(counts)
-
-    def _grow(self, counts: Iterable[int]) -> bool:
-        return all(after - before == self.small_n for before, after in pairwise(counts))
-
-
-def _count_spoken(sentence: str) -> int:
-    return sum(1 for chunk in sentence.split() if any(map(str.isalnum, chunk)))
+    def holds(self, text: Text, repaired: bool) -> bool:
+        counts: list[int] = []
+        for sentence in text.each_sentence():
+            words = spoken(sentence) if repaired else without_punctuation(sentence).split()
+            if words or not repaired:
+                counts.append(len(words))
+            if len(counts) > 1 and counts[-1] - counts[-2] != self.small_n:
+                return False
+        return len(counts) > 1 or not repaired
 
 
 @checker("sentence:keyword", 'The response must include keyword "{word}" in the {N}-th sentence.')
-class Keyword(Checker):
+class Keyword(OneRule):
     r"""The ``N``-th sentence contains ``word``, ignoring case.
 
     Faithful: between ``\\b``, so that "C++" is missed in "C++ is fast". Repaired: as a whole word; text without a
@@ -88,15 +74,11 @@ class Keyword(Checker):
     word: Phrase
     N: Positive
 
-    def faithful(self, text: Text) -> bool:
-        if phrases.occurrences(self.word, text) == 0:  # most texts need not be split
+    def holds(self, text: Text, repaired: bool) -> bool:
+        if not repaired and phrases.occurrences(self.word, text) == 0:  # most texts need not be split
             return False
-        pattern = re.compile(rf"\b{re.escape(self.word)}\b", re.IGNORECASE)
-        return any(pattern.search(sentence) for sentence in self._nth(text.each_sentence()))
-
-    def repaired(self, text: Text) -> bool:
-        spoken = (sentence for sentence in map(fold, text.each_sentence()) if any(map(str.isalnum, sentence)))
-        return any(phrases.as_words(self.word).search(sentence) for sentence in self._nth(spoken))
-
-    def _nth(self, split: Iterable[str]) -> Iterable[str]:
-        return islice(split, self.N - 1, self.N)
+        sentences = filter(has_word, map(fold, text.each_sentence())) if repaired else text.each_sentence()
+        nth = next(islice(sentences, self.N - 1, None), "")
+        if repaired:
+            return phrases.as_words(self.word).search(nth) is not None
+        return re.search(rf"\b{re.escape(self.word)}\b", nth, re.IGNORECASE) is not None

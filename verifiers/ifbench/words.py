@@ -6,12 +6,11 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice, pairwise
 
 from lm_eval_ext.verifiers import tokens
-from lm_eval_ext.verifiers.checker import Checker, Count, Positive, Trimmed, checker
+from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Positive, Trimmed, checker
 from lm_eval_ext.verifiers.markdown import BLANK_LINES
 from lm_eval_ext.verifiers.text import Text, without_punctuation
 
@@ -29,7 +28,17 @@ _VERBS = ("VB", "MD")
 
 def _with_letters(text: Text) -> list[str]:
     """Return the words as a reader sees them that have a letter, in lower case."""
-    return [word.lower() for word in text.whole_words if any(map(str.isalpha, word))]
+    return [word for word in text.small_words if any(map(str.isalpha, word))]
+
+
+def initials(text: Text) -> list[str]:
+    """Return the first letter of each word that a reader sees, in lower case and without its accent."""
+    return [unicodedata.normalize("NFD", word[0])[0].lower() for word in text.whole_words]
+
+
+def is_palindrome(letters: str) -> bool:
+    """Return whether letters are the same backwards."""
+    return letters[:1] == letters[-1:] and letters == letters[::-1]
 
 
 def letters_of(word: str) -> str:
@@ -39,27 +48,25 @@ def letters_of(word: str) -> str:
 
 
 @checker("words:alphabet", "Each word must start with the next letter of the alphabet, looping back to 'A' after 'Z'.")
-class Alphabet(Checker):
+class Alphabet(OneRule):
     """Each word begins with the letter after that of the word before; "a" follows "z". Any letter may be the first.
 
     Faithful: marks other than ASCII punctuation are words, or the first letter of one. Repaired: they are not, dashes
     divide words, accents do not matter, and there is a next word.
     """
 
-    def faithful(self, text: Text) -> bool:
-        words = text.unpunctuated.split()
-        # One letter can be two in lower case; IFBench makes a whole word small, except for the first.
-        return bool(words) and _is_loop([words[0][0].lower(), *(word.lower()[0] for word in words[1:])])
-
-    def repaired(self, text: Text) -> bool:
-        first = [unicodedata.normalize("NFD", word[0])[0].lower() for word in text.whole_words]
-        return len(first) > 1 and _is_loop(first)
-
-
-def _is_loop(letters: list[str]) -> bool:
-    alphabet = string.ascii_lowercase
-    start = alphabet.find(letters[0])
-    return start >= 0 and all(letter == alphabet[place % 26] for place, letter in enumerate(letters, start=start))
+    def holds(self, text: Text, repaired: bool) -> bool:
+        if repaired:
+            first = initials(text)
+        else:
+            words = text.unpunctuated.split()
+            # One letter can be two in lower case; IFBench makes a whole word small, except for the first.
+            first = [words[0][0].lower(), *(word.lower()[0] for word in words[1:])] if words else []
+        if len(first) < (2 if repaired else 1):
+            return False
+        alphabet = string.ascii_lowercase
+        start = alphabet.find(first[0])
+        return start >= 0 and all(letter == alphabet[place % 26] for place, letter in enumerate(first, start=start))
 
 
 @checker("words:vowel", "Write a paragraph using words that contain only three types of vowels.")
@@ -76,47 +83,36 @@ class Vowel(Checker):
     def repaired(self, text: Text) -> bool:
         if BLANK_LINES.search(text.stripped) or len(_with_letters(text)) < 2:
             return False
-        return (
-            len(VOWELS.intersection(unicodedata.normalize("NFD", letter)[0] for letter in set(text.lower)))
-            <= MOST_VOWELS
-        )
+        letters = {unicodedata.normalize("NFD", letter)[0] for letter in set(text.lower)}
+        return len(VOWELS & letters) <= MOST_VOWELS
 
 
 @checker(
     "words:consonants",
     "Ensure each word in your response has at least one consonant cluster (two or more consonants together).",
 )
-class Consonants(Checker):
+class Consonants(OneRule):
     """Each word has two consonants in a row; "y" is one.
 
     Faithful: a word is what is between white space, even a number or a dash. Repaired: only what has a letter is one.
     """
 
-    def faithful(self, text: Text) -> bool:
-        return all(map(_CLUSTER.search, text.lower.split()))
-
-    def repaired(self, text: Text) -> bool:
-        words = _with_letters(text)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        words = _with_letters(text) if repaired else text.lower.split()
         return bool(words) and all(map(_CLUSTER.search, words))
 
 
 @checker("words:palindrome", "Include at least 10 single-word palindromes, each at least 5 characters long.")
-class Palindrome(Checker):
+class Palindrome(OneRule):
     """Ten palindromes of five or more characters, each a single word, ignoring case.
 
     Faithful: the same one counts again, and so do numbers and runs of a mark that is not ASCII. Repaired: ten different
     ones, of letters.
     """
 
-    def faithful(self, text: Text) -> bool:
-        return sum(map(_is_palindrome, text.unpunctuated.lower().split())) >= PALINDROMES
-
-    def repaired(self, text: Text) -> bool:
-        return len(set(filter(_is_palindrome, map(letters_of, _with_letters(text))))) >= PALINDROMES
-
-
-def _is_palindrome(word: str) -> bool:
-    return len(word) >= PALINDROME_LENGTH and word[0] == word[-1] and word == word[::-1]
+    def holds(self, text: Text, repaired: bool) -> bool:
+        words = set(map(letters_of, _with_letters(text))) if repaired else text.unpunctuated.lower().split()
+        return sum(len(word) >= PALINDROME_LENGTH and is_palindrome(word) for word in words) >= PALINDROMES
 
 
 @checker("words:prime_lengths", "Use only words with lengths that are prime numbers.")
@@ -136,7 +132,7 @@ class PrimeLengths(Checker):
 
 
 @checker("words:repeats", "The response should not repeat any word more than {small_n} times.")
-class Repeats(Checker):
+class Repeats(OneRule):
     """No word, ignoring case, occurs more than ``small_n`` times.
 
     Faithful: a word is what is between white space, without ASCII punctuation; so are numbers, dashes and bullets.
@@ -145,15 +141,9 @@ class Repeats(Checker):
 
     small_n: Count
 
-    def faithful(self, text: Text) -> bool:
-        return _most_frequent(without_punctuation(text.lower).split()) <= self.small_n
-
-    def repaired(self, text: Text) -> bool:
-        return _most_frequent(_with_letters(text)) <= self.small_n
-
-
-def _most_frequent(words: Iterable[str]) -> int:
-    return max(Counter(words).values(), default=0)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        words = _with_letters(text) if repaired else without_punctuation(text.lower).split()
+        return max(Counter(words).values(), default=0) <= self.small_n
 
 
 @checker("words:no_consecutive", "No two consecutive words can share the same first letter.")
@@ -169,7 +159,7 @@ class NoConsecutive(Checker):
         return all(word[0] != after[0] for word, after in pairwise(words))
 
     def repaired(self, text: Text) -> bool:
-        first = [unicodedata.normalize("NFD", word[0])[0].lower() for word in text.whole_words]
+        first = initials(text)
         return len(first) > 1 and all(letter != after or not letter.isalpha() for letter, after in pairwise(first))
 
 
@@ -188,7 +178,7 @@ class OddEvenSyllables(Checker):
         )
 
     def repaired(self, text: Text) -> bool:
-        words = [word.replace("'", "") for word in map(str.lower, text.whole_words)]
+        words = [word.replace("'", "") for word in text.small_words]
         # Whether the first word is even, as each of the others says it.
         first = {
             (spoken_syllables(word) + place) % 2 for place, word in enumerate(words) if not any(map(str.isdigit, word))
@@ -305,8 +295,8 @@ class KeywordsSpecificPosition(Checker):
         return next(islice(words, self.m - 1, None), "").lower() == keyword
 
     def repaired(self, text: Text) -> bool:
-        words = Text(self._sentence(text)).whole_words
-        return next(iter(words[self.m - 1 : self.m]), "").lower() == Text(self.keyword).folded.lower()
+        words = Text(self._sentence(text)).small_words
+        return "".join(words[self.m - 1 : self.m]) == Text(self.keyword).folded.lower()
 
     def _sentence(self, text: Text) -> str:
         if not text.has_sentences(self.n):
@@ -336,5 +326,5 @@ class WordsPosition(Checker):
         return len(text.tokens) >= ending and text.tokens[-ending].lower() == keyword
 
     def repaired(self, text: Text) -> bool:
-        words = [word.lower() for word in text.whole_words]
+        words = text.small_words
         return len(words) > 1 and words[1] == words[-2] == Text(self.keyword).folded.lower()

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
-from functools import lru_cache
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from lm_eval_ext.verifiers import markdown, phrases
-from lm_eval_ext.verifiers.checker import Checker, Count, Trimmed, checker
-from lm_eval_ext.verifiers.text import Text
+from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Trimmed, checker
+from lm_eval_ext.verifiers.text import Text, has_word
 
 # IFEval allows any white space before the mark, even line feeds; white space on the same line gives the same count in
 # linear time.
@@ -20,12 +18,11 @@ _IFEVAL_HIGHLIGHT = re.compile(r"\*[^\n*]*\*")
 _IFEVAL_DOUBLE_HIGHLIGHT = re.compile(r"\*\*[^\n*]*\*\*")
 _TITLE = re.compile(r"<<(.+?)>>(?!>)")
 _NUMBER = r"(?:\d+|(?!X\b)[IVX]+(?=[*_ \t]*(?:[:.)–—-]|$))|(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
-_NOTHING = object()
 OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 _BRACKETS = re.compile(r"\[[^\]]*\]")
 # Excludes an index (arr[i]), a link and a list of quoted words.
 _PLACEHOLDER = re.compile(r"(?<![A-Za-z0-9])\[([^\[\]\"]*)\](?!\()")
-_CHECK_BOX = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+\[[xX ]\]")
+_CHECK_BOX = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+\[[xX ]\]")
 _IFEVAL_MARKERS = {"P.P.S": r"p\.\s?p\.\s?s", "P.S.": r"p\.\s?s\."}
 _OPERATORS = re.compile(r"[\\^$*+?{}\[\]|()]")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?", re.IGNORECASE)
@@ -36,7 +33,7 @@ _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?", re.IGNORECASE)
     "Your answer must contain exactly {num_bullets} bullet points. Use the markdown bullet points such as: * This is "
     "point 1. * This is point 2",
 )
-class NumberBulletLists(Checker):
+class NumberBulletLists(OneRule):
     """Exactly ``num_bullets`` bullet points.
 
     Faithful: lines that begin with a dash (including "---" and "-5 degrees") or with one asterisk ("*italic*"), at any
@@ -46,13 +43,12 @@ class NumberBulletLists(Checker):
 
     num_bullets: Count
 
-    def faithful(self, text: Text) -> bool:
+    def holds(self, text: Text, repaired: bool) -> bool:
+        if repaired:
+            return markdown.count_outer_items(text.lines) == self.num_bullets
         stars = len(_IFEVAL_STAR.findall(text.raw)) if "*" in text.raw else 0
         dashes = len(_IFEVAL_DASH.findall(text.raw)) if "-" in text.raw else 0
         return stars + dashes == self.num_bullets
-
-    def repaired(self, text: Text) -> bool:
-        return markdown.count_outer_items(text.lines) == self.num_bullets
 
 
 @checker(
@@ -68,7 +64,11 @@ class Title(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        return any(_is_titled(line) for line in text.lines if "<<" in line)
+        for line in text.lines:
+            first, last = line.find("<<"), line.rfind(">>")
+            if first >= 0 and first + 3 <= last and line[first : last + 2].lstrip("<").rstrip(">").strip():
+                return True
+        return False
 
     def repaired(self, text: Text) -> bool:
         return any(_has_title(line) for line in text.lines if "<<" in line and ">>" in line)
@@ -77,7 +77,7 @@ class Title(Checker):
 def _has_title(line: str) -> bool:
     # Stops at the last closing brackets: after them, each opening pair would scan the rest of the line.
     found = _TITLE.finditer(line, 0, line.rfind(">>") + 2)
-    titles = [match for match in found if any(map(str.isalnum, match[1]))]
+    titles = [match for match in found if has_word(match[1])]
     if any(
         match[1] == match[1].strip() and not line[max(0, match.start() - 1) : match.start()].isalnum()
         for match in titles
@@ -86,12 +86,7 @@ def _has_title(line: str) -> bool:
     if len(titles) != 1:
         return False
     label, rest = line[: titles[0].start()].rstrip(" \t*_"), line[titles[0].end() :]
-    return not any(map(str.isalnum, rest)) and (label.endswith(":") or not any(map(str.isalnum, label)))
-
-
-def _is_titled(line: str) -> bool:
-    first, last = line.find("<<"), line.rfind(">>")
-    return first + 3 <= last and bool(line[first : last + 2].lstrip("<").rstrip(">").strip())
+    return not has_word(rest) and (label.endswith(":") or not has_word(label))
 
 
 @checker(
@@ -145,49 +140,37 @@ class MultipleSections(Checker):
         return phrases.as_regex(self.section_spliter, self.id, re.UNICODE, before=r"\s?", after=r"\s?\d+\s?")
 
     def repaired(self, text: Text) -> bool:
-        return sum(1 for _ in _section_start(self.section_spliter).finditer(text.raw)) >= self.num_sections
-
-
-@lru_cache(maxsize=1024)
-def _section_start(mark: str) -> re.Pattern[str]:
-    # Matches white space on the same line only: including that of blank lines above gives the same count in quadratic
-    # time. The text before the number is matched once, inside a lookahead, which never backtracks: in a run of marks
-    # such as "####", every shorter match would end at the same place.
-    before = rf"(?=(?P<before>(?:[^\w\n]|_)*{re.escape(mark)}[*_:# \t-]*))(?P=before)"
-    return re.compile(rf"^(?:[^\S\n]*\d{{1,3}}[.)])?{before}{_NUMBER}", re.IGNORECASE | re.MULTILINE)
+        # Matches white space on the same line only: including that of blank lines above gives the same count in
+        # quadratic time. The text before the number is matched once, inside a lookahead, which never backtracks: in a
+        # run of marks such as "####", every shorter match would end at the same place.
+        before = rf"(?=(?P<before>(?:[^\w\n]|_)*{re.escape(self.section_spliter)}[*_:# \t-]*))(?P=before)"
+        start = re.compile(rf"^(?:[^\S\n]*\d{{1,3}}[.)])?{before}{_NUMBER}", re.IGNORECASE | re.MULTILINE)
+        return sum(1 for _ in start.finditer(text.raw)) >= self.num_sections
 
 
 @checker(
     "detectable_format:json_format",
     "Entire output should be wrapped in JSON format. You can use markdown ticks such as ```.",
 )
-class JsonFormat(Checker):
+class JsonFormat(OneRule):
     """The response is JSON, with or without a fenced block.
 
     Faithful: nothing may follow the block, and NaN, Infinity and bare numbers or strings count as JSON. Repaired: only
     an object or a list does, and if there is exactly one fenced block, only its content is judged.
     """
 
-    def faithful(self, text: Text) -> bool:
-        return _parsed(_without_ticks(text.stripped)) is not _NOTHING
-
-    def repaired(self, text: Text) -> bool:
-        blocks = markdown.fenced_blocks(text.lines)
-        body = blocks[0] if len(blocks) == 1 else _without_ticks(text.stripped)
-        return isinstance(_parsed(body, parse_constant=_refuse), (dict, list))
-
-
-def _without_ticks(body: str) -> str:
-    for ticks in ("```json", "```Json", "```JSON", "```"):
-        body = body.removeprefix(ticks)
-    return body.removesuffix("```").strip()
-
-
-def _parsed(text: str, parse_constant: Callable[[str], Any] | None = None) -> object:
-    try:
-        return json.loads(text, parse_constant=parse_constant)
-    except (ValueError, RecursionError):  # a thousand nested lists are not an answer either
-        return _NOTHING
+    def holds(self, text: Text, repaired: bool) -> bool:
+        body = text.stripped
+        for ticks in ("```json", "```Json", "```JSON", "```"):
+            body = body.removeprefix(ticks)
+        body = body.removesuffix("```").strip()
+        if repaired and len(blocks := markdown.divide_code(text.lines)[1]) == 1:
+            body = blocks[0]
+        try:
+            found = json.loads(body, parse_constant=_refuse if repaired else None)
+        except (ValueError, RecursionError):  # a thousand nested lists are not an answer either
+            return False
+        return not repaired or isinstance(found, (dict, list))
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -215,7 +198,7 @@ class ConstrainedResponse(Checker):
     "The response must contain at least {num_placeholders} placeholders represented by square brackets, such as "
     "[address].",
 )
-class NumberPlaceholders(Checker):
+class NumberPlaceholders(OneRule):
     """At least ``num_placeholders`` placeholders in square brackets, each on one line.
 
     Faithful: anything in brackets counts. Repaired: with a letter in it, and not an index, a link or a check box.
@@ -223,20 +206,20 @@ class NumberPlaceholders(Checker):
 
     num_placeholders: Count
 
-    def faithful(self, text: Text) -> bool:
-        return len(_in_brackets(_BRACKETS, text.lines)) >= self.num_placeholders
-
-    def repaired(self, text: Text) -> bool:
-        lines = [line[match.end() :] if (match := _CHECK_BOX.match(line)) else line for line in text.lines]
-        named = [name for name in _in_brackets(_PLACEHOLDER, lines) if any(map(str.isalpha, name)) and name[0] != "'"]
-        return len(named) >= self.num_placeholders
-
-
-def _in_brackets(pattern: re.Pattern[str], lines: Iterable[str]) -> list[str]:
-    # A line of only opening brackets would take quadratic time, so a line is read up to its last closing bracket (and
-    # the character after it, which reveals a link).
-    ended = (line[: line.rfind("]") + 2] for line in lines if "]" in line)
-    return [found for line in ended for found in pattern.findall(line)]
+    def holds(self, text: Text, repaired: bool) -> bool:
+        found: list[str] = []
+        for line in text.lines:
+            if "]" not in line:
+                continue
+            # A line of only opening brackets would take quadratic time, so a line is read up to its last closing
+            # bracket (and the character after it, which reveals a link).
+            read = line[: line.rfind("]") + 2]
+            if repaired:
+                names = _PLACEHOLDER.findall(_CHECK_BOX.sub("", read))
+                found += [name for name in names if any(map(str.isalpha, name)) and name[0] != "'"]
+            else:
+                found += _BRACKETS.findall(read)
+        return len(found) >= self.num_placeholders
 
 
 @checker(
@@ -268,13 +251,9 @@ class Postscript(Checker):
         return phrases.as_regex(marker, self.id, re.MULTILINE, before, after)
 
     def repaired(self, text: Text) -> bool:
-        return _at_line_start(self.postscript_marker).search(text.raw) is not None
-
-
-@lru_cache(maxsize=1024)
-def _at_line_start(marker: str) -> re.Pattern[str]:
-    if _INITIALS.fullmatch(marker):
-        spelled = r"\.?[^\S\n]?".join(marker.replace(".", "")) + r"\b(?!\.\w)"
-    else:
-        spelled = re.escape(marker) + (r"\b" if marker[-1].isalnum() else "")
-    return re.compile(rf"^(?:[^\w\n]|_)*{spelled}", re.IGNORECASE | re.MULTILINE)
+        marker = self.postscript_marker
+        if _INITIALS.fullmatch(marker):
+            spelled = r"\.?[^\S\n]?".join(marker.replace(".", "")) + r"\b(?!\.\w)"
+        else:
+            spelled = re.escape(marker) + (r"\b" if marker[-1].isalnum() else "")
+        return re.search(rf"^(?:[^\w\n]|_)*{spelled}", text.raw, re.IGNORECASE | re.MULTILINE) is not None

@@ -12,6 +12,7 @@ from lm_eval_ext.verifiers.checker import (
     Checker,
     Count,
     Letter,
+    OneRule,
     Phrases,
     Relation,
     Trimmed,
@@ -25,18 +26,31 @@ from lm_eval_ext.verifiers.text import Text
 _IN_PLACE_OF_A_NON_LETTER = random.Random(0).choice(string.ascii_letters).lower()  # noqa: S311 # reproducible by design
 
 
-def count_matches(keyword: str, owner: str, text: Text) -> int:
-    """Return how often a keyword occurs, counted as in IFEval: anywhere, as a regular expression, ignoring case."""
-    quick = phrases.occurrences(keyword, text)
-    return len(phrases.as_regex(keyword, owner).findall(text.raw)) if quick is None else quick
+class OfKeywords(OneRule):
+    """An instruction about how often keywords occur: each argument whose name begins with "keyword".
 
+    Faithful: anywhere, as a regular expression, ignoring case. Repaired: literally and as whole words, ignoring case; a
+    plural is a different word.
+    """
 
-def _different(value: object) -> tuple[str, ...]:
-    return tuple(sorted(set(several_phrases(value))))
+    __slots__ = ()
+
+    def count(self, keyword: str, text: Text, repaired: bool) -> int:
+        """Return how often one of them occurs."""
+        if repaired:
+            return phrases.whole_words(keyword, text)
+        quick = phrases.occurrences(keyword, text)
+        return len(phrases.as_regex(keyword, self.id).findall(text.raw)) if quick is None else quick
+
+    def require_judgeable(self) -> None:
+        for name, value in self.arguments().items():
+            if name.startswith("keyword"):
+                for keyword in [value] if isinstance(value, str) else value:
+                    phrases.as_regex(keyword, self.id)
 
 
 @checker("keywords:existence", "Include keywords {keywords} in the response.")
-class Existence(Checker):
+class Existence(OfKeywords):
     """Each of ``keywords`` occurs, ignoring case.
 
     Faithful: anywhere, as a regular expression ("art" in "smart"). Repaired: literally and as whole words; a plural is
@@ -45,19 +59,12 @@ class Existence(Checker):
 
     keywords: Phrases
 
-    def faithful(self, text: Text) -> bool:
-        return all(count_matches(keyword, self.id, text) for keyword in self.keywords)
-
-    def require_judgeable(self) -> None:
-        for keyword in self.keywords:
-            phrases.as_regex(keyword, self.id)
-
-    def repaired(self, text: Text) -> bool:
-        return all(phrases.whole_words(keyword, text) for keyword in self.keywords)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return all(self.count(keyword, text, repaired) for keyword in self.keywords)
 
 
 @checker("keywords:frequency", "In your response, the word {keyword} should appear {relation} {frequency} times.")
-class Frequency(Checker):
+class Frequency(OfKeywords):
     """``keyword`` occurs at least, or less than, ``frequency`` times, ignoring case.
 
     Faithful: anywhere, as a regular expression ("war" in "forward"). Repaired: literally and as whole words; a plural
@@ -68,14 +75,12 @@ class Frequency(Checker):
     frequency: Count
     relation: Relation
 
-    def faithful(self, text: Text) -> bool:
-        return compare(count_matches(self.keyword, self.id, text), self.relation, self.frequency)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return compare(self.count(self.keyword, text, repaired), self.relation, self.frequency)
 
-    def require_judgeable(self) -> None:
-        phrases.as_regex(self.keyword, self.id)
 
-    def repaired(self, text: Text) -> bool:
-        return compare(phrases.whole_words(self.keyword, text), self.relation, self.frequency)
+def _different(value: object) -> tuple[str, ...]:
+    return tuple(sorted(set(several_phrases(value))))
 
 
 @checker("keywords:forbidden_words", "Do not include keywords {forbidden_words} in the response.")
@@ -109,7 +114,7 @@ class ForbiddenWords(Checker):
     "keywords:letter_frequency",
     "In your response, the letter {letter} should appear {let_relation} {let_frequency} times.",
 )
-class LetterFrequency(Checker):
+class LetterFrequency(OneRule):
     """``letter`` occurs at least, or less than, ``let_frequency`` times, in either case.
 
     Faithful: in place of a character other than a to z, IFEval counts a letter drawn at random; here it is always the
@@ -120,12 +125,10 @@ class LetterFrequency(Checker):
     let_frequency: Count
     let_relation: Relation
 
-    def faithful(self, text: Text) -> bool:
-        letter = self.letter if "a" <= self.letter <= "z" else _IN_PLACE_OF_A_NON_LETTER
-        return compare(text.lower.count(letter), self.let_relation, self.let_frequency)
-
-    def repaired(self, text: Text) -> bool:
-        return compare(text.folded.lower().count(self.letter), self.let_relation, self.let_frequency)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        letter = self.letter if repaired or "a" <= self.letter <= "z" else _IN_PLACE_OF_A_NON_LETTER
+        read = text.folded.lower() if repaired else text.lower
+        return compare(read.count(letter), self.let_relation, self.let_frequency)
 
 
 @checker("punctuation:no_comma", "In your entire response, refrain from the use of any commas.")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated
 
-from lm_eval_ext.verifiers.checker import Checker, Count, Relation, checker, compare, phrase
+from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Relation, checker, compare, phrase
 from lm_eval_ext.verifiers.text import Text
 
 ENOUGH_WORDS = 20
@@ -57,35 +57,29 @@ LANGUAGES: Mapping[str, str] = MappingProxyType(
 
 
 @checker("change_case:english_capital", "Your entire response should be in English, and in all capital letters.")
-class EnglishCapital(Checker):
+class EnglishCapital(OneRule):
     """English, with every letter a capital.
 
     Faithful: langdetect decides what is English, and reads only the ends of words in capitals; "HELLO 123!" is not.
     Repaired: see ``is_english``.
     """
 
-    def faithful(self, text: Text) -> bool:
-        return text.raw.isupper() and text.language in ("en", None)
-
-    def repaired(self, text: Text) -> bool:
-        return text.raw.isupper() and is_english(Text(text.lower))
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return text.raw.isupper() and (is_english(Text(text.lower)) if repaired else text.language in ("en", None))
 
 
 @checker(
     "change_case:english_lowercase",
     "Your entire response should be in English, and in all lowercase letters. No capital letters are allowed.",
 )
-class EnglishLowercase(Checker):
+class EnglishLowercase(OneRule):
     """English, with every letter lowercase.
 
     Faithful: langdetect decides what is English, and is often wrong on short texts. Repaired: see ``is_english``.
     """
 
-    def faithful(self, text: Text) -> bool:
-        return text.raw.islower() and text.language in ("en", None)
-
-    def repaired(self, text: Text) -> bool:
-        return text.raw.islower() and is_english(text)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return text.raw.islower() and (is_english(text) if repaired else text.language in ("en", None))
 
 
 def is_english(text: Text) -> bool:

@@ -9,16 +9,12 @@ from typing import Annotated
 import regex
 
 from lm_eval_ext.verifiers import markdown
-from lm_eval_ext.verifiers.checker import Checker, Count, Positive, Relation, checker, compare, phrase
-from lm_eval_ext.verifiers.text import Text, fold
+from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Positive, Relation, checker, compare, phrase
+from lm_eval_ext.verifiers.text import Text, fold, has_word
 
 _IFEVAL_DIVIDER = "***"
 """IFEval also removes one white space on either side, which does not change which paragraphs are blank."""
 _FIRST_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['-][\p{L}\p{M}\p{N}]+)*")
-
-
-def _lowercase(value: object) -> str:
-    return phrase(value).lower()
 
 
 @checker("length_constraints:number_words", "Answer with {relation} {num_words} words.")
@@ -47,7 +43,7 @@ class NumberSentences(Checker):
     "length_constraints:number_paragraphs",
     "There should be {num_paragraphs} paragraphs. Paragraphs are separated with the markdown divider: ***",
 )
-class NumberParagraphs(Checker):
+class NumberParagraphs(OneRule):
     """Exactly ``num_paragraphs`` paragraphs, separated by ``***``; there must be text between two dividers.
 
     Faithful: any three asterisks divide, even those of ``***bold***``. Repaired: three asterisks divide unless they
@@ -57,13 +53,12 @@ class NumberParagraphs(Checker):
 
     num_paragraphs: Count
 
-    def faithful(self, text: Text) -> bool:
-        return are_paragraphs(text.raw.split(_IFEVAL_DIVIDER), self.num_paragraphs)
-
-    def repaired(self, text: Text) -> bool:
-        pieces = markdown.split_at_dividers(text.lines)
-        spoken = [piece if any(map(str.isalnum, piece)) else "" for piece in pieces]
-        return are_paragraphs(spoken, self.num_paragraphs)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        if repaired:
+            pieces = [piece if has_word(piece) else "" for piece in markdown.split_at_dividers(text.lines)]
+        else:
+            pieces = text.raw.split(_IFEVAL_DIVIDER)
+        return are_paragraphs(pieces, self.num_paragraphs)
 
 
 def are_paragraphs(pieces: Sequence[str], count: int) -> bool:
@@ -73,6 +68,10 @@ def are_paragraphs(pieces: Sequence[str], count: int) -> bool:
         return False
     at_the_ends = blank[0] + blank[-1] if len(blank) > 1 else blank[0]
     return len(pieces) - at_the_ends == count
+
+
+def _lowercase(value: object) -> str:
+    return phrase(value).lower()
 
 
 @checker(

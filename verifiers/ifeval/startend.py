@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from lm_eval_ext.verifiers.checker import Checker, Phrase, Trimmed, checker
-from lm_eval_ext.verifiers.text import Text, fold
+from lm_eval_ext.verifiers.checker import Checker, OneRule, Phrase, Trimmed, checker
+from lm_eval_ext.verifiers.text import Text, fold, has_word
 
 _MARKS = {'"': '"', "“": "”", "„": "“”", "«": "»", "「": "」", "＂": "＂"}
 """Opening quotation marks, and the marks that close each."""
@@ -46,19 +46,14 @@ def _has_text_outside(body: str, closing: str) -> bool:
             if depth == 0 and mark.isalnum():
                 return True
         # A straight mark opens a quotation if text begins after it; other marks are unambiguous.
-        elif mark == opening and (opening not in closing or _begins_text(before, after)):
+        elif mark == opening and (
+            opening not in closing
+            or (after.strip() and (before.isspace() or before in "([{<—*_" or (before == '"' and after.isalnum())))
+        ):
             depth += 1
         else:
             depth = max(0, depth - 1)
     return not inside
-
-
-def _begins_text(before: str, after: str) -> bool:
-    return (
-        bool(after)
-        and not after.isspace()
-        and (before.isspace() or before in "([{<—*_" or (before == '"' and after.isalnum()))
-    )
 
 
 @checker(
@@ -79,7 +74,7 @@ class EndChecker(Checker):
 
     def repaired(self, text: Text) -> bool:
         phrase, answer = (" ".join(fold(whole).lower().split()) for whole in (self.end_phrase, text.raw))
-        if _ends_with(answer, phrase) or not any(map(str.isalnum, phrase)):
+        if _ends_with(answer, phrase) or not has_word(phrase):
             return _ends_with(answer, phrase)
         phrase, answer = phrase.rstrip(_CLOSING), answer.rstrip(_CLOSING)
         if phrase[-1].isalnum():
@@ -96,26 +91,19 @@ def _ends_with(answer: str, phrase: str) -> bool:
     "combination:two_responses",
     "Give two different responses. Responses and only responses should be separated by 6 asterisk symbols: ******.",
 )
-class TwoResponses(Checker):
+class TwoResponses(OneRule):
     """Two different responses, separated by six asterisks.
 
     Faithful: any six asterisks, even in a longer run. Repaired: exactly six, and each response has a letter or digit.
     """
 
-    def faithful(self, text: Text) -> bool:
-        return _are_two(text.raw.split("******"))
-
-    def repaired(self, text: Text) -> bool:
-        pieces = SIX_ASTERISKS.split(text.raw)
-        return _are_two([piece if any(map(str.isalnum, piece)) else "" for piece in pieces])
-
-
-def _are_two(pieces: list[str]) -> bool:
-    responses = [piece.strip() for piece in pieces]
-    if not all(responses[1:-1]):
-        return False
-    given = [response for response in responses if response]
-    return len(given) == 2 and given[0] != given[1]
+    def holds(self, text: Text, repaired: bool) -> bool:
+        if repaired:
+            responses = [piece.strip() if has_word(piece) else "" for piece in SIX_ASTERISKS.split(text.raw)]
+        else:
+            responses = [piece.strip() for piece in text.raw.split("******")]
+        given = list(filter(None, responses))
+        return all(responses[1:-1]) and len(given) == 2 and given[0] != given[1]
 
 
 @checker(
@@ -136,10 +124,6 @@ class RepeatPrompt(Checker):
         return text.stripped.lower().startswith(self.prompt_to_repeat.strip().lower())
 
     def repaired(self, text: Text) -> bool:
-        prompt, answer = _as_repeated(self.prompt_to_repeat), _as_repeated(text.raw)
+        prompt, answer = (" ".join(fold(whole).lower().split()) for whole in (self.prompt_to_repeat, text.raw))
         end = answer[len(prompt) : len(prompt) + 1]
         return answer.startswith(prompt) and not (prompt[-1:].isalnum() and end.isalnum())
-
-
-def _as_repeated(text: str) -> str:
-    return " ".join(fold(text).lower().split())

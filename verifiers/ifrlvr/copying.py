@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from lm_eval_ext.verifiers.checker import Checker, Count, Phrase, checker
+from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Phrase, checker
 from lm_eval_ext.verifiers.ifbench.repeat import RepeatSpan, as_copied
 from lm_eval_ext.verifiers.ifeval.startend import SIX_ASTERISKS
 from lm_eval_ext.verifiers.text import Text
-
-_DIVIDER = "******"
 
 
 @checker(
@@ -17,7 +15,7 @@ _DIVIDER = "******"
     "Repeat the request without change (do not say anything before repeating the request; the request you need to "
     "repeat does not include this sentence) and do not answer the actual request!",
 )
-class CopyingSimple(Checker):
+class CopyingSimple(OneRule):
     """The response is ``prompt_to_repeat``.
 
     Faithful: in any case. Repaired: letter by letter, but in any quotation marks or emphasis and with any white space
@@ -26,11 +24,13 @@ class CopyingSimple(Checker):
 
     prompt_to_repeat: Phrase
 
-    def faithful(self, text: Text) -> bool:
-        return _is_copy(text.raw, self.prompt_to_repeat)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return _as_compared(text.raw, repaired) == _as_compared(self.prompt_to_repeat, repaired)
 
-    def repaired(self, text: Text) -> bool:
-        return as_copied(text.raw) == as_copied(self.prompt_to_repeat)
+
+def _as_compared(text: str, repaired: bool) -> str:
+    """Return a text as an edition compares it with a copy."""
+    return as_copied(text) if repaired else text.strip().lower()
 
 
 @checker(
@@ -48,7 +48,7 @@ class Copy(CopyingSimple):
     "repeating the request; the request you need to repeat does not include this sentence) and do not answer the "
     "actual request!",
 )
-class CopyingMultiple(Checker):
+class CopyingMultiple(OneRule):
     """The response is ``prompt_to_repeat`` ``N`` times, with six asterisks between two of them.
 
     Faithful: in any case; any six asterisks divide, even those in the request. Repaired: exactly six divide, and each
@@ -58,21 +58,14 @@ class CopyingMultiple(Checker):
     prompt_to_repeat: Phrase
     N: Count
 
-    def faithful(self, text: Text) -> bool:
-        copies = text.raw.split(_DIVIDER)
-        return len(copies) == self.N and all(_is_copy(copy, self.prompt_to_repeat) for copy in copies)
-
-    def repaired(self, text: Text) -> bool:
-        asked = f"\n{_DIVIDER}\n".join([self.prompt_to_repeat] * self.N)
-        return self.N > 0 and _copies(text.raw) == _copies(asked)
-
-
-def _is_copy(text: str, original: str) -> bool:
-    return text.strip().lower() == original.strip().lower()
-
-
-def _copies(text: str) -> list[str]:
-    return [as_copied(piece) for piece in SIX_ASTERISKS.split(text)]
+    def holds(self, text: Text, repaired: bool) -> bool:
+        copies = SIX_ASTERISKS.split(text.raw) if repaired else text.raw.split("******")
+        # Six asterisks in the request divide it, too, for a reader who copies it.
+        asked = SIX_ASTERISKS.split(self.prompt_to_repeat) if repaired else [self.prompt_to_repeat]
+        return len(copies) == self.N * len(asked) and all(
+            _as_compared(copy, repaired) == _as_compared(original, repaired)
+            for copy, original in zip(copies, asked * self.N, strict=True)
+        )
 
 
 @checker(
@@ -96,7 +89,7 @@ class RepeatPhrase(Checker):
         return len(found) == self.small_n and all(_changed(words, phrase) == 1 for words in found)
 
     def repaired(self, text: Text) -> bool:
-        phrase, words = _small_words(Text(self.phrase)), _small_words(text)
+        phrase, words = Text(self.phrase).small_words, text.small_words
         if not phrase:
             return False
         changes, begin = [], 0
@@ -121,15 +114,11 @@ def _spans(line: str, first: str, last: str) -> Iterator[str]:
         yield line[begin:end]
 
 
-def _changed(words: list[str], phrase: list[str]) -> float:
+def _changed(words: Sequence[str], phrase: Sequence[str]) -> float:
     """Return in how many words a text differs from a phrase; infinite if it has another number of words."""
     if len(words) != len(phrase):
         return float("inf")
     return sum(word != original for word, original in zip(words, phrase, strict=True))
-
-
-def _small_words(text: Text) -> list[str]:
-    return [word.lower() for word in text.whole_words]
 
 
 @checker(
@@ -146,7 +135,7 @@ class CopySpanIdx(RepeatSpan):
     """
 
     def faithful(self, text: Text) -> bool:
-        return _is_copy(text.raw, self.prompt_to_repeat[self.n_start : self.n_end])
+        return text.stripped.lower() == self.prompt_to_repeat[self.n_start : self.n_end].strip().lower()
 
     def repaired(self, text: Text) -> bool:
         spans = (self.prompt_to_repeat[self.n_start : end] for end in (self.n_end, self.n_end + 1))

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from lm_eval_ext.verifiers import markdown, tokens
-from lm_eval_ext.verifiers.checker import Checker, Positive, checker
+from lm_eval_ext.verifiers import markdown
+from lm_eval_ext.verifiers.checker import Checker, OneRule, Positive, checker
 from lm_eval_ext.verifiers.ifeval.length import NumberParagraphs, are_paragraphs
 from lm_eval_ext.verifiers.sentences import split_as_ifeval
-from lm_eval_ext.verifiers.text import Text
+from lm_eval_ext.verifiers.text import Text, has_word, spoken
 
 _COMPOSED = 3
 """The number of paragraphs of ``counting_composition``."""
@@ -20,22 +20,14 @@ _DIVIDER = re.compile(r"\s?\*\*\*\s?")
 _ANGULAR = re.compile(r"<<([^<>]*)>>")
 _SQUARE = re.compile(r"\[([^\[\]]*)\]")
 _JOINT = re.compile(r"([.!?][\"'”’)\]*_]*)-(?=\S)")
-_TWO_PARAGRAPHS = NumberParagraphs(num_paragraphs=2)
-_DOTS = frozenset(".…‥．")
-_EXCLAMATION_MARKS = frozenset("!！‼⁉")
-
-
-def _spoken(text: str) -> int:
-    """Return how many pieces between white space have a letter or digit."""
-    return sum(1 for chunk in text.split() if any(map(str.isalnum, chunk)))
 
 
 def _wrapped(text: str, brackets: re.Pattern[str]) -> list[int] | None:
     """Return the number of words in each pair of brackets that has any; ``None`` if there is a word outside."""
     parts = brackets.split(text)
-    if any(map(_spoken, parts[::2])):
+    if any(map(has_word, parts[::2])):
         return None
-    return [count for count in map(_spoken, parts[1::2]) if count]
+    return [len(words) for words in map(spoken, parts[1::2]) if words]
 
 
 @checker(
@@ -97,7 +89,7 @@ class SentenceHyphens(Checker):
         parts = _JOINT.split(text.stripped)
         pieces = list(map("".join, zip(parts[::2], [*parts[1::2], ""], strict=True)))
         return len(pieces) > 1 and all(
-            piece == piece.strip() and _spoken(piece) and not Text(piece).has_sentences(2) for piece in pieces
+            piece == piece.strip() and has_word(piece) and not Text(piece).has_sentences(2) for piece in pieces
         )
 
 
@@ -105,14 +97,11 @@ class SentenceHyphens(Checker):
     "paragraphs:paragraphs",
     "There should be 2 paragraphs. Paragraphs are separated with the markdown divider: ***",
 )
-class Paragraphs(Checker):
+class Paragraphs(OneRule):
     """Exactly two paragraphs, separated by ``***``; in both editions as in IFEval's ``NumberParagraphs``."""
 
-    def faithful(self, text: Text) -> bool:
-        return _TWO_PARAGRAPHS.faithful(text)
-
-    def repaired(self, text: Text) -> bool:
-        return _TWO_PARAGRAPHS.repaired(text)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return NumberParagraphs(num_paragraphs=2).holds(text, repaired)
 
 
 @checker(
@@ -130,8 +119,7 @@ class Paragraphs2(Checker):
         return are_paragraphs(text.raw.split("\n\n"), 2)
 
     def repaired(self, text: Text) -> bool:
-        paragraphs = (piece for piece in markdown.BLANK_LINES.split(text.raw) if any(map(str.isalnum, piece)))
-        return len(list(islice(paragraphs, 3))) == 2
+        return len(list(islice(filter(has_word, markdown.BLANK_LINES.split(text.raw)), 3))) == 2
 
 
 @checker(
@@ -139,7 +127,7 @@ class Paragraphs2(Checker):
     "Write 3 paragraphs, delimited by the markdown divider: * * *, with exactly {n_sent} sentences each, with exactly "
     "{n_words} words in each sentence.",
 )
-class CountingComposition(Checker):
+class CountingComposition(OneRule):
     """Three paragraphs of ``n_sent`` sentences of ``n_words`` words each.
 
     Faithful: ``***`` divides paragraphs, and the ``* * *`` of the wording does not; sentences are those of IFEval's
@@ -150,48 +138,39 @@ class CountingComposition(Checker):
     n_sent: Positive
     n_words: Positive
 
-    def faithful(self, text: Text) -> bool:
-        paragraphs = _DIVIDER.split(text.raw)
-        return len(paragraphs) == _COMPOSED and all(self._is_faithful(paragraph) for paragraph in paragraphs)
-
-    def _is_faithful(self, paragraph: str) -> bool:
-        sentences = split_as_ifeval(paragraph)
-        return len(sentences) == self.n_sent and all(
-            len(list(islice(tokens.word_tokens(sentence), self.n_words + 1))) == self.n_words for sentence in sentences
-        )
-
-    def repaired(self, text: Text) -> bool:
-        pieces = markdown.split_at_dividers(text.lines)
-        return are_paragraphs(pieces, _COMPOSED) and all(map(self._is_composed, filter(str.strip, pieces)))
-
-    def _is_composed(self, paragraph: str) -> bool:
-        sentences = islice(Text(paragraph).each_sentence(), self.n_sent + 1)
-        return [len(Text(sentence).whole_words) for sentence in sentences] == [self.n_words] * self.n_sent
+    def holds(self, text: Text, repaired: bool) -> bool:
+        paragraphs = markdown.split_at_dividers(text.lines) if repaired else _DIVIDER.split(text.raw)
+        if not (are_paragraphs(paragraphs, _COMPOSED) if repaired else len(paragraphs) == _COMPOSED):
+            return False
+        for paragraph in map(Text, filter(str.strip, paragraphs) if repaired else paragraphs):
+            split = paragraph.each_sentence() if repaired else paragraph.ifeval_sentences
+            sentences = list(map(Text, islice(split, self.n_sent + 1)))
+            if len(sentences) != self.n_sent:
+                return False
+            for sentence in sentences:
+                words = sentence.whole_words if repaired else sentence.each_token()
+                if len(list(islice(words, self.n_words + 1))) != self.n_words:
+                    return False
+        return True
 
 
 @checker(
     "punctuation:punctuation_dot",
     "In your entire response, refrain from the use of . (i.e. dots) as punctuation and in general.",
 )
-class PunctuationDot(Checker):
+class PunctuationDot(OneRule):
     """No full stop (U+002E), not even in a number. Repaired: nor other marks that show dots, such as the ellipsis."""
 
-    def faithful(self, text: Text) -> bool:
-        return "." not in text.raw
-
-    def repaired(self, text: Text) -> bool:
-        return _DOTS.isdisjoint(text.raw)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return not any(mark in text.raw for mark in (".…‥．" if repaired else "."))
 
 
 @checker(
     "punctuation:punctuation_exclamation",
     "In your entire response, refrain from the use of ! (i.e. exclamation marks) as punctuation and in general.",
 )
-class PunctuationExclamation(Checker):
+class PunctuationExclamation(OneRule):
     """No exclamation mark (U+0021). Repaired: nor others, such as the double and the fullwidth one."""
 
-    def faithful(self, text: Text) -> bool:
-        return "!" not in text.raw
-
-    def repaired(self, text: Text) -> bool:
-        return _EXCLAMATION_MARKS.isdisjoint(text.raw)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return not any(mark in text.raw for mark in ("!！‼⁉" if repaired else "!"))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Sequence
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 
 from lm_eval_ext.verifiers import phrases, tokens
-from lm_eval_ext.verifiers.checker import Checker, Count, Relation, Trimmed, checker, compare
-from lm_eval_ext.verifiers.ifbench.words import KeywordsSpecificPosition, letters_of
-from lm_eval_ext.verifiers.ifeval.keywords import Frequency, LetterFrequency, count_matches
+from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Relation, Trimmed, checker, compare
+from lm_eval_ext.verifiers.ifbench.words import KeywordsSpecificPosition, initials, is_palindrome, letters_of
+from lm_eval_ext.verifiers.ifeval.keywords import Frequency, LetterFrequency, OfKeywords
 from lm_eval_ext.verifiers.text import Text
 
 _SMALL_WORD = re.compile(r"\b[a-z]+\b")
@@ -19,37 +17,31 @@ _NEITHER_WORD_NOR_SPACE = re.compile(r"[^\w\s]")
 _SHORTEST_PALINDROME = 3
 
 
-def _words(text: Text) -> list[str]:
-    """Return the words as a reader sees them, in lower case."""
-    return list(map(str.lower, text.whole_words))
+def _begins_with(text: Text, word: str, repaired: bool) -> bool:
+    if repaired:
+        wanted = Text(word).small_words
+        return bool(wanted) and text.small_words[: len(wanted)] == wanted
+    return "".join(text.raw.split(maxsplit=1)[:1]).lower() == word.lower()
 
 
-def _begins_with(words: Sequence[str], phrase: str) -> bool:
-    wanted = _words(Text(phrase))
-    return bool(wanted) and words[: len(wanted)] == wanted
+def _ends_with(text: Text, word: str, repaired: bool) -> bool:
+    if repaired:
+        wanted = Text(word).small_words
+        return bool(wanted) and text.small_words[-len(wanted) :] == wanted
+    # IFEvalG removes marks even inside the text's last word.
+    last = "".join(text.raw.rsplit(maxsplit=1)[-1:])
+    return _NEITHER_WORD_NOR_SPACE.sub("", last).lower() == word.lower()
 
 
-def _ends_with(words: Sequence[str], phrase: str) -> bool:
-    wanted = _words(Text(phrase))
-    return bool(wanted) and words[-len(wanted) :] == wanted
-
-
-def _words_of_sentences(text: Text) -> list[list[str]]:
-    """Return the words of each of Punkt's sentences that has any."""
-    return [words for sentence in text.each_sentence() if (words := _words(Text(sentence)))]
-
-
-def _first_chunk(text: str) -> str:
-    return next(iter(text.split(maxsplit=1)), "").lower()
-
-
-def _last_chunk(text: str) -> str:
-    """Return what is after the last white space in lower case, without marks, even inside it."""
-    return _NEITHER_WORD_NOR_SPACE.sub("", next(iter(text.rsplit(maxsplit=1)[-1:]), "")).lower()
+def _sentences(text: Text, repaired: bool) -> list[Text]:
+    """Return the sentences as an edition divides a text; for a reader, those with a word."""
+    if repaired:
+        return [sentence for sentence in map(Text, text.each_sentence()) if sentence.whole_words]
+    return list(map(Text, text.ifeval_sentences))
 
 
 @checker("first_word:first_word_answer", "The first word of your response should be the word {first_word}.")
-class FirstWordAnswer(Checker):
+class FirstWordAnswer(OneRule):
     """The response begins with ``first_word``, in any case.
 
     Faithful: white space follows the word. Repaired: marks around it do not matter.
@@ -57,15 +49,12 @@ class FirstWordAnswer(Checker):
 
     first_word: Trimmed
 
-    def faithful(self, text: Text) -> bool:
-        return _first_chunk(text.raw) == self.first_word.lower()
-
-    def repaired(self, text: Text) -> bool:
-        return _begins_with(_words(text), self.first_word)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return _begins_with(text, self.first_word, repaired)
 
 
 @checker("first_word:first_word_sent", "The first word of each sentence should be the word {first_word}.")
-class FirstWordSent(Checker):
+class FirstWordSent(OneRule):
     """Each sentence begins with ``first_word``, in any case.
 
     Faithful: sentences are those of IFEval's rules, and white space follows the word. Repaired: sentences are Punkt's,
@@ -74,16 +63,15 @@ class FirstWordSent(Checker):
 
     first_word: Trimmed
 
-    def faithful(self, text: Text) -> bool:
-        return all(_first_chunk(sentence) == self.first_word.lower() for sentence in text.ifeval_sentences)
-
-    def repaired(self, text: Text) -> bool:
-        sentences = _words_of_sentences(text)
-        return bool(sentences) and all(_begins_with(words, self.first_word) for words in sentences)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        sentences = _sentences(text, repaired)
+        return bool(sentences or not repaired) and all(
+            _begins_with(sentence, self.first_word, repaired) for sentence in sentences
+        )
 
 
 @checker("last_word:last_word_answer", "The last word of your response should be the word {last_word}.")
-class LastWordAnswer(Checker):
+class LastWordAnswer(OneRule):
     """The response ends with ``last_word``, in any case; marks after it do not matter.
 
     Faithful: marks inside the response's last word are removed, and those of ``last_word`` are not, so that nothing
@@ -92,18 +80,15 @@ class LastWordAnswer(Checker):
 
     last_word: Trimmed
 
-    def faithful(self, text: Text) -> bool:
-        return _last_chunk(text.raw) == self.last_word.lower()
-
-    def repaired(self, text: Text) -> bool:
-        return _ends_with(_words(text), self.last_word)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return _ends_with(text, self.last_word, repaired)
 
 
 @checker(
     "last_word:last_word_sent",
     "The last word of each sentence, before punctuation, should be the word {last_word}.",
 )
-class LastWordSent(Checker):
+class LastWordSent(OneRule):
     """Each sentence ends with ``last_word``, in any case; marks after it do not matter.
 
     Faithful: sentences are those of IFEval's rules; marks as in ``LastWordAnswer``. Repaired: sentences are Punkt's,
@@ -112,16 +97,15 @@ class LastWordSent(Checker):
 
     last_word: Trimmed
 
-    def faithful(self, text: Text) -> bool:
-        return all(_last_chunk(sentence) == self.last_word.lower() for sentence in text.ifeval_sentences)
-
-    def repaired(self, text: Text) -> bool:
-        sentences = _words_of_sentences(text)
-        return bool(sentences) and all(_ends_with(words, self.last_word) for words in sentences)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        sentences = _sentences(text, repaired)
+        return bool(sentences or not repaired) and all(
+            _ends_with(sentence, self.last_word, repaired) for sentence in sentences
+        )
 
 
 @checker("keywords:exclude_word_harder", "Do not include keyword {keyword} in the response.")
-class ExcludeWordHarder(Checker):
+class ExcludeWordHarder(OneRule):
     """``keyword`` does not occur.
 
     Faithful: between blanks and as written; at the beginning, before a mark or in another case it may. Repaired: as a
@@ -130,11 +114,8 @@ class ExcludeWordHarder(Checker):
 
     keyword: Trimmed
 
-    def faithful(self, text: Text) -> bool:
-        return f" {self.keyword} " not in text.raw
-
-    def repaired(self, text: Text) -> bool:
-        return not phrases.whole_words(self.keyword, text)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return not (phrases.whole_words(self.keyword, text) if repaired else f" {self.keyword} " in text.raw)
 
 
 @checker(
@@ -168,18 +149,14 @@ class NoAdjacentConsecutive(Checker):
         first = [chunk[0].lower() for chunk in text.chunks]
         # A letter that is two in lower case ("İ") fails.
         return len(first) < 2 or (
-            max(map(len, first)) == 1 and not any(_are_consecutive(letter, after) for letter, after in pairwise(first))
+            max(map(len, first)) == 1 and all(ord(after) != ord(letter) + 1 for letter, after in pairwise(first))
         )
 
     def repaired(self, text: Text) -> bool:
-        first = [unicodedata.normalize("NFD", word[0])[0].lower() for word in text.whole_words]
-        return len(first) > 1 and not any(
-            "a" <= letter < after <= "z" and _are_consecutive(letter, after) for letter, after in pairwise(first)
+        first = initials(text)
+        return len(first) > 1 and all(
+            ord(after) != ord(letter) + 1 for letter, after in pairwise(first) if "a" <= letter < after <= "z"
         )
-
-
-def _are_consecutive(letter: str, after: str) -> bool:
-    return ord(after) == ord(letter) + 1
 
 
 @checker("keywords:palindrome", "Include a palindrome in your response.")
@@ -191,19 +168,11 @@ class Palindrome(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        return any(map(_is_symmetric, text.lower.split()))
+        return any(map(is_palindrome, text.lower.split()))
 
     def repaired(self, text: Text) -> bool:
-        return any(map(_is_palindrome, text.whole_words)) or any(map(_is_palindrome, text.each_sentence()))
-
-
-def _is_symmetric(letters: str) -> bool:
-    return letters[:1] == letters[-1:] and letters == letters[::-1]
-
-
-def _is_palindrome(text: str) -> bool:
-    letters = letters_of(text.lower())
-    return len(letters) >= _SHORTEST_PALINDROME and _is_symmetric(letters)
+        pieces = map(letters_of, map(str.lower, chain(text.whole_words, text.each_sentence())))
+        return any(len(letters) >= _SHORTEST_PALINDROME and is_palindrome(letters) for letters in pieces)
 
 
 @checker(
@@ -245,7 +214,7 @@ class WordCountDifferentNumbers(Frequency):
 
 
 @checker("keywords:word_once", "Include keyword {keyword} in your response.")
-class WordOnce(Checker):
+class WordOnce(OfKeywords):
     """``keyword`` occurs, in any case.
 
     Faithful: exactly once, anywhere, as a regular expression. Repaired: as a whole word, once or more.
@@ -253,21 +222,16 @@ class WordOnce(Checker):
 
     keyword: Trimmed
 
-    def faithful(self, text: Text) -> bool:
-        return count_matches(self.keyword, self.id, text) == 1
-
-    def require_judgeable(self) -> None:
-        phrases.as_regex(self.keyword, self.id)
-
-    def repaired(self, text: Text) -> bool:
-        return phrases.whole_words(self.keyword, text) > 0
+    def holds(self, text: Text, repaired: bool) -> bool:
+        count = self.count(self.keyword, text, repaired)
+        return count > 0 if repaired else count == 1
 
 
 @checker(
     "count:count_increment_word",
     "Include keyword {keyword1} once in your response, keyword {keyword2} twice in your response.",
 )
-class CountIncrementWord(Checker):
+class CountIncrementWord(OfKeywords):
     """``keyword1`` occurs exactly once and ``keyword2`` exactly twice, in any case.
 
     Faithful: anywhere, as regular expressions ("art" in "smart"). Repaired: as whole words.
@@ -276,15 +240,8 @@ class CountIncrementWord(Checker):
     keyword1: Trimmed
     keyword2: Trimmed
 
-    def faithful(self, text: Text) -> bool:
-        return (count_matches(self.keyword1, self.id, text), count_matches(self.keyword2, self.id, text)) == (1, 2)
-
-    def require_judgeable(self) -> None:
-        for keyword in (self.keyword1, self.keyword2):
-            phrases.as_regex(keyword, self.id)
-
-    def repaired(self, text: Text) -> bool:
-        return (phrases.whole_words(self.keyword1, text), phrases.whole_words(self.keyword2, text)) == (1, 2)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return self.count(self.keyword1, text, repaired) == 1 and self.count(self.keyword2, text, repaired) == 2
 
 
 @checker("count:count_unique", "Only use unique words in your response, no word should be repeated!")
@@ -304,8 +261,7 @@ class CountUnique(Checker):
         return True
 
     def repaired(self, text: Text) -> bool:
-        words = _words(text)
-        return 0 < len(words) == len(set(words))
+        return 0 < len(text.small_words) == len(set(text.small_words))
 
 
 @checker("count:lowercase_counting", "In your response, all lowercase words should appear at most {N} times.")
@@ -326,17 +282,15 @@ class LowercaseCounting(Checker):
 
 
 @checker("letters:letter_counting", "Answer with {relation} {N} letters.")
-class LetterCounting(Checker):
+class LetterCounting(OneRule):
     """At least, or less than, ``N`` letters. Faithful: only a to z, small or capital. Repaired: of any alphabet."""
 
     N: Count
     relation: Relation
 
-    def faithful(self, text: Text) -> bool:
-        return compare(len(_ASCII_LETTER.findall(text.raw)), self.relation, self.N)
-
-    def repaired(self, text: Text) -> bool:
-        return compare(sum(map(str.isalpha, text.folded)), self.relation, self.N)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        count = sum(map(str.isalpha, text.folded)) if repaired else len(_ASCII_LETTER.findall(text.raw))
+        return compare(count, self.relation, self.N)
 
 
 @checker(

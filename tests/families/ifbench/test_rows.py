@@ -12,8 +12,7 @@ import pytest
 
 from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, Selection, all_rows, rows, rows_hash
 from lm_eval_ext.sources import EMBEDDED_FOLDER, RowsError
-from lm_eval_ext.verifiers import instruction, instruction_ids
-from lm_eval_ext.verifiers.ifbench import GROUPS
+from lm_eval_ext.verifiers import ifbench, instruction, instruction_ids
 
 Row = dict[str, Any]
 
@@ -29,7 +28,7 @@ TWO: Row = {
     "instruction_id_list": ["count:numbers"],
     "kwargs": [{"N": 2, "word": None}],
 }
-TYPES = {f"{group}:{name}" for group, names in GROUPS.items() for name in names}
+TYPES = {*instruction_ids(ifbench)}
 
 
 def written(folder: Path, name: str, *found: Row) -> str:

@@ -30,7 +30,7 @@ from lm_eval_ext.families.instructions.kinds import (
     stated,
 )
 from lm_eval_ext.families.manyifeval.dense.rows import word_list
-from lm_eval_ext.verifiers import IFBENCH_GROUPS, Checker, ifrlvr, instruction, instruction_ids
+from lm_eval_ext.verifiers import Checker, ifbench, ifeval, instruction, instruction_ids
 from tests.families.manyifeval.table_4 import CASE, LENGTH
 from tests.families.manyifeval.table_4 import FIFTEEN as TABLE_4
 
@@ -89,8 +89,7 @@ def test_what_a_type_excludes_is_a_type() -> None:
 
 
 def test_each_of_the_83_instructions_is_drawn_or_left_out_for_a_reason() -> None:
-    others = {name for names in ifrlvr.INSTRUCTIONS.values() for name in names}
-    published = {name for name in instruction_ids() if not name.startswith("section:")} - others
+    published = {*instruction_ids(ifeval), *instruction_ids(ifbench)}
     listed = page().partition("The other 37")[2].partition("###")[0].splitlines()
     cells = [line.split("|")[1:3] for line in listed if line.startswith("| ")][1:]
     left_out = {name for names, _ in cells for name in re.findall(r"`([a-z_]+:[a-z_-]+)`", names)}
@@ -99,8 +98,7 @@ def test_each_of_the_83_instructions_is_drawn_or_left_out_for_a_reason() -> None
     assert all(reason.strip() for _, reason in cells)
     assert left_out == published - set(WIDE.weights)
     assert (len(published), len(left_out)) == (83, 37)
-    of_ifbench = {f"{group}:{name}" for group, names in IFBENCH_GROUPS.items() for name in names}
-    assert len(of_ifbench & set(WIDE.weights)) == 26
+    assert len(set(WIDE.weights).intersection(instruction_ids(ifbench))) == 26
 
 
 def page() -> str:

@@ -19,7 +19,7 @@ from lm_eval_ext.families.manyifeval.answers import POLICIES, known_answers
 from lm_eval_ext.families.manyifeval.dense.sections import PER_SECTION, mixed_rows
 from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
 from lm_eval_ext.families.manyifeval.rows import all_rows
-from lm_eval_ext.verifiers import EDITIONS, Checker, Response, ifrlvr, instruction
+from lm_eval_ext.verifiers import EDITIONS, Checker, Response, ifrlvr, instruction, instruction_ids
 from tests.families.manyifeval.table_4 import FIFTEEN
 
 AT_LEAST, LESS_THAN = "at least", "less than"
@@ -77,7 +77,7 @@ def test_every_instruction_of_the_larger_pool_can_be_followed_and_broken(name: s
     assert verdicts(respond(alone, [0]), alone) == [(False,), (False,)]
 
 
-TRAINED_WITH = [name for names in ifrlvr.INSTRUCTIONS.values() for name in names]
+TRAINED_WITH = instruction_ids(ifrlvr)
 
 
 @pytest.mark.parametrize("name", TRAINED_WITH)

@@ -20,7 +20,7 @@ from lm_eval_ext.families.manyifeval.rows import Selection, rows
 from lm_eval_ext.families.manyifeval.schema import OF_TYPES
 from lm_eval_ext.families.manyifeval.scores import score as scored
 from lm_eval_ext.families.manyifeval.task import demonstrated
-from lm_eval_ext.regrade.regrade import accuracies, regrade
+from lm_eval_ext.regrade import accuracies, regrade
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import Response
 from lm_eval_ext.verifiers.reasoning import without_reasoning

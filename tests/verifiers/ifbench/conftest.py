@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import Response
+from tests.verifiers.cases import read
 
 EDITS: Mapping[str, Callable[[str], str]] = {
     "none": lambda text: text,
@@ -25,10 +25,6 @@ EDITS: Mapping[str, Callable[[str], str]] = {
     "asterisked": lambda text: "**" + text.replace("\n", "**\n**") + "**",
     "smile_sentences": lambda text: text.replace(". ", ". \U0001f600 ") + " \U0001f600",
 }
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture(autouse=True)

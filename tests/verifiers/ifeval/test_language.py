@@ -43,8 +43,6 @@ CASES: dict[str, list[Case]] = {
         ({"language": "uk"}, "Сьогодні гарна погода, і ми йдемо гуляти.", True, True),
         ({"language": "ru"}, "Сьогодні гарна погода, і ми йдемо гуляти.", False, False),
         ({"language": "th"}, "วันนี้อากาศดีมากและเรากำลังจะไปเดินเล่น", True, True),
-        ({"language": "de"}, "", False, False),
-        ({"language": "de"}, " \n", False, False),
     ],
     "change_case:english_capital": [
         ({}, "HELLO 123!", False, True),  # trap: langdetect says that HELLO is not English
@@ -62,8 +60,6 @@ CASES: dict[str, list[Case]] = {
         ({}, "ПРИВЕТ МИР", False, False),
         ({}, "THE МИР", False, False),  # 3 of 6 letters
         ({}, "THEN МИР", False, True),  # 4 of 7
-        ({}, "", False, False),
-        ({}, " \n", False, False),
     ],
     "change_case:english_lowercase": [
         ({}, "hi 123!", False, True),  # trap: langdetect says that hi is not English
@@ -79,8 +75,6 @@ CASES: dict[str, list[Case]] = {
         ({}, f"{NAMES}, tom, uma", False, True),  # langdetect is not sure
         ({}, "привет мир", False, False),
         ({}, "the мир", True, False),  # 3 of 6 letters
-        ({}, "", False, False),
-        ({}, " \n", False, False),
     ],
     "change_case:capital_word_frequency": [
         ({"capital_frequency": 2, "capital_relation": "at least"}, "NASA and ESA agree.", True, True),
@@ -99,9 +93,7 @@ CASES: dict[str, list[Case]] = {
         ({"capital_frequency": 1, "capital_relation": "less than"}, "I", False, False),
         # a legal 0
         ({"capital_frequency": 0, "capital_relation": "at least"}, "all small", True, True),
-        ({"capital_frequency": 0, "capital_relation": "at least"}, "", False, False),
         ({"capital_frequency": 0, "capital_relation": "less than"}, "all small", False, False),
-        ({"capital_frequency": 1, "capital_relation": "less than"}, "\n", False, False),
     ],
 }
 

@@ -23,9 +23,7 @@ CASES: dict[str, list[Case]] = {
         ({"num_words": 1, "relation": "less than"}, "…", True, True),
         # a legal 0
         ({"num_words": 0, "relation": "at least"}, "…", True, True),
-        ({"num_words": 0, "relation": "at least"}, "", False, False),
         ({"num_words": 0, "relation": "less than"}, "…", False, False),
-        ({"num_words": 1, "relation": "less than"}, " \n", False, False),
     ],
     "length_constraints:number_sentences": [
         ({"num_sentences": 3, "relation": "at least"}, "One. Two! Three?", True, True),
@@ -39,10 +37,8 @@ CASES: dict[str, list[Case]] = {
         ({"num_sentences": 2, "relation": "less than"}, "Mr. Smith paid 3.50 euros.", True, True),
         # a legal 0
         ({"num_sentences": 0, "relation": "at least"}, "One.", True, True),
-        ({"num_sentences": 0, "relation": "at least"}, "", False, False),
         ({"num_sentences": 0, "relation": "less than"}, "One.", False, False),
         ({"num_sentences": 1, "relation": "less than"}, "One.", False, False),
-        ({"num_sentences": 1, "relation": "less than"}, "\n", False, False),
     ],
     "length_constraints:number_paragraphs": [
         ({"num_paragraphs": 2}, "***bold*** a\n***\nb", False, True),  # trap: three asterisks around bold text
@@ -76,8 +72,6 @@ CASES: dict[str, list[Case]] = {
         # a legal 0
         ({"num_paragraphs": 0}, "***", True, True),
         ({"num_paragraphs": 0}, "a", False, False),
-        ({"num_paragraphs": 0}, "", False, False),
-        ({"num_paragraphs": 1}, " \n", False, False),
     ],
     "length_constraints:nth_paragraph_first_word": [
         ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "hello"}, "One.\n\nHello there.", True, True),
@@ -112,8 +106,6 @@ CASES: dict[str, list[Case]] = {
         ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "don't"}, "One.\n\nDon't go.", False, True),
         ({"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "don't"}, "One.\n\nDon’t go.", False, True),
         ({"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "hello"}, "…", False, False),
-        ({"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "hello"}, "", False, False),
-        ({"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "hello"}, "\n\n", False, False),
     ],
 }
 

@@ -43,8 +43,6 @@ CASES: dict[str, list[Case]] = {
         ({}, '**"hi there"**', False, True),
         ({}, '**"hi" there**', False, False),
         ({}, "“one” “two”", False, True),
-        ({}, "", False, False),
-        ({}, " \n", False, False),
     ],
     "startend:end_checker": [
         ({"end_phrase": "The end."}, "They lived happily. The end.", True, True),
@@ -64,8 +62,6 @@ CASES: dict[str, list[Case]] = {
         ({"end_phrase": "The end"}, "The ends", False, False),
         ({"end_phrase": "end."}, "my friend.", True, False),
         ({"end_phrase": "end."}, "the - end.", True, True),
-        ({"end_phrase": "The end."}, "", False, False),
-        ({"end_phrase": "The end."}, "\n", False, False),
         # a phrase that itself ends in a quotation mark: IFEval removes the mark only from the response
         ({"end_phrase": 'I say "bye"'}, 'At last I say "bye"', False, True),
         ({"end_phrase": 'I say "bye"'}, "At last I say bye", False, False),
@@ -101,8 +97,6 @@ CASES: dict[str, list[Case]] = {
         ({}, "one\n******\nOne", True, True),
         ({}, "one\n*******\none", True, False),  # the seventh asterisk makes them differ
         ({}, "**one**\n******\n*two*", True, True),
-        ({}, "", False, False),
-        ({}, " \n ", False, False),
     ],
     "combination:repeat_prompt": [
         ({"prompt_to_repeat": "Write a poem."}, "Write a poem. Roses are red.", True, True),
@@ -121,7 +115,6 @@ CASES: dict[str, list[Case]] = {
         ({"prompt_to_repeat": "Write a poem"}, "Write a poems: Roses", True, False),
         ({"prompt_to_repeat": "Write a poem."}, "Roses are red. Write a poem.", False, False),
         ({"prompt_to_repeat": "(a+"}, "(a+b)", True, True),  # no regular expression
-        ({"prompt_to_repeat": "Write a poem."}, "", False, False),
     ],
 }
 

@@ -1,0 +1,408 @@
+"""``lm-eval-ext verify``: recorded responses, in any supported format, judged by their verifiable instructions."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lm_eval_ext.cli.progress import with_progress
+from lm_eval_ext.floors import EXAMPLES, FLOORS, accepted
+from lm_eval_ext.results.rows import is_sample, responses_in
+from lm_eval_ext.sources import RowsError, row_of_line
+from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response, Verdict, instructions_of, unpacked
+from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH, ROW_FIELDS
+
+FIELDS = ("key", "prompt", *COLUMNS)
+"""Of a file of prompts: IFEval's ``input_data.jsonl``."""
+
+
+def add_verify_to(verify: argparse.ArgumentParser) -> None:
+    """Add the options of ``verify``."""
+    verify.description = (
+        "Prints each row with follow_instruction_list and follow_all_instructions, and the accuracies "
+        "(prompt_level_strict_acc, inst_level_strict_acc and both loose) on standard error. A null response follows "
+        "no instruction. Reasoning blocks (<think> ...) are removed before a response is judged."
+    )
+    verify.add_argument(
+        "rows",
+        metavar="ROWS.jsonl",
+        help="samples of manyifeval, ifbench or ifeval tasks (lm_eval --log_samples); or rows with response, "
+        "instruction_id_list and kwargs (as in google/IFEval; null arguments are ignored), or with response and "
+        "ground_truth (as in IF-RLVR's data sets); or, with --prompts, "
+        'rows with key and response; "-": standard input',
+    )
+    verify.add_argument(
+        "--prompts",
+        metavar="PROMPTS.jsonl",
+        help="rows with key, prompt, instruction_id_list and kwargs (IFEval's input_data.jsonl); each "
+        "response is judged by the instructions of its prompt, found by key or else by prompt",
+    )
+    verify.add_argument(
+        "--edition",
+        choices=("faithful", "repaired"),
+        default="faithful",
+        help="faithful (the default): IFEval's published verdicts, made deterministic; repaired: a human reader's",
+    )
+    verify.add_argument(
+        "--loose",
+        action="store_true",
+        help="print loose verdicts: also judge the response without its first line, last line or asterisks",
+    )
+    verify.add_argument("--keep-reasoning", action="store_true", help="judge reasoning blocks as part of the response")
+    instead = verify.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--floors",
+        action="store_true",
+        help="judge no responses; print the share of the rows that answers without content pass: ok, the prompt "
+        "itself, a refusal, nothing. Rows need a prompt and no response",
+    )
+    instead.add_argument(
+        "--audit",
+        action="store_true",
+        help="like --floors, for each type of instruction, and also for what the prompt has in quotation marks; types "
+        "that reward such answers first",
+    )
+    verify.set_defaults(run=_verify)
+
+
+def _verify(options: argparse.Namespace) -> int:
+    judge = _print_floors if options.floors or options.audit else _judge
+    if options.rows == "-":
+        judge(sys.stdin.buffer, "standard input", options)
+    else:
+        with Path(options.rows).open("rb") as lines:
+            judge(with_progress(lines), options.rows, options)
+    return 0
+
+
+def _print_floors(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
+    rows = (asked(f"{origin}, row {number}", line) for number, line in enumerate(lines, start=1) if line.strip())
+    of_rows, of_types = accepted(rows)
+    if not of_rows.asked:
+        raise RowsError(f"{origin}: no rows; expected one prompt with its instructions per line")
+    answers = (*FLOORS, EXAMPLES)
+    print(f"{of_rows.asked} rows; percent that an answer passes, strictly: as published / repaired")
+    listed = {"all instructions of a row": of_rows} | (of_types if options.audit else {})
+    width = max(map(len, listed))
+    print(f"{'':{width}}  {'asked':>6}" + "".join(f"{answer:>14}" for answer in answers))
+    for name, found in listed.items():
+        shares = (" / ".join(f"{100 * found.share(answer, edition):.1f}" for edition in EDITIONS) for answer in answers)
+        print(f"{name:{width}}  {found.asked:>6}" + "".join(f"{share:>14}" for share in shares))
+
+
+def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
+    prompts = read_prompts(Path(options.prompts)) if options.prompts else None
+    strict, loose, answered, rows = [], [], set(), 0
+    for judged in regrade(lines, origin, options.edition, not options.keep_reasoning, prompts):
+        # ASCII works in any terminal or locale, and a response may contain what UTF-8 cannot encode (a lone surrogate).
+        print(json.dumps(judged.row(options.loose)))
+        strict.append(judged.strict)
+        loose.append(judged.loose)
+        rows += judged.answered.draw <= 1
+        if prompts:
+            answered.add(judged.answered.asked["key"])
+    sys.stdout.flush()
+    print(f"{'rows':28}{rows}", file=sys.stderr)
+    if len(strict) > rows:
+        print(f"{'responses':28}{len(strict)}", file=sys.stderr)
+    for name, value in accuracies(strict, loose, options.edition).items():
+        print(f"{name:27} {value:.4f}", file=sys.stderr)
+    if prompts and len(answered) < len(prompts.by_key):
+        missing = [key for key in prompts.by_key if key not in answered]
+        print(
+            f"note: {len(missing)} of {len(prompts.by_key)} prompts have no response; the first is {missing[0]!r}",
+            file=sys.stderr,
+        )
+
+
+# Verdicts.
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A row with the verdicts of one edition.
+
+    Attributes:
+        answered: the row.
+        strict: which instructions the response follows.
+        loose: which instructions the response or a variant of it follows.
+    """
+
+    answered: Answered
+    strict: Verdict
+    loose: Verdict
+
+    def row(self, loose: bool) -> dict[str, Any]:
+        """Return the row with ``follow_instruction_list`` and ``follow_all_instructions``, replacing older ones."""
+        verdict = self.loose if loose else self.strict
+        return {
+            **self.answered.row,
+            "follow_instruction_list": list(verdict.follow_instruction_list),
+            "follow_all_instructions": verdict.follow_all_instructions,
+        }
+
+
+def regrade(
+    lines: Iterable[bytes],
+    origin: str,
+    edition: Edition = "faithful",
+    strip_reasoning: bool = True,
+    prompts: Prompts | None = None,
+) -> Iterator[Judged]:
+    """Yield the verdicts of each line, of every draw if it has several.
+
+    Args:
+        lines: in a format that ``answered`` accepts. A null response (an API withheld it) counts as empty and follows
+            no instruction. Blank lines are skipped.
+        origin: the file's name, for messages.
+        edition: see ``verifiers.Edition``.
+        strip_reasoning: whether reasoning blocks are removed before a response is judged.
+        prompts: supplies the instructions, if given.
+
+    Raises:
+        RowsError: a line is invalid, or there are no rows; the message names file, row and field.
+    """
+    is_blank = True
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            is_blank = False
+            where = f"{origin}, row {number}"
+            for found in answered(where, line, prompts):
+                with _naming(where, found.asked):
+                    instructions = instructions_of(found.asked["instruction_id_list"], found.asked["kwargs"])
+                    response = Response(found.response, strip_reasoning=strip_reasoning)
+                    strict, loose = (response.follows(instructions, edition, loose) for loose in (False, True))
+                yield Judged(found, strict, loose)
+    if is_blank:
+        raise RowsError(f"{origin}: no rows; expected one response per line")
+
+
+@contextmanager
+def _naming(where: str, asked: Mapping[str, Any]) -> Iterator[None]:
+    """Name a row, and its fields that say what was asked, in an error of the checkers."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        fields = "fields 'instruction_id_list' and 'kwargs'"
+        with suppress(ValueError):
+            packed = unpacked({GROUND_TRUTH: asked.get(GROUND_TRUTH)})
+            if all(packed[name] == asked[name] for name in COLUMNS):
+                fields = f"field {GROUND_TRUTH!r}"
+        raise RowsError(f"{where}, {fields}: {error}") from error
+
+
+def accuracies(strict: Sequence[Verdict], loose: Sequence[Verdict], edition: Edition) -> dict[str, float]:
+    """Return the accuracies under the harness's names.
+
+    Args:
+        strict: by response; at least one.
+        loose: by response.
+        edition: the edition of the verdicts. The harness's names are those of the faithful edition.
+
+    Returns:
+        ``prompt_level_strict_acc``: the share of the responses that follow all their instructions;
+        ``inst_level_strict_acc``: the share of all instructions that are followed; both also loose. In the repaired
+        edition, ``repaired`` and ``repaired_loose`` replace ``strict`` and ``loose``.
+    """
+    names = ("strict", "loose") if edition == "faithful" else ("repaired", "repaired_loose")
+    found = {}
+    for name, verdicts in zip(names, (strict, loose), strict=True):
+        followed = [each for verdict in verdicts for each in verdict.follow_instruction_list]
+        found[f"prompt_level_{name}_acc"] = sum(each.follow_all_instructions for each in verdicts) / len(verdicts)
+        found[f"inst_level_{name}_acc"] = sum(followed) / len(followed)
+    return found
+
+
+# The lines: responses with their instructions, in any of the formats.
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A response with its instructions.
+
+    Attributes:
+        row: the parsed line, with the instructions of its prompt added if it was recorded without them.
+        asked: the mapping with ``instruction_id_list`` and ``kwargs``.
+        response: the model's response; empty if an API withheld it.
+        draw: the number of the response, from 1, if the row was answered several times (``repeats``), else 0.
+    """
+
+    row: Mapping[str, Any]
+    asked: Mapping[str, Any]
+    response: str
+    draw: int = 0
+
+
+def answered(where: str, line: bytes, prompts: Prompts | None) -> tuple[Answered, ...]:
+    """Parse a line; return its response, or each of several draws, whose rows have their number as ``draw``.
+
+    Args:
+        where: file and row, for messages.
+        line: a JSON object in UTF-8: a row with ``response``, ``instruction_id_list`` and ``kwargs``, or with
+            ``ground_truth`` (see ``unpacked``) in place of the latter two; a line of the harness's samples, whose
+            ``doc`` has them; or, with ``prompts``, a row with ``response`` and the ``key`` (or ``prompt``) of the
+            prompt that it answers.
+        prompts: supplies the instructions, if given.
+
+    Raises:
+        RowsError: the line has none of these formats; the message names file, row and field.
+    """
+    row: Mapping[str, Any] = row_of_line(where, line)
+    if prompts is None and is_sample(row):
+        asked = _asked_of_sample(where, row["doc"])
+        try:
+            responses = responses_in(row)
+        except ValueError as error:
+            raise RowsError(f"{where}, {error}") from error
+        if len(responses) == 1:
+            return (Answered(row, asked, responses[0] or ""),)
+        return tuple(
+            Answered({**row, "draw": draw}, asked, response or "", draw)
+            for draw, response in enumerate(responses, start=1)
+        )
+    if prompts is None:
+        row = asked = _plain(where, row)
+        _require(where, row, ROW_FIELDS)
+    else:
+        _require(where, row, ("response",))
+        try:
+            asked = prompts.of(row)
+        except ValueError as error:
+            raise RowsError(f"{where}: {error}") from error
+        row = {**asked, **row, **{field: asked[field] for field in COLUMNS}}
+    response = row["response"]
+    if response is not None and not isinstance(response, str):
+        raise RowsError(f"{where}, field 'response': expected text, found {response!r}")
+    return (Answered(row, asked, response or ""),)
+
+
+def asked(where: str, line: bytes) -> tuple[str, tuple[Checker, ...]]:
+    """Return the prompt and the instructions of a line, which needs no response.
+
+    Args:
+        where: file and row, for messages.
+        line: as in ``answered``, with a ``prompt``, or with ``messages``, of which the user's last one is the prompt.
+
+    Raises:
+        RowsError: the line has none of these; the message names file, row and field.
+    """
+    row = row_of_line(where, line)
+    found = _asked_of_sample(where, row["doc"]) if is_sample(row) else _plain(where, row)
+    _require(where, found, COLUMNS)
+    prompt = found.get("prompt")
+    if "prompt" not in found and isinstance(found.get("messages"), list):
+        users = [each for each in found["messages"] if isinstance(each, Mapping) and each.get("role") == "user"]
+        prompt = users[-1].get("content") if users else None
+    if not isinstance(prompt, str):
+        raise RowsError(
+            f"{where}: expected a field 'prompt' that is text, or 'messages' with one of the user; found "
+            f"{', '.join(found)}"
+        )
+    with _naming(where, found):
+        return prompt, instructions_of(found["instruction_id_list"], found["kwargs"])
+
+
+def _asked_of_sample(where: str, doc: Mapping[str, Any]) -> Mapping[str, Any]:
+    doc = _plain(f"{where}, field 'doc'", doc)
+    expected = "samples of a task with verifiable instructions, such as manyifeval_n03 or ifeval"
+    _require(f"{where}, field 'doc'", doc, COLUMNS, expected, hint="")
+    return doc
+
+
+def _plain(where: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row with IFEval's columns, taken out of ``ground_truth`` where it has that column instead.
+
+    Raises:
+        RowsError: ``ground_truth`` is malformed; the message names file, row and field.
+    """
+    try:
+        return unpacked(row)
+    except ValueError as error:
+        raise RowsError(f"{where}, field {GROUND_TRUTH!r}: {error}") from error
+
+
+def _require(
+    where: str,
+    row: Mapping[str, Any],
+    fields: tuple[str, ...],
+    expected: str = "",
+    hint: str = f"; --prompts FILE supplies the instructions by key; {GROUND_TRUTH!r}, as in IF-RLVR, holds both",
+) -> None:
+    for field in fields:
+        if field not in row:
+            found = ", ".join(row) + (hint if field in COLUMNS else "")
+            raise RowsError(f"{where}: no field {field!r}; expected {expected or ', '.join(fields)}; found {found}")
+
+
+# A file of prompts with their instructions, for responses recorded without them.
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Prompts in the format of IFEval's ``input_data.jsonl``.
+
+    Attributes:
+        origin: the file's name, for messages.
+        by_key: key to row.
+        by_text: prompt to row.
+    """
+
+    origin: str
+    by_key: Mapping[str | int, Mapping[str, Any]]
+    by_text: Mapping[str, Mapping[str, Any]]
+
+    def of(self, response: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the row of the prompt that a response answers, found by ``key``, or by ``prompt`` if it has no key.
+
+        Raises:
+            ValueError: it has neither, or there is no such prompt.
+        """
+        if "key" in response:
+            key = response["key"]
+            if isinstance(key, str | int) and key in self.by_key:
+                return self.by_key[key]
+            raise ValueError(f"no prompt with key {key!r} in {self.origin}")
+        if "prompt" not in response:
+            raise ValueError(f"no field 'key' or 'prompt' to find its prompt by; found {', '.join(response)}")
+        prompt = response["prompt"]
+        if isinstance(prompt, str) and prompt in self.by_text:
+            return self.by_text[prompt]
+        raise ValueError(f"no prompt {str(prompt)[:60]!r} in {self.origin}, and no field 'key'")
+
+
+def read_prompts(path: Path) -> Prompts:
+    """Return the prompts of a file.
+
+    Args:
+        path: JSON lines with ``key``, ``prompt``, ``instruction_id_list`` and ``kwargs``; or with ``ground_truth`` (see
+            ``verifiers.unpacked``) in place of the latter two.
+
+    Raises:
+        OSError: the file cannot be opened.
+        RowsError: a row is invalid, or a key occurs twice; the message names file, row and field.
+    """
+    by_key: dict[str | int, Mapping[str, Any]] = {}
+    by_text: dict[str, Mapping[str, Any]] = {}
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                where = f"{path}, row {number}"
+                row = _plain(where, row_of_line(where, line))
+                _require(where, row, FIELDS, hint="")
+                if not isinstance(row["key"], str | int):
+                    raise RowsError(f"{where}, field 'key': expected text or a whole number, found {row['key']!r}")
+                if not isinstance(row["prompt"], str):
+                    raise RowsError(f"{where}, field 'prompt': expected text, found {row['prompt']!r}")
+                if row["key"] in by_key:
+                    raise RowsError(f"{where}: key {row['key']!r} already occurs in an earlier row; expected it once")
+                by_key[row["key"]] = row
+                by_text.setdefault(row["prompt"], row)
+    if not by_key:
+        raise RowsError(f"{path}: no prompts; expected one row with {', '.join(FIELDS)} per line")
+    return Prompts(str(path), by_key, by_text)

@@ -1,1 +1,0 @@
-"""``lm-eval-ext verify``: recorded responses judged by their verifiable instructions."""

@@ -1,0 +1,512 @@
+"""``lm-eval-ext verify``: the formats of its rows, their verdicts and accuracies, and what the command prints."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext.cli import main
+from lm_eval_ext.regrade import Prompts, accuracies, answered, read_prompts, regrade
+from lm_eval_ext.sources import RowsError
+from lm_eval_ext.verifiers import Verdict, instruction
+from tests.cli.test_cli import COMMAND, run
+from tests.conftest import ROOT, offline_environment
+from tests.verifiers.cases import read
+
+ASKED = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
+
+
+def lines(*rows: Any) -> list[bytes]:
+    return [json.dumps(row).encode() + b"\n" for row in rows]
+
+
+def test_accuracies_are_over_rows_and_over_all_instructions() -> None:
+    strict = [Verdict((True, True, True)), Verdict((False,)), Verdict((True, False))]
+    loose = [Verdict((True, True, True)), Verdict((True,)), Verdict((True, False))]
+    assert accuracies(strict, loose, "faithful") == {
+        "prompt_level_strict_acc": 1 / 3,
+        "inst_level_strict_acc": 4 / 6,  # not the mean of 1, 0 and 1/2
+        "prompt_level_loose_acc": 2 / 3,
+        "inst_level_loose_acc": 5 / 6,
+    }
+    assert list(accuracies(strict, loose, "repaired")) == [
+        "prompt_level_repaired_acc",
+        "inst_level_repaired_acc",
+        "prompt_level_repaired_loose_acc",
+        "inst_level_repaired_loose_acc",
+    ]
+
+
+@pytest.mark.parametrize("text", [[], [b"\n", b"  \n"]])
+def test_having_no_rows_is_an_error(text: list[bytes]) -> None:
+    with pytest.raises(RowsError, match=r"^file: no rows; expected one response per line"):
+        list(regrade(text, "file"))
+
+
+def test_an_instruction_that_cannot_be_judged_is_an_error_that_names_the_row() -> None:
+    keyword = {"instruction_id_list": ["keywords:existence"], "kwargs": [{"keywords": ["(a+)+$"]}], "response": "x"}
+    found = regrade([*lines({**ASKED, "response": "x"}), b"\n", *lines(keyword)], "file")
+    assert next(found).strict.follow_all_instructions
+    with pytest.raises(RowsError, match=r"^file, row 3, fields .*: keywords:existence: .*'\(a\+\)\+\$'"):
+        next(found)
+
+
+GROUND_TRUTH = json.dumps([{"instruction_id": ["punctuation:no_coma"], "kwargs": [None]}])
+
+
+@pytest.mark.parametrize(
+    ("asked", "fields"),
+    [
+        ({"ground_truth": GROUND_TRUTH}, "field 'ground_truth'"),
+        (ASKED | {"instruction_id_list": ["punctuation:no_coma"]}, "fields 'instruction_id_list' and 'kwargs'"),
+        # the columns of IFEval count where a row has both
+        (
+            ASKED | {"instruction_id_list": ["punctuation:no_coma"], "ground_truth": "42"},
+            "fields 'instruction_id_list' and 'kwargs'",
+        ),
+    ],
+)
+def test_an_error_names_the_fields_that_the_instructions_came_from(asked: dict[str, Any], fields: str) -> None:
+    expected = rf"^file, row 1, {fields}: unknown instruction 'punctuation:no_coma'"
+    for row in (asked | {"response": "x"}, {"doc": asked, "filtered_resps": ["x"]}):
+        with pytest.raises(RowsError, match=expected):
+            list(regrade(lines(row), "file"))
+
+
+# The formats of rows.
+
+PROMPT = {"key": 7, "prompt": "Say hello.", **ASKED}
+
+
+def line(row: Any) -> bytes:
+    return json.dumps(row).encode()
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> Prompts:
+    path = tmp_path / "prompts.jsonl"
+    path.write_bytes(line(PROMPT) + b"\n\n" + line({**PROMPT, "key": "b", "prompt": "Say no."}))
+    return read_prompts(path)
+
+
+def test_a_row_with_instructions_and_response_is_complete() -> None:
+    row = {**ASKED, "response": "Hello", "note": 1}
+    (found,) = answered("here", line(row), None)
+    assert (found.row, found.asked, found.response) == (row, row, "Hello")
+
+
+@pytest.mark.parametrize("written", [json.dumps, repr], ids=["JSON", "a Python literal"])
+def test_a_row_of_if_rlvr_has_its_instructions_in_ground_truth(written: Callable[[Any], str], tmp_path: Path) -> None:
+    packed = {"ground_truth": written([{"instruction_id": ["punctuation:no_comma"], "kwargs": [None]}])}
+    asked = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [None]}
+    (found,) = answered("here", line({**packed, "response": "Hello"}), None)
+    assert (found.row, found.response) == ({**packed, **asked, "response": "Hello"}, "Hello")
+    (found,) = answered("here", line({"doc": packed, "filtered_resps": ["Hello"]}), None)
+    assert found.asked == {**packed, **asked}
+    path = tmp_path / "prompts.jsonl"
+    path.write_bytes(line({"key": 7, "prompt": "Say hello.", **packed}))
+    (found,) = answered("here", line({"key": 7, "response": "Hello"}), read_prompts(path))
+    assert found.asked["instruction_id_list"] == ["punctuation:no_comma"]
+
+
+@pytest.mark.parametrize("responses", [["Hello"], [["Hello"]]], ids=["lm-eval 0.4", "lm-eval 0.5"])
+def test_a_line_of_a_samples_file_is_a_row(responses: list[Any]) -> None:
+    row = {"doc_id": 0, "doc": PROMPT, "resps": [["Hello "]], "filtered_resps": responses, "filter": "none"}
+    (found,) = answered("here", line(row), None)
+    assert (found.row, found.asked, found.response) == (row, PROMPT, "Hello")
+
+
+def test_every_draw_of_a_row_is_a_response_with_its_number() -> None:
+    row = {"doc_id": 0, "doc": PROMPT, "filtered_resps": [["Hello", None, "Hello"]]}
+    found = answered("here", line(row), None)
+    assert [(one.row, one.asked, one.response, one.draw) for one in found] == [
+        ({**row, "draw": 1}, PROMPT, "Hello", 1),
+        ({**row, "draw": 2}, PROMPT, "", 2),
+        ({**row, "draw": 3}, PROMPT, "Hello", 3),
+    ]
+
+
+@pytest.mark.parametrize("names", [{"key": 7}, {"key": 7, "prompt": "another"}, {"prompt": "Say hello."}])
+def test_a_bare_response_gets_the_instructions_of_its_prompt(names: dict[str, Any], prompts: Prompts) -> None:
+    (found,) = answered("here", line({**names, "response": "Hello", "model": "m"}), prompts)
+    assert found.row == {**PROMPT, **names, "response": "Hello", "model": "m"}
+    assert (found.asked, found.response) == (PROMPT, "Hello")
+
+
+def test_the_prompts_instructions_are_used_if_prompts_are_given(prompts: Prompts) -> None:
+    other = {"instruction_id_list": ["startend:quotation"], "kwargs": [{}]}
+    (found,) = answered("here", line({"key": "b", "response": "Hello", **other}), prompts)
+    assert found.row["instruction_id_list"] == found.asked["instruction_id_list"] == ["punctuation:no_comma"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {**ASKED, "response": None},
+        {"doc": PROMPT, "filtered_resps": [None]},
+        {"doc": PROMPT, "filtered_resps": [[None]]},
+    ],
+)
+def test_a_null_response_is_empty(row: dict[str, Any]) -> None:
+    (found,) = answered("here", line(row), None)
+    assert (found.response, found.row.get("response")) == ("", None)
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        (
+            {"response": "x", "key": 7},
+            ": no field 'instruction_id_list'; expected response, instruction_id_list, kwargs; ",
+        ),
+        ({"response": "x", "key": 7}, ": .*found response, key; --prompts FILE supplies the instructions by key"),
+        (
+            {"doc": {"question": "x"}, "filtered_resps": ["x"]},
+            ", field 'doc': no field 'instruction_id_list'; expected sa",
+        ),
+        (
+            {"doc": PROMPT, "filtered_resps": ["x", "y"]},
+            r", field 'filtered_resps': expected one response, found \['x', ",
+        ),
+        (
+            {"doc": PROMPT, "filtered_resps": [["x", 3]]},
+            r", field 'filtered_resps': expected one response, found \[\[",
+        ),
+        ({"doc": PROMPT, "filtered_resps": []}, r", field 'filtered_resps': expected one response, found \[\]"),
+        ({**ASKED, "response": ["x"]}, r", field 'response': expected text, found \['x'\]"),
+        ({"response": "x", "ground_truth": "42"}, r", field 'ground_truth': expected \[\{.*, found '42'$"),
+        (
+            {"doc": {"ground_truth": None}, "filtered_resps": ["x"]},
+            r", field 'doc', field 'ground_truth': expected \[\{.*, found None$",
+        ),
+    ],
+)
+def test_any_other_row_is_an_error_that_says_what_was_expected(row: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(RowsError, match=f"^file, row 3{complaint}"):
+        answered("file, row 3", line(row), None)
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        ({"key": 8, "response": "x"}, ": no prompt with key 8 in .*prompts.jsonl"),
+        ({"key": "7", "response": "x"}, ": no prompt with key '7' in "),
+        ({"key": [7], "response": "x"}, r": no prompt with key \[7\] in "),
+        ({"prompt": "Say yes.", "response": "x"}, ": no prompt 'Say yes.' in .*, and no field 'key'"),
+        ({"response": "x"}, ": no field 'key' or 'prompt' to find its prompt by; found response"),
+        ({"key": 7}, ": no field 'response'; expected response; found key"),
+        ({"key": 7, "response": 3}, ", field 'response': expected text, found 3"),
+    ],
+)
+def test_a_response_to_an_unknown_prompt_is_an_error(row: dict[str, Any], complaint: str, prompts: Prompts) -> None:
+    with pytest.raises(RowsError, match=f"^file, row 3{complaint}"):
+        answered("file, row 3", line(row), prompts)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (b"", ": no prompts; expected one row with key, prompt, instruction_id_list, kwargs per line"),
+        (b"no json", ", row 1: not JSON"),
+        (line(PROMPT) + b"\n" + line(PROMPT), ", row 2: key 7 already occurs in an earlier row; expected it once"),
+        (line({**ASKED, "key": 7}), ", row 1: no field 'prompt'; expected key, prompt, instruction_id_list, kwargs; f"),
+        (line({**PROMPT, "key": None}), ", row 1, field 'key': expected text or a whole number, found None"),
+        (line({**PROMPT, "prompt": 3}), ", row 1, field 'prompt': expected text, found 3"),
+    ],
+)
+def test_a_file_of_other_rows_is_not_a_prompts_file(text: bytes, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "prompts.jsonl"
+    path.write_bytes(text)
+    with pytest.raises(RowsError, match=f"^{path}{complaint}"):
+        read_prompts(path)
+
+
+# The command.
+
+
+def rows_file(folder: Path, *rows: Any) -> Path:
+    path = folder / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def verified(path: Path, *options: str) -> list[dict[str, Any]]:
+    process = run("verify", str(path), *options)
+    assert process.returncode == 0, process.stderr
+    return [json.loads(line) for line in process.stdout.splitlines()]
+
+
+def test_rows_are_returned_with_verdicts(tmp_path: Path) -> None:
+    row = {
+        "key": 7,
+        "prompt": "Say hello.",
+        "instruction_id_list": ["punctuation:no_comma", "length_constraints:number_words"],
+        # As the hub has them: every argument of every instruction, null where it is not this one's.
+        "kwargs": [{"num_words": None, "relation": None}, {"num_words": 2, "relation": "at least"}],
+        "response": "<think>Well</think>Hello, world — ünïcode 🦜",
+        "note": None,
+    }
+    assert verified(rows_file(tmp_path, row)) == [
+        row | {"follow_instruction_list": [False, True], "follow_all_instructions": False}
+    ]
+
+
+def test_every_draw_of_a_sample_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    draws = [["No comma", "One, two"], ["No comma", "No comma"]]
+    samples = [{"doc_id": number, "doc": ASKED, "filtered_resps": [of_row]} for number, of_row in enumerate(draws)]
+    assert main(["verify", str(rows_file(tmp_path, *samples))]) == 0
+    said = capsys.readouterr()
+    rows = [json.loads(line) for line in said.out.splitlines()]
+    found = [(row["doc_id"], row["draw"], row["follow_all_instructions"]) for row in rows]
+    assert found == [(0, 1, True), (0, 2, False), (1, 1, True), (1, 2, True)]
+    assert said.err.splitlines()[:3] == [
+        f"{'rows':28}2",
+        f"{'responses':28}4",
+        f"{'prompt_level_strict_acc':28}0.7500",
+    ]
+
+
+def test_verdicts_of_an_earlier_run_are_replaced(tmp_path: Path) -> None:
+    row = {**ASKED, "response": "fine", "follow_instruction_list": [False], "follow_all_instructions": False}
+    (after,) = verified(rows_file(tmp_path, row))
+    assert after["follow_instruction_list"] == [True]
+    assert after["follow_all_instructions"] is True
+
+
+@pytest.mark.parametrize(
+    ("options", "followed"),
+    [
+        ([], True),  # "art" is part of "smart"
+        (["--edition", "faithful"], True),
+        (["--edition", "repaired"], False),
+    ],
+)
+def test_the_edition_can_be_chosen(tmp_path: Path, options: list[str], followed: bool) -> None:
+    row = {"instruction_id_list": ["keywords:existence"], "kwargs": [{"keywords": ["art"]}], "response": "smart"}
+    assert verified(rows_file(tmp_path, row), *options)[0]["follow_all_instructions"] is followed
+
+
+def test_loose_accepts_a_response_without_its_first_line(tmp_path: Path) -> None:
+    path = rows_file(tmp_path, {**ASKED, "response": "Sure, here it is\nNo comma"})
+    assert verified(path)[0]["follow_all_instructions"] is False
+    assert verified(path, "--loose")[0]["follow_all_instructions"] is True
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("no json", "row 2: not JSON in UTF-8"),
+        ("[1]", "row 2: expected an object, found list"),
+        ('{"response": ' + 100_000 * "[", "row 2: not JSON"),
+        ('{"instruction_id_list": [], "kwargs": []}', "row 2: no field 'response'"),
+        (
+            '{"response": "x", "instruction_id_list": ["punctuation:no_coma"], "kwargs": [{}]}',
+            "unknown instruction 'punctuation:no_coma' (did you mean 'punctuation:no_comma'?)",
+        ),
+    ],
+)
+def test_a_bad_row_is_named_and_earlier_rows_are_printed(tmp_path: Path, line: str, complaint: str) -> None:
+    path = rows_file(tmp_path, {**ASKED, "response": "fine"})
+    path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
+    process = run("verify", str(path))
+    assert process.returncode == 1
+    assert len(process.stdout.splitlines()) == 1
+    assert process.stderr.startswith(f"lm-eval-ext: {path}, row 2")
+    assert complaint in process.stderr
+    assert "Traceback" not in process.stderr
+
+
+def test_rows_from_standard_input_work_in_any_locale(tmp_path: Path) -> None:
+    row = json.dumps({**ASKED, "response": "grüß dich"}) + "\n\n"  # a blank line is none
+    process = run_with_input(row + json.dumps({**ASKED, "response": "\ud800"}) + "\n")
+    assert process.returncode == 0, process.stderr
+    assert [json.loads(line)["follow_all_instructions"] for line in process.stdout.splitlines()] == [True, True]
+    broken = run_with_input("{}\n")
+    assert broken.stderr.startswith("lm-eval-ext: standard input, row 1: no field 'response'")
+
+
+def run_with_input(text: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [COMMAND, "verify", "-"],
+        input=text,
+        env={"LC_ALL": "C", "PATH": ""},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def test_a_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
+    path = rows_file(tmp_path, *[{**ASKED, "response": "word " * 200}] * 500)
+    program = f"import subprocess, sys; p = subprocess.Popen([{COMMAND!r}, 'verify', {str(path)!r}], stdout=subprocess.PIPE, stderr=subprocess.PIPE); p.stdout.readline(); p.stdout.close(); sys.exit(p.wait() or bool(p.stderr.read()))"  # noqa: E501
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def figures(printed: str) -> dict[str, float]:
+    return {name: float(value) for name, value in (line.split() for line in printed.splitlines())}
+
+
+def test_accuracies_are_printed_in_addition_to_the_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = rows_file(tmp_path, {**ASKED, "response": "fine"}, {**ASKED, "response": "Sure, here:\nfine"})
+    assert main(["verify", str(path)]) == 0
+    captured = capsys.readouterr()
+    assert [json.loads(line)["follow_all_instructions"] for line in captured.out.splitlines()] == [True, False]
+    assert figures(captured.err) == {
+        "rows": 2,
+        "prompt_level_strict_acc": 0.5,
+        "inst_level_strict_acc": 0.5,
+        "prompt_level_loose_acc": 1,
+        "inst_level_loose_acc": 1,
+    }
+
+
+def test_prompts_without_a_response_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompts = tmp_path / "prompts.jsonl"
+    known = [{"key": key, "prompt": f"Say {key}.", **ASKED} for key in (1, 2, 3)]
+    prompts.write_text("".join(json.dumps(row) + "\n" for row in known), encoding="utf-8")
+    path = rows_file(tmp_path, {"key": 2, "response": "two"}, {"key": 2, "response": "also, two"})
+    assert main(["verify", str(path), "--prompts", str(prompts)]) == 0
+    captured = capsys.readouterr()
+    assert [json.loads(line)["prompt"] for line in captured.out.splitlines()] == ["Say 2.", "Say 2."]
+    *found, note = captured.err.splitlines()
+    assert figures("\n".join(found))["prompt_level_strict_acc"] == 0.5
+    assert note == "note: 2 of 3 prompts have no response; the first is 1"
+
+
+def test_reasoning_is_kept_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = rows_file(tmp_path, {**ASKED, "response": "<think>Well, well</think>No comma"})
+    assert main(["verify", str(path), "--keep-reasoning"]) == 0
+    assert json.loads(capsys.readouterr().out)["follow_all_instructions"] is False
+
+
+def test_the_accuracies_of_real_responses_are_the_recorded_ones(
+    tmp_path: Path, shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompts = str(shared_data / "ifeval" / "ifeval_input_data.jsonl")
+    by_model: dict[str, list[dict[str, Any]]] = {}
+    for row in read(shared_data / "ifeval" / "ifeval_responses.jsonl"):
+        by_model.setdefault(row["model"], []).append(row)
+    assert {len(rows) for rows in by_model.values()} == {541}
+    for model, rows in by_model.items():
+        bare = rows_file(tmp_path, *[{"key": row["key"], "response": row["response"]} for row in rows])
+        assert main(["verify", str(bare), "--prompts", prompts]) == 0
+        found = figures(capsys.readouterr().err)
+        for kind in ("strict", "loose"):
+            recorded = [row[f"follow_instruction_list_{kind}"] for row in rows]
+            # Recorded by another implementation, which sets no seed: a row and an instruction may differ.
+            prompt_level = sum(map(all, recorded)) / 541
+            inst_level = sum(map(sum, recorded)) / 834
+            assert found[f"prompt_level_{kind}_acc"] == pytest.approx(prompt_level, abs=1.1 / 541), model
+            assert found[f"inst_level_{kind}_acc"] == pytest.approx(inst_level, abs=1.1 / 834), model
+        if model == "Mistral-7B-Instruct-v0.3":  # where it does not
+            assert found["prompt_level_strict_acc"] == round(255 / 541, 4)
+            assert found["inst_level_strict_acc"] == round(492 / 834, 4)
+            assert found["prompt_level_loose_acc"] == round(278 / 541, 4)
+            assert found["inst_level_loose_acc"] == round(529 / 834, 4)
+
+
+def test_floors_need_no_responses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = rows_file(
+        tmp_path,
+        {"prompt": "Red, green or blue?", **ASKED},
+        # The columns of training data; the user's last message is the prompt.
+        {
+            "messages": [{"role": "user", "content": "a, b"}, {"role": "user", "content": "a"}],
+            "ground_truth": GROUND_TRUTH.replace("coma", "comma"),
+        },
+        # A sample of the harness.
+        {
+            "doc_id": 0,
+            "doc": {"prompt": 'Say "ok".', **ASKED},
+            "filtered_resps": ["Yes, ok"],
+            "resps": [["Yes, ok"]],
+        },
+    )
+    assert main(["verify", "--floors", str(path)]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("3 rows; percent")
+    both = {name: f"{share} / {share}" for name, share in {"ok": "100.0", "echo": "66.7", "empty": "0.0"}.items()}
+    assert printed[1].split() == ["asked", "ok", "echo", "refusal", "empty", "examples"]
+    (line,) = printed[2:]
+    assert line.split("  ")[0] == "all instructions of a row"
+    # The refusal has a comma; one prompt has something in quotation marks.
+    shares = " ".join(line.split()[5:])
+    assert shares == f"3 {both['ok']} {both['echo']} 0.0 / 0.0 {both['empty']} 33.3 / 33.3"
+
+
+def test_an_audit_lists_types_that_pay_for_nothing_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = {
+        "instruction_id_list": ["keywords:existence", "punctuation:no_comma"],
+        "kwargs": [{"keywords": ["red"]}, {}],
+    }
+    assert main(["verify", "--audit", str(rows_file(tmp_path, {"prompt": "Say it.", **asked}))]) == 0
+    _, headings, *lines = capsys.readouterr().out.splitlines()
+    names = [line.split("  ")[0] for line in lines]
+    assert names == ["all instructions of a row", "punctuation:no_comma", "keywords:existence"]
+    # The shares are below their headings, however long the names are.
+    assert {len(line) for line in lines} == {len(headings)}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            ASKED,
+            "row 1: expected a field 'prompt' that is text, or 'messages' with one of the user; found instruction",
+        ),
+        ({"prompt": "a", **ASKED, "kwargs": []}, "row 1, fields 'instruction_id_list' and 'kwargs': kwargs has 0"),
+        ({"prompt": "a"}, "row 1: no field 'instruction_id_list'"),
+    ],
+)
+def test_a_row_without_floors_is_named(
+    row: dict[str, Any], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", "--floors", str(rows_file(tmp_path, row))]) == 1
+    assert message in capsys.readouterr().err
+
+
+# The examples of docs/verify.md.
+
+TEXT = (ROOT / "docs" / "verify.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+
+
+def test_the_command_line_example_prints_what_the_page_shows(tmp_path: Path) -> None:
+    (script,) = (block for block in blocks("bash") if "--prompts" in block)
+    (floors,) = (block for block in blocks("bash") if "--floors" in block)
+    shown, shown_of_floors = blocks("text")
+    path = f"{Path(COMMAND).parent}:/usr/bin:/bin"
+    for commands, printed, noted in ((script, "", shown), (floors, shown_of_floors, "")):
+        process = subprocess.run(
+            ["bash", "-ec", commands],
+            env=offline_environment(PATH=path),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (process.returncode, process.stdout, process.stderr) == (0, printed, noted)
+    assert len((tmp_path / "judged.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_the_library_example_runs() -> None:
+    (program,) = blocks("python")
+    exec(program, {})  # noqa: S102 # it is in this repository
+
+
+@pytest.mark.parametrize("expression", ["(a+)+$", ".*a.*b"])
+def test_an_expression_that_exceeds_the_limits_is_named(expression: str) -> None:
+    assert f"`{expression}`" in TEXT
+    with pytest.raises(ValueError, match=re.escape(repr(expression))):
+        instruction("keywords:existence", {"keywords": [expression]}).require_judgeable()
