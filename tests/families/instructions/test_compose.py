@@ -12,8 +12,7 @@ import pytest
 
 from lm_eval_ext.families.instructions.compose import Level, Task, compose, is_sensible, keywords, levels
 from lm_eval_ext.families.instructions.kinds import FIFTEEN, WIDE, conflicting
-from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
-from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, hash_of, rows_hash
+from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, all_rows, hash_of, rows_hash
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response, instruction
 from tests.families.manyifeval.table_4 import CASE, LENGTH
 from tests.families.manyifeval.table_4 import FIFTEEN as TYPES

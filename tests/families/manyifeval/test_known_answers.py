@@ -16,10 +16,9 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.manyifeval.rows import Selection, rows
+from lm_eval_ext.families.manyifeval.rows import Selection, demonstrated, rows_of
 from lm_eval_ext.families.manyifeval.schema import OF_TYPES
 from lm_eval_ext.families.manyifeval.scores import score as scored
-from lm_eval_ext.families.manyifeval.task import demonstrated
 from lm_eval_ext.regrade.regrade import accuracies, regrade
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import Response
@@ -211,7 +210,7 @@ def test_a_chat_model_with_weights_is_asked_and_scored(harness: Harness, tiny_mo
     assert run.status == 0, run.output[-3000:]
     samples = in_order(run, "manyifeval_n03")
     assert len(samples) == 4
-    for sample, row in zip(samples, rows("embedded", "test", 3), strict=False):
+    for sample, row in zip(samples, rows_of(Selection("embedded", 3)), strict=False):
         arguments = sample["arguments"]["gen_args_0"]
         assert arguments["arg_0"] == f"user: {row.prompt}\nassistant:"
         assert arguments["arg_1"]["max_gen_toks"] == 48

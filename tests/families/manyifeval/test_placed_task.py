@@ -11,7 +11,7 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.manyifeval.placement import ASKED, STATED, placed
+from lm_eval_ext.families.manyifeval.task import ASKED, STATED, placed
 from lm_eval_ext.harness.family_task import Asking
 from lm_eval_ext.sources import RowsError
 from tests.harness.tasks import make

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.placement import AGREED, PLACEMENTS
+from lm_eval_ext.families.manyifeval.schema import PLACEMENTS
+from lm_eval_ext.families.manyifeval.task import AGREED
 from tests.conftest import EvaluateEach, Harness, Run
 
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]

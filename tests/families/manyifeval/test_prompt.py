@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lm_eval_ext.families.manyifeval.instruction_row import prompt_of
+from lm_eval_ext.families.manyifeval.rows import prompt_of
 from lm_eval_ext.verifiers import instructions_of
 
 TASK = "Is it cold at the poles for most of the year?"

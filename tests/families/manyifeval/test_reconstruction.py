@@ -12,8 +12,8 @@ from typing import Any
 import datasets
 import pytest
 
-from lm_eval_ext.families.manyifeval.reconstruction import Cut, bare, digest, recipe, reconstruct
-from lm_eval_ext.families.manyifeval.rows import IFEVAL_FILES, SPLITS, Selection, rows, rows_hash, tasks
+from lm_eval_ext.families.manyifeval.prompts import Cut, prompt_digest, recipe, reconstruct
+from lm_eval_ext.families.manyifeval.rows import IFEVAL_FILES, SPLITS, Selection, rows_hash, rows_of, tasks
 from lm_eval_ext.sources import RowsError, Table
 from lm_eval_ext.verifiers import instructions_of
 from tests.families.jsonl import read_jsonl, write_jsonl
@@ -58,7 +58,7 @@ def test_the_table_contains_no_text_and_its_spans_are_in_order() -> None:
 def test_every_digest_matches_its_prompt_and_every_span_lies_within_it(ifeval: Rows) -> None:
     prompts = {row["key"]: row["prompt"] for row in ifeval}
     for cut in recipe():
-        assert digest(prompts[cut.key]) == cut.sha256
+        assert prompt_digest(prompts[cut.key]) == cut.sha256
         assert cut.spans[-1][1] <= len(prompts[cut.key])
 
 
@@ -92,8 +92,8 @@ def test_a_task_prompt_keeps_the_instructions_of_its_row(source: str, ifeval: Ro
 
 def test_spans_are_joined_and_capitalized() -> None:
     prompt = "In 300 words, write about élan. No commas! Do it well."
-    assert bare(prompt, Cut(1, "test", "", ((14, 31), (42, 54)))) == "Write about élan. Do it well."
-    assert bare("élan", Cut(1, "test", "", ((0, 4),))) == "Élan"
+    assert Cut(1, "test", "", ((14, 31), (42, 54))).of(prompt) == "Write about élan. Do it well."
+    assert Cut(1, "test", "", ((0, 4),)).of("élan") == "Élan"
 
 
 # Sources
@@ -205,14 +205,14 @@ def test_rows_loaded_by_datasets_give_the_same_task_prompts(source: str, ifeval:
 def test_a_folder_without_rows_names_the_accepted_files(tmp_path: Path) -> None:
     (tmp_path / "other.jsonl").write_text("{}\n", encoding="utf-8")
     with pytest.raises(RowsError) as caught:
-        rows(str(tmp_path), "test", 3)
+        rows_of(Selection(str(tmp_path), 3))
     for name in ("manyifeval_test.jsonl", *IFEVAL_FILES, "found other.jsonl", str(tmp_path)):
         assert name in str(caught.value)
 
 
 def test_a_nonexistent_path_is_an_error_that_names_every_kind_of_source(tmp_path: Path) -> None:
     with pytest.raises(RowsError) as caught:
-        rows(str(tmp_path / "nowhere"), "test", 3)
+        rows_of(Selection(str(tmp_path / "nowhere"), 3))
     for name in ("nowhere", '"hub"', '"embedded"', "manyifeval_test.jsonl", "ifeval_train.jsonl"):
         assert name in str(caught.value)
 
@@ -220,4 +220,4 @@ def test_a_nonexistent_path_is_an_error_that_names_every_kind_of_source(tmp_path
 def test_a_file_of_another_kind_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text(json.dumps({}), encoding="utf-8")
     with pytest.raises(RowsError, match=r"rows\.csv: expected a file that ends in \.jsonl or \.parquet"):
-        rows(str(tmp_path / "rows.csv"), "test", 3)
+        rows_of(Selection(str(tmp_path / "rows.csv"), 3))

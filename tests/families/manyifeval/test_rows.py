@@ -12,8 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
-from lm_eval_ext.families.manyifeval.rows import SPLITS, Selection, all_rows, origin, rows, rows_hash, tasks
+from lm_eval_ext.families.manyifeval.rows import (
+    SPLITS,
+    InstructionRow,
+    Selection,
+    all_rows,
+    origin,
+    rows_hash,
+    rows_of,
+    tasks,
+)
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import EDITIONS, Response
 from tests.conftest import SHARED
@@ -25,7 +33,7 @@ COUNTS = range(1, 11)
 
 
 def test_every_number_of_instructions_has_the_same_task_prompts(source: str) -> None:
-    first, *others = ([(row.key, row.task_prompt) for row in rows(source, "test", count)] for count in COUNTS)
+    first, *others = ([(row.key, row.task_prompt) for row in rows_of(Selection(source, count))] for count in COUNTS)
     assert len(dict(first)) == len(first) == len(set(dict(first).values())) == 100
     assert others == [first] * 9
 
@@ -113,7 +121,7 @@ def test_training_and_few_shot_rows_have_witnesses_like_test_rows(source: str, s
 
 @pytest.mark.parametrize("count", [2, 10])
 def test_repeated_rows_have_the_first_instruction_the_configured_number_of_times(source: str, count: int) -> None:
-    single, repeated = rows(source, "test", 1), rows(source, "test", count, repeat=True)
+    single, repeated = rows_of(Selection(source, 1)), rows_of(Selection(source, count, repeat=True))
     assert len(repeated) == 100
     for one, row in zip(single, repeated, strict=True):
         assert (row.key, row.task_prompt, row.witness) == (one.key, one.task_prompt, one.witness)
@@ -125,7 +133,7 @@ def test_repeated_rows_have_the_first_instruction_the_configured_number_of_times
 @pytest.mark.parametrize("count", [0, 11])
 def test_a_number_of_instructions_without_rows_is_an_error(count: int) -> None:
     with pytest.raises(RowsError, match=rf"source 'embedded', split 'test': no rows with {count} instructions"):
-        rows("embedded", "test", count)
+        rows_of(Selection("embedded", count))
 
 
 def test_the_hash_depends_on_the_number_of_instructions_repetition_and_task_prompts() -> None:
@@ -162,8 +170,8 @@ PRINT_ROWS = """
 import json, sys
 from dataclasses import asdict
 from lm_eval_ext.families.manyifeval.answers import known_answers
-from lm_eval_ext.families.manyifeval.dense import sections
-from lm_eval_ext.families.manyifeval.rows import SPLITS, all_rows, rows_hash, Selection
+from lm_eval_ext.families.manyifeval.dense import rows as dense
+from lm_eval_ext.families.manyifeval.rows import SPLITS, Selection, all_rows, rows_hash
 sys.stdout.reconfigure(encoding="utf-8")
 for source in sys.argv[1:]:
     for split in SPLITS:
@@ -175,7 +183,7 @@ for source in sys.argv[1:]:
         print(json.dumps(dict(known_answers(row))))
 for row in all_rows("embedded", "test", 7):
     print(json.dumps([row.key, row.prompt, list(map(repr, row.instructions)), row.witness]))
-print(sections.rows_hash(20, 7))
+print(dense.rows_hash(dense.mixed_rows(20, 7)))
 """
 
 

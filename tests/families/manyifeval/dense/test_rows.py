@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.dense.form import other_form
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS, SUBJECTS, dense_rows, rows_hash, word_list
 from lm_eval_ext.families.manyifeval.dense.scores import stem
+from lm_eval_ext.families.manyifeval.dense.task import other_form
 
 
 def test_no_word_of_the_list_is_a_form_or_the_beginning_of_another() -> None:
@@ -40,7 +40,7 @@ def test_longer_lists_begin_with_the_shorter_ones() -> None:
 def test_the_rows_never_change_and_a_row_seed_draws_others() -> None:
     # A change here is a change of scores, and of metadata.version.
     assert dense_rows(10)[0].words[:4] == ("database", "budget", "nuclear", "landscape")
-    assert len({rows_hash(10, row_seed) for row_seed in (None, 0, 1)}) == 3
+    assert len({rows_hash(dense_rows(10, row_seed)) for row_seed in (None, 0, 1)}) == 3
     assert dense_rows(10, 1)[0].words != dense_rows(10)[0].words
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.families.instructions.kinds import SECTION_TYPES
-from lm_eval_ext.families.manyifeval.dense.scores import in_thirds, score_sections, score_words, share
+from lm_eval_ext.families.manyifeval.dense.scores import by_place, score_sections, score_words
 from lm_eval_ext.families.manyifeval.schema import OF_SECTION_TYPES
 
 WORDS = ("margin", "ferry", "bakery", "orchard", "museum", "voucher")
@@ -106,5 +106,7 @@ def test_every_type_about_sections_has_a_metric() -> None:
 )
 def test_every_verdict_is_in_one_third(verdicts: str, thirds: list[float]) -> None:
     given = [verdict == "1" for verdict in verdicts]
-    assert in_thirds(given) == pytest.approx(thirds)
-    assert share(given) == verdicts.count("1") / len(verdicts)
+    all_of_them, *of_thirds, primacy = by_place("followed", given).values()
+    assert of_thirds == pytest.approx(thirds)
+    assert all_of_them == verdicts.count("1") / len(verdicts)
+    assert primacy == pytest.approx(thirds[0] - thirds[2])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.cli import main
-from lm_eval_ext.families.manyifeval.dense.rows import COUNTS, rows_hash
+from lm_eval_ext.families.manyifeval.dense.rows import COUNTS, dense_rows, rows_hash
 from lm_eval_ext.families.manyifeval.dense.task import DenseTask
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.sections.manyifeval.section import section
@@ -109,7 +109,7 @@ def test_form_and_row_seed_are_part_of_the_version_and_the_hash(mixed_runs: Mapp
     assert len({metadata[name]["rows_hash"] for name in ("oracle", "fresh", "keywords")}) == 3
     assert {metadata[name]["form"] for name in MIXED_RUNS if name != "keywords"} == {"mixed"}
     # As it is without a form.
-    assert metadata["keywords"]["rows_hash"] == rows_hash(10)
+    assert metadata["keywords"]["rows_hash"] == rows_hash(dense_rows(10))
     assert "form" not in metadata["keywords"]
 
 
@@ -149,9 +149,7 @@ def test_no_answer_is_composed_before_it_is_asked_for(monkeypatch: pytest.Monkey
     task = make(LEAVES[0], FORM)
     doc = task.eval_docs[0]
     composed: list[str] = []
-    monkeypatch.setattr(
-        "lm_eval_ext.families.manyifeval.dense.section_answers.report", lambda *_: composed.append("one")
-    )
+    monkeypatch.setattr("lm_eval_ext.families.manyifeval.dense.task.report", lambda *_: composed.append("one"))
     answers = task.known_answers(doc)
     assert answers["oracle"] == answers["ignore_system"] == doc["witness"]
     assert {"drop_one", "ignore_system"} <= set(answers)
