@@ -9,21 +9,24 @@ import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.manyifeval.rows import (
     SPLITS,
     InstructionRow,
     Selection,
     all_rows,
     origin,
+    prompt_of,
     rows_hash,
     rows_of,
     tasks,
 )
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers import EDITIONS, Response
+from lm_eval_ext.verifiers import instructions_of
 from tests.conftest import SHARED
 from tests.families.jsonl import write_jsonl
 from tests.families.manyifeval.files import published_rows
@@ -40,9 +43,7 @@ def test_every_number_of_instructions_has_the_same_task_prompts(source: str) -> 
 
 def test_every_row_has_a_witness_that_follows_all_its_instructions_strictly_in_both_editions(source: str) -> None:
     for row in all_rows(source, "test"):
-        for edition in EDITIONS:
-            assert row.witness
-            assert Response(row.witness).follows(row.instructions, edition).follow_all_instructions, row
+        assert is_as_intended(row.witness or "", row.instructions), row
 
 
 def test_every_row_has_a_prefix_of_ten_distinct_instructions_of_the_fifteen(source: str) -> None:
@@ -81,9 +82,7 @@ def test_a_row_seed_draws_task_prompts_and_instructions_whatever_the_source(sour
     assert [len(row.instructions) for row in fresh] == [len(row.instructions) for row in default]
     assert not {row.task_prompt for row in fresh} & {row.task_prompt for row in default}
     for row in fresh:
-        assert row.witness
-        for edition in EDITIONS:
-            assert Response(row.witness).follows(row.instructions, edition).follow_all_instructions, row
+        assert is_as_intended(row.witness or "", row.instructions), row
     assert len({rows_hash(Selection(source, 3, row_seed=row_seed)) for row_seed in (None, 7)}) == 2
     assert origin(source, 7) == "task prompts and instructions composed under the row seed"
 
@@ -115,8 +114,7 @@ def test_training_and_few_shot_rows_have_witnesses_like_test_rows(source: str, s
     found = all_rows(source, split)
     assert len(found) == 10 * len(tasks(source, split))
     for row in found:
-        assert row.witness
-        assert Response(row.witness).follows(row.instructions).follow_all_instructions, row
+        assert is_as_intended(row.witness or "", row.instructions), row
 
 
 @pytest.mark.parametrize("count", [2, 10])
@@ -232,3 +230,42 @@ def test_the_rows_reconstructed_from_ifeval_have_not_changed(shared_data: Path) 
     hashes = [rows_hash(Selection(where, count)) for count in (1, 5, 10)]
     assert hashes == ["724900260d6733f4", "84297c9faa35da0e", "e77060ac080659fd"]
     assert rows_hash(Selection(where, 1, single=True)) == "29ef36cdbb8f2eac"
+
+
+TASK = "Is it cold at the poles for most of the year?"
+
+# Table 6: the ten instructions of its example, in its order, as IFEval's schema has them.
+OF_TABLE_6: dict[str, dict[str, Any]] = {
+    "detectable_content:number_placeholders": {"num_placeholders": 3},
+    "detectable_format:number_bullet_lists": {"num_bullets": 2},
+    "startend:quotation": {},
+    "keywords:frequency": {"keyword": "fail", "frequency": 2, "relation": "less than"},
+    "keywords:letter_frequency": {"letter": "b", "let_frequency": 8, "let_relation": "less than"},
+    "detectable_format:title": {},
+    "change_case:capital_word_frequency": {"capital_frequency": 14, "capital_relation": "at least"},
+    "punctuation:no_comma": {},
+    "length_constraints:number_paragraphs": {"num_paragraphs": 2},
+    "keywords:forbidden_words": {"forbidden_words": ["yes", "no"]},
+}
+
+# Table 6, except for the task.
+PROMPT = """\
+Is it cold at the poles for most of the year?
+
+Your response should follow the instructions below:
+- The response must contain at least 3 placeholders represented by square brackets, such as [address].
+- Your answer must contain exactly 2 bullet points. Use the markdown bullet points such as: * This is point 1. * This \
+is point 2
+- Wrap your entire response with double quotation marks.
+- In your response, the word fail should appear less than 2 times.
+- In your response, the letter b should appear less than 8 times.
+- Your answer must contain a title, wrapped in double angular brackets, such as <<poem of joy>>.
+- In your response, words with all capital letters should appear at least 14 times.
+- In your entire response, refrain from the use of any commas.
+- There should be 2 paragraphs. Paragraphs are separated with the markdown divider: ***
+- Do not include keywords ['no', 'yes'] in the response."""
+
+
+def test_ten_instructions_are_shown_as_in_table_6() -> None:
+    ten = instructions_of(list(OF_TABLE_6), list(OF_TABLE_6.values()))
+    assert prompt_of(TASK, ten) == PROMPT
