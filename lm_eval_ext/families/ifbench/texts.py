@@ -17,8 +17,7 @@ from importlib.resources import files
 from itertools import chain, cycle, islice
 from string import ascii_lowercase
 
-from lm_eval_ext.families.instructions import is_as_intended
-from lm_eval_ext.families.instructions.writer import bank
+from lm_eval_ext.families.instructions import bank, is_as_intended
 from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.ifbench.count import NAMES
 

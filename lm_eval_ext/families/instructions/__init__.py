@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
 
@@ -14,7 +15,8 @@ from lm_eval_ext.verifiers.reasoning import is_empty
 Kind = TypeVar("Kind", bound=Hashable)
 
 
-def named_lines(package: str, file: str) -> dict[str, tuple[str, ...]]:
+@cache
+def named_lines(package: str, file: str) -> Mapping[str, tuple[str, ...]]:
     """Return the lines of a package's file below each name, which stands in brackets on a line of its own."""
     found: dict[str, list[str]] = {}
     for line in (files(package) / file).read_text(encoding="utf-8").splitlines():
@@ -23,6 +25,12 @@ def named_lines(package: str, file: str) -> dict[str, tuple[str, ...]]:
         else:
             lines.append(line)
     return {name: tuple(of_name) for name, of_name in found.items()}
+
+
+@cache
+def bank() -> tuple[str, ...]:
+    """Return content words in lower case: none is a stop word, a form of "to be" or a name."""
+    return tuple(dict.fromkeys((files(__package__) / "words.txt").read_text(encoding="utf-8").split()))
 
 
 def require_fields(where: str, row: Mapping[str, Any], fields: Sequence[str]) -> None:

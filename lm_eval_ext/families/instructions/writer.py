@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import cycle, islice, pairwise, permutations
 
-from lm_eval_ext.families.instructions import is_as_intended, named_lines
+from lm_eval_ext.families.instructions import bank, is_as_intended, named_lines
 from lm_eval_ext.families.instructions.plan import Plan, plan_for
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response
 from lm_eval_ext.verifiers.ifbench.ratio import stop_words
@@ -40,12 +40,6 @@ ENGLISH = (
     "what will happen if you and your friends walk along with us until night falls",
 )
 """Sentences that tell the language, which content words alone do not."""
-
-
-@cache
-def bank() -> tuple[str, ...]:
-    """Return content words in lower case: none is a stop word, a form of "to be" or a name."""
-    return tuple(dict.fromkeys((files(__package__) / "words.txt").read_text(encoding="utf-8").split()))
 
 
 @cache

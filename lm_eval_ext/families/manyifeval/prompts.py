@@ -1,7 +1,8 @@
-"""Where task prompts come from, besides those written for this project: out of a grammar, or cut out of IFEval's.
+r"""Where task prompts come from, besides those written for this project: out of a grammar, or cut out of IFEval's.
 
 The grammar has kinds of prompts, and phrases for their parts that all go together. Every draw has equally many prompts
-of each kind, give or take one. No two draws below ``distinct_seeds()`` share a prompt.
+of each kind, give or take one. No two draws share a prompt if their row seeds are below the number of prompts of the
+smallest kind, divided by ``ROUNDS``.
 
 IFEval's prompts, which this repository does not contain, are cut by key and span. 216 of the 541 were read and
 selected. Without their constraints, they are natural English and make sense with any ten instructions. 100 are for
@@ -74,11 +75,6 @@ def kinds() -> tuple[Kind, ...]:
     phrases = named_lines(__package__, "prompt_phrases.txt")
     templates = (files(__package__) / "prompt_kinds.txt").read_text(encoding="utf-8").splitlines()
     return tuple(Kind(line, tuple(phrases[part] for part in _PART.findall(line))) for line in templates)
-
-
-def distinct_seeds() -> int:
-    """Return the number of row seeds, from 0 on, no two of which share a prompt."""
-    return min(kind.size for kind in kinds()) // ROUNDS
 
 
 def prompts(row_seed: int, start: int, stop: int) -> list[str]:
