@@ -118,15 +118,6 @@ def test_every_wording_states_every_argument(name: str) -> None:
         assert set(NUMBER.findall(wording)) == set(NUMBER.findall(wordings[0]))
 
 
-def test_the_variants_never_change() -> None:
-    # A change here is a change of scores, and of metadata.version.
-    last = list(cousins(rows_of(Selection("embedded", 2))[0]))[-1]
-    assert last.row.prompt.split("\n")[3:] == [
-        "- Enclose everything that you write in one pair of double quotation marks.",
-        "- Put at least 2 placeholders, written in square brackets as in [address], into the response.",
-    ]
-
-
 def test_an_instruction_without_other_wordings_is_an_error() -> None:
     row = InstructionRow(5, "Sing.", "Sing.", (instruction("detectable_format:json_format"),))
     with pytest.raises(RowsError, match="task prompt 5: 'detectable_format:json_format' has no other wordings"):

