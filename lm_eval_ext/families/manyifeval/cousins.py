@@ -15,7 +15,7 @@ from typing import Any
 import datasets
 
 from lm_eval_ext.families.instructions.compose import is_sensible
-from lm_eval_ext.families.instructions.kinds import FIFTEEN, PHRASINGS
+from lm_eval_ext.families.instructions.kinds import FIFTEEN, PHRASINGS, phrased
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval import schema
 from lm_eval_ext.families.manyifeval.rows import (
@@ -111,7 +111,8 @@ def cousins(row: InstructionRow, row_seed: int | None = None) -> Iterator[Cousin
             if witness is None or not (proven or respond(instructions, range(len(instructions)))):
                 continue
             phrasings = tuple(worded[index] for index in order)
-            prompt = prompt_of(row.task_prompt, instructions, phrasings)
+            lines = [phrased(each, wording) for each, wording in zip(instructions, phrasings, strict=True)]
+            prompt = prompt_of(row.task_prompt, instructions, lines)
             variant = InstructionRow(row.key, row.task_prompt, prompt, instructions, witness)
             yield Cousin(variant, number, phrasings, draw)
             break

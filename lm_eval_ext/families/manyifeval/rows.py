@@ -28,7 +28,7 @@ from typing import Any, Literal
 from lm_eval_ext import sources
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, text_in
 from lm_eval_ext.families.instructions.compose import INSTRUCTIONS, Composition, Task, compose
-from lm_eval_ext.families.instructions.kinds import FIFTEEN, WIDE, Pool, phrased
+from lm_eval_ext.families.instructions.kinds import FIFTEEN, WIDE, Pool
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval.prompts import IFEVAL, IFEVAL_SPLIT, prompts, reconstruct
 from lm_eval_ext.metadata import ROW_SEED, digest
@@ -107,16 +107,16 @@ class Content(Enum):
     FRESH = "task prompts and instructions composed under the row seed"
 
 
-def prompt_of(task_prompt: str, instructions: Sequence[Checker], phrasings: Sequence[int] = ()) -> str:
+def prompt_of(task_prompt: str, instructions: Sequence[Checker], lines: Sequence[str] | None = None) -> str:
     """Return the task prompt followed by one line per instruction (Tables 6 and 7).
 
     Args:
         task_prompt: the bare task.
         instructions: the instructions.
-        phrasings: the wording of each instruction (``kinds.phrased``); the published one of all if it is empty.
+        lines: the same in other words than the published ones.
     """
-    worded = zip(instructions, phrasings or (0,) * len(instructions), strict=True)
-    return "\n".join([task_prompt, "", LEAD, *(f"- {phrased(one, wording)}" for one, wording in worded)])
+    lines = [instruction.describe() for instruction in instructions] if lines is None else lines
+    return "\n".join([task_prompt, "", LEAD, *(f"- {line}" for line in lines)])
 
 
 @cache
