@@ -15,8 +15,7 @@ from time import process_time
 
 import numpy as np
 
-from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
-from lm_eval_ext.families.manyifeval.rows import TEST, all_rows
+from lm_eval_ext.families.manyifeval.rows import TEST, InstructionRow, all_rows
 from lm_eval_ext.sources import EMBEDDED
 from lm_eval_ext.verifiers import EDITIONS, Response
 

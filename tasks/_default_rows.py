@@ -1,7 +1,7 @@
 """Writes manyifeval's default rows as data: ``python tasks/_default_rows.py FOLDER``; a test compares them.
 
 FOLDER has a copy of google/IFEval, for the task prompts that are cut out of it. Rows that are already in the files stay
-as they are; those of task prompts that are not are composed. See ``lm_eval_ext/families/manyifeval/frozen.py``.
+as they are; those of task prompts that are not are composed. See ``lm_eval_ext/families/manyifeval/rows.py``.
 """
 
 from __future__ import annotations
@@ -14,12 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import lm_eval_ext
-from lm_eval_ext.families.manyifeval.cousins_task import variants
-from lm_eval_ext.families.manyifeval.dense.rows import COUNTS
-from lm_eval_ext.families.manyifeval.dense.sections import mixed_rows
-from lm_eval_ext.families.manyifeval.frozen import Part, row_id
-from lm_eval_ext.families.manyifeval.rows import FEWSHOT, SPLITS, TRAIN, Selection, all_rows, tasks
-from lm_eval_ext.families.manyifeval.task import demonstrated
+from lm_eval_ext.families.manyifeval.cousins import variants
+from lm_eval_ext.families.manyifeval.dense.rows import COUNTS, mixed_rows
+from lm_eval_ext.families.manyifeval.rows import (
+    FEWSHOT,
+    SPLITS,
+    TRAIN,
+    Part,
+    Selection,
+    all_rows,
+    demonstrated,
+    row_id,
+    tasks,
+)
 
 HERE = Path(lm_eval_ext.__file__).parent / "families" / "manyifeval" / "default_rows"
 COUSINS = (1, 2, 3, 5, 10)

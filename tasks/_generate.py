@@ -17,7 +17,7 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Literal
 
-from lm_eval_ext.families.hierarchy.arms import ARMS, MOST_TURNS
+from lm_eval_ext.families.hierarchy.rows import ARMS, MOST_TURNS
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS
 from lm_eval_ext.families.manyifeval.schema import DENSE, KEYWORDS, MIXED, PROMPTS
 from lm_eval_ext.families.natural_instructions import task as natural_instructions_task

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_ext.families.manyifeval.answers import judgments, repaired_answers
-from lm_eval_ext.families.manyifeval.placement import PUBLISHED
-from lm_eval_ext.families.manyifeval.request import RowInstance
+from lm_eval_ext.families.manyifeval.answers import RowInstance, judgments, repaired_answers
+from lm_eval_ext.families.manyifeval.schema import PUBLISHED
 from lm_eval_ext.harness.lm import LM, Instance
 from lm_eval_ext.harness.requests import KnownInstance
 from lm_eval_ext.models.wrapping import WrappingLM

@@ -47,7 +47,12 @@ def verdict(reply: str) -> bool | None:
     if stated:
         return _is_yes(stated[-1])
     ends = (_FIRST.match(text), _LAST.search(text, max(0, len(text) - _LONGEST_LAST)))
-    return _only([end[1] for end in ends if end])
+    words = [end[1] for end in ends if end]
+    for among in (words, [word for word in words if word.isupper()]):
+        said = {_is_yes(word) for word in among}
+        if len(said) == 1:
+            return said.pop()
+    return None
 
 
 def verdicts(reply: str, count: int) -> tuple[bool | None, ...]:
@@ -112,14 +117,6 @@ def _numbered(text: str) -> list[tuple[int, bool]]:
             found.append((int(number), judged))
         waiting = number if match and judged is None else ""
     return found
-
-
-def _only(words: list[str]) -> bool | None:
-    for among in (words, [word for word in words if word.isupper()]):
-        said = {_is_yes(word) for word in among}
-        if len(said) == 1:
-            return said.pop()
-    return None
 
 
 def _is_yes(word: str) -> bool:

@@ -9,14 +9,14 @@ first answers and at most two per round, regardless of the number of rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Protocol
 
 from lm_eval_ext.self_refine.judgment import concluded, verdict, verdicts
-from lm_eval_ext.self_refine.strategies import Strategy, improve, judge_one, judge_together, revise
+from lm_eval_ext.self_refine.strategies import Strategy, judge_one, judge_together, revise
 from lm_eval_ext.verifiers import Checker, Response
 from lm_eval_ext.verifiers.reasoning import without_reasoning
 
@@ -225,36 +225,30 @@ def _feedback(
         return [Feedback(followed(state.rounds[-1].answer, state.row.instructions)) for state in states]
     if strategy.judge == "all_false":
         return [Feedback((False,) * len(state.row.instructions)) for state in states]
-    if strategy.judge == "model":
-        replies = iter(ask([question for state in states for question in _judge(state, strategy)]))
-        return [_read(replies, len(state.row.instructions), strategy) for state in states]
-    return [None] * len(states)
-
-
-def _judge(state: _Row, strategy: Strategy) -> list[Judge]:
-    task, answer, instructions = state.row.task_prompt, state.answer, state.instructions
-    if not strategy.each:
-        prompt = judge_together(task, instructions, answer, strategy.cot)
-        return [Judge(state.index, prompt, answer, tuple(range(len(instructions))))]
-    return [
-        Judge(state.index, judge_one(task, instruction, answer, strategy.cot), answer, (index,))
-        for index, instruction in enumerate(instructions)
-    ]
-
-
-def _read(replies: Iterator[str], count: int, strategy: Strategy) -> Feedback:
-    if not strategy.each:
-        together = next(replies)
-        read = concluded if strategy.cot else verdicts
-        return Feedback(read(together, count), (together,))
-    said = tuple(islice(replies, count))
-    return Feedback(tuple(map(verdict, said)), said)
+    if strategy.judge == "nobody":
+        return [None] * len(states)
+    questions: list[Judge] = []
+    for state in states:
+        task, answer, instructions = state.row.task_prompt, state.answer, state.instructions
+        if strategy.each:
+            for index, instruction in enumerate(instructions):
+                prompt = judge_one(task, instruction, answer, strategy.cot)
+                questions.append(Judge(state.index, prompt, answer, (index,)))
+        else:
+            prompt = judge_together(task, instructions, answer, strategy.cot)
+            questions.append(Judge(state.index, prompt, answer, tuple(range(len(instructions)))))
+    replies = iter(ask(questions))
+    together = concluded if strategy.cot else verdicts
+    found = []
+    for state in states:
+        count = len(state.row.instructions)
+        said = tuple(islice(replies, count if strategy.each else 1))
+        found.append(Feedback(tuple(map(verdict, said)) if strategy.each else together(said[0], count), said))
+    return found
 
 
 def _revise(state: _Row) -> Revise:
-    task, answer, feedback = state.row.task_prompt, state.answer, state.rounds[-1].feedback
-    if feedback is None:
-        return Revise(state.index, improve(task, state.instructions, answer), ())
-    instructions = state.instructions
-    broken = [instructions[index] for index in feedback.broken]
-    return Revise(state.index, revise(task, broken, answer), feedback.broken)
+    feedback, instructions = state.rounds[-1].feedback, state.instructions
+    broken = feedback.broken if feedback else ()
+    shown = [instructions[index] for index in broken] if feedback else instructions
+    return Revise(state.index, revise(state.row.task_prompt, shown, state.answer, judged=feedback is not None), broken)

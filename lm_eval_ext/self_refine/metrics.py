@@ -8,11 +8,11 @@ name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from lm_eval_ext.self_refine.loop import Refined, Round, followed
+from lm_eval_ext.self_refine.loop import Refined, followed
 from lm_eval_ext.verifiers import Checker, Verdict
 
 
@@ -41,28 +41,7 @@ class Confusion:
     def of(cls, judgments: Iterable[tuple[bool, bool]]) -> Confusion:
         """Count judgments, each a pair: whether the instruction is followed and whether it is judged followed."""
         found = list(judgments)
-        return cls(
-            found.count((True, True)),
-            found.count((False, True)),
-            found.count((True, False)),
-            found.count((False, False)),
-        )
-
-    @classmethod
-    def total(cls, counts: Iterable[Confusion]) -> Confusion:
-        """Return the sum of several counts."""
-        found = list(counts)
-        return cls(
-            sum(count.true_positives for count in found),
-            sum(count.false_positives for count in found),
-            sum(count.false_negatives for count in found),
-            sum(count.true_negatives for count in found),
-        )
-
-    @property
-    def judgments(self) -> int:
-        """The number of judgments."""
-        return self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
+        return cls(*(found.count((truth, judged)) for judged in (True, False) for truth in (True, False)))
 
     def unless_unread(self, unparsable: float | None) -> Confusion:
         """Return the same counts, or empty ones if no judgment could be read: such a judge has judged nothing.
@@ -111,7 +90,7 @@ class Confusion:
         return _harmonic_mean(self.precision_by_count, self.recall)
 
     def _precision(self, rightly: float, wrongly: float) -> float | None:
-        if not self.judgments:
+        if self == Confusion():
             return None
         share = _share(rightly, wrongly)
         return 1.0 if share is None else share
@@ -178,17 +157,14 @@ def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:
             "feedback_unparsable": (unread, len(judgments)),
             "base_requests": refined.requests,
             # A tuple, because lm-eval 0.5 interprets a list as the values of several draws.
-            "rounds": tuple(_as_json(refined.rounds, truths)),
+            "rounds": tuple(
+                {
+                    "answer": one.answer,
+                    "followed": list(truth),
+                    "judged": list(one.feedback.verdicts) if one.feedback else None,
+                    "replies": list(one.feedback.replies) if one.feedback else None,
+                }
+                for one, truth in zip(refined.rounds, truths, strict=True)
+            ),
         }
     )
-
-
-def _as_json(rounds: Sequence[Round], truths: Sequence[Sequence[bool]]) -> Iterator[dict[str, Any]]:
-    for one, truth in zip(rounds, truths, strict=True):
-        feedback = one.feedback
-        yield {
-            "answer": one.answer,
-            "followed": list(truth),
-            "judged": list(feedback.verdicts) if feedback else None,
-            "replies": list(feedback.replies) if feedback else None,
-        }

@@ -102,23 +102,22 @@ def judge_one(task: str, instruction: str, answer: str, cot: bool) -> str:
     )
 
 
-def revise(task: str, instructions: Sequence[str], answer: str) -> str:
-    """Return the prompt to revise an answer, given the instructions that it is judged not to follow."""
+def revise(task: str, instructions: Sequence[str], answer: str, *, judged: bool) -> str:
+    """Return the prompt to revise an answer, given instructions.
+
+    Args:
+        task: the task.
+        instructions: those that the answer is judged not to follow; without feedback, all of them.
+        answer: the answer.
+        judged: whether there is feedback.
+    """
+    lead = f"The response {'does not' if judged else 'should'} follow these instructions:"
+    verb, result = ("Rewrite", "rewritten") if judged else ("Improve", "improved")
     return _prompt(
         task,
         answer,
-        "\n".join(["The response does not follow these instructions:", *_bulleted(instructions)]),
-        "Rewrite the response so that it follows them. Answer with the rewritten response and nothing else.",
-    )
-
-
-def improve(task: str, instructions: Sequence[str], answer: str) -> str:
-    """Return the prompt to refine an answer without feedback, given all instructions."""
-    return _prompt(
-        task,
-        answer,
-        "\n".join(["The response should follow these instructions:", *_bulleted(instructions)]),
-        "Improve the response so that it follows them. Answer with the improved response and nothing else.",
+        "\n".join([lead, *(f"- {instruction}" for instruction in instructions)]),
+        f"{verb} the response so that it follows them. Answer with the {result} response and nothing else.",
     )
 
 
@@ -137,7 +136,3 @@ def _prompt(task: str, answer: str, *rest: str) -> str:
     # No tags, brackets, quotation marks or asterisks: instructions mention them, and answers are wrapped in them.
     quoted = f"=== Response ===\n{answer}\n=== End of the response ==="
     return "\n\n".join(["Below are a task and a response to it.", f"Task:\n{task}", quoted, *rest])
-
-
-def _bulleted(instructions: Sequence[str]) -> list[str]:
-    return [f"- {instruction}" for instruction in instructions]

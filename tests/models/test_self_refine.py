@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from lm_eval.api.instance import Instance
 
-from lm_eval_ext.families.manyifeval.answers import known_answers
-from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
+from lm_eval_ext.families.manyifeval.answers import RowInstance, Shown, known_answers
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.self_refine import SelfRefineLM
 from lm_eval_ext.self_refine.strategies import STRATEGIES, VERSION

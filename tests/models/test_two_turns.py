@@ -9,9 +9,8 @@ import pytest
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CachingLM
 
-from lm_eval_ext.families.ifbench.answers import first_answers, known_answers
 from lm_eval_ext.families.ifbench.rows import IFBenchRow
-from lm_eval_ext.families.ifbench.task import TwoTurnsInstance
+from lm_eval_ext.families.ifbench.task import TwoTurnsInstance, first_answers, known_answers
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.two_turns import TwoTurnsLM
 from lm_eval_ext.models.wrapping import WrappingLM

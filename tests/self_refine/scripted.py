@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
-from lm_eval_ext.families.manyifeval.answers import known_answers
-from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow, prompt_of
-from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
+from lm_eval_ext.families.manyifeval.answers import RowInstance, Shown, known_answers
+from lm_eval_ext.families.manyifeval.rows import InstructionRow, prompt_of
 from lm_eval_ext.verifiers import instructions_of
 from tests.across_versions import plain_instance
 

@@ -170,22 +170,7 @@ def test_judgments_are_counted_by_truth_and_verdict() -> None:
     assert Confusion.of(judgments) == Confusion(
         true_positives=4, false_positives=3, false_negatives=2, true_negatives=1
     )
-    assert Confusion.of(iter(judgments)).judgments == 10
-
-
-def test_counts_add_up_cell_by_cell() -> None:
-    assert Confusion.total([Confusion(1, 2, 3, 4), Confusion(10, 20, 30, 40)]) == Confusion(11, 22, 33, 44)
-    assert Confusion.total([]) == Confusion(0, 0, 0, 0)
-
-
-def test_four_different_cells_give_five_different_figures() -> None:
-    # of 40 followed 30 judged so, of 20 broken 4 judged followed
-    found = Confusion(true_positives=30, false_positives=4, false_negatives=10, true_negatives=16)
-    assert found.recall == 30 / 40
-    assert found.precision == pytest.approx(0.75 / (0.75 + 0.2))  # 4 / 20 = 0.2; 15 / 19
-    assert found.f1 == pytest.approx(10 / 13)  # 2 · 15/19 · 3/4 / (15/19 + 3/4) = (90/76) / (117/76)
-    assert found.precision_by_count == 30 / 34
-    assert found.f1_by_count == pytest.approx(60 / 74)  # 2 · TP / (2 · TP + FP + FN)
+    assert Confusion.of(iter(judgments)) == Confusion.of(judgments)
 
 
 def test_figure_9_reproduces_table_2() -> None:

@@ -11,12 +11,20 @@ import datasets
 from jinja2 import TemplateError
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.hierarchy.arms import ARMS, MOST_TURNS, Arm, with_objects
-from lm_eval_ext.families.hierarchy.rows import Row, by_key, rows, rows_hash
+from lm_eval_ext.families.hierarchy.rows import (
+    ARMS,
+    MOST_TURNS,
+    Arm,
+    Row,
+    by_key,
+    rows,
+    rows_hash,
+    with_objects,
+)
 from lm_eval_ext.families.hierarchy.schema import SCHEMA, SLIPPED, TURNS
 from lm_eval_ext.families.hierarchy.scores import score
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.families.manyifeval.reconstruction import IFEVAL
+from lm_eval_ext.families.manyifeval.prompts import IFEVAL
 from lm_eval_ext.families.manyifeval.rows import NAME, TEST, origin
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, shows
@@ -33,8 +41,8 @@ class HierarchyTask(FamilyTask):
 
     In addition to the harness's own keys, a leaf's YAML has:
 
-    * ``arm``: who states what, one of ``arms.ARMS``;
-    * ``turns``: with the arm ``system``, the number of requests, from 2 to ``arms.MOST_TURNS``; one if it is missing;
+    * ``arm``: who states what, one of ``rows.ARMS``;
+    * ``turns``: with the arm ``system``, the number of requests, from 2 to ``rows.MOST_TURNS``; one if it is missing;
     * ``slipped``: with ``turns``, whether the last scripted reply breaks the instruction.
 
     Raises:
@@ -136,21 +144,18 @@ class HierarchyTask(FamilyTask):
         for message in messages:
             if not shows(prompt, message["content"]):
                 raise ValueError(self._not_shown([message], "it has no such role"))
-        self._require_room(prompt)
-        return prompt
-
-    def _require_room(self, prompt: Any) -> None:
-        """Refuse a prompt of which the harness would cut off the beginning, and with it the system message."""
+        # The harness would cut off the beginning of a prompt that is too long, and with it the system message.
         context, encode = (getattr(self.asking.lm, name, None) for name in ("max_length", "tok_encode"))
-        if not isinstance(prompt, str) or not isinstance(context, int) or encode is None:
-            return
-        length, new = len(encode(prompt)), (self.config.generation_kwargs or {}).get("max_gen_toks", 0)
-        if length + new > context:
-            raise ValueError(
-                f"task {self.config.task!r}: a conversation of {length} tokens and {new} new ones do not fit into the "
-                f"model's context of {context}; run tasks with fewer turns, or give fewer new tokens (--gen_kwargs "
-                "max_gen_toks=…) or, if the model has it, a longer context (max_length in --model_args)"
-            )
+        if isinstance(prompt, str) and isinstance(context, int) and encode is not None:
+            length, new = len(encode(prompt)), (self.config.generation_kwargs or {}).get("max_gen_toks", 0)
+            if length + new > context:
+                raise ValueError(
+                    f"task {self.config.task!r}: a conversation of {length} tokens and {new} new ones do not fit into "
+                    f"the model's context of {context}; run tasks with fewer turns, or give fewer new tokens "
+                    "(--gen_kwargs max_gen_toks=…) or, if the model has it, a longer context (max_length in "
+                    "--model_args)"
+                )
+        return prompt
 
     def _not_shown(self, messages: Sequence[Mapping[str, Any]], reason: str) -> str:
         roles = ", ".join(dict.fromkeys(message["role"] for message in messages))
@@ -175,20 +180,20 @@ class HierarchyTask(FamilyTask):
 
 @cache
 def _as_dataset(source: str, row_seed: int | None, arm: Arm) -> datasets.Dataset:
-    return datasets.Dataset.from_list([_doc(row, arm) for row in rows(source, row_seed)])
-
-
-def _doc(row: Row, arm: Arm) -> dict[str, Any]:
-    both = (row.own, row.rival)
-    return {
-        "key": row.key,
-        "row": row.prompt_key,
-        "side": row.side,
-        "task_prompt": row.task_prompt,
-        "prompt": arm.request(row),
-        "pair": row.pair.name,
-        "group": row.pair.group,
-        "instruction_id_list": [instruction.id for instruction in both],
-        "kwargs": [instruction.arguments() for instruction in both],
-        "witness": row.answer("own"),
-    }
+    return datasets.Dataset.from_list(
+        [
+            {
+                "key": row.key,
+                "row": row.prompt_key,
+                "side": row.side,
+                "task_prompt": row.task_prompt,
+                "prompt": arm.request(row),
+                "pair": row.pair.name,
+                "group": row.pair.group,
+                "instruction_id_list": [instruction.id for instruction in (row.own, row.rival)],
+                "kwargs": [instruction.arguments() for instruction in (row.own, row.rival)],
+                "witness": row.answer("own"),
+            }
+            for row in rows(source, row_seed)
+        ]
+    )

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.instructions import check_keys, instructions_of_row
+from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, text_in
 from lm_eval_ext.metadata import digest
-from lm_eval_ext.sources import HubDataset, RowsError, Table
+from lm_eval_ext.sources import HubDataset, RowsError
 from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.checker import checker_type
 
@@ -37,11 +37,6 @@ class IFBenchRow:
     prompt: str
     instructions: tuple[Checker, ...]
     second: str = ""
-
-    @property
-    def identity(self) -> tuple[int | str, str, str]:
-        """What distinguishes the row from all others: a prompt may recur with several second messages under one key."""
-        return (self.key, self.prompt, self.second) if self.second else (self.key, "", "")
 
 
 class Turns(str):
@@ -98,52 +93,49 @@ class Selection:
     dataset: str
 
 
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a source.
-
-    Attributes:
-        usable: those that can be judged, in the order of the source.
-        left_out: the number of conversations that cannot, because an argument of an instruction is null: the published
-            code draws a value whenever it judges, so that the verdict is a matter of chance.
-    """
-
-    usable: tuple[IFBenchRow, ...]
-    left_out: int = 0
-
-
 def rows(selection: Selection) -> tuple[IFBenchRow, ...]:
-    """Return the rows that can be judged; raises as ``all_rows``."""
-    return all_rows(selection).usable
+    """Return the rows that can be judged, in the order of the source; raises as ``all_rows``."""
+    return all_rows(selection)[0]
 
 
 @cache
-def all_rows(selection: Selection) -> Rows:
-    """Return the rows of a source.
+def all_rows(selection: Selection) -> tuple[tuple[IFBenchRow, ...], int]:
+    """Return the rows of a source that can be judged, and how many conversations were left out.
+
+    These cannot, because an argument of an instruction is null: the published code draws a value whenever it judges, so
+    that the verdict is a matter of chance.
 
     Raises:
         RowsError: the rows are not available, or a row lacks a field or has an invalid one; the message names file, row
             and field. In a prompt with its instructions, a missing argument is such an error.
     """
-    table = _table(selection)
-    check_keys(table.origin, table.column("key", FIELDS[selection.dataset]))
-    twice = selection.dataset == TWO_TURNS
-    read, seen, left_out = _two_turns if twice else _one_turn, dict[Hashable, tuple[int, IFBenchRow]](), 0
+    source, dataset = selection.source, selection.dataset
+    path = Path(source).expanduser()
+    if source not in (sources.HUB, sources.EMBEDDED) and path.is_file():
+        table = sources.from_file(path.resolve())
+    else:
+        table = sources.load(dataset, HUB_SPLITS[dataset] if source == sources.HUB else TEST, HUB[dataset], source)
+    check_keys(table.origin, table.column("key", FIELDS[dataset]))
+    twice, left_out, found = dataset == TWO_TURNS, 0, list[IFBenchRow]()
+    seen: dict[Hashable, int] = {}
     for number, row in enumerate(table.rows, start=1):
         where = f"{table.origin}, row {number}"
         if twice and _lacks_arguments(row):
             left_out += 1
             continue
-        found = read(where, row)
-        first, _ = seen.setdefault(found.identity, (number, found))
+        require_fields(where, row, FIELDS[dataset])
+        prompt, second = _messages(where, row) if twice else (text_in(where, "prompt", row["prompt"]), "")
+        found.append(IFBenchRow(row["key"], prompt, instructions_of_row(where, row), second))
+        # Under one key, a prompt may recur with several second messages.
+        first = seen.setdefault((row["key"], prompt, second) if twice else row["key"], number)
         if first != number:
             of_messages = " with the same messages" if twice else ""
             raise RowsError(
-                f"{where}, field 'key': {found.key!r} is already row {first}{of_messages}; expected unique rows"
+                f"{where}, field 'key': {row['key']!r} is already row {first}{of_messages}; expected unique rows"
             )
-    if not seen:
+    if not found:
         raise RowsError(f"{table.origin}: no row whose instructions have all their arguments")
-    return Rows(tuple(found for _, found in seen.values()), left_out)
+    return tuple(found), left_out
 
 
 def _lacks_arguments(row: Mapping[str, Any]) -> bool:
@@ -158,20 +150,8 @@ def _lacks_arguments(row: Mapping[str, Any]) -> bool:
         return False
 
 
-@cache
-def rows_hash(selection: Selection) -> str:
-    """Return 16 hexadecimal digits that are equal if the messages, the instructions and their order are equal."""
-    shown = [(row.key, row.prompt, row.second, list(map(repr, row.instructions))) for row in rows(selection)]
-    return digest(json.dumps(shown, ensure_ascii=False))
-
-
-def _one_turn(where: str, row: Mapping[str, Any]) -> IFBenchRow:
-    _check_fields(where, row, ONE_TURN)
-    return IFBenchRow(row["key"], _text(where, "prompt", row["prompt"]), _instructions(where, row))
-
-
-def _two_turns(where: str, row: Mapping[str, Any]) -> IFBenchRow:
-    _check_fields(where, row, TWO_TURNS)
+def _messages(where: str, row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the first and the second message of the user's."""
     messages = row["messages"]
     if not isinstance(messages, Sequence) or not all(isinstance(message, Mapping) for message in messages):
         raise RowsError(f"{where}, field 'messages': expected a list of messages, found {messages!r}")
@@ -181,41 +161,12 @@ def _two_turns(where: str, row: Mapping[str, Any]) -> IFBenchRow:
             f"{where}, field 'messages': roles {', '.join(map(repr, roles)) or 'of no message'}; expected "
             f"{', '.join(ROLES)}: the prompt, an answer, and the instruction"
         )
-    first, _, second = (message.get("content") for message in messages)
-    return IFBenchRow(
-        row["key"],
-        _text(where, "messages[0].content", first),
-        _instructions(where, row),
-        _text(where, "messages[2].content", second),
-    )
+    first, second = (text_in(where, f"messages[{place}].content", messages[place].get("content")) for place in (0, 2))
+    return first, second
 
 
-def _check_fields(where: str, row: Mapping[str, Any], dataset: str) -> None:
-    for field in FIELDS[dataset]:
-        if field not in row:
-            raise RowsError(
-                f"{where}: no field {field!r}; expected {', '.join(FIELDS[dataset])}; found {', '.join(row)}"
-            )
-
-
-def _text(where: str, field: str, value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise RowsError(f"{where}, field {field!r}: expected text, found {value!r}")
-    return value
-
-
-def _instructions(where: str, row: Mapping[str, Any]) -> tuple[Any, ...]:
-    ids = row["instruction_id_list"]
-    if not isinstance(ids, Sequence) or isinstance(ids, str) or not ids:
-        raise RowsError(f"{where}, field 'instruction_id_list': expected a list of instruction ids, found {ids!r}")
-    return instructions_of_row(where, row)
-
-
-def _table(selection: Selection) -> Table:
-    source, dataset = selection.source, selection.dataset
-    if source == sources.HUB:
-        return sources.load(dataset, HUB_SPLITS[dataset], HUB[dataset], source)
-    path = Path(source).expanduser()
-    if source != sources.EMBEDDED and path.is_file():
-        return sources.from_file(path.resolve())
-    return sources.load(dataset, TEST, HUB[dataset], source)
+@cache
+def rows_hash(selection: Selection) -> str:
+    """Return 16 hexadecimal digits that are equal if the messages, the instructions and their order are equal."""
+    shown = [(row.key, row.prompt, row.second, list(map(repr, row.instructions))) for row in rows(selection)]
+    return digest(json.dumps(shown, ensure_ascii=False))

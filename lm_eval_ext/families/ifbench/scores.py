@@ -10,7 +10,7 @@ from lm_eval_ext.families.ifbench.schema import ANSWERS, FIRST_TURN, OF_GROUPS, 
 from lm_eval_ext.families.instructions import accuracies, by_kind, verdicts
 from lm_eval_ext.families.schema import Occurrences
 from lm_eval_ext.floors import answers_to
-from lm_eval_ext.verifiers import Response, Verdict, instructions_of
+from lm_eval_ext.verifiers import Response, instructions_of
 
 RowValue = float | Occurrences | tuple[Mapping[str, Any], ...]
 """A row's value of a metric."""
@@ -37,9 +37,10 @@ def score(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Ro
     result: dict[str, RowValue] = {
         **accuracies(response, found),
         # As IFBench counts: rows have one or two instructions, and each instruction weighs alike.
-        "inst_level_strict_acc": _counts(found["strict"]),
-        "inst_level_loose_acc": _counts(found["loose"]),
-        "inst_level_repaired_acc": _counts(found["repaired"]),
+        **{
+            f"inst_level_{name}_acc": (sum(verdict.follow_instruction_list), len(instructions))
+            for name, verdict in found.items()
+        },
         **by_kind(OF_GROUPS, groups, found["loose"]),
         VERDICTS: tuple(
             {"id": one.id, **{name: verdict.follow_instruction_list[place] for name, verdict in found.items()}}
@@ -62,7 +63,3 @@ def floors(docs: Iterable[Mapping[str, Any]], config: Mapping[str, Any]) -> Iter
     for doc in docs:
         answers = answers_to(doc["second"] if "second" in doc else doc[config["doc_to_text"]])
         yield {name: score(doc, [answer]) for name, answer in answers.items()}
-
-
-def _counts(verdict: Verdict) -> Occurrences:
-    return sum(verdict.follow_instruction_list), len(verdict.follow_instruction_list)

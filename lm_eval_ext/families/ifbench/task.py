@@ -1,18 +1,17 @@
-"""The harness task of both IFBench leaves, and its requests, which carry the second message."""
+"""The harness task of both IFBench leaves, its requests with the second message, and the ``reference`` LM's answers."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import datasets
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.ifbench.answers import first_answers, known_answers
 from lm_eval_ext.families.ifbench.rows import (
     HUB,
     ONE_TURN,
@@ -28,10 +27,10 @@ from lm_eval_ext.families.ifbench.rows import (
 from lm_eval_ext.families.ifbench.schema import SCHEMA
 from lm_eval_ext.families.ifbench.schema import TWO_TURNS as HAS_TWO_TURNS
 from lm_eval_ext.families.ifbench.scores import score
-from lm_eval_ext.families.ifbench.witness import respond
+from lm_eval_ext.families.ifbench.texts import break_one, respond
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
-from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, with_floors
+from lm_eval_ext.harness.requests import Composed, KnownAnswers, KnownInstance, with_floors
 from lm_eval_ext.verifiers.nltk_data import PUNKT, STOP_WORDS, TAGGER, find
 
 if TYPE_CHECKING:
@@ -57,6 +56,9 @@ log = logging.getLogger(f"lm_eval.{__name__}")
 """A child of the harness's own logger, because only that one shows its messages."""
 DATASETS: Mapping[int, str] = {1: ONE_TURN, 2: TWO_TURNS}
 """The dataset for each number of turns."""
+POLICIES = ("oracle", "drop_one", "ignore")
+"""``oracle`` follows every instruction (if they exclude each other: all but one), ``drop_one`` all but one, ``ignore``
+none."""
 
 
 class IFBenchTask(FamilyTask):
@@ -114,7 +116,7 @@ class IFBenchTask(FamilyTask):
         for data in (PUNKT, STOP_WORDS, TAGGER):
             find(data)
         facts: dict[str, Any] = {"rows_hash": rows_hash(self._selection)}
-        if left_out := all_rows(self._selection).left_out:
+        if left_out := all_rows(self._selection)[1]:
             facts["rows_left_out"] = left_out
             message = "%s: rows left out: %d; an argument of their instructions is null in the data"
             log.warning(message, self.config.task, left_out)
@@ -145,7 +147,11 @@ class IFBenchTask(FamilyTask):
         return [TwoTurnsInstance.of(request, first_answers(row), row=row, system=self.system_prompt(doc), then=then)]
 
     def _row(self, doc: dict[str, Any]) -> IFBenchRow:
-        return _by_identity(self._selection)[doc["key"], doc["prompt"], doc.get("second", "")]
+        return self._by_identity[doc["key"], doc["prompt"], doc.get("second", "")]
+
+    @cached_property
+    def _by_identity(self) -> Mapping[tuple[int | str, str, str], IFBenchRow]:
+        return {(row.key, row.prompt, row.second): row for row in rows(self._selection)}
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``.
@@ -162,22 +168,46 @@ class IFBenchTask(FamilyTask):
 
 
 @cache
-def _by_identity(selection: Selection) -> dict[tuple[int | str, str, str], IFBenchRow]:
-    return {(row.key, row.prompt, row.second): row for row in rows(selection)}
-
-
-@cache
 def _as_dataset(selection: Selection) -> datasets.Dataset:
-    return datasets.Dataset.from_list([_doc(row) for row in rows(selection)])
+    return datasets.Dataset.from_list(
+        [
+            {
+                "key": row.key,
+                "prompt": row.prompt,
+                **({"second": row.second} if row.second else {}),
+                "instruction_id_list": [instruction.id for instruction in row.instructions],
+                "kwargs": [instruction.arguments() for instruction in row.instructions],
+                "witness": respond(row.instructions) or "",
+            }
+            for row in rows(selection)
+        ]
+    )
 
 
-def _doc(row: IFBenchRow) -> dict[str, Any]:
-    second = {"second": row.second} if row.second else {}
-    return {
-        "key": row.key,
-        "prompt": row.prompt,
-        **second,
-        "instruction_id_list": [instruction.id for instruction in row.instructions],
-        "kwargs": [instruction.arguments() for instruction in row.instructions],
-        "witness": respond(row.instructions) or "",
-    }
+def known_answers(row: IFBenchRow) -> Composed:
+    """Return the answers to a row; after two turns, the first answer ignores the instructions."""
+    return Composed({policy: partial(_last, row, policy) for policy in POLICIES}, _named(row))
+
+
+def first_answers(row: IFBenchRow) -> Composed:
+    """Return the answers to the first of two messages, which does not contain the instructions: they follow none."""
+    return Composed(dict.fromkeys(POLICIES, partial(_answer, row, "ignore")), _named(row))
+
+
+def _named(row: IFBenchRow) -> str:
+    return f"ifbench, key {row.key!r} ({', '.join(instruction.id for instruction in row.instructions)})"
+
+
+def _last(row: IFBenchRow, policy: str) -> str | None:
+    last = _answer(row, policy)
+    if last is None or not row.second:
+        return last
+    first = _answer(row, "ignore")
+    return None if first is None else Turns(first, last)
+
+
+def _answer(row: IFBenchRow, policy: str) -> str | None:
+    if policy == "ignore":
+        return respond(row.instructions, range(len(row.instructions)))
+    # Of the published rows, one asks for an option of two words, and for each word on a new line.
+    return (policy == "oracle" and respond(row.instructions)) or break_one(row.instructions)

@@ -1,16 +1,95 @@
-"""Texts that follow IFBench's instructions, one or two at once; documents contain them, so they do not change.
+"""Texts that follow IFBench's instructions, one or two at once, or ignore them.
 
-Most are whole answers to a task of its own; the others are put together from the arguments.
+They prove that a row can be solved and are the answers of the ``reference`` LM. Most are whole answers to a task of its
+own (``texts.jsonl``); the others are put together from the arguments. Documents contain them, so they do not change. Of
+the texts for a row's instructions, the verifiers choose: one is only returned if every verdict is as intended, strictly
+and in both editions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import cycle, islice
+import json
+import random
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import chain, cycle, islice
+from string import ascii_lowercase
 
-from lm_eval_ext.families.ifbench.overlap import overlap, overlap_in_clusters, overlap_with_keyword
-from lm_eval_ext.families.instructions.writer import bank
+from lm_eval_ext.families.instructions import bank, is_as_intended
+from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.ifbench.count import NAMES
+
+IGNORING = (
+    "four four four four four four four four four four four four.\n" * 4,
+    'it is what it is and it was what it was, it is "it"\n* it\n* it is four four four four four "no"\n' * 3,
+    "It rains. Trees grow. Birds sing.",
+    "No.",
+)
+"""Texts that ignore nearly every instruction."""
+
+
+def respond(instructions: Sequence[Checker], broken: Collection[int] = ()) -> str | None:
+    """Return a response that follows all instructions except those at the indices ``broken``, which it breaks.
+
+    Args:
+        instructions: instructions of IFBench, at most two that differ.
+        broken: indices into ``instructions``.
+
+    Returns:
+        A response whose strict verdicts are exactly these in both editions, or ``None`` if none was found. Of several,
+        one that also breaks them under loose verdicts is preferred.
+    """
+    kept = [one for index, one in enumerate(instructions) if index not in broken]
+    alone = [[one] for one in kept] if broken else []
+    strictly: str | None = None
+    for text in chain(*map(_texts, [kept, *alone]), IGNORING if broken else ()):
+        if not is_as_intended(text, instructions, broken):
+            continue
+        if is_as_intended(text, instructions, broken, loose=True):
+            return text
+        strictly = strictly or text
+    return strictly
+
+
+def break_one(instructions: Sequence[Checker]) -> str | None:
+    """Return a response that breaks exactly one instruction, or ``None`` if none was found.
+
+    It breaks the first that can be broken while the others are followed. A repeated instruction is broken in all its
+    places.
+    """
+    for chosen in dict.fromkeys(instructions):
+        text = respond(instructions, [index for index, other in enumerate(instructions) if other == chosen])
+        if text is not None:
+            return text
+    return None
+
+
+def _texts(instructions: Sequence[Checker]) -> Iterable[str]:
+    """Yield texts that are meant to follow all of some instructions; none if there are none for them."""
+    by_id = {one.id: one for one in instructions}
+    if texts := _fixed().get(frozenset(by_id)):
+        return texts
+    ids = next((ids for ids in COMPOSED if set(ids) == set(by_id)), None)
+    if ids is None:
+        return ()
+    given: dict[str, list[object]] = {}
+    for each in ids:
+        for name, value in by_id[each].arguments().items():
+            given.setdefault(name, []).append(value)
+    composed = COMPOSED[ids](**{name: values[0] if len(values) == 1 else values for name, values in given.items()})
+    return [composed] if isinstance(composed, str) else composed
+
+
+@cache
+def _fixed() -> Mapping[frozenset[str], Sequence[str]]:
+    """Return, by the instructions' ids, the texts that depend on no argument, the best first."""
+    lines = (files(__package__) / "texts.jsonl").read_text(encoding="utf-8").splitlines()
+    return {frozenset(line["ids"]): line["texts"] for line in map(json.loads, lines)}
+
+
+# Texts that are put together from the arguments
 
 CONJUNCTIONS = (
     "Rain fell and wind rose, but ships sailed, for trade called, nor did sailors rest, yet none sank, so all sang or "
@@ -20,49 +99,6 @@ CONJUNCTIONS = (
 PRONOUNS = "She told him that they saw us, and we told her that it was his."
 FEW_VOWELS = "She left him when we met them, for he hid it."
 """Pronouns in words with only three vowels: e, i and o."""
-NATO = (
-    "alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa quebec romeo "
-    "sierra tango uniform victor whiskey xray yankee zulu"
-)
-NEST = "alpha (bravo [charlie {delta (echo [foxtrot])}])"
-QUOTES = 'Ann wrote "Bob read \'Cal said "yes" twice\' aloud" today'
-PALINDROMES = "level radar civic kayak refer rotor madam tenet stats sagas"
-CAPITALS = (
-    "Reykjavik, Helsinki, Oslo, Tallinn, Stockholm, Riga, Moscow, Copenhagen, Vilnius, Minsk, Dublin, Berlin, "
-    "Amsterdam, Warsaw, London, Brussels, Kyiv, Prague, Luxembourg, Paris, Vienna, Bratislava, Budapest, Vaduz, "
-    "Chisinau, Bern, Ljubljana, Zagreb"
-)
-"""The capitals north of 45 degrees, from north to south."""
-AFRICA = (
-    "Zimbabwe, Zambia, Uganda, Tunisia, Togo, Tanzania, Sudan, South Sudan, South Africa, Somalia, Sierra Leone, "
-    "Seychelles, Senegal, Sao Tome and Principe, Rwanda, Republic of the Congo, Nigeria, Niger, Namibia, Mozambique, "
-    "Morocco, Mauritius, Mauritania, Mali, Malawi, Madagascar, Libya, Liberia, Lesotho, Kenya, Ivory Coast, "
-    "Guinea-Bissau, Guinea, Ghana, Gambia, Gabon, Ethiopia, Eswatini, Eritrea, Equatorial Guinea, Egypt, Djibouti, "
-    "Democratic Republic of the Congo, Comoros, Chad, Central African Republic, Cape Verde, Cameroon, Burundi, "
-    "Burkina Faso, Botswana, Benin, Angola, Algeria"
-)
-QUESTIONS = (
-    "Who painted Guernica?",
-    "Which movement did Salvador Dali join in Paris?",
-    "Which American painter is known for canvases of dripped paint?",
-    "Which school of design, founded in Weimar in 1919, brought art, crafts and industry together?",
-)
-CITIES = ("Japan,Kyoto", "Peru,Cusco", "Kenya,Nakuru", "Spain,Bilbao", "Chile,Arica", "India,Jaipur", "Norway,Bergen")
-STUDENTS = (
-    ("StudentID", "Subject", "Grade", "Semester", "Score"),
-    ("1", "Physics", "A", "Fall", "91"),
-    ("2", "History", "B", "Spring", "84"),
-    ("3", "Music", "A", "Fall", "95"),
-)
-PRODUCTS = [
-    "ProductID,Category,Brand,Price,Stock",
-    *(f"{number},Tools,Brand{number},{number}.50,{number * 3}" for number in range(1, 14)),
-]
-ANIMALS = (
-    "Ants Bears Cats Dogs Eels Frogs Geese Hens Ibexes Jays Koalas Lions Moths Newts Owls Pigs Quails Rats Seals "
-    "Toads Urchins Vipers Wolves Xerus Yaks Zebras"
-)
-EAGLE = "The national symbol of the US is the bald eagle"
 SMILE = " \N{GRINNING FACE}."
 
 
@@ -118,15 +154,6 @@ def _items_in_range(min_words: int, max_words: int, sep: str) -> Iterator[str]:
             yield "\n".join(lines)
 
 
-def _template() -> str:
-    answer, conclusion, outlook = sentences([5, 5, 5])
-    return f"My Answer: {answer} My Conclusion: {conclusion} Future Outlook: {outlook}"
-
-
-def _thesis(number: int) -> str:
-    return f"<i>{next(sentences([5]))}</i> {prose(number)}"
-
-
 def _increment_with_thesis(small_n: int) -> str:
     thesis, *rest = words(2)
     return " ".join([f"<i>{thesis.title()}</i> {' '.join(rest)}.", *sentences([2 + small_n, 2 + 2 * small_n])])
@@ -142,16 +169,88 @@ def _changed(prompt_to_repeat: str) -> str:
     return f"Kindly{prompt_to_repeat.lstrip()[len(first) :]}"
 
 
-def _mcq() -> str:
-    options = "\n".join(f"{letter}. {word.title()}" for letter, word in zip("ABCDE", words(5), strict=True))
-    return "\n\n".join(f"Question {number}: {text}\n{options}" for number, text in enumerate(QUESTIONS, start=1))
+# Texts that share a given part of their trigrams, of characters and of words alike, with a reference text. The share of
+# words depends on how many words of the reference are followed by how many others; the share of characters on how long
+# those others are. The others are invented words of consonants, whose trigrams no reference has.
+
+SEED = 20250703
+CONSONANTS = "".join(letter for letter in ascii_lowercase if letter not in "aeiouy")
+FEWEST, MOST = 4, 30
+"""How many words of the reference are best for the lowest and the highest percentage."""
+TRIES = 50
+"""The most beginnings of a reference to try; the first or second is typical."""
+STRETCHES = (1.0, 0.97, 1.03, 0.94, 1.06, 0.9, 1.1, 0.85, 1.15, 0.8, 1.2, 0.7, 1.3)
+"""By how much the invented words may have to be longer than estimated."""
+_CLUSTER = re.compile(f"[{CONSONANTS}y]{{2}}")
 
 
-_SUB_BULLETS = ("* {}\n  - {}\n* {}\n  - {}".format(*words(4)), "* it is\n  - it was\n* it was\n  - it is")
-_STAIRS = ("Dogs bark loud.\n Cats meow soft.\n  Cows walk slow.",)
+def overlap(reference_text: str, percentage: float) -> Iterator[str]:
+    """Yield texts that share a part of a reference."""
+    for taken, invented in _parts(_beginnings(reference_text, percentage), percentage):
+        yield " ".join([taken, *invented])
 
-TEXTS: Mapping[tuple[str, ...], str | Iterable[str] | Callable[..., str | Iterable[str]]] = {
-    ("count:conjunctions",): CONJUNCTIONS,
+
+def overlap_with_keyword(reference_text: str, percentage: float, word: str, N: int) -> Iterator[str]:
+    """Yield texts that share a part of a reference, and whose sentence ``N`` has a word."""
+    for taken, invented in _parts(_beginnings(reference_text, percentage), percentage, others=1):
+        if len(invented) >= N:
+            before = [f"{each.capitalize()}." for each in invented[: N - 1]]
+            last = " ".join([*invented[N - 1 :], word])
+            yield " ".join([*before, f"{last[:1].upper()}{last[1:]}.", taken])
+
+
+def overlap_in_clusters(reference_text: str, percentage: float) -> Iterator[str]:
+    """Yield texts that share a part of a reference, each of whose words has several consonants in a row."""
+    runs: list[list[str]] = [[]]
+    for word in reference_text.split():
+        if _CLUSTER.search(word.lower()):
+            runs[-1].append(word)
+        elif runs[-1]:
+            runs.append([])
+    long = sorted((run for run in runs if len(run) > 2), key=len, reverse=True)
+    chosen = [" ".join(word for run in long[:count] for word in run) for count in range(1, len(long) + 1)]
+    for taken, invented in _parts(chosen, percentage):
+        yield " ".join([taken, *invented])
+
+
+def _beginnings(reference: str, percentage: float) -> list[str]:
+    """Return beginnings of a text that end with a word; first those that make for a short whole."""
+    ends = [match.end() for match in re.finditer(r"\S+", reference)][2:]
+    best = FEWEST + percentage / 100 * (MOST - FEWEST)
+    nearest = sorted(range(len(ends)), key=lambda place: abs(place + 3 - best))
+    return [reference[: ends[place]].lstrip() for place in nearest[:TRIES]]
+
+
+def _parts(taken: Sequence[str], percentage: float, others: int = 0) -> Iterator[tuple[str, list[str]]]:
+    """Yield texts of the reference with the invented words that make them up to the percentage.
+
+    Args:
+        taken: texts of the reference, of three words or more.
+        percentage: of the trigrams of the whole.
+        others: how many words are added besides.
+    """
+    share = max(percentage, 0.5) / 100
+    for text in taken:
+        trigrams = max(len(text.split()) - 2, 1)
+        count = max(round(trigrams / share) - trigrams - others, 0)
+        missing = len(set(zip(text, text[1:], text[2:], strict=False))) * (1 / share - 1)
+        for more in (0, 1, 2, -1):
+            for stretch in STRETCHES:
+                yield text, _invented(count + more, missing * stretch)
+
+
+def _invented(count: int, trigrams: float) -> list[str]:
+    """Return so many words, which together add about so many trigrams of characters."""
+    if count < 1:
+        return []
+    generator = random.Random(f"{SEED}/{count}/{trigrams}")  # noqa: S311 # reproducible by design
+    # A word has as many trigrams as letters, and one with the space around it.
+    each, rest = divmod(round(trigrams) - count, count)
+    lengths = (max(each + (place < rest), 2) for place in range(count))
+    return ["".join(generator.choices(CONSONANTS, k=length)) for length in lengths]
+
+
+COMPOSED: Mapping[tuple[str, ...], Callable[..., str | Iterable[str]]] = {
     ("count:keywords_multiple",): lambda **keywords: " ".join(
         f"Somebody wrote {word} down."
         for word, times in zip(keywords.values(), (1, 2, 3, 5, 7), strict=True)
@@ -167,97 +266,31 @@ TEXTS: Mapping[tuple[str, ...], str | Iterable[str] | Callable[..., str | Iterab
     ),
     ("count:pronouns",): lambda N: " ".join([PRONOUNS] * (N // 4 + 1)),
     ("words:vowel", "count:pronouns"): lambda N: " ".join([FEW_VOWELS] * (N // 4 + 1)),
-    ("count:punctuation",): (
-        "Well, this is it: the end; really? Yes! Are you sure?! It's \"done\" (finally) - a 'well-known' end… [sic].",
-        "Well, this is it: the end; really? Yes! Are you sure?! Yes‽ It is done.",
-    ),
     ("count:word_count_range",): lambda min_words, max_words: prose((min_words + max_words) // 2),
     ("count:words_japanese",): lambda N: sentence([*words(N - 1), "日本", *words(N - 1), "東京"], ""),
-    ("custom:character_reverse",): EAGLE[::-1],
-    ("custom:word_reverse",): " ".join(EAGLE.split()[::-1]),
-    ("custom:csv_city",): "\n".join(
-        [
-            "ID,Country,City,Year,Count",
-            *(f"{number},{place},{2000 + number},{10 * number}" for number, place in enumerate(CITIES, start=1)),
-        ]
-    ),
-    ("custom:csv_quotes",): "\n".join("\t".join(f'"{field}"' for field in row) for row in STUDENTS),
-    ("custom:csv_special_character",): tuple(
-        "\n".join([*PRODUCTS, f'14,Tools,"{brand}",9.50,4']) for brand in ("Smith & Sons", "Smith, Sons & Co!")
-    ),
-    ("custom:date_format_list",): (
-        "1796-04-12, 1796-05-10, 1797-01-14, 1798-07-21, 1800-06-14, 1805-12-02, 1806-10-14, 1807-06-14, 1815-06-18"
-    ),
-    ("custom:european_capitals_sort",): (CAPITALS, CAPITALS.replace("Kyiv, ", "")),
-    ("custom:mcq_count_length",): _mcq(),
-    ("custom:multiples",): "14, 21, 28, 35, 42, 49",
-    ("custom:reverse_newline",): AFRICA.replace(", ", "\n"),
-    ("custom:sentence_alphabet",): " ".join(f"{animals} met outside." for animals in ANIMALS.split()),
-    ("format:emoji",): " ".join(sentences([4, 5, 4], SMILE)),
-    ("format:quotes", "format:emoji"): f"{QUOTES}{SMILE}",
-    ("format:line_indent",): "\n".join(f"{' ' * number}{line}" for number, line in enumerate(sentences([4, 4, 4]))),
-    ("format:line_indent", "ratio:sentence_words"): _STAIRS,
     ("format:list",): lambda sep: "\n".join(f"{sep} {word}" for word in words(6)),
     ("count:word_count_range", "format:list"): _items_in_range,
     ("format:list", "words:no_consecutive"): lambda sep: "\n".join(
         f"{sep} {word}" for word in ("apple", "melon", "cherry", "lemon", "peach", "grape")
     ),
-    ("format:newline",): "\n".join(words(6)),
-    ("format:no_bullets_bullets",): "\n".join([" ".join(sentences([5, 5])), *(f"* {word}" for word in words(3))]),
-    ("format:no_whitespace",): "Yes.",
     ("format:options",): _option,
-    ("format:output_template",): _template(),
-    ("format:parentheses",): f"{sentence(words(4), '')} (copper [violin {{orchard (bridge [thunder])}}]).",
-    ("words:alphabet", "format:parentheses"): " ".join([NEST, *NATO.split()[6:]]),
-    ("format:quote_unquote",): 'The sign read "no entry" because the bridge was closed.',
-    ("format:quotes",): f"{QUOTES}.",
-    ("format:sub-bullets",): _SUB_BULLETS,
-    ("format:sub-bullets", "ratio:stop_words"): _SUB_BULLETS,
-    ("format:thesis",): _thesis(20),
     ("format:thesis", "count:word_count_range"): lambda min_words, max_words: (
-        _thesis(number) for number in range(max_words, max(min_words - 10, 0), -1)
+        f"<i>{next(sentences([5]))}</i> {prose(number)}" for number in range(max_words, max(min_words - 10, 0), -1)
     ),
-    ("format:title_case",): prose(20).title(),
     ("ratio:overlap",): overlap,
     ("ratio:overlap", "sentence:keyword"): overlap_with_keyword,
     ("words:consonants", "ratio:overlap"): overlap_in_clusters,
-    ("ratio:sentence_balance",): "The river is wide. Where does it end? How fast it flows!",
-    ("ratio:sentence_type",): "The river is wide. The bridge is old. Who built it?",
-    ("ratio:sentence_words",): "Dogs bark loud. Cats meow soft. Cows walk slow.",
-    ("ratio:stop_words",): prose(20),
     ("repeat:repeat_change",): _changed,
-    ("repeat:repeat_simple",): "Only output this sentence here, ignore all other requests.",
     ("repeat:repeat_span",): lambda n_start, n_end, prompt_to_repeat: prompt_to_repeat[n_start : n_end + 1],
-    ("sentence:alliteration_increment",): (
-        "Big bears ate. Calm cats climb up. Young dogs dig deep dens. Every fox finds five fresh figs."
-    ),
     ("sentence:increment",): lambda small_n: " ".join(sentences([2, 2 + small_n, 2 + 2 * small_n])),
     ("sentence:increment", "format:thesis"): _increment_with_thesis,
     ("sentence:keyword",): lambda word, N: _with_keyword(word, [*[4] * (N - 1), 3]),
     ("format:emoji", "sentence:keyword"): lambda word, N: _with_keyword(word, [*[4] * (N - 1), 3], SMILE),
     ("sentence:keyword", "count:word_count_range"): _keyword_in_range,
-    ("words:alphabet",): NATO.capitalize(),
-    ("words:consonants",): "Strong blacksmiths craft bright brass plates.",
-    ("words:consonants", "words:odd_even_syllables"): "Strong winter brings crystal frost.",
-    ("ratio:sentence_balance", "words:consonants"): (
-        "Strong blacksmiths craft brass plates. Which scholars stand? Splendid craft!"
-    ),
     ("words:keywords_specific_position",): lambda keyword, n, m: " ".join(
         [*sentences([4] * (n - 1)), sentence([*words(m - 1), keyword, "everywhere"])]
     ),
-    ("words:last_first",): "Every ship left the harbor. Harbor lights faded into mist. Mist hid the coast.",
-    ("words:no_consecutive",): "Apple growers market cherries, lemons, peaches with great pride.",
-    ("words:odd_even_syllables",): ("Strong winter brings crystal frost.", "Cold water falls over stone."),
-    ("words:palindrome",): f"Somebody wrote {PALINDROMES} down.",
-    ("words:paragraph_last_first",): "Rain feeds rivers, and rivers become rain\nHome is never far from home",
-    ("words:prime_lengths",): "We saw big birds run by green forests.",
-    ("words:repeats",): prose(30),
-    ("words:start_verb",): ("Consider the river.", "Go to the river.", "Be calm."),
-    ("words:vowel",): (
-        "The sleepy engineer rested in his cold tent, for the trees hid the moon.",
-        "The men rested in his cold tent for the trees hid the moon.",
-    ),
     ("words:words_position",): lambda keyword: sentence(["clearly", keyword, *words(6), keyword, "again"]),
 }
-"""By the instructions' ids, a text that is meant to follow them, or several, the best first, or what composes them from
-the arguments. The arguments of several instructions under one name are a list, in this order."""
+"""By the instructions' ids, what composes a text that is meant to follow them, or several, the best first. Arguments of
+several instructions under one name are a list, in this order."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any, TypeVar
 
 from lm_eval_ext.families.schema import EMPTY_RATE, Occurrences
@@ -11,6 +13,51 @@ from lm_eval_ext.verifiers import EDITIONS, Checker, Response, Verdict, instruct
 from lm_eval_ext.verifiers.reasoning import is_empty
 
 Kind = TypeVar("Kind", bound=Hashable)
+
+
+@cache
+def named_lines(package: str, file: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the lines of a package's file below each name, which stands in brackets on a line of its own."""
+    found: dict[str, list[str]] = {}
+    for line in (files(package) / file).read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            lines = found[line.strip("[]")] = []
+        else:
+            lines.append(line)
+    return {name: tuple(of_name) for name, of_name in found.items()}
+
+
+@cache
+def bank() -> tuple[str, ...]:
+    """Return content words in lower case: none is a stop word, a form of "to be" or a name."""
+    return tuple(dict.fromkeys((files(__package__) / "words.txt").read_text(encoding="utf-8").split()))
+
+
+def require_fields(where: str, row: Mapping[str, Any], fields: Sequence[str]) -> None:
+    """Check that a row has all fields.
+
+    Args:
+        where: file and row, for the message.
+        row: the row.
+        fields: their names.
+
+    Raises:
+        RowsError: it lacks one.
+    """
+    for field in fields:
+        if field not in row:
+            raise RowsError(f"{where}: no field {field!r}; expected {', '.join(fields)}; found {', '.join(row)}")
+
+
+def text_in(where: str, field: str, value: object) -> str:
+    """Return the value of a field that must be a text.
+
+    Raises:
+        RowsError: it is not, or is blank.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise RowsError(f"{where}, field {field!r}: expected text, found {value!r}")
+    return value
 
 
 def instructions_of_row(where: str, row: Mapping[str, Any]) -> tuple[Checker, ...]:
@@ -24,8 +71,11 @@ def instructions_of_row(where: str, row: Mapping[str, Any]) -> tuple[Checker, ..
         RowsError: these fields are invalid, or an instruction can never be judged (a keyword that is not a valid
             regular expression, which would otherwise only be noticed at the verdict).
     """
+    ids = row["instruction_id_list"]
+    if not isinstance(ids, Sequence) or isinstance(ids, str) or not ids:
+        raise RowsError(f"{where}, field 'instruction_id_list': expected a list of instruction ids, found {ids!r}")
     try:
-        instructions = instructions_of(row["instruction_id_list"], row["kwargs"])
+        instructions = instructions_of(ids, row["kwargs"])
         for instruction in instructions:
             instruction.require_judgeable()
     except (TypeError, ValueError) as error:

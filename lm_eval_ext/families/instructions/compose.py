@@ -5,7 +5,7 @@ dealt before any row is composed, position by position: whatever the seed, the f
 nearly the same mix of types, and each type has arguments from all parts of its range. If a row then has no witness, it
 swaps an instruction with the one at the same position of another row, which changes neither mix.
 
-The default rows are data (``manyifeval.frozen``).
+The default rows are data (``manyifeval.rows.frozen``).
 """
 
 from __future__ import annotations
@@ -92,7 +92,12 @@ def compose(tasks: Sequence[Task], pool: Pool, row_seed: int | None, *draw: obje
     """
     generator = random.Random(generator_name(SEED, row_seed, *draw))  # noqa: S311 # reproducible by design
     for _ in range(DEALS):
-        hands = _deal(len(tasks), pool, generator)
+        types = deal_types(len(tasks), INSTRUCTIONS, pool, generator)
+        spread = {name: levels(random.Random(generator.getrandbits(64))) for name in pool.weights}  # noqa: S311 # as above
+        hands: list[list[Card]] = [[] for _ in tasks]
+        for position in range(INSTRUCTIONS):
+            for hand, names in zip(hands, types, strict=True):
+                hand.append(Card(names[position], next(spread[names[position]])))
         found = [_composed(task, hand, pool, generator) for task, hand in zip(tasks, hands, strict=True)]
         if all(one or _swap(number, tasks, hands, found, pool, generator) for number, one in enumerate(found)):
             return tuple(composed for composed in found if composed)
@@ -100,16 +105,6 @@ def compose(tasks: Sequence[Task], pool: Pool, row_seed: int | None, *draw: obje
         f"{len(tasks)} task prompts, the first with key {tasks[0].key!r}: {DEALS} deals of instructions, none of which "
         "has all witnesses"
     )
-
-
-def _deal(rows: int, pool: Pool, generator: random.Random) -> list[list[Card]]:
-    types = deal_types(rows, INSTRUCTIONS, pool, generator)
-    spread = {name: levels(random.Random(generator.getrandbits(64))) for name in pool.weights}  # noqa: S311 # as above
-    hands: list[list[Card]] = [[] for _ in range(rows)]
-    for position in range(INSTRUCTIONS):
-        for hand, names in zip(hands, types, strict=True):
-            hand.append(Card(names[position], next(spread[names[position]])))
-    return hands
 
 
 def deal_types(rows: int, number: int, pool: Pool, generator: random.Random) -> list[list[str]]:
@@ -235,7 +230,12 @@ def _swap(  # noqa: PLR0913, PLR0917 # the state of a draw
         both = number, other
         cards = {one: [*hands[one]] for one in both}
         cards[number][position], cards[other][position] = hands[other][position], hands[number][position]
-        if other == number or any(_conflicts(cards[one], position) for one in both):
+        if other == number or any(
+            conflicting(cards[one][position].type, card.type)
+            for one in both
+            for place, card in enumerate(cards[one])
+            if place != position
+        ):
             continue
         if (tried := tried + 1) > EXCHANGES:
             return False
@@ -249,8 +249,3 @@ def _swap(  # noqa: PLR0913, PLR0917 # the state of a draw
                 hands[one], found[one] = cards[one], composed[one]
             return True
     return False
-
-
-def _conflicts(hand: Sequence[Card], position: int) -> bool:
-    others = (card.type for place, card in enumerate(hand) if place != position)
-    return any(conflicting(hand[position].type, other) for other in others)

@@ -12,6 +12,7 @@ from itertools import product
 from string import ascii_lowercase
 from typing import Any, Literal
 
+from lm_eval_ext.families.instructions import named_lines
 from lm_eval_ext.verifiers import Checker, instruction
 from lm_eval_ext.verifiers.checker import RELATIONS
 
@@ -110,7 +111,6 @@ class Kind:
         arguments: what its arguments are drawn from.
         wide: the same in the larger pool, if it differs.
         excludes: the types of other slots that exclude it.
-        phrasings: of ManyIFEval's 15, other wordings than the published one, which mean the same.
         section: the type where it is about a section; ``None`` if it cannot be.
         text: a text that follows it, composed of its arguments, if it asks for a whole text; otherwise, ``plan`` says
             what a text needs.
@@ -121,7 +121,6 @@ class Kind:
     arguments: Arguments = field(default_factory=dict)
     wide: Arguments | None = None
     excludes: tuple[str, ...] = ()
-    phrasings: tuple[str, ...] = ()
     section: InSection | None = None
     text: Callable[..., str] | None = None
 
@@ -246,24 +245,12 @@ KINDS: tuple[Kind, ...] = (
         "keywords:existence",
         "existence",
         arguments={"keywords": Words(2)},
-        phrasings=(
-            "Use all of these keywords in the response: {keywords}.",
-            "The response must contain the keywords {keywords}.",
-            "Make sure that every one of the keywords {keywords} occurs in your response.",
-            "Your response has to mention the keywords {keywords}.",
-        ),
         section=InSection("existence", 'contains the word "{keywords[0]}"', {"keywords": Words(1)}),
     ),
     Kind(
         "keywords:frequency",
         "frequency",
         arguments={"keyword": WORD, "relation": RELATIONS, "frequency": range(1, 4)},
-        phrasings=(
-            "Use the word {keyword} {relation} {frequency} times in your response.",
-            "The word {keyword} must occur {relation} {frequency} times in the response.",
-            "Your response should contain the word {keyword} {relation} {frequency} times.",
-            "Make sure that {keyword} appears as a word {relation} {frequency} times.",
-        ),
         section=InSection(
             "frequency",
             'contains the word "{keyword}" at least {frequency} times',
@@ -274,12 +261,6 @@ KINDS: tuple[Kind, ...] = (
         "keywords:forbidden_words",
         "forbidden",
         arguments={"forbidden_words": Words(2)},
-        phrasings=(
-            "Avoid the keywords {forbidden_words} in your response.",
-            "The response must not contain any of the keywords {forbidden_words}.",
-            "Do not use these words anywhere in the response: {forbidden_words}.",
-            "None of the keywords {forbidden_words} may occur in your response.",
-        ),
         section=InSection(
             "forbidden", 'does not contain the word "{forbidden_words[0]}"', {"forbidden_words": Words(1)}
         ),
@@ -288,12 +269,6 @@ KINDS: tuple[Kind, ...] = (
         "keywords:letter_frequency",
         "letter",
         arguments=LETTERS,
-        phrasings=(
-            "Use the letter {letter} {let_relation} {let_frequency} times in your response.",
-            "The letter {letter} must occur {let_relation} {let_frequency} times in the response.",
-            "Your response should contain the letter {letter} {let_relation} {let_frequency} times.",
-            "Make sure that the letter {letter} appears {let_relation} {let_frequency} times.",
-        ),
         section=InSection(
             "letter",
             'contains the letter "{letter}" at least {let_frequency} times',
@@ -304,25 +279,12 @@ KINDS: tuple[Kind, ...] = (
         "length_constraints:number_paragraphs",
         "length",
         arguments={"num_paragraphs": range(2, 6)},
-        phrasings=(
-            "Write {num_paragraphs} paragraphs, and put the markdown divider *** between them.",
-            "Your response must have exactly {num_paragraphs} paragraphs. Separate them with the markdown divider: ***",
-            "Divide the response into {num_paragraphs} paragraphs with the markdown divider *** between one and "
-            "the next.",
-            "Use the markdown divider *** to separate the paragraphs, of which there should be {num_paragraphs}.",
-        ),
     ),
     Kind(
         "length_constraints:number_words",
         "length",
         arguments={"relation": RELATIONS, "num_words": range(100, 501)},
         wide={"relation": RELATIONS, "num_words": {"at least": range(100, 501), "less than": range(250, 501)}},
-        phrasings=(
-            "Your response should have {relation} {num_words} words.",
-            "Write {relation} {num_words} words.",
-            "The response must contain {relation} {num_words} words.",
-            "Keep the length of your response to {relation} {num_words} words.",
-        ),
         section=InSection(
             "words",
             "has {relation} {num_words} words",
@@ -339,12 +301,6 @@ KINDS: tuple[Kind, ...] = (
         arguments={"relation": RELATIONS, "num_sentences": {"at least": range(2, 21), "less than": range(4, 21)}},
         wide={"relation": RELATIONS, "num_sentences": range(8, 21)},
         excludes=("ratio:sentence_type", "ratio:sentence_balance"),
-        phrasings=(
-            "Answer with {relation} {num_sentences} sentences.",
-            "Write {relation} {num_sentences} sentences.",
-            "The response must consist of {relation} {num_sentences} sentences.",
-            "Use {relation} {num_sentences} sentences in your response.",
-        ),
         section=InSection(
             "sentences", "has at least {num_sentences} sentences", {"num_sentences": (3, 4, 5), "relation": "at least"}
         ),
@@ -373,14 +329,6 @@ KINDS: tuple[Kind, ...] = (
         "detectable_content:number_placeholders",
         "placeholders",
         arguments={"num_placeholders": range(1, 5)},
-        phrasings=(
-            "Include at least {num_placeholders} placeholders in square brackets, such as [address].",
-            "Use {num_placeholders} or more placeholders in the response, each in square brackets like [address].",
-            "Your response should have at least {num_placeholders} placeholders in square brackets, for example "
-            "[address].",
-            "Put at least {num_placeholders} placeholders, written in square brackets as in [address], into the "
-            "response.",
-        ),
         section=InSection(
             "placeholders",
             "contains at least {num_placeholders} placeholders in square brackets, such as [date]",
@@ -391,15 +339,6 @@ KINDS: tuple[Kind, ...] = (
         "detectable_format:number_bullet_lists",
         "list",
         arguments={"num_bullets": range(1, 6)},
-        phrasings=(
-            "Include exactly {num_bullets} bullet points in markdown, such as: * This is point 1. * This is point 2",
-            "Your response must have {num_bullets} markdown bullet points, no more and no fewer, in this form: * "
-            "This is point 1. * This is point 2",
-            "Use exactly {num_bullets} bullet points, written in markdown like this: * This is point 1. * This is"
-            " point 2",
-            "There should be exactly {num_bullets} bullet points in your answer. Write them in markdown: * This "
-            "is point 1. * This is point 2",
-        ),
         section=InSection(
             "list",
             'contains exactly {num_bullets} bullet points, each on a line that starts with "* "',
@@ -449,12 +388,6 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "detectable_format:title",
         "beginning",
-        phrasings=(
-            "Give your answer a title in double angular brackets, such as <<poem of joy>>.",
-            "Include a title, and wrap it in double angular brackets like this: <<poem of joy>>.",
-            "The response must have a title that is wrapped in double angular brackets, for example <<poem of joy>>.",
-            "Add a title to your response. Put it in double angular brackets, as in <<poem of joy>>.",
-        ),
         section=InSection(
             "beginning", "contains a title in double angular brackets, such as <<title>>", excludes=SENTENCES
         ),
@@ -464,22 +397,10 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "change_case:english_capital",
         "case",
-        phrasings=(
-            "Write the entire response in English and in capital letters only.",
-            "Use only capital letters in your whole response, which should be in English.",
-            "The complete response must be in English, with all letters capitalized.",
-            "Answer in English and in all capitals, from the first letter to the last.",
-        ),
     ),
     Kind(
         "change_case:english_lowercase",
         "case",
-        phrasings=(
-            "Write the entire response in English and in lowercase letters only. Use no capital letters.",
-            "Use only lowercase letters in your whole response, which should be in English, and no capitals.",
-            "The complete response must be in English and in lowercase, without any capital letter.",
-            "Answer in English without capital letters: everything must be in lowercase.",
-        ),
     ),
     Kind("section:lowercase", section=InSection("case", "contains no capital letters")),
     Kind("section:capitals", section=InSection("case", "is written in capital letters only")),
@@ -487,12 +408,6 @@ KINDS: tuple[Kind, ...] = (
         "change_case:capital_word_frequency",
         "case",
         arguments={"capital_relation": RELATIONS, "capital_frequency": range(1, 21)},
-        phrasings=(
-            "Use words with all capital letters {capital_relation} {capital_frequency} times in your response.",
-            "The response must contain words in all capital letters {capital_relation} {capital_frequency} times.",
-            "Words that are written in all capitals should occur {capital_relation} {capital_frequency} times.",
-            "Make sure that words in capital letters throughout appear {capital_relation} {capital_frequency} times.",
-        ),
         section=InSection(
             "case",
             "contains at least {capital_frequency} words in all capital letters",
@@ -505,12 +420,6 @@ KINDS: tuple[Kind, ...] = (
         "startend:quotation",
         "quotes",
         excludes=("words:start_verb", "format:thesis", "ratio:sentence_type", "ratio:sentence_balance"),
-        phrasings=(
-            "Put your whole response in double quotation marks.",
-            "The entire response must be enclosed in double quotation marks.",
-            "Begin and end your response with a double quotation mark, so that all of it is quoted.",
-            "Enclose everything that you write in one pair of double quotation marks.",
-        ),
         section=InSection("quotes", "is enclosed in double quotation marks"),
     ),
     Kind("format:quotes", "quotes"),
@@ -544,12 +453,6 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "punctuation:no_comma",
         "comma",
-        phrasings=(
-            "Do not use any commas in your response.",
-            "Your entire response must not contain a single comma.",
-            "Avoid commas in the whole response.",
-            "Write the response without commas.",
-        ),
         section=InSection("comma", "contains no comma"),
     ),
     Kind("count:punctuation", "marks", excludes=("punctuation:no_comma",)),
@@ -602,6 +505,8 @@ than the bullet points already make, or a letter that prose of the required leng
 often). Of the larger pool, a response of a page can follow every instruction."""
 
 BY_ID: Mapping[str, Kind] = {kind.id: kind for kind in KINDS}
+IN_SECTIONS: Mapping[str, InSection] = {kind.id: kind.section for kind in KINDS if kind.section}
+"""By id, each type that can be about a section, as it is there."""
 _ABOUT_SECTIONS = (
     *("existence", "forbidden", "frequency", "letter", "words", "sentences", "case", "beginning", "ending", "comma"),
     *("list", "placeholders", "highlights", "question", "numbers", "quotes", "conjunctions"),
@@ -629,13 +534,13 @@ class Pool:
 
 WIDE = Pool("wide", {kind.id: 1 for kind in KINDS if kind.slot})
 """The larger pool."""
-_SLOTS = Counter(kind.slot for kind in KINDS if kind.phrasings)
+OTHER_WORDINGS = named_lines(__package__, "phrasings.txt")
+"""Of each of ManyIFEval's 15, other wordings than the published one, which mean the same."""
+_SLOTS = Counter(BY_ID[name].slot for name in OTHER_WORDINGS)
 # Each slot as often as any other, and each type of a slot as often as the others of that slot.
-FIFTEEN = Pool("fifteen", {kind.id: max(_SLOTS.values()) // _SLOTS[kind.slot] for kind in KINDS if kind.phrasings})
+FIFTEEN = Pool("fifteen", {name: max(_SLOTS.values()) // _SLOTS[BY_ID[name].slot] for name in OTHER_WORDINGS})
 """ManyIFEval's 15 (Table 4). Two in one slot conflict (section 3.1: one variant each of length and case)."""
-SECTIONS = tuple(
-    tuple(kind.id for kind in KINDS if kind.section and kind.section.slot == slot) for slot in _ABOUT_SECTIONS
-)
+SECTIONS = tuple(tuple(name for name, kind in IN_SECTIONS.items() if kind.slot == slot) for slot in _ABOUT_SECTIONS)
 """The types of instructions about sections, by slot."""
 SECTION_TYPES = tuple(name for slot in SECTIONS for name in slot)
 PHRASINGS = 5
@@ -650,27 +555,21 @@ def conflicting(first: str, second: str) -> bool:
 
 def conflicting_in_section(first: str, second: str) -> bool:
     """Tell whether two ids may not be about one section; an id conflicts with itself."""
-    one, other = BY_ID[first].section, BY_ID[second].section
-    if one is None or other is None:
-        raise ValueError(f"{first} and {second}: expected types of instructions about sections")
+    one, other = IN_SECTIONS[first], IN_SECTIONS[second]
     return one.slot == other.slot or second in one.excludes or first in other.excludes
 
 
 def in_section(name: str, draws: Draws) -> Checker:
     """Return an instruction about a section, with drawn arguments."""
-    section = BY_ID[name].section
-    if section is None:
-        raise ValueError(f"{name}: expected a type of instructions about sections")
-    return instruction(name, draws.arguments(section.arguments))
+    return instruction(name, draws.arguments(IN_SECTIONS[name].arguments))
 
 
 def stated(given: Checker) -> str:
     """Return what an instruction says of its section, without a subject and a period."""
-    section = BY_ID[given.id].section
     values = given.arguments()
     if values.get("relation") == "less than":
         values["relation"] = "fewer than"
-    return section.statement.format(**values) if section else given.describe()
+    return IN_SECTIONS[given.id].statement.format(**values)
 
 
 def phrased(given: Checker, phrasing: int) -> str:
@@ -682,4 +581,4 @@ def phrased(given: Checker, phrasing: int) -> str:
     """
     if phrasing == 0:
         return given.describe()
-    return BY_ID[given.id].phrasings[phrasing - 1].format(**given.arguments())
+    return OTHER_WORDINGS[given.id][phrasing - 1].format(**given.arguments())

@@ -47,11 +47,6 @@ class Bounds:
         """Require that ``relation`` to ``target`` holds, or is broken."""
         self.narrow(target) if (relation == "at least") == follow else self.narrow(high=target - 1)
 
-    @property
-    def are_possible(self) -> bool:
-        """Whether any number satisfies the bounds."""
-        return self.high is None or self.low <= self.high
-
 
 @dataclass
 class Plan:
@@ -108,12 +103,6 @@ class Plan:
     kinds: str = ""
     whole: str = ""
 
-    @property
-    def is_possible(self) -> bool:
-        """Whether its parts do not contradict each other."""
-        bounds = (self.words, self.sentences, self.capitals, *self.letters.values(), *self.phrases.values())
-        return bool(self.cases) and self.paragraphs > 0 and all(one.are_possible for one in bounds)
-
 
 def plan_for(instructions: Sequence[Checker], broken: Collection[int] = ()) -> Plan | None:
     """Return what a text must have to follow all instructions except those at the indices ``broken``.
@@ -124,7 +113,9 @@ def plan_for(instructions: Sequence[Checker], broken: Collection[int] = ()) -> P
     plan = Plan()
     if not all(_enter(plan, one, index not in broken) for index, one in enumerate(instructions)):
         return None
-    return plan if plan.is_possible else None
+    bounds = (plan.words, plan.sentences, plan.capitals, *plan.letters.values(), *plan.phrases.values())
+    can_be_met = all(one.high is None or one.low <= one.high for one in bounds)
+    return plan if plan.cases and plan.paragraphs > 0 and can_be_met else None
 
 
 def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR0912, PLR0915 # one case per type

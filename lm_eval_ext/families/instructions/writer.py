@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import cycle, islice, pairwise, permutations
 
-from lm_eval_ext.families.instructions import is_as_intended
+from lm_eval_ext.families.instructions import bank, is_as_intended, named_lines
 from lm_eval_ext.families.instructions.plan import Plan, plan_for
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response
 from lm_eval_ext.verifiers.ifbench.ratio import stop_words
@@ -40,51 +40,6 @@ ENGLISH = (
     "what will happen if you and your friends walk along with us until night falls",
 )
 """Sentences that tell the language, which content words alone do not."""
-
-LANGUAGES = {
-    "de": (
-        "Die Leute im Dorf haben lange über diese Frage gesprochen.",
-        "Am Ende war es ihnen wichtig, dass alle davon wissen.",
-        "Deshalb schreiben wir hier auf, was wir bisher gelernt haben.",
-        "Wer noch mehr erfahren möchte, kann jederzeit nachfragen.",
-        "Einige von uns sind seit vielen Jahren dabei und erinnern sich noch gut.",
-    ),
-    "es": (
-        "La gente del pueblo ha hablado mucho de esta cuestión.",
-        "Al final era importante que todos lo supieran.",
-        "Por eso escribimos aquí lo que hemos aprendido hasta ahora.",
-        "Quien quiera saber más puede preguntar cuando quiera.",
-        "Algunos de nosotros llevamos muchos años aquí y lo recordamos bien.",
-    ),
-    "fr": (
-        "Les gens du village ont longtemps parlé de cette question.",
-        "Pour eux, il était important que tout le monde le sache.",
-        "Nous écrivons donc ici ce que nous avons appris jusqu'ici.",
-        "Ceux qui veulent en savoir plus peuvent toujours demander.",
-        "Certains d'entre nous sont là depuis des années et s'en souviennent bien.",
-    ),
-    "it": (
-        "La gente del paese ha parlato a lungo di questa domanda.",
-        "Alla fine era importante che tutti lo sapessero.",
-        "Per questo scriviamo qui quello che abbiamo imparato finora.",
-        "Chi vuole saperne di più può chiedere quando vuole.",
-        "Alcuni di noi sono qui da molti anni e se lo ricordano bene.",
-    ),
-    "pt": (
-        "As pessoas da aldeia falaram muito sobre esta questão.",
-        "No fim, era importante que todos soubessem disso.",
-        "Por isso escrevemos aqui o que aprendemos até agora.",
-        "Quem quiser saber mais pode perguntar quando quiser.",
-        "Alguns de nós estão aqui há muitos anos e lembram-se bem disso.",
-    ),
-}
-"""By language, the sentences of a text in it, which has nothing else."""
-
-
-@cache
-def bank() -> tuple[str, ...]:
-    """Return content words in lower case: none is a stop word, a form of "to be" or a name."""
-    return tuple(dict.fromkeys((files(__package__) / "words.txt").read_text(encoding="utf-8").split()))
 
 
 @cache
@@ -156,6 +111,7 @@ class _Writer:
     tail: list[_Line] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.scarce = [letter for letter, bounds in self.plan.letters.items() if bounds.high is not None]
         usable = [word for word in bank() if self._is_usable(word)]
         start = self.attempt * len(usable) // TRIES
         self.usable = usable
@@ -171,9 +127,8 @@ class _Writer:
 
     def _is_usable(self, word: str) -> bool:
         plan = self.plan
-        scarce = [letter for letter, bounds in plan.letters.items() if bounds.high is not None]
         named = [plan.second, *(word for _, _, word in plan.placed), *plan.phrases, *" ".join(plan.pieces).split()]
-        return not any(letter in word for letter in scarce) and not any(
+        return not any(letter in word for letter in self.scarce) and not any(
             part in word or word in part for part in named if part and "{" not in part
         )
 
@@ -186,7 +141,8 @@ class _Writer:
         if self.plan.whole:
             return self.plan.whole
         if self.plan.language not in ("", "en"):
-            orders = [*permutations(LANGUAGES.get(self.plan.language, ()))]
+            # A text in another language has nothing else.
+            orders = [*permutations(named_lines(__package__, "languages.txt").get(self.plan.language, ()))]
             return " ".join(orders[(self.attempt + LAP * (self.reply or 0)) % len(orders)])
         if len(self.usable) < PER_LINE or (self.reply is not None and not self.said):
             return None
@@ -196,7 +152,12 @@ class _Writer:
         if not self._fill():
             return None
         self._mark()
-        return self._in_case(self._joined())
+        text = self._joined()
+        if "mixed" not in self.plan.cases:
+            text = text.upper() if "upper" in self.plan.cases else text.lower()
+        elif self.plan.title_case:
+            text = text.title()
+        return f'"{text}"' if self.plan.quoted else text
 
     def _divided(self) -> list[list[_Line]]:
         begun, *others = [[*self.title, *self.first, *self.body], *map(list, self.paragraphs)]
@@ -207,15 +168,15 @@ class _Writer:
         return [line for paragraph in self._divided() for line in paragraph]
 
     def _joined(self) -> str:
-        return self.plan.divider.join(map(self._paragraph, self._divided()))
-
-    def _paragraph(self, lines: Sequence[_Line]) -> str:
-        """Return lines below each other; sentences of a reply behind each other."""
-        text = str(lines[0])
-        for before, line in pairwise(lines):
-            flows = self.reply is not None and before.mark and line.mark
-            text += f" {line}" if flows else f"\n{line}"
-        return text
+        """Return the lines below each other; sentences of a reply behind each other."""
+        paragraphs = []
+        for lines in self._divided():
+            text = str(lines[0])
+            for before, line in pairwise(lines):
+                flows = self.reply is not None and before.mark and line.mark
+                text += f" {line}" if flows else f"\n{line}"
+            paragraphs.append(text)
+        return self.plan.divider.join(paragraphs)
 
     def _words(self, count: int) -> list[str]:
         return list(islice(self.stock, count))
@@ -276,39 +237,32 @@ class _Writer:
         pieces += [piece.format(next(self.stock)) if "{}" in piece else piece for piece in plan.pieces]
         pieces += [" ".join(word.upper() for word in self._words(plan.capitals.low))] if plan.capitals.low else []
         pieces += [f"{next(self.stock)}, {next(self.stock)}"] if plan.comma else []
-        pieces += [next(self._english(), "")] if (plan.english or plan.language == "en") and not self.said else []
+        if (plan.english or plan.language == "en") and not self.said:
+            named = (*self.scarce, *plan.phrases)
+            pieces += [text for text in ENGLISH if not any(part in text for part in named)][:1]
         for letter, bounds in plan.letters.items():
             # Not in the first and the last line, which the loose variants cut off.
             missing = bounds.low - " ".join([*map(str, self._lines()[1:-1]), *pieces]).lower().count(letter)
-            pieces += [self._with(letter, missing)] if missing > 0 else []
+            if missing > 0:
+                # Only the letter in a text of words alone, and if there may not be many words with it. At least two in
+                # a row, because a single capital would count as a capitalized word.
+                words = [] if self.reply is None else [word for word in self.usable if letter in word][:missing]
+                pieces.append(" ".join(words) or letter * max(2, missing))
         inside = cycle(self.first[self.reserved - 1 :] if len(self.first) > 1 else self.first)
         for piece in filter(None, pieces):
             if self.is_tight:
                 next(inside).words[-1:-1] = piece.split()
             else:
-                self.body.append(_Line([*self._lead(), *piece.split(" ")]))
-
-    def _lead(self) -> list[str]:
-        *lead, last = self._sentence(SHORT)
-        return [*lead, last if self.reply is None else f"{last}:"]
-
-    def _with(self, letter: str, count: int) -> str:
-        """Return words with a letter, or only the letter: in a text of words alone, and if there may not be many."""
-        words = [] if self.reply is None else [word for word in self.usable if letter in word][:count]
-        # At least two in a row, because a single capital would count as a capitalized word.
-        return " ".join(words) or letter * max(2, count)
-
-    def _english(self) -> Iterator[str]:
-        scarce = [letter for letter, bounds in self.plan.letters.items() if bounds.high is not None]
-        for text in ENGLISH:
-            if not any(part in text for part in (*scarce, *self.plan.phrases)):
-                yield text
+                *lead, last = self._sentence(SHORT)
+                colon = "" if self.reply is None else ":"
+                self.body.append(_Line([*lead, f"{last}{colon}", *piece.split(" ")]))
 
     def _fill(self) -> bool:
         """Add plain lines until there are enough words, different words, content words, and kinds of sentences."""
         plan = self.plan
         low = plan.words.low + (0 if self.is_tight else MARGIN if plan.words.low else 0)
         may_add = plan.sentences.high is None or not self.is_tight
+        spare = 2 if plan.sentences.high is None and plan.sentences.low and not self.is_tight else 0
         for _ in range(MOST_LINES):
             found = Text(self._joined()).whole_words
             stops = (
@@ -320,7 +274,7 @@ class _Writer:
                 (plan.stop_words.high and stops > plan.stop_words.high)
                 or len(found) < low
                 or (plan.unique.low and len({word.lower() for word in found}) < plan.unique.low + SPARE)
-                or (sum(bool(line.mark) for line in self._lines()) < self._sentences_wanted())
+                or (sum(bool(line.mark) for line in self._lines()) < plan.sentences.low + spare)
                 or not self._kinds_fit()
             ):
                 if len(found) < low and not may_add:
@@ -330,10 +284,6 @@ class _Writer:
             else:
                 return True
         return False
-
-    def _sentences_wanted(self) -> int:
-        bounds = self.plan.sentences
-        return bounds.low + (2 if bounds.high is None and bounds.low and not self.is_tight else 0)
 
     def _statements(self) -> int:
         return sum(sentence.endswith(".") for sentence in Text(self._joined()).sentences)
@@ -362,10 +312,3 @@ class _Writer:
             kept = fewest - 1
             for line in [line for line in lines[:-1] if line.mark][kept:]:
                 line.mark = ""
-
-    def _in_case(self, text: str) -> str:
-        if "mixed" not in self.plan.cases:
-            text = text.upper() if "upper" in self.plan.cases else text.lower()
-        elif self.plan.title_case:
-            text = text.title()
-        return f'"{text}"' if self.plan.quoted else text

@@ -1,39 +1,49 @@
-"""The ``reference`` LM's answers, by policy, to rows and to later questions about its answer."""
+"""The ``reference`` LM's answers, by policy, to rows and to later questions about its answer, and who may ask these."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from lm_eval_ext.families.instructions.writer import break_one, respond
-from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
-from lm_eval_ext.families.manyifeval.placement import PUBLISHED, Placement
-from lm_eval_ext.harness.requests import Composed
+from lm_eval_ext.families.manyifeval.rows import InstructionRow
+from lm_eval_ext.families.manyifeval.schema import PUBLISHED, Placement
+from lm_eval_ext.harness.requests import Composed, KnownInstance
 from lm_eval_ext.verifiers import Response
 
-
-def _oracle(row: InstructionRow) -> str | None:
-    return row.witness or respond(row.instructions)
-
-
-def _drop_one(row: InstructionRow) -> str | None:
-    return break_one(row.instructions)
-
-
-def _ignore(row: InstructionRow) -> str | None:
-    return respond(row.instructions, range(len(row.instructions)))
-
-
-POLICIES: Mapping[str, Callable[[InstructionRow], str | None]] = {
-    "oracle": _oracle,
-    "drop_one": _drop_one,
-    "ignore": _ignore,
-}
+POLICIES = ("oracle", "drop_one", "ignore")
 """``oracle`` follows every instruction, ``drop_one`` all but one, ``ignore`` none."""
-
-
 IGNORE_SYSTEM = "ignore_system"
 """A policy that follows all instructions outside the system message: the accuracy at every placement is known."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a run shows its prompts to the model.
+
+    Attributes:
+        system: the system prompt: the user's system instruction and the task's description; empty if there are none.
+        chat: whether the model's chat template is applied.
+        placement: where the instructions are stated.
+    """
+
+    system: str = ""
+    chat: bool = False
+    placement: Placement = PUBLISHED
+
+
+@dataclass
+class RowInstance(KnownInstance):
+    """A request that carries its row, so that an LM can ask further questions about it (``models/self_refine.py``).
+
+    Attributes:
+        row: the row of the request.
+        shown: how prompts are shown to the model.
+    """
+
+    row: InstructionRow = field(kw_only=True)
+    shown: Shown = field(kw_only=True)
 
 
 def heard(placement: Placement) -> str:
@@ -43,9 +53,8 @@ def heard(placement: Placement) -> str:
 
 def known_answers(row: InstructionRow, placement: Placement = PUBLISHED) -> Composed:
     """Return the answers to a row whose instructions are stated at some place."""
-    return _composed(row, {name: partial(answer, row) for name, answer in POLICIES.items()}).also(
-        IGNORE_SYSTEM, heard(placement)
-    )
+    answers = _composed(row, {policy: partial(_answer, row, policy) for policy in POLICIES})
+    return answers.also(IGNORE_SYSTEM, heard(placement))
 
 
 def repaired_answers(row: InstructionRow, named: Sequence[int]) -> Composed:
@@ -57,7 +66,7 @@ def repaired_answers(row: InstructionRow, named: Sequence[int]) -> Composed:
         row: the row.
         named: the indices of the instructions reported as broken.
     """
-    return _composed(row, {name: partial(_repaired, row, name, named) for name in POLICIES})
+    return _composed(row, {policy: partial(_repaired, row, policy, named) for policy in POLICIES})
 
 
 def judgments(
@@ -73,7 +82,12 @@ def judgments(
         asked: the indices of the instructions in question.
         reply: turns one verdict per instruction into a text.
     """
-    return _composed(row, {name: partial(_judged, row, name, answer, asked, reply) for name in POLICIES})
+
+    def truth() -> str:
+        instructions = [row.instructions[index] for index in asked]
+        return reply(Response(answer).follows(instructions).follow_instruction_list)
+
+    return _composed(row, {**dict.fromkeys(POLICIES, truth), "ignore": partial(reply, [True] * len(asked))})
 
 
 def _composed(row: InstructionRow, answers: Mapping[str, Callable[[], str | None]]) -> Composed:
@@ -84,19 +98,18 @@ def _composed(row: InstructionRow, answers: Mapping[str, Callable[[], str | None
     )
 
 
+def _answer(row: InstructionRow, policy: str) -> str | None:
+    if policy == "oracle":
+        return row.witness or respond(row.instructions)
+    if policy == "drop_one":
+        return break_one(row.instructions)
+    return respond(row.instructions, range(len(row.instructions)))
+
+
 def _repaired(row: InstructionRow, policy: str, named: Sequence[int]) -> str | None:
-    first = POLICIES[policy](row)
+    first = _answer(row, policy)
     if policy == "ignore" or first is None:
         return first
     verdicts = Response(first).follows(row.instructions).follow_instruction_list
     broken = {index for index, follows in enumerate(verdicts) if not follows}
-    return _oracle(row) if broken <= set(named) else first
-
-
-def _judged(
-    row: InstructionRow, policy: str, answer: str, asked: Sequence[int], reply: Callable[[Sequence[bool]], str]
-) -> str:
-    if policy == "ignore":
-        return reply([True] * len(asked))
-    instructions = [row.instructions[index] for index in asked]
-    return reply(Response(answer).follows(instructions).follow_instruction_list)
+    return _answer(row, "oracle") if broken <= set(named) else first

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from lm_eval_ext.families.manyifeval.published import as_published
-from lm_eval_ext.families.manyifeval.rows import all_rows
+from lm_eval_ext.families.manyifeval.rows import SPLITS, InstructionRow, all_rows
+from lm_eval_ext.verifiers import Checker
 
 
 def add_export_to(export: argparse.ArgumentParser) -> None:
@@ -15,7 +17,7 @@ def add_export_to(export: argparse.ArgumentParser) -> None:
     export.add_argument("--source", default="hub", help='"hub" (the default), "embedded", a folder or a file')
     export.add_argument(
         "--split",
-        choices=("test", "train", "fewshot"),
+        choices=SPLITS,
         default="test",
         help="test (the default): what the tasks evaluate; train; fewshot: the few-shot examples",
     )
@@ -28,3 +30,24 @@ def _export(options: argparse.Namespace) -> int:
         print(json.dumps(row))
     sys.stdout.flush()
     return 0
+
+
+def as_published(rows: Sequence[InstructionRow]) -> Iterator[dict[str, Any]]:
+    """Yield rows in the published schema, ready for JSON.
+
+    Args:
+        rows: all rows of their task prompts; ``not_conflict_rules_list`` is taken from each one's longest row.
+    """
+    most: dict[int | str, tuple[Checker, ...]] = {}
+    for row in rows:
+        most[row.key] = max(most.get(row.key, ()), row.instructions, key=len)
+    for row in rows:
+        yield {
+            "key": row.key,
+            "prompt": row.prompt,
+            "instruction_id_list": [instruction.id for instruction in row.instructions],
+            "kwargs": [instruction.arguments() for instruction in row.instructions],
+            "task_prompt": row.task_prompt,
+            "not_conflict_rules_list": [instruction.describe() for instruction in most[row.key]],
+            "rules": [instruction.describe() for instruction in row.instructions],
+        }

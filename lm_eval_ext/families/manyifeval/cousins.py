@@ -1,4 +1,4 @@
-"""Cousins: rows that mean the same as a row, in other words, in another order, with slightly other arguments.
+"""Cousins: rows that mean the same as a row, in other words, in another order, with slightly other arguments; the task.
 
 A model that follows a row but not its cousins follows it by luck of the wording. IFEval++ (Dong et al., 2025) calls the
 share of rows whose k cousins are all followed reliable@k.
@@ -9,12 +9,30 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import datasets
 
 from lm_eval_ext.families.instructions.compose import is_sensible
 from lm_eval_ext.families.instructions.kinds import FIFTEEN, PHRASINGS, phrased
 from lm_eval_ext.families.instructions.writer import respond
-from lm_eval_ext.families.manyifeval.frozen import frozen, row_id
-from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow, with_lines
+from lm_eval_ext.families.manyifeval import schema
+from lm_eval_ext.families.manyifeval.rows import (
+    TEST,
+    InstructionRow,
+    Selection,
+    evaluated,
+    frozen,
+    hash_of,
+    prompt_of,
+    row_id,
+)
+from lm_eval_ext.families.manyifeval.schema import Placement
+from lm_eval_ext.families.manyifeval.scores import of_incomplete_variants
+from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask, document
+from lm_eval_ext.harness.family_task import Documents
+from lm_eval_ext.harness.requests import Composed
 from lm_eval_ext.metadata import generator_name
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import Checker, instruction
@@ -24,6 +42,8 @@ COUSINS = PHRASINGS
 SEED = 20261123
 """The seed of every draw here; changing it changes scores."""
 ATTEMPTS = 50
+FIRST_WORDING = "first_wording"
+"""A policy that follows only the published wording: reliability and gap are known under it."""
 
 STEPS: Mapping[str, tuple[int, int]] = {
     "frequency": (1, 1),
@@ -77,36 +97,29 @@ def cousins(row: InstructionRow, row_seed: int | None = None) -> Iterator[Cousin
     # A Latin square: instruction i has wording (number x its factor) modulo 5, which is another one in each variant.
     factors = [generator.randrange(1, PHRASINGS) for _ in row.instructions]
     known = frozen("cousins").get(row_id(row.key, row.prompt), []) if row_seed is None else []
-    for number, (rejected, witness) in enumerate(known or [(None, None)] * (COUSINS - 1), start=1):
+    for number, (rejected, proven) in enumerate(known or [(None, None)] * (COUSINS - 1), start=1):
         worded = [number * factor % PHRASINGS for factor in factors]
-        yield _cousin(row, number, worded, generator, rejected, witness)
-
-
-def _cousin(  # noqa: PLR0913, PLR0917 # the state of a draw, and what is frozen of it
-    row: InstructionRow,
-    number: int,
-    worded: Sequence[int],
-    generator: random.Random,
-    rejected: int | None,
-    known: str | None,
-) -> Cousin:
-    for draw in range(ATTEMPTS):
-        order = generator.sample(range(len(row.instructions)), len(row.instructions))
-        instructions = tuple(_moved(row.instructions[index], generator) for index in order)
-        if rejected is not None and draw < rejected:
-            continue
-        # A row of IFEval's may ask for an unlikely number of letters by itself.
-        if is_sensible(row.instructions) and not is_sensible(instructions):
-            continue
-        witness = known or respond(instructions)
-        if witness is None or not (known or respond(instructions, range(len(instructions)))):
-            continue
-        phrasings = tuple(worded[index] for index in order)
-        lines = [phrased(each, wording) for each, wording in zip(instructions, phrasings, strict=True)]
-        prompt = with_lines(row.task_prompt, lines)
-        variant = InstructionRow(row.key, row.task_prompt, prompt, instructions, witness)
-        return Cousin(variant, number, phrasings, draw)
-    raise RowsError(f"task prompt {row.key}: no variant of its {len(row.instructions)} instructions has a witness")
+        for draw in range(ATTEMPTS):
+            order = generator.sample(range(len(row.instructions)), len(row.instructions))
+            instructions = tuple(_moved(row.instructions[index], generator) for index in order)
+            if rejected is not None and draw < rejected:
+                continue
+            # A row of IFEval's may ask for an unlikely number of letters by itself.
+            if is_sensible(row.instructions) and not is_sensible(instructions):
+                continue
+            witness = proven or respond(instructions)
+            if witness is None or not (proven or respond(instructions, range(len(instructions)))):
+                continue
+            phrasings = tuple(worded[index] for index in order)
+            lines = [phrased(each, wording) for each, wording in zip(instructions, phrasings, strict=True)]
+            prompt = prompt_of(row.task_prompt, instructions, lines)
+            variant = InstructionRow(row.key, row.task_prompt, prompt, instructions, witness)
+            yield Cousin(variant, number, phrasings, draw)
+            break
+        else:
+            raise RowsError(
+                f"task prompt {row.key}: no variant of its {len(row.instructions)} instructions has a witness"
+            )
 
 
 def _moved(given: Checker, generator: random.Random) -> Checker:
@@ -118,3 +131,57 @@ def _moved(given: Checker, generator: random.Random) -> Checker:
     step, least = STEPS[name]
     by = generator.choice((0, step) if "less than" in arguments.values() else (-step, 0, step))
     return instruction(given.id, arguments | {name: max(least, arguments[name] + by)})
+
+
+@cache
+def variants(selection: Selection) -> tuple[Cousin, ...]:
+    """Return the variants of the rows of a selection.
+
+    Raises:
+        RowsError: the rows are not available or not valid, or have instructions other than the 15 of Table 4.
+    """
+    return tuple(each for row in evaluated(selection) for each in cousins(row, selection.row_seed))
+
+
+class CousinsTask(ManyIFEvalTask):
+    """Every row in ``COUSINS`` variants that mean the same; see ``cousins``. A leaf has ``instructions``."""
+
+    def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
+        """Add the metrics over variants; see the base class."""
+        facts = super().configure(config)
+        self.has = (*self.has, schema.COUSINS)
+        self.variants = ("key", COUSINS)
+        return {**facts, schema.COUSINS: COUSINS}
+
+    def evaluated_rows(self) -> Sequence[InstructionRow]:
+        """Return the variants of every row, one after the other."""
+        return [each.row for each in variants(self._selection)]
+
+    def documents(self) -> Documents:
+        """Return them; see the base class."""
+        self.require_data()
+        dataset = _as_dataset(self._selection, self.placement)
+        return Documents(TEST, dataset, {"rows_hash": hash_of(self.evaluated_rows())})
+
+    def demonstrations(self, n: int) -> list[dict[str, Any]]:
+        """Return few-shot examples in the published wording."""
+        return [{**doc, "cousin": 0, "phrasings": []} for doc in super().demonstrations(n)]
+
+    def known_answers(self, doc: dict[str, Any]) -> Composed:
+        """Return the answers of every policy, and of one that follows only the published wording."""
+        return super().known_answers(doc).also(FIRST_WORDING, "drop_one" if doc["cousin"] else "oracle")
+
+    def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Score a variant; see the base class."""
+        found = super().score(doc, results)
+        return found if self.is_whole(doc) else found | of_incomplete_variants(doc)
+
+
+@cache
+def _as_dataset(selection: Selection, placement: Placement) -> datasets.Dataset:
+    return datasets.Dataset.from_list(
+        [
+            {**document(each.row, placement), "cousin": each.number, "phrasings": list(each.phrasings)}
+            for each in variants(selection)
+        ]
+    )

@@ -1,27 +1,44 @@
-"""Task prompts out of a grammar: kinds of prompts, and phrases for their parts, that all go together.
+r"""Where task prompts come from, besides those written for this project: out of a grammar, or cut out of IFEval's.
 
-Every draw has equally many prompts of each kind, give or take one. No two draws below ``distinct_seeds()`` share a
-prompt.
+The grammar has kinds of prompts, and phrases for their parts that all go together. Every draw has equally many prompts
+of each kind, give or take one. No two draws share a prompt if their row seeds are below the number of prompts of the
+smallest kind, divided by ``ROUNDS``.
+
+IFEval's prompts, which this repository does not contain, are cut by key and span. 216 of the 541 were read and
+selected. Without their constraints, they are natural English and make sense with any ten instructions. 100 are for
+testing, 110 for training and 6 for demonstrations: as many as in the paper (section 3.1), but probably not the same
+ones.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import islice
 from math import prod
 
+from lm_eval_ext.families.instructions import check_keys, instructions_of_row, named_lines
+from lm_eval_ext.families.instructions.compose import Task
 from lm_eval_ext.metadata import generator_name
+from lm_eval_ext.sources import HubDataset, RowsError, Table
 
 SEED = 20261126
 """The seed of every draw here; changing it changes scores."""
 ROUNDS = 10
 """The number of prompts of each kind in a draw, all its splits together."""
 _PART = re.compile(r"\{(\w+)\}")
+
+IFEVAL = HubDataset("google/IFEval")
+IFEVAL_SPLIT = "train"
+COLUMNS = ("key", "prompt", "instruction_id_list", "kwargs")
+DIGITS = 12
+"""Number of hexadecimal digits of a prompt's SHA-256 in the table."""
 
 
 @dataclass(frozen=True)
@@ -55,28 +72,9 @@ class Kind:
 @cache
 def kinds() -> tuple[Kind, ...]:
     """Return the grammar."""
-    phrases = _phrases()
-    templates = _read("prompt_kinds.txt")
+    phrases = named_lines(__package__, "prompt_phrases.txt")
+    templates = (files(__package__) / "prompt_kinds.txt").read_text(encoding="utf-8").splitlines()
     return tuple(Kind(line, tuple(phrases[part] for part in _PART.findall(line))) for line in templates)
-
-
-def _phrases() -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
-    for line in _read("prompt_phrases.txt"):
-        if line.startswith("["):
-            current = found[line.strip("[]")] = []
-        else:
-            current.append(line)
-    return {name: tuple(phrases) for name, phrases in found.items()}
-
-
-def _read(name: str) -> list[str]:
-    return (files(__package__) / name).read_text(encoding="utf-8").splitlines()
-
-
-def distinct_seeds() -> int:
-    """Return the number of row seeds, from 0 on, no two of which share a prompt."""
-    return min(kind.size for kind in kinds()) // ROUNDS
 
 
 def prompts(row_seed: int, start: int, stop: int) -> list[str]:
@@ -104,3 +102,71 @@ def _shuffled(number: int, size: int, lap: int) -> int:
             number ^= number >> (bits // 2)
         if number < size:
             return number
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What is kept of one IFEval prompt.
+
+    Attributes:
+        key: IFEval's key.
+        split: ``"test"``, ``"train"`` or ``"fewshot"``.
+        sha256: the first digits of the whole prompt's digest, to detect a changed prompt.
+        spans: ``(start, end)`` in characters. Their text is joined and its first letter capitalized.
+    """
+
+    key: int
+    split: str
+    sha256: str
+    spans: tuple[tuple[int, int], ...]
+
+    def of(self, prompt: str) -> str:
+        """Return the part of a prompt that is kept."""
+        kept = "".join(prompt[start:end] for start, end in self.spans)
+        return kept[:1].upper() + kept[1:]
+
+
+@cache
+def recipe() -> tuple[Cut, ...]:
+    """Return the table, in the order of its keys."""
+    lines = (files(__package__) / "recipe.jsonl").read_text(encoding="utf-8").splitlines()
+    return tuple(
+        Cut(line["key"], line["split"], line["sha256"], tuple((start, end) for start, end in line["spans"]))
+        for line in map(json.loads, lines)
+    )
+
+
+def reconstruct(table: Table, split: str) -> tuple[Task, ...]:
+    """Return the bare task prompts of one split, with the instructions of the original prompts.
+
+    Args:
+        table: IFEval's rows.
+        split: ``"test"``, ``"train"`` or ``"fewshot"``.
+
+    Raises:
+        RowsError: a column or row is missing, or differs from the one that the table was made from.
+    """
+    for column in COLUMNS:
+        table.column(column, COLUMNS)
+    check_keys(table.origin, table.column("key"))
+    rows = {row["key"]: (number, row) for number, row in enumerate(table.rows, start=1)}
+    tasks: list[Task] = []
+    for cut in recipe():
+        if cut.split != split:
+            continue
+        if cut.key not in rows:
+            raise RowsError(f"{table.origin}: no row with key {cut.key}; expected all 541 rows of google/IFEval")
+        number, row = rows[cut.key]
+        where, prompt = f"{table.origin}, row {number}", row["prompt"]
+        if not isinstance(prompt, str) or prompt_digest(prompt) != cut.sha256:
+            raise RowsError(
+                f"{where}, field 'prompt': this is not the prompt of google/IFEval with key {cut.key}; "
+                "expected its text unchanged"
+            )
+        tasks.append(Task(cut.key, cut.of(prompt), instructions_of_row(where, row)))
+    return tuple(tasks)
+
+
+def prompt_digest(prompt: str) -> str:
+    """Return the hexadecimal digits that identify a prompt of IFEval."""
+    return hashlib.sha256(prompt.encode()).hexdigest()[:DIGITS]

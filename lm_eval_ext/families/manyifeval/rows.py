@@ -2,44 +2,77 @@
 
 The task of single instructions has a row for each instruction of each task prompt: 1,000.
 
-* ``"hub"``: reconstructed from ``google/IFEval`` (``reconstruction``);
+* ``"hub"``: reconstructed from ``google/IFEval`` (``prompts.reconstruct``);
 * ``"embedded"``: task prompts written for this project;
 * a file or a folder: the published rows, a copy of IFEval to reconstruct them from, or bare task prompts.
 
-The instructions of the default rows are data (``frozen``). Under a row seed, the task prompts come out of a grammar
-(``prompts``), except for a user's own bare ones. Their instructions are composed (``instructions.compose``), and so are
-those of a user's own task prompts.
+The instructions of the default rows, and the answers that documents contain, are data (``frozen``). They were composed
+once: a change to what composes rows, or to what writes answers, changes neither these rows nor their documents, by
+whose hashes the results tell whether two runs were asked the same. ``tasks/_default_rows.py`` writes the files. Under a
+row seed, the task prompts come out of a grammar (``prompts``), except for a user's own bare ones. Their instructions
+are composed (``instructions.compose``), and so are those of a user's own task prompts.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from typing import Any, Literal
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.instructions import check_keys
+from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, text_in
 from lm_eval_ext.families.instructions.compose import INSTRUCTIONS, Composition, Task, compose
-from lm_eval_ext.families.instructions.kinds import FIFTEEN, WIDE
-from lm_eval_ext.families.manyifeval import published
-from lm_eval_ext.families.manyifeval.frozen import composition
-from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow, prompt_of
-from lm_eval_ext.families.manyifeval.prompts import prompts
-from lm_eval_ext.families.manyifeval.reconstruction import IFEVAL, IFEVAL_SPLIT, reconstruct
+from lm_eval_ext.families.instructions.kinds import FIFTEEN, WIDE, Pool
+from lm_eval_ext.families.instructions.writer import respond
+from lm_eval_ext.families.manyifeval.prompts import IFEVAL, IFEVAL_SPLIT, prompts, reconstruct
 from lm_eval_ext.metadata import ROW_SEED, digest
 from lm_eval_ext.sources import RowsError, Table
+from lm_eval_ext.verifiers import Checker, instruction
 
 NAME = "manyifeval"
 IFEVAL_FILES = (f"ifeval_{IFEVAL_SPLIT}.jsonl", f"ifeval_{IFEVAL_SPLIT}.parquet", "ifeval_input_data.jsonl")
 """File names for a copy of IFEval in a folder: with the hub's columns, or under the name of its first publication."""
 BARE_FIELDS = ("key", "task_prompt")
+FURTHER_FIELDS = ("task_prompt", "not_conflict_rules_list", "rules")
+FIELDS = ("key", "prompt", "instruction_id_list", "kwargs", *FURTHER_FIELDS)
+"""Those of the published rows: IFEval's, the bare task, and the wording of all its instructions and of the row's."""
 TEST, TRAIN, FEWSHOT = "test", "train", "fewshot"
 SPLITS = (TEST, TRAIN, FEWSHOT)
 PARTS = {TEST: (0, 100), FEWSHOT: (100, 106), TRAIN: (106, 216)}
-"""Which task prompts of a draw each split has: as many as ``reconstruction`` has."""
+"""Which task prompts of a draw each split has: as many as the table of ``prompts.recipe``."""
+LEAD = "Your response should follow the instructions below:"
+
+Part = Literal["fifteen", "wide", "cousins", "sections"]
+"""A file of frozen rows. ``fifteen`` and ``wide``: by task prompt, the ``instructions`` out of ManyIFEval's 15, or out
+of the larger pool, each as its id and arguments, or as its place among those that the task prompt came with (their
+arguments are IFEval's); the ``witness`` that follows all ten; of few-shot examples also ``answers``, to the first
+instruction, to the first two, and so on. ``cousins``: by prompt, of each variant the number of draws before it and its
+witness. ``sections``: by prompt, the witness of a report in sections."""
+
+
+@dataclass(frozen=True)
+class InstructionRow:
+    """A task prompt with n instructions.
+
+    Attributes:
+        key: the key of the task prompt; the same for every n.
+        task_prompt: the bare task.
+        prompt: the prompt for the model.
+        instructions: the n instructions, in the prompt's order.
+        witness: a response that follows all of them, if one is known.
+    """
+
+    key: int | str
+    task_prompt: str
+    prompt: str
+    instructions: tuple[Checker, ...]
+    witness: str | None = None
 
 
 @dataclass(frozen=True)
@@ -53,7 +86,7 @@ class Selection:
         single: whether every instruction of a task prompt has a row of its own instead (section 3.1, Table 4).
         keys: the keys of the task prompts; ``None`` for all in the test split.
         row_seed: see ``metadata.chosen_row_seed``; ``None`` for the default rows.
-        wide: whether the instructions are of the larger pool (``wide``).
+        wide: whether the instructions are of the larger pool.
     """
 
     source: str
@@ -65,15 +98,42 @@ class Selection:
     wide: bool = False
 
 
+class Content(Enum):
+    """The content of a table of rows; the value is recorded in the results."""
+
+    FINISHED = "finished rows in the published schema"
+    BARE = "bare task prompts, instructions composed"
+    IFEVAL = "task prompts cut out of google/IFEval, instructions composed"
+    FRESH = "task prompts and instructions composed under the row seed"
+
+
+def prompt_of(task_prompt: str, instructions: Sequence[Checker], lines: Sequence[str] | None = None) -> str:
+    """Return the task prompt followed by one line per instruction (Tables 6 and 7).
+
+    Args:
+        task_prompt: the bare task.
+        instructions: the instructions.
+        lines: the same in other words than the published ones.
+    """
+    lines = [instruction.describe() for instruction in instructions] if lines is None else lines
+    return "\n".join([task_prompt, "", LEAD, *(f"- {line}" for line in lines)])
+
+
 @cache
 def evaluated(selection: Selection) -> tuple[InstructionRow, ...]:
-    """Return the rows of a selection, in the order of the source.
+    """Return the rows of a selection, in the order of the source; single instructions in that of their longest row.
 
     Raises:
         RowsError: the rows are not available or not valid, or have no task prompt with one of the keys.
     """
     source, keys = selection.source, selection.keys
-    found = single_rows(source, selection.row_seed) if selection.single else rows_of(selection, TEST)
+    if selection.single:
+        longest: dict[int | str, InstructionRow] = {}
+        for row in all_rows(source, TEST, selection.row_seed):
+            longest[row.key] = max(longest.get(row.key, row), row, key=lambda one: len(one.instructions))
+        found = tuple(_with(row, (one,)) for row in longest.values() for one in row.instructions)
+    else:
+        found = rows_of(selection)
     if keys is None:
         return found
     there = dict.fromkeys(row.key for row in found)
@@ -87,34 +147,11 @@ def evaluated(selection: Selection) -> tuple[InstructionRow, ...]:
     return tuple(row for row in found if row.key in chosen)
 
 
-def single_rows(source: str, row_seed: int | None = None) -> tuple[InstructionRow, ...]:
-    """Return a row for each instruction of each task prompt of the test split, in the order of its longest row.
-
-    Raises:
-        RowsError: the rows are not available or not valid.
-    """
-    longest: dict[int | str, InstructionRow] = {}
-    for row in all_rows(source, TEST, row_seed):
-        longest[row.key] = max(longest.get(row.key, row), row, key=lambda one: len(one.instructions))
-    return tuple(
-        replace(row, instructions=(instruction,), prompt=prompt_of(row.task_prompt, (instruction,)))
-        for row in longest.values()
-        for instruction in row.instructions
-    )
-
-
-def rows(
-    source: str, split: str, count: int, repeat: bool = False, row_seed: int | None = None
-) -> tuple[InstructionRow, ...]:
-    """Return the rows of one split that have ``count`` of ManyIFEval's 15 instructions; see ``rows_of``."""
-    return rows_of(Selection(source, count, repeat, row_seed=row_seed), split)
-
-
-def rows_of(selection: Selection, split: str) -> tuple[InstructionRow, ...]:
+def rows_of(selection: Selection, split: str = TEST) -> tuple[InstructionRow, ...]:
     """Return the rows of one split with the number of instructions of a selection, whatever its keys.
 
     Args:
-        selection: not of single instructions.
+        selection: as if it were not of single instructions.
         split: ``"test"``, ``"train"`` or ``"fewshot"``.
 
     Raises:
@@ -125,21 +162,53 @@ def rows_of(selection: Selection, split: str) -> tuple[InstructionRow, ...]:
     found = [row for row in everything if len(row.instructions) == (1 if repeat else count)]
     if not found:
         raise RowsError(f"source {source!r}, split {split!r}: no rows with {count} instructions")
-    if not repeat:
-        return tuple(found)
-    return tuple(_repeated(row, count) for row in found)
+    return tuple(_with(row, row.instructions * count) if repeat else row for row in found)
 
 
-def _repeated(row: InstructionRow, count: int) -> InstructionRow:
-    instructions = row.instructions * count
+def _with(row: InstructionRow, instructions: tuple[Checker, ...]) -> InstructionRow:
     return replace(row, instructions=instructions, prompt=prompt_of(row.task_prompt, instructions))
+
+
+def demonstrated(selection: Selection, n: int) -> Iterator[InstructionRow]:
+    """Yield the first ``n`` few-shot rows of a selection, each with an answer.
+
+    Raises:
+        RowsError: there are fewer than ``n``.
+    """
+    found = rows_of(selection, FEWSHOT)
+    if n > len(found) or not all(row.witness for row in found):
+        raise RowsError(
+            f"source {selection.source!r}: --num_fewshot {n} asks for more few-shot examples than the "
+            f"{sum(bool(row.witness) for row in found)} task prompts with a known answer in the {FEWSHOT} split"
+        )
+    ours = frozen("wide" if selection.wide else "fifteen") if selection.row_seed is None else {}
+    for row in found[:n]:
+        answers = ours.get(row_id(row.key, row.task_prompt), {}).get("answers")
+        # A repeated instruction is one instruction.
+        known = answers[len(set(row.instructions)) - 1] if answers else None
+        # Not the row's own witness: it follows all ten instructions, even those that the prompt does not ask for.
+        # In the larger pool, it may be that only this one is known.
+        yield replace(row, witness=known or respond(row.instructions) or row.witness)
+
+
+@cache
+def rows_hash(selection: Selection) -> str:
+    """Return the ``hash_of`` the rows of a selection."""
+    return hash_of(evaluated(selection))
+
+
+def hash_of(rows: Sequence[InstructionRow]) -> str:
+    """Return 16 hexadecimal digits that are equal if the prompts, the instructions and their order are equal."""
+    shown = [(row.key, row.prompt, list(map(repr, row.instructions))) for row in rows]
+    return digest(json.dumps(shown, ensure_ascii=False))
 
 
 def all_rows(source: str, split: str, row_seed: int | None = None, wide: bool = False) -> tuple[InstructionRow, ...]:
     """Return the rows of one split, grouped by task prompt.
 
     Raises:
-        RowsError: as ``rows``, or a row seed or the larger pool was asked for, and the rows are finished.
+        RowsError: the rows are not available or not valid, or a row seed or the larger pool was asked for, and the rows
+            are finished.
     """
     return _all_rows(source, split, row_seed, wide)
 
@@ -154,24 +223,56 @@ def _all_rows(source: str, split: str, row_seed: int | None, wide: bool) -> tupl
         return tuple(row for task, each in zip(of_draw, composed, strict=True) for row in nested(task, each))
     table = _table(source, split)
     if _content(table) != Content.FINISHED:
-        return tuple(
-            row
-            for task in tasks(source, split)
-            for row in nested(task, composition(pool.name, task) or compose([task], pool, None, task.key)[0])
-        )
+        return tuple(row for task in tasks(source, split) for row in nested(task, composition(pool, task)))
     if wide:
         raise RowsError(
             f"{table.origin}: its rows are finished, with instructions of their own, and none are drawn; use bare task "
             f"prompts ({', '.join(BARE_FIELDS)} only) or another source"
         )
-    return published.rows_of(table)
+    return _finished(table)
+
+
+def nested(task: Task, composed: Composition) -> tuple[InstructionRow, ...]:
+    """Return a task prompt's rows: with the first instruction, the first two, and so on up to all ten."""
+    prefixes = (composed.instructions[:count] for count in range(1, INSTRUCTIONS + 1))
+    return tuple(
+        InstructionRow(task.key, task.task_prompt, prompt_of(task.task_prompt, prefix), prefix, composed.witness)
+        for prefix in prefixes
+    )
+
+
+def composition(pool: Pool, task: Task) -> Composition:
+    """Return the ten instructions of a task prompt: those that are frozen of one of ours, composed ones of any other.
+
+    Args:
+        pool: the instruction types.
+        task: the task prompt.
+    """
+    found = frozen(pool.name).get(row_id(task.key, task.task_prompt))
+    if found is None:
+        return compose([task], pool, None, task.key)[0]
+    chosen = tuple(task.own[one] if isinstance(one, int) else instruction(*one) for one in found["instructions"])
+    # No document contains the witness of a row of the training split.
+    return Composition(chosen, found.get("witness") or respond(chosen))
+
+
+@cache
+def frozen(part: Part) -> Mapping[str, Any]:
+    """Return the content of a file of frozen rows: a value for each row, by the row's id."""
+    packed = (files(__package__) / "default_rows" / f"{part}.jsonl.gz").read_bytes()
+    return dict(map(json.loads, gzip.decompress(packed).decode().splitlines()))
+
+
+def row_id(key: int | str, prompt: str) -> str:
+    """Return what identifies a task prompt, or a prompt, in the files of frozen rows."""
+    return digest(json.dumps([key, prompt]))
 
 
 def task_prompts(source: str, row_seed: int | None) -> tuple[Task, ...]:
     """Return the task prompts of the test split, bare even where the rows are finished.
 
     Raises:
-        RowsError: as ``rows``.
+        RowsError: as ``all_rows``.
     """
     if row_seed is not None:
         return _drawn(source, TEST, row_seed)
@@ -179,6 +280,16 @@ def task_prompts(source: str, row_seed: int | None) -> tuple[Task, ...]:
         bare = {row.key: row.task_prompt for row in all_rows(source, TEST)}
         return tuple(Task(key, task_prompt) for key, task_prompt in bare.items())
     return tasks(source, TEST)
+
+
+def tasks(source: str, split: str) -> tuple[Task, ...]:
+    """Return the bare task prompts of one split of a source whose rows are not finished.
+
+    Raises:
+        RowsError: as ``all_rows``.
+    """
+    table = _table(source, split)
+    return _bare(table) if _content(table) == Content.BARE else reconstruct(table, split)
 
 
 def _drawn(source: str, split: str, row_seed: int) -> tuple[Task, ...]:
@@ -206,74 +317,15 @@ def _own_tasks(source: str, split: str, row_seed: int) -> tuple[Task, ...]:
     return _bare(table) if content == Content.BARE else ()
 
 
-def tasks(source: str, split: str) -> tuple[Task, ...]:
-    """Return the bare task prompts of one split of a source whose rows are not finished.
-
-    Raises:
-        RowsError: as ``rows``.
-    """
-    table = _table(source, split)
-    return _bare(table) if _content(table) == Content.BARE else reconstruct(table, split)
-
-
-def nested(task: Task, composed: Composition) -> tuple[InstructionRow, ...]:
-    """Return a task prompt's rows: with the first instruction, the first two, and so on up to all ten."""
-    prefixes = (composed.instructions[:count] for count in range(1, INSTRUCTIONS + 1))
-    return tuple(
-        InstructionRow(task.key, task.task_prompt, prompt_of(task.task_prompt, prefix), prefix, composed.witness)
-        for prefix in prefixes
-    )
-
-
-@cache
-def rows_hash(selection: Selection) -> str:
-    """Return 16 hexadecimal digits that are equal if the prompts, the instructions and their order are equal."""
-    return hash_of(evaluated(selection))
-
-
-def hash_of(rows: Sequence[InstructionRow]) -> str:
-    """Return 16 hexadecimal digits that are equal if the prompts, the instructions and their order are equal."""
-    shown = [(row.key, row.prompt, list(map(repr, row.instructions))) for row in rows]
-    return digest(json.dumps(shown, ensure_ascii=False))
-
-
-class Content(Enum):
-    """The content of a table of rows; the value is recorded in the results."""
-
-    FINISHED = "finished rows in the published schema"
-    BARE = "bare task prompts, instructions composed"
-    IFEVAL = "task prompts cut out of google/IFEval, instructions composed"
-    FRESH = "task prompts and instructions composed under the row seed"
-
-
 def origin(source: str, row_seed: int | None = None) -> str:
     """Return a description of a source's test rows, to be recorded in the results.
 
     Raises:
-        RowsError: as ``rows``.
+        RowsError: as ``all_rows``.
     """
     if row_seed is not None and not _own_tasks(source, TEST, row_seed):
         return Content.FRESH.value
     return _content(_table(source, TEST)).value
-
-
-def _content(table: Table) -> Content:
-    if set(table.columns) <= set(BARE_FIELDS):
-        return Content.BARE
-    return Content.FINISHED if set(table.columns) & set(published.FURTHER_FIELDS) else Content.IFEVAL
-
-
-def _bare(table: Table) -> tuple[Task, ...]:
-    texts, keys = table.text("task_prompt", BARE_FIELDS), table.column("key", BARE_FIELDS)
-    check_keys(table.origin, keys)
-    seen: set[int | str] = set()
-    for number, (key, text) in enumerate(zip(keys, texts, strict=True), start=1):
-        if key in seen:
-            raise RowsError(f"{table.origin}, row {number}, field 'key': expected a unique key, found {key!r} again")
-        if not text.strip():
-            raise RowsError(f"{table.origin}, row {number}, field 'task_prompt': expected text, found {text!r}")
-        seen.add(key)
-    return tuple(Task(key, text) for key, text in zip(keys, texts, strict=True))
 
 
 def _table(source: str, split: str) -> Table:
@@ -283,7 +335,10 @@ def _table(source: str, split: str) -> Table:
         return sources.load(NAME, split, IFEVAL, source)
     path = Path(source).expanduser().resolve()
     if path.is_file():
-        return _of_file(path, split)
+        table = sources.from_file(path)
+        if split != TEST and _content(table) != Content.IFEVAL:
+            raise RowsError(f"{path}: a single file has no {split} split; give a folder with {NAME}_{split}.jsonl")
+        return table
     if not path.is_dir():
         raise RowsError(
             f'source {source!r} is neither a file nor a folder; expected "{sources.HUB}", "{sources.EMBEDDED}", the '
@@ -303,8 +358,58 @@ def _table(source: str, split: str) -> Table:
     return sources.from_file(copy)
 
 
-def _of_file(path: Path, split: str) -> Table:
-    table = sources.from_file(path)
-    if split != TEST and _content(table) != Content.IFEVAL:
-        raise RowsError(f"{path}: a single file has no {split} split; give a folder with {NAME}_{split}.jsonl")
-    return table
+def _content(table: Table) -> Content:
+    if set(table.columns) <= set(BARE_FIELDS):
+        return Content.BARE
+    return Content.FINISHED if set(table.columns) & set(FURTHER_FIELDS) else Content.IFEVAL
+
+
+def _bare(table: Table) -> tuple[Task, ...]:
+    texts, keys = table.text("task_prompt", BARE_FIELDS), table.column("key", BARE_FIELDS)
+    check_keys(table.origin, keys)
+    seen: set[int | str] = set()
+    for number, (key, text) in enumerate(zip(keys, texts, strict=True), start=1):
+        if key in seen:
+            raise RowsError(f"{table.origin}, row {number}, field 'key': expected a unique key, found {key!r} again")
+        text_in(f"{table.origin}, row {number}", "task_prompt", text)
+        seen.add(key)
+    return tuple(Task(key, text) for key, text in zip(keys, texts, strict=True))
+
+
+def _finished(table: Table) -> tuple[InstructionRow, ...]:
+    """Return the rows of a published file, in file order.
+
+    Raises:
+        RowsError: a row lacks a field or has an invalid one, or the task prompts are not the same for every number of
+            instructions; the message names file, row and field.
+    """
+    rows: list[InstructionRow] = []
+    for number, row in enumerate(table.rows, start=1):
+        where = f"{table.origin}, row {number}"
+        require_fields(where, row, FIELDS)
+        prompt, task_prompt = (text_in(where, field, row[field]) for field in ("prompt", "task_prompt"))
+        instructions = instructions_of_row(where, row)
+        if len(instructions) > INSTRUCTIONS:
+            raise RowsError(
+                f"{where}, field 'instruction_id_list': {len(instructions)} instructions; expected 1 to {INSTRUCTIONS}"
+            )
+        rows.append(InstructionRow(row["key"], task_prompt, prompt, instructions))
+    check_keys(table.origin, [row.key for row in rows])
+    seen: dict[tuple[object, int], int] = {}
+    for number, found in enumerate(rows, start=1):
+        count = len(found.instructions)
+        first = seen.setdefault((found.key, count), number)
+        if first != number:
+            raise RowsError(
+                f"{table.origin}, row {number}: key {found.key!r} with {count} instructions is already row {first}; "
+                "expected one row per key and number of instructions"
+            )
+    keys = {row.key: number for number, row in enumerate(rows, start=1)}
+    for count in sorted({count for _, count in seen}):
+        for key, number in keys.items():
+            if (key, count) not in seen:
+                raise RowsError(
+                    f"{table.origin}, row {number}, field 'key': {key!r} has no row with {count} instructions, but "
+                    "other keys have one; expected the same task prompts for every number of instructions"
+                )
+    return tuple(rows)

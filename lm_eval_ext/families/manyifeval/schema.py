@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal, get_args
 
-from lm_eval_ext.families.manyifeval.placement import PLACEMENTS
 from lm_eval_ext.families.schema import (
     COUNT,
     EMPTY_RATE,
@@ -19,7 +18,14 @@ from lm_eval_ext.families.schema import (
     reliable,
     share_followed,
 )
-from lm_eval_ext.self_refine.metrics import Confusion
+from lm_eval_ext.self_refine.metrics import COUNTS, SHARES, Confusion, Counts
+
+Placement = Literal["after", "before", "system", "earlier_turn"]
+"""Where a conversation states the instructions. ``after``: below the task prompt, as published; ``before``: above it;
+``system``: in the system message, with the task alone in the user's; ``earlier_turn``: in a turn of the user's before
+the one with the task."""
+PLACEMENTS: tuple[Placement, ...] = get_args(Placement)
+PUBLISHED: Placement = "after"
 
 COUSINS = "cousins"
 """The fact in how many variants every row is asked; only tasks with several record it."""
@@ -41,8 +47,6 @@ ManyIFEval's 15 types; answers with their history."""
 
 Residual = tuple[float, float, int]
 """For one row: whether all instructions are followed, the share of followed ones, and the number of instructions."""
-Counts = tuple[int, int, int, int]
-"""A row's true positives, false positives, false negatives and true negatives (``self_refine.confusion``)."""
 
 
 def curse_residual(rows: Iterable[Residual]) -> float:
@@ -63,9 +67,10 @@ def reliability_gap(variants: Iterable[Outcome]) -> float | str:
     return fmean(followed for of_row in by_row.values() for followed in of_row) - fmean(map(min, by_row.values()))
 
 
-def feedback(figure: str, rows: Iterable[Counts]) -> float | str:
-    """Return a figure of the feedback on all rows together, by its name in ``Confusion``; ``NONE`` if undefined."""
-    found: float | None = getattr(Confusion.total(Confusion(*counts) for counts in rows), figure)
+def feedback(metric: str, rows: Iterable[Counts]) -> float | str:
+    """Return the figure of a metric on all rows' feedback together; ``NONE`` if it is undefined."""
+    total = Confusion(*map(sum, zip(*rows, strict=True)))
+    found: float | None = getattr(total, metric.removeprefix("feedback_"))
     return NONE if found is None else found
 
 
@@ -142,14 +147,6 @@ def _of_kind(name: str, need: str, explains: str) -> Metric:
     return Metric(name, True, share_followed, needs=(need,), explains=explains, per_row="ratio")
 
 
-def _of_feedback(name: str, figure: str, *, drawn: bool = True) -> Metric:
-    return Metric(name, True, partial(feedback, figure), needs=(REFINED,), per_row=None, drawn=drawn)
-
-
-def _count(name: str) -> Metric:
-    return Metric(name, None, sum, needs=(REFINED,), per_row=None, range=COUNT)
-
-
 PROMPT_STRICT = Metric("prompt_level_strict_acc", higher_is_better=True, needs=(PROMPTS,), in_groups=True)
 PRIMACY = Metric("primacy", higher_is_better=None, needs=(DENSE,), range=(-1.0, 1.0))
 """The first third's share minus the last third's, of every form of report: above 0, the beginning of the list is
@@ -206,16 +203,13 @@ SCHEMA = Schema(
         Metric("prompt_level_strict_acc_round_*", higher_is_better=True, needs=(REFINED,)),
         Metric("inst_level_strict_acc_round_*", higher_is_better=True, needs=(REFINED,)),
         # Counts from which precision, recall and F1 over several tasks are computed, and the confusion matrix.
-        _count("feedback_true_positives"),
-        _count("feedback_false_positives"),
-        _count("feedback_false_negatives"),
-        _count("feedback_true_negatives"),
-        _of_feedback("feedback_precision", "precision"),
-        _of_feedback("feedback_recall", "recall"),
-        _of_feedback("feedback_f1", "f1"),
-        # These depend on how many instructions are followed in the first place; the report shows the paper's two above.
-        _of_feedback("feedback_precision_by_count", "precision_by_count", drawn=False),
-        _of_feedback("feedback_f1_by_count", "f1_by_count", drawn=False),
+        *(Metric(name, None, sum, needs=(REFINED,), per_row=None, range=COUNT) for name in COUNTS),
+        # The figures by count depend on how many instructions are followed in the first place; the report shows the
+        # paper's.
+        *(
+            Metric(name, True, partial(feedback, name), needs=(REFINED,), per_row=None, drawn="by_count" not in name)
+            for name in SHARES
+        ),
         # Of each row, the judgments that cannot be parsed, and all.
         Metric(
             "feedback_unparsable", higher_is_better=False, aggregation=share_followed, needs=(REFINED,), per_row=None

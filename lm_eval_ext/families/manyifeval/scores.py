@@ -59,19 +59,15 @@ def score(
 
 def floors(docs: Iterable[Mapping[str, Any]], config: Mapping[str, Any]) -> Iterator[dict[str, Mapping[str, RowValue]]]:
     """Yield the metrics of each answer without content to a row; see ``Family.floors``."""
-    judge = _report_score(config["metadata"]) or partial(score, has=())
+    facts = config["metadata"]
+    judge: Callable[..., Mapping[str, RowValue]] = partial(score, has=())
+    if facts.get(DENSE):
+        from lm_eval_ext.families.manyifeval.dense import scores  # noqa: PLC0415 # brings all of NLTK: a second
+
+        judge = scores.score_sections if facts.get(FORM) == MIXED else scores.score_words
     for doc in docs:
         answers = answers_to(doc[config["doc_to_text"]])
         yield {name: judge(doc, [answer]) for name, answer in answers.items()}
-
-
-def _report_score(facts: Mapping[str, Any]) -> Callable[..., Mapping[str, RowValue]] | None:
-    """Return how a report with many instructions is scored; ``None`` for any other task."""
-    if not facts.get(DENSE):
-        return None
-    from lm_eval_ext.families.manyifeval.dense import scores  # noqa: PLC0415 # brings all of NLTK: a second
-
-    return scores.score_sections if facts.get(FORM) == MIXED else scores.score_words
 
 
 def of_incomplete_variants(doc: Mapping[str, Any]) -> dict[str, RowValue]:

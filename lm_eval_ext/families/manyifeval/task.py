@@ -1,12 +1,16 @@
-"""The harness task of every ManyIFEval leaf."""
+"""The harness tasks of task prompts with instructions, and where their conversations state these.
+
+``PlacedTask`` is what they have in common with the reports of ``dense``.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,33 +18,160 @@ import datasets
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.instructions.compose import INSTRUCTIONS
-from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.families.manyifeval.answers import known_answers
-from lm_eval_ext.families.manyifeval.frozen import demonstration
-from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
-from lm_eval_ext.families.manyifeval.placed_task import PlacedTask
-from lm_eval_ext.families.manyifeval.placement import Placement, placed
-from lm_eval_ext.families.manyifeval.reconstruction import IFEVAL
-from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
-from lm_eval_ext.families.manyifeval.rows import FEWSHOT, NAME, TEST, Selection, evaluated, origin, rows_hash, rows_of
-from lm_eval_ext.families.manyifeval.schema import PROMPTS, SINGLE, TYPES
+from lm_eval_ext.families.manyifeval.answers import RowInstance, Shown, known_answers
+from lm_eval_ext.families.manyifeval.prompts import IFEVAL
+from lm_eval_ext.families.manyifeval.rows import (
+    NAME,
+    TEST,
+    InstructionRow,
+    Selection,
+    demonstrated,
+    evaluated,
+    origin,
+    rows_hash,
+)
+from lm_eval_ext.families.manyifeval.schema import (
+    PLACEMENTS,
+    PROMPTS,
+    PUBLISHED,
+    SCHEMA,
+    SINGLE,
+    TYPES,
+    WIDE,
+    Placement,
+)
 from lm_eval_ext.families.manyifeval.scores import score
 from lm_eval_ext.families.schema import PLACEMENT
-from lm_eval_ext.harness.family_task import Documents
-from lm_eval_ext.harness.requests import KnownAnswers
+from lm_eval_ext.harness.family_task import Documents, FamilyTask, shows
+from lm_eval_ext.harness.requests import Composed
+from lm_eval_ext.metadata import mark_version
 from lm_eval_ext.self_refine import metrics as refinement
 from lm_eval_ext.self_refine.loop import Refined
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of, sentences
 from lm_eval_ext.verifiers.ifeval.language import CapitalWordFrequency
 from lm_eval_ext.verifiers.ifeval.length import NumberSentences
+from lm_eval_ext.verifiers.nltk_data import PUNKT, STOP_WORDS, TAGGER, find
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
 
+log = logging.getLogger(f"lm_eval.{__name__}")
+"""A child of the harness's own logger, because only that one shows its messages."""
+NEED_MESSAGES: tuple[Placement, ...] = ("system", "earlier_turn")
+"""The placements that only a conversation has."""
+AGREED = "I will follow these instructions in my next response."
+"""The model's turn after the instructions, if they have a turn of their own."""
+STATED, ASKED = "stated", "asked"
+"""The fields of a document with another placement: the text that states the instructions, and the user's last turn."""
 SPLIT_BY_NLTK = (NumberSentences, CapitalWordFrequency)
 """The instructions whose verdicts may need NLTK's sentence data."""
+
+
+class PlacedTask(FamilyTask):
+    """A task whose prompt is a task prompt followed by its instructions.
+
+    ``placement`` in ``--metadata`` says where the instructions are stated (``schema.Placement``). The documents of a
+    subclass have what ``placed`` returns.
+
+    Raises:
+        ValueError: there is no such placement, or the leaf or the run cannot have it; the message names them.
+    """
+
+    FAMILY = "manyifeval"
+    SCHEMA = SCHEMA
+    placement: Placement
+
+    def place(self, config: dict[str, Any]) -> None:
+        """Have the harness show what the placement says instead of the published prompt; part of ``configure``.
+
+        The version of another placement is marked: scores of two are not comparable as if they were one figure.
+        """
+        task, metadata = config["task"], config["metadata"]
+        self.placement = metadata.get(PLACEMENT, PUBLISHED)
+        if self.placement not in PLACEMENTS:
+            expected = ", ".join(PLACEMENTS)
+            raise ValueError(f"task {task!r}: metadata placement {self.placement!r}; expected one of {expected}")
+        if self.placement == PUBLISHED:
+            return
+        mark_version(metadata, self.placement)
+        if config.get("doc_to_text") != "prompt" or config.get("description"):
+            raise ValueError(
+                f"task {task!r}: placement {self.placement!r}, but the leaf has a doc_to_text or a description of its "
+                "own; remove one or the other"
+            )
+        config["doc_to_text"] = ASKED
+        if self.placement == "system":
+            config["description"] = STATED
+
+    def before_requests(self) -> None:
+        """Check that the run can state the instructions where they are to be.
+
+        Raises:
+            ValueError: there is no conversation, or it would have few-shot examples with the instructions elsewhere.
+        """
+        if self.placement not in NEED_MESSAGES:
+            return
+        where = f"task {self.config.task!r}: placement {self.placement!r}"
+        if not self.asking.apply_chat_template:
+            raise ValueError(
+                f"{where} needs a conversation; run with --apply_chat_template, or choose the placement before or after"
+            )
+        if self.asking.num_fewshot:
+            raise ValueError(
+                f"{where} with --num_fewshot {self.asking.num_fewshot}; few-shot examples would state their "
+                "instructions nowhere. Run with --num_fewshot 0"
+            )
+        if not self.asking.makes_prompts:
+            message = (
+                "%s: placement %r: the server makes the prompts out of the messages, so it cannot be checked that the "
+                "model is shown the instructions. If requests fail with status 400, the model may have no such role; "
+                "choose another placement"
+            )
+            log.warning(message, self.config.task, self.placement)
+
+    def fewshot_context(self, doc: dict[str, Any], num_fewshot: int, **options: Any) -> Any:
+        """Return the prompt of a row, with the instructions at their place.
+
+        Raises:
+            ValueError: the model's chat template leaves them out.
+        """
+        if self.placement == "earlier_turn":
+            system = options.get("system_instruction")
+            turns = [("user", doc[STATED]), ("assistant", AGREED), ("user", doc[ASKED])]
+            said = [("system", system), *turns] if system else turns
+            prompt = options["chat_template"]([{"role": role, "content": content} for role, content in said])
+        else:
+            prompt = super().fewshot_context(doc, num_fewshot, **options)
+        if self.placement in NEED_MESSAGES and not shows(prompt, doc[STATED]):
+            raise ValueError(
+                f"task {self.config.task!r}: placement {self.placement!r}, but the prompt that the model's chat "
+                "template makes lacks the instructions: it has no such role. Choose another placement"
+            )
+        return prompt
+
+
+def placed(placement: Placement, task_prompt: str, prompt: str) -> Mapping[str, str]:
+    """Return what the document of a row needs for its placement.
+
+    Args:
+        placement: where the instructions are to be.
+        task_prompt: the task.
+        prompt: the task followed by the instructions.
+
+    Raises:
+        RowsError: the prompt, from a file of finished rows, is something else.
+    """
+    if placement == PUBLISHED:
+        return {}
+    stated = prompt.removeprefix(task_prompt).strip()
+    if not prompt.startswith(task_prompt) or not stated:
+        raise RowsError(
+            f"placement {placement!r}: the prompt {prompt[:60]!r} … is not its task prompt {task_prompt[:60]!r} … "
+            "followed by the instructions, so these cannot be stated elsewhere; remove placement from --metadata"
+        )
+    return {STATED: stated, ASKED: f"{stated}\n\n{task_prompt}" if placement == "before" else task_prompt}
 
 
 class ManyIFEvalTask(PlacedTask):
@@ -86,17 +217,17 @@ class ManyIFEvalTask(PlacedTask):
 
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Take the number of instructions from a leaf's config; see the base class."""
-        task = config["task"]
-        self._selection = Selection(
-            self.source,
-            _number_of_instructions(task, config.pop("instructions", None)),
-            _true_or_false(task, "repeat", config.pop("repeat", False)),
-            _true_or_false(task, "single", config.pop("single", False)),
-            _keys(task, config["metadata"].get("keys")),
-            self.row_seed,
-        )
-        if self._selection.single and (self._selection.count > 1 or self._selection.repeat):
+        task, count = config["task"], config.pop("instructions", None)
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= INSTRUCTIONS:
+            raise ValueError(f"task {task!r}: instructions must be a number from 1 to {INSTRUCTIONS}, found {count!r}")
+        repeat, single = (config.pop(key, False) for key in ("repeat", "single"))
+        for key, value in (("repeat", repeat), ("single", single)):
+            if not isinstance(value, bool):
+                raise ValueError(f"task {task!r}: {key} must be true or false, found {value!r}")
+        if single and (count > 1 or repeat):
             raise ValueError(f"task {task!r}: single, but not with instructions: 1 and repeat: false; expected both")
+        keys = _keys(task, config["metadata"].get("keys"))
+        self._selection = Selection(self.source, count, repeat, single, keys, self.row_seed)
         refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
         config["metadata"]["rows_origin"] = origin(self.source, self.row_seed)
         self.place(config)
@@ -104,13 +235,7 @@ class ManyIFEvalTask(PlacedTask):
         self.has = (PROMPTS, TYPES)
         if self.source != sources.HUB or self.row_seed is not None:
             config["dataset_path"] = NAME
-        chosen = self._selection
-        return {
-            "dataset": NAME,
-            "instructions": chosen.count,
-            "repeat": chosen.repeat,
-            SINGLE: chosen.single,
-        }
+        return {"dataset": NAME, "instructions": count, "repeat": repeat, SINGLE: single}
 
     def documents(self) -> Documents:
         """Return the rows; data that a verdict needs is checked now rather than after the last answer."""
@@ -124,7 +249,12 @@ class ManyIFEvalTask(PlacedTask):
         Raises:
             MissingDataError: they are not.
         """
-        require_data(evaluated(self._selection))
+        if any(isinstance(one, SPLIT_BY_NLTK) for row in self.evaluated_rows() for one in row.instructions):
+            sentences.require()
+
+    def evaluated_rows(self) -> Sequence[InstructionRow]:
+        """Return the rows that the documents show."""
+        return evaluated(self._selection)
 
     def demonstrations(self, n: int) -> list[dict[str, Any]]:
         """Return the first ``n`` few-shot task prompts with the same number of instructions and generated answers.
@@ -134,17 +264,20 @@ class ManyIFEvalTask(PlacedTask):
         """
         return [document(row, self.placement) for row in demonstrated(self._selection, n)]
 
-    def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
+    def known_answers(self, doc: dict[str, Any]) -> Composed:
         """Return answers that follow all instructions, all but one, or none of them."""
-        return known_answers(self._row(doc), self.placement)
+        return known_answers(self._by_prompt[doc["key"], doc["prompt"]], self.placement)
 
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the request with its row, from which any further questions can be built."""
+        row = self._by_prompt[doc["key"], doc["prompt"]]
         shown = Shown(self.system_prompt(doc), self.asking.apply_chat_template, self.placement)
-        return [RowInstance.of(request, self.known_answers(doc), row=self._row(doc), shown=shown)]
+        return [RowInstance.of(request, self.known_answers(doc), row=row, shown=shown)]
 
-    def _row(self, doc: dict[str, Any]) -> InstructionRow:
-        return _by_prompt(self._selection)[doc["key"], doc["prompt"]]
+    @cached_property
+    def _by_prompt(self) -> Mapping[tuple[int | str, str], InstructionRow]:
+        # Of a task prompt with single instructions, there are several rows.
+        return {(row.key, row.prompt): row for row in self.evaluated_rows()}
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``. Only refined answers have those of refinement."""
@@ -162,35 +295,27 @@ def _of_refinement(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, 
     return refinement.scores(results[0], instructions_of(doc["instruction_id_list"], doc["kwargs"]))
 
 
-def demonstrated(selection: Selection, n: int) -> Iterator[InstructionRow]:
-    """Yield the first ``n`` few-shot rows of a selection, each with an answer.
+class WideTask(ManyIFEvalTask):
+    """A task prompt with n instructions of the larger pool. A leaf has ``instructions``.
 
     Raises:
-        RowsError: there are fewer than ``n``.
+        RowsError: the rows of the source are finished.
+        MissingDataError: NLTK data that verdicts need are not installed.
     """
-    found = rows_of(selection, FEWSHOT)
-    if n > len(found) or not all(row.witness for row in found):
-        raise RowsError(
-            f"source {selection.source!r}: --num_fewshot {n} asks for more few-shot examples than the "
-            f"{sum(bool(row.witness) for row in found)} task prompts with a known answer in the {FEWSHOT} split"
-        )
-    for row in found[:n]:
-        known = demonstration("wide" if selection.wide else "fifteen", row) if selection.row_seed is None else None
-        # Not the row's own witness: it follows all ten instructions, even those that the prompt does not ask for.
-        # In the larger pool, it may be that only this one is known.
-        yield replace(row, witness=known or respond(row.instructions) or row.witness)
 
+    def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
+        """Choose the larger pool; see the base class."""
+        facts = super().configure(config)
+        if self._selection.repeat or self._selection.single:
+            raise ValueError(f"task {config['task']!r}: repeat or single is set; expected neither")
+        self._selection = replace(self._selection, wide=True)
+        self.has = (PROMPTS,)
+        return {**{name: value for name, value in facts.items() if name != SINGLE}, WIDE: True}
 
-def _number_of_instructions(task: str, count: object) -> int:
-    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= INSTRUCTIONS:
-        raise ValueError(f"task {task!r}: instructions must be a number from 1 to {INSTRUCTIONS}, found {count!r}")
-    return count
-
-
-def _true_or_false(task: str, key: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"task {task!r}: {key} must be true or false, found {value!r}")
-    return value
+    def require_data(self) -> None:
+        """Check for all data that any verdict of the pool may need; drawing the rows needs them, too."""
+        for data in (PUNKT, STOP_WORDS, TAGGER):
+            find(data)
 
 
 def _keys(task: str, given: object) -> tuple[int | str, ...] | None:
@@ -221,16 +346,6 @@ def _keys(task: str, given: object) -> tuple[int | str, ...] | None:
     return tuple(keys)
 
 
-def require_data(rows: Iterable[InstructionRow]) -> None:
-    """Check that the data are installed that the verdicts on rows need.
-
-    Raises:
-        MissingDataError: they are not.
-    """
-    if any(isinstance(instruction, SPLIT_BY_NLTK) for row in rows for instruction in row.instructions):
-        sentences.require()
-
-
 def document(row: InstructionRow, placement: Placement) -> dict[str, Any]:
     """Return a row as the harness's document."""
     return {
@@ -242,12 +357,6 @@ def document(row: InstructionRow, placement: Placement) -> dict[str, Any]:
         "witness": row.witness,
         **placed(placement, row.task_prompt, row.prompt),
     }
-
-
-@cache
-def _by_prompt(selection: Selection) -> dict[tuple[int | str, str], InstructionRow]:
-    # Of a task prompt with single instructions, there are several rows.
-    return {(row.key, row.prompt): row for row in evaluated(selection)}
 
 
 @cache

@@ -12,12 +12,11 @@ from typing import Any, cast
 
 import pytest
 
-from lm_eval_ext.families.hierarchy.arms import MOST_TURNS
-from lm_eval_ext.families.hierarchy.rows import PROMPTS, RIVALS, Row, rows
+from lm_eval_ext.families.hierarchy.rows import MOST_TURNS, PROMPTS, Row, rivals, rows
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.compose import keywords
 from lm_eval_ext.families.instructions.writer import sentences
-from lm_eval_ext.families.manyifeval.frozen import frozen
+from lm_eval_ext.families.manyifeval.rows import frozen
 from lm_eval_ext.verifiers import EDITIONS, Response
 from tests.harness.tasks import make
 
@@ -25,20 +24,20 @@ SEEDS = 200
 
 
 def test_there_are_twenty_pairs_or_more_in_eight_groups_or_more() -> None:
-    assert len({pair.name for pair in RIVALS}) == len(RIVALS) == 25
-    assert len({pair.group for pair in RIVALS}) == 12
+    assert len({pair.name for pair in rivals()}) == len(rivals()) == 25
+    assert len({pair.group for pair in rivals()}) == 12
 
 
 def test_a_pair_about_case_is_about_nothing_else_because_a_reader_takes_emma_for_a_name() -> None:
     about_case = ("change_case:", "section:capitals", "section:lowercase")
-    for pair in RIVALS:
+    for pair in rivals():
         of_case = [name.startswith(about_case) for name, _ in (pair.first, pair.second)]
         assert of_case == [pair.group == "case"] * 2, pair.name
 
 
 def test_a_letter_is_rare_enough_to_be_seldom_in_an_answer_that_is_not_written_around_it() -> None:
     prose = "".join(row.task_prompt.lower() for row in rows("embedded", None))
-    (pair,) = (pair for pair in RIVALS if pair.name == "letter_often_seldom")
+    (pair,) = (pair for pair in rivals() if pair.name == "letter_often_seldom")
     for letter in cast(Mapping[str, Any], pair.first[1])["letter"]:
         assert prose.count(letter) < 0.02 * sum(map(str.isalpha, prose)), letter
 
@@ -66,7 +65,7 @@ def task_like() -> tuple[str, ...]:
     )
 
 
-@pytest.mark.parametrize("name", [pair.name for pair in RIVALS])
+@pytest.mark.parametrize("name", [pair.name for pair in rivals()])
 def test_no_response_follows_both_of_a_pair(name: str) -> None:
     (first, second), *_ = [(row.own, row.rival) for row in rows("embedded", None) if row.pair.name == name]
     texts = task_like()

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from lm_eval_ext.families.ifbench.answers import first_answers, known_answers
 from lm_eval_ext.families.ifbench.rows import IFBenchRow, Turns
+from lm_eval_ext.families.ifbench.task import first_answers, known_answers
 from lm_eval_ext.harness.requests import Composed
 from lm_eval_ext.verifiers import instruction
 
@@ -34,7 +34,7 @@ def test_an_unknown_policy_is_none(answers: Callable[[IFBenchRow], Composed]) ->
 
 
 def test_a_row_that_nobody_can_follow_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lm_eval_ext.families.ifbench.answers.respond", lambda *_: None)
-    monkeypatch.setattr("lm_eval_ext.families.ifbench.answers.break_one", lambda *_: None)
+    monkeypatch.setattr("lm_eval_ext.families.ifbench.task.respond", lambda *_: None)
+    monkeypatch.setattr("lm_eval_ext.families.ifbench.task.break_one", lambda *_: None)
     with pytest.raises(ValueError, match=r"ifbench, key '7' \(custom:multiples\): no answer is known for policy 'ora"):
         known_answers(ONE)["oracle"]

@@ -15,11 +15,10 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, Selection, Turns, rows
 from lm_eval_ext.families.ifbench.scores import score as scored
-from tests.conftest import SHARED, Harness
+from tests.conftest import Harness
 
 pytestmark = pytest.mark.harness
 
-REAL = SHARED / "data" / "ifeval"
 LEVELS = [f"{level}_level_{kind}_acc" for level in ("prompt", "inst") for kind in ("strict", "repaired", "loose")]
 
 
@@ -35,12 +34,10 @@ def evaluated(model: str, arguments: str, task: str, source: str, *, chat: bool 
 
 @pytest.fixture(scope="module")
 def runs() -> Mapping[str, Any]:
-    """Return the results of each policy: on embedded and on published rows, and of two turns."""
+    """Return the results of each policy, and of two turns."""
     found = {}
     for policy in ("oracle", "drop_one", "ignore"):
         found[policy] = evaluated("reference", f"policy={policy}", ONE_TURN, "embedded")
-        if REAL.is_dir():
-            found[f"{policy}, published"] = evaluated("reference", f"policy={policy}", ONE_TURN, str(REAL))
     for policy in ("oracle", "ignore"):
         arguments = f"base=reference,policy={policy}"
         found[f"{policy}, two turns"] = evaluated("two_turns", arguments, TWO_TURNS, "embedded", chat=True)
@@ -76,16 +73,6 @@ def test_drop_one_breaks_one_of_each_rows_instructions(runs: Mapping[str, Any]) 
 def test_ignore_breaks_all_instructions(runs: Mapping[str, Any]) -> None:
     # Loosely, sub-bullets are followed in one row of one instruction and one of two.
     assert scores(runs["ignore"]) == near(0, 0, 1 / 80, 0, 0, 2 / 98)
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason=f"the published rows are not at {REAL}")
-def test_on_the_published_rows_two_of_300_exclude_their_own_instructions(runs: Mapping[str, Any]) -> None:
-    # In these two, one of two instructions is followed.
-    assert scores(runs["oracle, published"]) == near(*[298 / 300] * 3, *[342 / 344] * 3)
-    # 44 rows have two instructions. Seven have sub-bullets alone, which are followed loosely; five have them with
-    # another: the oracle's fallback apart, one instruction of each of the 44 is dropped.
-    assert scores(runs["drop_one, published"]) == near(0, 0, 7 / 300, 44 / 344, 44 / 344, 51 / 344)
-    assert scores(runs["ignore, published"]) == near(0, 0, 7 / 300, 0, 0, 12 / 344)
 
 
 def test_the_second_of_two_turns_counts_and_the_first_is_recorded(runs: Mapping[str, Any]) -> None:

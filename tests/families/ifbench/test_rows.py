@@ -138,7 +138,7 @@ def test_conversations_without_an_argument_are_left_out_and_counted(tmp_path: Pa
     # The published code would draw one whenever it judges.
     drawn = TWO | {"key": 2, "kwargs": [{"N": None}]}
     found = all_rows(Selection(written(tmp_path, "some.jsonl", drawn, TWO, drawn | {"kwargs": [{}]}), TWO_TURNS))
-    assert ([row.key for row in found.usable], found.left_out) == ([1], 2)
+    assert ([row.key for row in found[0]], found[1]) == ([1], 2)
     with pytest.raises(RowsError, match="no row whose instructions have all their arguments"):
         rows(Selection(written(tmp_path, "none.jsonl", drawn), TWO_TURNS))
     without = ONE | {"instruction_id_list": ["count:numbers"]}

@@ -10,11 +10,11 @@ from statistics import fmean
 
 import pytest
 
+from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.compose import Level, Task, compose, is_sensible, keywords, levels
 from lm_eval_ext.families.instructions.kinds import FIFTEEN, WIDE, conflicting
-from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
-from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, hash_of, rows_hash
-from lm_eval_ext.verifiers import EDITIONS, Checker, Response, instruction
+from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, all_rows, hash_of, rows_hash
+from lm_eval_ext.verifiers import Checker, instruction
 from tests.families.manyifeval.table_4 import CASE, LENGTH
 from tests.families.manyifeval.table_4 import FIFTEEN as TYPES
 
@@ -122,9 +122,7 @@ def test_no_row_of_two_seeds_is_the_same(row_seeds: Sequence[int]) -> None:
 def test_every_row_can_be_followed(row_seeds: Sequence[int], wide: bool) -> None:
     for row_seed in row_seeds:
         for row in rows_of(row_seed, 10, wide):
-            for edition in EDITIONS:
-                assert row.witness
-                assert Response(row.witness).follows(row.instructions, edition).follow_all_instructions, row
+            assert is_as_intended(row.witness or "", row.instructions), row
 
 
 RAIN = Task(1, "Write a poem about rain.")
@@ -206,6 +204,4 @@ def test_the_rows_of_a_seed_are_the_same_with_every_version_of_python() -> None:
 def test_the_rows_of_the_larger_pool_are_the_same_and_can_be_followed() -> None:
     rows = rows_of(7, 10, wide=True)
     assert hash_of(rows) == "a3ccf8361d83b7c6"
-    for row in rows[::10]:
-        for edition in EDITIONS:
-            assert Response(row.witness or "").follows(row.instructions, edition).follow_all_instructions, row
+    assert all(is_as_intended(row.witness or "", row.instructions) for row in rows[::10])

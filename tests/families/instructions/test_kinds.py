@@ -6,6 +6,7 @@ import random
 import re
 import string
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -54,31 +55,24 @@ def test_exclusion_is_mutual_and_a_type_excludes_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "expected"),
+    ("conflict", "one", "other", "expected"),
     [
-        ("length_constraints:number_words", "change_case:english_capital", False),
-        ("keywords:existence", "keywords:forbidden_words", False),
-        ("detectable_format:title", "startend:quotation", False),
-        ("length_constraints:number_words", "count:unique_word_count", True),
-        ("format:sub-bullets", "length_constraints:number_paragraphs", True),
-        ("count:person_names", "change_case:english_capital", True),
-        ("words:repeats", "count:numbers", False),
+        (conflicting, "length_constraints:number_words", "change_case:english_capital", False),
+        (conflicting, "keywords:existence", "keywords:forbidden_words", False),
+        (conflicting, "detectable_format:title", "startend:quotation", False),
+        (conflicting, "length_constraints:number_words", "count:unique_word_count", True),
+        (conflicting, "format:sub-bullets", "length_constraints:number_paragraphs", True),
+        (conflicting, "count:person_names", "change_case:english_capital", True),
+        (conflicting, "words:repeats", "count:numbers", False),
+        (conflicting_in_section, "section:exact_sentences", "detectable_format:number_bullet_lists", True),
+        (conflicting_in_section, "section:lowercase", "detectable_content:postscript", True),
+        (conflicting_in_section, "section:lowercase", "keywords:existence", False),
     ],
 )
-def test_types_conflict_where_no_response_can_follow_both(one: str, other: str, expected: bool) -> None:
-    assert conflicting(one, other) is expected
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        ("section:exact_sentences", "detectable_format:number_bullet_lists", True),
-        ("section:lowercase", "detectable_content:postscript", True),
-        ("section:lowercase", "keywords:existence", False),
-    ],
-)
-def test_types_conflict_where_no_section_can_follow_both(one: str, other: str, expected: bool) -> None:
-    assert conflicting_in_section(one, other) is expected
+def test_types_conflict_where_no_response_and_no_section_can_follow_both(
+    conflict: Callable[[str, str], bool], one: str, other: str, expected: bool
+) -> None:
+    assert conflict(one, other) is expected
 
 
 def test_what_a_type_excludes_is_a_type() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lm_eval_ext.families.manyifeval.published import as_published
+from lm_eval_ext.families.manyifeval.command import as_published
 from lm_eval_ext.families.manyifeval.rows import all_rows
 
 

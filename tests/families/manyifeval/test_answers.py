@@ -6,9 +6,8 @@ from dataclasses import fields, replace
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.answers import judgments, known_answers, repaired_answers
-from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
-from lm_eval_ext.families.manyifeval.request import RowInstance, Shown
+from lm_eval_ext.families.manyifeval.answers import RowInstance, Shown, judgments, known_answers, repaired_answers
+from lm_eval_ext.families.manyifeval.rows import InstructionRow
 from tests.across_versions import plain_instance
 from tests.self_refine.scripted import row
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.kinds import PHRASINGS, phrased
 from lm_eval_ext.families.manyifeval.cousins import COUSINS, STEPS, Cousin, cousins
-from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
-from lm_eval_ext.families.manyifeval.rows import rows
+from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, rows_of
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers import EDITIONS, Response, instruction
+from lm_eval_ext.verifiers import instruction
 from tests.families.manyifeval.table_4 import FIFTEEN
 
 NUMBER = re.compile(r"\d+")
@@ -21,22 +21,19 @@ NUMBER = re.compile(r"\d+")
 
 @pytest.mark.parametrize("count", [3, 10])
 def test_every_variant_has_the_same_instructions_and_a_witness(source: str, count: int) -> None:
-    for row in rows(source, "test", count)[::10]:
+    for row in rows_of(Selection(source, count))[::10]:
         found = list(cousins(row))
         assert found[0] == Cousin(row, 0, (0,) * count)
         assert [each.number for each in found] == list(range(COUSINS))
         assert len({each.row.prompt for each in found}) == COUSINS
         for each in found:
             assert sorted(one.id for one in each.row.instructions) == sorted(one.id for one in row.instructions)
-            assert each.row.witness is not None
-            for edition in EDITIONS:
-                verdict = Response(each.row.witness).follows(each.row.instructions, edition)
-                assert verdict.follow_all_instructions
+            assert is_as_intended(each.row.witness or "", each.row.instructions)
 
 
 def test_arguments_move_by_at_most_one_step(source: str) -> None:
     moved = 0
-    for row in rows(source, "test", 10)[::10]:
+    for row in rows_of(Selection(source, 10))[::10]:
         originals = {one.id: one.arguments() for one in row.instructions}
         for each in cousins(row):
             for one in each.row.instructions:
@@ -55,7 +52,7 @@ def test_arguments_move_by_at_most_one_step(source: str) -> None:
 
 
 def test_each_instruction_has_each_wording_once() -> None:
-    row = rows("embedded", "test", 5)[0]
+    row = rows_of(Selection("embedded", 5))[0]
     worded: dict[str, list[int]] = {one.id: [] for one in row.instructions}
     for each in cousins(row):
         for one, wording in zip(each.row.instructions, each.phrasings, strict=True):
@@ -119,15 +116,6 @@ def test_every_wording_states_every_argument(name: str) -> None:
         assert all(str(value) in wording for value in stated), wording
         # The example of bullet points has numbers, which are the same in all wordings.
         assert set(NUMBER.findall(wording)) == set(NUMBER.findall(wordings[0]))
-
-
-def test_the_variants_never_change() -> None:
-    # A change here is a change of scores, and of metadata.version.
-    last = list(cousins(rows("embedded", "test", 2)[0]))[-1]
-    assert last.row.prompt.split("\n")[3:] == [
-        "- Enclose everything that you write in one pair of double quotation marks.",
-        "- Put at least 2 placeholders, written in square brackets as in [address], into the response.",
-    ]
 
 
 def test_an_instruction_without_other_wordings_is_an_error() -> None:

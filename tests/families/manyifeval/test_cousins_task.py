@@ -14,7 +14,7 @@ from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.load import load
 from tests.conftest import EvaluateEach, Run
 
-pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
+pytestmark = pytest.mark.harness
 
 TASK = "manyifeval_cousins_n03"
 POLICIES = ("oracle", "drop_one", "first_wording")

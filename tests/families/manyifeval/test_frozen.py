@@ -11,23 +11,31 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.instructions import compose, writer
+from lm_eval_ext.families.instructions import compose, is_as_intended, writer
 from lm_eval_ext.families.instructions.kinds import BY_ID, FIFTEEN, WIDE, conflicting
-from lm_eval_ext.families.manyifeval import cousins, task
-from lm_eval_ext.families.manyifeval.dense import sections
-from lm_eval_ext.families.manyifeval.frozen import Part, frozen
-from lm_eval_ext.families.manyifeval.rows import FEWSHOT, TEST, Selection, _all_rows, all_rows, tasks
-from lm_eval_ext.families.manyifeval.task import demonstrated
+from lm_eval_ext.families.manyifeval import cousins, rows
+from lm_eval_ext.families.manyifeval.dense import rows as dense
+from lm_eval_ext.families.manyifeval.rows import (
+    FEWSHOT,
+    TEST,
+    Part,
+    Selection,
+    _all_rows,
+    all_rows,
+    demonstrated,
+    frozen,
+    tasks,
+)
 from lm_eval_ext.metadata import digest
-from lm_eval_ext.verifiers import EDITIONS, Checker, Response
+from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.ifeval.length import NumberWords
 
 GENERATOR = Path(tasks_dir()) / "_default_rows.py"
 
 
 def test_the_files_are_what_the_generator_writes(shared_data: Path) -> None:
-    for part, rows in runpy.run_path(str(GENERATOR))["files"](str(shared_data / "ifeval")):
-        assert {row: plain(value) for row, value in rows} == frozen(part), part
+    for part, written in runpy.run_path(str(GENERATOR))["files"](str(shared_data / "ifeval")):
+        assert {row: plain(value) for row, value in written} == frozen(part), part
 
 
 # Documents and few-shot prompts contain these answers. Where one has to change, so has metadata.version of the tasks.
@@ -58,14 +66,14 @@ def test_no_default_row_depends_on_what_writes_responses(monkeypatch: pytest.Mon
     default = {wide: all_rows("embedded", TEST, None, wide) for wide in (False, True)}
     examples = [list(demonstrated(Selection("embedded", 3, wide=wide), 6)) for wide in (False, True)]
     row = default[False][4]
-    both = list(cousins.cousins(row)), sections.mixed_rows(50)
-    for module in (writer, compose, cousins, sections, task):
+    both = list(cousins.cousins(row)), dense.mixed_rows(50)
+    for module in (writer, compose, cousins, dense, rows):
         monkeypatch.setattr(module, "respond", nothing)
-    for wide, rows in default.items():
-        assert _all_rows.__wrapped__("embedded", TEST, None, wide) == rows
+    for wide, found in default.items():
+        assert _all_rows.__wrapped__("embedded", TEST, None, wide) == found
     assert [list(demonstrated(Selection("embedded", 3, wide=wide), 6)) for wide in (False, True)] == examples
     assert all_rows("embedded", FEWSHOT)[2].witness != examples[0][0].witness  # it follows ten instructions, not three
-    assert (list(cousins.cousins(row)), sections.mixed_rows.__wrapped__(50)) == both
+    assert (list(cousins.cousins(row)), dense.mixed_rows.__wrapped__(50)) == both
 
 
 def test_of_ifevals_own_instructions_the_first_of_each_slot_is_kept_with_its_arguments(shared_data: Path) -> None:
@@ -85,12 +93,11 @@ def test_of_ifevals_own_instructions_the_first_of_each_slot_is_kept_with_its_arg
 
 def test_every_type_and_relation_occurs_and_comes_first_in_some_default_row() -> None:
     for wide, least, firsts in ((False, 8, 11), (True, 5, 30)):
-        rows = [row.instructions for row in all_rows("embedded", TEST, None, wide) if len(row.instructions) == 10]
-        counts = Counter(each.id for ten in rows for each in ten)
+        tens = [row.instructions for row in all_rows("embedded", TEST, None, wide) if len(row.instructions) == 10]
+        counts = Counter(each.id for ten in tens for each in ten)
         assert set(counts) == set((WIDE if wide else FIFTEEN).weights)
         assert min(counts.values()) >= least
-        assert len({ten[0].id for ten in rows}) >= firsts  # or a row with one instruction would be of only a few types
-        assert not [pair for ten in rows for pair in combinations(ten, 2) if conflicting(pair[0].id, pair[1].id)]
+        assert len({ten[0].id for ten in tens}) >= firsts  # or a row with one instruction would be of only a few types
+        assert not [pair for ten in tens for pair in combinations(ten, 2) if conflicting(pair[0].id, pair[1].id)]
         for row in all_rows("embedded", TEST, None, wide)[9::10]:
-            for edition in EDITIONS:
-                assert Response(row.witness or "").follows(row.instructions, edition).follow_all_instructions, row
+            assert is_as_intended(row.witness or "", row.instructions), row

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -16,10 +14,9 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.manyifeval.rows import Selection, rows
+from lm_eval_ext.families.manyifeval.rows import Selection, demonstrated, rows_of
 from lm_eval_ext.families.manyifeval.schema import OF_TYPES
 from lm_eval_ext.families.manyifeval.scores import score as scored
-from lm_eval_ext.families.manyifeval.task import demonstrated
 from lm_eval_ext.regrade import accuracies, regrade
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import Response
@@ -46,7 +43,7 @@ def score(run: Run, name: str, metric: str) -> float:
     return value
 
 
-def near(expected: float) -> Any:
+def near(expected: float | list[float]) -> Any:
     """Return a mean of equal shares: exact except for the last digits of their sum."""
     return pytest.approx(expected, rel=1e-12, abs=1e-12)
 
@@ -55,26 +52,12 @@ def in_order(run: Run, task: str) -> list[dict[str, Any]]:
     return sorted(run.samples[task], key=itemgetter("doc_id"))
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The policies that are asked, and how many of each task's 100 rows."""
-
-    policies: tuple[str, ...]
-    rows: int
-
-
 POLICIES = ("oracle", "drop_one", "ignore")
 # The oracle shows that a source is read and shown whole; the others' verdicts are the same on every source.
-SOME = {
-    "embedded": Asked(("oracle", "drop_one"), 25),
-    "reconstructed": Asked(("oracle",), 25),
-    "published": Asked(("oracle", "ignore"), 25),
-}
-EVERYTHING = {kind: Asked(POLICIES, 100) for kind in SOME}
+SOME = {"embedded": ("oracle", "drop_one"), "reconstructed": ("oracle",), "published": ("oracle", "ignore")}
 SETTINGS = [
-    pytest.param((kind, asked[kind]), id=f"{kind}-{extent}", marks=marks)
-    for extent, asked, marks in (("some", SOME, ()), ("everything", EVERYTHING, pytest.mark.slow))
-    for kind in SOME
+    *(pytest.param(kind, policies, 25, id=f"{kind}-some") for kind, policies in SOME.items()),
+    *(pytest.param(kind, POLICIES, 100, id=f"{kind}-everything", marks=pytest.mark.slow) for kind in SOME),
 ]
 
 
@@ -87,92 +70,60 @@ def source_of(kind: str, folder: Path) -> str:
     return "embedded" if kind == "embedded" else REAL
 
 
-def groups_on(source: str) -> tuple[str, dict[str, int]]:
-    """Return the groups to run and their tasks: one instruction several times is the same on every source."""
-    if source == "embedded":
-        return "manyifeval,manyifeval_repeat", DISTINCT | REPEATED
-    return "manyifeval", DISTINCT
-
-
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize(("kind", "policies", "asked"), SETTINGS)
 def test_a_policys_scores_are_those_that_it_implies_in_every_task_and_group(
-    setting: tuple[str, Asked], evaluate_each: EvaluateEach, tmp_path: Path
+    kind: str, policies: Sequence[str], asked: int, evaluate_each: EvaluateEach, tmp_path: Path
 ) -> None:
-    kind, asked = setting
-    source = source_of(kind, tmp_path)
-    shared = ("--tasks", groups_on(source)[0], "--metadata", json.dumps({"source": source, "details": True}))
-    options = {
-        policy: ("--model", "reference", "--model_args", f"policy={policy}", "--limit", str(asked.rows), *shared)
-        for policy in asked.policies
-    }
+    # One instruction several times is the same on every source.
+    groups = {"manyifeval": DISTINCT} | ({"manyifeval_repeat": REPEATED} if kind == "embedded" else {})
+    metadata = json.dumps({"source": source_of(kind, tmp_path), "details": True})
+    shared = ("--tasks", ",".join(groups), "--metadata", metadata, "--limit", str(asked))
+    options = {policy: ("--model", "reference", "--model_args", f"policy={policy}", *shared) for policy in policies}
     for policy, run in evaluate_each(tmp_path, options).items():
-        tasks = groups_on(source)[1]
-        assert set(run.samples) == set(tasks)
-        for task in tasks:
-            assert run.results["n-samples"][task] == {"original": 100, "effective": asked.rows}
-        {"oracle": check_oracle, "drop_one": check_drop_one, "ignore": check_ignore}[policy](run, source)
+        assert set(run.samples) == {task for tasks in groups.values() for task in tasks}
+        for group, tasks in groups.items():
+            expected = {task: implied(policy, count, group == "manyifeval_repeat") for task, count in tasks.items()}
+            for task, (prompt, inst) in expected.items():
+                assert run.results["n-samples"][task] == {"original": 100, "effective": asked}
+                check(run, task, tasks[task], prompt, inst)
+                # With two or more to choose from, one is dropped that no loose variant follows.
+                if policy == "oracle" or (policy == "drop_one" and group == "manyifeval" and tasks[task] > 1):
+                    assert [score(run, task, f"{level}_level_loose_acc") for level in ("prompt", "inst")] == [
+                        prompt,
+                        near(inst),
+                    ]
+                if inst in (0.0, 1.0):
+                    check_types(run, task, inst)
+            # A group is the mean over its tasks, which have the same number of rows; the variants explain the strict
+            # accuracies, and groups have these alone.
+            means = [math.fsum(each) / len(tasks) for each in zip(*expected.values(), strict=True)]
+            assert [score(run, group, metric) for metric in STRICT] == near(means)
 
 
-def check_oracle(run: Run, source: str) -> None:
-    """It scores one on every level."""
-    groups, tasks = groups_on(source)
-    for task in tasks:
-        assert score(run, task, "curse_residual") == 0.0
-    for task in tasks:
-        assert [score(run, task, metric) for metric in LEVELS] == [1.0] * 6, task
-    for group in groups.split(","):
-        assert [score(run, group, metric) for metric in STRICT] == [1.0] * 2, group
-    check_types(run, dict.fromkeys(tasks, 1.0))
+def implied(policy: str, count: int, repeated: bool) -> tuple[float, float]:
+    """Return the shares of prompts and of instructions that a policy follows: it drops a repeated one everywhere."""
+    dropped = 0.0 if repeated else (count - 1) / count
+    return {"oracle": (1.0, 1.0), "drop_one": (0.0, dropped), "ignore": (0.0, 0.0)}[policy]
 
 
-def check_drop_one(run: Run, source: str) -> None:
-    """It scores zero on prompts, and n minus 1 of n on instructions."""
-    for task, count in DISTINCT.items():
-        share = (count - 1) / count
-        for kind in ("strict", "repaired"):
-            assert score(run, task, f"prompt_level_{kind}_acc") == 0.0
-            assert score(run, task, f"inst_level_{kind}_acc") == near(share)
-        assert score(run, task, "curse_residual") == near(0 - share**count)
-        # With two or more to choose from, one is dropped that no loose variant follows.
-        if count > 1:
-            assert score(run, task, "prompt_level_loose_acc") == 0.0
-            assert score(run, task, "inst_level_loose_acc") == near(share)
-    # A group is the mean over its tasks, which have the same number of rows.
-    assert score(run, "manyifeval", "prompt_level_strict_acc") == 0.0
-    mean = sum((count - 1) / count for count in range(1, 11)) / 10
-    assert score(run, "manyifeval", "inst_level_strict_acc") == near(mean)
-    if source == "embedded":
-        # Who drops the one instruction that is repeated drops it everywhere.
-        check_nothing_is_followed(run, REPEATED, "manyifeval_repeat")
-        assert all(score(run, task, "curse_residual") == 0.0 for task in REPEATED)
-        check_types(run, dict.fromkeys(REPEATED, 0.0))
+def check(run: Run, task: str, count: int, prompt: float, inst: float) -> None:
+    """Both editions have the shares, and the residual is their difference from what is predicted."""
+    for kind in ("strict", "repaired"):
+        assert score(run, task, f"prompt_level_{kind}_acc") == prompt, task
+        assert score(run, task, f"inst_level_{kind}_acc") == near(inst), task
+    assert score(run, task, "curse_residual") == near(prompt - inst**count)
 
 
-def check_ignore(run: Run, _source: str) -> None:
-    """It scores zero."""
-    check_nothing_is_followed(run, DISTINCT, "manyifeval")
-    assert all(score(run, task, "curse_residual") == 0.0 for task in DISTINCT)
-    check_types(run, dict.fromkeys(DISTINCT, 0.0))
-
-
-def check_nothing_is_followed(run: Run, tasks: Iterable[str], group: str) -> None:
-    for kind, level in product(("strict", "repaired"), ("prompt", "inst")):
-        # The variants explain the strict accuracies; groups have these alone.
-        names = [*tasks, group] if kind == "strict" else tasks
-        assert {name: score(run, name, f"{level}_level_{kind}_acc") for name in names} == dict.fromkeys(names, 0.0)
-
-
-def check_types(run: Run, expected: Mapping[str, float]) -> None:
+def check_types(run: Run, task: str, value: float) -> None:
     """Each instruction type that the evaluated rows have has the one score, and no other type has any."""
-    for task, value in expected.items():
-        found = {
-            name.removesuffix(",none"): number
-            for name, number in run.results["results"][task].items()
-            if name.startswith("strict_acc_") and name.endswith(",none") and "_stderr" not in name
-            if number != "N/A"
-        }
-        types = {OF_TYPES[name] for sample in run.samples[task] for name in sample["doc"]["instruction_id_list"]}
-        assert found == dict.fromkeys(types, value), task
+    found = {
+        name.removesuffix(",none"): number
+        for name, number in run.results["results"][task].items()
+        if name.startswith("strict_acc_") and name.endswith(",none") and "_stderr" not in name
+        if number != "N/A"
+    }
+    types = {OF_TYPES[name] for sample in run.samples[task] for name in sample["doc"]["instruction_id_list"]}
+    assert found == dict.fromkeys(types, value), task
 
 
 def test_few_shot_examples_precede_every_row_and_follow_their_instructions(harness: Harness) -> None:
@@ -211,7 +162,7 @@ def test_a_chat_model_with_weights_is_asked_and_scored(harness: Harness, tiny_mo
     assert run.status == 0, run.output[-3000:]
     samples = in_order(run, "manyifeval_n03")
     assert len(samples) == 4
-    for sample, row in zip(samples, rows("embedded", "test", 3), strict=False):
+    for sample, row in zip(samples, rows_of(Selection("embedded", 3)), strict=False):
         arguments = sample["arguments"]["gen_args_0"]
         assert arguments["arg_0"] == f"user: {row.prompt}\nassistant:"
         assert arguments["arg_1"]["max_gen_toks"] == 48

@@ -1,23 +1,42 @@
-"""Task prompts out of the grammar: plain English, as many of each kind, and never the same ones."""
+"""Task prompts out of the grammar, and those cut out of IFEval's: plain English, and never the same ones."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+import datasets
 import pytest
 
-from lm_eval_ext.families.manyifeval.prompts import ROUNDS, Kind, distinct_seeds, kinds, prompts
+from lm_eval_ext.families.manyifeval.prompts import (
+    ROUNDS,
+    Cut,
+    Kind,
+    kinds,
+    prompt_digest,
+    prompts,
+    recipe,
+    reconstruct,
+)
+from lm_eval_ext.families.manyifeval.rows import IFEVAL_FILES, SPLITS, Selection, rows_hash, rows_of, tasks
 from lm_eval_ext.metadata import digest
+from lm_eval_ext.sources import RowsError, Table
+from lm_eval_ext.verifiers import instructions_of
+from tests.families.jsonl import read_jsonl, write_jsonl
 
 SEEDS = range(50)
+DISTINCT_SEEDS = min(kind.size for kind in kinds()) // ROUNDS
+"""So many row seeds, from 0 on, share no prompt."""
 
 
 def test_the_grammar_is_as_large_as_the_documentation_says() -> None:
     assert len(kinds()) == 25
     assert sum(kind.size for kind in kinds()) == 3_050_875
-    assert distinct_seeds() == 2160
+    assert DISTINCT_SEEDS == 2160
 
 
 def test_every_phrase_is_used_once_and_plain() -> None:
@@ -29,7 +48,7 @@ def test_every_phrase_is_used_once_and_plain() -> None:
 
 
 def test_no_two_of_many_seeds_share_a_prompt() -> None:
-    seeds = [*SEEDS, *range(distinct_seeds() - 50, distinct_seeds())]
+    seeds = [*SEEDS, *range(DISTINCT_SEEDS - 50, DISTINCT_SEEDS)]
     drawn = [prompt for row_seed in seeds for prompt in prompts(row_seed, 0, 216)]
     assert len(set(drawn)) == len(drawn)
 
@@ -62,3 +81,208 @@ def test_prompts_are_sentences() -> None:
 def test_the_prompts_have_not_changed() -> None:
     # A change here is a change of scores, and of metadata.version once seeded rows are released.
     assert digest(json.dumps(prompts(7, 0, 216))) == "c1579093046e3956"
+
+
+Rows = list[dict[str, Any]]
+
+# What a task prompt would say if a constraint had been left in it.
+CONSTRAINTS = [
+    *("commas?", r"capital(ized)? letters?", "capitali[sz]ed", "all caps", "lower ?case", "upper ?case"),
+    *("bullets?", "bullet points?", "placeholders?", "square brackets", "angular brackets", "titled?"),
+    *("quotation marks", "paragraphs?", "sections?", r"\d+ (words|sentences)", "at least", "less than", "at most"),
+    *("exactly", "keywords?", "markdown", "highlight(ed)?", "json", r"p\. ?s\.", "postscript", "entire", "wrap(ped)?"),
+    *("your (response|reply)", "repeat", "no other", "do not", "refrain", "forbidden"),
+]
+CONSTRAINT = re.compile(rf"\b({'|'.join(CONSTRAINTS)})(?!\w)|\*\*\*|<<|\[", re.IGNORECASE)
+
+
+@pytest.fixture(scope="module")
+def ifeval(shared_data: Path) -> Rows:
+    """Return IFEval's 541 rows."""
+    return read_jsonl(shared_data / "ifeval" / "ifeval_input_data.jsonl")
+
+
+@pytest.fixture(scope="module")
+def source(shared_data: Path) -> str:
+    return str(shared_data / "ifeval")
+
+
+def test_the_table_has_216_distinct_prompts_split_100_110_and_6() -> None:
+    assert Counter(cut.split for cut in recipe()) == {"test": 100, "train": 110, "fewshot": 6}  # section 3.1
+    assert len({cut.key for cut in recipe()}) == len({cut.sha256 for cut in recipe()}) == 216
+
+
+def test_the_table_contains_no_text_and_its_spans_are_in_order() -> None:
+    for cut in recipe():
+        assert re.fullmatch("[0-9a-f]{12}", cut.sha256)
+        ends = [0, *(position for span in cut.spans for position in span)]
+        assert ends == sorted(ends), cut
+        assert all(start < end for start, end in cut.spans)
+
+
+def test_every_digest_matches_its_prompt_and_every_span_lies_within_it(ifeval: Rows) -> None:
+    prompts = {row["key"]: row["prompt"] for row in ifeval}
+    for cut in recipe():
+        assert prompt_digest(prompts[cut.key]) == cut.sha256
+        assert cut.spans[-1][1] <= len(prompts[cut.key])
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_the_task_prompts_are_whole_sentences_without_constraints(source: str, split: str) -> None:
+    for task in tasks(source, split):
+        text = task.task_prompt
+        assert text == text.strip()
+        assert not re.search(r"\s\s|\s[.,?!]|[.,]{2}|\n", text), task.key
+        assert text.lstrip('"')[0].isupper(), task.key
+        assert text.rstrip('"')[-1] in ".?!", task.key
+        assert not CONSTRAINT.search(text), (task.key, CONSTRAINT.search(text))
+        assert len(text.split()) >= 3
+
+
+def test_the_list_of_constraint_phrases_matches_uncut_prompts(ifeval: Rows) -> None:
+    prompts = {row["key"]: row["prompt"] for row in ifeval}
+    found = sum(bool(CONSTRAINT.search(prompts[cut.key])) for cut in recipe())
+    assert found > 150  # the rest are keywords, languages and phrases to end with, which no list foresees
+
+
+def test_a_task_prompt_keeps_the_instructions_of_its_row(source: str, ifeval: Rows) -> None:
+    by_key = {row["key"]: row for row in ifeval}
+    for split in SPLITS:
+        cuts = [cut.key for cut in recipe() if cut.split == split]
+        assert [task.key for task in tasks(source, split)] == cuts
+        for task in tasks(source, split):
+            row = by_key[task.key]
+            assert task.own == instructions_of(row["instruction_id_list"], row["kwargs"])
+
+
+def test_spans_are_joined_and_capitalized() -> None:
+    prompt = "In 300 words, write about élan. No commas! Do it well."
+    assert Cut(1, "test", "", ((14, 31), (42, 54))).of(prompt) == "Write about élan. Do it well."
+    assert Cut(1, "test", "", ((0, 4),)).of("élan") == "Élan"
+
+
+# Sources
+
+
+@pytest.mark.parametrize("name", IFEVAL_FILES)
+def test_a_copy_in_a_folder_gives_the_same_rows_under_any_of_its_names(
+    tmp_path: Path, source: str, ifeval: Rows, name: str
+) -> None:
+    copy(tmp_path / name, ifeval)
+    assert rows_hash(Selection(str(tmp_path), 10)) == rows_hash(Selection(source, 10))
+
+
+@pytest.mark.parametrize("name", ["anything.jsonl", "anything.parquet"])
+def test_a_copy_given_by_path_gives_the_same_rows_under_any_name(
+    tmp_path: Path, source: str, ifeval: Rows, name: str
+) -> None:
+    copy(tmp_path / name, ifeval)
+    for split in SPLITS:
+        assert tasks(str(tmp_path / name), split) == tasks(source, split)
+
+
+def test_nulls_for_the_arguments_of_other_instructions_are_ignored(tmp_path: Path, source: str, ifeval: Rows) -> None:
+    names = {name for row in ifeval for arguments in row["kwargs"] for name in arguments}
+    assert len(names) > 10
+    padded = [
+        row | {"kwargs": [dict.fromkeys(names) | arguments for arguments in row["kwargs"]]} for row in ifeval[::-1]
+    ]
+    path = write_jsonl(tmp_path / "ifeval_train.jsonl", padded)
+    assert tasks(path, "test") == tasks(source, "test")  # the order of the file does not matter either
+
+
+def copy(path: Path, ifeval: Rows) -> None:
+    if path.suffix == ".jsonl":
+        write_jsonl(path, ifeval)
+    else:
+        datasets.Dataset.from_list(ifeval).to_parquet(str(path))
+
+
+# Errors
+
+
+def first_of_the_test_split(ifeval: Rows) -> int:
+    """Return the index, in the file, of the first row of the test split."""
+    key = next(cut.key for cut in recipe() if cut.split == "test")
+    return next(index for index, row in enumerate(ifeval) if row["key"] == key)
+
+
+def without(row: dict[str, Any], field: str) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != field}
+
+
+# what is done to a row of the test split; what the message says, {row} being the row's number and {key} its key
+BROKEN: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
+    "a blank added to the prompt": (lambda row: row | {"prompt": row["prompt"] + " "}, "row {row}, field 'prompt': .*"),
+    "another prompt": (lambda row: row | {"prompt": "Write."}, "row {row}, field 'prompt': .*key {key}"),
+    "a prompt that is no text": (lambda row: row | {"prompt": None}, "row {row}, field 'prompt'"),
+    "no prompt": (lambda row: without(row, "prompt"), "row {row}: no field 'prompt'"),
+    "kwargs null": (lambda row: row | {"kwargs": None}, "row {row}.*'?kwargs'? must be a list, found None"),
+    "another key": (lambda row: row | {"key": -1}, "no row with key {key}; expected all 541 rows"),
+    "a key that is no number": (lambda row: row | {"key": [row["key"]]}, "row {row}, field 'key'"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), BROKEN.values(), ids=BROKEN.keys())
+def test_an_invalid_row_is_named_with_the_field(
+    tmp_path: Path, ifeval: Rows, change: Callable[[dict[str, Any]], dict[str, Any]], message: str
+) -> None:
+    index = first_of_the_test_split(ifeval)
+    changed = [change(row) if number == index else row for number, row in enumerate(ifeval)]
+    path = write_jsonl(tmp_path / "changed.jsonl", changed)
+    expected = message.format(row=index + 1, key=ifeval[index]["key"])
+    with pytest.raises(RowsError, match=rf"changed\.jsonl.*{expected}"):
+        tasks(path, "test")
+
+
+def test_changes_to_unused_rows_are_ignored(tmp_path: Path, source: str, ifeval: Rows) -> None:
+    used = {cut.key for cut in recipe()}
+    changed = [row if row["key"] in used else row | {"prompt": "Write."} for row in ifeval]
+    assert len([row for row in changed if row["prompt"] == "Write."]) == 541 - 216
+    path = write_jsonl(tmp_path / "changed.jsonl", changed)
+    assert tasks(path, "test") == tasks(source, "test")
+
+
+@pytest.mark.parametrize("column", ["key", "prompt", "instruction_id_list", "kwargs"])
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_a_missing_column_is_named_with_the_existing_ones(
+    tmp_path: Path, ifeval: Rows, column: str, suffix: str
+) -> None:
+    path = tmp_path / f"changed.{suffix}"
+    copy(path, [without(row, column) for row in ifeval])
+    message = rf"changed\.{suffix} has no column '{column}'; expected key, prompt, .*found "
+    with pytest.raises(RowsError, match=message):
+        tasks(str(path), "test")
+
+
+def from_the_hub(ifeval: Rows) -> Table:
+    """Return rows as the hub's library gives them: with a null for every argument of another instruction."""
+    loaded = datasets.Dataset.from_list(ifeval)
+    assert any(value is None for arguments in loaded[0]["kwargs"] for value in arguments.values())
+    return Table("google/IFEval (hub), split train", loaded, tuple(loaded.column_names), {})
+
+
+def test_rows_loaded_by_datasets_give_the_same_task_prompts(source: str, ifeval: Rows) -> None:
+    for split in SPLITS:
+        assert reconstruct(from_the_hub(ifeval), split) == tasks(source, split)
+
+
+def test_a_folder_without_rows_names_the_accepted_files(tmp_path: Path) -> None:
+    (tmp_path / "other.jsonl").write_text("{}\n", encoding="utf-8")
+    with pytest.raises(RowsError) as caught:
+        rows_of(Selection(str(tmp_path), 3))
+    for name in ("manyifeval_test.jsonl", *IFEVAL_FILES, "found other.jsonl", str(tmp_path)):
+        assert name in str(caught.value)
+
+
+def test_a_nonexistent_path_is_an_error_that_names_every_kind_of_source(tmp_path: Path) -> None:
+    with pytest.raises(RowsError) as caught:
+        rows_of(Selection(str(tmp_path / "nowhere"), 3))
+    for name in ("nowhere", '"hub"', '"embedded"', "manyifeval_test.jsonl", "ifeval_train.jsonl"):
+        assert name in str(caught.value)
+
+
+def test_a_file_of_another_kind_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(json.dumps({}), encoding="utf-8")
+    with pytest.raises(RowsError, match=r"rows\.csv: expected a file that ends in \.jsonl or \.parquet"):
+        rows_of(Selection(str(tmp_path / "rows.csv"), 3))

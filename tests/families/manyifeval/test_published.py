@@ -10,9 +10,8 @@ from typing import Any
 import datasets
 import pytest
 
-from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
-from lm_eval_ext.families.manyifeval.published import as_published
-from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, rows, rows_hash
+from lm_eval_ext.families.manyifeval.command import as_published
+from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, all_rows, rows_hash, rows_of
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instruction
 from tests.families.jsonl import write_jsonl
@@ -52,7 +51,8 @@ def test_exported_rows_are_read_back_unchanged_from_a_file_or_folder(tmp_path: P
     for source in (str(path), str(tmp_path)):
         assert all_rows(source, "test") == without_witness(ours)
         assert rows_hash(Selection(source, 10)) == rows_hash(Selection("embedded", 10))
-        assert rows(source, "test", 4, repeat=True) == without_witness(rows("embedded", "test", 4, repeat=True))
+        repeated, other = (rows_of(Selection(where, 4, repeat=True)) for where in (source, "embedded"))
+        assert repeated == without_witness(other)
 
 
 def test_exported_rows_from_ifeval_are_read_back_unchanged(tmp_path: Path, shared_data: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_row_is_exported_with_the_published_fields() -> None:
 def test_rows_are_read_in_file_order(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "small.jsonl", SMALL[::-1])
     assert [(row.key, len(row.instructions)) for row in all_rows(path, "test")] == [(8, 2), (8, 1), (7, 2), (7, 1)]
-    assert [row.key for row in rows(path, "test", 2)] == [8, 7]
+    assert [row.key for row in rows_of(Selection(path, 2))] == [8, 7]
     first = all_rows(path, "test")[0]
     assert (first.prompt, first.task_prompt, first.witness) == (PROMPT, "Say it.", None)
     assert first.instructions == (
@@ -98,7 +98,7 @@ def test_rows_are_read_in_file_order(tmp_path: Path) -> None:
         instruction("keywords:frequency", {"keyword": "fox", "frequency": 2, "relation": "at least"}),
     )
     with pytest.raises(RowsError, match=r"no rows with 3 instructions"):
-        rows(path, "test", 3)
+        rows_of(Selection(path, 3))
 
 
 def test_nulls_among_the_arguments_are_ignored_but_zeros_are_not(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_null_means_no_arguments(tmp_path: Path) -> None:
 
 def test_keys_may_be_strings(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "rows.jsonl", [row | {"key": f"number {row['key']}"} for row in SMALL])
-    assert [row.key for row in rows(path, "test", 1)] == ["number 7", "number 8"]
+    assert [row.key for row in rows_of(Selection(path, 1))] == ["number 7", "number 8"]
 
 
 # Errors: SMALL with its row 3 changed
@@ -236,10 +236,10 @@ def test_evaluated_task_prompts_are_not_few_shot_examples(tmp_path: Path, shared
     everything = [row for split in ("test", "train", "fewshot") for row in all_rows(real, split)]
     write_jsonl(tmp_path / "manyifeval_test.jsonl", as_published(everything))
     (tmp_path / "ifeval_train.jsonl").symlink_to(shared_data / "ifeval" / "ifeval_input_data.jsonl")
-    evaluated = {row.task_prompt for row in rows(str(tmp_path), "test", 2)}
+    evaluated = {row.task_prompt for row in rows_of(Selection(str(tmp_path), 2))}
     assert len(evaluated) == 216
     try:
-        demonstrations = {row.task_prompt for row in rows(str(tmp_path), "fewshot", 2)}
+        demonstrations = {row.task_prompt for row in rows_of(Selection(str(tmp_path), 2), "fewshot")}
     except RowsError:
         demonstrations = set()  # there are none, which is an error
     assert not evaluated & demonstrations

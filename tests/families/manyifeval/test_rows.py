@@ -9,13 +9,24 @@ import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.instruction_row import InstructionRow
-from lm_eval_ext.families.manyifeval.rows import SPLITS, Selection, all_rows, origin, rows, rows_hash, tasks
+from lm_eval_ext.families.instructions import is_as_intended
+from lm_eval_ext.families.manyifeval.rows import (
+    SPLITS,
+    InstructionRow,
+    Selection,
+    all_rows,
+    origin,
+    prompt_of,
+    rows_hash,
+    rows_of,
+    tasks,
+)
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers import EDITIONS, Response
+from lm_eval_ext.verifiers import instructions_of
 from tests.conftest import SHARED
 from tests.families.jsonl import write_jsonl
 from tests.families.manyifeval.files import published_rows
@@ -25,16 +36,14 @@ COUNTS = range(1, 11)
 
 
 def test_every_number_of_instructions_has_the_same_task_prompts(source: str) -> None:
-    first, *others = ([(row.key, row.task_prompt) for row in rows(source, "test", count)] for count in COUNTS)
+    first, *others = ([(row.key, row.task_prompt) for row in rows_of(Selection(source, count))] for count in COUNTS)
     assert len(dict(first)) == len(first) == len(set(dict(first).values())) == 100
     assert others == [first] * 9
 
 
 def test_every_row_has_a_witness_that_follows_all_its_instructions_strictly_in_both_editions(source: str) -> None:
     for row in all_rows(source, "test"):
-        for edition in EDITIONS:
-            assert row.witness
-            assert Response(row.witness).follows(row.instructions, edition).follow_all_instructions, row
+        assert is_as_intended(row.witness or "", row.instructions), row
 
 
 def test_every_row_has_a_prefix_of_ten_distinct_instructions_of_the_fifteen(source: str) -> None:
@@ -46,13 +55,6 @@ def test_every_row_has_a_prefix_of_ten_distinct_instructions_of_the_fifteen(sour
         assert [row.instructions for row in of_key] == [ten[:count] for count in COUNTS]
         assert len({each.id for each in ten}) == 10
         assert {each.id for each in ten} <= FIFTEEN
-
-
-def test_a_prompt_has_the_task_and_one_line_per_instruction(source: str) -> None:
-    for row in all_rows(source, "test"):
-        assert row.prompt.startswith(f"{row.task_prompt}\n\n")
-        shown = row.prompt.removeprefix(row.task_prompt).split("\n")[3:]
-        assert shown == [f"- {each.describe()}" for each in row.instructions]
 
 
 # source -> task prompts by split; of google/IFEval as many as in the paper (section 3.1)
@@ -73,9 +75,7 @@ def test_a_row_seed_draws_task_prompts_and_instructions_whatever_the_source(sour
     assert [len(row.instructions) for row in fresh] == [len(row.instructions) for row in default]
     assert not {row.task_prompt for row in fresh} & {row.task_prompt for row in default}
     for row in fresh:
-        assert row.witness
-        for edition in EDITIONS:
-            assert Response(row.witness).follows(row.instructions, edition).follow_all_instructions, row
+        assert is_as_intended(row.witness or "", row.instructions), row
     assert len({rows_hash(Selection(source, 3, row_seed=row_seed)) for row_seed in (None, 7)}) == 2
     assert origin(source, 7) == "task prompts and instructions composed under the row seed"
 
@@ -107,13 +107,12 @@ def test_training_and_few_shot_rows_have_witnesses_like_test_rows(source: str, s
     found = all_rows(source, split)
     assert len(found) == 10 * len(tasks(source, split))
     for row in found:
-        assert row.witness
-        assert Response(row.witness).follows(row.instructions).follow_all_instructions, row
+        assert is_as_intended(row.witness or "", row.instructions), row
 
 
 @pytest.mark.parametrize("count", [2, 10])
 def test_repeated_rows_have_the_first_instruction_the_configured_number_of_times(source: str, count: int) -> None:
-    single, repeated = rows(source, "test", 1), rows(source, "test", count, repeat=True)
+    single, repeated = rows_of(Selection(source, 1)), rows_of(Selection(source, count, repeat=True))
     assert len(repeated) == 100
     for one, row in zip(single, repeated, strict=True):
         assert (row.key, row.task_prompt, row.witness) == (one.key, one.task_prompt, one.witness)
@@ -125,7 +124,7 @@ def test_repeated_rows_have_the_first_instruction_the_configured_number_of_times
 @pytest.mark.parametrize("count", [0, 11])
 def test_a_number_of_instructions_without_rows_is_an_error(count: int) -> None:
     with pytest.raises(RowsError, match=rf"source 'embedded', split 'test': no rows with {count} instructions"):
-        rows("embedded", "test", count)
+        rows_of(Selection("embedded", count))
 
 
 def test_the_hash_depends_on_the_number_of_instructions_repetition_and_task_prompts() -> None:
@@ -162,8 +161,8 @@ PRINT_ROWS = """
 import json, sys
 from dataclasses import asdict
 from lm_eval_ext.families.manyifeval.answers import known_answers
-from lm_eval_ext.families.manyifeval.dense import sections
-from lm_eval_ext.families.manyifeval.rows import SPLITS, all_rows, rows_hash, Selection
+from lm_eval_ext.families.manyifeval.dense import rows as dense
+from lm_eval_ext.families.manyifeval.rows import SPLITS, Selection, all_rows, rows_hash
 sys.stdout.reconfigure(encoding="utf-8")
 for source in sys.argv[1:]:
     for split in SPLITS:
@@ -175,7 +174,7 @@ for source in sys.argv[1:]:
         print(json.dumps(dict(known_answers(row))))
 for row in all_rows("embedded", "test", 7):
     print(json.dumps([row.key, row.prompt, list(map(repr, row.instructions)), row.witness]))
-print(sections.rows_hash(20, 7))
+print(dense.rows_hash(dense.mixed_rows(20, 7)))
 """
 
 
@@ -203,20 +202,15 @@ def test_rows_witnesses_and_hashes_do_not_depend_on_hash_seed_or_locale() -> Non
     assert one.count(b"\n") == sum(10 * sum(splits.values()) + 10 + 20 for splits in sizes.values()) + 1000 + 1
 
 
-def digest(lines: list[object]) -> str:
-    return hashlib.sha256("".join(json.dumps(line) + "\n" for line in lines).encode()).hexdigest()
-
-
-# A score depends on the rows. Where one of these three has to change, so has metadata.version in tasks/manyifeval.
-
-
-def test_the_embedded_test_rows_have_not_changed() -> None:
-    assert digest([*published_rows()]) == "ea49a0e203a1a813258eafb6f5563d1dbfa09508fd6e7017f5124fc2252440f8"
+# A score depends on the rows. Where one of these has to change, so has metadata.version in tasks/manyifeval; of the
+# embedded test rows, tests/families/rows.json has the hashes.
 
 
 def test_the_embedded_few_shot_examples_have_not_changed() -> None:
-    shown: list[object] = [(row.prompt, row.witness) for row in all_rows("embedded", "fewshot")]
-    assert digest(shown) == "3bf8780696cc9f415fd5c4ed0655b6da69ecf446e2dd870a09bb4e71faa63dd9"
+    shown = "".join(json.dumps((row.prompt, row.witness)) + "\n" for row in all_rows("embedded", "fewshot"))
+    assert (
+        hashlib.sha256(shown.encode()).hexdigest() == "3bf8780696cc9f415fd5c4ed0655b6da69ecf446e2dd870a09bb4e71faa63dd9"
+    )
 
 
 def test_the_rows_reconstructed_from_ifeval_have_not_changed(shared_data: Path) -> None:
@@ -224,3 +218,42 @@ def test_the_rows_reconstructed_from_ifeval_have_not_changed(shared_data: Path) 
     hashes = [rows_hash(Selection(where, count)) for count in (1, 5, 10)]
     assert hashes == ["724900260d6733f4", "84297c9faa35da0e", "e77060ac080659fd"]
     assert rows_hash(Selection(where, 1, single=True)) == "29ef36cdbb8f2eac"
+
+
+TASK = "Is it cold at the poles for most of the year?"
+
+# Table 6: the ten instructions of its example, in its order, as IFEval's schema has them.
+OF_TABLE_6: dict[str, dict[str, Any]] = {
+    "detectable_content:number_placeholders": {"num_placeholders": 3},
+    "detectable_format:number_bullet_lists": {"num_bullets": 2},
+    "startend:quotation": {},
+    "keywords:frequency": {"keyword": "fail", "frequency": 2, "relation": "less than"},
+    "keywords:letter_frequency": {"letter": "b", "let_frequency": 8, "let_relation": "less than"},
+    "detectable_format:title": {},
+    "change_case:capital_word_frequency": {"capital_frequency": 14, "capital_relation": "at least"},
+    "punctuation:no_comma": {},
+    "length_constraints:number_paragraphs": {"num_paragraphs": 2},
+    "keywords:forbidden_words": {"forbidden_words": ["yes", "no"]},
+}
+
+# Table 6, except for the task.
+PROMPT = """\
+Is it cold at the poles for most of the year?
+
+Your response should follow the instructions below:
+- The response must contain at least 3 placeholders represented by square brackets, such as [address].
+- Your answer must contain exactly 2 bullet points. Use the markdown bullet points such as: * This is point 1. * This \
+is point 2
+- Wrap your entire response with double quotation marks.
+- In your response, the word fail should appear less than 2 times.
+- In your response, the letter b should appear less than 8 times.
+- Your answer must contain a title, wrapped in double angular brackets, such as <<poem of joy>>.
+- In your response, words with all capital letters should appear at least 14 times.
+- In your entire response, refrain from the use of any commas.
+- There should be 2 paragraphs. Paragraphs are separated with the markdown divider: ***
+- Do not include keywords ['no', 'yes'] in the response."""
+
+
+def test_ten_instructions_are_shown_as_in_table_6() -> None:
+    ten = instructions_of(list(OF_TABLE_6), list(OF_TABLE_6.values()))
+    assert prompt_of(TASK, ten) == PROMPT

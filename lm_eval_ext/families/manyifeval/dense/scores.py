@@ -11,7 +11,6 @@ from typing import Any
 from nltk.stem.snowball import SnowballStemmer
 
 from lm_eval_ext.families.instructions import by_kind
-from lm_eval_ext.families.manyifeval.dense.sections import sections_of
 from lm_eval_ext.families.manyifeval.schema import OF_SECTION_TYPES, PRIMACY
 from lm_eval_ext.families.schema import EMPTY_RATE, Occurrences
 from lm_eval_ext.verifiers import Verdict, instructions_of, without_reasoning
@@ -19,6 +18,10 @@ from lm_eval_ext.verifiers.reasoning import is_empty
 from lm_eval_ext.verifiers.text import Text, fold
 
 _WORD = re.compile(r"[^\W\d_]+")
+# What follows the number is a mark, perhaps with a title; "Section 3 shows" begins a sentence.
+_HEADING = re.compile(r"[\s#*_>]*section\s+(\d{1,3})(?![^\W_])[*_\s]*(?:[:.)\u2013\u2014-](.*))?", re.IGNORECASE)
+_DIVIDER = re.compile(r"[\s*_=#-]*")
+"""A line of marks, such as those with which Markdown divides the parts of a text."""
 
 
 def score_words(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, float]:
@@ -40,13 +43,8 @@ def score_words(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[s
     stems = {stem(word) for word in there}
     followed = [word in there for word in words]
     modified = [not kept and stem(word) in stems for word, kept in zip(words, followed, strict=True)]
-    first, middle, last = in_thirds(followed)
     return {
-        "words_followed": share(followed),
-        "words_followed_first_third": first,
-        "words_followed_middle_third": middle,
-        "words_followed_last_third": last,
-        PRIMACY.name: first - last,
+        **by_place("words_followed", followed),
         "words_modified": share(modified),
         "words_omitted": 1 - share(followed) - share(modified),
         EMPTY_RATE.name: float(is_empty(response)),
@@ -75,13 +73,8 @@ def score_sections(doc: Mapping[str, Any], results: Sequence[str | None]) -> dic
         for number, instruction in zip(about, instructions_of(doc["types"], doc["arguments"]), strict=True)
     ]
     there = [number in texts for number in about]
-    first, middle, last = in_thirds(followed)
     return {
-        "instructions_followed": share(followed),
-        "instructions_followed_first_third": first,
-        "instructions_followed_middle_third": middle,
-        "instructions_followed_last_third": last,
-        PRIMACY.name: first - last,
+        **by_place("instructions_followed", followed),
         "instructions_broken": share([section and not good for section, good in zip(there, followed, strict=True)]),
         "instructions_omitted": share([not section for section in there]),
         EMPTY_RATE.name: float(is_empty(response)),
@@ -89,11 +82,22 @@ def score_sections(doc: Mapping[str, Any], results: Sequence[str | None]) -> dic
     }
 
 
-def in_thirds(verdicts: Sequence[bool]) -> tuple[float, float, float]:
-    """Return the share of each third of at least three verdicts that are true."""
+def by_place(metric: str, verdicts: Sequence[bool]) -> dict[str, float]:
+    """Return the share of at least three verdicts that are true, that of each third, and ``primacy``.
+
+    Args:
+        metric: the metric of the share of all; those of the thirds begin with its name.
+        verdicts: the verdicts, in the order of the list.
+    """
     ends = [round(len(verdicts) * third / 3) for third in range(4)]
     first, middle, last = (share(verdicts[start:end]) for start, end in pairwise(ends))
-    return first, middle, last
+    return {
+        metric: share(verdicts),
+        f"{metric}_first_third": first,
+        f"{metric}_middle_third": middle,
+        f"{metric}_last_third": last,
+        PRIMACY.name: first - last,
+    }
 
 
 def share(verdicts: Sequence[bool]) -> float:
@@ -106,3 +110,30 @@ def stem(word: str) -> str:
     """Return what a word's forms have in common (the Snowball stemmer for English)."""
     common: str = SnowballStemmer("english").stem(word)
     return common
+
+
+def sections_of(report: str) -> Mapping[int, str]:
+    """Return the text of each section that a report has, by its number.
+
+    A section is what is below its heading, a line such as ``Section 3``, ``## Section 3: Staff`` or ``**Section 3.**``,
+    without lines of marks at its end. Of several sections with one number, as in a report that begins with its table of
+    contents, the first with a text counts. If none has a text, it is what follows the mark after the number.
+    """
+    found: list[tuple[int, str, list[str]]] = []
+    for line in report.split("\n"):
+        if heading := _HEADING.fullmatch(line):
+            found.append((int(heading[1]), (heading[2] or "").strip("*_ \t\r"), []))
+        elif found:
+            found[-1][2].append(line)
+    texts = [(number, _trimmed(lines)) for number, _, lines in found]
+    sections: dict[int, str] = {}
+    for number, text in (*texts, *((number, title) for number, title, _ in found)):
+        if text:
+            sections.setdefault(number, text)
+    return sections
+
+
+def _trimmed(lines: list[str]) -> str:
+    while lines and _DIVIDER.fullmatch(lines[-1]):
+        lines.pop()
+    return "\n".join(lines).strip()

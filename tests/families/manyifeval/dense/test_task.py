@@ -1,4 +1,4 @@
-"""Reports with many words through the real harness: known answers, and the report's figure."""
+"""Reports with many words, or in sections, through the real harness: known answers, and the report's figures."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.cli import main
-from lm_eval_ext.families.manyifeval.dense.rows import COUNTS, rows_hash
-from lm_eval_ext.families.manyifeval.dense.task import DenseTask
+from lm_eval_ext.families.manyifeval.dense.rows import COUNTS, MixedRow, dense_rows, mixed_rows, rows_hash
+from lm_eval_ext.families.manyifeval.dense.scores import by_place, score_sections
+from lm_eval_ext.families.manyifeval.dense.task import DenseTask, section_answers
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.load import load
@@ -71,9 +72,7 @@ MIXED_RUNS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 
 
 @pytest.fixture(scope="module")
-def mixed_runs(
-    evaluate_each: EvaluateEach, sentence_data: None, tmp_path_factory: pytest.TempPathFactory
-) -> Mapping[str, Run]:
+def mixed_runs(evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
     options = ("--model", "reference", "--tasks", ",".join(MIXED))
     asked = {
         name: (*options, "--model_args", f"policy={policy}", "--metadata", json.dumps(metadata))
@@ -109,7 +108,7 @@ def test_form_and_row_seed_are_part_of_the_version_and_the_hash(mixed_runs: Mapp
     assert len({metadata[name]["rows_hash"] for name in ("oracle", "fresh", "keywords")}) == 3
     assert {metadata[name]["form"] for name in MIXED_RUNS if name != "keywords"} == {"mixed"}
     # As it is without a form.
-    assert metadata["keywords"]["rows_hash"] == rows_hash(10)
+    assert metadata["keywords"]["rows_hash"] == rows_hash(dense_rows(10))
     assert "form" not in metadata["keywords"]
 
 
@@ -137,28 +136,23 @@ def test_the_report_keeps_the_forms_apart(mixed_runs: Mapping[str, Run]) -> None
         assert followed.value == pytest.approx(share)  # type: ignore[union-attr]
 
 
-@pytest.mark.usefixtures("sentence_data")
 def test_long_reports_in_sections_may_have_twenty_tokens_for_each_instruction() -> None:
     limits = [make(leaf, FORM).config.generation_kwargs["max_gen_toks"] for leaf in (LEAVES[0], LEAVES[5])]
     assert limits == [4096, 6000]
     assert make(LEAVES[5]).config.generation_kwargs["max_gen_toks"] == 4096
 
 
-@pytest.mark.usefixtures("sentence_data")
 def test_no_answer_is_composed_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     task = make(LEAVES[0], FORM)
     doc = task.eval_docs[0]
     composed: list[str] = []
-    monkeypatch.setattr(
-        "lm_eval_ext.families.manyifeval.dense.section_answers.report", lambda *_: composed.append("one")
-    )
+    monkeypatch.setattr("lm_eval_ext.families.manyifeval.dense.task.report", lambda *_: composed.append("one"))
     answers = task.known_answers(doc)
     assert answers["oracle"] == answers["ignore_system"] == doc["witness"]
     assert {"drop_one", "ignore_system"} <= set(answers)
     assert composed == []
 
 
-@pytest.mark.usefixtures("sentence_data")
 @pytest.mark.parametrize("form", ["keywords", "mixed"])
 def test_the_list_of_a_report_can_be_before_its_task(form: str) -> None:
     published, placed = (make(LEAVES[0], {"form": form} | place).eval_docs for place in ({}, {"placement": "before"}))
@@ -195,3 +189,36 @@ def test_the_report_shows_the_same_figures_and_where_a_curve_breaks(runs: Mappin
         assert followed.value == pytest.approx(expected(policy, int(count))[0])  # type: ignore[union-attr, arg-type]
     # None of these policies follows fewer words of a longer list.
     assert figure.issues == ()
+
+
+def expected_of(policy: str, row: MixedRow) -> dict[str, float]:
+    """Return the figures that a policy implies, from the row's list alone."""
+    count = len(row.instructions)
+    half = max(row.sections) // 2
+    followed = {
+        "oracle": [True] * count,
+        "first_half": [place < count // 2 for place in range(count)],
+        "drop_one": [place < count - 1 for place in range(count)],
+        "first_sections": [number <= half for number in row.sections],
+    }.get(policy, [False] * count)
+    omitted = {"first_sections": 0.5, "ignore": 1.0}.get(policy, 0.0)
+    return {
+        "instructions_followed": sum(followed) / count,
+        "instructions_omitted": omitted,
+        "instructions_broken": 1 - sum(followed) / count - omitted,
+        "primacy": by_place("", followed)["primacy"],
+    }
+
+
+OF_SECTIONS = ("oracle", "first_half", "drop_one", "first_sections", "break_all", "ignore")
+
+
+@pytest.mark.parametrize("policy", OF_SECTIONS)
+@pytest.mark.parametrize("count", [COUNTS[0], COUNTS[2], COUNTS[-1]])
+def test_a_row_in_sections_has_the_scores_that_the_policy_implies(policy: str, count: int) -> None:
+    for row in mixed_rows(count)[:: 1 if count < 100 else 10]:
+        types, arguments = zip(*((one.id, one.arguments()) for one in row.instructions), strict=True)
+        doc = {"sections": row.sections, "types": types, "arguments": arguments}
+        found = score_sections(doc, [section_answers(row)[policy]])
+        figures = expected_of(policy, row)
+        assert {name: found[name] for name in figures} == pytest.approx(figures, abs=1e-12), (policy, row.key)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.placement import PLACEMENTS
+from lm_eval_ext.families.manyifeval.schema import PLACEMENTS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves
 from lm_eval_ext.reports.page.build import build

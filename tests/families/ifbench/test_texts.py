@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.ifbench.answers import known_answers
-from lm_eval_ext.families.ifbench.overlap import overlap
 from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, IFBenchRow, Selection, rows
-from lm_eval_ext.families.ifbench.witness import break_one, respond
-from lm_eval_ext.families.instructions.writer import bank
+from lm_eval_ext.families.ifbench.task import known_answers
+from lm_eval_ext.families.ifbench.texts import break_one, overlap, respond
+from lm_eval_ext.families.instructions import bank
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response, instruction
 from lm_eval_ext.verifiers.ifbench.ratio import stop_words
 
