@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.reports.gate.units import Compared, Sides, Unpaired, lowest_levels, unlike
+from lm_eval_ext.reports.gate.units import Compared, Sides, lowest_levels, unlike
+from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.load import load, load_apart
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import CONFIG, SST2, edited, edited_lines, write_run
@@ -24,14 +25,14 @@ def metadata(**changed: Any) -> dict[str, Any]:
     return {"config": {"metadata": {**CONFIG["metadata"], **changed}}}
 
 
-def unit(found: Compared | Unpaired) -> Compared:
+def unit(found: Compared | Issue) -> Compared:
     assert isinstance(found, Compared)
     return found
 
 
-def reason(found: Compared | Unpaired) -> str:
-    assert isinstance(found, Unpaired)
-    return str(found.issue)
+def reason(found: Compared | Issue) -> str:
+    assert isinstance(found, Issue)
+    return str(found)
 
 
 def warnings(found: Compared) -> tuple[str, ...]:
