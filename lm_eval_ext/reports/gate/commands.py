@@ -13,7 +13,6 @@ import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from math import isfinite
 from pathlib import Path
 
 from lm_eval_ext import __version__
@@ -189,15 +188,12 @@ def _add_files_to(parser: argparse.ArgumentParser) -> None:
 
 
 def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not (isfinite(share) and 0 <= share <= 1):
-        raise argparse.ArgumentTypeError(
-            f"{text!r}; expected a share from 0 to 1, for example 0.02 for two percentage points"
-        )
-    return share
+    with suppress(ValueError):
+        if 0 <= (share := float(text)) <= 1:
+            return share
+    raise argparse.ArgumentTypeError(
+        f"{text!r}; expected a share from 0 to 1, for example 0.02 for two percentage points"
+    )
 
 
 def _file(text: str) -> Path:

@@ -225,39 +225,24 @@ def drops(asked: Asked, drop: float, pairs: int) -> Iterator[MeanChange]:
     """
     generator = np.random.default_rng([SEED, asked.rows, asked.answers, round(1e6 * drop), round(1e6 * asked.changed)])
     at_once = max(1, AT_ONCE // asked.rows)
+    of_datasets, answers, half = asked.rows_by_dataset, asked.answers, asked.changed / 2
     for start in range(0, pairs, at_once):
         shape = min(at_once, pairs - start), asked.rows
-        weights, worse, lost = _changed(asked, generator, shape)
+        # The weights of the rows, how much worse they are, and how many answers to them are lost, by pair and row.
+        if asked.shown is None:
+            lost = generator.binomial(answers, half, shape)
+            won = generator.binomial(answers - lost, half / (1 - half))
+            weights = np.broadcast_to(asked.weights, shape)
+            worse, left = weights / answers * (lost - won), 1 - half
+        else:
+            starts = np.repeat(np.cumsum([0, *of_datasets[:-1]]), of_datasets)
+            drawn = starts + generator.integers(0, np.repeat(of_datasets, of_datasets), shape)
+            weights, worse = asked.weights[drawn], generator.choice([-1.0, 1.0], shape) * asked.shown[drawn]
+            lost, left = np.zeros(shape, np.int64), 1.0
         if not asked.is_share:
             worse += drop * weights
         elif drop:
-            # What was lost cannot be lost again.
-            worse += weights / asked.answers * generator.binomial(asked.answers - lost, min(1.0, drop / _left(asked)))
+            # What was lost cannot be lost again; it is a share of what does not get worse by itself.
+            worse += weights / answers * generator.binomial(answers - lost, min(1.0, drop / left))
         for of_pair, changes in zip(weights, worse, strict=True):
-            yield MeanChange.of_rows(
-                changes, of_pair, asked.rows_by_dataset, asked.rows * asked.answers, is_share=asked.is_share
-            )
-
-
-def _left(asked: Asked) -> float:
-    """Return the share of the answers that do not get worse by themselves."""
-    return 1.0 if asked.shown is not None else 1 - asked.changed / 2
-
-
-def _changed(
-    asked: Asked, generator: np.random.Generator, shape: tuple[int, int]
-) -> tuple[Floats, Floats, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
-    """Return the weights of the rows of some pairs, how much worse they are, and how many answers to them are lost.
-
-    All three have the shape (pairs, rows).
-    """
-    none = np.zeros(shape, np.int64)
-    if asked.shown is not None:
-        starts = np.repeat(np.cumsum([0, *asked.rows_by_dataset[:-1]]), asked.rows_by_dataset)
-        drawn = starts + generator.integers(0, np.repeat(asked.rows_by_dataset, asked.rows_by_dataset), shape)
-        return asked.weights[drawn], generator.choice([-1.0, 1.0], shape) * asked.shown[drawn], none
-    half = asked.changed / 2
-    lost = generator.binomial(asked.answers, half, shape)
-    won = generator.binomial(asked.answers - lost, half / (1 - half))
-    weights = np.broadcast_to(asked.weights, shape)
-    return weights, weights / asked.answers * (lost - won), lost
+            yield MeanChange.of_rows(changes, of_pair, of_datasets, asked.rows * answers, is_share=asked.is_share)
