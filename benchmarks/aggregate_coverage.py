@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.reports.evidence import replicates, without_each
-from lm_eval_ext.reports.gate.measure import pseudo_values
+from lm_eval_ext.reports.gate.units import pseudo_values
 from lm_eval_ext.reports.statistics import Population, estimate, sign_flip_p
 from lm_eval_ext.results.aggregation import Aggregate, aggregate
 

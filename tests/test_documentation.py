@@ -15,7 +15,7 @@ import pytest
 
 from lm_eval_ext import cli
 from lm_eval_ext.harness.versions import TESTED
-from lm_eval_ext.reports.gate.formats import FAILED
+from lm_eval_ext.reports.gate.formats import failed
 from tests.conftest import ROOT
 
 README = ROOT / "README.md"
@@ -156,7 +156,7 @@ def test_the_reference_has_every_option(command: str, capsys: pytest.CaptureFixt
 
 
 def test_the_reference_has_every_key_of_the_json() -> None:
-    content = json.loads(FAILED["json"]("said"))
+    content = json.loads(failed("json", "said"))
     (finding,) = content["findings"]
     assert content.keys() | finding.keys() <= {*re.findall(r"`(\w+)`", chapter_of_reference("Files"))}
 

@@ -62,7 +62,13 @@ def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
     if path.suffix == JSONL:
         content = "".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in values).encode()
     else:
-        content = _csv([columns, *values])
+        text = io.StringIO()
+        # A number is no formula, and text is quoted, so that a spreadsheet does not take it for a number or a date.
+        writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
+        for row in (columns, *values):
+            writer.writerow([_FORMULA.sub(r"\1'", cell) if isinstance(cell, str) else cell for cell in row])
+        # Half of a surrogate pair, which JSON can express, has no form in UTF-8.
+        content = text.getvalue().encode("utf-8-sig", errors="backslashreplace")
     with path.open("xb") as file:
         file.write(content)
 
@@ -91,41 +97,20 @@ def _require_suffix(path: Path) -> None:
         raise RowsError(f"{path}: expected a file that ends in {JSONL} or {CSV}")
 
 
-def _csv(rows: Iterable[Sequence[Cell]]) -> bytes:
-    text = io.StringIO()
-    # A number is no formula, and text is quoted, so that a spreadsheet does not take it for a number or a date.
-    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerows([_guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
-    # Half of a surrogate pair, which JSON can express, has no form in UTF-8.
-    return text.getvalue().encode("utf-8-sig", errors="backslashreplace")
-
-
-def _guarded(text: str) -> str:
-    return _FORMULA.sub(r"\1'", text)
-
-
-def _unguarded(text: str) -> str:
-    return _GUARD.sub(r"\1", text)
-
-
 def _read_jsonl(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
     rows = []
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
-            if line.strip():
-                where = f"{path}, row {number}"
-                row = row_of_line(where, line)
-                _require_columns(where, columns, row)
-                rows.append({column: _text(where, column, value) for column, value in row.items()})
+            if not line.strip():
+                continue
+            where = f"{path}, row {number}"
+            row = row_of_line(where, line)
+            _require_columns(where, columns, row)
+            for column, value in row.items():
+                if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+                    raise RowsError(f"{where}, column {column!r}: expected text or a number, found {value!r:.80}")
+            rows.append({column: "" if value is None else str(value) for column, value in row.items()})
     return rows
-
-
-def _text(where: str, column: str, value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise RowsError(f"{where}, column {column!r}: expected text or a number, found {value!r:.80}")
-    return str(value)
 
 
 def _read_csv(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
@@ -141,7 +126,7 @@ def _read_csv(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
     begun, read = 1, []
     try:
         for cells in lines:
-            read.append([*map(_unguarded, cells)])
+            read.append([_GUARD.sub(r"\1", cell) for cell in cells])
             begun = lines.line_num + 1
     except csv.Error as error:
         if "unexpected end" in str(error):

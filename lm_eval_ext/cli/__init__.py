@@ -86,11 +86,11 @@ COMMANDS: Commands = {
             ),
             "annotate": (
                 "write a sheet of answers to label by hand",
-                "lm_eval_ext.annotation.command:add_annotate_to",
+                "lm_eval_ext.annotation.choices:add_annotate_to",
             ),
             "labels": (
                 "count the labels and response modes of labeled sheets",
-                "lm_eval_ext.annotation.command:add_labels_to",
+                "lm_eval_ext.annotation.choices:add_labels_to",
             ),
         },
     ),
@@ -118,11 +118,11 @@ COMMANDS: Commands = {
                 {
                     "sample": (
                         "write a sheet of answers with an empty column for labels",
-                        "lm_eval_ext.reports.error_analysis:add_sample_to",
+                        "lm_eval_ext.annotation.errors:add_sample_to",
                     ),
                     "tally": (
                         "count the labels of sheets",
-                        "lm_eval_ext.reports.error_analysis:add_tally_to",
+                        "lm_eval_ext.annotation.errors:add_tally_to",
                     ),
                 },
             ),

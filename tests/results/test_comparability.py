@@ -17,7 +17,7 @@ from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.runs import Runs
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, edited, edited_lines, results_in, samples_of
-from tests.reports.gate.draws import SAMPLING, write_draws
+from tests.reports.gate.two_runs import SAMPLING, write_draws
 
 DRAWS = {SST2: [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]}
 

@@ -55,29 +55,24 @@ class Bounds:
         Raises:
             ReportError: neither side has a task or group of some name, or a bound of a share is larger than 1.
         """
-        for name in self.named:
-            if name not in sides.known:
-                raise ReportError(
-                    f"{self.where}: neither side has a task or group {name!r}; expected names as in the results."
-                    + _meant(name, sides)
-                )
+        before, _ = sides.tasks
+
+        def is_share(name: str) -> bool:
+            """Return whether the metric of a task or group is a share, as far as the baseline has the tasks."""
+            parts = sides.groups.get(name, (name,))
+            return all(before[part].headline.range == SHARE for part in parts if part in before)
+
         for name, most in self.named.items():
-            if most > 1 and _is_share(name, sides):
-                raise ReportError(_not_a_share(f"{self.where}, [tasks], {name!r}", most))
+            if name not in sides.known:
+                close = get_close_matches(name, sides.known, n=3)
+                meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+                raise ReportError(
+                    f"{self.where}: neither side has a task or group {name!r}; expected names as in the results.{meant}"
+                )
+            if is_share(name):
+                _require_share(f"{self.where}, [tasks], {name!r}", most)
         rest = () if self.default is None else lowest_levels(sides.before)
-        return {**{name: (self.default or 0.0) if _is_share(name, sides) else nan for name in rest}, **self.named}
-
-
-def _is_share(name: str, sides: Sides) -> bool:
-    """Return whether the metric of a task or group is a share, as far as the baseline has the tasks."""
-    before, _ = sides.tasks
-    parts = sides.groups.get(name, (name,))
-    return all(before[part].headline.range == SHARE for part in parts if part in before)
-
-
-def _meant(name: str, sides: Sides) -> str:
-    close = get_close_matches(name, sides.known, n=3)
-    return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+        return {**{name: (self.default or 0.0) if is_share(name) else nan for name in rest}, **self.named}
 
 
 def bounds_of(max_drop: float | None, path: Path | None) -> Bounds:
@@ -90,50 +85,40 @@ def bounds_of(max_drop: float | None, path: Path | None) -> Bounds:
     Raises:
         OSError: the file cannot be read.
         RowsError: it is not TOML.
-        ReportError: there is no bound, or the default is there twice; see also ``read_bounds``.
+        ReportError: there is no bound, the default is there twice, or the file has anything but a ``max_drop`` and a
+            table ``tasks`` of numbers from 0 to 1.
     """
     if path is None:
         if max_drop is None:
             raise ReportError("no bound given; expected --max-drop 0.02, for two percentage points, or --bounds FILE")
         return Bounds(max_drop, {}, "--max-drop")
-    bounds = read_bounds(path)
-    if max_drop is None:
-        if bounds.default is None and not bounds.named:
-            raise ReportError(f"{path}: no bound; expected max_drop, or names in [tasks]")
-        return bounds
-    if bounds.default is not None:
-        raise ReportError(
-            f"{path}: has max_drop = {bounds.default:g}, but --max-drop is also given; expected only one of them"
-        )
-    return Bounds(max_drop, bounds.named, bounds.where)
-
-
-def read_bounds(path: Path) -> Bounds:
-    """Read bounds from a TOML file.
-
-    Raises:
-        OSError: it cannot be read.
-        RowsError: it is not TOML.
-        ReportError: it has anything but a ``max_drop`` and a table ``tasks`` of numbers from 0 to 1.
-    """
     content = read_toml(path, EXAMPLE)
     unknown = sorted(content.keys() - {"max_drop", "tasks"})
     if unknown:
         raise ReportError(f"{path}: {unknown[0]!r} is not a known setting; expected {EXAMPLE}")
-    tasks = content.get("tasks", {})
+    tasks, default = content.get("tasks", {}), content.get("max_drop")
     if not isinstance(tasks, dict):
         raise ReportError(f"{path}: tasks is {shown(tasks)}; expected a table: {EXAMPLE}")
-    # A perplexity has its own unit; what is a share shows in the results.
-    named = {name: _bound(f"{path}, [tasks], {name!r}", value, sys.float_info.max) for name, value in tasks.items()}
-    default = _bound(f"{path}, max_drop", content["max_drop"]) if "max_drop" in content else None
-    return Bounds(default, named, str(path))
+    for name, value in tasks.items():
+        # A perplexity has its own unit; what is a share shows in the results.
+        _require_share(f"{path}, [tasks], {name!r}", value, largest=sys.float_info.max)
+    if default is not None:
+        _require_share(f"{path}, max_drop", default)
+        if max_drop is not None:
+            raise ReportError(
+                f"{path}: has max_drop = {default:g}, but --max-drop is also given; expected only one of them"
+            )
+    elif max_drop is None and not tasks:
+        raise ReportError(f"{path}: no bound; expected max_drop, or names in [tasks]")
+    return Bounds(
+        max_drop if default is None else float(default),
+        {name: float(value) for name, value in tasks.items()},
+        str(path),
+    )
 
 
-def _bound(where: str, value: object, largest: float = 1.0) -> float:
+def _require_share(where: str, value: object, largest: float = 1.0) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= largest:
-        raise ReportError(_not_a_share(where, value))
-    return float(value)
-
-
-def _not_a_share(where: str, value: object) -> str:
-    return f"{where}: {shown(value)}; expected a share from 0 to 1, for example 0.02 for two percentage points"
+        raise ReportError(
+            f"{where}: {shown(value)}; expected a share from 0 to 1, for example 0.02 for two percentage points"
+        )

@@ -10,10 +10,9 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from math import isfinite
 from pathlib import Path
 
 from lm_eval_ext import __version__
@@ -21,10 +20,10 @@ from lm_eval_ext.cli.parser import count, share
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports import output
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate.bounds import Bounds, bounds_of
+from lm_eval_ext.reports.gate.bounds import bounds_of
 from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome, check, compare
-from lm_eval_ext.reports.gate.formats import FAILED, as_csv, as_json, junit, markdown
-from lm_eval_ext.reports.gate.plan import CHANGED, Planned, of_baseline, of_name, of_size
+from lm_eval_ext.reports.gate.formats import NAMES, as_csv, as_json, failed, junit, markdown
+from lm_eval_ext.reports.gate.plan import CHANGED, of_baseline, of_name, of_size
 from lm_eval_ext.reports.gate.plan import text as plan_text
 from lm_eval_ext.reports.gate.text import by_issue, check_text, compare_text, floors_text, sampled_text
 from lm_eval_ext.reports.gate.units import Sides
@@ -35,7 +34,7 @@ from lm_eval_ext.results.files import files_at, find
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.places import Opened, opened
 from lm_eval_ext.results.recognition import Choice, add_options_to, chosen
-from lm_eval_ext.results.runs import Runs, settings_of
+from lm_eval_ext.results.runs import settings_of
 from lm_eval_ext.sources import RowsError
 
 CANNOT_TELL = 2
@@ -49,7 +48,6 @@ FILES: Mapping[str, str] = {
 }
 """The files that ``compare`` and ``check`` write, by the name of the option."""
 RUN = f"the results and samples of one model: {PLACES}; or several: the same run with other seeds"
-NAMES = ("baseline", "candidate")
 THE_SIDES = ("the baseline", "the candidate")
 
 
@@ -190,15 +188,12 @@ def _add_files_to(parser: argparse.ArgumentParser) -> None:
 
 
 def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not (isfinite(share) and 0 <= share <= 1):
-        raise argparse.ArgumentTypeError(
-            f"{text!r}; expected a share from 0 to 1, for example 0.02 for two percentage points"
-        )
-    return share
+    with suppress(ValueError):
+        if 0 <= (share := float(text)) <= 1:
+            return share
+    raise argparse.ArgumentTypeError(
+        f"{text!r}; expected a share from 0 to 1, for example 0.02 for two percentage points"
+    )
 
 
 def _file(text: str) -> Path:
@@ -215,13 +210,15 @@ def _compare(options: argparse.Namespace) -> int:
     with opened([*options.against, *options.candidate]) as places:
         before, after = places.split(len(options.against))
         try:
-            sides = _read(before, after, THE_SIDES, chosen(options))
+            sides = _sides(before, after, THE_SIDES, chosen(options))
         except RowsError as error:
             raise RowsError(one_line(str(error))) from error
-        outcome = _with_names(compare(sides, options.k), before)
+        notices = _told(sides, before)
+        outcome = compare(sides, options.k)
         if not outcome.findings:
-            raise nothing_to_compare(before, after, ((each.name, str(each.issue)) for each in outcome.unpaired))
-        _show(options, outcome, sides, before, after)
+            reasons = ((each.name, before.named(str(each.issues[0]))) for each in outcome.unpaired)
+            raise nothing_to_compare(before, after, reasons)
+        _show(options, outcome, sides, (before, after), notices)
         return 0
 
 
@@ -235,25 +232,30 @@ def _check(options: argparse.Namespace) -> int:
     # An error or a bug must not look like a regression, whose exit status it would have.
     try:
         with opened([*options.against, *options.candidate]) as places:
-            return _checked(options, *places.split(len(options.against)))
+            before, after = places.split(len(options.against))
+            _require_writable(options)
+            bounds = bounds_of(options.max_drop, options.bounds)
+            sides = separate_sides(before, after, chosen(options))
+            notices = _told(sides, before)
+            outcome = check(sides, bounds.over(sides), options.k, options.resolution, options.require)
+            _show(options, outcome, sides, (before, after), notices)
+            return outcome.status
     except (OSError, RowsError, ReportError) as error:
         said = one_line(str(error))
         print(f"lm-eval-ext: cannot tell: {said}", file=sys.stderr)
     except Exception as error:  # as above
         said = one_line(f"{type(error).__name__}: {error}")
         print(readable(traceback.format_exc()), file=sys.stderr)
-    _write_error(options, said)
+    # A CI system must not show the files of an earlier check, or none.
+    for kind, path in _files(options).items():
+        content = failed(kind, said)
+        if path == PRINTED:
+            _print(content.decode().splitlines())
+            continue
+        # What cannot be written may be what failed.
+        with suppress(OSError, ReportError):
+            output.write({path: content})
     return CANNOT_TELL
-
-
-def _checked(options: argparse.Namespace, before: Opened, after: Opened) -> int:
-    _require_writable(options)
-    bounds = bounds_of(options.max_drop, options.bounds)
-    sides = separate_sides(before, after, chosen(options))
-    _print_notices(sides, before)
-    outcome = check(sides, bounds.over(sides), options.k, options.resolution, options.require)
-    _show(options, _with_names(outcome, before), sides, before, after)
-    return outcome.status
 
 
 def _plan(options: argparse.Namespace) -> int:
@@ -276,115 +278,18 @@ def _plan(options: argparse.Namespace) -> int:
         plan = of_size("these rows", options.rows, options.answers_per_row or 1, bounds.of("--rows"), changed)
         plans, tests = [plan], 1
     else:
-        plans, tests = _plans_of_baseline(options, bounds)
+        with opened([*options.against, *options.candidate]) as places:
+            before, after = places.split(len(options.against))
+            _require_two_runs(before, after, "baseline and its second run")
+            sides = _sides(before, after, ("the baseline", "its second run"), chosen(options))
+            _told(sides, before)
+            plans, left_out, tests = of_baseline(sides, bounds.over(sides), options.changed)
+        for name, why in left_out.items():
+            print(one_line(f"lm-eval-ext: not planned for: {name}: {why}"), file=sys.stderr)
     # One by one, because each takes a moment.
     for line in plan_text(plans, tests):
         _print([line])
     return 0
-
-
-def _plans_of_baseline(options: argparse.Namespace, bounds: Bounds) -> tuple[list[Planned], int]:
-    """Return the plans, and the number of drops that a check would test."""
-    with opened([*options.against, *options.candidate]) as places:
-        before, after = places.split(len(options.against))
-        _require_apart_runs(before, after, "baseline and its second run")
-        sides = _read(before, after, ("the baseline", "its second run"), chosen(options))
-        plans, left_out, tests = of_baseline(sides, bounds.over(sides), options.changed)
-    for name, why in left_out.items():
-        print(one_line(f"lm-eval-ext: not planned for: {name}: {why}"), file=sys.stderr)
-    return plans, tests
-
-
-def _files(options: argparse.Namespace) -> dict[str, Path]:
-    """Return the files to write, by option."""
-    names = ["junit", *FILES] if "junit" in options else [*FILES]
-    return {f"--{name}": path for name in names if (path := getattr(options, name)) is not None}
-
-
-def _require_apart(options: argparse.Namespace) -> None:
-    """Raise if a file to write is also read, or written twice."""
-    places = [*options.candidate, *options.against]
-    if getattr(options, "bounds", None) is not None:
-        places.append(options.bounds)
-    files = [(option, path) for option, path in _files(options).items() if path != PRINTED]
-    output.require_apart(files, files_at(places))
-
-
-def _require_writable(options: argparse.Namespace) -> None:
-    """Raise if a file cannot be written, or if several are for standard output."""
-    files = _files(options)
-    if (printed := [option for option, path in files.items() if path == PRINTED])[1:]:
-        raise ReportError(f"{' and '.join(printed)}: both to standard output; expected one at most")
-    for option, path in files.items():
-        if path != PRINTED:
-            output.require_writable(path, f"a file for {option}")
-
-
-def _show(options: argparse.Namespace, outcome: Outcome, sides: Sides, before: Opened, after: Opened) -> None:
-    """Print an outcome, and write the files that were asked for.
-
-    Args:
-        options: those of the command.
-        outcome: the comparison or check.
-        sides: the two sides.
-        before: where the baseline is.
-        after: where the candidate is.
-    """
-    titles = _title(sides.before, before), _title(sides.after, after)
-    both = zip((sides.before, sides.after), sides.names, strict=True)
-    notices = [before.named(text) for runs, name in both for text in _notices(runs, name)]
-    text = check_text(outcome, titles) if outcome.requirement else compare_text(outcome, NAMES, titles)
-    lines = [*text, *floors_text(outcome, NAMES), *sampled_text(outcome, NAMES, options.k)]
-    contents = {}
-    for option, path in _files(options).items():
-        match option:
-            case "--junit":
-                date = max(run.file.date for run in sides.after.counting)
-                properties = _properties(sides, titles) | {"required": options.require}
-                content = junit(outcome, properties, date, notices)
-            case "--markdown":
-                content = markdown(outcome, titles, notices).encode()
-            case "--json":
-                content = as_json(outcome, titles, notices).encode()
-            case _:
-                content = as_csv(outcome).encode()
-        if path == PRINTED:
-            lines = content.decode().splitlines()
-        else:
-            contents[path] = content
-    _print(lines)
-    output.write(contents)
-
-
-def _write_error(options: argparse.Namespace, said: str) -> None:
-    """Write the files of a check that failed: a CI system must not show those of an earlier one, or none."""
-    for option, path in _files(options).items():
-        content = FAILED[option.removeprefix("--")](said)
-        if path == PRINTED:
-            _print(content.decode().splitlines())
-            continue
-        # What cannot be written may be what failed.
-        with suppress(OSError, ReportError):
-            output.write({path: content})
-
-
-def _require_apart_runs(before: Opened, after: Opened, both_of: str) -> None:
-    if both := set(before.names) & set(after.names) or _resolved(before.paths) & _resolved(after.paths):
-        raise ReportError(f"{min(map(str, both))}: is both {both_of}; expected two runs")
-
-
-def _with_names(outcome: Outcome, places: Opened) -> Outcome:
-    """Return an outcome whose issues name the places as the user does."""
-
-    def named(finding: Finding) -> Finding:
-        return replace(finding, issues=tuple(replace(issue, text=places.named(issue.text)) for issue in finding.issues))
-
-    unpaired = (replace(one, issue=replace(one.issue, text=places.named(one.issue.text))) for one in outcome.unpaired)
-    return replace(outcome, findings=tuple(map(named, outcome.findings)), unpaired=tuple(unpaired))
-
-
-def _resolved(paths: Iterable[Path]) -> set[Path]:
-    return {path.resolve() for path in paths}
 
 
 def separate_sides(before: Opened, after: Opened, others: Choice) -> Sides:
@@ -400,7 +305,7 @@ def separate_sides(before: Opened, after: Opened, others: Choice) -> Sides:
         RowsError: there are no results, or the paths of a side are not one run with several seeds.
         ReportError: a path has results of several models, or both sides have a file in common.
     """
-    _require_apart_runs(before, after, "candidate and baseline")
+    _require_two_runs(before, after, "candidate and baseline")
     sides = _sides(before, after, THE_SIDES, others)
     # Superseded files count too: otherwise the candidate's newest run could be its own baseline.
     if shared := _resolved(find(after.paths)) & _resolved(find(before.paths)):
@@ -418,22 +323,17 @@ def nothing_to_compare(before: Opened, after: Opened, reasons: Iterable[tuple[st
         after: where the candidate is.
         reasons: names of tasks and groups, each with why it cannot be compared.
     """
-    found = [f"{_listed(before)} and {_listed(after)}: nothing to compare", *by_issue(reasons)]
-    return ReportError("\n".join(map(one_line, found)))
+    places = " and ".join(", ".join(side.names) for side in (before, after))
+    return ReportError("\n".join(map(one_line, (f"{places}: nothing to compare", *by_issue(reasons)))))
 
 
-def _read(before: Opened, after: Opened, names: tuple[str, str], others: Choice) -> Sides:
-    sides = _sides(before, after, names, others)
-    _print_notices(sides, before)
-    return sides
+def _require_two_runs(before: Opened, after: Opened, both_of: str) -> None:
+    if both := set(before.names) & set(after.names) or _resolved(before.paths) & _resolved(after.paths):
+        raise ReportError(f"{min(map(str, both))}: is both {both_of}; expected two runs")
 
 
-def _print_notices(sides: Sides, places: Opened) -> None:
-    # Of a baseline alone, both sides are the same run.
-    both = [sides.before] if sides.before is sides.after else [sides.before, sides.after]
-    for runs, name in zip(both, sides.names, strict=False):
-        for notice in _notices(runs, name):
-            print(f"lm-eval-ext: {places.named(notice)}", file=sys.stderr)
+def _resolved(paths: Iterable[Path]) -> set[Path]:
+    return {path.resolve() for path in paths}
 
 
 def _sides(before: Opened, after: Opened, names: tuple[str, str], others: Choice) -> Sides:
@@ -453,16 +353,87 @@ def _sides(before: Opened, after: Opened, names: tuple[str, str], others: Choice
     return Sides(sides[0], sides[-1], names)
 
 
-def _notices(runs: Runs, name: str) -> list[str]:
-    return [one_line(f"{name}: {issue}") for issue in runs.issues]
+def _told(sides: Sides, places: Opened) -> list[str]:
+    """Print what is to be known about the runs of the sides, whatever the outcome, and return it."""
+    # Of a baseline alone, both sides are the same run.
+    both = [sides.before] if sides.before is sides.after else [sides.before, sides.after]
+    of_sides = zip(both, sides.names, strict=False)
+    notices = [places.named(one_line(f"{name}: {issue}")) for runs, name in of_sides for issue in runs.issues]
+    for notice in notices:
+        print(f"lm-eval-ext: {notice}", file=sys.stderr)
+    return notices
 
 
-def _title(runs: Runs, places: Opened) -> str:
-    return one_line(f"{', '.join([*runs.labels.values(), *settings_of(runs.counting)])} ({_listed(places)})")
+def _files(options: argparse.Namespace) -> dict[str, Path]:
+    """Return the files to write, by the name of the option."""
+    found = {name: getattr(options, name, None) for name in ("junit", *FILES)}
+    return {name: path for name, path in found.items() if path is not None}
 
 
-def _listed(places: Opened) -> str:
-    return ", ".join(places.names)
+def _require_apart(options: argparse.Namespace) -> None:
+    """Raise if a file to write is also read, or written twice."""
+    places = [*options.candidate, *options.against]
+    if getattr(options, "bounds", None) is not None:
+        places.append(options.bounds)
+    files = [(f"--{name}", path) for name, path in _files(options).items() if path != PRINTED]
+    output.require_apart(files, files_at(places))
+
+
+def _require_writable(options: argparse.Namespace) -> None:
+    """Raise if a file cannot be written, or if several are for standard output."""
+    files = _files(options)
+    if (printed := [f"--{name}" for name, path in files.items() if path == PRINTED])[1:]:
+        raise ReportError(f"{' and '.join(printed)}: both to standard output; expected one at most")
+    for name, path in files.items():
+        if path != PRINTED:
+            output.require_writable(path, f"a file for --{name}")
+
+
+def _show(
+    options: argparse.Namespace, outcome: Outcome, sides: Sides, places: tuple[Opened, Opened], notices: Sequence[str]
+) -> None:
+    """Print an outcome, and write the files that were asked for.
+
+    Args:
+        options: those of the command.
+        outcome: the comparison or check.
+        sides: the two sides.
+        places: where the baseline is, and the candidate.
+        notices: what is to be known about the runs, whatever the outcome.
+    """
+
+    def named(finding: Finding) -> Finding:
+        """Return a finding whose issues name the places as the user does."""
+        issues = (replace(issue, text=places[0].named(issue.text)) for issue in finding.issues)
+        return replace(finding, issues=tuple(issues))
+
+    findings, unpaired = (tuple(map(named, found)) for found in (outcome.findings, outcome.unpaired))
+    outcome = replace(outcome, findings=findings, unpaired=unpaired)
+    old, new = (
+        one_line(f"{', '.join([*runs.labels.values(), *settings_of(runs.counting)])} ({', '.join(side.names)})")
+        for runs, side in zip((sides.before, sides.after), places, strict=True)
+    )
+    text = check_text(outcome, (old, new)) if outcome.requirement else compare_text(outcome, NAMES, (old, new))
+    lines = [*text, *floors_text(outcome, NAMES), *sampled_text(outcome, NAMES, options.k)]
+    contents = {}
+    for kind, path in _files(options).items():
+        match kind:
+            case "junit":
+                date = max(run.file.date for run in sides.after.counting)
+                properties = _properties(sides, (old, new)) | {"required": options.require}
+                content = junit(outcome, properties, date, notices)
+            case "markdown":
+                content = markdown(outcome, (old, new), notices).encode()
+            case "json":
+                content = as_json(outcome, (old, new), notices).encode()
+            case _:
+                content = as_csv(outcome).encode()
+        if path == PRINTED:
+            lines = content.decode().splitlines()
+        else:
+            contents[path] = content
+    _print(lines)
+    output.write(contents)
 
 
 def _properties(sides: Sides, titles: tuple[str, str]) -> dict[str, str]:

@@ -6,17 +6,23 @@ check, whether the candidate may be released. An outcome is all findings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import floor, inf, isinf, isnan, log10, nan
 from typing import Literal
 
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.gate.measure import AboveFloor, above_floor, measured
-from lm_eval_ext.reports.gate.power import LEVEL, MOST_ROWS, POWER, rows_to_decide, rows_to_show, smallest_regression
-from lm_eval_ext.reports.gate.sampled import Sampled, draws_to_decide, sampled
-from lm_eval_ext.reports.gate.units import Compared, Sides, Unpaired, lowest_levels
-from lm_eval_ext.reports.paired import Difference, MeanChange
+from lm_eval_ext.reports.gate.power import (
+    LEVEL,
+    POWER,
+    draws_to_decide,
+    rows_to_decide,
+    rows_to_show,
+    smallest_regression,
+)
+from lm_eval_ext.reports.gate.sampled import Sampled, sampled
+from lm_eval_ext.reports.gate.units import AboveFloor, Compared, Sides, lowest_levels
+from lm_eval_ext.reports.paired import Difference
 from lm_eval_ext.reports.statistics import holm, holm_levels
 from lm_eval_ext.reports.wording import amount
 from lm_eval_ext.results.issue import Issue, error, note, warning
@@ -38,8 +44,6 @@ missing or was asked otherwise, and what the rows do not decide and could not ha
 
 RESOLUTION = 0.1
 """The drop that the rows must at least be able to show, unless they show that there is none."""
-MOST_DRAWS = 1000
-"""The largest number of draws of each row that a message suggests."""
 NOTHING = Difference.none(0, 0)
 """The difference where nothing was compared."""
 
@@ -65,7 +69,6 @@ class Finding:
             5 %. NaN if nothing was compared.
         rows_to_decide: of a check that the rows do not decide, about how many like them would; infinite if no practical
             number does, NaN if it is decided or unknown.
-        above: how far the scores are above the floor; ``None`` if there is none.
     """
 
     name: str
@@ -80,7 +83,6 @@ class Finding:
     allowed: float = nan
     drop: Estimate = NOTHING.change
     rows_to_decide: float = nan
-    above: AboveFloor | None = None
 
     @property
     def is_share(self) -> bool:
@@ -91,6 +93,11 @@ class Finding:
     def is_group(self) -> bool:
         """Whether a group was compared."""
         return self.unit is not None and self.unit.is_group
+
+    @property
+    def above(self) -> AboveFloor | None:
+        """How far the scores are above the floor; ``None`` if there is none."""
+        return self.unit.above if self.unit else None
 
     @property
     def flips(self) -> tuple[int | None, int | None]:
@@ -106,18 +113,18 @@ class Outcome:
     Attributes:
         findings: of a check, the worst first; of a comparison, groups before tasks, the largest change of each first.
         unpaired: of a comparison, what cannot be compared; of a check, what the baseline lacks; it has a finding on
-            everything else.
+            everything else. Each has one issue, which says why.
         requirement: what a candidate must show; ``None`` in a comparison, which requires nothing.
     """
 
     findings: tuple[Finding, ...]
-    unpaired: tuple[Unpaired, ...] = ()
+    unpaired: tuple[Finding, ...] = ()
     requirement: Requirement | None = None
 
     @property
     def status(self) -> int:
         """The exit status: 1 if anything is worse, else 2 if anything required was not shown, else 0."""
-        statuses = {self.status_of(finding) or 0 for finding in self.findings}
+        statuses = {self.status_of(finding) for finding in self.findings}
         return next((status for status in (1, 2) if status in statuses), 0)
 
     def status_of(self, finding: Finding) -> int:
@@ -137,6 +144,11 @@ class Outcome:
         return tested.count(True), tested.count(False)
 
 
+def not_compared(name: str, sides: Sides, why: Issue) -> Finding:
+    """Return the finding on a task or group that cannot be compared."""
+    return Finding(name, sides.family(name), "not compared", issues=(why,))
+
+
 def compare(sides: Sides, k: int | None = None) -> Outcome:
     """Return how the second side differs from the first, in everything that both have.
 
@@ -144,57 +156,48 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
         sides: the two sides.
         k: the number of draws that reliable@k and pass@k are about; see ``sampled``.
     """
-    unpaired: list[Unpaired] = []
-    found: dict[str, tuple[Compared, Difference]] = {}
+    unpaired: list[Finding] = []
+    units: dict[str, Compared] = {}
     for name in sides.known:
         unit = sides.take(name)
-        if isinstance(unit, Unpaired):
-            unpaired.append(unit)
-            continue
-        difference = measured(unit, sides)
-        if difference.change.exists:
-            found[name] = unit, difference
+        if isinstance(unit, Issue):
+            unpaired.append(not_compared(name, sides, unit))
+        elif not unit.difference.change.exists:
+            unpaired.append(not_compared(name, sides, unit.gap))
         else:
-            unpaired.append(Unpaired(name, unit.family, _missing(difference)))
-    p = {name: difference.p for name, (_, difference) in found.items() if not isnan(difference.p)}
+            units[name] = unit
+    p = {name: unit.difference.p for name, unit in units.items() if not isnan(unit.difference.p)}
     # Two lists: correcting for hundreds of single tasks must not hide what a handful of groups shows.
     adjusted: dict[str, float] = {}
     for groups in (True, False):
-        adjusted |= holm({name: p[name] for name, (unit, _) in found.items() if unit.is_group is groups and name in p})
-    findings = [
-        Finding(
-            name,
-            unit.family,
-            _what_it_is(unit, difference, adjusted.get(name, nan)),
-            unit,
-            difference,
-            p.get(name, nan),
-            adjusted.get(name, nan),
-            (*unit.issues, *no_floor),
-            sampled(unit, difference, k),
-            above=above,
+        adjusted |= holm({name: of_name for name, of_name in p.items() if units[name].is_group is groups})
+    findings = []
+    for name, unit in units.items():
+        change = unit.difference.change.value
+        if change == 0:
+            verdict = "the same"
+        elif not adjusted.get(name, nan) < LEVEL:
+            verdict = "unclear"
+        elif not unit.sign:
+            verdict = "different"
+        else:
+            verdict = "better" if change * unit.sign > 0 else "worse"
+        findings.append(
+            Finding(
+                name,
+                unit.family,
+                verdict,
+                unit,
+                unit.difference,
+                p.get(name, nan),
+                adjusted.get(name, nan),
+                (*unit.issues, *unit.no_floor),
+                sampled(unit, k),
+            )
         )
-        for name, (unit, difference) in found.items()
-        for above, no_floor in [above_floor(unit, sides)]
-    ]
-    return Outcome(tuple(sorted(findings, key=_groups_and_large_changes_first)), tuple(unpaired))
-
-
-def _what_it_is(unit: Compared, difference: Difference, adjusted: float) -> str:
-    """Return whether the second side is better, as text."""
-    change = difference.change.value
-    if change == 0:
-        return "the same"
-    if not adjusted < LEVEL:
-        return "unclear"
-    if not unit.sign:
-        return "different"
-    return "better" if change * unit.sign > 0 else "worse"
-
-
-def _groups_and_large_changes_first(finding: Finding) -> tuple[bool, bool, float, str]:
-    """Return a sort key; what is no share has a unit of its own, and comes after all shares."""
-    return not finding.is_group, not finding.is_share, -abs(finding.difference.change.value), finding.name
+    # What is no share has a unit of its own, and comes after all shares.
+    findings.sort(key=lambda one: (not one.is_group, not one.is_share, -abs(one.difference.change.value), one.name))
+    return Outcome(tuple(findings), tuple(unpaired))
 
 
 def check(
@@ -225,31 +228,32 @@ def check(
     """
     both = requirement == "same"
     testable, findings = comparable(sides, bounds, directed=not both)
-    drops = {name: drop_of(*found) for name, found in testable.items()}
-    ways = {name: (drop, -drop) if both else (drop,) for name, drop in drops.items()}
+    ways = {name: (unit.drop, -unit.drop) if both else (unit.drop,) for name, unit in testable.items()}
     p = {name: min(1.0, len(each) * min(way.p_above(bounds[name]) for way in each)) for name, each in ways.items()}
     adjusted, levels = holm(p), holm_levels(p, LEVEL)
-    for name, (unit, difference) in testable.items():
-        scale, bound = 1.0 if unit.is_share else abs(difference.before), bounds[name]
-        test = _Test(unit, difference, ways[name], bound, adjusted[name], len(p), requirement)
-        drawn = sampled(unit, difference, k)
-        verdict, issues, rows = _judge(test, inf if both else max(resolution * scale, 2 * bound), drawn)
-        drop = Estimate(test.drop.value, *test.drop.limits(LEVEL if both else levels[name], LEVEL))
-        above, no_floor = above_floor(unit, sides)
-        tested, issues = (p[name], adjusted[name]), (*issues, *no_floor)
-        findings.append(
-            Finding(name, unit.family, verdict, unit, difference, *tested, issues, drawn, bound, drop, rows, above)
-        )
+    for name, unit in testable.items():
+        drop, bound = Estimate(unit.drop.value, *unit.drop.limits(LEVEL if both else levels[name], LEVEL)), bounds[name]
+        measured, tested = (unit, unit.difference), (p[name], adjusted[name])
+        found = Finding(name, unit.family, "", *measured, *tested, sampled=sampled(unit, k), allowed=bound, drop=drop)
+        scale = 1.0 if unit.is_share else abs(unit.difference.before)
+        visible = inf if both else max(resolution * scale, 2 * bound)
+        findings.append(_judged(found, unit, len(p), visible, requirement))
+
+    def room(one: Finding) -> float:
+        """Return how much further it may drop, or change in both directions; 0 if it cannot be compared."""
+        drop = abs(one.drop.value) if both else one.drop.value
+        return one.allowed - drop if one.drop.exists else 0.0
+
     order = [*STATUS[requirement]]
-    findings.sort(key=lambda finding: (order.index(finding.verdict), _room(finding, both), finding.name))
-    lacking = (sides.take(name) for name in lowest_levels(sides.after) if name not in bounds)
-    unpaired = tuple(found for found in lacking if isinstance(found, Unpaired))
+    findings.sort(key=lambda one: (order.index(one.verdict), room(one), one.name))
+    lacking = ((name, sides.take(name)) for name in lowest_levels(sides.after) if name not in bounds)
+    unpaired = tuple(not_compared(name, sides, why) for name, why in lacking if isinstance(why, Issue))
     return Outcome(tuple(findings), unpaired, requirement)
 
 
 def comparable(
     sides: Sides, bounds: Mapping[str, float], *, directed: bool = True
-) -> tuple[dict[str, tuple[Compared, Difference]], list[Finding]]:
+) -> tuple[dict[str, Compared], list[Finding]]:
     """Return what a check tests, by task or group, and its findings on what it cannot test.
 
     Args:
@@ -258,201 +262,101 @@ def comparable(
         directed: whether it must be known in which direction a metric is better.
     """
     findings: list[Finding] = []
-    testable: dict[str, tuple[Compared, Difference]] = {}
+    testable: dict[str, Compared] = {}
     for name, bound in bounds.items():
         unit = sides.take(name)
-        if isinstance(unit, Unpaired):
-            findings.append(Finding(name, unit.family, "CANNOT TELL", issues=(unit.issue,), allowed=bound))
-            continue
-        difference = measured(unit, sides)
-        if unbounded := _unbounded(unit, difference, bound, directed):
-            findings.append(Finding(name, unit.family, "CANNOT TELL", issues=(unbounded,), allowed=bound))
-        elif difference.change.exists and (difference.answers or not isinf(difference.mean.error)):
-            testable[name] = unit, difference
-        else:
-            issues = (_missing(difference), *_warnings(unit.issues))
-            drop = Estimate(drop_of(unit, difference).value)
-            findings.append(
-                Finding(name, unit.family, "CANNOT TELL", unit, difference, issues=issues, allowed=bound, drop=drop)
+        if isinstance(unit, Issue):
+            why = unit
+        elif directed and not unit.sign:
+            why = error(f"the results do not say whether a higher {unit.headline.name} is better")
+        elif isnan(bound):
+            why = error(
+                f"{unit.headline.name} is not a share ({unit.difference.before:.4g} → {unit.difference.after:.4g}), so "
+                "max_drop does not apply: give it a bound in its own unit in --bounds, under [tasks]"
             )
+        elif unit.difference.change.exists and (unit.difference.answers or not isinf(unit.drop.error)):
+            testable[name] = unit
+            continue
+        else:
+            issues = (unit.gap, *(issue for issue in unit.issues if issue.severity == "warning"))
+            measured, drop = unit.difference, Estimate(unit.drop.value)
+            findings.append(
+                Finding(name, unit.family, "CANNOT TELL", unit, measured, issues=issues, allowed=bound, drop=drop)
+            )
+            continue
+        findings.append(Finding(name, sides.family(name), "CANNOT TELL", issues=(why,), allowed=bound))
     return testable, findings
 
 
-def drop_of(unit: Compared, difference: Difference) -> MeanChange:
-    """Return the change for the worse, whatever the direction of the metric; without a direction, the decrease."""
-    return difference.mean if unit.sign < 0 else -difference.mean
-
-
-def worst_drop(unit: Compared, difference: Difference) -> float:
-    """Return the largest drop that the baseline's score leaves room for."""
-    if not unit.is_share:
-        return inf
-    return 1 - difference.before if unit.sign < 0 else difference.before
-
-
-def _missing(difference: Difference) -> Issue:
-    """Return why there is no change, or no pairs of answers."""
-    return difference.unpaired or error("a score is not a finite number" if difference.answers else "no rows in common")
-
-
-def _unbounded(unit: Compared, difference: Difference, bound: float, directed: bool) -> Issue | None:
-    """Return why a metric has no drop, or its drop no bound; ``None`` if both exist."""
-    if directed and not unit.sign:
-        return error(f"the results do not say whether a higher {unit.headline.name} is better")
-    if isnan(bound):
-        return error(
-            f"{unit.headline.name} is not a share ({difference.before:.4g} → {difference.after:.4g}), so max_drop does "
-            "not apply: give it a bound in its own unit in --bounds, under [tasks]"
-        )
-    return None
-
-
-def _room(finding: Finding, both: bool) -> float:
-    """Return how much further it may drop, or change in both directions; 0 if it cannot be compared."""
-    drop = finding.drop.value
-    return finding.allowed - (abs(drop) if both else drop) if finding.drop.exists else 0.0
-
-
-@dataclass(frozen=True)
-class _Test:
-    """A drop and its test.
-
-    Attributes:
-        unit, difference: what was compared, and how it differs.
-        ways: the drop and, if it counts in both directions, the gain.
-        allowed: the largest that each of them may be.
-        p: the adjusted p-value of what is allowed.
-        tests: the number of units tested.
-        requirement: what the candidate must show.
-    """
-
-    unit: Compared
-    difference: Difference
-    ways: tuple[MeanChange, ...]
-    allowed: float
-    p: float
-    tests: int
-    requirement: Requirement
-
-    @property
-    def drop(self) -> MeanChange:
-        """The drop."""
-        return self.ways[0]
-
-    @property
-    def most(self) -> float:
-        """The largest change that the baseline's score leaves room for."""
-        drop = worst_drop(self.unit, self.difference)
-        return max(drop, 1 - drop) if len(self.ways) > 1 else drop
-
-    @property
-    def smallest(self) -> float:
-        """The smallest true change that rows like these would show to be larger than allowed, with 80 % power."""
-        return smallest_regression(self.drop, self.allowed, self.tests * len(self.ways))
-
-    @property
-    def rows_to_decide(self) -> float:
-        """How many rows like these would decide, with 80 % power, if the true change is the measured one."""
-        way, tests = max(self.ways, key=lambda way: way.value), len(self.ways)
-        if way.value > self.allowed:
-            # As the test: with Holm's method, and more rows than those that do not decide.
-            return rows_to_show(way, way.value, self.allowed, self.tests * tests)
-        # That all tests succeed is at least as probable as the sum of their errors says.
-        return rows_to_decide(way, self.allowed, power=1 - (1 - POWER) / tests)
-
-
-def _judge(test: _Test, visible: float, drawn: Sampled | None) -> tuple[str, tuple[Issue, ...], float]:
-    """Return the verdict on a drop, what the reader should know, and how many rows would decide what is undecided.
+def _judged(finding: Finding, unit: Compared, tests: int, visible: float, requirement: Requirement) -> Finding:
+    """Return a finding with its verdict, what the reader should know, and how many rows would decide.
 
     Args:
-        test: the drop and its test.
+        finding: the drop and its test.
+        unit: what was compared.
+        tests: the number of units tested.
         visible: the drop that the rows must be able to show; see ``check``.
-        drawn: what several draws per row tell.
+        requirement: what the candidate must show.
     """
-    difference, drop = test.difference, test.drop
+    difference, drop, allowed, most = unit.difference, unit.drop, finding.allowed, unit.worst_drop
+    change, shown, ways = "drop", "regression", [drop]
+    if requirement == "same":
+        change, shown, ways, most = "change", "difference", [drop, -drop], max(most, 1 - most)
+    cannot_drop = f"the baseline is at {100 * difference.before:.2f} %, so no drop can be larger than allowed"
     # Rows that were not run, or were run differently, could hide a regression.
-    unpaired = [difference.unpaired] if difference.unpaired else []
-    warnings = [*unpaired, *_lacking(difference), *_warnings(test.unit.issues)]
-    issues = list(warnings)
-    beyond, *_, undecided, within = STATUS[test.requirement]
-    if test.p < LEVEL:
-        verdict = beyond
-    elif warnings:
-        verdict = "CANNOT TELL"
-    elif all(way.p_below(test.allowed) < LEVEL for way in test.ways):
-        verdict = within
-    elif blind := _blind(test, visible):
-        verdict = "CANNOT TELL"
-        issues.append(blind)
-    else:
-        verdict = undecided
-    rows = nan
-    if verdict in (undecided, "CANNOT TELL") and not warnings and not isinf(drop.error):
-        rows = test.rows_to_decide if test.rows_to_decide < MOST_ROWS else inf
-        issues.append(note(_what_would_decide(test, drawn)))
-    if verdict == within and test.most <= test.allowed:
-        issues.append(note(_cannot_drop(difference)))
-    return verdict, (*issues, *(issue for issue in test.unit.issues if issue.severity == "note")), rows
-
-
-def _blind(test: _Test, visible: float) -> Issue | None:
-    """Return why the rows could not have shown a drop that they should; ``None`` if they could."""
-    drop, allowed = test.drop, test.allowed
+    warnings = [difference.unpaired] if difference.unpaired else []
+    for side, count, other in (("candidate", difference.lost, "baseline"), ("baseline", difference.added, "candidate")):
+        if count:
+            lacks = f"the {side} lacks {count} of the {other}'s answers: evaluate both on the same rows"
+            warnings.append(warning(lacks))
+    issues = (*unit.issues, *unit.no_floor)
+    warnings += (issue for issue in issues if issue.severity == "warning")
+    notes = [issue for issue in issues if issue.severity == "note"]
+    beyond, *_, undecided, within = STATUS[requirement]
+    if finding.adjusted < LEVEL:
+        return replace(finding, verdict=beyond, issues=(*warnings, *notes))
+    if warnings:
+        return replace(finding, verdict="CANNOT TELL", issues=(*warnings, *notes))
+    if all(way.p_below(allowed) < LEVEL for way in ways):
+        at_end = [note(cannot_drop)] if most <= allowed else []
+        return replace(finding, verdict=within, issues=(*at_end, *notes))
     if isinf(drop.error):
-        return warning("a single row has no interval" if drop.rows == 1 else "rows with equal values have no interval")
-    if test.most <= allowed:
-        return warning(f"{_cannot_drop(test.difference)}: allow less, or leave it out of the bounds")
-    if test.smallest <= visible:
-        return None
-    needed = rows_to_show(drop, visible, allowed, test.tests)
-    enough = f"about {rounded(needed)} would (80 % power): evaluate more rows" if needed < inf else "no number would"
-    return warning(
-        f"{drop.rows} rows could not have shown even a drop of {amount(visible, is_share=drop.is_share)}; {enough}, or "
-        "give a larger --resolution"
-    )
-
-
-def _cannot_drop(difference: Difference) -> str:
-    return f"the baseline is at {100 * difference.before:.2f} %, so no drop can be larger than allowed"
-
-
-def _what_would_decide(test: _Test, drawn: Sampled | None) -> str:
-    drop = test.drop
-    rows, smallest = test.rows_to_decide, test.smallest
-    change, shown = ("change", "difference") if len(test.ways) > 1 else ("drop", "regression")
-    decide = (
-        f"about {rounded(rows)} rows would decide" if rows < MOST_ROWS else "no practical number of rows would decide"
-    )
-    shows = (
-        f"{drop.rows} rows show a {shown} from a true {change} of {amount(smallest, is_share=drop.is_share)} on"
-        if smallest < 1 or not drop.is_share
-        else f"{drop.rows} rows cannot show a {shown}"
-    )
-    draws = f"{_in_draws(drawn, rows)} " if drawn else ""
-    return f"{decide} {draws}if the true {change} is the measured one; {shows} (80 % power)"
-
-
-def _in_draws(drawn: Sampled, rows: float) -> str:
-    """Return how many draws of each row would do instead of a number of rows, as text."""
-    draws = draws_to_decide(drawn, rows)
-    if isnan(draws):
-        return "(a side has a single draw, so it is not known how many draws would)"
-    if draws > MOST_DRAWS:
-        return "(more draws of these rows would not)"
-    return f"(or {draws:.0f} draws of these rows on each side)"
+        alone = warning("a single row has no interval" if drop.rows == 1 else "rows with equal values have no interval")
+        return replace(finding, verdict="CANNOT TELL", issues=(alone, *notes))
+    level = LEVEL / (tests * len(ways))
+    smallest, verdict = smallest_regression(drop, allowed, level), undecided
+    if most <= allowed:
+        verdict = "CANNOT TELL"
+        warnings.append(warning(f"{cannot_drop}: allow less, or leave it out of the bounds"))
+    elif smallest > visible:
+        verdict = "CANNOT TELL"
+        needed = rows_to_show(drop, visible, allowed, level)
+        enough = (
+            f"about {rounded(needed)} would (80 % power): evaluate more rows" if needed < inf else "no number would"
+        )
+        blind = f"could not have shown even a drop of {amount(visible, is_share=drop.is_share)}"
+        warnings.append(warning(f"{drop.rows} rows {blind}; {enough}, or give a larger --resolution"))
+    # That all tests succeed is at least as probable as the sum of their errors says.
+    way = max(ways, key=lambda way: way.value)
+    aim = allowed, level, POWER if way.value > allowed else 1 - (1 - POWER) / len(ways)
+    rows = rows_to_decide(way, *aim)
+    decide = f"about {rounded(rows)} rows would decide" if rows < inf else "no practical number of rows would decide"
+    if finding.sampled and isnan(finding.sampled.change.within):
+        decide += " (a side has a single draw, so it is not known how many draws would)"
+    elif finding.sampled:
+        draws = draws_to_decide(way, finding.sampled.change.error, *aim)
+        instead = (
+            f"or {draws:.0f} draws of these rows on each side" if draws < inf else "more draws of these rows would not"
+        )
+        decide += f" ({instead})"
+    shows = f"cannot show a {shown}"
+    if smallest < 1 or not drop.is_share:
+        shows = f"show a {shown} from a true {change} of {amount(smallest, is_share=drop.is_share)} on"
+    power = note(f"{decide} if the true {change} is the measured one; {drop.rows} rows {shows} (80 % power)")
+    return replace(finding, verdict=verdict, issues=(*warnings, power, *notes), rows_to_decide=rows)
 
 
 def rounded(rows: float) -> str:
     """Return a number of rows with two digits, as text."""
     step = 10 ** max(0, floor(log10(max(rows, 1.0))) - 1)
     return f"{max(2, round(rows / step) * step):,}"
-
-
-def _warnings(issues: Iterable[Issue]) -> list[Issue]:
-    return [issue for issue in issues if issue.severity == "warning"]
-
-
-def _lacking(difference: Difference) -> Iterator[Issue]:
-    for side, count, other in (("candidate", difference.lost, "baseline"), ("baseline", difference.added, "candidate")):
-        if count:
-            yield warning(f"the {side} lacks {count} of the {other}'s answers: evaluate both on the same rows")

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from math import isfinite, nan
 from typing import Any
@@ -14,19 +14,18 @@ from xml.etree import ElementTree
 
 from lm_eval_ext.reports.gate.findings import NOTHING, Finding, Outcome
 from lm_eval_ext.reports.gate.text import (
-    CHECKED_COLUMNS,
     FLOORS_READING,
     LEFT,
-    Columns,
-    compared_columns,
-    floor_columns,
+    Cells,
+    checked_cells,
+    compared_cells,
+    floor_rows,
     verdict_in_words,
     what,
 )
 from lm_eval_ext.reports.wording import one_line
 from lm_eval_ext.results.issue import error
 
-SUITE = "lm-eval-ext check"
 NAMES = ("baseline", "candidate")
 ELEMENTS = {1: "failure", 2: "error"}
 """The JUnit element of a verdict, by its exit status."""
@@ -47,45 +46,36 @@ def markdown(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] =
         titles: descriptions of the baseline and the candidate.
         notices: what standard error says about the two runs, whatever the outcome.
     """
-    columns = CHECKED_COLUMNS if outcome.requirement else compared_columns(NAMES)
-    heading = f"check: {escaped(verdict_in_words(outcome))}" if outcome.requirement else "compare"
-    limits = "Limits are one-sided" if outcome.requirement else "95 %: confidence interval of the change"
+    checks = outcome.requirement is not None
+    heading = f"check: {escaped(verdict_in_words(outcome))}" if checks else "compare"
+    limits = "Limits are one-sided" if checks else "95 %: confidence interval of the change"
+    floors = floor_rows(outcome, NAMES)
     lines = [
         f"## lm-eval-ext {heading}",
         "",
-        *_table(columns, outcome.findings),
+        *_table([checked_cells(one) if checks else compared_cells(one, NAMES) for one in outcome.findings]),
         "",
         f"In percent and percentage points, except where a score is not a share. {limits}; rows are paired. ↑: higher "
         "is better; ↓: lower is better; changed %: the share of the answers whose score changed.",
         "",
-        *_floors(outcome),
+        *([*_table(floors), "", escaped(FLOORS_READING), ""] if floors else []),
         *(f"- {escaped(one.name)}: {escaped(str(issue))}" for one in outcome.findings for issue in one.issues),
-        *(f"- {escaped(one.name)}: not compared: {escaped(str(one.issue))}" for one in outcome.unpaired),
+        *(f"- {escaped(one.name)}: not compared: {escaped(str(one.issues[0]))}" for one in outcome.unpaired),
         *(f"- {name}: {escaped(title)}" for name, title in zip(NAMES, titles, strict=True)),
         *(f"- {escaped(notice)}" for notice in notices),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _floors(outcome: Outcome) -> list[str]:
-    """Return the table of the floors and of the scores above them; nothing if there are none."""
-    columns, found = floor_columns(NAMES), [each for each in outcome.findings if each.above]
-    if not found:
-        return []
-    return [*_table(columns, found), "", escaped(FLOORS_READING), ""]
-
-
-def _table(columns: Columns, findings: Sequence[Finding]) -> list[str]:
-    return [
-        _row([*columns]),
-        _row(["---" if head in (*LEFT[1:4], "answer") or head.endswith(" is") else "---:" for head in columns]),
-        *(_row([_cell(head, of(finding)) for head, of in columns.items()]) for finding in findings),
-    ]
-
-
-def failed_markdown(said: str) -> str:
-    """Return the Markdown of a check that could not compare anything."""
-    return f"## lm-eval-ext check: cannot tell\n\nThe command failed: {escaped(said)}\n"
+def _table(rows: Sequence[Cells]) -> list[str]:
+    """Return the lines of a table."""
+    heads = [*rows[0]]
+    lines = [heads, ["---" if head in (*LEFT[1:4], "answer") or head.endswith(" is") else "---:" for head in heads]]
+    for row in rows:
+        lines.append([escaped(text) for text in row.values()])
+        if "verdict" in row and row["verdict"] not in ("NOT WORSE", "SAME"):
+            lines[-1][0] = f"**{row['verdict']}**"
+    return [f"| {' | '.join(cells)} |" for cells in lines]
 
 
 def escaped(text: str) -> str:
@@ -95,17 +85,9 @@ def escaped(text: str) -> str:
     return "".join(_ENTITIES.get(part) or _SPECIAL.sub(r"\\\1", part) for part in parts)
 
 
-def _cell(head: str, text: str) -> str:
-    return f"**{text}**" if head == "verdict" and text not in ("NOT WORSE", "SAME") else escaped(text)
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 def record(finding: Finding) -> dict[str, Any]:
     """Return the numbers of a finding, by name; shares from 0 to 1, and ``None`` for what is unknown."""
-    unit, difference, drop = finding.unit, finding.difference, finding.drop
+    unit, difference, drop, above = finding.unit, finding.difference, finding.drop, finding.above
     numbers = {
         "baseline": difference.before,
         "candidate": difference.after,
@@ -119,8 +101,11 @@ def record(finding: Finding) -> dict[str, Any]:
         "p": finding.p,
         "p_holm": finding.adjusted,
         "rows_to_decide": finding.rows_to_decide,
-        **_above(finding),
+        "floor": float(above.floor.value[0]) if above else nan,
     }
+    for name, side in zip(NAMES, above.sides if above else [NOTHING.change] * 2, strict=True):
+        for end, value in (("", side.value), ("_low", side.low), ("_high", side.high)):
+            numbers[f"{name}_above_floor{end}"] = value
     return {
         "name": finding.name,
         "family": finding.family,
@@ -130,23 +115,11 @@ def record(finding: Finding) -> dict[str, Any]:
         "is_share": unit.is_share if unit else None,
         "verdict": finding.verdict,
         **{name: value if isfinite(value) else None for name, value in numbers.items()},
-        "floor_answer": finding.above.floor.answer if finding.above else None,
+        "floor_answer": above.floor.answer if above else None,
         **{count: getattr(difference, count) for count in ("rows", "answers", "lost", "added", "changed")},
         **dict(zip(("got_better", "got_worse"), finding.flips, strict=True)),
         "issues": [str(issue) for issue in finding.issues],
     }
-
-
-def _above(finding: Finding) -> dict[str, float]:
-    found = finding.above
-    sides = found.sides if found else (NOTHING.change, NOTHING.change)
-    ends = {"": "value", "_low": "low", "_high": "high"}
-    above = {
-        f"{name}_above_floor{end}": getattr(side, attribute)
-        for name, side in zip(NAMES, sides, strict=True)
-        for end, attribute in ends.items()
-    }
-    return {"floor": float(found.floor.value[0]) if found else nan, **above}
 
 
 def as_json(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = ()) -> str:
@@ -155,14 +128,13 @@ def as_json(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = 
     if outcome.requirement:
         content |= {"verdict": outcome.verdict, "required": outcome.requirement, "status": outcome.status}
     content["findings"] = [record(finding) for finding in outcome.findings]
-    content["not_compared"] = [{"name": one.name, "issue": str(one.issue)} for one in outcome.unpaired]
+    content["not_compared"] = [{"name": one.name, "issue": str(one.issues[0])} for one in outcome.unpaired]
     return json.dumps({**content, "notices": [*notices]}, indent=2, ensure_ascii=False) + "\n"
 
 
 def as_csv(outcome: Outcome) -> str:
     """Return the findings of an outcome as CSV, and what was not compared as lines without numbers."""
-    lines = [record(finding) for finding in outcome.findings]
-    lines += [record(Finding(one.name, one.family, "not compared", issues=(one.issue,))) for one in outcome.unpaired]
+    lines = [record(finding) for finding in (*outcome.findings, *outcome.unpaired)]
     text = io.StringIO()
     writer = csv.DictWriter(text, lines[0].keys(), lineterminator="\n")
     writer.writeheader()
@@ -179,75 +151,49 @@ def junit(outcome: Outcome, properties: Mapping[str, str], date: float, notices:
         date: the date of the candidate's run, in seconds since 1970; the time of writing would differ every time.
         notices: what standard error says about the two runs, whatever the outcome.
     """
-    elements = [
-        ELEMENTS.get(outcome.status_of(one), UNDECIDED if one.verdict == "INCONCLUSIVE" else None)
-        for one in outcome.findings
-    ]
-    root, suite = _suite(elements, date)
-    listed = ElementTree.SubElement(suite, "properties")
-    for name, value in properties.items():
-        ElementTree.SubElement(listed, "property", {"name": name, "value": _clean(value)})
-    for finding, element in zip(outcome.findings, elements, strict=True):
-        names = finding.family or "unknown", finding.name
-        _add_case(suite, names, what(finding), element, finding.verdict.lower())
+    cases = []
+    for one in outcome.findings:
+        element = ELEMENTS.get(outcome.status_of(one), UNDECIDED if one.verdict == "INCONCLUSIVE" else "")
+        cases.append((one.family or "unknown", one.name, element, one.verdict.lower(), what(one)))
+    return _xml(cases, date, properties, notices)
+
+
+def _xml(
+    cases: Sequence[tuple[str, str, str, str, str]],
+    date: float,
+    properties: Mapping[str, str] | None = None,
+    notices: Sequence[str] = (),
+) -> bytes:
+    """Return a test suite as JUnit XML.
+
+    Args:
+        cases: of each test case the class, the name, the element that says what was found (none if it passed), the
+            verdict and what is said.
+        date: as for ``junit``.
+        properties: as for ``junit``.
+        notices: as for ``junit``.
+    """
+    elements = [element for _, _, element, _, _ in cases]
+    failures, errors, skipped = (str(elements.count(element)) for element in (*ELEMENTS.values(), UNDECIDED))
+    totals = {"tests": str(len(cases)), "failures": failures, "errors": errors}
+    root = ElementTree.Element("testsuites", totals)
+    when = datetime.fromtimestamp(date, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
+    of_suite = {"skipped": skipped, "time": "0", "timestamp": when, "hostname": "localhost"}
+    suite = ElementTree.SubElement(root, "testsuite", {"name": "lm-eval-ext check", **totals, **of_suite})
+    if properties is not None:
+        listed = ElementTree.SubElement(suite, "properties")
+        for name, value in properties.items():
+            ElementTree.SubElement(listed, "property", {"name": name, "value": _clean(value)})
+    for family, name, element, verdict, found in cases:
+        names, said = {"classname": _clean(family), "name": _clean(name)}, _clean(found)
+        case = ElementTree.SubElement(suite, "testcase", {**names, "time": "0"})
+        attributes = {"message": said, "type": verdict} if element else {}
+        ElementTree.SubElement(case, element or "system-out", attributes).text = said
     if notices:
         ElementTree.SubElement(suite, "system-out").text = "\n".join(map(_clean, notices))
-    return _written(root)
-
-
-def failed_junit(said: str) -> bytes:
-    """Return the XML of a check that could not compare anything: one error, which says why."""
-    # There may be no candidate whose date it could have.
-    root, suite = _suite(["error"], date=0)
-    _add_case(suite, ("check", "check"), said, "error", "cannot tell")
-    return _written(root)
-
-
-def _suite(elements: Sequence[str | None], date: float) -> tuple[ElementTree.Element, ElementTree.Element]:
-    """Return a document with an empty test suite, and the suite."""
-    failures, errors, skipped = (str(elements.count(element)) for element in (*ELEMENTS.values(), UNDECIDED))
-    totals = {"tests": str(len(elements)), "failures": failures, "errors": errors}
-    root = ElementTree.Element("testsuites", totals)
-    suite = ElementTree.SubElement(
-        root,
-        "testsuite",
-        {
-            "name": SUITE,
-            **totals,
-            "skipped": skipped,
-            "time": "0",
-            "timestamp": datetime.fromtimestamp(date, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S"),
-            "hostname": "localhost",
-        },
-    )
-    return root, suite
-
-
-def _written(root: ElementTree.Element) -> bytes:
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
-
-
-def _add_case(suite: ElementTree.Element, names: tuple[str, str], text: str, element: str | None, verdict: str) -> None:
-    """Add a test case.
-
-    Args:
-        suite: what it is added to.
-        names: the name of its class and its own.
-        text: what it says.
-        element: the element that says it; ``None`` if the case passed.
-        verdict: the verdict in words.
-    """
-    classname, name = map(_clean, names)
-    added, said = (
-        ElementTree.SubElement(suite, "testcase", {"classname": classname, "name": name, "time": "0"}),
-        _clean(text),
-    )
-    if element is None:
-        ElementTree.SubElement(added, "system-out").text = said
-    else:
-        ElementTree.SubElement(added, element, {"message": said, "type": verdict}).text = said
 
 
 def _clean(text: str) -> str:
@@ -255,15 +201,17 @@ def _clean(text: str) -> str:
     return _NOT_XML.sub("", one_line(text))
 
 
-def _failure(said: str) -> Outcome:
-    """Return the outcome of a check that could not compare anything."""
-    return Outcome((Finding("check", "", "CANNOT TELL", issues=(error(said),)),), requirement="no-regression")
+def failed(kind: str, said: str) -> bytes:
+    """Return the file of a check that could not compare anything.
 
-
-FAILED: Mapping[str, Callable[[str], bytes]] = {
-    "junit": failed_junit,
-    "markdown": lambda said: failed_markdown(said).encode(),
-    "json": lambda said: as_json(_failure(said), ("", "")).encode(),
-    "csv": lambda said: as_csv(_failure(said)).encode(),
-}
-"""What is written of a check that failed, by the name of the option."""
+    Args:
+        kind: the option that names the file: ``junit``, ``markdown``, ``json`` or ``csv``.
+        said: why.
+    """
+    if kind == "junit":
+        # There may be no candidate whose date it could have.
+        return _xml([("check", "check", "error", "cannot tell", said)], date=0)
+    if kind == "markdown":
+        return f"## lm-eval-ext check: cannot tell\n\nThe command failed: {escaped(said)}\n".encode()
+    outcome = Outcome((Finding("check", "", "CANNOT TELL", issues=(error(said),)),), requirement="no-regression")
+    return (as_csv(outcome) if kind == "csv" else as_json(outcome, ("", ""))).encode()

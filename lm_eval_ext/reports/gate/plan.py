@@ -11,9 +11,8 @@ import numpy as np
 
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate.findings import comparable, drop_of, rounded, worst_drop
-from lm_eval_ext.reports.gate.measure import is_mean_of_rows, measured
-from lm_eval_ext.reports.gate.power import LEVEL, Asked, Simulated, rows_to_decide, simulate, smallest_regression
+from lm_eval_ext.reports.gate.findings import comparable, rounded
+from lm_eval_ext.reports.gate.power import LEVEL, Asked, rows_to_decide, simulate, smallest_regression
 from lm_eval_ext.reports.gate.sampled import draws_of
 from lm_eval_ext.reports.gate.units import Compared, Sides
 from lm_eval_ext.reports.paired import Difference
@@ -30,6 +29,7 @@ FEWER = 10_000_000
 SECOND = "give another run of the baseline: lm-eval-ext plan ANOTHER --against BASELINE"
 CHANGED = 0.1
 """The share of the answers that is taken to change where nothing shows it."""
+ASSUMED = "assumed: {:.1%} of the answers change (--changed)"
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,7 @@ def of_name(name: str, bound: float, changed: float = CHANGED) -> Planned:
 
 def of_size(name: str, rows: int, answers: int, bound: float, changed: float = CHANGED) -> Planned:
     """Return the plan of a task or group of some size, of which some share of the answers changes."""
-    return Planned(name, Asked.alike(rows, answers, changed), bound, _assumed(changed))
-
-
-def _assumed(changed: float) -> str:
-    return f"assumed: {changed:.1%} of the answers change (--changed)"
+    return Planned(name, Asked.alike(rows, answers, changed), bound, ASSUMED.format(changed))
 
 
 def of_baseline(
@@ -94,27 +90,28 @@ def of_baseline(
     """
     testable, findings = comparable(sides, bounds)
     # Without samples, a check cannot tell, but the number of rows is known.
-    for each in findings:
-        if each.unit and each.difference.unpaired:
-            testable[each.name] = each.unit, each.difference
-    drawn = _as_two_runs(sides) if changed is None and sides.before is sides.after else None
+    testable |= {each.name: each.unit for each in findings if each.unit and each.difference.unpaired}
+    of_one_run = sides.before is sides.after
+    drawn = _as_two_runs(sides) if changed is None and of_one_run else None
     plans: list[Planned] = []
     left_out = {each.name: "; ".join(map(str, each.issues)) for each in findings if each.name not in testable}
-    for name, (unit, difference) in testable.items():
+    for name, unit in testable.items():
         draws = min(draws_of(unit))
-        again = drawn.take(name) if drawn is not None and draws > 1 else None
-        shown = measured(again, drawn) if drawn is not None and isinstance(again, Compared) else difference
-        asked = None if changed is not None else _shown(unit, shown)
-        if asked is not None:
-            if again is None:
-                about = f"of two runs of the baseline: {_score(unit, shown.before)} and {_number(unit, shown.after)}"
+        halves = drawn.take(name) if drawn and draws > 1 else unit
+        shown = halves.difference if isinstance(halves, Compared) else unit.difference
+        if changed is None and np.any(shown.by_row):
+            scores = f"{unit.headline.name} {_number(unit, unit.difference.before)}"
+            if halves is unit:
+                about = f"of two runs of the baseline: {scores} and {_number(unit, shown.after)}"
             else:
-                about = f"of the baseline: {_score(unit, difference.before)}, {draws} draws of each row"
-            error = amount(drop_of(unit, shown).error, is_share=unit.is_share)
-            about += f"; two runs differ by a standard error of {error}"
-            found: Planned | str = _planned(unit, difference, asked, bounds[name], about)
-        else:
-            found = _by_assumption(unit, difference, bounds[name], changed, of_two=sides.before is not sides.after)
+                about = f"of the baseline: {scores}, {draws} draws of each row"
+            about += f"; two runs differ by a standard error of {amount(shown.mean.error, is_share=unit.is_share)}"
+            worse = -unit.sign * shown.by_row
+            weights, of_datasets = shown.weight_by_row, shown.rows_by_dataset
+            asked = Asked(weights, of_datasets, _answers_per_row(shown), shown=worse, is_share=unit.is_share)
+            plans.append(_planned(unit, asked, bounds[name], about))
+            continue
+        found = _by_assumption(unit, bounds[name], changed, of_one_run=of_one_run)
         if isinstance(found, Planned):
             plans.append(found)
         else:
@@ -124,57 +121,37 @@ def of_baseline(
     return plans, left_out, len(testable)
 
 
-def _planned(unit: Compared, difference: Difference, asked: Asked, bound: float, about: str) -> Planned:
-    scale = 1.0 if unit.is_share else abs(difference.before)
-    return Planned(unit.name, asked, bound, about, scale, worst_drop(unit, difference))
-
-
-def _shown(unit: Compared, shown: Difference) -> Asked | None:
-    """Return what a task or group asks, and how two runs of it differ; ``None`` if they do not."""
-    if not np.any(shown.by_row):
-        return None
-    return Asked(
-        shown.weight_by_row,
-        shown.rows_by_dataset,
-        _answers_per_row(shown),
-        shown=-unit.sign * shown.by_row,
-        is_share=unit.is_share,
-    )
-
-
-def _by_assumption(
-    unit: Compared, difference: Difference, bound: float, changed: float | None, *, of_two: bool
-) -> Planned | str:
+def _by_assumption(unit: Compared, bound: float, changed: float | None, *, of_one_run: bool) -> Planned | str:
     """Return the plan of a task or group of which nothing shows how much changes, or why there is none."""
-    runs = [before for before, _ in unit.runs]
+    runs, difference = [before for before, _ in unit.runs], unit.difference
     lacking = next((run.task for run in runs if run.rows is None), "")
     if difference.unpaired and not lacking:
         return str(difference.unpaired)
-    if not unit.is_share or not is_mean_of_rows(unit):
-        why = "so its two runs, which agree in every row, do" if of_two else "so one run does"
+    if not unit.is_share or not unit.is_mean_of_rows:
+        why = "so one run does" if of_one_run else "so its two runs, which agree in every row, do"
         return f"its score is not a share of right answers, {why} not show how much of it changes; {SECOND}"
     # As many answers get better as worse: at an end, none can.
-    possible = 2 * min(difference.before, 1 - difference.before)
-    share = CHANGED if changed is None else changed
-    about = f"of the baseline: {_score(unit, difference.before)}; {_assumed(min(share, possible))}"
-    if share > possible:
+    possible, wanted = 2 * min(difference.before, 1 - difference.before), CHANGED if changed is None else changed
+    share = min(wanted, possible)
+    about = f"of the baseline: {unit.headline.name} {_number(unit, difference.before)}; {ASSUMED.format(share)}"
+    if wanted > possible:
         about += "; at this score, no more can"
-    if of_two:
+    if not of_one_run:
         about += ", because the two runs agree in every row"
-    share = min(share, possible)
     if lacking:
         about += f", because {lacking} has no samples; its tasks are taken to have the same rows"
-        return _planned(unit, difference, Asked.alike(max(run.count for run in runs), len(runs), share), bound, about)
+        return _planned(unit, Asked.alike(max(run.count for run in runs), len(runs), share), bound, about)
     asked = Asked(difference.weight_by_row, difference.rows_by_dataset, _answers_per_row(difference), share)
-    return _planned(unit, difference, asked, bound, about)
+    return _planned(unit, asked, bound, about)
+
+
+def _planned(unit: Compared, asked: Asked, bound: float, about: str) -> Planned:
+    scale = 1.0 if unit.is_share else abs(unit.difference.before)
+    return Planned(unit.name, asked, bound, about, scale, unit.worst_drop)
 
 
 def _answers_per_row(difference: Difference) -> int:
     return max(1, round(difference.answers / difference.rows))
-
-
-def _score(unit: Compared, score: float) -> str:
-    return f"{unit.headline.name} {_number(unit, score)}"
 
 
 def _number(unit: Compared, score: float) -> str:
@@ -183,10 +160,10 @@ def _number(unit: Compared, score: float) -> str:
 
 def _as_two_runs(sides: Sides) -> Sides:
     """Return runs with several draws as two runs that differ as two runs with as many draws each do."""
-    halves = [
+    before, after = (
         replace(sides.before, found=tuple(_half(run, sign) for run in sides.before.found)) for sign in (0.5, -0.5)
-    ]
-    return Sides(halves[0], halves[1], sides.names, sides.evidence)
+    )
+    return Sides(before, after, sides.names, sides.evidence)
 
 
 def _half(run: TaskRun, sign: float) -> TaskRun:
@@ -219,8 +196,11 @@ def text(plans: Sequence[Planned], tests: int) -> Iterator[str]:
         drops = [share * plan.scale for share in DROPS if share * plan.scale <= plan.most]
         found = [simulate(asked, drop, plan.bound, pairs, level) for drop in drops]
         for drop, one in zip(drops, found, strict=True):
-            yield _line(plan, drop, one, level)
-        smallest = smallest_regression(found[0].typical, plan.bound, tests)
+            rows = rows_to_decide(one.typical, plan.bound, level)
+            decide = "it is the bound" if drop == plan.bound else rounded(rows) if isfinite(rows) else MISSING
+            size = 100 * drop if asked.is_share else drop
+            yield f"  {size:>18.3g}  {one.beyond:>10.1%}  {one.within:>9.1%}  {decide:>14}"
+        smallest = smallest_regression(found[0].typical, plan.bound, level)
         yield (
             f"  a regression shows from a true drop of {amount(smallest, is_share=asked.is_share)} on (80 % power)"
             if smallest <= plan.most
@@ -235,10 +215,3 @@ def text(plans: Sequence[Planned], tests: int) -> Iterator[str]:
     )
     if tests > 1:
         yield f"A regression is tested at the first level of Holm's method, {LEVEL:g} / {tests}."
-
-
-def _line(plan: Planned, drop: float, found: Simulated, level: float) -> str:
-    rows = rows_to_decide(found.typical, plan.bound, level if drop > plan.bound else LEVEL)
-    decide = "it is the bound" if drop == plan.bound else rounded(rows) if isfinite(rows) else MISSING
-    size = 100 * drop if plan.asked.is_share else drop
-    return f"  {size:>18.3g}  {found.beyond:>10.1%}  {found.within:>9.1%}  {decide:>14}"

@@ -9,8 +9,9 @@ at random until the true drop is reached. The gate's own functions judge the res
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from math import inf, isinf, sqrt
 from statistics import NormalDist, fmean
 
@@ -24,6 +25,8 @@ LEVEL = 0.05
 """The probability, at most, of each error: calling an allowed drop a regression, or a larger one not worse."""
 MOST_ROWS = 1_000_000
 """The most rows that anybody would evaluate."""
+MOST_DRAWS = 1000
+"""The most draws of each row that anybody would sample."""
 POWER = 0.8
 """The probability of the outcome that a number of rows, or a drop, is given for."""
 SEED = 20231101
@@ -32,93 +35,116 @@ AT_ONCE = 2_000_000
 
 
 def rows_to_decide(drop: MeanChange, bound: float, level: float = LEVEL, power: float = POWER) -> float:
-    """Return how many rows like these would decide, with some power, if the true drop is the measured one.
+    """Return about how many rows like these would decide, with some power, if the true drop is the measured one.
+
+    They decide if the gate calls the drop what it is, a regression or not worse.
 
     Args:
         drop: the measured drop.
         bound: the largest allowed drop.
-        level: the level of the test that decides.
-        power: the probability that it does.
+        level: the level at which a regression is tested; 0.05, or less where several drops are.
+        power: the probability that the rows decide.
 
     Returns:
-        The number; infinite if the drop is the bound, or if there is no standard error.
+        The number; infinite if no practical number would, if the drop is the bound, or if there is no standard error.
     """
-    gap = abs(drop.value - bound)
-    return drop.rows * (_errors(level, power) * drop.error / gap) ** 2 if gap else inf
+    return _fewest(lambda rows: _decides(_as_many(drop, rows), bound, level, power), MOST_ROWS)
 
 
-def smallest_regression(drop: MeanChange, bound: float, tests: int) -> float:
+def draws_to_decide(
+    drop: MeanChange, error: Callable[[float], float], bound: float, level: float = LEVEL, power: float = POWER
+) -> float:
+    """Return about how many draws of these rows on each side would decide.
+
+    Args:
+        drop: the measured drop.
+        error: the standard error of a drop by the number of draws, without the made-up rows.
+        bound: as for ``rows_to_decide``.
+        level: as for ``rows_to_decide``.
+        power: as for ``rows_to_decide``.
+
+    Returns:
+        The number; infinite if no practical number would.
+    """
+    made_up = _made_up(drop)
+    return _fewest(
+        lambda draws: _decides(replace(drop, error=sqrt(error(draws) ** 2 + made_up)), bound, level, power), MOST_DRAWS
+    )
+
+
+def rows_to_show(drop: MeanChange, true_drop: float, bound: float, level: float) -> float:
+    """Return about how many rows like these would show a true drop to be beyond the bound, with 80 % power.
+
+    Args:
+        drop: the measured drop, whose error the rows are taken to have, but for what the drop adds to it.
+        true_drop: the drop to be shown.
+        bound: the largest allowed drop.
+        level: as for ``smallest_regression``.
+
+    Returns:
+        The number; infinite if no practical number would, or if there is no standard error.
+    """
+    none = replace(drop, value=0.0, error=sqrt(_variance_without_drop(drop)))
+    return _fewest(lambda rows: smallest_regression(_as_many(none, rows), bound, level) <= true_drop, MOST_ROWS)
+
+
+def _fewest(enough: Callable[[int], bool], most: int) -> float:
+    """Return the smallest number that is enough, infinite if none up to ``most`` is."""
+    number = bisect_left(range(most + 1), True, lo=1, key=enough)
+    return number if number <= most else inf
+
+
+def _decides(drop: MeanChange, bound: float, level: float, power: float) -> bool:
+    """Return whether the gate calls a true drop what it is, with some power.
+
+    That is so if it does where chance has moved the measured drop so far towards the bound as in ``1 - power`` of runs.
+    """
+    away = NormalDist().inv_cdf(power) * sqrt(max(0.0, drop.error**2 - _made_up(drop)))
+    value = drop.value - away if drop.value > bound else drop.value + away
+    measured = replace(drop, value=value, center=value * drop.rows / (drop.rows + 2) if drop.is_share else value)
+    return measured.p_above(bound) < level if drop.value > bound else measured.p_below(bound) < LEVEL
+
+
+def _as_many(drop: MeanChange, rows: int) -> MeanChange:
+    """Return the same drop over another number of rows like these, besides two made-up ones in either case."""
+    found = replace(
+        drop,
+        freedom=max(1, drop.freedom + rows - drop.rows),
+        rows=rows,
+        answers=max(1, round(drop.answers * rows / drop.rows)) if drop.answers else 0,
+    )
+    of_rows = max(0.0, drop.error**2 - _made_up(drop)) * drop.rows / rows
+    return replace(found, error=sqrt(of_rows + _made_up(found)))
+
+
+def _made_up(drop: MeanChange) -> float:
+    """Return the part of the variance of a drop that is from the two made-up rows."""
+    return 2 * drop.rows / drop.answers / (drop.rows + 2) ** 2 if drop.is_share and drop.answers else 0.0
+
+
+def smallest_regression(drop: MeanChange, bound: float, level: float) -> float:
     """Return the smallest true drop that rows like these would show to be beyond the bound, with 80 % power.
 
     Args:
         drop: the measured drop, whose error the rows are taken to have.
         bound: the largest allowed drop.
-        tests: the number of drops tested: the level is that of the first step of Holm's method.
+        level: the level of the test: of the first step of Holm's method if several drops are tested.
     """
     if isinf(drop.error):
         return inf
-    smallest_measured = _away(drop, bound, _quantile(drop, LEVEL / tests))
-    return _away(drop, smallest_measured, NormalDist().inv_cdf(POWER))
-
-
-def rows_to_show(drop: MeanChange, true_drop: float, bound: float, tests: int) -> float:
-    """Return about how many rows like these, more than there are, would show a true drop to be beyond the bound.
-
-    They show it with 80 % power.
-
-    Args:
-        drop: the measured drop, whose error the rows are taken to have.
-        true_drop: the drop to be shown.
-        bound: the largest allowed drop.
-        tests: as for ``smallest_regression``.
-
-    Returns:
-        The number; infinite if no practical number would, or if there is no standard error.
-    """
-    few, many = drop.rows, MOST_ROWS
-    if smallest_regression(_of_rows(drop, many), bound, tests) > true_drop:
-        return inf
-    while many - few > 1:
-        middle = (few + many) // 2
-        if smallest_regression(_of_rows(drop, middle), bound, tests) > true_drop:
-            few = middle
-        else:
-            many = middle
-    return many
-
-
-def _of_rows(drop: MeanChange, rows: int) -> MeanChange:
-    """Return no drop over another number of rows like these; there are always two made-up rows."""
-    if isinf(drop.error):
-        return drop
-    made_up = 2 * drop.rows / drop.answers if drop.is_share and drop.answers else 0.0
-    of_rows = max(0.0, _variance_without_drop(drop) - made_up / (drop.rows + 2) ** 2)
-    error = sqrt(of_rows * drop.rows / rows + made_up / (rows + 2) ** 2)
-    freedom = drop.freedom + rows - drop.rows
-    return MeanChange(0.0, 0.0, error, freedom, rows, round(drop.answers * rows / drop.rows), drop.is_share)
-
-
-def _away(drop: MeanChange, start: float, errors: float) -> float:
-    """Return the drop that is so many of its own standard errors larger than another one."""
-    # Rows that become worse also differ: a drop adds its own variance, at most drop / rows.
-    own = errors**2 / drop.rows if drop.is_share else 0.0
-    return start + (own + sqrt(own**2 + 4 * (own * start + errors**2 * _variance_without_drop(drop)))) / 2
+    found = bound
+    # To the smallest measured drop that is beyond the bound, then to the true drop that is mostly measured as larger.
+    for errors in (float(stdtrit(drop.freedom, 1 - level)), NormalDist().inv_cdf(POWER)):
+        # Rows that become worse also differ: a drop adds its own variance, at most drop / rows.
+        own = errors**2 / drop.rows if drop.is_share else 0.0
+        found += (own + sqrt(own**2 + 4 * (own * found + errors**2 * _variance_without_drop(drop)))) / 2
+    return found
 
 
 def _variance_without_drop(drop: MeanChange) -> float:
     """Return the variance of a drop, less what the measured one has added to it."""
     own = abs(drop.value) * (1 - abs(drop.value)) / drop.answers if drop.is_share and drop.answers else 0.0
     return max(0.0, drop.error**2 - own)
-
-
-def _quantile(drop: MeanChange, level: float) -> float:
-    return float(stdtrit(drop.freedom, 1 - level))
-
-
-def _errors(level: float, power: float) -> float:
-    """Return how many standard errors away a value must be for a test at this level to see it with this power."""
-    normal = NormalDist()
-    return normal.inv_cdf(1 - level) + normal.inv_cdf(power)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,39 +225,24 @@ def drops(asked: Asked, drop: float, pairs: int) -> Iterator[MeanChange]:
     """
     generator = np.random.default_rng([SEED, asked.rows, asked.answers, round(1e6 * drop), round(1e6 * asked.changed)])
     at_once = max(1, AT_ONCE // asked.rows)
+    of_datasets, answers, half = asked.rows_by_dataset, asked.answers, asked.changed / 2
     for start in range(0, pairs, at_once):
         shape = min(at_once, pairs - start), asked.rows
-        weights, worse, lost = _changed(asked, generator, shape)
+        # The weights of the rows, how much worse they are, and how many answers to them are lost, by pair and row.
+        if asked.shown is None:
+            lost = generator.binomial(answers, half, shape)
+            won = generator.binomial(answers - lost, half / (1 - half))
+            weights = np.broadcast_to(asked.weights, shape)
+            worse, left = weights / answers * (lost - won), 1 - half
+        else:
+            starts = np.repeat(np.cumsum([0, *of_datasets[:-1]]), of_datasets)
+            drawn = starts + generator.integers(0, np.repeat(of_datasets, of_datasets), shape)
+            weights, worse = asked.weights[drawn], generator.choice([-1.0, 1.0], shape) * asked.shown[drawn]
+            lost, left = np.zeros(shape, np.int64), 1.0
         if not asked.is_share:
             worse += drop * weights
         elif drop:
-            # What was lost cannot be lost again.
-            worse += weights / asked.answers * generator.binomial(asked.answers - lost, min(1.0, drop / _left(asked)))
+            # What was lost cannot be lost again; it is a share of what does not get worse by itself.
+            worse += weights / answers * generator.binomial(answers - lost, min(1.0, drop / left))
         for of_pair, changes in zip(weights, worse, strict=True):
-            yield MeanChange.of_rows(
-                changes, of_pair, asked.rows_by_dataset, asked.rows * asked.answers, is_share=asked.is_share
-            )
-
-
-def _left(asked: Asked) -> float:
-    """Return the share of the answers that do not get worse by themselves."""
-    return 1.0 if asked.shown is not None else 1 - asked.changed / 2
-
-
-def _changed(
-    asked: Asked, generator: np.random.Generator, shape: tuple[int, int]
-) -> tuple[Floats, Floats, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
-    """Return the weights of the rows of some pairs, how much worse they are, and how many answers to them are lost.
-
-    All three have the shape (pairs, rows).
-    """
-    none = np.zeros(shape, np.int64)
-    if asked.shown is not None:
-        starts = np.repeat(np.cumsum([0, *asked.rows_by_dataset[:-1]]), asked.rows_by_dataset)
-        drawn = starts + generator.integers(0, np.repeat(asked.rows_by_dataset, asked.rows_by_dataset), shape)
-        return asked.weights[drawn], generator.choice([-1.0, 1.0], shape) * asked.shown[drawn], none
-    half = asked.changed / 2
-    lost = generator.binomial(asked.answers, half, shape)
-    won = generator.binomial(asked.answers - lost, half / (1 - half))
-    weights = np.broadcast_to(asked.weights, shape)
-    return weights, weights / asked.answers * (lost - won), lost
+            yield MeanChange.of_rows(changes, of_pair, of_datasets, asked.rows * answers, is_share=asked.is_share)

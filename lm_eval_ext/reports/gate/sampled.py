@@ -8,9 +8,10 @@ McCulloch 1992, chapter 3).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import ceil, inf, nan, sqrt
+from math import ceil, inf, isnan, nan
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from lm_eval_ext.reports.gate.units import Compared
 from lm_eval_ext.reports.paired import ByDataset, Difference, difference_of, in_common, squared_deviations, sums_by_row
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.rows import Rows
-from lm_eval_ext.results.runs import TaskRun
 
 TOLERANCE = 0.05
 """The share of a standard error that more draws could still remove, at most, where draws suffice."""
@@ -64,30 +64,20 @@ def any_right(right: Floats, draws: int, k: int) -> Floats:
     return 1.0 - all_right(draws - right, draws, k)
 
 
-@dataclass(frozen=True)
-class Components:
-    """The components of the variance of one answer.
-
-    Attributes:
-        within: the variance of a draw around the expected value of its row, averaged over rows; NaN if each row has a
-            single draw.
-        between: the variance of the rows' expected values; 0 where the estimate is negative.
-    """
-
-    within: float
-    between: float
-
-
-def components(draws: Floats) -> Components:
-    """Return the components of a task's values.
+def components(draws: Floats) -> tuple[float, float]:
+    """Return the components of the variance of a task's answers.
 
     Args:
-        draws: the values, shape (rows, draws).
+        draws: their values, shape (rows, draws).
+
+    Returns:
+        The variance of a draw around the expected value of its row, averaged over rows; NaN if each row has a single
+        draw. And the variance of the rows' expected values; 0 where the estimate is negative.
     """
     rows, count = draws.shape
     within = float(within_rows(draws).mean())
-    between = float(draws.mean(axis=1).var(ddof=1)) - within / count if rows > 1 else nan
-    return Components(within, _not_negative(between))
+    between = draws.mean(axis=1).var(ddof=1) - within / count if rows > 1 else nan
+    return within, float(np.maximum(between, 0.0))
 
 
 def within_rows(draws: Floats) -> Floats:
@@ -117,21 +107,6 @@ class ChangeComponents:
     rows: int
     scale: float = 1.0
 
-    @classmethod
-    def of(cls, difference: Difference, added: Floats, by_one: Floats) -> ChangeComponents:
-        """Return the components of a difference; NaN between rows if there are too few of them.
-
-        Args:
-            difference: how the rows change.
-            added: the variance that the draws at hand add to each row's change, shape (rows,).
-            by_one: the variance that one draw on each side would add, shape (rows,).
-        """
-        changes, weights, of_datasets = difference.by_row, difference.weight_by_row, difference.rows_by_dataset
-        rows = len(changes)
-        freedom = rows - len(of_datasets)
-        between = squared_deviations(changes, weights, of_datasets) / freedom - float(added.mean()) if freedom else nan
-        return cls(float(by_one.mean()), _not_negative(between), rows, float(weights.sum()) / rows)
-
     def error(self, draws: float) -> float:
         """Return the standard error of the change with this many draws on each side."""
         return float(np.sqrt((self.between + self.within / draws) / self.rows) / self.scale)
@@ -143,32 +118,11 @@ class ChangeComponents:
         Infinite if the rows' expected changes do not differ: then a draw is worth as much as a row. NaN if unknown.
         """
         spare = ((1 / (1 - TOLERANCE)) ** 2 - 1) * self.between
-        return self._draws(spare)
-
-    def decisive(self, error: float) -> float:
-        """Return the number of draws on each side with which the standard error is this small.
-
-        Infinite if these rows cannot have it with any number of draws; NaN if unknown.
-        """
-        return self._draws(self.rows * (error * self.scale) ** 2 - self.between)
-
-    def _draws(self, most: float) -> float:
-        """Return the number of draws that together add at most this variance to a row's change."""
-        if np.isnan(self.within) or np.isnan(most):
+        if isnan(self.within) or isnan(spare):
             return nan
-        if most <= 0:
-            # Not even a draw without chance would do, if the rows alone have more variance.
-            return inf if self.within > 0 or most < 0 else 1
-        return _whole(self.within / most)
-
-
-def _not_negative(variance: float) -> float:
-    return variance if np.isnan(variance) else max(0.0, variance)
-
-
-def _whole(draws: float) -> float:
-    """Return the next whole number; what rounding made slightly larger than one is that number."""
-    return max(1, ceil(draws - 1e-9))
+        if spare == 0:
+            return inf if self.within > 0 else 1
+        return max(1, ceil(self.within / spare))
 
 
 @dataclass(frozen=True)
@@ -182,7 +136,7 @@ class Sampled:
         reliable: the chance that k draws are all right; ``None`` if answers are not either right or wrong, or if the
             results do not say which value is right.
         any_of: the chance that at least one of k draws is right; ``None`` as above.
-        sides: the components of variance of each side's answers.
+        within, between: the ``components`` of variance of each side's answers, means over its tasks.
         change: those of the change.
     """
 
@@ -191,108 +145,84 @@ class Sampled:
     k: int
     reliable: Difference | None
     any_of: Difference | None
-    sides: tuple[Components, Components]
+    within: tuple[float, float]
+    between: tuple[float, float]
     change: ChangeComponents
 
 
 def draws_of(unit: Compared) -> tuple[int, int]:
     """Return the number of draws of each row on each side: of the task with the fewest."""
-    return (
-        min(pair.before.rows.drawn if pair.before.rows else 1 for pair in unit.pairs),
-        min(pair.after.rows.drawn if pair.after.rows else 1 for pair in unit.pairs),
+    before, after = (
+        min(run.rows.drawn if run.rows else 1 for run in of_side) for of_side in zip(*unit.runs, strict=True)
     )
+    return before, after
 
 
-def sampled(unit: Compared, difference: Difference, k: int | None = None) -> Sampled | None:
+def sampled(unit: Compared, k: int | None = None) -> Sampled | None:
     """Return what several draws tell about a difference; ``None`` if there are no several draws, or no samples.
 
     Args:
-        unit: what is compared.
-        difference: the difference of means over rows and draws.
+        unit: what is compared, by means over rows and draws.
         k: the size of the sets of draws; by default, the number of draws of the side with fewer.
 
     Raises:
         ReportError: a side has fewer than k draws.
     """
-    draws = draws_of(unit)
-    if draws == (1, 1) or not difference.answers:
+    draws, metric = draws_of(unit), unit.headline.name
+    if draws == (1, 1) or not unit.difference.answers:
         return None
     size = min(draws) if k is None else k
     if size > min(draws):
         of_sides = " and ".join(map(str, dict.fromkeys(draws)))
         raise ReportError(f"--k {k}: {unit.name} has {of_sides} draws per row; expected at most {min(draws)}")
+    by_side = [[run.rows.draws_of(metric) for run in of_side if run.rows] for of_side in zip(*unit.runs, strict=True)]
     reliable = any_of = None
-    if _is_right_or_wrong(unit):
+    if unit.sign and all(np.isin(values, (0, 1)).all() for of_side in by_side for values in of_side):
+
+        def chance(rows: Rows, of_row: Callable[[Floats, int, int], Floats]) -> Floats:
+            """Return, per row, the chance that k draws are all right, or any; right draws have the best value."""
+            right = np.count_nonzero(rows.draws_of(metric) == max(unit.sign, 0), axis=1)
+            return of_row(right.astype(np.float64), rows.drawn, size)
+
         reliable, any_of = (
             difference_of(
                 unit.runs,
-                partial(_chance, unit, size, any_of=any_of),
+                partial(chance, of_row=of_row),
                 tasks_weigh_alike=unit.tasks_weigh_alike,
                 is_share=unit.is_share,
             )
-            for any_of in (False, True)
+            for of_row in (all_right, any_right)
         )
-    before, after = (_components(unit, of_side) for of_side in zip(*unit.runs, strict=True))
-    return Sampled(unit, draws, size, reliable, any_of, (before, after), change_of(unit, difference))
+    before, after = (np.mean([components(values) for values in of_side], axis=0).tolist() for of_side in by_side)
+    within, between = zip(before, after, strict=True)
+    return Sampled(unit, draws, size, reliable, any_of, within, between, change_of(unit))
 
 
-def _is_right_or_wrong(unit: Compared) -> bool:
-    """Return whether every draw of the unit's answers is known to be either right or wrong."""
-    if unit.headline.higher_is_better is None:
-        return False
-    of_rows = [run.rows.draws_of(unit.headline.name) for pair in unit.runs for run in pair if run.rows]
-    return all(bool(np.all((values == 0) | (values == 1))) for values in of_rows)
-
-
-def _chance(unit: Compared, k: int, rows: Rows, *, any_of: bool) -> Floats:
-    """Return, per row, the chance that k draws are all right, or that any is; right draws have the best value."""
-    draws = rows.draws_of(unit.headline.name)
-    right = np.asarray(np.count_nonzero(draws == max(unit.sign, 0), axis=1), np.float64)
-    return (any_right if any_of else all_right)(right, rows.drawn, k)
-
-
-def _components(unit: Compared, runs: tuple[TaskRun, ...]) -> Components:
-    """Return the mean components of a side's tasks."""
-    found = [components(run.rows.draws_of(unit.headline.name)) for run in runs if run.rows]
-    return Components(*(float(np.mean([getattr(each, part) for each in found])) for part in ("within", "between")))
-
-
-def change_of(unit: Compared, difference: Difference) -> ChangeComponents:
+def change_of(unit: Compared) -> ChangeComponents:
     """Return the components of the variance of a difference with answers; NaN between rows if there are too few."""
-    metric = unit.headline.name
-    noise: ByDataset = {}
+    metric, difference = unit.headline.name, unit.difference
+    at_hand: ByDataset = {}
     of_one_draw: ByDataset = {}
-    for first, second in unit.runs:
-        if first.rows is None or second.rows is None:
-            raise ValueError(f"{first.task}: no samples")
-        mine, theirs = in_common(first.rows, second.rows)
-        if len(mine):
-            weight, clusters = 1 / len(mine) if unit.tasks_weigh_alike else 1.0, first.rows.clusters[mine]
-            before = weight**2 * _variance(first, first.rows.draws_of(metric)[mine])
-            after = weight**2 * _variance(second, second.rows.draws_of(metric)[theirs])
-            at_hand = before / first.rows.drawn + after / second.rows.drawn
-            noise.setdefault(first.dataset, []).append((clusters, at_hand, 1.0))
-            of_one_draw.setdefault(first.dataset, []).append((clusters, before + after, 1.0))
-    return ChangeComponents.of(difference, sums_by_row(noise)[0], sums_by_row(of_one_draw)[0])
-
-
-def _variance(run: TaskRun, draws: Floats) -> Floats:
-    """Return the variance of the draws of each row; NaN if a single one was sampled."""
-    # Greedy decoding draws nothing.
-    if draws.shape[1] == 1 and run.decoding.temperature == 0:
-        return np.zeros(len(draws))
-    return within_rows(draws)
-
-
-def draws_to_decide(measured: Sampled, rows: float) -> float:
-    """Return the number of draws of these rows, on each side, that would tell as much as more rows.
-
-    Args:
-        measured: the unit.
-        rows: the number of rows, with the present number of draws.
-
-    Returns:
-        The number; infinite if no number of draws would, NaN if the chance in draws is not known.
-    """
-    now = 2 / (1 / measured.draws[0] + 1 / measured.draws[1])
-    return measured.change.decisive(measured.change.error(now) * sqrt(measured.change.rows / rows))
+    for pair in unit.runs:
+        first, second = pair[0].rows, pair[1].rows
+        if first is None or second is None:
+            raise ValueError(f"{pair[0].task}: no samples")
+        mine, theirs = in_common(first, second)
+        if not len(mine):
+            continue
+        weight, clusters = 1 / len(mine) if unit.tasks_weigh_alike else 1.0, first.clusters[mine]
+        added, by_one = np.zeros(len(mine)), np.zeros(len(mine))
+        for run, rows, kept in ((pair[0], first, mine), (pair[1], second, theirs)):
+            # Greedy decoding draws nothing.
+            if rows.drawn > 1 or run.decoding.temperature != 0:
+                variance = weight**2 * within_rows(rows.draws_of(metric)[kept])
+                added, by_one = added + variance / rows.drawn, by_one + variance
+        at_hand.setdefault(pair[0].dataset, []).append((clusters, added, 1.0))
+        of_one_draw.setdefault(pair[0].dataset, []).append((clusters, by_one, 1.0))
+    changes, weights, of_datasets = difference.by_row, difference.weight_by_row, difference.rows_by_dataset
+    count = len(changes)
+    between = nan
+    if freedom := count - len(of_datasets):
+        between = squared_deviations(changes, weights, of_datasets) / freedom - sums_by_row(at_hand)[0].mean()
+    within = float(sums_by_row(of_one_draw)[0].mean())
+    return ChangeComponents(within, float(np.maximum(between, 0.0)), count, float(weights.sum()) / count)

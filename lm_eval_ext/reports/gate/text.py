@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isinf, isnan
 
 from lm_eval_ext.floors import ALL_IN_WORDS
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.figure import Estimate, Unit
-from lm_eval_ext.reports.gate.findings import Finding, Outcome
-from lm_eval_ext.reports.gate.measure import is_mean_of_rows
+from lm_eval_ext.reports.figure import Unit
+from lm_eval_ext.reports.gate.findings import NOTHING, Finding, Outcome
 from lm_eval_ext.reports.gate.power import LEVEL
 from lm_eval_ext.reports.gate.sampled import TOLERANCE
 from lm_eval_ext.reports.gate.units import limits_in_words
-from lm_eval_ext.reports.paired import Difference
 from lm_eval_ext.reports.statistics import DRAWS
 from lm_eval_ext.reports.wording import MISSING, figure, interval
 from lm_eval_ext.results.issue import named
@@ -25,84 +23,19 @@ NAMES_LISTED = 10
 """The most names that are listed for one issue; the rest are counted."""
 
 
-def compare_text(outcome: Outcome, names: tuple[str, str], titles: tuple[str, str]) -> Iterator[str]:
-    """Yield the lines of a comparison.
-
-    Args:
-        outcome: the comparison.
-        names: the names of the sides in the table.
-        titles: descriptions of the sides.
-    """
-    yield from (f"{name}: {title}" for name, title in zip(names, titles, strict=True))
-    if outcome.findings:
-        yield ""
-        yield from _of_findings(outcome, names)
-        yield ""
-        yield from _reading(outcome, names)
-    found = [(each, each.difference) for each in outcome.findings]
-    no_test, no_pairs = "No confidence interval and no test:", "No pairs of answers:"
-    unpaired: dict[str, list[tuple[str, str]]] = {no_test: [], no_pairs: []}
-    for each, difference in found:
-        if difference.unpaired:
-            unpaired[no_test if isnan(each.p) else no_pairs].append((each.name, str(difference.unpaired)))
-    for head, issues in (
-        *unpaired.items(),
-        (
-            "Answers that only one side has are ignored:",
-            [(each.name, _lost_and_added(it, names)) for each, it in found if it.lost or it.added],
-        ),
-        ("Warnings and notes:", [(each.name, str(issue)) for each, _ in found for issue in each.issues]),
-        ("Not compared:", [(each.name, str(each.issue)) for each in outcome.unpaired]),
-    ):
-        if lines := by_issue(issues):
-            yield from ("", head, *lines)
+LEFT = ("", "verdict", "task or group", "metric", "95 %", "limits", "candidate is", "answer")
+"""The headings of columns of text; those of numbers are aligned to the right."""
+FLOORS_READING = (
+    f"floor: what the best answer without content scores on the same rows ({ALL_IN_WORDS}), in percent. above: (score "
+    "- floor) / (1 - floor), 0 % at the floor and 100 % if all is right, as an accuracy corrected for chance; 95 %: "
+    "its interval, from a bootstrap over the rows."
+)
 
 
-def _lost_and_added(found: Difference, names: tuple[str, str]) -> str:
-    counts = zip((found.lost, found.added), names, strict=True)
-    return ", ".join(f"{count} of {name}" for count, name in counts if count)
-
-
-def _of_findings(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
-    columns = compared_columns(names)
-    head = [name.removeprefix("task or group") for name in columns]
-    yield from _table([head, *([cell(each) for cell in columns.values()] for each in outcome.findings)])
-
-
-def _table(lines: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table, of which the first has the headings."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for cells in lines:
-        placed = [
-            cell.ljust(width) if head in LEFT or head.endswith(" is") else cell.rjust(width)
-            for head, cell, width in zip(lines[0], cells, widths, strict=True)
-        ]
-        yield "  ".join(placed).rstrip()
-
-
-def _unit(finding: Finding, of_share: Unit = "share") -> Unit:
-    """Return the unit of a finding's figures: that of shares, or a number."""
-    return of_share if finding.is_share else "number"
-
-
-def _figure(finding: Finding, value: float, decimals: int = 2, of_share: Unit = "share") -> str:
-    return figure(value, _unit(finding, of_share), decimals)
-
-
-def _limits(finding: Finding) -> str:
-    """Return the limits of a drop; empty if there are none."""
-    drop = finding.drop
-    if not drop.has_interval:
-        return ""
-    return f"[{_figure(finding, drop.low)}, {_figure(finding, drop.high)}]"
-
-
-def _allowed(finding: Finding) -> str:
-    return f"{100 * finding.allowed if finding.is_share else finding.allowed:g}"
-
-
-def _count(number: int) -> str:
-    return str(number) if number else MISSING
+def described(run: TaskRun) -> str:
+    """Return a run's metric, with the filter if the task has several, and whether higher is better."""
+    name = run.headline.name if run.is_ours or len(run.readers) == 1 else f"{run.headline.name},{run.reader}"
+    return f"{name} {ARROWS[run.headline.higher_is_better]}".rstrip()
 
 
 def metric(finding: Finding) -> str:
@@ -122,102 +55,124 @@ def p_value(p: float) -> str:
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def changed_share(finding: Finding) -> str:
-    """Return the share of the answers whose score changed, in percent."""
-    changed, answers = finding.difference.changed, finding.difference.answers
-    return MISSING if changed is None or not answers else figure(changed / answers, "share")
+Cells = Mapping[str, str]
+"""What a row of a table has, by heading; all rows of a table have the same headings."""
 
 
-Columns = Mapping[str, Callable[[Finding], str]]
-"""By heading, what a finding has in a column."""
-FLIPS: Columns = {
-    "changed %": changed_share,
-    "got better": lambda one: MISSING if one.flips[0] is None else str(one.flips[0]),
-    "got worse": lambda one: MISSING if one.flips[1] is None else str(one.flips[1]),
-}
-"""The columns of answers that changed."""
-LEFT = ("", "verdict", "task or group", "metric", "95 %", "limits", "candidate is", "answer")
-"""The headings of columns of text; those of numbers are aligned to the right."""
-
-
-def compared_columns(names: tuple[str, str]) -> Columns:
-    """Return the columns of a comparison."""
+def compared_cells(finding: Finding, names: tuple[str, str]) -> Cells:
+    """Return the row of a finding in a comparison of sides with these names."""
     before, after = names
+    difference = finding.difference
+    units: tuple[Unit, Unit] = ("share", "change") if finding.is_share else ("number", "number")
+    share, change = units
     return {
-        "task or group": name_with_tasks,
-        "metric": metric,
-        before: lambda one: _figure(one, one.difference.before, 1),
-        after: lambda one: _figure(one, one.difference.after, 1),
-        "change": lambda one: _figure(one, one.difference.change.value, 1, "change"),
-        "95 %": lambda one: interval(one.difference.change, _unit(one, "change")),
-        f"{after} is": lambda one: one.verdict,
-        "p": lambda one: p_value(one.p),
-        "Holm": lambda one: p_value(one.adjusted),
-        "rows": lambda one: _count(one.difference.rows),
-        "answers": lambda one: _count(one.difference.answers),
-        **FLIPS,
+        "task or group": name_with_tasks(finding),
+        "metric": metric(finding),
+        before: figure(difference.before, share),
+        after: figure(difference.after, share),
+        "change": figure(difference.change.value, change),
+        "95 %": interval(difference.change, change),
+        f"{after} is": finding.verdict,
+        "p": p_value(finding.p),
+        "Holm": p_value(finding.adjusted),
+        "rows": str(difference.rows or MISSING),
+        "answers": str(difference.answers or MISSING),
+        **_flips(finding),
     }
 
 
-CHECKED_COLUMNS: Columns = {
-    "verdict": lambda one: one.verdict,
-    "task or group": lambda one: one.name,
-    "metric": metric,
-    "baseline": lambda one: _figure(one, one.difference.before),
-    "candidate": lambda one: _figure(one, one.difference.after),
-    "drop": lambda one: _figure(one, one.drop.value),
-    "limits": lambda one: _limits(one) or MISSING,
-    "allowed": _allowed,
-    "p": lambda one: p_value(one.adjusted),
-    "rows": lambda one: _count(one.difference.rows),
-    **FLIPS,
-}
-"""The columns of a check."""
-
-
-def floor_columns(names: tuple[str, str]) -> Columns:
-    """Return the columns of floors and of the scores above them, for findings that have some."""
-
-    def above(side: int) -> Columns:
-        def shown(one: Finding, of: Callable[[Estimate], str]) -> str:
-            return of(one.above.sides[side]) if one.above else MISSING
-
-        return {
-            f"{names[side]} above": lambda one: shown(one, lambda found: figure(found.value, "share", 1)),
-            f"{names[side]} 95 %": lambda one: shown(one, lambda found: interval(found, "share")),
-        }
-
+def checked_cells(finding: Finding) -> Cells:
+    """Return the row of a finding in a check."""
+    difference, drop = finding.difference, finding.drop
+    unit: Unit = "share" if finding.is_share else "number"
+    numbers = (difference.before, difference.after, drop.value, drop.low, drop.high)
+    before, after, value, low, high = (figure(number, unit, 2) for number in numbers)
     return {
-        "task or group": name_with_tasks,
-        "floor": lambda one: figure(one.above.floor.value[0], "share", 1) if one.above else MISSING,
-        "answer": lambda one: one.above.floor.in_words if one.above else MISSING,
-        **above(0),
-        **above(1),
+        "verdict": finding.verdict,
+        "task or group": finding.name,
+        "metric": metric(finding),
+        "baseline": before,
+        "candidate": after,
+        "drop": value,
+        "limits": f"[{low}, {high}]" if drop.has_interval else MISSING,
+        "allowed": f"{100 * finding.allowed if finding.is_share else finding.allowed:g}",
+        "p": p_value(finding.adjusted),
+        "rows": str(difference.rows or MISSING),
+        **_flips(finding),
     }
 
 
-FLOORS_READING = (
-    f"floor: what the best answer without content scores on the same rows ({ALL_IN_WORDS}), in percent. above: (score "
-    "- floor) / (1 - floor), 0 % at the floor and 100 % if all is right, as an accuracy corrected for chance; 95 %: "
-    "its interval, from a bootstrap over the rows."
-)
+def _flips(finding: Finding) -> Cells:
+    """Return the cells of answers that changed."""
+    changed, answers = finding.difference.changed, finding.difference.answers
+    better, worse = (MISSING if flips is None else str(flips) for flips in finding.flips)
+    share = MISSING if changed is None or not answers else figure(changed / answers, "share")
+    return {"changed %": share, "got better": better, "got worse": worse}
 
 
-def floors_text(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
-    """Yield the floors and the scores above them; nothing if there are none."""
-    columns = floor_columns(names)
-    if found := [each for each in outcome.findings if each.above]:
-        head = [name.removeprefix("task or group") for name in columns]
+def floor_rows(outcome: Outcome, names: tuple[str, str]) -> list[Cells]:
+    """Return the rows of the floors and of the scores above them, for the findings that have some."""
+    rows: list[Cells] = []
+    for finding in outcome.findings:
+        if above := finding.above:
+            cells = {
+                "task or group": name_with_tasks(finding),
+                "floor": figure(above.floor.value[0], "share"),
+                "answer": above.floor.in_words,
+            }
+            for name, side in zip(names, above.sides, strict=True):
+                cells |= {f"{name} above": figure(side.value, "share"), f"{name} 95 %": interval(side, "share")}
+            rows.append(cells)
+    return rows
+
+
+def _aligned(head: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Yield the lines of a table, the first with its headings; a column of names has none."""
+    head = [name.removeprefix("task or group") for name in head]
+    lines = [head, *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for cells in lines:
+        placed = [
+            cell.ljust(width) if name in LEFT or name.endswith(" is") else cell.rjust(width)
+            for name, cell, width in zip(head, cells, widths, strict=True)
+        ]
+        yield "  ".join(placed).rstrip()
+
+
+def compare_text(outcome: Outcome, names: tuple[str, str], titles: tuple[str, str]) -> Iterator[str]:
+    """Yield the lines of a comparison.
+
+    Args:
+        outcome: the comparison.
+        names: the names of the sides in the table.
+        titles: descriptions of the sides.
+    """
+    yield from (f"{name}: {title}" for name, title in zip(names, titles, strict=True))
+    found = outcome.findings
+    if found:
+        rows = [compared_cells(each, names) for each in found]
         yield ""
-        yield from _table([head, *([cell(each) for cell in columns.values()] for each in found)])
+        yield from _aligned([*rows[0]], (cells.values() for cells in rows))
         yield ""
-        yield FLOORS_READING
-
-
-def described(run: TaskRun) -> str:
-    """Return a run's metric, with the filter if the task has several, and whether higher is better."""
-    name = run.headline.name if run.is_ours or len(run.readers) == 1 else f"{run.headline.name},{run.reader}"
-    return f"{name} {ARROWS[run.headline.higher_is_better]}".rstrip()
+        yield from _reading(outcome, names)
+    listed: dict[str, list[tuple[str, str]]] = {
+        "No confidence interval and no test:": [],
+        "No pairs of answers:": [],
+        "Answers that only one side has are ignored:": [],
+        "Warnings and notes:": [(each.name, str(issue)) for each in found for issue in each.issues],
+        "Not compared:": [(each.name, str(each.issues[0])) for each in outcome.unpaired],
+    }
+    untested, unpaired, ignored, *_ = listed.values()
+    for each in found:
+        difference = each.difference
+        if difference.unpaired:
+            (untested if isnan(each.p) else unpaired).append((each.name, str(difference.unpaired)))
+        counts = zip((difference.lost, difference.added), names, strict=True)
+        if said := ", ".join(f"{count} of {name}" for count, name in counts if count):
+            ignored.append((each.name, said))
+    for head, issues in listed.items():
+        if issues:
+            yield from ("", head, *by_issue(issues))
 
 
 def _reading(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
@@ -241,7 +196,9 @@ def _reading(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
     others = [each.name for each in outcome.findings if not each.is_share]
     if others:
         yield f"Not in percent, because it is not a share: {named(others, NAMES_LISTED)}."
-    if aggregated := [each.name for each in outcome.findings if _is_aggregated(each)]:
+    # With known rows.
+    not_means = (each for each in outcome.findings if each.unit and not each.unit.is_mean_of_rows)
+    if aggregated := [each.name for each in not_means if not each.difference.unpaired]:
         yield (
             f"Not a mean over rows: {named(aggregated, NAMES_LISTED)}. The interval is from a bootstrap that "
             f"recomputes the score on {DRAWS} resamples of the rows; the observations of the test are the rows' "
@@ -252,11 +209,6 @@ def _reading(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
         f"Holm: p after Holm correction, separately for {groups} groups and {tasks} single tasks; {after} is called "
         "better or worse if it is below 0.05."
     )
-
-
-def _is_aggregated(finding: Finding) -> bool:
-    """Return whether a score with known rows is no mean over them."""
-    return finding.unit is not None and not finding.difference.unpaired and not is_mean_of_rows(finding.unit)
 
 
 def by_issue(issues: Iterable[tuple[str, str]]) -> list[str]:
@@ -284,7 +236,7 @@ def check_text(outcome: Outcome, titles: tuple[str, str]) -> Iterator[str]:
     for finding in findings:
         yield f"{finding.verdict:12}  {finding.name:{width}}  {what(finding)}"
     for one in outcome.unpaired:
-        yield f"not checked: {one.name}: {one.issue}"
+        yield f"not checked: {one.name}: {one.issues[0]}"
     tests = sum(not isnan(finding.p) for finding in findings)
     yield f"baseline: {titles[0]}; candidate: {titles[1]}"
     if tests and outcome.requirement == "same":
@@ -325,7 +277,7 @@ def what(finding: Finding) -> str:
     difference = finding.difference
     if not finding.drop.exists:
         return issues
-    cells = {head: cell(finding) for head, cell in CHECKED_COLUMNS.items()}
+    cells = checked_cells(finding)
     numbers = "{metric} {baseline} → {candidate}, drop {drop}".format(**cells)
     if finding.drop.has_interval:
         numbers += f" {cells['limits']}"
@@ -338,6 +290,15 @@ def what(finding: Finding) -> str:
         which = f" ({better} better, {worse} worse)" if difference.changed and better is not None else ""
         numbers += f", {cells['changed %']} % of the answers changed{which}"
     return f"{numbers}; {issues}" if issues else numbers
+
+
+def floors_text(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
+    """Yield the floors and the scores above them; nothing if there are none."""
+    if rows := floor_rows(outcome, names):
+        yield ""
+        yield from _aligned([*rows[0]], (cells.values() for cells in rows))
+        yield ""
+        yield FLOORS_READING
 
 
 def sampled_text(outcome: Outcome, names: tuple[str, str], k: int | None = None) -> Iterator[str]:
@@ -359,39 +320,25 @@ def sampled_text(outcome: Outcome, names: tuple[str, str], k: int | None = None)
     before, after = names
     yield ""
     yield "Several draws per row: the score of a row is the mean over its draws."
-    changes = (after, "change", "95 %")
-    head: tuple[str, ...] = ("", "draws", "k", f"reliable@k {before}", *changes, f"pass@k {before}", *changes)
-    yield from _table(
-        [
-            head,
-            *(
-                (
-                    each.unit.name,
-                    " / ".join(map(str, each.draws)),
-                    str(each.k),
-                    *_both(each.reliable),
-                    *_both(each.any_of),
-                )
-                for each in found
-            ),
-        ],
-    )
+    head = ["", "draws", "k"]
+    for share in ("reliable", "pass"):
+        head += [f"{share}@k {before}", after, "change", "95 %"]
+    rows = []
+    for each in found:
+        rows.append([each.unit.name, " / ".join(map(str, each.draws)), str(each.k)])
+        for chance in (each.reliable or NOTHING, each.any_of or NOTHING):
+            rows[-1] += [figure(chance.before, "share"), figure(chance.after, "share")]
+            rows[-1] += [figure(chance.change.value, "change"), interval(chance.change, "change")]
+    yield from _aligned(head, rows)
     yield ""
-    head = ("", f"within {before}", after, f"between {before}", after, "enough draws")
-    yield from _table(
-        [
-            head,
-            *(
-                (
-                    each.unit.name,
-                    *(_variance(side.within) for side in each.sides),
-                    *(_variance(side.between) for side in each.sides),
-                    _draws(each.change.sufficient),
-                )
-                for each in found
-            ),
-        ],
-    )
+    head = ["", f"within {before}", after, f"between {before}", after, "enough draws"]
+    rows = []
+    for each in found:
+        variances = (MISSING if isnan(value) else f"{value:.3f}" for value in (*each.within, *each.between))
+        enough = each.change.sufficient
+        draws = MISSING if isnan(enough) else "any" if isinf(enough) else f"{enough:.0f}"
+        rows.append([each.unit.name, *variances, draws])
+    yield from _aligned(head, rows)
     yield ""
     yield (
         f"draws: of each row, {before} / {after}. reliable@k, pass@k: of k draws of a row, all are right, or at least "
@@ -405,24 +352,3 @@ def sampled_text(outcome: Outcome, names: tuple[str, str], k: int | None = None)
     )
     if any(each.draws[0] != each.draws[1] for each in found):
         yield "Where the sides have different numbers of draws, the p-value of no change is approximate."
-
-
-def _both(change: Difference | None) -> tuple[str, str, str, str]:
-    if change is None:
-        return MISSING, MISSING, MISSING, ""
-    return (
-        figure(change.before, "share"),
-        figure(change.after, "share"),
-        figure(change.change.value, "change"),
-        interval(change.change, "change"),
-    )
-
-
-def _variance(value: float) -> str:
-    return MISSING if isnan(value) else f"{value:.3f}"
-
-
-def _draws(value: float) -> str:
-    if isnan(value):
-        return MISSING
-    return "any" if isinf(value) else f"{value:.0f}"

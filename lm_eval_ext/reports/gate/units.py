@@ -1,21 +1,48 @@
-"""The units in which two runs are compared: tasks, and groups of tasks."""
+"""The units in which two runs are compared, tasks and groups of tasks, and how their scores differ.
+
+Most scores are means over rows, and ``paired`` has their difference. Those of tasks that are not ours can be functions
+of sums over rows, such as a perplexity or a corpus BLEU; and where there are no samples, only the results tell.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf, nan, sqrt
+
+import numpy as np
 
 from lm_eval_ext.families.schema import SHARE, Metric
-from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.evidence import Evidence, Floor, replicates, terms_by_cluster, without_each
+from lm_eval_ext.reports.figure import Estimate
+from lm_eval_ext.reports.paired import ByDataset, Difference, MeanChange, difference_of, in_common, sums_by_row
+from lm_eval_ext.reports.statistics import Floats, estimate
 from lm_eval_ext.results.comparability import PairOfRuns, of_an_older_run
-from lm_eval_ext.results.issue import Issue, Severity, error, named, note
+from lm_eval_ext.results.issue import Issue, Severity, error, named, note, warning
 from lm_eval_ext.results.runs import Runs, TaskRun, lowest_groups, possible_weights
 
 TASKS_NAMED = 3
 """The most tasks that a reason names; the rest are counted."""
 ISSUES_LISTED = 5
 """The most issues about its tasks, of each severity, that a group lists; the rest are counted."""
+NORMAL = 1.959964
+"""The 97.5th percentile of the standard normal distribution."""
+
+
+@dataclass(frozen=True)
+class AboveFloor:
+    """How far the scores of both sides are above what the best answer without content scores (``evidence.Floor``).
+
+    Both are measured on the rows that are compared: those that both sides have, with a number on each.
+
+    Attributes:
+        floor: the floor.
+        sides: how far each side is above it.
+    """
+
+    floor: Floor
+    sides: tuple[Estimate, Estimate]
 
 
 @dataclass(frozen=True)
@@ -29,6 +56,7 @@ class Compared:
         headline: the figure that is compared.
         pairs: one for each task.
         tasks_weigh_alike: whether its score is the mean over its tasks, not over all answers.
+        evidence: the resamples of the datasets' rows.
     """
 
     name: str
@@ -37,44 +65,7 @@ class Compared:
     headline: Metric
     pairs: tuple[PairOfRuns, ...]
     tasks_weigh_alike: bool
-
-    @property
-    def issues(self) -> tuple[Issue, ...]:
-        """Warnings that equal scores may not mean equal models, and notes on harmless differences.
-
-        Each names the tasks that it concerns.
-        """
-        before, after = self.pairs[0].names
-        # A task that was not run again for the candidate may be the one that got worse.
-        older = {"warning": (after, [pair.after for pair in self.pairs])}
-        older |= {"note": (before, [pair.before for pair in self.pairs])}
-        found: list[Issue] = []
-        severities: tuple[Severity, ...] = ("warning", "note")
-        for severity in severities:
-            if severity == "note" and (limits := limits_in_words([self])):
-                found.append(note(f"not all rows were evaluated: {limits}"))
-            found += self._of_tasks(severity)
-            side, runs = older[severity]
-            if said := of_an_older_run(runs):
-                found.append(Issue(severity, f"{side}: {said}"))
-        return tuple(found)
-
-    def _of_tasks(self, severity: Severity) -> list[Issue]:
-        of_issue: dict[str, dict[str, None]] = {}
-        for pair in self.pairs:
-            task = pair.before.task
-            for issue in pair.issues:
-                if issue.severity == severity:
-                    # Both sides may have it, and what names its task says so once more in a list of all tasks.
-                    of_issue.setdefault(issue.text.removeprefix(f"{task}: "), {})[task] = None
-        found = [
-            Issue(severity, text if len(tasks) == len(self.pairs) else f"{text} ({named([*tasks], TASKS_NAMED)})")
-            for text, tasks in of_issue.items()
-        ]
-        more = len(found) - ISSUES_LISTED
-        if more <= 0:
-            return found
-        return [*found[:ISSUES_LISTED], Issue(severity, f"and {more} more {severity}s about its tasks")]
+    evidence: Evidence
 
     @property
     def runs(self) -> tuple[tuple[TaskRun, TaskRun], ...]:
@@ -92,20 +83,235 @@ class Compared:
         better = self.headline.higher_is_better
         return 0 if better is None else 1 if better else -1
 
+    @property
+    def is_mean_of_rows(self) -> bool:
+        """Whether every row of both sides has a number whose mean is the score."""
+        metric = self.headline.name
+        rows = [run.rows for pair in self.runs for run in pair if run.rows is not None]
+        # A row without a number does not count.
+        return all(metric in of_run.values and not np.isnan(of_run.values[metric]).any() for of_run in rows)
 
-@dataclass(frozen=True)
-class Unpaired:
-    """What cannot be compared.
+    @cached_property
+    def difference(self) -> Difference:
+        """How the second side's score differs; NaN if no answers and no figures can be paired."""
+        metric = self.headline.name
+        for side, of_side in zip(self.pairs[0].names, zip(*self.runs, strict=True), strict=True):
+            if lacking := [run.task for run in of_side if run.rows is None]:
+                which = f": {named(lacking, TASKS_NAMED)}" if self.is_group else ""
+                return _of_figures(self, warning(f"no samples in {side}{which}"))
+        unknown = [
+            pair[0].task
+            for pair in self.runs
+            if not pair[0].is_ours and any(run.rows is not None and metric not in run.rows.aggregates for run in pair)
+        ]
+        if unknown:
+            which = f" ({named(unknown, TASKS_NAMED)})" if self.is_group else ""
+            why = warning(f"{metric} is neither the mean of its rows nor another known aggregation{which}")
+            return _of_figures(self, why, may_have_error=False)
+        if self.is_mean_of_rows:
+            return difference_of(self.runs, metric, tasks_weigh_alike=self.tasks_weigh_alike, is_share=self.is_share)
+        return _of_sums(self)
 
-    Attributes:
-        name: the name of the task or group.
-        family: the family of its tasks; empty if neither side has any.
-        issue: why not.
+    @property
+    def drop(self) -> MeanChange:
+        """The change for the worse, whatever the direction of the metric; without a direction, the decrease."""
+        return self.difference.mean if self.sign < 0 else -self.difference.mean
+
+    @property
+    def worst_drop(self) -> float:
+        """The largest drop that the first side's score leaves room for."""
+        before = self.difference.before
+        return inf if not self.is_share else 1 - before if self.sign < 0 else before
+
+    @property
+    def gap(self) -> Issue:
+        """Why there is no change, or no pairs of answers."""
+        no_change = "a score is not a finite number" if self.difference.answers else "no rows in common"
+        return self.difference.unpaired or error(no_change)
+
+    @cached_property
+    def above(self) -> AboveFloor | None:
+        """How far the scores of both sides are above the floor; ``None`` if there is none (``no_floor``)."""
+        metric = self.headline.name
+        paired = [pair for pair in (_on_paired_rows(pair, metric) for pair in self.runs) if pair[0].count]
+        both = [(of_side, self.evidence.floor(of_side, metric)) for of_side in zip(*paired, strict=True)]
+        found = [
+            (floor, floor.above(self.evidence.mean(of_side, metric))) for of_side, floor in both if floor is not None
+        ]
+        if not found or len(found) < len(both):
+            return None
+        (_, before), (floor, after) = found
+        return AboveFloor(floor, (estimate(before), estimate(after)))
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """Warnings that equal scores may not mean equal models, and notes on harmless differences.
+
+        Each names the tasks that it concerns.
+        """
+        before, after = self.pairs[0].names
+        found: list[Issue] = []
+        # A task that was not run again for the candidate may be the one that got worse.
+        severities: tuple[tuple[Severity, str, Sequence[TaskRun]], ...] = (
+            ("warning", after, [pair.after for pair in self.pairs]),
+            ("note", before, [pair.before for pair in self.pairs]),
+        )
+        for severity, side, runs in severities:
+            if severity == "note" and (limits := limits_in_words([self])):
+                found.append(note(f"not all rows were evaluated: {limits}"))
+            tasks_of: dict[str, dict[str, None]] = {}
+            for pair in self.pairs:
+                task = pair.before.task
+                for issue in pair.issues:
+                    if issue.severity == severity:
+                        # Both sides may have it, and what names its task says so once more in a list of all tasks.
+                        tasks_of.setdefault(issue.text.removeprefix(f"{task}: "), {})[task] = None
+            of_tasks = [
+                text if len(tasks) == len(self.pairs) else f"{text} ({named([*tasks], TASKS_NAMED)})"
+                for text, tasks in tasks_of.items()
+            ]
+            if (more := len(of_tasks) - ISSUES_LISTED) > 0:
+                of_tasks[ISSUES_LISTED:] = [f"and {more} more {severity}s about its tasks"]
+            if said := of_an_older_run(runs):
+                of_tasks.append(f"{side}: {said}")
+            found += (Issue(severity, text) for text in of_tasks)
+        return tuple(found)
+
+    @property
+    def no_floor(self) -> Sequence[Issue]:
+        """Why there is no floor, where there could be one."""
+        runs = [run for pair in self.runs for run in pair]
+        return () if self.above else self.evidence.no_floor(runs, self.headline.name)
+
+
+def limits_in_words(units: Iterable[Compared]) -> str:
+    """Return on how many rows both sides were evaluated, such as ``--limit 20 in A and B``; empty if on all."""
+    pairs = [pair for unit in units for pair in unit.pairs]
+    sides: dict[str, list[str]] = {}
+    for place, name in enumerate(pairs[0].names if pairs else ()):
+        limits = {(pair.before, pair.after)[place].file.config.get("limit") for pair in pairs}
+        # Up to 1 it is a share of the rows; the harness records both kinds as numbers.
+        texts = sorted(f"{limit:g}" if isinstance(limit, float) else str(limit) for limit in limits if limit)
+        if texts:
+            sides.setdefault(f"--limit {', '.join(texts)}", []).append(name)
+    return ", ".join(f"{limit} in {' and '.join(names)}" for limit, names in sides.items())
+
+
+def _on_paired_rows(pair: tuple[TaskRun, TaskRun], metric: str) -> tuple[TaskRun, TaskRun]:
+    """Return two runs of a task with the rows on which they are compared; without samples, as they are."""
+    first, second = pair[0].rows, pair[1].rows
+    if first is None or second is None:
+        return pair
+    mine, theirs = in_common(first, second)
+    known = ~np.isnan(first.numbers(metric)[mine] + second.numbers(metric)[theirs])
+    ids = first.ids[mine][known]
+    if len(ids) == len(first) == len(second):
+        return pair
+    before, after = (
+        replace(run, rows=rows.kept(np.isin(rows.ids, ids)), count=len(ids))
+        for run, rows in zip(pair, (first, second), strict=True)
+    )
+    return before, after
+
+
+def _of_figures(unit: Compared, unpaired: Issue, *, may_have_error: bool = True) -> Difference:
+    """Return the difference of the scores in the results, with an interval from their standard errors if there are any.
+
+    The rows of the two sides are then taken to be independent.
     """
+    metric, alike = unit.headline.name, unit.tasks_weigh_alike
+    before, after = (
+        float(
+            np.average(
+                # NaN where a figure is missing.
+                np.array([run.figure(metric) for run in of_side], np.float64),
+                weights=[1 if alike else run.count for run in of_side],
+            )
+        )
+        for of_side in zip(*unit.runs, strict=True)
+    )
+    change = Estimate(after - before)
+    error = nan
+    # The standard errors take all answers for independent, and those of our tasks are not.
+    if may_have_error and not any(first.is_ours for first, _ in unit.runs):
+        weights = [1.0 if alike else float(first.count) for first, _ in unit.runs]
+        errors = np.array([[run.standard_error(metric) for run in pair] for pair in unit.runs], np.float64)
+        error = sqrt(sum(np.square(weights) * np.square(errors).sum(axis=1))) / sum(weights)
+    if error > 0:
+        most = 1.0 if unit.is_share else inf
+        low, high = change.value - NORMAL * error, change.value + NORMAL * error
+        change = Estimate(change.value, max(-most, low), min(most, high))
+        unpaired = warning(f"{unpaired}; interval and p are from the standard errors in the results, unpaired")
+    # Each standard error is of many rows, as far as the results tell.
+    rows = unit.runs[0][0].count
+    mean = MeanChange(
+        change.value, change.value, error if error > 0 else inf, max(1, 2 * rows - 2), rows, is_share=unit.is_share
+    )
+    return Difference(before, after, change, mean, unpaired=unpaired)
 
-    name: str
-    family: str
-    issue: Issue
+
+def _of_sums(unit: Compared) -> Difference:
+    """Return how a score differs that is a function of sums over rows, such as a perplexity or a corpus BLEU.
+
+    The interval resamples the rows of both sides together. What each row contributes is its jackknife pseudo-value
+    (Tukey 1958): the number of rows times the change, minus that number less one times the change without the row.
+    A group's change is the weighted mean of its tasks'.
+    """
+    metric, population = unit.headline.name, unit.evidence.population
+    total, before, after = 0.0, 0.0, 0.0
+    changes: list[Floats] = []
+    contributed: ByDataset = {}
+    answers = lost = added = 0
+    for pair in unit.runs:
+        first, second = pair[0].rows, pair[1].rows
+        if first is None or second is None:
+            raise ValueError(f"{pair[0].task}: no samples")
+        mine, theirs = in_common(first, second)
+        lost, added, answers = lost + len(first) - len(mine), added + len(second) - len(mine), answers + len(mine)
+        if not len(mine):
+            continue
+        dataset, clusters = pair[0].dataset, first.clusters[mine]
+        asked = np.unique(clusters)
+        sides = [
+            (of_side, terms_by_cluster(population, dataset, clusters, of_side.terms[rows]))
+            for of_side, rows in ((first.aggregates[metric], mine), (second.aggregates[metric], theirs))
+        ]
+        old, new = (replicates(population, dataset, *of_side) for of_side in sides)
+        without = [without_each(of_side, sums[asked]) for of_side, sums in sides]
+        weight = 1.0 if unit.tasks_weigh_alike else float(len(mine))
+        total, before, after = total + weight, before + weight * old[0], after + weight * new[0]
+        changes.append(weight * (new - old))
+        of_rows = pseudo_values(float(new[0] - old[0]), without[1] - without[0])
+        share = weight / len(asked)
+        contributed.setdefault(dataset, []).append((asked, share * of_rows, share))
+    if not answers:
+        return Difference.none(lost, added)
+    by_row, weight_by_row, rows_by_dataset = sums_by_row(contributed)
+    return Difference(
+        float(before / total),
+        float(after / total),
+        estimate(np.sum(changes, axis=0) / total),
+        MeanChange.of_rows(by_row, weight_by_row, rows_by_dataset, answers, is_share=unit.is_share),
+        by_row,
+        weight_by_row,
+        rows_by_dataset,
+        answers,
+        lost,
+        added,
+    )
+
+
+def pseudo_values(change: float, without: Floats) -> Floats:
+    """Return what each row contributes to a change, with the change as their mean; without NaNs.
+
+    Args:
+        change: the change over all rows.
+        without: the change without each row, shape (rows,).
+    """
+    rows = len(without)
+    # Without its only positive, for example, a task has no F1.
+    values = rows * change - (rows - 1) * np.where(np.isfinite(without), without, change)
+    return np.asarray(values - values.mean() + change)
 
 
 @dataclass(frozen=True)
@@ -131,7 +337,7 @@ class Sides:
     @cached_property
     def tasks(self) -> tuple[Mapping[str, TaskRun], Mapping[str, TaskRun]]:
         """The runs of each side, by task."""
-        return tasks_of(self.before), tasks_of(self.after)
+        return {run.task: run for run in self.before.counting}, {run.task: run for run in self.after.counting}
 
     @cached_property
     def groups(self) -> Mapping[str, tuple[str, ...]]:
@@ -150,59 +356,45 @@ class Sides:
         empty = self.before.empty | self.after.empty
         return (*self.groups, *sorted({*before, *after, *empty} - {*self.groups}))
 
-    def take(self, name: str) -> Compared | Unpaired:
+    def family(self, name: str) -> str:
+        """Return the family of a group or task; empty if neither side has any of its tasks."""
+        parts = self.groups.get(name, (name,))
+        return next((side[part].family.name for part in parts for side in self.tasks if part in side), "")
+
+    def take(self, name: str) -> Compared | Issue:
         """Return the unit of this name, or why it cannot be compared.
 
         Args:
             name: the name of a group or task.
         """
         before, after = self.tasks
-        parts = self.groups.get(name, (name,))
-        family = next((side[part].family.name for part in parts for side in self.tasks if part in side), "")
-        if gap := self._gap(parts):
-            return Unpaired(name, family, gap)
+        parts, is_group = self.groups.get(name, (name,)), name in self.groups
+        gaps = [
+            (f"no rows were evaluated in {side}", runs.empty.intersection(parts), len(parts) == 1)
+            for runs, side in zip((self.before, self.after), self.names, strict=True)
+        ]
+        for tasks, side in zip(self.tasks, self.names, strict=True):
+            missing = frozenset(parts).difference(tasks)
+            gaps.append((f"missing from {side}", missing, missing == {*parts}))
+        for what, lacking, is_all in gaps:
+            if lacking:
+                return error(what if is_all else f"{what}: {named(sorted(lacking), TASKS_NAMED)}")
         pairs = tuple(PairOfRuns(before[part], after[part], self.names) for part in parts)
-        if obstacle := _obstacle(pairs) or unlike([pair.before for pair in pairs]):
-            return Unpaired(name, family, obstacle)
-        is_group, alike = name in self.groups, pairs[0].before.schema.tasks_weigh_alike
-        if is_group and not all(pair.before.is_ours for pair in pairs):
-            possible = weights([(name, [pair.before for pair in pairs]), (name, [pair.after for pair in pairs])])
-            if isinstance(possible, Issue):
-                return Unpaired(name, family, possible)
-            alike = possible
-        return Compared(name, is_group, family, pairs[0].before.headline, pairs, alike)
-
-    def _gap(self, parts: Sequence[str]) -> Issue | None:
-        """Return which tasks are missing; ``None`` if none are."""
-        for runs, side in zip((self.before, self.after), self.names, strict=True):
-            if empty := sorted(runs.empty.intersection(parts)):
-                return error(
-                    f"no rows were evaluated in {side}" + ("" if len(parts) == 1 else f": {named(empty, TASKS_NAMED)}")
-                )
-        missing = [{part for part in parts if part not in side} for side in self.tasks]
-        for absent, side in zip(missing, self.names, strict=True):
-            if absent:
-                return error(
-                    f"missing from {side}" + ("" if absent == {*parts} else f": {named(sorted(absent), TASKS_NAMED)}")
-                )
-        return None
-
-
-def _obstacle(pairs: Sequence[PairOfRuns]) -> Issue | None:
-    """Return why the scores of the two sides are not comparable; ``None`` if they are."""
-    found: dict[Issue, list[str]] = {}
-    for pair in pairs:
-        if obstacle := pair.obstacle:
-            found.setdefault(obstacle, []).append(pair.before.task)
-    if not found:
-        return None
-    obstacle, tasks = next(iter(found.items()))
-    return error(f"{obstacle} ({named(tasks, TASKS_NAMED)})") if len(pairs) > 1 else obstacle
-
-
-def tasks_of(runs: Runs) -> Mapping[str, TaskRun]:
-    """Return the runs of a side, which has one model, by task."""
-    return {run.task: run for run in runs.counting}
+        obstacles: dict[Issue, list[str]] = {}
+        for pair in pairs:
+            if obstacle := pair.obstacle:
+                obstacles.setdefault(obstacle, []).append(pair.before.task)
+        for obstacle, of_tasks in obstacles.items():
+            return error(f"{obstacle} ({named(of_tasks, TASKS_NAMED)})") if len(pairs) > 1 else obstacle
+        first, of_before = pairs[0].before, [pair.before for pair in pairs]
+        if obstacle := unlike(of_before):
+            return obstacle
+        alike: bool | Issue = first.schema.tasks_weigh_alike
+        if is_group and not all(run.is_ours for run in of_before):
+            alike = weights([(name, of_before), (name, [pair.after for pair in pairs])])
+        if isinstance(alike, Issue):
+            return alike
+        return Compared(name, is_group, first.family.name, first.headline, pairs, alike, self.evidence)
 
 
 def unlike(runs: Sequence[TaskRun]) -> Issue | None:
@@ -240,7 +432,7 @@ def lowest_levels(runs: Runs) -> tuple[str, ...]:
     An average over natural and unnatural words would hide what unnatural ones show. Groups whose tasks have no metric
     in common, that lack tasks, or that the harness gives no score are replaced by their parts.
     """
-    tasks = tasks_of(runs)
+    tasks = {run.task: run for run in runs.counting}
     whole = {
         name: parts
         for name, parts in runs.groups.items()
@@ -254,22 +446,3 @@ def lowest_levels(runs: Runs) -> tuple[str, ...]:
     found = lowest_groups(whole)
     covered = {part for parts in found.values() for part in parts}
     return (*found, *(task for task in (*tasks, *sorted(runs.empty)) if task not in covered))
-
-
-def limits_in_words(units: Iterable[Compared]) -> str:
-    """Return on how many rows both sides were evaluated, such as ``--limit 20 in A and B``; empty if on all."""
-    pairs = [pair for unit in units for pair in unit.pairs]
-    if not pairs:
-        return ""
-    sides = [_limits(pair.before for pair in pairs), _limits(pair.after for pair in pairs)]
-    first, second = pairs[0].names
-    if sides[0] == sides[1]:
-        return f"{sides[0]} in {first} and {second}" if sides[0] else ""
-    return ", ".join(f"{limits} in {name}" for limits, name in zip(sides, (first, second), strict=True) if limits)
-
-
-def _limits(runs: Iterable[TaskRun]) -> str:
-    found = {run.file.config.get("limit") for run in runs}
-    # Up to 1 it is a share of the rows; the harness records both kinds as numbers.
-    texts = sorted(f"{limit:g}" if isinstance(limit, float) else str(limit) for limit in found if limit)
-    return f"--limit {', '.join(texts)}" if texts else ""

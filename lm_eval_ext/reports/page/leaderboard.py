@@ -14,9 +14,8 @@ import numpy as np
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.reports.evidence import Evidence, Floor
 from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap, Panel, Table, Unit
-from lm_eval_ext.reports.gate.measure import measured
 from lm_eval_ext.reports.gate.text import ARROWS
-from lm_eval_ext.reports.gate.units import Compared, Sides, weights
+from lm_eval_ext.reports.gate.units import Compared, weights
 from lm_eval_ext.reports.layout import MISSING
 from lm_eval_ext.reports.sections.any_task import scores
 from lm_eval_ext.reports.statistics import estimate
@@ -273,8 +272,8 @@ def _is_close(evidence: Evidence, headline: Headline, best: Sequence[TaskRun], o
         if first.is_ours
         else weights([(headline.name, best), (headline.name, other)]) is True
     )
-    unit = Compared(headline.name, len(pairs) > 1, headline.family, first.headline, pairs, alike)
-    change = measured(unit, Sides(evidence.runs, evidence.runs, pairs[0].names, evidence)).change
+    unit = Compared(headline.name, len(pairs) > 1, headline.family, first.headline, pairs, alike, evidence)
+    change = unit.difference.change
     return change.has_interval and change.low <= 0 <= change.high
 
 

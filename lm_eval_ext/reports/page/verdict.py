@@ -14,10 +14,9 @@ from math import isinf, isnan
 
 from lm_eval_ext.reports.evidence import Floor
 from lm_eval_ext.reports.figure import Estimate, Unit
-from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome, check, drop_of, rounded
-from lm_eval_ext.reports.gate.measure import above_floor, measured
+from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome, check, rounded
 from lm_eval_ext.reports.gate.power import LEVEL
-from lm_eval_ext.reports.gate.text import CHECKED_COLUMNS, by_issue
+from lm_eval_ext.reports.gate.text import by_issue, checked_cells
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import MISSING, amount, figure, interval
 from lm_eval_ext.results.issue import named
@@ -67,7 +66,7 @@ class Line:
         """What ``check`` prints of it, by heading, with its change and the limits of this."""
         unit: Unit = "change" if self.finding.is_share else "number"
         return {
-            **{head: cell(self.finding) for head, cell in CHECKED_COLUMNS.items()},
+            **checked_cells(self.finding),
             "change": figure(self.change.value, unit, 2),
             "interval": interval(self.change, unit),
         }
@@ -130,7 +129,7 @@ class Verdict:
     def notes(self) -> Sequence[str]:
         """What the reader should know about the headlines, each once."""
         issues = ((one.name, str(issue)) for one in self.outcome.findings for issue in one.issues)
-        unchecked = (f"{one.name}: not checked: {one.issue}" for one in self.outcome.unpaired)
+        unchecked = (f"{one.name}: not checked: {one.issues[0]}" for one in self.outcome.unpaired)
         return [*(line.strip() for line in by_issue(issues)), *unchecked]
 
     def place(self, share: float) -> float:
@@ -155,14 +154,12 @@ def verdict(sides: Sides, bounds: Mapping[str, float], names: tuple[str, str]) -
     """
     outcome = check(sides, bounds)
     lines = [
-        Line(one, is_level=one is not finding)
-        for finding in outcome.findings
-        for one in (finding, *_levels(finding, sides))
+        Line(one, is_level=one is not finding) for finding in outcome.findings for one in (finding, *_levels(finding))
     ]
     return Verdict(names, outcome, tuple(lines))
 
 
-def _levels(finding: Finding, sides: Sides) -> Iterator[Finding]:
+def _levels(finding: Finding) -> Iterator[Finding]:
     """Yield the levels of a group's finding, if its tasks are of several."""
     unit = finding.unit
     if unit is None:
@@ -171,19 +168,8 @@ def _levels(finding: Finding, sides: Sides) -> Iterator[Finding]:
     levels = schema.by_level({pair.before.task: pair.before.metadata for pair in unit.pairs})
     for level, tasks in levels.items() if len(levels) > 1 else ():
         part = replace(unit, name=level, pairs=tuple(pair for pair in unit.pairs if pair.before.task in tasks))
-        difference = measured(part, sides)
-        drop = drop_of(part, difference)
-        limits = Estimate(drop.value, *drop.limits(LEVEL, LEVEL))
-        yield Finding(
-            level,
-            unit.family,
-            "",
-            part,
-            difference,
-            allowed=finding.allowed,
-            drop=limits,
-            above=above_floor(part, sides)[0],
-        )
+        limits = Estimate(part.drop.value, *part.drop.limits(LEVEL, LEVEL))
+        yield Finding(level, unit.family, "", part, part.difference, allowed=finding.allowed, drop=limits)
 
 
 def _some(found: Sequence[Finding], total: int) -> str:

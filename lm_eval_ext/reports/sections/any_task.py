@@ -14,9 +14,8 @@ from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.evidence import Evidence, replicates, terms_by_cluster
 from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Panel, Section, Table, TableCell
 from lm_eval_ext.reports.gate.findings import Finding, Outcome, compare
-from lm_eval_ext.reports.gate.measure import NORMAL
 from lm_eval_ext.reports.gate.text import by_issue, described, metric, name_with_tasks, p_value
-from lm_eval_ext.reports.gate.units import Sides, unlike, weights
+from lm_eval_ext.reports.gate.units import NORMAL, Sides, unlike, weights
 from lm_eval_ext.reports.layout import MISSING
 from lm_eval_ext.reports.sections.examples import Answer, continuations
 from lm_eval_ext.reports.statistics import estimate
@@ -162,7 +161,7 @@ def _issues(found: Mapping[str, Outcome], left_out: int) -> Iterator[Issue]:
             f"{left_out} more differences, all with larger p-values, are left out: `compare` has those of two models."
         )
     for label, outcome in found.items():
-        for line in by_issue((each.name, str(each.issue)) for each in outcome.unpaired):
+        for line in by_issue((each.name, str(each.issues[0])) for each in outcome.unpaired):
             yield note(f"{label}, not compared: {line.strip()}")
 
 

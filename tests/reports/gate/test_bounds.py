@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate.bounds import Bounds, read_bounds
+from lm_eval_ext.reports.gate.bounds import Bounds, bounds_of
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2
 from tests.reports.gate.two_runs import GOLDEN, SNLI, right, sides
@@ -29,13 +29,12 @@ def written(folder: Path, text: str) -> Path:
         ("max_drop = 0.02", 0.02, {}),
         ("[tasks]\nlevel = 0.01\nmanyifeval = 0", None, {"level": 0.01, "manyifeval": 0.0}),
         ('max_drop = 1\n[tasks]\n"of my own" = 0.05 # why', 1.0, {"of my own": 0.05}),
-        ("", None, {}),
     ],
 )
 def test_a_bounds_file_has_a_default_and_bounds_by_name(
     tmp_path: Path, text: str, default: float | None, named: Mapping[str, float]
 ) -> None:
-    found = read_bounds(written(tmp_path, text))
+    found = bounds_of(None, written(tmp_path, text))
     assert (found.default, found.named) == (default, named)
 
 
@@ -64,7 +63,7 @@ def test_a_bounds_file_has_a_default_and_bounds_by_name(
 def test_an_invalid_bound_is_named(tmp_path: Path, text: str, complaint: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(ReportError, match=complaint) as found:
-        read_bounds(path)
+        bounds_of(None, path)
     assert str(path) in str(found.value)
 
 
@@ -83,7 +82,7 @@ def test_a_file_that_is_no_usable_toml_is_named(tmp_path: Path, content: bytes, 
     path = tmp_path / "bounds.toml"
     path.write_bytes(content)
     with pytest.raises(RowsError, match=complaint):
-        read_bounds(path)
+        bounds_of(None, path)
 
 
 @pytest.mark.parametrize(

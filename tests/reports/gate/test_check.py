@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -13,22 +15,17 @@ import pytest
 from scipy import stats
 
 from lm_eval_ext.reports.gate.findings import Finding, Outcome, Requirement, check
-from lm_eval_ext.reports.gate.text import check_text, verdict_in_words
+from lm_eval_ext.reports.gate.text import check_text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.page.verdict import Verdict
 from lm_eval_ext.results.load import load_apart
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import CONFIG, SST2
-from tests.reports.gate.two_runs import GOLDEN, SNLI, Scores, right, sides, sides_of, with_answers
+from tests.reports.gate.two_runs import GOLDEN, SNLI, Scores, only, right, sides, sides_of, with_answers
 from tests.reports.planted import plant, without_samples
 
 GROUP = "verbalizer_natural"
 SIDES = ("the baseline", "the candidate")
-
-
-def only(outcome: Outcome) -> Finding:
-    (finding,) = outcome.findings
-    return finding
 
 
 # Planted in real files: 27 tasks of 100 rows, 2,700 answers to 900 rows of nine data sets
@@ -141,54 +138,44 @@ def test_more_mismatch_counts_as_a_drop(result_folder: ResultFolder) -> None:
 
 
 def between(folder: Path, before: Scores, after: Scores, **given: Any) -> Sides:
-    both = sides(folder, before, after, **given)
-    return Sides(both.before, both.after, SIDES)
+    return replace(sides(folder, before, after, **given), names=SIDES)
+
+
+def checked(folder: Path, before: Sequence[float], after: Sequence[float], most: float = 0.02, **given: Any) -> Finding:
+    """Return the finding on one task, with what else ``check`` takes."""
+    return only(check(between(folder, {SST2: before}, {SST2: after}), {SST2: most}, **given))
+
+
+def metadata(**changed: Any) -> dict[str, Any]:
+    return {"config": {"metadata": {**CONFIG["metadata"], **changed}}}
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "remark"),
+    ("before", "after", "of_after", "remark"),
     [
-        ([SST2, SNLI], [SST2], "missing from the candidate"),
-        ([SST2], [SST2, SNLI], "missing from the baseline"),
+        ([SST2, SNLI], [SST2], {}, "missing from the candidate"),
+        ([SST2], [SST2, SNLI], {}, "missing from the baseline"),
+        ([SNLI], [SNLI], metadata(version=2), "version 1.0 in the baseline, 2 in the candidate"),
+        ([SNLI], [SNLI], metadata(rows_hash="x"), "different rows: rows_hash rows in the baseline, x in the candidate"),
+        ([SNLI], [SNLI], {"samples": False}, "no samples in the candidate"),
     ],
 )
-def test_tasks_missing_on_one_side_cannot_tell(
-    tmp_path: Path, before: list[str], after: list[str], remark: str
+def test_scores_that_cannot_be_paired_cannot_tell(
+    tmp_path: Path, before: list[str], after: list[str], of_after: Mapping[str, Any], remark: str
 ) -> None:
-    first, second = ({task: right(90) for task in tasks} for tasks in (before, after))
-    finding = only(check(between(tmp_path, first, second), {SNLI: 0.5}))
-    assert (finding.verdict, messages(finding)) == ("CANNOT TELL", (remark,))
-    assert isnan(finding.adjusted)
+    for score in (10, 90):
+        first, second = dict.fromkeys(before, right(50)), dict.fromkeys(after, right(score))
+        finding = only(check(between(tmp_path / str(score), first, second, of_after=of_after), {SNLI: 0.02}))
+        assert (finding.verdict, messages(finding)) == ("CANNOT TELL", (remark,))
+        assert isnan(finding.adjusted)
 
 
 def test_what_the_baseline_lacks_is_said_to_be_unchecked(tmp_path: Path) -> None:
     found = check(between(tmp_path, {SST2: right(90)}, {SST2: right(90), SNLI: right(90)}), {SST2: 0.5})
     assert (only(found).verdict, found.status) == ("NOT WORSE", 0)
-    assert [(one.name, str(one.issue)) for one in found.unpaired] == [(SNLI, "missing from the baseline")]
-    line = f"not checked: {SNLI}: missing from the baseline"
-    assert line in check_text(found, SIDES)
+    assert [(one.name, *map(str, one.issues)) for one in found.unpaired] == [(SNLI, "missing from the baseline")]
+    assert f"not checked: {SNLI}: missing from the baseline" in check_text(found, SIDES)
     assert f"{SNLI}: not checked: missing from the baseline" in Verdict(SIDES, found, ()).notes
-
-
-@pytest.mark.parametrize(
-    ("of_after", "remark"),
-    [
-        (
-            {"config": {"metadata": {**CONFIG["metadata"], "version": 2}}},
-            "version 1.0 in the baseline, 2 in the candidate",
-        ),
-        (
-            {"config": {"metadata": {**CONFIG["metadata"], "rows_hash": "x"}}},
-            "different rows: rows_hash rows in the baseline, x in the candidate",
-        ),
-        ({"samples": False}, "no samples in the candidate"),
-    ],
-)
-def test_scores_that_cannot_be_paired_cannot_tell(tmp_path: Path, of_after: Mapping[str, Any], remark: str) -> None:
-    for number, score in enumerate((10, 90)):
-        both = between(tmp_path / str(number), {SST2: right(50)}, {SST2: right(score)}, of_after=of_after)
-        finding = only(check(both, {SST2: 0.02}))
-        assert (finding.verdict, messages(finding)) == ("CANNOT TELL", (remark,))
 
 
 @pytest.mark.parametrize(
@@ -223,14 +210,11 @@ def test_the_same_model_served_otherwise_is_neither_worse_nor_better(
 
 
 def test_that_two_runs_are_the_same_takes_rows_for_both_directions(tmp_path: Path) -> None:
-    both = between(tmp_path, {SST2: right(800, of=1000)}, {SST2: right(800, of=1000, skip=100)})
-    (decide,) = messages(only(check(both, {SST2: 0.02}, requirement="same")))
+    found = checked(tmp_path, right(800, of=1000), right(800, of=1000, skip=100), requirement="same")
     # Each of two tests (1.645) errs in a tenth of the runs (1.282), so both succeed in eight of ten at least.
-    error = math.sqrt(202) / 1002
-    assert decide.startswith(
-        f"about {round(1000 * ((1.645 + 1.282) * error / 0.02) ** 2, -2):,.0f} rows would decide if "
-    )
-    assert "1000 rows show a difference from a true change of " in decide
+    rows = 1000 * ((1.645 + 1.282) * math.sqrt(200) / 1000 / 0.02) ** 2
+    assert found.rows_to_decide == pytest.approx(rows, rel=0.01)
+    assert "1000 rows show a difference from a true change of " in messages(found)[0]
 
 
 def test_holms_method_counts_units_that_must_be_the_same(tmp_path: Path) -> None:
@@ -242,24 +226,26 @@ def test_holms_method_counts_units_that_must_be_the_same(tmp_path: Path) -> None
 
 
 def test_the_more_is_checked_the_more_certain_a_regression_must_be(tmp_path: Path) -> None:
-    # Nine rows of a hundred are lost and two won.
     before = {SST2: right(50), SNLI: right(50)}
-    after = {SST2: [*right(50 - 9)[:98], 1.0, 1.0], SNLI: right(50)}
-    both = between(tmp_path, before, after)
-    alone = only(check(both, {SST2: 0.01}))
+
+    def lost(count: int) -> list[float]:
+        """Return the scores of the rows if so many are lost and two won."""
+        return [*right(50 - count)[:98], 1.0, 1.0]
+
+    alone = checked(tmp_path, before[SST2], lost(9), 0.01)
     assert alone.verdict == "REGRESSION"
-    of_two = check(both, {SST2: 0.01, SNLI: 0.01}, resolution=0.2).findings
+    both = between(tmp_path, before, {**before, SST2: lost(9)})
+    of_two = check(both, dict.fromkeys(before, 0.01), resolution=0.2).findings
     assert [(each.name, each.verdict) for each in of_two] == [(SST2, "INCONCLUSIVE"), (SNLI, "INCONCLUSIVE")]
     # Holm: the smallest of two p-values counts twice, and the lower limit is at half the level.
     assert of_two[0].adjusted == pytest.approx(2 * alone.adjusted)
     assert of_two[0].drop.low < 0.01 < alone.drop.low
     assert of_two[0].drop.high == alone.drop.high
     # A change that neither shows takes more rows to decide beside another one than alone.
-    changed = {SST2: [*right(50 - 7)[:98], 1.0, 1.0]}
-    undecided = only(check(between(tmp_path / "alone", {SST2: right(50)}, changed), {SST2: 0.01}, resolution=0.2))
-    both = between(tmp_path / "both", before, {**changed, SNLI: right(50)})
-    more = check(both, {SST2: 0.01, SNLI: 0.01}, resolution=0.2).findings[0]
-    assert (undecided.rows_to_decide, more.rows_to_decide) == (326, 411)
+    undecided = checked(tmp_path / "alone", before[SST2], lost(7), 0.01, resolution=0.2)
+    both = between(tmp_path / "both", before, {**before, SST2: lost(7)})
+    more = check(both, dict.fromkeys(before, 0.01), resolution=0.2).findings[0]
+    assert (undecided.rows_to_decide, more.rows_to_decide) == (348, 438)
 
 
 def test_tasks_that_cannot_tell_do_not_affect_other_tasks(tmp_path: Path) -> None:
@@ -270,57 +256,54 @@ def test_tasks_that_cannot_tell_do_not_affect_other_tasks(tmp_path: Path) -> Non
 
 
 def test_what_is_inconclusive_says_how_many_rows_would_decide(tmp_path: Path) -> None:
-    # 20 of 100 rows change, evenly: an error of sqrt(22) / 102 = 0.0460, times 1.645 + 0.842 is 0.1144. With bounds of
-    # 0.05 and 0.02, so many times as many rows are needed as the square of what that is of the bound.
+    # 20 of 100 rows change, evenly: a row's drop has a variance of 20 * 100 / 102**2 = 0.192. Of 489 rows, chance moves
+    # the drop by 0.842 * sqrt(0.192 / 489) = 0.0167 in one of five runs, and with two made-up rows the upper limit is
+    # 1.648 * sqrt(0.192 / 489 + 2 / 491**2) = 0.0330 above it: together, just within 0.05.
     both = between(tmp_path, {SST2: right(50)}, {SST2: right(50, skip=10)})
     finding = only(check(both, {SST2: 0.05}, resolution=0.25))
-    assert (finding.verdict, len(messages(finding))) == ("INCONCLUSIVE", 1)
     # The standard error of a drop is sqrt(0.0462**2 + drop / 100). From 0.1501 on, a measured drop is 1.660 of it
     # beyond the bound; from 0.2045 on, a true drop is 0.842 of it beyond that.
-    assert messages(finding)[0] == (
-        "about 530 rows would decide if the true drop is the measured one; 100 rows show a regression from a true drop "
+    said = (
+        "about 490 rows would decide if the true drop is the measured one; 100 rows show a regression from a true drop "
         "of 20.5 points on (80 % power)"
     )
-    assert messages(only(check(both, {SST2: 0.02}, resolution=0.25)))[0].startswith("about 3,300 rows would decide")
-    of_none = messages(only(check(both, {SST2: 0.0}, resolution=0.25)))
-    assert of_none[0].startswith("no practical number of rows would decide")
+    assert (finding.verdict, finding.rows_to_decide, messages(finding)) == ("INCONCLUSIVE", 489, (said,))
+    for most, start in ((0.02, "about 3,000 rows would decide"), (0.0, "no practical number of rows would decide")):
+        assert messages(only(check(both, {SST2: most}, resolution=0.25)))[0].startswith(start)
     assert messages(only(check(both, {SST2: 0.15}))) == ()
 
 
 def test_equal_answers_to_few_rows_are_not_shown_to_be_no_worse(tmp_path: Path) -> None:
-    few = only(check(between(tmp_path / "few", {SST2: right(5, of=20)}, {SST2: right(5, of=20)}), {SST2: 0.02}))
+    few, many = (checked(tmp_path / str(rows), right(5, of=rows), right(5, of=rows)) for rows in (20, 500))
     assert few.verdict == "CANNOT TELL"
     assert few.drop.high > 0.1
-    many = only(check(between(tmp_path / "many", {SST2: right(5, of=500)}, {SST2: right(5, of=500)}), {SST2: 0.02}))
-    assert (many.verdict, messages(many)) == (
-        "NOT WORSE",
-        ("the baseline is at 1.00 %, so no drop can be larger than allowed",),
-    )
+    said = "the baseline is at 1.00 %, so no drop can be larger than allowed"
+    assert (many.verdict, messages(many)) == ("NOT WORSE", (said,))
 
 
 def test_a_single_row_has_no_limits(tmp_path: Path) -> None:
-    finding = only(check(between(tmp_path, {SST2: [1.0]}, {SST2: [0.0]}), {SST2: 0.02}))
+    finding = checked(tmp_path, [1.0], [0.0])
     assert (finding.verdict, messages(finding)) == ("CANNOT TELL", ("a single row has no interval",))
     assert not finding.drop.has_interval
 
 
 def test_a_baseline_that_cannot_drop_by_more_than_allowed_does_not_pass(tmp_path: Path) -> None:
-    finding = only(check(between(tmp_path, {SST2: right(0)}, {SST2: right(0)}), {SST2: 0.02}))
+    finding = checked(tmp_path, right(0), right(0))
     assert finding.verdict == "CANNOT TELL"
     said = "the baseline is at 0.00 %, so no drop can be larger than allowed: allow less, or leave it out of the bounds"
     assert said in messages(finding)
 
 
 def test_too_few_rows_to_show_a_large_drop_do_not_pass(tmp_path: Path) -> None:
-    both = between(tmp_path, {SST2: right(5, of=5)}, {SST2: right(4, of=5)})
-    finding = only(check(both, {SST2: 0.02}))
+    finding = checked(tmp_path, right(5, of=5), right(4, of=5))
     assert (finding.verdict, status([finding])) == ("CANNOT TELL", 2)
     # About a hundred rows of which all are right show a drop of ten of them.
-    assert messages(finding)[0] == (
+    blind, decide = messages(finding)
+    assert blind == (
         "5 rows could not have shown even a drop of 10 points; about 98 would (80 % power): evaluate more rows, or "
         "give a larger --resolution"
     )
-    assert messages(finding)[1].endswith("5 rows cannot show a regression (80 % power)")
+    assert decide.endswith("5 rows cannot show a regression (80 % power)")
     assert finding.drop.has_interval
 
 
@@ -342,9 +325,9 @@ def test_what_is_inconclusive_passes_if_the_rows_could_have_shown_the_resolution
     tmp_path: Path, rows: int, most: float, resolution: float, expected: str
 ) -> None:
     # Exactly what is allowed is lost.
-    lost = round(most * rows)
-    both = between(tmp_path, {SST2: right(rows, of=rows)}, {SST2: right(rows - lost, of=rows)})
-    finding = only(check(both, {SST2: most}, resolution=resolution))
+    finding = checked(
+        tmp_path, right(rows, of=rows), right(rows - round(most * rows), of=rows), most, resolution=resolution
+    )
     assert (finding.verdict, status([finding])) == (expected, 0 if expected == "INCONCLUSIVE" else 2)
     assert any("rows would decide" in message for message in messages(finding))
 
@@ -368,16 +351,16 @@ def test_more_comparisons_need_more_rows_to_show_the_same(tmp_path: Path) -> Non
 def test_nothing_passes_if_a_side_lacks_answers(
     before: list[float], after: list[float], expected: str, lacks: str, tmp_path: Path
 ) -> None:
-    finding = only(check(between(tmp_path, {SST2: before}, {SST2: after}), {SST2: 0.2}))
+    finding = checked(tmp_path, before, after, 0.2)
     assert (finding.verdict, messages(finding)) == (expected, (f"{lacks}: evaluate both on the same rows",))
 
 
-def test_nothing_passes_if_equal_scores_are_doubtful(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("after", "verdict"), [(60, "CANNOT TELL"), (30, "REGRESSION")])
+def test_nothing_passes_if_equal_scores_are_doubtful(tmp_path: Path, after: int, verdict: str) -> None:
     asked = {"config": {"num_fewshot": 4}}
-    for after, verdict in ((right(60), "CANNOT TELL"), (right(30), "REGRESSION")):
-        finding = only(check(sides(tmp_path, {SST2: right(60)}, {SST2: after}, of_after=asked), {SST2: 0.2}))
-        assert finding.verdict == verdict
-        assert "different setting: num_fewshot: 0 in A, 4 in B" in messages(finding)
+    finding = only(check(sides(tmp_path, {SST2: right(60)}, {SST2: right(after)}, of_after=asked), {SST2: 0.2}))
+    assert finding.verdict == verdict
+    assert "different setting: num_fewshot: 0 in A, 4 in B" in messages(finding)
 
 
 @pytest.mark.parametrize(
@@ -401,13 +384,6 @@ def test_the_exit_status_is_the_worst_verdicts(verdicts: list[str], requirement:
     assert status(findings, requirement) == expected
 
 
-def test_what_is_inconclusive_passes_with_a_remark_or_does_not_pass() -> None:
-    findings = Finding(SST2, "verbalizer", "INCONCLUSIVE"), Finding(SNLI, "verbalizer", "NOT WORSE")
-    passes, fails = (verdict_in_words(Outcome(findings, requirement=one)) for one in ("no-regression", "no-worse"))
-    assert passes == "inconclusive: 1 of 2; passes, because nothing is a regression"
-    assert fails == "inconclusive: 1 of 2; does not pass with --require no-worse"
-
-
 def test_the_text_starts_with_the_verdict_and_lists_the_worst_first(tmp_path: Path) -> None:
     before = {SST2: right(50), SNLI: right(50), GOLDEN: right(50), "verbalizer_rte_natural_golden": right(50)}
     after = {SST2: right(30), SNLI: right(10), GOLDEN: right(55)}
@@ -415,15 +391,7 @@ def test_the_text_starts_with_the_verdict_and_lists_the_worst_first(tmp_path: Pa
     lines = list(check_text(check(both, dict.fromkeys(before, 0.02)), ("one (a)", "two (b)")))
     assert lines[0] == "regression: 2 of 4"
     assert [line.split()[:2] for line in lines[1:3]] == [["REGRESSION", SNLI], ["REGRESSION", SST2]]
-    assert lines[3].split() == [
-        "CANNOT",
-        "TELL",
-        "verbalizer_rte_natural_golden",
-        "missing",
-        "from",
-        "the",
-        "candidate",
-    ]
+    assert re.fullmatch("CANNOT TELL +verbalizer_rte_natural_golden +missing from the candidate", lines[3])
     assert lines[4].split()[:9] == ["NOT", "WORSE", GOLDEN, "acc", "↑", "50.00", "→", "55.00,", "drop"]
     assert "−5.00 [" in lines[4]  # noqa: RUF001 # as printed
     assert lines[5] == "baseline: one (a); candidate: two (b)"
@@ -475,11 +443,3 @@ def test_a_drop_as_large_as_allowed_is_called_anything_else_in_at_most_one_of_tw
     # As if each answer were an observation of its own, of which there are four times as many: half the error.
     naive = [finding.drop.value - (finding.drop.value - finding.drop.low) / 2 > drop for finding in findings]
     assert sum(naive) / PAIRS > RARE
-
-
-def test_a_drop_that_rows_show_is_a_regression_four_times_out_of_five(template: Sides) -> None:
-    # The error of the difference of accuracies of 0.6 and 0.44 on 200 rows: 0.0493; times 1.645 + 0.842: 0.123.
-    findings = [only(check(both, {GROUP: 0.02})) for both in simulated(template, (0.6, 0.6 - 0.02 - 0.139))]
-    # 200 pairs, less three times sqrt(0.8 * 0.2 / 200).
-    assert share(findings, "REGRESSION") >= 0.8 - 0.085
-    assert share(findings, "NOT WORSE") == 0

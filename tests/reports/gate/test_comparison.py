@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import isnan, sqrt
 from pathlib import Path
 
@@ -49,36 +50,32 @@ def test_a_group_is_the_mean_over_all_answers(tmp_path: Path) -> None:
     assert level.rows == 100
 
 
-def test_several_answers_to_a_row_are_one_observation(tmp_path: Path) -> None:
+def of_two_verbalizers(folder: Path, won: Sequence[int]) -> dict[str, Finding]:
+    """Return the findings where either of two verbalizers wins or loses rows after the first sixty."""
+    tasks = dict(zip((SST2, GOLDEN), won, strict=True))
+    before, after = ({task: right(60 + max(0, sign * count)) for task, count in tasks.items()} for sign in (-1, 1))
+    return found(sides(folder, before, after, groups={"both": [SST2, GOLDEN]}))
+
+
+def test_several_answers_to_a_row_are_one_observation_whatever_the_order_of_the_lines(tmp_path: Path) -> None:
     # The same eight rows are won under two verbalizers: eight signs, not sixteen.
-    before, after = {SST2: right(60), GOLDEN: right(60)}, {SST2: right(68), GOLDEN: right(68)}
-    both = found(sides(tmp_path, before, after, groups={"both": [SST2, GOLDEN]}))
-    assert both["both"].p == pytest.approx(2 / 2**8)
-    assert both[SST2].p == pytest.approx(2 / 2**8)
+    both = of_two_verbalizers(tmp_path, (8, 8))
     together, alone = both["both"].difference.change, both[SST2].difference.change
     # As wide as that of one answer each, but for the made-up rows; sixteen independent signs would have 0.71 of it.
     assert (together.high - together.low) / (alone.high - alone.low) == pytest.approx(0.95, abs=0.01)
+    with edited_lines(samples_of(results_in(tmp_path / "b"))) as lines:
+        lines.reverse()
+    for findings in (both, found(sides_in(tmp_path))):
+        assert [findings[name].p for name in ("both", SST2)] == pytest.approx([2 / 2**8] * 2)
 
 
 def test_a_row_won_under_one_verbalizer_and_lost_under_another_has_no_sign(tmp_path: Path) -> None:
-    before, after = {SST2: right(60), GOLDEN: right(68)}, {SST2: right(68), GOLDEN: right(60)}
-    both = found(sides(tmp_path, before, after, groups={"both": [SST2, GOLDEN]}))
+    both = of_two_verbalizers(tmp_path, (8, -8))
     change = both["both"].difference.change
     assert (both["both"].p, change.value) == (1, 0)
     # Rows that did not change are no proof that none can.
     assert change.low == -change.high == pytest.approx(-0.0195, abs=0.0001)
     assert both[SST2].p == pytest.approx(2 / 2**8)
-
-
-def test_rows_are_paired_by_id_not_by_position(tmp_path: Path) -> None:
-    before, after = {SST2: right(60), GOLDEN: right(60)}, {SST2: right(68), GOLDEN: right(68)}
-    sides(tmp_path, before, after, groups={"both": [SST2, GOLDEN]})
-    with edited_lines(samples_of(results_in(tmp_path / "b"))) as lines:
-        lines.reverse()
-    both = found(sides_in(tmp_path))
-    # Eight rows are won, under either verbalizer the same.
-    assert both[SST2].p == pytest.approx(2 / 2**8)
-    assert both["both"].p == pytest.approx(2 / 2**8)
 
 
 def test_only_common_rows_are_compared_and_this_is_reported(tmp_path: Path) -> None:
@@ -110,7 +107,7 @@ def test_runs_without_common_rows_are_not_compared(tmp_path: Path) -> None:
             line["doc_id"] += 100
     comparison = compare(sides_in(tmp_path))
     assert [each.name for each in comparison.findings] == [SNLI]
-    assert [(each.name, str(each.issue)) for each in comparison.unpaired] == [(SST2, "no rows in common")]
+    assert [(each.name, *map(str, each.issues)) for each in comparison.unpaired] == [(SST2, "no rows in common")]
 
 
 def test_the_list_starts_with_groups_and_the_largest_change(tmp_path: Path) -> None:
@@ -121,23 +118,28 @@ def test_the_list_starts_with_groups_and_the_largest_change(tmp_path: Path) -> N
     assert [each.name for each in compare(both).findings] == ["level", "calm", SNLI, SST2, GOLDEN]
 
 
-def test_p_values_are_adjusted_for_the_number_of_comparisons(tmp_path: Path) -> None:
-    # Six rows are won in one task of three: p is 2 / 2**6 = 0.031, three times that 0.094.
-    before = {SST2: right(50), SNLI: right(50), GOLDEN: right(50)}
-    both = compare(sides(tmp_path, before, {**before, SST2: right(56)}))
-    won = both.findings[0]
-    assert [won.p, won.adjusted] == pytest.approx([2 / 64, 6 / 64])
-    assert (both.tests, won.verdict) == ((0, 3), "unclear")
-
-
-def test_groups_are_listed_separately(tmp_path: Path) -> None:
-    # Of one group p is 2 / 2**6 as it is; of its two tasks the one that changed has twice that.
-    before = {SST2: right(50), SNLI: right(50)}
-    both = compare(sides(tmp_path, before, {**before, SST2: right(56)}, groups=TREE))
-    assert {each.name: each.adjusted for each in both.findings} == pytest.approx(
-        {"level": 2 / 64, SST2: 4 / 64, SNLI: 1.0}
-    )
-    assert both.tests == (1, 2)
+@pytest.mark.parametrize(
+    ("tasks", "groups", "adjusted", "tests"),
+    [
+        # Six rows are won in one task of three: p is 2 / 2**6 = 0.031, three times that 0.094.
+        ([SST2, SNLI, GOLDEN], {}, {SST2: 6 / 64, SNLI: 1.0, GOLDEN: 1.0}, (0, 3)),
+        # Of one group p is as it is; of its two tasks the one that changed has twice that.
+        ([SST2, SNLI], TREE, {"level": 2 / 64, SST2: 4 / 64, SNLI: 1.0}, (1, 2)),
+    ],
+)
+def test_p_values_are_adjusted_for_the_number_of_comparisons_apart_for_groups(
+    tmp_path: Path,
+    tasks: Sequence[str],
+    groups: Mapping[str, Sequence[str]],
+    adjusted: Mapping[str, float],
+    tests: tuple[int, int],
+) -> None:
+    before = dict.fromkeys(tasks, right(50))
+    both = compare(sides(tmp_path, before, {**before, SST2: right(56)}, groups=groups))
+    findings = {each.name: each for each in both.findings}
+    assert {name: each.adjusted for name, each in findings.items()} == pytest.approx(adjusted)
+    assert findings[SST2].p == pytest.approx(2 / 64)
+    assert (findings[SST2].verdict, both.tests) == ("unclear", tests)
 
 
 MCQ = "paired_mcq_arc_challenge_medium"

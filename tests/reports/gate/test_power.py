@@ -2,43 +2,92 @@
 
 from __future__ import annotations
 
-from math import inf
+from collections.abc import Mapping
+from dataclasses import replace
+from math import inf, sqrt
 
 import numpy as np
 import pytest
 
-from lm_eval_ext.reports.gate.power import Asked, drops, rows_to_decide, rows_to_show, simulate, smallest_regression
+from lm_eval_ext.reports.gate.power import (
+    Asked,
+    draws_to_decide,
+    drops,
+    rows_to_decide,
+    rows_to_show,
+    simulate,
+    smallest_regression,
+)
 from lm_eval_ext.reports.paired import MeanChange
 from lm_eval_ext.reports.statistics import Floats
 
 
-def drop(changes: Floats) -> MeanChange:
-    """Return the drop of rows with one answer each, whose changes are those of the score."""
+def drop(changes: Floats, answers: int = 1) -> MeanChange:
+    """Return the drop of rows with so many answers each, whose changes are those of the score."""
     rows = len(changes)
-    return MeanChange.of_rows(-changes, np.ones(rows), (rows,), rows)
+    return MeanChange.of_rows(-changes, np.full(rows, float(answers)), (rows,), answers * rows)
 
 
-def test_the_number_of_rows_that_would_decide_does() -> None:
-    changes = np.array([-1.0] * 14 + [1.0] * 8 + [0.0] * 78)
-    found = drop(changes)
-    rows = round(rows_to_decide(found, 0.02))
+def decided(found: MeanChange, bound: float, level: float = 0.05) -> bool:
+    """Return whether the gate calls a drop what it is: the whole interval lies beyond the bound, or within it."""
+    low, high = found.limits(level, 0.05)
+    return low > bound or high < bound
+
+
+@pytest.mark.parametrize(
+    ("changes", "answers", "bound", "level"),
+    [
+        pytest.param({-1.0: 14, 1.0: 8, 0.0: 78}, 1, 0.02, 0.05, id="a regression"),
+        pytest.param({-1.0: 14, 1.0: 8, 0.0: 78}, 1, 0.02, 0.01, id="a regression among others"),
+        pytest.param({-3.0: 30, -1.0: 5, 0.0: 265}, 3, 0.05, 0.05, id="a regression in several answers to a row"),
+        pytest.param({-1.0: 10, 1.0: 10, 0.0: 80}, 1, 0.05, 0.01, id="not worse, for which no level is lower"),
+        pytest.param({-1.0: 3, 1.0: 1, 0.0: 96}, 1, 0.04, 0.05, id="a drop that is allowed"),
+        pytest.param({-1.0: 1, 1.0: 3, 0.0: 96}, 1, 0.02, 0.05, id="a gain, with hardly a change"),
+        pytest.param({-3.0: 10, 1.0: 10, 2.0: 10, 0.0: 270}, 3, 0.04, 0.05, id="not worse in several answers to a row"),
+    ],
+)
+def test_the_number_of_rows_that_would_decide_does_four_times_out_of_five(
+    changes: Mapping[float, int], answers: int, bound: float, level: float
+) -> None:
+    of_rows = np.repeat([*changes], [*changes.values()])
+    rows = int(rows_to_decide(drop(of_rows, answers), bound, level))
     generator = np.random.default_rng(11)
-    decided = sum(drop(generator.choice(changes, rows)).p_above(0.02) < 0.05 for _ in range(400))
-    # Four in five, give or take three standard errors of 0.02, and the made-up rows.
-    assert decided / 400 == pytest.approx(0.8, abs=0.08)
+    runs = [decided(drop(generator.choice(of_rows, rows), answers), bound, level) for _ in range(600)]
+    # 0.8, give or take three standard errors of 0.016, and of what the formula takes to be a normal distribution.
+    assert np.mean(runs) == pytest.approx(0.8, abs=0.07)
+
+
+def test_rows_that_never_change_decide_as_soon_as_the_made_up_ones_count_little_enough() -> None:
+    # 1.651 * sqrt(2) / (232 + 2) is 0.00998, and with one row less it is more than 0.01.
+    assert rows_to_decide(drop(np.zeros(100)), 0.01) == 232
+    assert [decided(drop(np.zeros(rows)), 0.01) for rows in (231, 232)] == [False, True]
+
+
+def test_the_number_of_draws_that_would_decide_does_four_times_out_of_five() -> None:
+    # Every answer is right in one draw of two: a draw on each side adds 0.5, and the rows themselves do not differ.
+    generator, rows = np.random.default_rng(14), 100
+
+    def of_draws(draws: int) -> MeanChange:
+        return drop(np.subtract(*generator.binomial(draws, 0.5, (2, rows))) / draws)
+
+    one = replace(of_draws(4), value=0.0)
+    draws = draws_to_decide(one, lambda draws: sqrt(0.5 / draws / rows), 0.1)
+    assert np.mean([decided(of_draws(int(draws)), 0.1) for _ in range(600)]) == pytest.approx(0.8, abs=0.07)
+    # Where draws cannot vary any less, there are still the made-up rows: 1.66 * sqrt(2) / 102 is 0.023.
+    assert [draws_to_decide(one, lambda _: 0.0, bound) for bound in (0.022, 0.024)] == [inf, 1]
 
 
 def test_a_regression_of_the_smallest_size_that_shows_is_seen_four_times_out_of_five() -> None:
     generator = np.random.default_rng(12)
     for rows, differing in ((100, 0.0), (100, 0.1), (900, 0.02)):
         noise = np.where(generator.random((400, rows)) < differing, generator.choice([-1.0, 1.0], (400, rows)), 0.0)
-        smallest = float(np.median([smallest_regression(drop(changes), 0.02, 1) for changes in noise]))
+        smallest = float(np.median([smallest_regression(drop(changes), 0.02, 0.05) for changes in noise]))
         worse = np.where(generator.random((400, rows)) < smallest, -1.0, noise)
         seen = sum(drop(changes).p_above(0.02) < 0.05 for changes in worse)
         assert 0.74 <= seen / 400 <= 0.92
         # It is the same if half of that is already lost.
         half = np.where(generator.random((400, rows)) < smallest / 2, -1.0, noise)
-        again = float(np.median([smallest_regression(drop(changes), 0.02, 1) for changes in half]))
+        again = float(np.median([smallest_regression(drop(changes), 0.02, 0.05) for changes in half]))
         assert again == pytest.approx(smallest, rel=0.06)
 
 
@@ -46,17 +95,16 @@ def test_the_number_of_rows_that_show_a_drop_does() -> None:
     generator = np.random.default_rng(13)
     for rows, differing in ((5, 0), (60, 3), (100, 10)):
         noise = np.array([-1.0] * differing + [1.0] * differing + [0.0] * (rows - 2 * differing))
-        needed = int(rows_to_show(drop(noise), 0.1, 0.02, 1))
+        needed = int(rows_to_show(drop(noise), 0.1, 0.02, 0.05))
         share = 2 * differing / rows
         worse = np.where(generator.random((400, needed)) < share, generator.choice([-1.0, 1.0], (400, needed)), 0.0)
         worse = np.where(generator.random((400, needed)) < 0.1, -1.0, worse)
         seen = sum(drop(changes).p_above(0.02) < 0.05 for changes in worse)
         assert 0.74 <= seen / 400 <= 0.92
     alone = drop(np.array([-1.0]))
-    assert (
-        rows_to_show(alone, 0.1, 0.02, 1) == rows_to_decide(alone, 0.02) == smallest_regression(alone, 0.02, 1) == inf
-    )
-    assert rows_to_show(drop(np.zeros(50)), 0.02, 0.02, 1) == inf
+    assert rows_to_show(alone, 0.1, 0.02, 0.05) == rows_to_decide(alone, 0.02) == inf
+    assert smallest_regression(alone, 0.02, 0.05) == rows_to_show(drop(np.zeros(50)), 0.02, 0.02, 0.05) == inf
+    assert rows_to_decide(replace(drop(np.zeros(50)), value=0.02), 0.02) == inf
 
 
 GROUP = Asked.alike(900, 3, 0.1)

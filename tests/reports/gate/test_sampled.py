@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, product
-from math import inf, isnan, sqrt
+from math import inf, isnan, nan, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -12,58 +13,45 @@ import numpy as np
 import pytest
 
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.gate.measure import measured
 from lm_eval_ext.reports.gate.sampled import (
     ChangeComponents,
-    Components,
     Sampled,
     all_right,
     any_right,
     change_of,
     components,
-    draws_to_decide,
     sampled,
 )
 from lm_eval_ext.reports.gate.units import Compared, Sides
-from lm_eval_ext.reports.paired import Difference, MeanChange
-from lm_eval_ext.results.comparability import OfOneSeed, as_one
-from lm_eval_ext.results.load import load_apart
+from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import SST2
-from tests.reports.gate.draws import write_draws
-from tests.reports.gate.two_runs import NAMES, SNLI
+from tests.reports.gate.two_runs import SNLI, sides_of, unit, write_draws
 
+Draws = Sequence[Sequence[float]]
+"""The values of each draw of each row."""
 # Rows with both draws right, one, and none; of the other model, the last row is always right.
 BEFORE = [[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]]
 AFTER = [[1.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 1.0]]
 
 
-def sides_of(before: list[Path], after: list[Path]) -> Sides:
-    found = load_apart([[folder] for folder in (*before, *after)])
-    each = [OfOneSeed(runs, "a run") for runs in found]
-    return Sides(as_one(each[: len(before)]), as_one(each[len(before) :]), NAMES)
-
-
-def unit_of(sides: Sides, name: str = SST2) -> Compared:
-    unit = sides.take(name)
-    assert isinstance(unit, Compared)
-    return unit
-
-
-def drawn(sides: Sides, k: int | None = None, unit: Compared | None = None) -> Sampled:
-    unit = unit or unit_of(sides)
-    found = sampled(unit, measured(unit, sides), k)
+def drawn(of: Sides | Compared, k: int | None = None) -> Sampled:
+    found = sampled(of if isinstance(of, Compared) else unit(of.take(SST2)), k)
     assert found is not None
     return found
 
 
+def two_models(folder: Path, before: Draws, after: Draws, **of_after: Any) -> Sides:
+    """Write several draws of two models, which may be of fewer for one of them, and read them."""
+    return sides_of(write_draws(folder, {SST2: before}), write_draws(folder, {SST2: after}, "two", **of_after))
+
+
 @pytest.fixture
 def sides(tmp_path: Path) -> Sides:
-    return sides_of(write_draws(tmp_path, {SST2: BEFORE}), write_draws(tmp_path, {SST2: AFTER}, "two"))
+    return two_models(tmp_path, BEFORE, AFTER)
 
 
 def test_scores_are_means_over_draws(sides: Sides) -> None:
-    found = measured(unit_of(sides), sides)
+    found = unit(sides.take(SST2)).difference
     assert (found.before, found.after, found.change.value) == (0.5, 0.75, 0.25)
     assert found.by_row.tolist() == [0, 0, 0, 1]
 
@@ -71,8 +59,8 @@ def test_scores_are_means_over_draws(sides: Sides) -> None:
 def test_reliability_is_by_row(sides: Sides) -> None:
     found = drawn(sides)
     assert (found.draws, found.k) == ((2, 2), 2)
-    assert found.reliable is not None
-    assert found.any_of is not None
+    assert found.reliable
+    assert found.any_of
     assert (found.reliable.before, found.reliable.after) == (0.25, 0.5)
     assert (found.any_of.before, found.any_of.after) == (0.75, 1.0)
     assert found.reliable.change.has_interval
@@ -80,7 +68,7 @@ def test_reliability_is_by_row(sides: Sides) -> None:
 
 def test_one_of_several_draws_is_the_score_itself(sides: Sides) -> None:
     found = drawn(sides, k=1)
-    assert found.reliable is not None
+    assert found.reliable
     assert (found.reliable.before, found.reliable.after) == (0.5, 0.75)
 
 
@@ -92,7 +80,7 @@ def test_k_beyond_the_draws_is_an_error(sides: Sides) -> None:
 def test_the_components_of_each_side_and_of_the_change(sides: Sides) -> None:
     found = drawn(sides)
     # Two of four rows have draws 1 and 0, whose variance is 0.5; the means 1, 0.5, 0.5, 0 vary by 1/6.
-    assert (found.sides[0].within, found.sides[0].between) == pytest.approx((0.25, 1 / 6 - 0.125))
+    assert (found.within[0], found.between[0]) == pytest.approx((0.25, 1 / 6 - 0.125))
     # The changes 0, 0, 0, 1 vary by 0.25, exactly what the draws add: 0.25 / 2 on each side.
     assert found.change == ChangeComponents(0.5, 0.0, 4, 1.0)
     assert found.change.sufficient == inf
@@ -101,8 +89,7 @@ def test_the_components_of_each_side_and_of_the_change(sides: Sides) -> None:
 def test_the_error_of_one_task_does_not_depend_on_how_tasks_are_weighted(sides: Sides) -> None:
     found = []
     for alike in (False, True):
-        unit = replace(unit_of(sides), tasks_weigh_alike=alike)
-        found.append(change_of(unit, measured(unit, sides)))
+        found.append(change_of(replace(unit(sides.take(SST2)), tasks_weigh_alike=alike)))
     assert found[0].error(3) == pytest.approx(found[1].error(3)) == pytest.approx((0.5 / 3 / 4) ** 0.5)
 
 
@@ -111,9 +98,9 @@ def test_the_error_is_that_of_the_limits_without_the_made_up_rows(tmp_path: Path
     # Half the rows become better, the others worse.
     chances = np.repeat([[0.3], [0.9]], 200, axis=0).T, np.repeat([[0.8], [0.4]], 200, axis=0).T
     before, after = ((generator.random((3, 400)) < chance).astype(float).tolist() for chance in chances)
-    sides = sides_of(write_draws(tmp_path, {SST2: before}), write_draws(tmp_path, {SST2: after}, "two"))
-    found = measured(unit_of(sides), sides)
-    change = change_of(unit_of(sides), found)
+    sides = two_models(tmp_path, before, after)
+    found = unit(sides.take(SST2)).difference
+    change = change_of(unit(sides.take(SST2)))
     # The two made-up rows hardly matter among 400.
     assert change.error(3) == pytest.approx(found.mean.error, rel=0.02)
     # The changes of 0.5 and -0.5 have the variance 0.25; the draws add 0.21, 0.09, 0.16 and 0.24, halved.
@@ -121,78 +108,82 @@ def test_the_error_is_that_of_the_limits_without_the_made_up_rows(tmp_path: Path
     assert change.within == pytest.approx((0.21 + 0.09 + 0.16 + 0.24) / 2, abs=0.03)
 
 
-def test_draws_instead_of_rows(sides: Sides) -> None:
-    found = drawn(sides)
-    # Without a component between rows, twice the draws tell as much as twice the rows.
-    assert draws_to_decide(found, rows=8) == 4
-    assert draws_to_decide(found, rows=100) == 50
-
-
 def test_lower_is_better_has_zero_as_right(tmp_path: Path) -> None:
     right = [[0.0, 0.0], [0.0, 1.0]]
-    sides = sides_of(write_draws(tmp_path, {SST2: right}), write_draws(tmp_path, {SST2: right}, "two"))
-    unit = unit_of(sides)
-    metric = unit.pairs[0].before.schema.metric("invalid_rate")
-    found = drawn(sides, unit=replace(unit, headline=metric))
-    assert found.reliable is not None
+    both = unit(two_models(tmp_path, right, right).take(SST2))
+    found = drawn(replace(both, headline=both.pairs[0].before.schema.metric("invalid_rate")))
+    assert found.reliable
     # No answer is invalid, which is best.
     assert found.reliable.before == 1.0
 
 
 def test_without_a_direction_nothing_is_right_and_there_is_no_reliability(sides: Sides) -> None:
-    unit = unit_of(sides)
-    unknown = replace(unit, headline=replace(unit.headline, higher_is_better=None))
-    found = drawn(sides, unit=unknown)
+    both = unit(sides.take(SST2))
+    found = drawn(replace(both, headline=replace(both.headline, higher_is_better=None)))
     assert (found.reliable, found.any_of) == (None, None)
-    assert found.sides == drawn(sides).sides
+    assert (found.within, found.between) == (drawn(sides).within, drawn(sides).between)
 
 
 def test_fractional_scores_have_no_reliability(tmp_path: Path) -> None:
-    shares = {SST2: [[0.5, 1.0], [0.25, 1.0]]}
-    found = drawn(sides_of(write_draws(tmp_path, shares), write_draws(tmp_path, shares, "two")))
-    assert found.reliable is None
-    assert found.any_of is None
-    assert found.sides[0].within == pytest.approx(0.03125 / 2)
+    shares = [[0.5, 1.0], [0.25, 1.0]]
+    found = drawn(two_models(tmp_path, shares, shares))
+    assert (found.reliable, found.any_of) == (None, None)
+    assert found.within[0] == pytest.approx(0.03125 / 2)
 
 
 def test_a_single_draw_leaves_the_chance_in_draws_unknown(tmp_path: Path) -> None:
-    found = drawn(sides_of(write_draws(tmp_path, {SST2: BEFORE}), write_draws(tmp_path, {SST2: AFTER[:1]}, "two")))
+    found = drawn(two_models(tmp_path, BEFORE, AFTER[:1]))
     assert found.draws == (2, 1)
-    assert isnan(found.sides[1].within)
-    assert isnan(found.sides[1].between)
+    assert isnan(found.within[1])
+    assert isnan(found.between[1])
     assert isnan(found.change.sufficient)
 
 
 def test_greedy_decoding_adds_no_chance(tmp_path: Path) -> None:
     greedy = {"generation_kwargs": {"do_sample": False}}
-    after = write_draws(tmp_path, {SST2: AFTER[:1]}, "two", config=greedy)
-    found = drawn(sides_of(write_draws(tmp_path, {SST2: BEFORE}), after))
+    found = drawn(two_models(tmp_path, BEFORE, AFTER[:1], config=greedy))
     assert found.change.within == pytest.approx(0.25)
 
 
 def test_single_draws_are_as_they_were(tmp_path: Path) -> None:
-    sides = sides_of(write_draws(tmp_path, {SST2: BEFORE[:1]}), write_draws(tmp_path, {SST2: AFTER[:1]}, "two"))
-    assert sampled(unit_of(sides), measured(unit_of(sides), sides)) is None
+    sides = two_models(tmp_path, BEFORE[:1], AFTER[:1])
+    assert sampled(unit(sides.take(SST2))) is None
 
 
 def test_a_group_pools_the_rows_of_its_tasks(tmp_path: Path) -> None:
     tree: dict[str, Any] = {"group_subtasks": {"group": [SST2, SNLI], SST2: [], SNLI: []}}
     before = write_draws(tmp_path, {SST2: BEFORE, SNLI: BEFORE}, **tree)
     after = write_draws(tmp_path, {SST2: AFTER, SNLI: BEFORE}, "two", **tree)
-    sides = sides_of(before, after)
-    found = drawn(sides, unit=unit_of(sides, "group"))
-    assert found.reliable is not None
+    found = drawn(unit(sides_of(before, after).take("group")))
+    assert found.reliable
     assert (found.reliable.before, found.reliable.after) == (0.25, 0.375)
 
 
-def test_draws_that_agree_vary_only_between_rows() -> None:
-    # Variances of the means 1, 0: 0.5; of the draws of a row: 0.
-    assert components(np.array([[1.0, 1.0], [0.0, 0.0]])) == Components(0.0, 0.5)
+def test_rows_of_one_dataset_vary_around_what_they_have_in_common(tmp_path: Path) -> None:
+    def write(name: str, seed: int, rows: int, quiz: float) -> Path:
+        tasks = {"quiz": MadeUp([quiz] * rows), "test": MadeUp([0.0] * rows)}
+        scores = {"exam": {"acc,none": quiz / 2}}
+        folder, groups = tmp_path / f"{name}{seed}{rows}", {"exam": ["quiz", "test"]}
+        return write_other_run(folder, tasks, model=name, groups=groups, scores=scores, seed=seed)
+
+    # Every answer to one task has become right, and none to the other, in every draw.
+    for rows, between in ((2, 0.0), (1, nan)):
+        before, after = ([write(name, seed, rows, quiz) for seed in (1, 2)] for name, quiz in (("a", 0.0), ("b", 1.0)))
+        sides = sides_of(before, after)
+        assert drawn(unit(sides.take("exam"))).change.between == pytest.approx(between, nan_ok=True)
 
 
-def test_rows_that_agree_vary_only_within() -> None:
-    # The variance of 1, 0 is 0.5; that of the means is 0, less than the 0.25 that chance adds.
-    assert components(np.array([[1.0, 0.0], [0.0, 1.0]])) == Components(0.5, 0.0)
+@pytest.mark.parametrize(
+    ("draws", "within", "between"),
+    [
+        # Variances of the means 1, 0: 0.5; of the draws of a row: 0.
+        pytest.param([[1.0, 1.0], [0.0, 0.0]], 0.0, 0.5, id="draws that agree"),
+        # The variance of 1, 0 is 0.5; that of the means is 0, less than the 0.25 that chance adds.
+        pytest.param([[1.0, 0.0], [0.0, 1.0]], 0.5, 0.0, id="rows that agree"),
+    ],
+)
+def test_draws_vary_within_their_row_and_between_rows(draws: Draws, within: float, between: float) -> None:
+    assert components(np.array(draws)) == (within, between)
 
 
 def test_the_variance_within_rows_is_unbiased() -> None:
@@ -202,7 +193,7 @@ def test_the_variance_within_rows_is_unbiased() -> None:
     for outcome in product([0.0, 1.0], repeat=6):
         draws = np.array(outcome).reshape(2, 3)
         probability = np.prod(np.where(draws == 1, chances[:, None], 1 - chances[:, None]))
-        mean += float(probability) * components(draws).within
+        mean += float(probability) * components(draws)[0]
     assert mean == pytest.approx((0.2 * 0.8 + 0.9 * 0.1) / 2)
 
 
@@ -210,55 +201,18 @@ def test_the_error_of_a_change_has_a_part_that_draws_reduce() -> None:
     # (0.1 + 0.4 / 4) / 100
     found = ChangeComponents(within=0.4, between=0.1, rows=100)
     assert found.error(4) == pytest.approx(sqrt(0.002))
-    assert ChangeComponents(0.4, 0.1, 100, scale=2.0).error(4) == pytest.approx(sqrt(0.002) / 2)
-
-
-def test_enough_draws_leave_little_to_gain() -> None:
-    found = ChangeComponents(within=0.4, between=0.1, rows=100)
-    # 0.4 / (0.1 * (1 / 0.95**2 - 1)) = 37.03
+    assert replace(found, scale=2.0).error(4) == pytest.approx(sqrt(0.002) / 2)
+    # Enough draws leave little to gain: 0.4 / (0.1 * (1 / 0.95**2 - 1)) = 37.03.
     assert found.sufficient == 38
-    assert found.error(inf) >= 0.95 * found.error(38)
-    assert found.error(inf) < 0.95 * found.error(37)
+    assert found.error(38) <= found.error(inf) / 0.95 < found.error(37)
 
 
 @pytest.mark.parametrize(
-    ("within", "between", "enough"), [(0.4, 0.0, inf), (0.0, 0.1, 1), (0.0, 0.0, 1), (0.001, 0.1, 1)]
+    ("within", "between", "enough"),
+    [(0.4, 0.0, inf), (0.0, 0.1, 1), (0.0, 0.0, 1), (0.001, 0.1, 1), (nan, nan, nan), (nan, 0.1, nan)],
 )
 def test_the_number_of_enough_draws_at_the_edges(within: float, between: float, enough: float) -> None:
-    assert ChangeComponents(within, between, rows=10).sufficient == enough
-
-
-def test_unknown_chance_in_draws_leaves_the_numbers_unknown() -> None:
-    found = ChangeComponents(within=float("nan"), between=float("nan"), rows=10)
-    assert isnan(found.sufficient)
-    assert isnan(found.decisive(0.1))
-
-
-def test_draws_decide_if_the_rows_alone_vary_little_enough() -> None:
-    found = ChangeComponents(within=0.4, between=0.1, rows=100)
-    # (0.1 + 0.4 / 8) / 100 = 0.0015
-    assert found.decisive(sqrt(0.0015)) == 8
-    assert found.decisive(sqrt(0.0015) * 0.999) == 9
-    # With any number of draws, (0.1 + 0) / 100 is left.
-    assert found.decisive(sqrt(0.001)) == inf
-    assert found.decisive(0.01) == inf
-
-
-def of_rows(changes: list[float], datasets: tuple[int, ...], added: float, by_one: float) -> ChangeComponents:
-    values, weights = np.array(changes), np.ones(len(changes))
-    mean = MeanChange.of_rows(values, weights, datasets, len(changes))
-    difference = Difference(0.0, 0.0, Estimate(mean.value), mean, values, weights, datasets, len(changes))
-    return ChangeComponents.of(difference, added * weights, by_one * weights)
-
-
-def test_the_components_of_a_change_are_those_of_its_rows() -> None:
-    # Variance of the changes: 1; of this, the draws at hand add 0.25.
-    found = of_rows([1.0, -1.0, 0.0], (3,), 0.25, 0.5)
-    assert found == ChangeComponents(within=0.5, between=0.75, rows=3, scale=1.0)
-    # Within each dataset, all rows change alike.
-    assert of_rows([1.0, 1.0, 0.0, 0.0], (2, 2), 0.0, 0.0).between == 0.0
-    # Rows of which each is a dataset have no variance.
-    assert isnan(of_rows([1.0], (1,), 0.0, 1.0).between)
+    assert ChangeComponents(within, between, rows=10).sufficient == pytest.approx(enough, nan_ok=True)
 
 
 def test_they_are_the_shares_of_all_sets_of_k_draws() -> None:

@@ -10,36 +10,23 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.reports.gate.units import Compared, Sides, Unpaired, lowest_levels, unlike
+from lm_eval_ext.reports.gate.units import Compared, Sides, lowest_levels, unlike
+from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.load import load, load_apart
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import CONFIG, SST2, edited, edited_lines, write_run
-from tests.reports.gate.two_runs import GOLDEN, NAMES, SNLI, right, sides, sides_in, sides_of
+from tests.reports.gate.two_runs import GOLDEN, NAMES, SNLI, right, sides, sides_in, sides_of, unit
 
 BOTH = {SST2: right(3), SNLI: right(4)}
 TREE = {"all": ["level"], "level": [SST2, SNLI]}
 
 
-def metadata(**changed: Any) -> dict[str, Any]:
-    return {"config": {"metadata": {**CONFIG["metadata"], **changed}}}
-
-
-def unit(found: Compared | Unpaired) -> Compared:
-    assert isinstance(found, Compared)
-    return found
-
-
-def reason(found: Compared | Unpaired) -> str:
-    assert isinstance(found, Unpaired)
-    return str(found.issue)
-
-
-def warnings(found: Compared) -> tuple[str, ...]:
-    return tuple(str(issue) for issue in found.issues if issue.severity == "warning")
-
-
-def notes(found: Compared) -> tuple[str, ...]:
-    return tuple(str(issue) for issue in found.issues if issue.severity == "note")
+def told(found: Compared | Issue) -> dict[str, list[str]]:
+    """Return the issues of what can be compared, by severity."""
+    of_severity: dict[str, list[str]] = {}
+    for issue in unit(found).issues:
+        of_severity.setdefault(issue.severity, []).append(issue.text)
+    return of_severity
 
 
 def test_a_task_is_paired_with_itself_and_a_group_with_all_its_tasks(tmp_path: Path) -> None:
@@ -50,12 +37,6 @@ def test_a_task_is_paired_with_itself_and_a_group_with_all_its_tasks(tmp_path: P
         assert (found.name, found.family, found.headline.name) == (name, "verbalizer", "acc")
         assert found.is_group == (len(tasks) > 1)
         assert [pair.before.task for pair in found.pairs] == [pair.after.task for pair in found.pairs] == tasks
-
-
-def test_one_model_at_two_dates_is_two_sides(tmp_path: Path) -> None:
-    same = {"arguments": {"pretrained": "owner/one"}, "date": 2000.0}
-    (pair,) = unit(sides(tmp_path, {SST2: right(3)}, {SST2: right(9)}, of_after=same).take(SST2)).pairs
-    assert [run.figure("acc") for run in (pair.before, pair.after)] == [0.03, 0.09]
 
 
 @pytest.mark.parametrize(
@@ -73,25 +54,25 @@ def test_tasks_missing_on_one_side_are_named(
     tmp_path: Path, before: Sequence[str], after: Sequence[str], name: str, expected: str
 ) -> None:
     first, second = ({task: right(3) for task in tasks} for tasks in (before, after))
-    assert reason(sides(tmp_path, first, second, groups={"all": [SST2, SNLI]}).take(name)) == expected
+    assert str(sides(tmp_path, first, second, groups={"all": [SST2, SNLI]}).take(name)) == expected
 
 
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        (metadata(version=2.0), "version 1.0 in A, 2.0 in B"),
-        (metadata(rows_hash="others"), "different rows: rows_hash rows in A, others in B"),
+        ({"version": 2.0}, "version 1.0 in A, 2.0 in B"),
+        ({"rows_hash": "others"}, "different rows: rows_hash rows in A, others in B"),
         # What else the metadata say changes nothing of what is asked.
-        (metadata(note="something else"), ""),
+        ({"note": "something else"}, ""),
     ],
 )
 def test_scores_of_different_things_are_not_paired(tmp_path: Path, changed: Mapping[str, Any], expected: str) -> None:
-    both = sides(tmp_path, BOTH, BOTH, groups=TREE, of_after=changed)
-    if not expected:
-        assert isinstance(both.take("all"), Compared)
-        return
-    assert reason(both.take(SST2)) == expected
-    assert reason(both.take("all")) == f"{expected} ({SST2}, {SNLI})"
+    of_after = {"config": {"metadata": {**CONFIG["metadata"], **changed}}}
+    both = sides(tmp_path, BOTH, BOTH, groups=TREE, of_after=of_after)
+    if expected:
+        assert [str(both.take(name)) for name in (SST2, "all")] == [expected, f"{expected} ({SST2}, {SNLI})"]
+    else:
+        assert unit(both.take("all"))
 
 
 MCQ = "paired_mcq_arc_challenge_medium"
@@ -109,13 +90,12 @@ def test_a_reader_common_to_both_sides_is_used(mcq: Path, tmp_path: Path) -> Non
         found = unit(sides_of(*paths).take(MCQ))
         assert [run.reader for pair in found.pairs for run in (pair.before, pair.after)] == [reader, reader]
         assert not found.headline.higher_is_better
-    only_here = unit(sides_of(mcq, matched).take(MCQ))
-    assert warnings(only_here) == ("read by string_match because B has no rules",)
+    assert told(sides_of(mcq, matched).take(MCQ))["warning"] == ["read by string_match because B has no rules"]
 
 
 def test_answers_without_a_common_reader_are_not_paired(mcq: Path, tmp_path: Path) -> None:
     ours, theirs = (without_reader(mcq, name, tmp_path / name) for name in ("rules", "string_match"))
-    assert reason(sides_of(ours, theirs).take(MCQ)) == "answers read by string_match in A, rules in B"
+    assert str(sides_of(ours, theirs).take(MCQ)) == "answers read by string_match in A, rules in B"
 
 
 def without_reader(run: Path, reader: str, into: Path) -> Path:
@@ -124,13 +104,6 @@ def without_reader(run: Path, reader: str, into: Path) -> Path:
         figures = content["results"][MCQ]
         content["results"][MCQ] = {field: value for field, value in figures.items() if not field.endswith(f",{reader}")}
     return into
-
-
-def test_a_group_without_a_common_metric_is_not_compared(tmp_path: Path, mcq: Path) -> None:
-    groups = {"mixed": [SST2, MCQ], "all": ["mixed", SNLI], "level": [SST2, SNLI]}
-    write_run(tmp_path, BOTH, arguments={"policy": "oracle"}, group_subtasks=groups)
-    (runs,) = load_apart([[tmp_path, mcq]])
-    assert reason(Sides(runs, runs, NAMES).take("mixed")) == "its tasks have no metric in common: acc, mismatch"
 
 
 # What covers everything
@@ -158,10 +131,12 @@ def test_the_lowest_groups_and_the_ungrouped_tasks_cover_everything(
     assert list(lowest_levels(load([tmp_path]))) == expected
 
 
-def test_a_group_without_a_common_metric_is_split_into_tasks(tmp_path: Path, mcq: Path) -> None:
-    groups = {"all": ["level", MCQ], "level": [SST2, SNLI]}
+def test_a_group_without_a_common_metric_is_not_compared_but_split_into_tasks(tmp_path: Path, mcq: Path) -> None:
+    groups = {"mixed": [SST2, MCQ], "all": ["level", MCQ], "level": [SST2, SNLI]}
     write_run(tmp_path, BOTH, arguments={"policy": "oracle"}, group_subtasks=groups)
-    assert list(lowest_levels(load([tmp_path, mcq]))) == ["level", MCQ]
+    (runs,) = load_apart([[tmp_path, mcq]])
+    assert str(Sides(runs, runs, NAMES).take("mixed")) == "its tasks have no metric in common: acc, mismatch"
+    assert list(lowest_levels(runs)) == ["level", MCQ]
 
 
 # What was asked otherwise
@@ -183,35 +158,40 @@ def of_rows(folder: Path, changed: Mapping[str, Any]) -> Sides:
     ],
 )
 def test_other_rows_and_other_gold_answers_are_not_compared(field: str, expected: str, tmp_path: Path) -> None:
-    assert reason(of_rows(tmp_path, {field: "other"}).take(SST2)) == expected
-
-
-def test_another_prompt_for_the_same_row_is_a_warning(tmp_path: Path) -> None:
-    found = unit(of_rows(tmp_path, {"prompt_hash": "other"}).take(SST2))
-    assert (warnings(found), notes(found)) == (("different prompts for the same rows",), ())
+    assert str(of_rows(tmp_path, {field: "other"}).take(SST2)) == expected
 
 
 NO_PROMPTS = "B lacks prompt_hash in some rows, so the prompts cannot be compared"
 NO_DOCS = "B lacks doc_hash in some rows, so only rows_hash shows that the rows are the same"
 
 
-@pytest.mark.parametrize("none", [None, "", 7])
 @pytest.mark.parametrize(
-    ("field", "warned", "noted"),
-    [("prompt_hash", (NO_PROMPTS,), ()), ("doc_hash", (), (NO_DOCS,)), ("target_hash", (), ()), ("no hash", (), ())],
+    ("changed", "expected"),
+    [
+        ({"prompt_hash": "other"}, {"warning": ["different prompts for the same rows"]}),
+        *(
+            ({field: none}, expected)
+            for none in (None, "", 7)
+            for field, expected in (
+                ("prompt_hash", {"warning": [NO_PROMPTS]}),
+                ("doc_hash", {"note": [NO_DOCS]}),
+                ("target_hash", {}),
+                ("no hash", {}),
+            )
+        ),
+    ],
 )
-def test_rows_without_hashes_are_not_compared_and_this_is_reported(
-    field: str, warned: tuple[str, ...], noted: tuple[str, ...], none: object, tmp_path: Path
+def test_other_prompts_and_rows_without_hashes_are_reported(
+    changed: Mapping[str, object], expected: Mapping[str, Sequence[str]], tmp_path: Path
 ) -> None:
-    found = unit(of_rows(tmp_path, {field: none}).take(SST2))
-    assert (warnings(found), notes(found)) == (warned, noted)
+    assert told(of_rows(tmp_path, changed).take(SST2)) == expected
 
 
 def test_a_differing_prompt_is_reported_before_an_unknown_one(tmp_path: Path) -> None:
     both = of_rows(tmp_path, {"prompt_hash": "other"})
     samples = both.before.counting[0].samples_path
     samples.write_text(samples.read_text(encoding="utf-8").replace('"prompt 2"', "null"), encoding="utf-8")
-    assert warnings(unit(sides_in(tmp_path).take(SST2))) == ("different prompts for the same rows",)
+    assert told(sides_in(tmp_path).take(SST2)) == {"warning": ["different prompts for the same rows"]}
 
 
 TEMPLATE = {"chat_template": "t", "chat_template_sha": "c"}
@@ -229,7 +209,7 @@ TEMPLATE = {"chat_template": "t", "chat_template_sha": "c"}
     ],
 )
 def test_different_settings_are_a_warning(tmp_path: Path, changed: Mapping[str, Any], warning: str) -> None:
-    assert warnings(unit(sides(tmp_path, BOTH, BOTH, groups=TREE, of_after=changed).take("all"))) == (warning,)
+    assert told(sides(tmp_path, BOTH, BOTH, groups=TREE, of_after=changed).take("all")) == {"warning": [warning]}
 
 
 @pytest.mark.parametrize(
@@ -245,15 +225,14 @@ def test_prompts_under_chat_templates_may_differ(tmp_path: Path, templates: str,
     for side in templates:
         with edited(tmp_path / side) as content:
             content.update(TEMPLATE)
-    found = unit(sides_in(tmp_path).take(SST2))
-    assert (warnings(found), notes(found)) == ((), (noted,))
+    assert told(sides_in(tmp_path).take(SST2)) == {"note": [noted]}
 
 
 def test_a_warning_about_a_group_names_the_affected_tasks(tmp_path: Path) -> None:
     both = sides(tmp_path, BOTH, BOTH, groups=TREE)
     samples = next(run for run in both.after.counting if run.task == SNLI).samples_path
     samples.write_text(samples.read_text(encoding="utf-8") + "{", encoding="utf-8")
-    (warning,) = warnings(unit(sides_in(tmp_path).take("all")))
+    (warning,) = told(sides_in(tmp_path).take("all"))["warning"]
     assert warning.startswith(f"{samples}: 1 line skipped")
     assert warning.endswith(f"({SNLI})")
 
@@ -268,15 +247,15 @@ def test_readings_by_two_models_are_not_paired(mcq: Path, tmp_path: Path) -> Non
             )
         with edited(tmp_path / name) as content:
             content["configs"][MCQ]["metadata"]["answer_classifier"] = model
-    assert reason(sides_in(tmp_path).take(MCQ)) == "answer_classifier own in A, other in B"
+    assert str(sides_in(tmp_path).take(MCQ)) == "answer_classifier own in A, other in B"
     assert unit(sides_of(tmp_path / "a", tmp_path / "c").take(MCQ))
 
 
 def test_a_task_without_evaluated_rows_is_reported_but_not_paired(tmp_path: Path) -> None:
     both = sides(tmp_path, {SST2: [], SNLI: right(5)}, {SST2: right(5), SNLI: right(5)}, groups=TREE)
     assert lowest_levels(both.before) == (SNLI, SST2)
-    assert reason(both.take(SST2)) == "no rows were evaluated in A"
-    assert reason(both.take("all")) == f"no rows were evaluated in A: {SST2}"
+    assert str(both.take(SST2)) == "no rows were evaluated in A"
+    assert str(both.take("all")) == f"no rows were evaluated in A: {SST2}"
 
 
 INSTRUCTIONS = "natural_instructions_subtask033_winogrande_answer_generation_all"
@@ -302,7 +281,7 @@ def test_rows_with_fewer_examples_for_lack_of_context_are_still_paired(
         content["configs"][INSTRUCTIONS]["metadata"] |= metadata
     with edited_lines(*other.rglob("samples_*.jsonl")) as rows:
         rows[:] = [{**row, **lines} for row in rows]
-    found = warnings(unit(sides_of(run, other).take(INSTRUCTIONS)))
+    found = told(sides_of(run, other).take(INSTRUCTIONS)).get("warning", [])
     assert len(found) == bool(warning)
     assert all(each.startswith(warning) for each in found)
 
@@ -312,7 +291,7 @@ def test_only_the_first_of_many_warnings_about_a_group_are_printed(tmp_path: Pat
     sides(tmp_path, scores, scores, groups={"many": [*scores]})
     for samples in (tmp_path / "b").glob("samples_*"):
         samples.write_text(samples.read_text(encoding="utf-8") + "{", encoding="utf-8")
-    *shown, rest = warnings(unit(sides_in(tmp_path).take("many")))
+    *shown, rest = told(sides_in(tmp_path).take("many"))["warning"]
     assert (len(shown), rest) == (5, "and 3 more warnings about its tasks")
 
 

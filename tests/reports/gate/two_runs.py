@@ -1,4 +1,4 @@
-"""Two small made-up runs to compare."""
+"""Two small made-up runs to compare, each with one draw of its rows or several."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lm_eval_ext.reports.gate.units import Sides
+from lm_eval_ext.reports.gate.findings import Finding, Outcome
+from lm_eval_ext.reports.gate.units import Compared, Sides
 from lm_eval_ext.reports.statistics import Floats
+from lm_eval_ext.results.comparability import OfOneSeed, as_one
+from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.load import load_apart
+from lm_eval_ext.results.recognition import Choice
 from lm_eval_ext.results.runs import Runs
 from tests.reports.files import write_run
 
 SNLI = "verbalizer_snli_unnatural_flipped"
 GOLDEN = "verbalizer_sst2_natural_golden"
 NAMES = ("A", "B")
+SAMPLING = {"do_sample": True, "temperature": 0.7}
 Scores = Mapping[str, Sequence[float]]
 
 
@@ -52,10 +57,29 @@ def sides_in(folder: Path) -> Sides:
     return sides_of(folder / "a", folder / "b")
 
 
-def sides_of(before: Path, after: Path, names: tuple[str, str] = NAMES) -> Sides:
-    """Return two sides, each a folder or file."""
-    first, second = load_apart([[before], [after]])
+def sides_of(
+    before: Path | Sequence[Path],
+    after: Path | Sequence[Path],
+    names: tuple[str, str] = NAMES,
+    others: Choice = Choice(),  # noqa: B008 # frozen
+) -> Sides:
+    """Return two sides: each a folder or file, or several that are the same run with other seeds."""
+    given = [[side] if isinstance(side, Path) else side for side in (before, after)]
+    found = iter(load_apart([[path] for side in given for path in side], others=others))
+    first, second = (as_one([OfOneSeed(next(found), "a run") for _ in side]) for side in given)
     return Sides(first, second, names)
+
+
+def unit(found: Compared | Issue | None) -> Compared:
+    """Return what can be compared."""
+    assert isinstance(found, Compared)
+    return found
+
+
+def only(outcome: Outcome) -> Finding:
+    """Return the only finding."""
+    (finding,) = outcome.findings
+    return finding
 
 
 def with_answers(runs: Runs, answers: Iterable[Floats]) -> Runs:
@@ -65,3 +89,29 @@ def with_answers(runs: Runs, answers: Iterable[Floats]) -> Runs:
         assert run.rows is not None
         changed.append(replace(run, rows=replace(run.rows, values={**run.rows.values, "acc": of_task})))
     return replace(runs, found=tuple(changed))
+
+
+def write_draws(
+    folder: Path, draws: Mapping[str, Sequence[Sequence[float]]], model: str = "one", seed: int = 1, **changed: Any
+) -> list[Path]:
+    """Write a run for each draw; return their folders.
+
+    Args:
+        folder: to write to.
+        draws: by task, ``acc`` of each draw of each row, shape (draws, rows).
+        model: its name.
+        seed: that of the first run; each other run has the next one.
+        changed: what else ``write_run`` takes.
+    """
+    count = len(next(iter(draws.values())))
+    folders = []
+    for number in range(count):
+        folders.append(folder / f"{model}-{seed + number}")
+        given = {"config": {"generation_kwargs": SAMPLING}, **changed}
+        write_run(
+            folders[-1],
+            {task: of_task[number] for task, of_task in draws.items()},
+            arguments={"pretrained": f"owner/{model}", "seed": seed + number},
+            **given,
+        )
+    return folders

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.annotation.form import COLUMNS
+from lm_eval_ext.annotation.choices import COLUMNS, MODES, label_in, mode_in, options_cell, options_in
 from lm_eval_ext.annotation.sheet import read_sheet, write_sheet
 from lm_eval_ext.classifier.labelled import labelled_file
 from lm_eval_ext.cli import main
@@ -26,6 +26,55 @@ def folders(result_folder: ResultFolder) -> list[str]:
         str(result_folder(policy, (TASK, OTHER), limit=60, answer_classifier="rules"))
         for policy in ("chatty", "refuser")
     ]
+
+
+# What an annotator sees and may write
+
+
+@pytest.mark.parametrize(
+    ("cell", "label"),
+    [
+        ("A", "A"),
+        (" b. ", "B"),
+        ("A, C", ["A", "C"]),
+        ("AC", ["A", "C"]),
+        ("a and c", ["A", "C"]),
+        ("A/B/C", ["A", "B", "C"]),
+        ("refused", "refused"),
+        ("Refused", "refused"),
+        ("none", "none"),
+        # The paper's annotators.
+        ("nan", "none"),
+        ("contradiction", "contradiction"),
+        ("", None),
+        (" ", None),
+        # No labels: the message of the rows' reader quotes them.
+        ("refusal", "refusal"),
+        ("A or maybe B", "A or maybe B"),
+        ("AA", "AA"),
+        ("?", "?"),
+    ],
+)
+def test_a_label_is_read_as_it_is_written(cell: str, label: object) -> None:
+    assert label_in(cell) == label
+
+
+def test_options_survive_a_cell() -> None:
+    shown = options_cell(["Very\nmuch. Really", "=1+1"])
+    assert shown == "A. Very much. Really\nB. =1+1"
+    assert options_in("row 1", shown + "\r\n") == [
+        {"letter": "A", "text": "Very much. Really"},
+        {"letter": "B", "text": "=1+1"},
+    ]
+
+
+def test_modes_are_those_of_table_6() -> None:
+    assert len(MODES) == 9
+    assert mode_in("row 1", " Single choice,  with explanation\n") == "single choice, with explanation"
+    assert mode_in("row 1", "") is None
+
+
+# From results to labels
 
 
 def sheet(path: Path, *options: str) -> list[dict[str, str]]:
@@ -98,7 +147,6 @@ def test_labels_are_counted_and_become_rows_for_training(
     rows = sheet(tmp_path / "empty.csv", *folders, "--task", TASK)
     chatty = [row for row in rows if row["model"].endswith("chatty")]
     refused = [row for row in rows if row["model"].endswith("refuser")]
-    letter = {id(row): "ABCDEFGHIJ"[row["options"].split("\n").index(_refused(row))] for row in refused}
     for row, label in zip(chatty, ("A", "A", "B", "a, b", "nan", ""), strict=True):
         row |= {"label": label, "mode": "multiple choices" if "," in label else ""}
     for row in refused:
@@ -110,7 +158,9 @@ def test_labels_are_counted_and_become_rows_for_training(
     assert main(["classifier", "labels", str(labeled), "--rows", str(out), "--export", str(export)]) == 0
     said = capsys.readouterr().out
     # The letter of "Refused" differs with the order.
-    of_refuser = Counter(letter.values())
+    of_refuser = Counter(
+        next(line[0] for line in row["options"].split("\n") if line.endswith(". Refused")) for row in refused
+    )
     (header,) = [line for line in said.splitlines() if line.startswith("| model") and "several" in line]
     names = [cell.strip() for cell in header.strip("|").split("|")]
     lines = {cells[0].strip(): dict(zip(names, map(str.strip, cells), strict=False)) for cells in _cells(said)}
@@ -142,10 +192,6 @@ def test_labels_are_counted_and_become_rows_for_training(
         assert main(["classifier", "labels", str(sheet_of_table), "--export", str(export)]) == 1
         assert sheet_of_table.read_bytes() == labeled.read_bytes()
     assert main(["classifier", "labels", str(labeled), "--rows", str(out)]) == 1
-
-
-def _refused(row: Mapping[str, str]) -> str:
-    return next(line for line in row["options"].split("\n") if line.endswith(". Refused"))
 
 
 def _cells(said: str) -> list[list[str]]:

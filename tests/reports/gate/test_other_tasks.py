@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import permutations
 from math import isnan
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,45 +17,40 @@ from lm_eval_ext.harness.versions import TESTED
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.bounds import Bounds
 from lm_eval_ext.reports.gate.findings import Finding, check, compare
-from lm_eval_ext.reports.gate.units import Compared, Sides, Unpaired
-from lm_eval_ext.results.load import load_apart
+from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run
 from tests.own_tasks import RUNNABLE
 from tests.recorded_runs import unpacked
+from tests.reports.gate.two_runs import only, sides_of, unit
 
 pytestmark = pytest.mark.harness
 
-FIRST = Choice()
 RIGHT = [1.0] * 60 + [0.0] * 40
 LESS = [1.0] * 30 + [0.0] * 70
 
 
-def sides_of(before: Path, after: Path, choice: Choice = FIRST) -> Sides:
-    first, second = load_apart([[before], [after]], others=choice)
-    return Sides(first, second, ("A", "B"))
-
-
-def made_up(folder: Path, before: Mapping[str, MadeUp], after: Mapping[str, MadeUp], *, samples: bool = True) -> Sides:
+def made_up(
+    folder: Path,
+    before: Mapping[str, MadeUp],
+    after: Mapping[str, MadeUp],
+    others: Choice = Choice(),  # noqa: B008 # frozen
+    **given: Any,
+) -> Sides:
+    """Write two runs, with what else ``write_other_run`` takes, and read them."""
     return sides_of(
-        write_other_run(folder / "a", before, samples=samples),
-        write_other_run(folder / "b", after, model="owner/two", samples=samples),
+        write_other_run(folder / "a", before, **given),
+        write_other_run(folder / "b", after, model="owner/two", **given),
+        others=others,
     )
 
 
-def unit_of(found: Finding) -> Compared:
-    assert found.unit is not None
-    return found.unit
-
-
 def one(sides: Sides) -> Finding:
-    (found,) = compare(sides).findings
-    return found
+    return only(compare(sides))
 
 
 def finding(sides: Sides, bounds: Bounds) -> Finding:
-    (found,) = check(sides, bounds.over(sides)).findings
-    return found
+    return only(check(sides, bounds.over(sides)))
 
 
 BY_DEFAULT = Bounds(0.02, {}, "--max-drop")
@@ -72,7 +68,7 @@ def test_every_task_and_group_of_a_real_run_is_compared(other_runs: list[Path]) 
         # The second model errs more often, in each of them.
         difference = each.difference
         assert each.verdict in ("worse", "unclear"), name
-        assert difference.change.value * unit_of(each).sign < 0, name
+        assert difference.change.value * unit(each.unit).sign < 0, name
         assert difference.change.low <= difference.change.value <= difference.change.high
         assert difference.unpaired is None
         assert each.issues == ()
@@ -86,18 +82,10 @@ def test_scores_are_those_of_the_harness(other_runs: list[Path], side: int) -> N
         id(run.file): run.file.content["results"] for run in (sides.before, sides.after)[side].counting
     }.values()
     for each in compare(sides).findings:
-        difference = each.difference
-        unit = unit_of(each)
-        figure = next(value for key, value in recorded[_in_file(unit.name, recorded)].items() if key == _field(each))
-        assert (difference.before, difference.after)[side] == pytest.approx(figure, rel=1e-9), unit.name
-
-
-def _field(compared: Finding) -> str:
-    return f"{unit_of(compared).headline.name},{unit_of(compared).pairs[0].before.reader}"
-
-
-def _in_file(name: str, recorded: Mapping[str, object]) -> str:
-    return next(each for each in recorded if each.rpartition("::")[2] == name)
+        in_file = next(name for name in recorded if name.rpartition("::")[2] == each.name)
+        run = unit(each.unit).pairs[0].before
+        figure = recorded[in_file][f"{run.headline.name},{run.reader}"]
+        assert (each.difference.before, each.difference.after)[side] == pytest.approx(figure, rel=1e-9), each.name
 
 
 def test_the_commands_take_a_real_run(other_runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,33 +104,30 @@ def test_the_commands_take_a_real_run(other_runs: list[Path], capsys: pytest.Cap
 # Means, paired
 
 
-def test_rows_of_one_story_are_one_observation(tmp_path: Path) -> None:
-    stories = [f"story {row // 10}" for row in range(100)]
-    write_other_run(tmp_path / "a", {"quiz": MadeUp(RIGHT, stories=stories)})
-    write_other_run(tmp_path / "b", {"quiz": MadeUp(LESS, stories=stories)}, model="owner/two")
-    found = one(sides_of(tmp_path / "a", tmp_path / "b", Choice(cluster="story")))
-    assert (found.difference.rows, found.difference.answers) == (10, 100)
+@pytest.mark.parametrize(
+    ("with_story", "rows"),
+    [
+        pytest.param(100, 10, id="ten questions about each story"),
+        pytest.param(70, 7 + 30, id="a row without a story is an observation of its own"),
+    ],
+)
+def test_rows_of_one_story_are_one_observation(tmp_path: Path, with_story: int, rows: int) -> None:
+    stories = [f"story {row // 10}" if row < with_story else None for row in range(100)]
+    before, after = ({"quiz": MadeUp(values, stories=stories)} for values in (RIGHT, LESS))
+    found = one(made_up(tmp_path, before, after, Choice(cluster="story")))
+    assert (found.difference.rows, found.difference.answers, found.issues) == (rows, 100, ())
     # All ten questions of three stories got worse.
     assert found.p == pytest.approx(stats.binomtest(0, 3).pvalue)
 
 
-def test_a_row_without_a_story_is_an_observation_of_its_own(tmp_path: Path) -> None:
-    stories = [f"story {row // 10}" if row < 70 else None for row in range(100)]
-    write_other_run(tmp_path / "a", {"quiz": MadeUp(RIGHT, stories=stories)})
-    write_other_run(tmp_path / "b", {"quiz": MadeUp(LESS, stories=stories)}, model="owner/two")
-    found = one(sides_of(tmp_path / "a", tmp_path / "b", Choice(cluster="story")))
-    assert (found.difference.rows, found.difference.answers) == (7 + 30, 100)
-    assert found.issues == ()
-
-
 @pytest.mark.parametrize("figure", ["hits,at 5", "hits,at 5,none"])
 def test_the_name_of_a_metric_may_have_a_comma(tmp_path: Path, figure: str) -> None:
-    for folder, values in (("a", RIGHT), ("b", LESS)):
-        task = MadeUp(values, metric="hits,at 5", further={"acc,none": 0.5})
-        write_other_run(tmp_path / folder, {"quiz": task}, model=folder)
-    for choice in (FIRST, Choice(figure)):
-        found = one(sides_of(tmp_path / "a", tmp_path / "b", choice))
-        assert unit_of(found).headline.name == "hits,at 5"
+    before, after = (
+        {"quiz": MadeUp(values, metric="hits,at 5", further={"acc,none": 0.5})} for values in (RIGHT, LESS)
+    )
+    for choice in (Choice(), Choice(figure)):
+        found = one(made_up(tmp_path, before, after, choice))
+        assert unit(found.unit).headline.name == "hits,at 5"
         assert found.difference.change.value == pytest.approx(-0.3)
         assert found.difference.answers == 100
 
@@ -159,7 +144,7 @@ def test_the_same_has_no_direction(tmp_path: Path) -> None:
     quiz = {"quiz": MadeUp(RIGHT, higher=None)}
     for after, most, verdict in ((RIGHT, 0.2, "SAME"), (LESS, 0.02, "DIFFERENT")):
         sides = made_up(tmp_path / verdict, quiz, {"quiz": MadeUp(after, higher=None)})
-        (found,) = check(sides, {"quiz": most}, requirement="same").findings
+        found = only(check(sides, {"quiz": most}, requirement="same"))
         assert (found.verdict, found.flips) == (verdict, (None, None))
         assert found.difference.changed == np.count_nonzero(np.array(after) != np.array(RIGHT))
 
@@ -194,7 +179,7 @@ def test_a_score_that_is_infinite_cannot_be_compared(tmp_path: Path) -> None:
 
     with np.errstate(over="ignore"):
         sides = made_up(tmp_path, text(3.0), text(800.0))
-    assert [str(each.issue) for each in compare(sides).unpaired] == ["a score is not a finite number"]
+    assert [str(each.issues[0]) for each in compare(sides).unpaired] == ["a score is not a finite number"]
     found = finding(sides, Bounds(None, {"text": 1.0}, "bounds.toml"))
     assert (found.verdict, str(found.issues[0])) == ("CANNOT TELL", "a score is not a finite number")
 
@@ -218,10 +203,11 @@ def test_a_figure_that_is_no_known_function_of_its_rows_stands_alone(tmp_path: P
 
 def test_what_is_said_about_both_sides_of_a_task_names_it_once(tmp_path: Path) -> None:
     odd = {"quiz": MadeUp(RIGHT, 0.123, aggregation="def own(items): ...")}
-    unit = unit_of(one(made_up(tmp_path, odd, odd)))
     # The tables begin with the name of the task.
     said = "acc in the results is neither the mean of its rows nor another known aggregation"
-    assert [str(issue) for issue in unit.issues] == [f"{said}; it is shown without an interval and not tested"]
+    assert [*map(str, one(made_up(tmp_path, odd, odd)).issues)] == [
+        f"{said}; it is shown without an interval and not tested"
+    ]
 
 
 # Without samples
@@ -265,13 +251,9 @@ def test_a_group_without_a_score_of_its_tasks_is_compared_task_by_task(
     tmp_path: Path, score: dict[str, float], reason: str
 ) -> None:
     groups = {"exam": ["quiz", "test"]}
-    for name, values in (("a", RIGHT), ("b", LESS)):
-        tasks = {"quiz": MadeUp(values), "test": MadeUp(values[:50])}
-        write_other_run(tmp_path / name, tasks, model=name, groups=groups, scores={"exam": {"alias": "exam", **score}})
-    sides = sides_of(tmp_path / "a", tmp_path / "b")
-    taken = sides.take("exam")
-    assert isinstance(taken, Unpaired)
-    assert str(taken.issue) == reason
+    before, after = ({"quiz": MadeUp(values), "test": MadeUp(values[:50])} for values in (RIGHT, LESS))
+    sides = made_up(tmp_path, before, after, groups=groups, scores={"exam": {"alias": "exam", **score}})
+    assert str(sides.take("exam")) == reason
     assert {*BY_DEFAULT.over(sides)} == {"quiz", "test"}
 
 

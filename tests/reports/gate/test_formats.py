@@ -1,0 +1,230 @@
+"""The files of a check for others: the XML that CI systems read, and the Markdown for the summary of a job."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from lm_eval_ext.floors import CONSTANT, IN_WORDS
+from lm_eval_ext.reports.gate.findings import Finding, Outcome, check, compare
+from lm_eval_ext.reports.gate.formats import NAMES, escaped, failed, junit, markdown
+from lm_eval_ext.reports.gate.text import checked_cells, compared_cells, floor_rows
+from lm_eval_ext.results.issue import error, note
+from tests.reports.files import SST2
+from tests.reports.gate.two_runs import GOLDEN, SNLI, right, sides
+
+# Of each element what it may hold, in this order, and which attributes it must and may have: as Ant writes the format,
+# with Jenkins' output of a single test case.
+RULES = {
+    "testsuites": ("(testsuite )*", "", "tests failures errors"),
+    "testsuite": (
+        "(properties )?(testcase )*(system-out )?(system-err )?",
+        "name tests failures errors time timestamp hostname",
+        "skipped",
+    ),
+    "properties": ("(property )*", "", ""),
+    "property": ("", "name value", ""),
+    "testcase": ("(skipped |error |failure )?(system-out )?(system-err )?", "name classname time", ""),
+    "failure": ("", "type", "message"),
+    "error": ("", "type", "message"),
+    "skipped": ("", "", "message type"),
+    "system-out": ("", "", ""),
+}
+SHAPES = {
+    "tests|failures|errors|skipped": r"\d+",
+    "time": r"\d+(\.\d+)?",
+    "timestamp": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",
+    "name|classname|hostname|type": r"(?s).+",
+    "message|value": r"(?s).*",
+}
+
+
+def require_valid(element: ElementTree.Element) -> None:
+    """Hold an element, and all in it, to the rules."""
+    children, required, optional = RULES[element.tag]
+    assert re.fullmatch(children, "".join(f"{child.tag} " for child in element)), f"in {element.tag}"
+    assert {*required.split()} <= {*element.keys()} <= {*f"{required} {optional}".split()}, element.tag
+    for name, value in element.items():
+        (shape,) = (shape for names, shape in SHAPES.items() if re.fullmatch(names, name))
+        assert re.fullmatch(shape, value), f"{element.tag}, {name}: {value!r}"
+    assert not (len(element) and (element.text or "").strip())
+    for child in element:
+        require_valid(child)
+
+
+def parsed(content: bytes) -> ElementTree.Element:
+    root = ElementTree.fromstring(content)  # noqa: S314 # our own
+    require_valid(root)
+    return root
+
+
+@pytest.fixture
+def outcome(tmp_path: Path) -> Outcome:
+    before = {SST2: right(50), SNLI: right(50), GOLDEN: right(50)}
+    both = sides(tmp_path, before, {SST2: right(30), GOLDEN: right(50, skip=10)})
+    return check(both, dict.fromkeys(before, 0.02), resolution=0.3)
+
+
+def test_each_finding_is_a_test_case(outcome: Outcome) -> None:
+    root = parsed(junit(outcome, {"candidate": "two", "baseline": "one"}, 86400.0))
+    (suite,) = root
+    assert root.tag == "testsuites"
+    counts = {"tests": "3", "failures": "1", "errors": "1"}
+    assert root.attrib == counts
+    assert {name: suite.get(name) for name in counts} == counts
+    assert suite.get("skipped") == "1"
+    assert suite.get("timestamp") == "1970-01-02T00:00:00"
+    cases = {case.get("name"): case for case in suite.iter("testcase")}
+    assert list(cases) == [SST2, SNLI, GOLDEN]
+    assert {case.get("classname") for case in cases.values()} == {"verbalizer"}
+    (failure,), (error,), (remark,) = cases.values()
+    assert (failure.tag, failure.get("type")) == ("failure", "regression")
+    assert (failure.get("message") or "").startswith("acc ↑ 50.00 → 30.00, drop 20.00 [")
+    assert failure.text == failure.get("message")
+    assert (error.tag, error.get("type"), error.get("message")) == ("error", "cannot tell", "missing from B")
+    # What is inconclusive lets the candidate pass, but is no test that passed.
+    assert (remark.tag, remark.get("type"), remark.text) == ("skipped", "inconclusive", remark.get("message"))
+    assert (remark.text or "").startswith("acc ↑ 50.00 → 50.00, drop 0.00 [")
+    assert "rows would decide" in (remark.text or "")
+    assert [(each.get("name"), each.get("value")) for each in suite.iter("property")] == [
+        ("candidate", "two"),
+        ("baseline", "one"),
+    ]
+
+
+def test_what_is_inconclusive_is_an_error_if_not_worse_is_required(outcome: Outcome) -> None:
+    root = parsed(junit(replace(outcome, requirement="no-worse"), {}, 1.0))
+    assert root.get("errors") == "2"
+    assert [error.get("type") for error in root.iter("error")] == ["cannot tell", "inconclusive"]
+
+
+def test_a_check_that_failed_is_one_error() -> None:
+    root = parsed(failed("junit", "results: no such folder \x07"))
+    assert (root.get("tests"), root.get("errors")) == ("1", "1")
+    (error,) = root.iter("error")
+    assert error.get("message") == error.text == "results: no such folder <U+0007>"
+
+
+def test_characters_that_xml_cannot_represent_are_named() -> None:
+    finding = Finding("a\x00b<&>\"'\ud800\ufffe", "", "CANNOT TELL", issues=(note("bell \x07, tab \t, \U0001f600"),))
+    root = parsed(junit(Outcome((finding,), requirement="no-regression"), {"candidate": "x\x1by"}, 0.0))
+    (case,) = root.iter("testcase")
+    assert case.attrib == {"classname": "unknown", "name": "a<U+0000>b<&>\"'<U+D800><U+FFFE>", "time": "0"}
+    assert case[0].text == "bell <U+0007>, tab \t, \U0001f600"
+    assert [each.get("value") for each in root.iter("property")] == ["x<U+001B>y"]
+
+
+def test_remarks_about_the_runs_follow_the_test_cases(outcome: Outcome) -> None:
+    (suite,) = parsed(junit(outcome, {}, 1.0, ["baseline: no template", "candidate: \x07"]))
+    assert (suite[-1].tag, suite[-1].text) == ("system-out", "baseline: no template\ncandidate: <U+0007>")
+
+
+def test_the_schema_rejects_invalid_xml(outcome: Outcome) -> None:
+    root = parsed(junit(outcome, {}, 1.0))
+    (case, *_) = root.iter("testcase")
+    case.insert(0, ElementTree.Element("system-out"))
+    with pytest.raises(AssertionError, match="in testcase"):
+        require_valid(root)
+
+
+# Markdown
+
+HOSTILE = "<script>alert(1)</script> & | **a** _b_ `c` [d](e) #1 @who :+1: $x$ ~~f~~ \\ https://g\n# h"
+
+
+def read(text: str) -> list[Token]:
+    return MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
+
+
+def shown(token: Token) -> str:
+    """Return the text that a reader sees, if nothing but text is there."""
+    children = token.children or []
+    assert {child.type for child in children} <= {"text", "text_special", "strong_open", "strong_close"}
+    return "".join(child.content for child in children)
+
+
+def tables(text: str) -> list[list[list[str]]]:
+    """Return the cells of a document's tables."""
+    found: list[list[list[str]]] = []
+    for token, after in pairwise(read(text)):
+        if token.type == "table_open":
+            found.append([])
+        elif token.type == "tr_open":
+            found[-1].append([])
+        elif token.type in ("th_open", "td_open"):
+            found[-1][-1].append(shown(after))
+    return found
+
+
+def rows(text: str) -> list[list[str]]:
+    """Return the cells of a document's first table."""
+    return tables(text)[0]
+
+
+def test_each_finding_is_a_row_with_its_numbers(tmp_path: Path) -> None:
+    compared = sides(tmp_path, {SST2: right(50), SNLI: right(50)}, {SST2: right(30), SNLI: right(50)})
+    outcome = check(compared, {SST2: 0.02, SNLI: 0.3})
+    text = markdown(outcome, ("one (a)", "two (b)"), ["a notice"])
+    assert text.startswith("## lm-eval-ext check: regression: 1 of 2\n")
+    head, worse, same = rows(text)
+    assert head == [*checked_cells(outcome.findings[0])]
+    # 50 of 100 rows were right and 30 are.
+    assert worse[:6] == ["REGRESSION", SST2, "acc ↑", "50.00", "30.00", "20.00"]
+    assert re.fullmatch(r"\[\d+\.\d\d, \d+\.\d\d\]", worse[6])
+    assert worse[7:] == ["2", "<0.0001", "100", "20.0", "0", "20"]
+    assert (same[0], same[1], same[5]) == ("NOT WORSE", SNLI, "0.00")
+    # Half of the rows have each label: 50 and 30 right, 50 of which any constant label is.
+    _, (head, *floors) = tables(text)
+    assert head == [*floor_rows(outcome, NAMES)[0]]
+    assert [floor[:4] for floor in floors] == [[name, "50.0", IN_WORDS[CONSTANT], "0.0"] for name in (SST2, SNLI)]
+    assert [floor[5] for floor in floors] == ["−40.0", "0.0"]  # noqa: RUF001 # as printed
+    listed = [shown(token) for token in read(text) if token.type == "inline"]
+    assert {"baseline: one (a)", "candidate: two (b)", "a notice"} <= set(listed)
+
+
+def test_what_was_not_compared_has_no_numbers_but_a_reason(tmp_path: Path) -> None:
+    compared = sides(tmp_path, {SST2: right(5), SNLI: right(5)}, {SST2: right(5)})
+    text = markdown(check(compared, {SNLI: 0.1}), ("a", "b"))
+    assert text.startswith("## lm-eval-ext check: cannot tell: 1 of 1\n")
+    assert rows(text)[1] == ["CANNOT TELL", SNLI, *"–––––", "10", *"–––––"]  # noqa: RUF001 # shown so
+    assert f"{SNLI}: missing from B" in [shown(token) for token in read(text) if token.type == "inline"]
+
+
+def test_a_comparison_has_the_columns_of_its_text(tmp_path: Path) -> None:
+    outcome = compare(sides(tmp_path, {SST2: right(50), SNLI: right(5)}, {SST2: right(30)}))
+    text = markdown(outcome, ("one (a)", "two (b)"))
+    head, worse = rows(text)
+    assert head == [*compared_cells(outcome.findings[0], NAMES)]
+    assert worse[:5] == [SST2, "acc ↑", "50.0", "30.0", "−20.0"]  # noqa: RUF001 # as printed
+    assert f"{SNLI}: not compared: missing from B" in text.replace("\\", "")
+
+
+@pytest.mark.parametrize("place", ["name", "title", "notice", "issue", "error"])
+def test_what_files_say_is_shown_as_it_is_and_does_nothing(place: str) -> None:
+    findings = [Finding(HOSTILE if place == "name" else SST2, "", "CANNOT TELL")]
+    if place == "issue":
+        findings = [Finding(SST2, "", "CANNOT TELL", issues=(error(HOSTILE),))]
+    title = HOSTILE if place == "title" else "one"
+    text = markdown(
+        Outcome(tuple(findings), requirement="no-regression"), (title, "two"), [HOSTILE] if place == "notice" else []
+    )
+    if place == "error":
+        text = failed("markdown", HOSTILE).decode()
+    else:
+        assert [len(row) for row in rows(text)] == [len(checked_cells(findings[0]))] * 2
+    said = [shown(token) for token in read(text) if token.type == "inline"]
+    assert any(HOSTILE.replace("\n", " ") in each for each in said)
+    assert not {token.type for token in read(text)} & {"html_block", "code_block", "fence"}
+
+
+def test_github_makes_nothing_of_what_is_escaped() -> None:
+    # Its mentions, references, emoji, mathematics and links are no part of CommonMark.
+    text = escaped(HOSTILE)
+    assert not re.search(r"(?<!\\)[#$~]|@|(?<!\\):\S", text.replace("&#64;", ""))
