@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from lm_eval_ext.families.hierarchy.schema import ALONE, OBEYS, SCHEMA, SLIPPED, TURNS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, Forest, HeatMap, Panel, Section
 from lm_eval_ext.reports.layout import drawn, evenly, other_tasks, panels, table
 from lm_eval_ext.reports.sections.examples import (
-    UNREADABLE,
     Answer,
     Behavior,
-    Beside,
+    Line,
     asked_and_answered,
+    counts_of,
     examples,
+    rows_of,
     scored,
+    share_counted,
 )
-from lm_eval_ext.reports.statistics import Floats, Ratio
 from lm_eval_ext.reports.study import Entry, SameRows, Study
 from lm_eval_ext.results.issue import Issue, warning
 from lm_eval_ext.results.runs import TaskRun
@@ -49,9 +49,6 @@ CONTROLS, CONFLICTS = "one instruction", "two that exclude each other"
 ALONE_SIDE, CONFLICT_SIDE = "alone", "under conflict"
 FOLLOWED, SLIPPED_ONCE = "every earlier reply follows it", "the last earlier reply does not"
 SIDES = ("first", "second")
-PREFERENCE: Mapping[str, Callable[[dict[str, Any]], Any]] = {
-    "preference": lambda line: line[f"first {CONFLICT_SIDE}"] - line[f"second {CONFLICT_SIDE}"]
-}
 MOST_MODELS = 6
 """The most models side by side."""
 OF_ARMS = SameRows(
@@ -92,13 +89,15 @@ BEHAVIORS = (
         "Follows the instruction where it is the only one; where there is a rival, it follows neither: {arm}.",
         scored({"neither": 1}),
         _in(*ALONE),
-        Beside(_alone, {HEADLINE: 1}),
+        _alone,
+        {HEADLINE: 1},
     ),
     Behavior(
         "Follows the system message in the first turn, but no longer in turn {turns}: {history}.",
         scored({HEADLINE: 0}),
         lambda entry: entry["turns"] > 1,
-        Beside(_alone, {HEADLINE: 1}),
+        _alone,
+        {HEADLINE: 1},
     ),
     Behavior(
         "A human reader would say it obeys whom it should (repaired verdict); the published verdict says it does not.",
@@ -117,7 +116,13 @@ BEHAVIORS = (
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    found = study_of(evidence)
+    orders = {
+        "arm": tuple(IN_WORDS[arm] for arm in SCHEMA.values["arm"]),
+        "kind": (CONTROLS, CONFLICTS),
+        "history": (FOLLOWED, SLIPPED_ONCE),
+        "which": (CONFLICT_SIDE, ALONE_SIDE),
+    }
+    found = Study.of(evidence, FAMILY, _facts_of, orders)
     if not found.entries:
         return None
     shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], said_of)
@@ -131,19 +136,11 @@ def section(evidence: Evidence) -> Section | None:
     )
 
 
-def study_of(evidence: Evidence) -> Study:
-    """Return the family's runs by arm, number of turns and what the earlier replies do."""
-    orders = {
-        "arm": tuple(IN_WORDS[arm] for arm in SCHEMA.values["arm"]),
-        "kind": (CONTROLS, CONFLICTS),
-        "history": (FOLLOWED, SLIPPED_ONCE),
-        "which": (CONFLICT_SIDE, ALONE_SIDE),
-    }
-    return Study.of(evidence, FAMILY, _facts_of, orders)
-
-
 def _facts_of(run: TaskRun) -> Mapping[str, Any]:
-    """Return what a task asks; ``of`` is the arm as the results name it."""
+    """Return what a task asks: its arm, number of turns and what the earlier replies do.
+
+    ``of`` is the arm as the results name it.
+    """
     arm = str(run.metadata["arm"])
     return {
         "of": arm,
@@ -250,24 +247,21 @@ def _pairs(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
         if entry["of"] not in (*ALONE, *ALONE.values()):
             continue
         where = CONFLICT_SIDE if entry["of"] in ALONE else ALONE_SIDE
-        counts = _counts(entry.run)
+        counts = counts_of(entry.run, partial(_obeyed, entry.run))
         if counts is None:
             unread.append(warning(f"{entry['model']}: no pairs in the samples of {entry['task']}; left out"))
-        by_side += [
-            entry.with_facts(group=group, pair=pair, side=f"{side} {where}", counts=of_side)
-            for (group, pair, side), of_side in (counts or {}).items()
-        ]
+        for (group, pair, which), of_side in (counts or {}).items():
+            side = f"{which} {where}"
+            by_side.append(entry.with_facts(group=group, pair=pair, side=side, counts=of_side, name=f"{pair} {side}"))
     if not by_side:
         return
-
-    def obeyed(entry: Entry) -> Ratio:
-        followed, given = entry["counts"]
-        return found.evidence.of_counts(entry.run, followed, given, f"{entry['pair']} {entry['side']}")
-
     study = found.ordered(side=[f"{side} {where}" for where in (ALONE_SIDE, CONFLICT_SIDE) for side in SIDES])
     # Both sides of a model are over the same arms, and those need not be all: a chat template may lack tools.
-    cells = study.means(by_side, ("model", ("group", "pair"), "side"), {"obeys": obeyed}, compared=())
-    wide = cells.wide("side", heading="{side}").with_columns(PREFERENCE)
+    by, obeyed = ("model", ("group", "pair"), "side"), share_counted(found.evidence)
+    cells = study.means(by_side, by, {"obeys": obeyed}, compared=())
+    wide = cells.wide("side", heading="{side}").with_columns(
+        {"preference": lambda line: line[f"first {CONFLICT_SIDE}"] - line[f"second {CONFLICT_SIDE}"]}
+    )
     yield Figure(
         "hierarchy_pairs",
         "Does it prefer one instruction of a pair, whoever states it?",
@@ -283,26 +277,10 @@ def _pairs(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     )
 
 
-def _counts(run: TaskRun) -> Mapping[tuple[str, str, str], tuple[Floats, Floats]] | None:
-    """Return, by group, pair and which of its instructions counts, whether each row obeys and whether it is of these.
-
-    It is ``None`` if a line does not say.
-    """
-    rows = run.rows
-    if rows is None:
-        return None
-    obeys = rows.numbers(HEADLINE)
-    counts: dict[tuple[str, str, str], tuple[Floats, Floats]] = {}
-    try:
-        for row in range(len(rows)):
-            doc = rows.line(row)["doc"]
-            side = SIDES[doc["side"] - 1]
-            about = doc["group"], doc["pair"].replace("_", " "), side
-            followed, given = counts.setdefault(about, (np.zeros(len(rows)), np.zeros(len(rows))))
-            followed[row], given[row] = obeys[row], 1
-    except (OSError, *UNREADABLE):
-        return None
-    return counts
+def _obeyed(run: TaskRun, row: int, line: Line) -> Iterator[tuple[tuple[str, str, str], float]]:
+    """Yield the group and the pair of a row, and which of the two counts; and whether that one is obeyed."""
+    doc = line["doc"]
+    yield (doc["group"], doc["pair"].replace("_", " "), SIDES[doc["side"] - 1]), rows_of(run).numbers(HEADLINE)[row]
 
 
 def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
@@ -312,13 +290,9 @@ def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
     found = {
         "counts": own.describe(),
         "rival" if answer.run.metadata["arm"] in ALONE else "rival, which nobody stated": rival.describe(),
-        "verdict": _verdict(line, VERDICTS),
-        "repaired": _verdict(line, REPAIRED),
     }
+    for name, metrics in (("verdict", VERDICTS), ("repaired", REPAIRED)):
+        found[name] = next((said for said, metric in metrics.items() if line[metric]), "neither")
     if beside is not None:
         found[f"answer in {beside.run.task}"] = asked_and_answered(beside.line)[1]
     return found
-
-
-def _verdict(line: Mapping[str, Any], metrics: Mapping[str, str]) -> str:
-    return next((said for said, metric in metrics.items() if line[metric]), "neither")

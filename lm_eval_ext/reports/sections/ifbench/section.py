@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
 
 from lm_eval_ext.families.ifbench.schema import ANSWERS, FIRST_TURN, HEADLINE, OF_GROUPS, VERDICTS
 from lm_eval_ext.reports.evidence import Evidence
@@ -14,18 +11,18 @@ from lm_eval_ext.reports.figure import Bars, Figure, Panel, Section
 from lm_eval_ext.reports.layout import COLUMN, floors_in_words, heat_maps, other_tasks, over_floor, panels, table
 from lm_eval_ext.reports.sections.examples import (
     EDITIONS,
-    UNREADABLE,
     Answer,
     Behavior,
+    Line,
     by_instruction,
+    counts_of,
     examples,
     scored,
+    share_counted,
 )
-from lm_eval_ext.reports.statistics import Floats, Ratio
-from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, OWN, Entry, Study
+from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, OWN, Entry, Study, grouped
 from lm_eval_ext.results.issue import warning
 from lm_eval_ext.results.rows import ASKED
-from lm_eval_ext.results.runs import TaskRun
 
 FAMILY = "ifbench"
 LEVELS = {"prompt": "prompt level", "inst": "instruction level"}
@@ -59,7 +56,8 @@ BEHAVIORS = (
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    found = study_of(evidence)
+    orders = {"group": tuple(OF_GROUPS), "level": tuple(LEVELS.values()), "edition": EDITIONS}
+    found = Study.of(evidence, FAMILY, lambda run: {"turns": int(run.metadata["turns"])}, orders)
     if not found.entries:
         return None
     shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], said_of)
@@ -71,12 +69,6 @@ def section(evidence: Evidence) -> Section | None:
         shown,
         issues,
     )
-
-
-def study_of(evidence: Evidence) -> Study:
-    """Return the family's runs by the number of turns."""
-    orders = {"group": tuple(OF_GROUPS), "level": tuple(LEVELS.values()), "edition": EDITIONS}
-    return Study.of(evidence, FAMILY, lambda run: {"turns": int(run.metadata["turns"])}, orders)
 
 
 def _figures(found: Study) -> Iterator[Figure]:
@@ -157,26 +149,19 @@ def _by_group(found: Study, entries: Sequence[Entry], name: str) -> Figure:
 
 def _by_type(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figure]:
     """Yield the share of instructions followed for each of the 58 types, if any model has samples."""
-    counts = {entry["model"]: _counts(entry.run) for entry in entries}
+    counts = {entry["model"]: counts_of(entry.run, _followed) for entry in entries}
     text = "no verdicts of single instructions in samples; left out"
     issues = tuple(warning(f"{model}: {text}") for model, counted in counts.items() if counted is None)
     by_type = [
-        entry.with_facts(type=kind, counts=of_type)
+        entry.with_facts(type=kind, name=kind, counts=of_type)
         for entry in entries
         for kind, of_type in (counts[entry["model"]] or {}).items()
     ]
     if not by_type:
         return
-    asked: dict[str, int] = {}
-    for entry in by_type:
-        _, given = entry["counts"]
-        asked[entry["type"]] = max(asked.get(entry["type"], 0), int(given.sum()))
-
-    def followed(entry: Entry) -> Ratio:
-        of_type, given = entry["counts"]
-        return found.evidence.of_counts(entry.run, of_type, given, entry["type"])
-
-    cells = found.means(by_type, ("type", "model"), {"followed": followed})
+    of_types = grouped(by_type, ["type"]).items()
+    asked = {kind: max(int(entry["counts"][1].sum()) for entry in of_type) for (kind,), of_type in of_types}
+    cells = found.means(by_type, ("type", "model"), {"followed": share_counted(found.evidence)})
     cells = cells.with_fact("instructions", lambda about: asked[about["type"]])
     in_words = cells.with_fact("group", lambda about: about["type"].partition(":")[0]).with_fact(
         "name", lambda about: about["type"].partition(":")[2].replace("_", " ")
@@ -211,22 +196,10 @@ def _first_and_second(found: Study, entries: Sequence[Entry]) -> Figure:
     )
 
 
-def _counts(run: TaskRun) -> Mapping[str, tuple[Floats, Floats]] | None:
-    """Return how many instructions of each type every row follows (loose) and has; ``None`` if a line does not say."""
-    rows = run.rows
-    if rows is None:
-        return None
-    counts: dict[str, tuple[Floats, Floats]] = {}
-    try:
-        for row in range(len(rows)):
-            judged: list[dict[str, Any]] = rows.line(row)[VERDICTS]
-            for one in judged:
-                followed, given = counts.setdefault(str(one["id"]), (np.zeros(len(rows)), np.zeros(len(rows))))
-                followed[row] += bool(one["loose"])
-                given[row] += 1
-    except (OSError, *UNREADABLE):
-        return None
-    return counts
+def _followed(_row: int, line: Line) -> Iterator[tuple[str, float]]:
+    """Yield the type of each instruction of a row, and whether it is followed (loose)."""
+    for one in line[VERDICTS]:
+        yield str(one["id"]), bool(one["loose"])
 
 
 def said_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:

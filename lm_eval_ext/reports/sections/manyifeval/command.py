@@ -13,12 +13,12 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.layout import shown
 from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, FAMILY
 from lm_eval_ext.reports.sections.manyifeval.refinement import (
+    METHOD,
     REQUESTS,
     UNPARSABLE,
     by_round,
     feedback,
     refinement_of,
-    requests,
 )
 from lm_eval_ext.reports.study import Entry, Study, grouped
 from lm_eval_ext.reports.wording import one_line
@@ -254,7 +254,9 @@ def markdown(study: Study) -> Iterator[str]:
         accuracies = by_round(study, entries)
         numbers = accuracies.values("round")
         _, last = [*accuracies.split("round")][-1]
-        cells = last.wide("level", "round", heading="{level}").joined(requests(study, entries))
+        cells = last.wide("level", "round", heading="{level}").joined(
+            study.means(entries, (METHOD,), {REQUESTS: REQUESTS})
+        )
         cells = cells.joined(feedback(entries).wide("judgments", heading="{column}"))
         rows = [
             [about["method"], *(_text(line.get(column), decimals) for column, (_, decimals) in COLUMNS.items())]

@@ -359,20 +359,17 @@ def decay(numbers: Sequence[int], shares: Floats) -> Decay | None:
 def _fit(x: Floats, shares: Floats, basis: Basis, searched: bool) -> tuple[Floats, Floats]:
     """Return the criterion and the parameter of the best curve for each row of shares."""
     tried = np.linspace(x[0], x[-1], GRID, endpoint=False) if searched else np.ones(1)
-    errors, slopes = zip(*(_line(basis(x, parameter), shares) for parameter in tried), strict=True)
+    deviations = shares - shares.mean(axis=1, keepdims=True)
+    errors, slopes = np.empty((2, len(tried), len(shares)))
+    for place, parameter in enumerate(tried):
+        # The best straight line over the basis.
+        centered = basis(x, parameter) - basis(x, parameter).mean()
+        spread = float(centered @ centered)
+        slopes[place] = deviations @ centered / spread if spread else 0.0
+        errors[place] = ((deviations - slopes[place][:, None] * centered) ** 2).sum(axis=1)
     chosen: NDArray[np.intp] = np.argmin(errors, axis=0)
     rows = np.arange(len(shares))
-    least = np.maximum(np.array(errors)[chosen, rows], 1e-12)
+    least = np.maximum(errors[chosen, rows], 1e-12)
     count, free = len(x), 3 + searched  # level, slope and noise; the threshold or rate
     criterion = count * np.log(least / count) + 2 * free + 2 * free * (free + 1) / max(1, count - free - 1)
-    parameter = tried[chosen] if searched else -100 * np.array(slopes)[chosen, rows]
-    return criterion, parameter
-
-
-def _line(basis: Floats, shares: Floats) -> tuple[Floats, Floats]:
-    """Return the squared error of the best straight line over a basis, and its slope, for each row of shares."""
-    centered = basis - basis.mean()
-    spread = float(centered @ centered)
-    deviations = shares - shares.mean(axis=1, keepdims=True)
-    slope = deviations @ centered / spread if spread else np.zeros(len(shares))
-    return ((deviations - slope[:, None] * centered) ** 2).sum(axis=1), slope
+    return criterion, tried[chosen] if searched else -100 * slopes[chosen, rows]

@@ -17,7 +17,6 @@ from lm_eval_ext.reports.sections.examples import (
     UNREADABLE,
     Answer,
     Behavior,
-    Beside,
     Candidate,
     Hits,
     Line,
@@ -201,13 +200,10 @@ BEHAVIORS: tuple[Callable[[Iterable[Entry]], Iterator[Candidate]], ...] = (
         "Follows the instruction when it is given once, but not when it is given {instructions} times.",
         scored({PROMPT_LEVEL: 0}),
         lambda entry: entry["repeat"],
-        Beside(
-            lambda entry, other: (
-                (other["instructions"], other["repeat"]) == (1, False)
-                and other.run.identity[0] == entry.run.identity[0]
-            ),
-            {PROMPT_LEVEL: 1},
+        lambda entry, other: (
+            (other["instructions"], other["repeat"]) == (1, False) and other.run.identity[0] == entry.run.identity[0]
         ),
+        {PROMPT_LEVEL: 1},
     ),
     Behavior("Follows none of {instructions} instruction{s}.", scored({INST_LEVEL: 0}), _once),
     Behavior("Follows all {instructions} instructions.", scored({PROMPT_LEVEL: 1}), _several),
