@@ -25,7 +25,7 @@ from lm_eval_ext.reports.layout import drawn, evenly, floors_in_words, heat_maps
 from lm_eval_ext.reports.sections.examples import EDITIONS
 from lm_eval_ext.reports.statistics import Floats, Replicates
 from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, OWN, UNKNOWN, Cells, Entry, Study, exists
-from lm_eval_ext.results.issue import Issue, note
+from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.runs import TaskRun
 
 FAMILY = "manyifeval"
@@ -227,71 +227,66 @@ _TEXTS = {
 """What a report says of each shape; the arguments are a ``Decay`` and what lists consist of."""
 
 
-def dense(study: Study) -> Figure:
-    """Return the share of the words of a list that reports contain, against the length of the list."""
-    return _against_length(
-        study,
+_LISTS = (
+    (
         DENSE,
         _WORDS,
         ("words", "share contained"),
         "How many instructions can it hold at once?",
         f"The share of the words of a list that a report contains, {_THIRDS}: above 0, what comes first is kept. A "
         "word that is missed is either there in another form (modified) or not at all (omitted).",
-    )
-
-
-def mixed(study: Study) -> Iterator[Figure]:
-    """Yield the share of the instructions about its sections that reports follow, against their number and by type."""
-    yield _against_length(
-        study,
+    ),
+    (
         MIXED,
         _INSTRUCTIONS,
         ("instructions", "share followed"),
         "How many instructions about its sections can it hold at once?",
         f"The share of the instructions of a shuffled list that the sections of a report follow, {_THIRDS}. An "
         "instruction that is missed belongs to a section that is there (broken) or that the report lacks (omitted).",
-    )
-    entries = [
+    ),
+)
+"""The kinds of lists: what lists consist of, and the axis; the title and the reading of the figure."""
+
+
+def lists(study: Study) -> Iterator[Figure]:
+    """Yield the share of a list that reports contain or follow, against its length and where it breaks; and by type."""
+    for kind, columns, (unit, axis), title, reading in _LISTS:
+        if not (entries := of_kind(study, kind)):
+            continue
+        cells = study.means(entries, ("model", "instructions"), columns)
+        options: dict[str, Any] = {"x_axis": unit, "axis": axis, "logarithmic": True}
+        issues = []
+        for (model,), part in cells.split("model"):
+            found = decay(part.values("instructions"), np.array([line["followed"] for line in part.lines.values()]).T)
+            if found is not None:
+                text = f"{_TEXTS[found.shape].format(found, unit)}, the best fit in {found.support:.0%} of resamples"
+                issues.append(note(f"{model}: {text}"))
+        yield Figure(
+            f"manyifeval_{kind}",
+            title,
+            reading,
+            panels(cells.only(list(columns)[:4]), Curves, "instructions", by=("model",), **options),
+            table(cells, {"model": "", "instructions": unit}),
+            tuple(issues),
+            tuple(columns.values()),
+        )
+    entries = tuple(
         entry.with_facts(type=entry["type"].removeprefix("section acc ").removeprefix("section "))
         for entry in by_type(of_kind(study, MIXED))
-    ]
-    cells = study.means(entries, ("model", "type", "instructions"), {"followed": OWN})
-    yield Figure(
-        "manyifeval_mixed_types",
-        "Which instructions about its sections does it follow?",
-        "The share of the instructions of each type that sections follow, by the number of instructions in the list.",
-        panels(cells, HeatMap, "type", "instructions", ("model",), axis="followed")
-        if len(cells.values("model")) <= MAP_EACH
-        else (),
-        table(cells.wide("instructions", heading="n = {instructions}"), ("model", "type")),
-        metrics=tuple(OF_SECTION_TYPES.values()),
     )
-
-
-def _against_length(  # noqa: PLR0913, PLR0917 # what the two figures differ in
-    study: Study, kind: str, columns: Mapping[str, str], names: tuple[str, str], title: str, reading: str
-) -> Figure:
-    unit, axis = names
-    cells = study.means(of_kind(study, kind), ("model", "instructions"), columns)
-    options: dict[str, Any] = {"x_axis": unit, "axis": axis, "logarithmic": True}
-    return Figure(
-        f"manyifeval_{kind}",
-        title,
-        reading,
-        panels(cells.only(list(columns)[:4]), Curves, "instructions", by=("model",), **options),
-        table(cells, {"model": "", "instructions": unit}),
-        tuple(_issues(cells, unit)),
-        tuple(columns.values()),
-    )
-
-
-def _issues(cells: Cells, unit: str) -> Iterator[Issue]:
-    """Yield where the curve of each model breaks."""
-    for (model,), part in cells.split("model"):
-        found = decay(part.values("instructions"), np.array([line["followed"] for line in part.lines.values()]).T)
-        if found is not None:
-            text = f"{_TEXTS[found.shape].format(found, unit)}, the best fit in {found.support:.0%} of resamples"
-            yield note(f"{model}: {text}")
+    if entries:
+        cells = study.means(entries, ("model", "type", "instructions"), {"followed": OWN})
+        yield Figure(
+            "manyifeval_mixed_types",
+            "Which instructions about its sections does it follow?",
+            "The share of the instructions of each type that sections follow, by the number of instructions in the "
+            "list.",
+            panels(cells, HeatMap, "type", "instructions", ("model",), axis="followed")
+            if len(cells.values("model")) <= MAP_EACH
+            else (),
+            table(cells.wide("instructions", heading="n = {instructions}"), ("model", "type")),
+            metrics=tuple(OF_SECTION_TYPES.values()),
+        )
 
 
 FEWEST = 5
@@ -309,7 +304,6 @@ _SHAPES: Mapping[str, tuple[Basis, bool]] = {
     "early": (lambda numbers, rate: 1 - np.exp(-numbers / rate), True),
     "threshold": (lambda numbers, threshold: np.maximum(numbers - threshold, 0.0), True),
 }
-SHAPES = tuple(_SHAPES)
 
 
 @dataclass(frozen=True)
@@ -349,7 +343,7 @@ def decay(numbers: Sequence[int], shares: Floats) -> Decay | None:
     fits = {name: _fit(x, known, basis, searched) for name, (basis, searched) in _SHAPES.items()}
     criteria = np.array([criterion for criterion, _ in fits.values()])
     best = criteria.argmin(axis=0)
-    shape = SHAPES[int(best[0])]
+    shape = [*_SHAPES][int(best[0])]
     parameters = fits[shape][1]
     low, high = np.percentile(parameters[1:], [2.5, 97.5]) if len(parameters) > 1 else (np.nan, np.nan)
     support = float(np.mean(best[1:] == best[0])) if len(best) > 1 else np.nan

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, MIXED, SINGLE, WIDE
+from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, SINGLE, WIDE
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Figure, Section
 from lm_eval_ext.reports.layout import other_tasks
@@ -34,9 +34,8 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
     PROMPT,
     PROMPT_LEVEL,
     curse,
-    dense,
     facts,
-    mixed,
+    lists,
     of_kind,
     single,
     type_metrics,
@@ -92,10 +91,7 @@ def _figures(found: Study) -> Iterator[Figure]:
         yield from wordings(found)
     if of_kind(found, WIDE):
         yield wide(found)
-    if of_kind(found, DENSE):
-        yield dense(found)
-    if of_kind(found, MIXED):
-        yield from mixed(found)
+    yield from lists(found)
     if repeated := repetition(found):
         yield repeated
     reading = "Tasks with as many instructions as a task in the figures above."

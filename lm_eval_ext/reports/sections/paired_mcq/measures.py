@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from math import log, nan
@@ -123,7 +123,12 @@ def measured(evidence: Evidence, entries: Iterable[Entry]) -> Measured:
         if run.rows is not None:
             figures[key], letters[key] = _of_rows(evidence.population, run, run.rows)
         else:
-            figures[key] = {metric: _known(run.figure(metric)) for metric in run.metrics if _is_drawn(metric)}
+            drawn = [known for known in SCHEMA.metrics if known.drawn]
+            figures[key] = {
+                metric: _known(run.figure(metric))
+                for metric in run.metrics
+                if any(known.covers(metric) for known in drawn)
+            }
         for metric in ACCURACIES:
             if metric in run.metrics and (floor := evidence.floor([run], metric)):
                 above = estimate(floor.above(evidence.mean([run], metric)))
@@ -132,10 +137,6 @@ def measured(evidence: Evidence, entries: Iterable[Entry]) -> Measured:
         if HEADLINE in figures[key]:
             readers[key][run.reader] = figures[key][HEADLINE]
     return Measured.of(figures, readers, letters)
-
-
-def _is_drawn(metric: str) -> bool:
-    return any(known.drawn for known in SCHEMA.metrics if known.covers(metric))
 
 
 def _known(value: float | None) -> Estimate:
@@ -245,12 +246,15 @@ def entropies(clusters: NDArray[np.int32], outcomes: Coded[tuple[str, ...]], que
     return found
 
 
-def at_temperatures(evidence: Evidence, issues: list[Issue]) -> Iterator[tuple[Key, Mapping[str, Replicates]]]:
-    """Yield what each task's draws at each temperature are about (``BY_TEMPERATURE``), and their mean figures."""
+def at_temperatures(evidence: Evidence) -> tuple[Cells, list[Issue]]:
+    """Return the mean figures of the draws of each task at each temperature, and which draws are left out."""
     of_family = [run for run in evidence.runs.swept if run.family.name == FAMILY]
+    lines: dict[Key, Mapping[str, Replicates]] = {}
+    issues = []
     for (model, task), found in groupby(of_family, key=lambda run: (run.model, run.task)):
         runs, label = list(found), evidence.runs.labels[model]
-        kept = [run for run in runs if _is_alike(runs[0], run)]
+        shared = {id(run): shared_rows([runs[0], run]) for run in runs}
+        kept = [run for run in runs if not (shared[id(run)].reason or shared[id(run)].left_out)]
         if left_out := len(runs) - len(kept):
             issues.append(
                 warning(
@@ -260,21 +264,14 @@ def at_temperatures(evidence: Evidence, issues: list[Issue]) -> Iterator[tuple[K
             )
         for temperature, of_temperature in groupby(kept, key=lambda run: run.decoding.temperature):
             draws = list(of_temperature)
-            yield (
-                (label, task, *facts(runs[0]).values(), temperature, len(draws)),
-                {
-                    metric: Ratio.mean(_ratio(evidence, run, metric) for run in draws).value
-                    if all(metric in run.metrics for run in draws)
-                    else UNKNOWN
-                    for metric in (*ENTROPY, *RATES)
-                },
-            )
-
-
-def _is_alike(first: TaskRun, other: TaskRun) -> bool:
-    """Return whether two runs of a task were asked about the same rows."""
-    shared = shared_rows([first, other])
-    return not shared.reason and not shared.left_out
+            key = (label, task, *facts(runs[0]).values(), temperature, len(draws))
+            lines[key] = {
+                metric: Ratio.mean(_ratio(evidence, run, metric) for run in draws).value
+                if all(metric in run.metrics for run in draws)
+                else UNKNOWN
+                for metric in (*ENTROPY, *RATES)
+            }
+    return Cells(BY_TEMPERATURE, lines), issues
 
 
 def _ratio(evidence: Evidence, run: TaskRun, metric: str) -> Ratio:

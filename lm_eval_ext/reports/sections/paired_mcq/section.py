@@ -60,24 +60,70 @@ def section(evidence: Evidence) -> Section | None:
         FAMILY,
         "First token and text",
         "Is the letter with the highest first-token probability the answer that the model then writes?",
-        (*_figures(measured(evidence, entries)), *temperature_figures(evidence)),
+        (*figures(measured(evidence, entries)), *temperature_figures(evidence)),
         shown,
         (*_issues(of_family), *not_shown),
     )
 
 
-def _figures(found: Measured) -> tuple[Figure, ...]:
-    figures = (
-        mismatch_figure(found),
-        refusal_figure(found),
-        letters_figure(found),
-        position_bias_figure(found),
-        entropy_figure(found),
-        accuracy_figure(found),
-        no_answer_figure(found),
-        readers_figure(found),
+def figures(found: Measured) -> list[Figure]:
+    """Return the figures that there are results for."""
+    every = (
+        _mismatch(found),
+        _by_level(
+            found,
+            {"refusal": TEXT, "refusal_first_token": FIRST_TOKEN},
+            "refusal",
+            "paired_mcq_refusal",
+            "How often does it refuse?",
+            "Share of rows in which the text refuses, in words or by choosing the option “Refused”, and in which the "
+            "first token is that option's letter. The paper shows the text only (Figure 2 (b)).",
+        ),
+        _letters(found),
+        _by_level(
+            found,
+            {BIAS: "position bias"},
+            "total variation distance",
+            "paired_mcq_position_bias",
+            "How different are the letters that first tokens and texts choose?",
+            "Total variation distance between the two distributions of letters: the share of rows whose letter would "
+            "have to change to make them equal. 0: both choose each letter equally often; the distance is never "
+            "negative, so chance alone increases it (Figures 3 and 7).",
+        ),
+        _of_readings(
+            found,
+            ("entropy_first_token", "entropy_text"),
+            "entropy in nats",
+            "number",
+            "paired_mcq_entropy",
+            "Does the order of the options change the answer?",
+            "Entropy, in nats, of the contents chosen over the orders in which a question's options were shown; lower "
+            "is better. 0: the same content in every order; ten different answers to ten orders give 2.3 (ln 10; "
+            "Table 3)",
+        ),
+        _of_readings(
+            found,
+            ACCURACIES,
+            "accuracy",
+            "share",
+            "paired_mcq_accuracy",
+            "Which is right more often, the first token or the text?",
+            "Share of rows in which the first token is the correct option's letter, and in which the text chooses that "
+            "option and no other; higher is better",
+        ),
+        _by_level(
+            found,
+            {"no_answer": "no answer", "contradiction": "contradiction", "several": "several options"},
+            "",
+            "paired_mcq_no_answer",
+            "How often is there no single answer?",
+            "Share of rows in which the text contains no answer (and is not a refusal), and in which it chooses "
+            "several options; lower is better. A contradiction, one option's letter with another option's text, is "
+            "part of the rows without an answer.",
+        ),
+        _readers(found),
     )
-    return tuple(figure for figure in figures if figure is not None)
+    return [figure for figure in every if figure is not None]
 
 
 def _issues(runs: Sequence[TaskRun]) -> Iterator[Issue]:
@@ -95,13 +141,9 @@ def _issues(runs: Sequence[TaskRun]) -> Iterator[Issue]:
         )
 
 
-def mismatch_figure(found: Measured, part: str = "the text refuses") -> Figure | None:
-    """Return Figure 2 (a): mismatch by constraint level; ``None`` if no first tokens were requested.
-
-    Args:
-        found: what was measured, with ``mismatch``, and ``mismatch_refusal``, the part of it due to refusals.
-        part: what the lighter portion of a bar is.
-    """
+def _mismatch(found: Measured) -> Figure | None:
+    """Return Figure 2 (a): mismatch by constraint level; ``None`` if no first tokens were requested."""
+    part = "the text refuses"
     cells = having(found.figures, "mismatch")
     if not cells.lines:
         return None
@@ -143,28 +185,34 @@ def _in_parts(cells: Cells, metric: str, part_metric: str, part: str) -> Iterato
         yield replace(panel, mark=replace(panel.mark, series=series, part=part))
 
 
-def refusal_figure(found: Measured) -> Figure | None:
-    """Return Figure 2 (b): refusal by constraint level, of the text and, if it is known, of the first token."""
-    cells = having(found.figures, "refusal")
+def _by_level(  # noqa: PLR0913, PLR0917 # what the figures differ in
+    found: Measured, columns: Mapping[str, str], axis: str, name: str, title: str, reading: str
+) -> Figure | None:
+    """Return bars by level of each metric of ``columns``; ``None`` if there is none of the first.
+
+    Older results lack some of the others. Without a label for all axes, the heading of a column is that of its own.
+    """
+    cells = having(found.figures, *[*columns][:1])
     if not cells.lines:
         return None
-    readings = there(cells, {"refusal": TEXT, "refusal_first_token": FIRST_TOKEN})
+    headings = there(cells, columns)
     return Figure(
-        "paired_mcq_refusal",
-        "How often does it refuse?",
-        "Share of rows in which the text refuses, in words or by choosing the option “Refused”, and in which the "
-        "first token is that option's letter. The paper shows the text only (Figure 2 (b)).",
+        name,
+        title,
+        reading,
         tuple(
             panel
-            for metric, reading in readings.items()
-            for panel in panels_by_level(having(cells, metric), metric, "refusal", reading, like=cells)
+            for metric, heading in headings.items()
+            for panel in panels_by_level(
+                having(cells, metric), metric, axis or heading, heading if len(columns) > 1 else "", like=cells
+            )
         ),
-        table(in_order(cells.only(readings)), ASKED),
-        metrics=tuple(readings),
+        table(in_order(cells.only(headings)), ASKED),
+        metrics=tuple(headings),
     )
 
 
-def letters_figure(found: Measured) -> Figure | None:
+def _letters(found: Measured) -> Figure | None:
     """Return Figures 3 and 7: how often each letter is chosen, by first tokens and by texts."""
     biases = {key: line[BIAS] for key, line in found.figures.lines.items()}
     asked = [key for key, _ in found.letters.split(*ASKED)]
@@ -205,69 +253,13 @@ def letters_figure(found: Measured) -> Figure | None:
     )
 
 
-def position_bias_figure(found: Measured) -> Figure | None:
-    """Return the distance between the letter distributions of first tokens and of texts."""
-    cells = having(found.figures, BIAS)
-    if not cells.lines:
-        return None
-    return Figure(
-        "paired_mcq_position_bias",
-        "How different are the letters that first tokens and texts choose?",
-        "Total variation distance between the two distributions of letters: the share of rows whose letter would "
-        "have to change to make them equal. 0: both choose each letter equally often; the distance is never "
-        "negative, so chance alone increases it (Figures 3 and 7).",
-        tuple(panels_by_level(cells, BIAS, "total variation distance")),
-        table(in_order(cells.only({BIAS: "position bias"})), ASKED),
-        metrics=(BIAS,),
-    )
-
-
-def entropy_figure(found: Measured) -> Figure | None:
-    """Return Table 3: the entropy of the choices over the orders of a question's options."""
-    return _of_readings(
-        found,
-        ("entropy_first_token", "entropy_text"),
-        "entropy in nats",
-        "number",
-        "paired_mcq_entropy",
-        "Does the order of the options change the answer?",
-        "Entropy, in nats, of the contents chosen over the orders in which a question's options were shown; lower is "
-        "better. 0: the same content in every order; ten different answers to ten orders give 2.3 (ln 10; Table 3).",
-    )
-
-
-def accuracy_figure(found: Measured) -> Figure | None:
-    """Return the accuracy of both readings, where there is a correct option."""
-    return _of_readings(
-        found,
-        ACCURACIES,
-        "accuracy",
-        "share",
-        "paired_mcq_accuracy",
-        "Which is right more often, the first token or the text?",
-        "Share of rows in which the first token is the correct option's letter, and in which the text chooses that "
-        "option and no other; higher is better.",
-        {
-            f"{metric} {ABOVE_FLOOR}": f"{name}, {ABOVE_FLOOR}"
-            for metric, name in zip(ACCURACIES, (FIRST_TOKEN, TEXT), strict=True)
-        },
-    )
-
-
 def _of_readings(  # noqa: PLR0913, PLR0917 # what the two figures differ in
-    found: Measured,
-    metrics: tuple[str, str],
-    axis: str,
-    unit: Unit,
-    name: str,
-    title: str,
-    reading: str,
-    above: Mapping[str, str] | None = None,
+    found: Measured, metrics: tuple[str, str], axis: str, unit: Unit, name: str, title: str, reading: str
 ) -> Figure | None:
     """Return bars of the first token and of the text side by side; ``None`` if there is neither.
 
     With one model, there is a group for each level; with several, a panel for each level with a group for each model.
-    ``above`` has the columns of the scores above the floor, and their headings.
+    The table of accuracies has how far they are above the floor, if that is known.
     """
     having_some = having(found.figures, *metrics)
     if not having_some.lines:
@@ -281,46 +273,27 @@ def _of_readings(  # noqa: PLR0913, PLR0917 # what the two figures differ in
         by = ("dataset",)
         bars = panels(cells, Bars, "level", COLUMN, by, untold=by, axis=axis, unit=unit)
     numbers = cells
-    if above and FLOOR in next(iter(having_some.lines.values())):
+    some = next(iter(having_some.lines.values()))
+    if metrics == ACCURACIES and FLOOR in some:
         floored = in_order(having_some).with_columns({FLOOR_BY: lambda _: IN_WORDS[CONSTANT]})
-        bars, reading = over_floor(bars, floored, by), f"{reading.removesuffix('.')}{floors_in_words(floored)}."
+        bars, reading = over_floor(bars, floored, by), f"{reading}{floors_in_words(floored)}"
+        above = {f"{metric} {ABOVE_FLOOR}": f"{heading}, {ABOVE_FLOOR}" for metric, heading in names.items()}
         columns = {**names, FLOOR: FLOOR, **above}
-        some = next(iter(floored.lines.values()))
         numbers = floored.only(there(floored, {column: columns[column] for column in columns if column in some}))
-    return Figure(name, title, reading, bars, table(numbers, ASKED, unit), metrics=metrics)
+    return Figure(name, title, f"{reading}.", bars, table(numbers, ASKED, unit), metrics=metrics)
 
 
-def no_answer_figure(found: Measured) -> Figure | None:
-    """Return how often a text gives no answer, a contradictory one (older results lack it), or several."""
-    cells = having(found.figures, "no_answer")
-    if not cells.lines:
-        return None
-    every = {"no_answer": "no answer", "contradiction": "contradiction", "several": "several options"}
-    names = there(found.figures, every)
-    return Figure(
-        "paired_mcq_no_answer",
-        "How often is there no single answer?",
-        "Share of rows in which the text contains no answer (and is not a refusal), and in which it chooses "
-        "several options; lower is better. A contradiction, one option's letter with another option's text, is "
-        "part of the rows without an answer.",
-        tuple(
-            panel
-            for metric, name in names.items()
-            for panel in panels_by_level(having(found.figures, metric), metric, name, name)
-        ),
-        table(in_order(cells.only(names)), ASKED),
-        metrics=tuple(names),
-    )
-
-
-def readers_figure(found: Measured) -> Figure | None:
+def _readers(found: Measured) -> Figure | None:
     """Return the mismatch for each reader of the texts; ``None`` if there is only one reader."""
     cells = in_order(found.readers.known(*ASKED))
     readers = list(dict.fromkeys(reader for line in cells.lines.values() for reader in line))
     if len(readers) < 2:
         return None
     groups = dict(cells.split("dataset", "level"))
-    spreads = {both: max(map(_spread, part.lines.values())) for both, part in groups.items()}
+    spreads = {}
+    for both, part in groups.items():
+        mismatches = [[found.value for found in line.values() if found.exists] for line in part.lines.values()]
+        spreads[both] = max(max(values) - min(values) if values else 0.0 for values in mismatches)
     chosen = most_telling(list(groups), lambda both: both[0], spreads.__getitem__)
     issues = []
     if len(chosen) < len(groups):
@@ -344,11 +317,6 @@ def readers_figure(found: Measured) -> Figure | None:
         tuple(issues),
         ("mismatch",),
     )
-
-
-def _spread(line: Mapping[str, Estimate]) -> float:
-    values = [found.value for found in line.values() if found.exists]
-    return max(values) - min(values) if values else 0.0
 
 
 def having(cells: Cells, *metrics: str) -> Cells:
@@ -399,8 +367,7 @@ HEADS = {"model": "", "dataset": "", "level": "", "at": "temperature", "draws": 
 
 def temperature_figures(evidence: Evidence) -> tuple[Figure, ...]:
     """Return Figure 4 (a) and (b); none if no task was run at several temperatures."""
-    issues: list[Issue] = []
-    points = Cells(BY_TEMPERATURE, dict(at_temperatures(evidence, issues)))
+    points, issues = at_temperatures(evidence)
     swept = {asked for asked, part in points.split("model", "dataset", "level") if len(part.values("temperature")) > 1}
     points = points.where(lambda about: (about["model"], about["dataset"], about["level"]) in swept)
     if not points.lines:

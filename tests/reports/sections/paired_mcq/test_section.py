@@ -21,7 +21,7 @@ from lm_eval_ext.families.paired_mcq.scores import Asked, Value, scores
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Section
 from lm_eval_ext.reports.page.html import apart
 from lm_eval_ext.reports.sections.paired_mcq.measures import Measured, distance, doubts, entropies
-from lm_eval_ext.reports.sections.paired_mcq.section import letters_figure, mismatch_figure, readers_figure, section
+from lm_eval_ext.reports.sections.paired_mcq.section import figures, section
 from lm_eval_ext.reports.statistics import DRAWS
 from lm_eval_ext.reports.study import Cells
 from lm_eval_ext.results.comparability import OfOneSeed, as_one
@@ -481,6 +481,10 @@ def result(model: str, level: str, dataset: str = "opinionqa", bias: float = 0.1
     return Measured.of({key: figures}, {key: of_readers}, {key: letters})
 
 
+def shown(measured: Measured, name: str) -> Figure:
+    return next(figure for figure in figures(measured) if figure.name == f"paired_mcq_{name}")
+
+
 def together(results: Sequence[Measured]) -> Measured:
     """Return what was measured in several tasks."""
     parts = zip(*((one.figures, one.readers, one.letters) for one in results), strict=True)
@@ -492,8 +496,7 @@ def together(results: Sequence[Measured]) -> Measured:
 def test_with_many_letter_distributions_each_model_shows_its_most_biased_one() -> None:
     levels = ("low", "medium", "high", "example")
     many = [result(f"m{m}", level, bias=0.9 if n == m else 0.1) for m in range(4) for n, level in enumerate(levels)]
-    found = letters_figure(together(many))
-    assert found is not None
+    found = shown(together(many), "letters")
     assert [panel.title for panel in found.panels] == ["m0, low", "m1, medium", "m2, high", "m3, example"]
     assert found.issues == (
         note(
@@ -501,8 +504,7 @@ def test_with_many_letter_distributions_each_model_shows_its_most_biased_one() -
             "medium; m2: opinionqa high; m3: opinionqa example)."
         ),
     )
-    few = letters_figure(together(many[:12]))
-    assert few is not None
+    few = shown(together(many[:12]), "letters")
     assert (len(few.panels), few.issues) == (12, ())
 
 
@@ -513,28 +515,25 @@ def test_with_many_reader_panels_each_dataset_shows_the_one_with_the_largest_dif
         for dataset in datasets
         for level in levels
     ]
-    found = readers_figure(together(many))
-    assert found is not None
+    found = shown(together(many), "readers")
     assert [panel.title for panel in found.panels] == ["a, high", "b, high", "c, high"]
     assert len(found.table.rows) == 15
     assert "the table has all levels" in found.issues[0].text
 
 
 def test_results_without_the_part_that_is_due_to_refusals_have_bars_without_parts() -> None:
-    found = mismatch_figure(Measured.of({("one", "opinionqa", "low"): {"mismatch": Estimate(0.5)}}, {}, {}))
-    assert found is not None
+    found = shown(Measured.of({("one", "opinionqa", "low"): {"mismatch": Estimate(0.5)}}, {}, {}), "mismatch")
     (bars,) = [panel.mark for panel in found.panels]
     assert isinstance(bars, Bars)
     assert [(one.values, one.parts) for one in bars.series] == [((Estimate(0.5),), (0.0,))]
 
 
 def test_a_single_reader_is_not_compared() -> None:
-    assert readers_figure(result("m", "low", rules=0.5)) is None
+    assert "paired_mcq_readers" not in [figure.name for figure in figures(result("m", "low", rules=0.5))]
 
 
 def test_a_level_that_a_model_did_not_run_is_a_gap() -> None:
-    found = mismatch_figure(together([result("one", "low"), result("one", "high"), result("two", "high")]))
-    assert found is not None
+    found = shown(together([result("one", "low"), result("one", "high"), result("two", "high")]), "mismatch")
     bars = found.panels[0].mark
     assert isinstance(bars, Bars)
     low = next(series for series in bars.series if series.name == "low")
