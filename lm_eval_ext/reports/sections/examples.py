@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Example
+from lm_eval_ext.reports.sections.figures import EDITIONS
 from lm_eval_ext.reports.statistics import Floats, Ratio
 from lm_eval_ext.reports.study import Entry
 from lm_eval_ext.results.issue import Issue, note
@@ -29,8 +30,6 @@ from lm_eval_ext.results.runs import Runs, TaskRun
 MOST = 10
 """The most examples for a family."""
 
-EDITIONS = ("strict", "loose", "repaired")
-"""The verdicts on an instruction."""
 Line = Mapping[str, Any]
 """A line of a samples file."""
 UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError)

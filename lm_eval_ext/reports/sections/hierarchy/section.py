@@ -21,6 +21,7 @@ from lm_eval_ext.reports.sections.examples import (
     scored,
     share_counted,
 )
+from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.study import Entry, SameRows, Study
 from lm_eval_ext.results.issue import Issue, warning
 from lm_eval_ext.results.runs import TaskRun
@@ -128,8 +129,7 @@ def section(evidence: Evidence) -> Section | None:
     shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], said_of)
     return Section(
         FAMILY,
-        "Conflicting instructions",
-        "Whom does it obey when two instructions exclude each other, and for how many turns?",
+        *captions()[FAMILY],
         tuple(_figures(found)),
         shown,
         issues,
@@ -168,12 +168,8 @@ def _arms(found: Study, entries: Sequence[Entry]) -> Figure:
     """Return how often the instruction that counts is followed in each arm, beside the controls."""
     verdicts = {**VERDICTS, **{f"{said} (repaired)": metric for said, metric in REPAIRED.items()}}
     cells = found.means(entries, (("kind", "arm"), "model"), verdicts)
-    return Figure(
+    return captioned(
         "hierarchy_arms",
-        "Whom does it obey?",
-        "The share of rows in which the instruction that counts is followed and its rival is not, on the same task "
-        "prompts in all arms, each pair both ways round, so that a preference for one of the two is not obedience. Of "
-        "two that exclude each other, the one named first counts.",
         tuple(
             Panel(f"{kind}, {title}" if len(parts) > 1 else kind, drawn(part, Bars, "arm", "model", axis="obeys"))
             for (kind,), of_kind in cells.only(["obeys"]).split("kind")
@@ -200,12 +196,8 @@ def _cost(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     compared, issues = found.on_same_rows(both, ("model", "arm"), OF_ARMS)
     cells = found.gains(compared, ("model", "arm"), "which", (CONFLICT_SIDE, ALONE_SIDE), HEADLINE)
     cells = cells.only({ALONE_SIDE: ALONE_SIDE, CONFLICT_SIDE: CONFLICT_SIDE, "gain": "cost"})
-    yield Figure(
+    yield captioned(
         "hierarchy_cost",
-        "What does a conflict cost?",
-        "How often the instruction is followed where it stands alone, minus how often it is followed from the same "
-        "place where there is a rival, on the same rows. At 0 the rival makes no difference; the larger, the more "
-        "often the model gives in or gives up.",
         panels(cells.only(["cost"]), Forest, "arm", by=("model",), axis="cost of the conflict", unit="change"),
         table(cells, ("model", "arm")),
         tuple(issues),
@@ -225,12 +217,8 @@ def _turns(found: Study) -> Figure:
     ]
     sides = SLIPPED_ONCE, FOLLOWED
     cells = found.gains(compared, ("model", "turns"), "history", sides, HEADLINE, lines=lines)
-    return Figure(
+    return captioned(
         "hierarchy_turns",
-        "For how many turns does it obey the system message?",
-        "The share of rows in which the answer to the last request follows the system message; the earlier answers are "
-        "scripted, and all of them follow it, or the last one does not. A curve that falls: the model forgets; a gap "
-        "between the two: it follows its own example rather than the instruction.",
         panels(cells.only(sides[::-1]), Curves, "turns", by=("model",), x_axis="turns", axis="obeys"),
         table(
             cells.only({FOLLOWED: FOLLOWED, SLIPPED_ONCE: SLIPPED_ONCE, "gain": "cost of the slip"}), ("model", "turns")
@@ -262,12 +250,8 @@ def _pairs(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     wide = cells.wide("side", heading="{side}").with_columns(
         {"preference": lambda line: line[f"first {CONFLICT_SIDE}"] - line[f"second {CONFLICT_SIDE}"]}
     )
-    yield Figure(
+    yield captioned(
         "hierarchy_pairs",
-        "Does it prefer one instruction of a pair, whoever states it?",
-        "How often the first and the second instruction of each pair are followed where they count: alone, and under "
-        "conflict. A model that obeys follows both equally often under conflict, as far as it can follow both alone; "
-        "the preference is first minus second, and there are few task prompts of each pair.",
         panels(cells, HeatMap, "pair", "side", ("model",), axis="obeys")
         if len(cells.values("model")) <= MOST_MODELS
         else (),

@@ -16,6 +16,7 @@ import numpy as np
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, HeatMap
 from lm_eval_ext.reports.layout import COLUMN, panels, shown, table
 from lm_eval_ext.reports.sections.examples import Line, counts_of
+from lm_eval_ext.reports.sections.figures import captioned
 from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, of_kind
 from lm_eval_ext.reports.statistics import Ratio
 from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, Key, SharedRows, Study, grouped, shared_rows
@@ -78,12 +79,8 @@ def refinement(study: Study) -> Iterator[Figure]:
     yield _rounds(study, entries, issues)
     judgments = feedback(entries)
     if judgments.lines:
-        yield Figure(
+        yield captioned(
             "manyifeval_feedback",
-            "Can it tell which instructions its answers follow?",
-            "Each judgment of an instruction is compared with the checker's verdict; the positive class is “followed”, "
-            "and precision weighs followed and violated instructions alike. With low precision, violated instructions "
-            "are left uncorrected; with low recall, followed ones are corrected needlessly (Table 2, Figure 9).",
             panels(_titled(judgments), Bars, "titled", COLUMN, axis="share"),
             table(judgments, {"base": "model", "method": "", "judgments": ""}),
             metrics=("feedback_precision", "feedback_recall", "feedback_f1", UNPARSABLE),
@@ -221,12 +218,8 @@ def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> 
         lambda about: f"{found.value:.2f}" if (found := counts[tuple(about[fact] for fact in METHOD)]).exists else None,
     )
     several = len(cells.values("base")) > 1
-    return Figure(
+    return captioned(
         "manyifeval_rounds",
-        "Does it correct its own answers?",
-        "Accuracy of the answers after each round; round 0 is the first answer, and zero-shot, which has no "
-        "rounds, a horizontal line. The oracle's feedback is always right: where other methods fall short of it, "
-        "their feedback is the cause (section 5, Table 2).",
         panels(
             cells.with_fact("panel", "{base}: {level}" if several else "{level}"),
             Curves,
@@ -276,12 +269,8 @@ def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
     if not lines:
         return None
     cells = Cells(("base", "method", "round", "checker", "judgments", "row"), lines)
-    return Figure(
+    return captioned(
         "manyifeval_confusion",
-        "Which mistakes does it make when it judges its answers?",
-        "Rows: what the checker says about an instruction; columns: what the model says, where a judgment that "
-        "cannot be read counts as “not followed”. Each row adds up to 100 %, so a perfect judge has 100 % at the "
-        "top left and at the bottom right (Figure 9, appendix E).",
         panels(_titled(cells), HeatMap, "row", COLUMN, ("titled",), axis="share of a row", higher_is_better=None),
         table(cells, {"base": "model", "method": "", "round": "", "checker": "", "judgments": ""}),
         tuple(issues),

@@ -13,7 +13,6 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Figure, Section
 from lm_eval_ext.reports.layout import other_tasks
 from lm_eval_ext.reports.sections.examples import (
-    EDITIONS,
     UNREADABLE,
     Answer,
     Behavior,
@@ -26,6 +25,7 @@ from lm_eval_ext.reports.sections.examples import (
     rows_of,
     scored,
 )
+from lm_eval_ext.reports.sections.figures import EDITIONS, captions, verdicts
 from lm_eval_ext.reports.sections.manyifeval.curves import (
     ACCURACIES,
     FAMILY,
@@ -41,7 +41,6 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
     type_metrics,
     type_name,
     types,
-    verdicts,
 )
 from lm_eval_ext.reports.sections.manyifeval.refinement import refinement
 from lm_eval_ext.reports.sections.manyifeval.variants import placements, reliability, repetition, wide, wordings
@@ -72,8 +71,7 @@ def section(evidence: Evidence) -> Section | None:
     shown, issues = examples(evidence.runs, candidates(found), said_of)
     return Section(
         FAMILY,
-        "Many instructions at once",
-        "Does it follow one, two, … ten instructions at once?",
+        *captions()[FAMILY],
         (*_figures(found), *placed, *refinement(found)),
         shown,
         issues,
@@ -83,7 +81,8 @@ def section(evidence: Evidence) -> Section | None:
 def _figures(found: Study) -> Iterator[Figure]:
     """Yield the figures that there are results for."""
     if of_kind(found):
-        yield from (curse(found), types(found), verdicts(found))
+        yield from (curse(found), types(found))
+        yield verdicts(found, of_kind(found), "manyifeval_verdicts", found.incomplete(of_kind(found)))
     if of_kind(found, SINGLE):
         yield single(found)
     if of_kind(found, COUSINS):

@@ -16,6 +16,7 @@ from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Forest, Panel, 
 from lm_eval_ext.reports.layout import MISSING, drawn, panels, table
 from lm_eval_ext.reports.paired import Difference, difference_of
 from lm_eval_ext.reports.sections.examples import UNREADABLE, Line, counts_of, rows_of
+from lm_eval_ext.reports.sections.figures import captioned
 from lm_eval_ext.reports.sections.manyifeval.curves import (
     BY_TYPE,
     FAMILY,
@@ -53,12 +54,8 @@ def reliability(study: Study) -> Figure:
 
     measures: dict[str, Measure] = {MEAN: PROMPT_LEVEL, RELIABLE: in_all}
     cells = study.means(of_kind(study, COUSINS), ("model", "instructions"), measures)
-    return Figure(
+    return captioned(
         "manyifeval_reliability",
-        "Does it follow the same instructions in other words?",
-        "Every row is asked in several variants: other wordings, another order, slightly other numbers. The lower "
-        "curve counts a row only if all its variants are followed (reliable@k of IFEval++); a wide gap means that "
-        "whether the model obeys depends on how it is told.",
         panels(cells, Curves, "instructions", by=("model",), **NUMBERED),
         table(
             cells.with_columns({"gap": lambda line: over(line[MEAN] - line[RELIABLE], line[MEAN])}),
@@ -76,15 +73,12 @@ def wide(study: Study) -> Figure:
     usual = study.means(of_curves, ("model", "instructions"), {USUAL: PROMPT_LEVEL})
     larger = {LARGER: PROMPT_LEVEL, f"{LARGER}, instruction level": INST_LEVEL}
     cells = usual.joined(study.means(entries, ("model", "instructions"), larger))
-    return Figure(
+    return captioned(
         "manyifeval_wide",
-        "Does it follow unfamiliar instructions as well?",
-        f"The share of rows whose instructions are all followed: instructions of ManyIFEval's {USUAL}, and of a "
-        "larger pool of types of IFEval and IFBench, with the same task prompts. Types of the larger pool are not "
-        "only less familiar, but may also be harder.",
         panels(cells.only([USUAL, LARGER]), Curves, "instructions", by=("model",), **NUMBERED),
         table(cells, ("model", "instructions")),
         metrics=(PROMPT_LEVEL, INST_LEVEL),
+        usual=USUAL,
     )
 
 
@@ -107,12 +101,8 @@ def repetition(study: Study) -> Figure | None:
     )
     cells = study.gains(compared, ("model", "instructions"), "which", (DIFFERENT, REPEATED), PROMPT_LEVEL)
     headings = {DIFFERENT: "different", REPEATED: "repeated", "gain": "repeated minus different"}
-    return Figure(
+    return captioned(
         "manyifeval_repetition",
-        "Is it the number of instructions, or the length of the prompt?",
-        "Prompt-level accuracy with n different instructions, and with the first one repeated n times, which makes "
-        "the prompt as long but asks for only one thing. If the second stays level while the first falls, the "
-        "number of instructions is what matters (Figure 8, appendix C).",
         panels(cells.only([DIFFERENT, REPEATED]), Curves, "instructions", by=("model",), **NUMBERED),
         table(cells.only(headings), ("model", "instructions")),
         tuple(issues),
@@ -175,16 +165,13 @@ def wordings(found: Study) -> Iterator[Figure]:
             (model, names[wording], texts[wording], estimate(values[wording]), change) for change, wording in worst
         ]
     if rows:
-        yield Figure(
+        yield captioned(
             "manyifeval_wordings",
-            "Which wording costs most?",
-            f"The {WORST} wordings with the lowest accuracy, minus the mean of all wordings of their type; wording 0 "
-            "is the published one. The worst of many always look bad, so these intervals hold for all wordings at "
-            "once: one costs something if its interval is below 0.",
             tuple(panels),
             Table(("model", "wording", "text", "accuracy", "minus the type's mean"), tuple(rows)),
             tuple(issues),
             (f"{BY_TYPE}*",),
+            most=WORST,
         )
 
 
@@ -308,12 +295,8 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
             for place, difference in (of_task[INST_LEVEL] or of_task[OWN]).items()
         }
         issues += [note(f"{model}: {_places_in_words(of_shares)}"), *not_compared[model]]
-    yield Figure(
+    yield captioned(
         "manyifeval_placements",
-        "Where does it stop listening?",
-        "The same instructions, stated after the task (as published), before it, in the system message, or in an "
-        "earlier turn, on the rows that all places have. A curve below that of the published place means that the "
-        "model listens less there.",
         tuple(_panels(study, cells)),
         table(cells.with_columns(named_changes).only(columns), ("model", "task", "placement")),
         tuple(issues),

@@ -23,6 +23,7 @@ from lm_eval_ext.reports.sections.examples import (
     places_in,
     rows_of,
 )
+from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.sections.natural_instructions.runs import (
     BLEURT,
     FAMILY,
@@ -78,8 +79,7 @@ def section(evidence: Evidence) -> Section | None:
     examples_of, not_shown = examples(evidence.runs, _candidates(runs), said_of)
     return Section(
         FAMILY,
-        "Natural Instructions",
-        "Which part of an instruction does a model use: the prompt, the definition, the examples?",
+        *captions()[FAMILY],
         (*_figures(runs, checkpoints), *bound),
         examples_of,
         (*issues, *not_shown),
@@ -91,10 +91,8 @@ def _figures(runs: Comparable, checkpoints: Sequence[str]) -> Iterator[Figure]:
     if runs.scopes:
         yield _rouge_l(runs)
     yield from _gain(runs)
-    title = "Which categories of tasks benefit from instructions?"
-    yield from _by_part(runs, "category", title, "Figure 4 shows these")
-    title = "Does the gain depend on the dataset that a subtask was made from?"
-    yield from _by_part(runs, "source dataset", title, "Table 8 lists the subtasks of each dataset")
+    yield from _by_part(runs, "category")
+    yield from _by_part(runs, "source dataset")
     yield from _ablation(runs)
     if len(checkpoints) == 1:
         yield from _bleurt(runs, checkpoints[0])
@@ -111,11 +109,8 @@ def _rouge_l(runs: Comparable) -> Figure:
     wide = [
         cells.only([name]).wide("encoding", heading=heading) for name, heading in floored.items() if name in columns
     ]
-    return Figure(
+    return captioned(
         "natural_instructions_rouge_l",
-        "How good are the answers with each encoding?",
-        "ROUGE-L F-measure in percent, best over the references; each subtask has the same weight, and higher is "
-        f"better{floors_in_words(cells)}. “instance” contains no instruction at all (Table 3).",
         over_floor(bars, cells, ("scope",)),
         table(reduce(Cells.joined, wide), BY_SCOPE),
         tuple(
@@ -127,6 +122,7 @@ def _rouge_l(runs: Comparable) -> Figure:
             if not exists(line[ROUGE_L])
         ),
         (ROUGE_L,),
+        floors=floors_in_words(cells),
     )
 
 
@@ -135,15 +131,12 @@ def _gain(runs: Comparable) -> Iterator[Figure]:
     if not gains.lines:
         return
     options = {"untold": ("scope",), "axis": "gain in ROUGE-L", "unit": "change"}
-    yield Figure(
+    yield captioned(
         "natural_instructions_gain",
-        f"What does an encoding gain over “{runs.base}”?",
-        f"Difference in mean ROUGE-L, in percentage points, between an encoding and “{runs.base}” on the same "
-        f"instances; above 0, the added instructions help. The table also has the gain in percent of “{runs.base}” "
-        "(Table 3, last column).",
         panels(gains.only(["gain"]), Bars, "model", "encoding", ("scope",), **options),
         table(_side_by_side(gains), BY_SCOPE, "change"),
         metrics=(ROUGE_L,),
+        base=runs.base,
     )
 
 
@@ -153,7 +146,7 @@ def _side_by_side(gains: Cells) -> Cells:
     return gains.only(["gain"]).wide("encoding", heading="{encoding}").joined(relative)
 
 
-def _by_part(runs: Comparable, part: str, title: str, see: str) -> Iterator[Figure]:
+def _by_part(runs: Comparable, part: str) -> Iterator[Figure]:
     """Yield a figure of gains over parts of the subtasks of the first scope, and over all of them.
 
     There is none if there are no gains, or if all subtasks are made from one dataset, as are a user's own.
@@ -161,8 +154,6 @@ def _by_part(runs: Comparable, part: str, title: str, see: str) -> Iterator[Figu
     Args:
         runs: the runs.
         part: what a part is; see ``parts_of``.
-        title: the figure's title.
-        see: what else to look at.
     """
     every = dict(islice(runs.scopes.items(), 1))
     of_subtask = {entry["subtask"]: parts_of(entry.run)[part] for entry in runs.entries}
@@ -179,15 +170,12 @@ def _by_part(runs: Comparable, part: str, title: str, see: str) -> Iterator[Figu
     named_parts = gains.with_fact("part", lambda about: about["scope"].replace("_", " "))
     counted = _side_by_side(gains).with_fact("subtasks", lambda about: len(scopes[about["scope"]]))
     options = {"axis": "gain in ROUGE-L", "unit": "change"}
-    yield Figure(
+    yield captioned(
         f"natural_instructions_gain_by_{part.replace(' ', '_')}",
-        title,
-        f"Difference in mean ROUGE-L, in percentage points, from “{runs.base}” on the same instances of a "
-        f"{part}'s subtasks; above 0, the encoding helps. The table also has relative gains, in percent "
-        f"({see}).",
         panels(named_parts.only(["gain"]), HeatMap, "part", "encoding", ("model",), **options),
         table(counted, {"model": "", "scope": part, "subtasks": ""}, "change"),
         metrics=(ROUGE_L,),
+        base=runs.base,
     )
 
 
@@ -198,14 +186,13 @@ def _bleurt(runs: Comparable, checkpoint: str) -> Iterator[Figure]:
     gains = runs.gains(runs.scopes, metric=BLEURT)
     gains = gains.where(lambda about: about["scope"] in cells.values("scope")).only(["gain"])
     wide = cells.wide("encoding", heading="{encoding}").joined(gains.wide("encoding", heading="{encoding}, gain"))
-    yield Figure(
+    yield captioned(
         "natural_instructions_bleurt",
-        "How good are the answers by BLEURT?",
-        f"BLEURT, computed by {checkpoint}, best over the references; higher is better, and the range "
-        f"depends on the checkpoint. The table also has the gain over “{runs.base}” on the same instances (Table 3).",
         panels(cells, Bars, "model", "encoding", ("scope",), untold=("scope",), axis="BLEURT", unit="number"),
         table(wide, BY_SCOPE, "number"),
         metrics=(BLEURT,),
+        checkpoint=checkpoint,
+        base=runs.base,
     )
 
 
@@ -226,14 +213,12 @@ def _ablation(runs: Comparable) -> Iterator[Figure]:
             of_fields = part.with_fact("field", lambda about, fields=fields: fields[about["encoding"]])  # type: ignore[misc]
             mark = drawn(of_fields, HeatMap, "model", "field", axis="change in ROUGE-L", unit="change")
             found.append(Panel(title, mark))
-    yield Figure(
+    yield captioned(
         "natural_instructions_ablation",
-        "Which fields of an instruction help, and which hurt?",
-        f"Change in mean ROUGE-L, in percentage points, over {ablated[0][0]}, when a field is removed from the "
-        "full instruction (below 0: it helped), and when it is added to the prompt (above 0: it helps; Table 4).",
         tuple(found),
         table(cells, ("model", "encoding", "compared with"), "change"),
         metrics=(ROUGE_L,),
+        scope=ablated[0][0],
     )
 
 
@@ -247,10 +232,8 @@ def _by_subtask(runs: Comparable) -> Iterator[Figure]:
     cells = runs.means({subtask: (subtask,) for subtask in subtasks}, runs.encodings)
     cells = Cells(cells.by, {key: line for _, part in cells.split("model") for key, line in part.lines.items()})
     in_words = cells.with_fact("subtask", lambda about: about["scope"].removeprefix("subtask").replace("_", " "))
-    yield Figure(
+    yield captioned(
         "natural_instructions_subtasks",
-        "Scores by subtask",
-        "ROUGE-L of every subtask with every encoding, in percent; higher is better.",
         panels(in_words, HeatMap, "subtask", "encoding", ("model",), axis="ROUGE-L"),
         table(cells.wide("encoding", heading="{encoding}"), {"model": "", "scope": "subtask"}),
         metrics=(ROUGE_L,),
@@ -305,15 +288,12 @@ def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) ->
         pairs = [(entry.run, bounds[entry["subtask"]]) for entry in below[key]]
         gap, relative = change(pairs, ROUGE_L, bound - found), 0 - relative_gain(found, bound)
         lines[key] = {"ROUGE-L": found, "gap": gap, "gap, relative (%)": relative}
-    return Figure(
+    return captioned(
         "natural_instructions_upper_bound",
-        "How far is each encoding from a model trained on the subtask?",
-        f"Mean ROUGE-L over {number}, in percent; the line is the mean of task-specific models, each trained on "
-        "instances of the subtask that it answers (Table 3). The table has the gap to it, in percentage points and "
-        "relative to it, on the same instances.",
         (Panel("", drawn(means, Bars, "model", "encoding", axis="ROUGE-L", **options)),),
         table(Cells(("model", "encoding"), lines), ("model", "encoding")),
         metrics=(ROUGE_L,),
+        number=number,
     )
 
 

@@ -65,17 +65,12 @@ class Measured:
         cls,
         figures: Mapping[Key, Mapping[str, Estimate]],
         readers: Mapping[Key, Mapping[str, Estimate]],
-        letters: Mapping[Key, Mapping[str, tuple[Estimate, Estimate]]],
+        letters: Mapping[Key, Mapping[str, Estimate]],
     ) -> Measured:
-        """Return what was measured, from estimates by model, dataset and level."""
-        of_letters = {
-            (*key, letter): dict(zip((FIRST_TOKEN, TEXT), both, strict=True))
-            for key, by_letter in letters.items()
-            for letter, both in by_letter.items()
-        }
+        """Return what was measured, from estimates by model, dataset and level, and for letters also by letter."""
         # Older results lack some metrics.
         drawn = *(metric.name for metric in SCHEMA.metrics if metric.drawn), UNSURE, AT_LEAST, AT_MOST
-        return cls(_cells(figures, drawn), _cells(readers), Cells((*ASKED, "letter"), of_letters))
+        return cls(_cells(figures, drawn), _cells(readers), Cells((*ASKED, "letter"), letters))
 
 
 def _cells(lines: Mapping[Key, Mapping[str, Estimate]], columns: Iterable[str] = ()) -> Cells:
@@ -117,11 +112,12 @@ def measured(evidence: Evidence, entries: Iterable[Entry]) -> Measured:
     """Return what was measured in some runs."""
     figures: dict[Key, dict[str, Estimate]] = {}
     readers: dict[Key, dict[str, Estimate]] = {}
-    letters: dict[Key, dict[str, tuple[Estimate, Estimate]]] = {}
+    letters: dict[Key, Mapping[str, Estimate]] = {}
     for entry in entries:
         run, key = entry.run, tuple(entry[fact] for fact in ASKED)
         if run.rows is not None:
-            figures[key], letters[key] = _of_rows(evidence.population, run, run.rows)
+            figures[key], of_letters = _of_rows(evidence.population, run, run.rows)
+            letters |= {(*key, letter): shares for letter, shares in of_letters.items()}
         else:
             drawn = [known for known in SCHEMA.metrics if known.drawn]
             figures[key] = {
@@ -145,7 +141,7 @@ def _known(value: float | None) -> Estimate:
 
 def _of_rows(
     population: Population, run: TaskRun, rows: Rows
-) -> tuple[dict[str, Estimate], dict[str, tuple[Estimate, Estimate]]]:
+) -> tuple[dict[str, Estimate], dict[str, dict[str, Estimate]]]:
     """Return the figures of a task's rows and the shares of letters, with intervals."""
     pairs, clusters, dataset = rows.letters.get(BIAS, ()), rows.clusters, run.dataset
     letters = sorted({letter for pair in pairs for letter in pair}, key=lambda letter: (letter == NO_LETTER, letter))
@@ -176,7 +172,7 @@ def _of_rows(
         first, text = ([total[letter, number] for letter in letters] for number in (0, 1))
         bias = distance(np.stack(first), np.stack(text), total["rows"], questions[dataset])
         found[BIAS] = replace(bias, rows=questions[dataset], answers=len(rows))
-    return found, {letter: (mean((letter, 0)), mean((letter, 1))) for letter in letters}
+    return found, {letter: {FIRST_TOKEN: mean((letter, 0)), TEXT: mean((letter, 1))} for letter in letters}
 
 
 def doubts(run: TaskRun) -> Mapping[str, Floats]:

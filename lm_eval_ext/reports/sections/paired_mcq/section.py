@@ -16,6 +16,7 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Panel, Section, Unit
 from lm_eval_ext.reports.layout import COLUMN, drawn, floors_in_words, over_floor, panels, table
 from lm_eval_ext.reports.sections.examples import examples
+from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.sections.paired_mcq.examples import candidates, said_of
 from lm_eval_ext.reports.sections.paired_mcq.measures import (
     ACCURACIES,
@@ -58,8 +59,7 @@ def section(evidence: Evidence) -> Section | None:
     shown, not_shown = examples(evidence.runs, candidates(entries), said_of)
     return Section(
         FAMILY,
-        "First token and text",
-        "Is the letter with the highest first-token probability the answer that the model then writes?",
+        *captions()[FAMILY],
         (*figures(measured(evidence, entries)), *temperature_figures(evidence)),
         shown,
         (*_issues(of_family), *not_shown),
@@ -70,56 +70,15 @@ def figures(found: Measured) -> list[Figure]:
     """Return the figures that there are results for."""
     every = (
         _mismatch(found),
-        _by_level(
-            found,
-            {"refusal": TEXT, "refusal_first_token": FIRST_TOKEN},
-            "refusal",
-            "paired_mcq_refusal",
-            "How often does it refuse?",
-            "Share of rows in which the text refuses, in words or by choosing the option “Refused”, and in which the "
-            "first token is that option's letter. The paper shows the text only (Figure 2 (b)).",
-        ),
+        _by_level(found, "refusal", {"refusal": TEXT, "refusal_first_token": FIRST_TOKEN}, "refusal"),
         _letters(found),
+        _by_level(found, "position_bias", {BIAS: "position bias"}, "total variation distance"),
+        _of_readings(found, "entropy", ("entropy_first_token", "entropy_text"), "entropy in nats", "number"),
+        _of_readings(found, "accuracy", ACCURACIES, "accuracy", "share"),
         _by_level(
             found,
-            {BIAS: "position bias"},
-            "total variation distance",
-            "paired_mcq_position_bias",
-            "How different are the letters that first tokens and texts choose?",
-            "Total variation distance between the two distributions of letters: the share of rows whose letter would "
-            "have to change to make them equal. 0: both choose each letter equally often; the distance is never "
-            "negative, so chance alone increases it (Figures 3 and 7).",
-        ),
-        _of_readings(
-            found,
-            ("entropy_first_token", "entropy_text"),
-            "entropy in nats",
-            "number",
-            "paired_mcq_entropy",
-            "Does the order of the options change the answer?",
-            "Entropy, in nats, of the contents chosen over the orders in which a question's options were shown; lower "
-            "is better. 0: the same content in every order; ten different answers to ten orders give 2.3 (ln 10; "
-            "Table 3)",
-        ),
-        _of_readings(
-            found,
-            ACCURACIES,
-            "accuracy",
-            "share",
-            "paired_mcq_accuracy",
-            "Which is right more often, the first token or the text?",
-            "Share of rows in which the first token is the correct option's letter, and in which the text chooses that "
-            "option and no other; higher is better",
-        ),
-        _by_level(
-            found,
+            "no_answer",
             {"no_answer": "no answer", "contradiction": "contradiction", "several": "several options"},
-            "",
-            "paired_mcq_no_answer",
-            "How often is there no single answer?",
-            "Share of rows in which the text contains no answer (and is not a refusal), and in which it chooses "
-            "several options; lower is better. A contradiction, one option's letter with another option's text, is "
-            "part of the rows without an answer.",
         ),
         _readers(found),
     )
@@ -157,11 +116,8 @@ def _mismatch(found: Measured) -> Figure | None:
         if is_unsure
         else ""
     )
-    return Figure(
+    return captioned(
         "paired_mcq_mismatch",
-        "How often do first token and text differ?",
-        "Share of rows in which the text does not choose the first token's option but another one, several or none, or "
-        f"refuses; lower is better, and the lighter part of a bar: {part} (Figure 2 (a)).{unsure}",
         (
             *_in_parts(cells, "mismatch", "mismatch_refusal", part),
             *(panels_by_level(read, UNSURE, UNSURE, UNSURE, like=cells) if is_unsure else ()),
@@ -169,6 +125,7 @@ def _mismatch(found: Measured) -> Figure | None:
         table(in_order(cells.only(columns | {column: column for column in of_reader})), ASKED),
         (note("The reader was sure of every text."),) if read == cells and not is_unsure else (),
         metrics=tuple(columns),
+        unsure=unsure,
     )
 
 
@@ -185,9 +142,7 @@ def _in_parts(cells: Cells, metric: str, part_metric: str, part: str) -> Iterato
         yield replace(panel, mark=replace(panel.mark, series=series, part=part))
 
 
-def _by_level(  # noqa: PLR0913, PLR0917 # what the figures differ in
-    found: Measured, columns: Mapping[str, str], axis: str, name: str, title: str, reading: str
-) -> Figure | None:
+def _by_level(found: Measured, name: str, columns: Mapping[str, str], axis: str = "") -> Figure | None:
     """Return bars by level of each metric of ``columns``; ``None`` if there is none of the first.
 
     Older results lack some of the others. Without a label for all axes, the heading of a column is that of its own.
@@ -196,10 +151,8 @@ def _by_level(  # noqa: PLR0913, PLR0917 # what the figures differ in
     if not cells.lines:
         return None
     headings = there(cells, columns)
-    return Figure(
-        name,
-        title,
-        reading,
+    return captioned(
+        f"paired_mcq_{name}",
         tuple(
             panel
             for metric, heading in headings.items()
@@ -240,12 +193,8 @@ def _letters(found: Measured) -> Figure | None:
     wide = cells.wide("letter", heading="{letter}").with_columns(
         {"position bias": lambda line: biases[tuple(line[fact] for fact in ASKED)]}
     )
-    return Figure(
+    return captioned(
         "paired_mcq_letters",
-        "Which letters do first tokens and texts choose?",
-        "Share of rows in which each letter is chosen, with the options of every question in several orders. "
-        "Choices that depend on content alone are spread about equally; a letter that stands out shows a bias "
-        "toward its position or its name (Figures 3 and 7).",
         panels(cells, Bars, "letter", "reading", ASKED, untold=ASKED, axis="share of rows"),
         table(wide, (*ASKED, "reading")),
         tuple(issues),
@@ -253,9 +202,7 @@ def _letters(found: Measured) -> Figure | None:
     )
 
 
-def _of_readings(  # noqa: PLR0913, PLR0917 # what the two figures differ in
-    found: Measured, metrics: tuple[str, str], axis: str, unit: Unit, name: str, title: str, reading: str
-) -> Figure | None:
+def _of_readings(found: Measured, name: str, metrics: tuple[str, str], axis: str, unit: Unit) -> Figure | None:
     """Return bars of the first token and of the text side by side; ``None`` if there is neither.
 
     With one model, there is a group for each level; with several, a panel for each level with a group for each model.
@@ -273,14 +220,14 @@ def _of_readings(  # noqa: PLR0913, PLR0917 # what the two figures differ in
         by = ("dataset",)
         bars = panels(cells, Bars, "level", COLUMN, by, untold=by, axis=axis, unit=unit)
     numbers = cells
-    some = next(iter(having_some.lines.values()))
+    floors, some = "", next(iter(having_some.lines.values()))
     if metrics == ACCURACIES and FLOOR in some:
         floored = in_order(having_some).with_columns({FLOOR_BY: lambda _: IN_WORDS[CONSTANT]})
-        bars, reading = over_floor(bars, floored, by), f"{reading}{floors_in_words(floored)}"
+        bars, floors = over_floor(bars, floored, by), floors_in_words(floored)
         above = {f"{metric} {ABOVE_FLOOR}": f"{heading}, {ABOVE_FLOOR}" for metric, heading in names.items()}
         columns = {**names, FLOOR: FLOOR, **above}
         numbers = floored.only(there(floored, {column: columns[column] for column in columns if column in some}))
-    return Figure(name, title, f"{reading}.", bars, table(numbers, ASKED, unit), metrics=metrics)
+    return captioned(f"paired_mcq_{name}", bars, table(numbers, ASKED, unit), metrics=metrics, floors=floors)
 
 
 def _readers(found: Measured) -> Figure | None:
@@ -305,13 +252,8 @@ def _readers(found: Measured) -> Figure | None:
             )
         ]
     of_chosen = cells.where(lambda about: (about["dataset"], about["level"]) in chosen)
-    return Figure(
+    return captioned(
         "paired_mcq_readers",
-        "Does it matter who reads the text?",
-        "Mismatch as measured with each reader of the texts: “string_match” takes the first capital letter "
-        "followed by a period, “rules” reads clear answers and abstains otherwise, which counts as a mismatch, and "
-        "“classifier” also reads the rest. The reader with an interval is the one that all other figures "
-        "are based on.",
         panels(of_chosen, Bars, "model", COLUMN, ("dataset", "level"), axis="mismatch"),
         table(cells, ASKED),
         tuple(issues),
@@ -375,39 +317,21 @@ def temperature_figures(evidence: Evidence) -> tuple[Figure, ...]:
     if any(draws > 1 for draws in points.values("draws")):
         issues.append(note("Several draws at one temperature: the mean over them is shown, and the table counts them."))
     return tuple(
-        Figure(
+        captioned(
             name,
-            title,
-            f"{reading} (Figure 4 {part}). Intervals cover the choice of the questions, not of the draws.",
             tuple(_panels(points.only(shown), unit)),
             table(points.only(shown).with_fact("at", "{temperature:g}"), HEADS, unit),
             tuple(issues),
             tuple(metrics),
         )
-        for name, title, reading, part, metrics, unit in _FIGURES
+        for name, metrics, unit in _FIGURES
         if (shown := {metric: name for metric, name in metrics.items() if points.only([metric]).known().lines})
     )
 
 
-_FIGURES: Sequence[tuple[str, str, str, str, dict[str, str], Unit]] = (
-    (
-        "paired_mcq_temperature_entropy",
-        "Does a higher temperature make answers less consistent?",
-        "Entropy, in nats, of the contents chosen over the orders of a question's options; lower is better. That of "
-        "first tokens, the most likely ones, does not depend on the temperature",
-        "(a)",
-        ENTROPY,
-        "number",
-    ),
-    (
-        "paired_mcq_temperature_rates",
-        "Do mismatch and refusal depend on the temperature?",
-        "Share of rows in which the text does not choose the first token's option, and in which it refuses, by "
-        "temperature",
-        "(b)",
-        RATES,
-        "share",
-    ),
+_FIGURES: Sequence[tuple[str, dict[str, str], Unit]] = (
+    ("paired_mcq_temperature_entropy", ENTROPY, "number"),
+    ("paired_mcq_temperature_rates", RATES, "share"),
 )
 
 

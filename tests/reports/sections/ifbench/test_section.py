@@ -10,7 +10,7 @@ import pytest
 
 from lm_eval_ext.reports.figure import Bars, Section
 from lm_eval_ext.reports.page.build import build
-from lm_eval_ext.reports.sections.examples import EDITIONS
+from lm_eval_ext.reports.sections.figures import EDITIONS
 from lm_eval_ext.reports.sections.ifbench.section import section
 from lm_eval_ext.results.load import load
 from tests.reports.conftest import ResultFolder

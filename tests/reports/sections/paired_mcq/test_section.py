@@ -476,9 +476,12 @@ def result(model: str, level: str, dataset: str = "opinionqa", bias: float = 0.1
         "mismatch_refusal": Estimate(0.1),
         "position_bias": Estimate(bias),
     }
-    letters = {"A": (Estimate(1.0), Estimate(1.0 - bias)), "B": (Estimate(0.0), Estimate(bias))}
+    letters = {
+        (*key, letter): {"first token": Estimate(first), "text": Estimate(text)}
+        for letter, first, text in (("A", 1.0, 1.0 - bias), ("B", 0.0, bias))
+    }
     of_readers = {name: Estimate(value) for name, value in readers.items()}
-    return Measured.of({key: figures}, {key: of_readers}, {key: letters})
+    return Measured.of({key: figures}, {key: of_readers}, letters)
 
 
 def shown(measured: Measured, name: str) -> Figure:
