@@ -21,7 +21,7 @@ from lm_eval_ext.results.runs import Role
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import edited
 from tests.reports.manyifeval_files import Line, row, write_rows
-from tests.reports.sections.reading_tables import figure, names, numbers, section_on, values
+from tests.reports.sections.reading_tables import figure, marks, names, numbers, section_on, titles, values
 
 N02, N03 = "manyifeval_n02", "manyifeval_n03"
 ROWS = 10
@@ -68,11 +68,9 @@ def test_the_policy_that_ignores_the_system_message_stops_listening_there(folder
         "before the task or in an earlier turn. By the share of the instructions that are followed, compared with the "
         "same instructions after the task: p < 0.05 in paired sign-flip tests, with Holm's correction for 3 comparisons"
     )
-    panels = figure(found, FIGURE).panels
-    assert [panel.title for panel in panels] == ["prompt level", "instruction level"]
-    for panel in panels:
-        assert isinstance(panel.mark, Curves)
-        curves = {series.name: [one.value for one in series.values] for series in panel.mark.series}
+    assert titles(found, FIGURE) == ["prompt level", "instruction level"]
+    for mark in marks(figure(found, FIGURE), Curves):
+        curves = {series.name: [one.value for one in series.values] for series in mark.series}
         assert curves == {
             "after the task": [1.0],
             "before the task": [1.0],

@@ -18,7 +18,7 @@ from lm_eval_ext.results.issue import error, note, warning
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited, write_run
 from tests.reports.manyifeval_files import SINGLE, TYPES, Line, metric, of_model, row, write_rows
-from tests.reports.sections.reading_tables import exact, figure, names, numbers, section_on, titles, values
+from tests.reports.sections.reading_tables import exact, figure, marks, names, numbers, section_on, titles, values
 
 N02, N03, REPEAT = "manyifeval_n02", "manyifeval_n03", "manyifeval_repeat_n03"
 TASKS = (N02, N03, REPEAT)
@@ -66,9 +66,7 @@ def test_one_broken_instruction_is_the_curse_at_its_worst_and_none_shows_no_curs
 
 def test_prediction_and_floor_are_dashed_in_one_panel_per_model_and_one_panel_has_all_models(known: Section) -> None:
     assert titles(known, "manyifeval_curse") == ["all models", ORACLE, DROP_ONE, REPAIRED]
-    together, first, *_ = (panel.mark for panel in figure(known, "manyifeval_curse").panels)
-    assert isinstance(together, Curves)
-    assert isinstance(first, Curves)
+    together, first, *_ = marks(figure(known, "manyifeval_curse"), Curves)
     # Three models and the floor, which they share.
     assert (together.x, [series.dashed for series in together.series]) == ((2, 3), [False, False, False, True])
     assert [series.dashed for series in first.series] == [False, True, False, True]
@@ -275,8 +273,7 @@ def test_many_models_share_panels_and_remain_distinguishable(tmp_path: Path) -> 
     found = section_of(tmp_path)
     assert titles(found, "manyifeval_curse") == ["models 1 to 4", "models 5 to 9", *models]
     assert titles(found, "manyifeval_types") == ["overall (1 to 5)", "overall (6 to 9)"]
-    first = figure(found, "manyifeval_types").panels[0].mark
-    assert isinstance(first, HeatMap)
+    first, _ = marks(figure(found, "manyifeval_types"), HeatMap)
     assert first.columns == ("m0", "m1", "m2", "m3", "m4")
     assert len(first.rows) == len(TYPES)
 
@@ -318,8 +315,7 @@ def test_methods_of_a_model_are_compared_over_their_common_tasks(tmp_path: Path)
     assert (by_oracle["round 0"].value, by_oracle["round 1"].value) == (0.0, 1.0)
     assert not by_oracle["round 2"].exists
     assert list(values(cells[ONE, "refinement w/ feedback", "prompt level", "3.00"]).values()) == [0.0] * 3
-    curves = figure(found, "manyifeval_rounds").panels[0].mark
-    assert isinstance(curves, Curves)
+    curves, _ = marks(figure(found, "manyifeval_rounds"), Curves)
     # Table 2's order.
     assert [series.name for series in curves.series] == [ZERO_SHOT, "refinement w/ feedback", BY_ORACLE]
     assert figure(found, "manyifeval_rounds").issues == (
@@ -470,7 +466,6 @@ def judged_rows(*extra: Line) -> list[Line]:
 def test_the_confusion_matrix_is_normalized_by_row_in_each_round(tmp_path: Path) -> None:
     rows = judged_rows(FIRST, SECOND, THIRD)
     found = of_rows(tmp_path, {N02: rows}, figures=feedback(2, 2, 3, 4), config=method("feedback_cot", 2))
-    title = "refinement w/ feedback+cot"
     cells = {about[2:4]: values(cells) for about, cells in numbers(found, "manyifeval_confusion").items()}
     counts = {about[2:4]: about[4] for about in numbers(found, "manyifeval_confusion")}
     # round 1: followed are yes | no, unread | yes; violated yes | no. Round 2: followed no; violated no | yes, no.
@@ -483,11 +478,10 @@ def test_the_confusion_matrix_is_normalized_by_row_in_each_round(tmp_path: Path)
         ("all rounds", "not followed"): {"judged followed": 2 / 5, "judged not followed": 3 / 5},
     }
     assert list(counts.values()) == [4, 2, 1, 3, 5, 5]
-    (panel,) = figure(found, "manyifeval_confusion").panels
-    assert panel.title == title
-    assert isinstance(panel.mark, HeatMap)
-    assert panel.mark.rows[:2] == ("round 1: followed", "round 1: not followed")
-    assert panel.mark.columns == ("judged followed", "judged not followed")
+    (mark,) = marks(figure(found, "manyifeval_confusion"), HeatMap)
+    assert titles(found, "manyifeval_confusion") == ["refinement w/ feedback+cot"]
+    assert mark.rows[:2] == ("round 1: followed", "round 1: not followed")
+    assert mark.columns == ("judged followed", "judged not followed")
 
 
 def test_the_confusion_matrix_of_several_tasks_counts_all_judgments(tmp_path: Path) -> None:

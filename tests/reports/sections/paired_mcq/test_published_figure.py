@@ -14,6 +14,7 @@ import pytest
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure
 from lm_eval_ext.reports.sections.paired_mcq import section
 from lm_eval_ext.reports.sections.paired_mcq.measures import Measured
+from tests.reports.sections.reading_tables import marks
 
 Counts = Mapping[str, int]
 LEVELS = {
@@ -60,21 +61,19 @@ def figures(shared_data: Path) -> tuple[Figure, Figure]:
 
 def drawn(figure: Figure) -> dict[tuple[str, str], Estimate]:
     """Return what a figure's only panel draws, by model and level."""
-    (panel,) = figure.panels
-    assert isinstance(panel.mark, Bars)
+    (bars,) = marks(figure, Bars)
     return {
         (model, series.name): value
-        for series in panel.mark.series
-        for model, value in zip(panel.mark.categories, series.values, strict=True)
+        for series in bars.series
+        for model, value in zip(bars.categories, series.values, strict=True)
     }
 
 
 def test_both_figures_show_six_models_at_four_levels_starting_with_the_weakest(figures: tuple[Figure, Figure]) -> None:
     for figure in figures:
-        (panel,) = figure.panels
-        assert isinstance(panel.mark, Bars)
-        assert len(panel.mark.categories) == 6
-        assert [series.name for series in panel.mark.series] == ["low", "medium", "high", "example"]
+        (bars,) = marks(figure, Bars)
+        assert len(bars.categories) == 6
+        assert [series.name for series in bars.series] == ["low", "medium", "high", "example"]
 
 
 def test_the_24_mismatches_and_error_bars_are_the_published_ones(
@@ -98,11 +97,10 @@ def test_the_24_refusals_are_the_published_ones(
 
 
 def test_the_light_part_never_exceeds_the_bar_or_the_refusals(figures: tuple[Figure, Figure]) -> None:
-    (panel,) = figures[0].panels
+    (bars,) = marks(figures[0], Bars)
     refusals = drawn(figures[1])
-    assert isinstance(panel.mark, Bars)
-    for series in panel.mark.series:
-        for model, value, part in zip(panel.mark.categories, series.values, series.parts, strict=True):
+    for series in bars.series:
+        for model, value, part in zip(bars.categories, series.values, series.parts, strict=True):
             assert 0 < part <= min(value.value, refusals[model, series.name].value) + 1e-12
 
 

@@ -29,10 +29,10 @@ from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.rows import Coded
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import edited, edited_lines
+from tests.reports.files import edited, edited_lines, write_tasks
 from tests.reports.planted import without_samples
 from tests.reports.sections import reading_tables
-from tests.reports.sections.reading_tables import Numbers, exact, numbers, section_on, values
+from tests.reports.sections.reading_tables import Numbers, exact, marks, numbers, section_on, titles, values
 
 POLICIES = ("oracle", "chatty", "refuser", "always_a")
 LOW, EXAMPLE, ARC = "paired_mcq_opinionqa_low", "paired_mcq_opinionqa_example", "paired_mcq_arc_challenge_medium"
@@ -155,10 +155,8 @@ def test_readers_are_side_by_side_and_only_the_selected_one_has_an_interval(know
 
 
 def test_models_are_groups_of_one_plot_and_levels_its_bars(known: Section) -> None:
-    panels = {panel.title: panel.mark for panel in figure(known, "mismatch").panels}
-    assert list(panels) == ["arc_challenge", "opinionqa"]
-    bars = panels["opinionqa"]
-    assert isinstance(bars, Bars)
+    assert titles(known, "paired_mcq_mismatch") == ["arc_challenge", "opinionqa"]
+    _, bars = marks(figure(known, "mismatch"), Bars)
     assert bars.categories == tuple(map(label, POLICIES))
     assert [series.name for series in bars.series] == ["low", "medium", "example"]
     assert bars.series[0].parts == (0.0, 0.0, 1.0, 0.0)
@@ -168,30 +166,23 @@ def test_models_are_groups_of_one_plot_and_levels_its_bars(known: Section) -> No
 
 def test_a_level_or_reading_has_the_same_position_in_every_panel(known: Section) -> None:
     for found in known.figures:
-        series = {tuple(series.name for series in bars.series) for bars in bars_of(found)}
+        series = {tuple(series.name for series in bars.series) for bars in marks(found, Bars)}
         assert len(series) == 1, found.name
 
 
-def bars_of(found: Figure) -> list[Bars]:
-    return [panel.mark for panel in found.panels if isinstance(panel.mark, Bars)]
-
-
 def test_a_single_model_has_its_levels_side_by_side(folders: Mapping[str, Path]) -> None:
-    panels = figure(section_of(folders["always_a"]), "entropy").panels
-    assert [panel.title for panel in panels] == ["arc_challenge", "opinionqa"]
-    assert isinstance(panels[1].mark, Bars)
-    assert panels[1].mark.categories == ("low", "example")
-    assert [series.name for series in panels[1].mark.series] == ["first token", "text"]
-    assert panels[1].mark.unit == "number"
+    found = section_of(folders["always_a"])
+    assert titles(found, "paired_mcq_entropy") == ["arc_challenge", "opinionqa"]
+    _, bars = marks(figure(found, "entropy"), Bars)
+    assert (bars.categories, bars.unit) == (("low", "example"), "number")
+    assert [series.name for series in bars.series] == ["first token", "text"]
 
 
 def test_every_number_that_is_drawn_is_in_the_table(known: Section) -> None:
     for found in known.figures:
         in_table = {cell for row in found.table.rows for cell in row if isinstance(cell, Estimate)}
-        for panel in found.panels:
-            assert isinstance(panel.mark, Bars)
-            drawn = {value for series in panel.mark.series for value in series.values if value.exists}
-            assert drawn <= in_table
+        for bars in marks(found, Bars):
+            assert {value for series in bars.series for value in series.values if value.exists} <= in_table
 
 
 def test_at_most_ten_examples_cover_every_kind(known: Section) -> None:
@@ -256,11 +247,10 @@ def write(
     """
     reader, certainty = read
     texts = ("Yes", "No", "Refused")
+    options = tuple(Option(letter, content) for letter, content in zip(LETTERS, texts, strict=False))
     lines: list[dict[str, Any]] = []
     for number, (question, token, text) in enumerate(rows):
-        options = tuple(Option(letter, content) for letter, content in zip(LETTERS, texts, strict=False))
         line = {
-            "doc_id": number,
             "doc": {"key": question, "shuffle": number, "question": "?", "options": list(texts), "gold": ""},
             "arguments": {"gen_args_0": {"arg_0": "prompt", "arg_1": {}}},
             "resps": [["answer"]],
@@ -269,9 +259,11 @@ def write(
             **scores(Asked(question, number, options), text, token),
         }
         lines.append(line)
-    metrics = [name for name in lines[0] if name in scores(Asked("", 0, options), "A", "A")]
-    means = {name: sum(line[name] for line in lines) / len(lines) for name in metrics if _is_number(lines[0][name])}
-    results = {f"{name},{reader}": means.get(name, 0.5) for name in metrics}
+    figures = {
+        f"{name},{reader}": sum(line[name] for line in lines) / len(lines) if isinstance(value, float) else 0.5
+        for name, value in scores(Asked("", 0, options), "A", "A").items()
+        if name in lines[0]
+    }
     metadata = {
         "family": "paired_mcq",
         "dataset": "opinionqa",
@@ -281,22 +273,9 @@ def write(
         "constraint": "low",
         "paired": True,
     }
-    content = {
-        "results": {task: results},
-        "configs": {task: {"dataset_path": "opinionqa", "metadata": metadata}},
-        "n-samples": {task: {"original": len(rows), "effective": len(rows)}},
-        "config": {"model": "hf", "model_args": {"pretrained": f"owner/{model}"}},
-        "date": 1.0,
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "results_1.json").write_text(json.dumps(content), encoding="utf-8")
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    (folder / f"samples_{task}_1.jsonl").write_text(text, encoding="utf-8")
+    config = {"model": "hf", "model_args": {"pretrained": f"owner/{model}"}}
+    write_tasks(folder, {task: lines}, {task: figures}, {task: metadata}, config=config)
     return folder
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, float)
 
 
 def test_intervals_resample_questions_with_all_their_orders(tmp_path: Path) -> None:
@@ -415,7 +394,7 @@ def test_how_sure_the_reader_was_is_not_made_up(
 ) -> None:
     write(tmp_path, DOUBTED, read=(reader, certainty))
     if stripped:
-        with edited_lines(tmp_path / f"samples_{LOW}_1.jsonl") as lines:
+        with edited_lines(next(tmp_path.glob("samples_*"))) as lines:
             for line in lines:
                 del line["filtered_resps"]
     found = section_of(tmp_path)
@@ -431,7 +410,7 @@ def test_several_runs_as_one_have_the_certainty_of_every_draw(tmp_path: Path) ->
         for seed, certainty in enumerate((CERTAINTY, (1.0,) * len(CERTAINTY)))
     ]
     for seed, folder in enumerate(folders):
-        with edited(folder / "results_1.json") as content:
+        with edited(folder) as content:
             content["config"]["random_seed"] = seed
     sides = load_apart([[folder] for folder in folders])
     (run,) = as_one([OfOneSeed(runs, folder.name) for runs, folder in zip(sides, folders, strict=True)]).counting
@@ -526,8 +505,7 @@ def test_with_many_reader_panels_each_dataset_shows_the_one_with_the_largest_dif
 
 def test_results_without_the_part_that_is_due_to_refusals_have_bars_without_parts() -> None:
     found = shown(Measured.of({("one", "opinionqa", "low"): {"mismatch": Estimate(0.5)}}, {}, {}), "mismatch")
-    (bars,) = [panel.mark for panel in found.panels]
-    assert isinstance(bars, Bars)
+    (bars,) = marks(found, Bars)
     assert [(one.values, one.parts) for one in bars.series] == [((Estimate(0.5),), (0.0,))]
 
 
@@ -537,8 +515,7 @@ def test_a_single_reader_is_not_compared() -> None:
 
 def test_a_level_that_a_model_did_not_run_is_a_gap() -> None:
     found = shown(together([result("one", "low"), result("one", "high"), result("two", "high")]), "mismatch")
-    bars = found.panels[0].mark
-    assert isinstance(bars, Bars)
+    bars, *_ = marks(found, Bars)
     low = next(series for series in bars.series if series.name == "low")
     assert [isnan(value.value) for value in low.values] == [False, True]
     assert low.parts == (0.1, 0.0)

@@ -18,6 +18,7 @@ from lm_eval_ext.results.runs import Runs
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import edited
 from tests.reports.sections.paired_mcq.test_section import LOW, Row, write
+from tests.reports.sections.reading_tables import marks, numbers
 
 GREEDY = {"do_sample": False, "temperature": 0.0}
 
@@ -81,10 +82,9 @@ def test_a_sweep_is_one_model_with_known_figures_at_each_temperature(sweep: Runs
     assert found["0"][1]["entropy of the text"] == found["0.5"][1]["entropy of the text"] == 0
     # Always A: one content after the other, in ten orders.
     assert 1 < found["1"][1]["entropy of the text"] <= log(10)
-    (panel, *_) = rates.panels
-    assert isinstance(panel.mark, Curves)
-    assert panel.mark.x == (0.0, 0.5, 1.0)
-    assert [series.name for series in panel.mark.series] == ["low"]
+    (curves, *_) = marks(rates, Curves)
+    assert curves.x == (0.0, 0.5, 1.0)
+    assert [series.name for series in curves.series] == ["low"]
     assert note("Several draws at one temperature: the mean over them is shown, and the table counts them.") in (
         rates.issues
     )
@@ -99,10 +99,8 @@ def test_all_other_figures_show_the_lowest_temperature_once(sweep: Runs) -> None
     assert ["temperature=0.5" in command for command in commands] == [False, True, True, False]
     assert "--seed 2," in commands[2]
     (section,) = report.sections
-    mismatch = next(figure for figure in section.figures if figure.name == "paired_mcq_mismatch")
-    assert [row[:3] for row in mismatch.table.rows] == [("one", "opinionqa", "low")]
-    assert isinstance(mismatch.table.rows[0][3], Estimate)
-    assert mismatch.table.rows[0][3].value == 0
+    ((about, cells),) = numbers(section, "paired_mcq_mismatch").items()
+    assert (about, cells["mismatch"].value) == (("one", "opinionqa", "low"), 0)
     assert (
         note(f"one: {LOW} at temperatures 0, 0.5 (2 draws), 1; all figures but those over temperatures show 0")
         in report.issues
@@ -131,8 +129,8 @@ def test_an_interval_resamples_questions_and_keeps_them_together_over_draws(tmp_
 def test_a_newer_run_replaces_the_draw_with_its_temperature_and_seed(tmp_path: Path) -> None:
     folders = [drawn(tmp_path / "0", 0, 1, AGREE), drawn(tmp_path / "1", 0.5, 1, ROWS)]
     newer = drawn(tmp_path / "2", 0.5, 1, AGREE)
-    with edited(newer / "results_1.json") as content:
-        content["date"] = 2.0
+    with edited(newer) as content:
+        content["date"] = 2000.0
     assert points(rates_of(*folders, newer))["0.5"] == (1, {"mismatch": 0.0, "refusal": 0.0})
     # Greedy decoding does not depend on the seed.
     assert points(rates_of(*folders, drawn(tmp_path / "3", 0, 2, ROWS)))["0"][0] == 1
@@ -142,13 +140,12 @@ def test_two_models_have_a_curve_each_and_temperatures_of_their_own(tmp_path: Pa
     folders = [drawn(tmp_path / f"{seed}", 0.25 * seed, seed, ROWS) for seed in range(3)]
     for folder in folders[:2]:
         other = copytree(folder, tmp_path / "other" / folder.name)
-        with edited(other / "results_1.json") as content:
+        with edited(other) as content:
             content["config"]["model_args"] = {"pretrained": "owner/two"}
         folders.append(other)
-    panel = rates_of(*folders).panels[0].mark
-    assert isinstance(panel, Curves)
-    assert panel.x == (0.0, 0.25, 0.5)
-    assert {series.name: [isnan(value.value) for value in series.values] for series in panel.series} == {
+    curves, _ = marks(rates_of(*folders), Curves)
+    assert curves.x == (0.0, 0.25, 0.5)
+    assert {series.name: [isnan(value.value) for value in series.values] for series in curves.series} == {
         "one": [False, False, False],
         "two": [False, False, True],
     }
@@ -179,7 +176,7 @@ def test_draws_without_other_temperatures_are_shown_once_and_reported(tmp_path: 
 
 def test_another_setting_is_another_model(tmp_path: Path) -> None:
     folders = [drawn(tmp_path / "0", 0, 1, AGREE), drawn(tmp_path / "1", 0.5, 1, ROWS)]
-    with edited(folders[1] / "results_1.json") as content:
+    with edited(folders[1]) as content:
         content["config"]["gen_kwargs"]["top_p"] = 0.5
     runs = load(folders)
     assert len(runs.labels) == 2

@@ -25,7 +25,7 @@ from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited, edited_lines, samples_of
 from tests.reports.gate.two_runs import right
 from tests.reports.planted import without_samples
-from tests.reports.sections.reading_tables import figure, names, numbers, section_on, titles, values
+from tests.reports.sections.reading_tables import figure, marks, names, numbers, section_on, titles, values
 from tests.reports.sections.verbalizer.files import GOLDEN, NO_YES, OWN, SNLI, THOUGHT_OUT, write_run
 
 # With and without examples
@@ -57,8 +57,7 @@ def test_table_2_has_both_accuracies_and_their_difference(tmp_path: Path) -> Non
     # There are golden words on one dataset only, so their mean over both is not known.
     assert [name for name, cell in together.items() if cell.exists] == list(COLUMNS[3:])
     assert [together[name].value for name in COLUMNS[3:]] == pytest.approx([1 / 8, 4 / 8, 3 / 8])
-    overall = figure(found, "verbalizer_few_shot").panels[0].mark
-    assert isinstance(overall, Bars)
+    overall, _ = marks(figure(found, "verbalizer_few_shot"), Bars)
     assert overall.categories == ("one, 4-shot",)
     assert [series.name for series in overall.series] == [name for name in COLUMNS if "gain" not in name]
     assert titles(found, "verbalizer_few_shot") == ["overall", "one, 4-shot"]
@@ -184,10 +183,9 @@ def test_tasks_with_the_same_naturalness_are_one_line_with_the_mean_spread(tmp_p
     assert [line[f"wording {number}"] for number in (1, 2, 3)] == pytest.approx([1.0, 0.9, 0.6])
     assert line["spread"] == pytest.approx(0.4)
     assert line["in every wording"] == pytest.approx(0.6)
-    (panel,) = found.panels
-    assert panel.title == "unnatural, direct"
-    assert isinstance(panel.mark, HeatMap)
-    assert panel.mark.columns == ("wording 1", "wording 2", "wording 3")
+    (mark,) = marks(found, HeatMap)
+    assert mark.columns == ("wording 1", "wording 2", "wording 3")
+    assert found.panels[0].title == "unnatural, direct"
 
 
 def test_a_run_in_the_published_wording_is_another_model_and_not_in_the_figure(tmp_path: Path) -> None:
