@@ -36,14 +36,7 @@ TASKS: Mapping[str, tuple[str, ...]] = {
 """Of each family tasks that give all its metrics."""
 NEEDS_CHAT = "hierarchy"
 ROWS = 5
-PARTLY_RIGHT = {
-    "verbalizer": "random",
-    "manyifeval": "drop_one",
-    "ifbench": "drop_one",
-    "hierarchy": "last",
-    "paired_mcq": "chatty",
-    "natural_instructions": "echo",
-}
+PARTLY_RIGHT = dict(zip(TASKS, ("random", "drop_one", "drop_one", "last", "chatty", "echo"), strict=True))
 """Policies under which details have values between 0 and 1."""
 REFINED = "self_refine:base=reference,policy=drop_one,strategy=feedback,rounds=1"
 TWICE = "two_turns:base=reference,policy=oracle"
@@ -90,11 +83,7 @@ def alike(name: str, other: str) -> bool:
     return fnmatchcase(name, other) or fnmatchcase(other, name)
 
 
-OF_MORE_WORDINGS = {*OF_WORDING.values(), *RELIABLE.values()} - {
-    "acc_paraphrase_1",
-    "acc_paraphrase_2",
-    "reliable_at_2",
-}
+OF_MORE_WORDINGS = {*OF_WORDING.values(), *RELIABLE.values()} - {OF_WORDING[1], OF_WORDING[2], RELIABLE[2]}
 """The metrics of tasks that ask every row in more wordings than here, in two."""
 
 

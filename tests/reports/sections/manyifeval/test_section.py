@@ -194,6 +194,8 @@ def test_the_same_task_prompts_with_other_numbers_do_not_narrow_intervals(tmp_pa
 def test_the_number_of_instructions_is_the_recorded_one_regardless_of_the_name(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {"mine": [row(1, [1, 0, 1])], "manyifeval_n10": [row(1, [1, 0])]})
     assert [row[1] for row in figure(found, "manyifeval_curse").table.rows] == [2, 3]
+    # One model has one panel of each kind.
+    assert titles(found, "manyifeval_curse") == titles(found, "manyifeval_types") == [""]
 
 
 @pytest.mark.parametrize("samples", [True, False])
@@ -260,12 +262,6 @@ def test_of_two_equivalent_tasks_the_one_run_by_more_models_is_used(tmp_path: Pa
 # How many models
 
 
-def test_one_model_has_one_panel_of_each_kind(tmp_path: Path) -> None:
-    found = of_rows(tmp_path, {N02: [row(1, [1, 0])]})
-    assert titles(found, "manyifeval_curse") == [""]
-    assert titles(found, "manyifeval_types") == [""]
-
-
 def test_many_models_share_panels_and_remain_distinguishable(tmp_path: Path) -> None:
     models = [f"m{number}" for number in range(9)]
     for name in models:
@@ -324,32 +320,19 @@ def test_methods_of_a_model_are_compared_over_their_common_tasks(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("tasks", "config", "changed", "reason"),
+    ("tasks", "config", "reason"),
     [
-        pytest.param({N02: [row(1, [1, 1])]}, of_model("one"), {}, None, id="the same row"),
-        pytest.param({N02: [row(1, [1, 1])]}, of_model("other"), {}, "", id="of another model"),
-        pytest.param({N02: [row(1, [1, 1])]}, of_model("one", dtype="float16"), {}, "", id="with other arguments"),
-        pytest.param({N03: [row(1, [1, 1, 1])]}, of_model("one"), {}, "", id="of other tasks"),
-        pytest.param({N02: [row(2, [1, 1])]}, of_model("one"), {}, "they have no rows in common", id="another row"),
-        pytest.param(
-            {N02: [row(1, [1, 1])]},
-            of_model("one"),
-            {"rows_hash": "others"},
-            "their rows are from different datasets",
-            id="rows of another hash",
-        ),
+        pytest.param({N02: [row(1, [1, 1])]}, of_model("one"), None, id="the same row"),
+        pytest.param({N02: [row(1, [1, 1])]}, of_model("other"), "", id="of another model"),
+        pytest.param({N02: [row(1, [1, 1])]}, of_model("one", dtype="float16"), "", id="with other arguments"),
+        pytest.param({N03: [row(1, [1, 1, 1])]}, of_model("one"), "", id="of other tasks"),
+        pytest.param({N02: [row(2, [1, 1])]}, of_model("one"), "they have no rows in common", id="another row"),
     ],
 )
 def test_first_and_refined_answers_are_compared_only_on_the_same_rows_in_the_same_setting(
-    tasks: Mapping[str, Sequence[Line]],
-    config: Mapping[str, Any],
-    changed: Mapping[str, Any],
-    reason: str | None,
-    tmp_path: Path,
+    tasks: Mapping[str, Sequence[Line]], config: Mapping[str, Any], reason: str | None, tmp_path: Path
 ) -> None:
-    with edited(write_rows(tmp_path / "plain", tasks, config=config)) as content:
-        for of_task in content["configs"].values():
-            of_task["metadata"] |= changed
+    write_rows(tmp_path / "plain", tasks, config=config)
     write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
     found = section_of(tmp_path)
     shown = {about[1] for about in numbers(found, "manyifeval_rounds")}
@@ -412,29 +395,6 @@ def test_one_strategy_in_two_settings_is_two_methods(
         line = row(1, [1, 1], **after(*[0.0] * count, 1.0))
         write_rows(tmp_path / name, {N02: [line]}, config=config)
     assert {about[1] for about in numbers(section_of(tmp_path), "manyifeval_rounds")} == titles
-
-
-def test_judgments_of_all_tasks_are_counted_together(tmp_path: Path) -> None:
-    two, three = row(1, [1, 0], **after(0.0, 0.0)), row(1, [1, 0, 0], **after(0.0, 0.0))
-    config = method("feedback", 1)
-    write_rows(tmp_path / "a", {N02: [two]}, figures=feedback(10, 1, 0, 9, unparsable=0.3), config=config)
-    write_rows(tmp_path / "b", {N03: [three]}, figures=feedback(20, 2, 10, 8), config=config)
-    ((about, cells),) = numbers(section_of(tmp_path), "manyifeval_feedback").items()
-    assert about == (ONE, "refinement w/ feedback", 60)
-    # 30 of 40 followed instructions are judged followed, and 3 of 20 broken ones; the two have equal weight.
-    precision, recall = 0.75 / (0.75 + 0.15), 0.75
-    f1 = 2 * precision * recall / (precision + recall)
-    # 6 of the first 20 judgments could not be read, none of the other 40.
-    assert values(cells) == pytest.approx({"precision": precision, "recall": recall, "F1": f1, "unparsable": 0.1})
-
-
-def test_judgments_that_were_never_parsable_have_no_precision(tmp_path: Path) -> None:
-    line = row(1, [1, 0], **after(0.0, 0.0))
-    # Unread judgments count as "not followed", of which the precision would be 1 and the recall 0.
-    counts = feedback(0, 0, 11, 9, unparsable=1.0)
-    found = of_rows(tmp_path, {N02: [line]}, figures=counts, config=method("feedback", 1))
-    ((_, cells),) = numbers(found, "manyifeval_feedback").items()
-    assert {name: cell.value for name, cell in cells.items() if cell.exists} == {"unparsable": 1.0}
 
 
 def test_without_judgments_there_is_no_figure_about_them(tmp_path: Path) -> None:

@@ -151,15 +151,14 @@ def answer(number: int, score: float) -> str:
 
 
 def test_gains_equal_those_of_the_command(tmp_path: Path) -> None:
+    both = {"one": (0.2, 0.4), "two": (0.4, 0.5), "own": (0.5, 0.4)}
+    rows = {"one": 4, "two": 2, "own": 3}
     folder = write(
         tmp_path,
         {
-            ("one", "prompt"): [0.2] * 4,
-            ("one", "all"): [0.4] * 4,
-            ("two", "prompt"): [0.4] * 2,
-            ("two", "all"): [0.5] * 2,
-            ("own", "prompt"): [0.5] * 3,
-            ("own", "all"): [0.4] * 3,
+            (subtask, encoding): [score] * rows[subtask]
+            for subtask, scores in both.items()
+            for encoding, score in zip(("prompt", "all"), scores, strict=True)
         },
     )
     found = section_of(folder)
@@ -180,29 +179,12 @@ def test_gains_equal_those_of_the_command(tmp_path: Path) -> None:
     assert [row[2] for row in figure(found, "gain_by_category").table.rows] == [1, 2, 3]
 
 
-@pytest.mark.parametrize(
-    ("base", "other", "gain", "half", "within"),
-    [
-        # Instances differ wildly, but each gains exactly 0.1; unpaired it would be 0.1 -+ 0.088.
-        pytest.param([0.0, 0.9] * 100, [0.1, 1.0] * 100, 0.1, 0.0, 0.016, id="all gain alike"),
-        # Half of 400 instances gain 0.4: 0.2 -+ 1.96 * 0.2 / sqrt(400) = 0.2 -+ 0.020.
-        pytest.param([0.5] * 400, [0.5, 0.9] * 200, 0.2, 0.02, 0.003, id="half of them gain"),
-    ],
-)
-def test_a_gain_is_paired(  # noqa: PLR0913, PLR0917 # scores and what follows from them
-    base: list[float], other: list[float], gain: float, half: float, within: float, tmp_path: Path
-) -> None:
-    found = section_of(write(tmp_path, {("one", "prompt"): base, ("one", "all"): other}))
-    shown = cells(found, "gain")["one", "the one subtask"]["all"]
-    assert shown.value == pytest.approx(gain)
-    assert (shown.low, shown.high) == pytest.approx((gain - half, gain + half), abs=within)
-
-
-def test_the_interval_of_a_mean_is_of_its_instances(tmp_path: Path) -> None:
-    found = section_of(write(tmp_path, {("one", "prompt"): [0.0, 0.9] * 100}))
-    mean = cells(found, "rouge_l")["one", "the one subtask"]["prompt"]
-    # The mean of 200 draws of 0 or 0.9: 0.45 -+ 1.96 * 0.45 / sqrt(200) = 0.45 -+ 0.062
-    assert (mean.low, mean.high) == pytest.approx((0.388, 0.512), abs=0.01)
+def test_a_gain_is_paired(tmp_path: Path) -> None:
+    # Instances differ wildly, but each gains exactly 0.1; unpaired it would be 0.1 -+ 0.088.
+    scores = {("one", "prompt"): [0.0, 0.9] * 100, ("one", "all"): [0.1, 1.0] * 100}
+    shown = cells(section_of(write(tmp_path, scores)), "gain")["one", "the one subtask"]["all"]
+    assert shown.value == pytest.approx(0.1)
+    assert (shown.low, shown.high) == pytest.approx((0.1, 0.1), abs=0.016)
 
 
 def test_without_prompt_the_base_is_instance_and_one_of_zero_has_no_relative_gain(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import fmean, stdev
@@ -107,18 +106,3 @@ def test_the_light_part_never_exceeds_the_bar_or_the_refusals(figures: tuple[Fig
 def test_the_tables_have_every_number(figures: tuple[Figure, Figure]) -> None:
     for figure in figures:
         assert {(row[0], row[2]): row[3] for row in figure.table.rows} == drawn(figure)
-
-
-def test_the_figures_show_every_model_and_level(figures: tuple[Figure, Figure]) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra: report)")
-    from lm_eval_ext.reports.page.drawing import pngs, svgs  # noqa: PLC0415 # of the extra
-
-    for figure in figures:
-        ((svg, _),) = svgs(figure, {})
-        (png,) = pngs(figure, {})
-        assert png.startswith(b"\x89PNG")
-        # A long name takes two lines.
-        text = "".join(re.findall(">([^<]+)<", svg))
-        names = {name for place in drawn(figure) for name in place}
-        assert len(names) == 6 + 4
-        assert {name for name in names if name not in text} == set()

@@ -99,51 +99,39 @@ def test_a_policy_has_its_known_mismatch_and_refusals(policy: str, dataset: str,
 def test_always_a_never_mismatches_and_only_answers_a(known: Section) -> None:
     place = (label("always_a"), "opinionqa", "low")
     assert cells(known, "mismatch")[place]["mismatch"].value == 0
-    rows = [row for row in figure(known, "letters").table.rows if row[0] == label("always_a")]
-    assert {row[3] for row in rows} == {"first token", "text"}
-    columns = figure(known, "letters").table.columns
-    for row in rows:
-        shares = {heading: cell.value for heading, cell in zip(columns, row, strict=True) if isinstance(cell, Estimate)}
-        assert shares.pop("A") == 1
-        assert set(shares.values()) == {0.0}
+    shares = {about[3]: values(line) for about, line in cells(known, "letters").items() if about[:3] == place}
+    assert {reading: of_letters.pop("A") for reading, of_letters in shares.items()} == {"first token": 1, "text": 1}
+    assert {share for of_letters in shares.values() for share in of_letters.values()} == {0.0}
 
 
 def test_letters_are_counted_as_shares_of_all_rows(known: Section) -> None:
-    table = figure(known, "letters").table
-    for row in table.rows:
-        shares = [cell.value for cell in row[4:-1] if isinstance(cell, Estimate)]
-        assert len(shares) == len(table.columns) - 5
+    for line in cells(known, "letters").values():
+        *shares, _ = values(line).values()
         assert sum(shares) == pytest.approx(1)
 
 
 def test_entropy_and_position_bias_equal_those_of_the_harness(known: Section, folders: Mapping[str, Path]) -> None:
     runs = load(list(folders.values())).counting
-    compared = 0
+    assert len(runs) == len(POLICIES) * 3
     for run in runs:
-        level, dataset = run.metadata["constraint"], "arc_challenge" if "arc" in run.task else "opinionqa"
-        place = (f"reference {run.model.arguments[0][0]}={run.model.arguments[0][1]}", dataset, level)
-        entropy = cells(known, "entropy")[place]
-        bias = cells(known, "position_bias")[place]["position bias"]
-        found = (entropy["first token"].value, entropy["text"].value, bias.value)
-        metrics = ("entropy_first_token", "entropy_text", "position_bias")
-        assert found == pytest.approx(tuple(run.figure(metric) for metric in metrics), abs=1e-12)
-        compared += 1
-    assert compared == len(POLICIES) * 3
+        ((_, policy),) = run.model.arguments
+        place = label(policy), "arc_challenge" if "arc" in run.task else "opinionqa", run.metadata["constraint"]
+        entropy, bias = cells(known, "entropy")[place], cells(known, "position_bias")[place]["position bias"]
+        expected = tuple(run.figure(name) for name in ("entropy_first_token", "entropy_text", "position_bias"))
+        assert (*values(entropy).values(), bias.value) == pytest.approx(expected, abs=1e-12)
     # Always answering A chooses the first content: a different one in nearly every order.
     assert cells(known, "entropy")[label("always_a"), "opinionqa", "low"]["text"].value > 1
     assert cells(known, "entropy")[label("oracle"), "opinionqa", "low"]["text"].value == 0
 
 
-# policy -> accuracy of the first token and of the text, where one option is right
-RIGHT = {"oracle": (1.0, 1.0), "chatty": (1.0, 0.0), "refuser": (1.0, 0.0)}
-
-
-@pytest.mark.parametrize("policy", RIGHT)
-def test_both_readings_are_scored_if_there_is_a_correct_option(policy: str, known: Section) -> None:
+@pytest.mark.parametrize(("policy", "accuracies"), [("oracle", (1, 1)), ("chatty", (1, 0)), ("refuser", (1, 0))])
+def test_both_readings_are_scored_if_there_is_a_correct_option(
+    policy: str, accuracies: tuple[int, int], known: Section
+) -> None:
     found = cells(known, "accuracy")
     assert {place[1] for place in found} == {"arc_challenge"}
-    accuracies = found[label(policy), "arc_challenge", "medium"]
-    assert (accuracies["first token"].value, accuracies["text"].value) == RIGHT[policy]
+    of_policy = found[label(policy), "arc_challenge", "medium"]
+    assert (of_policy["first token"].value, of_policy["text"].value) == accuracies
 
 
 def test_readers_are_side_by_side_and_only_the_selected_one_has_an_interval(known: Section) -> None:
@@ -284,20 +272,16 @@ def test_intervals_resample_questions_with_all_their_orders(tmp_path: Path) -> N
     found = cells(section_of(write(tmp_path, rows)), "mismatch")["one", "opinionqa", "low"]["mismatch"]
     assert found.value == 0.25
     # Wilson's interval of 10 in 40: 0.142 to 0.402. Of 20 in 80 rows it would be 0.168 to 0.355.
-    assert found.low == pytest.approx(0.142, abs=0.01)
-    assert found.high == pytest.approx(0.402, abs=0.01)
+    assert (found.low, found.high) == pytest.approx((0.142, 0.402), abs=0.01)
 
 
 def test_the_interval_of_an_entropy_resamples_questions(tmp_path: Path) -> None:
     # Of 20 questions in two orders, 10 are answered in two ways (entropy log 2) and 10 in one (0): log(2) / 2 = 0.347.
-    rows: list[Row] = []
-    for number in range(20):
-        rows += [(f"q{number}", "A", "A"), (f"q{number}", "A", "B" if number < 10 else "A")]
+    rows: list[Row] = [(f"q{number}", "A", text) for number in range(20) for text in ("A", "B" if number < 10 else "A")]
     found = cells(section_of(write(tmp_path, rows)), "entropy")["one", "opinionqa", "low"]
     assert found["text"].value == pytest.approx(log(2) / 2, rel=1e-12)
     # log 2 times the mean of 20 draws with 1/2: 0.347 -+ 1.96 * log(2) * sqrt(1/4 / 20) = 0.347 -+ 0.152
-    assert found["text"].low == pytest.approx(0.195, abs=0.04)
-    assert found["text"].high == pytest.approx(0.499, abs=0.04)
+    assert (found["text"].low, found["text"].high) == pytest.approx((0.195, 0.499), abs=0.04)
     assert found["first token"] == exact(0.0)
 
 
@@ -354,14 +338,7 @@ def test_what_a_single_model_does_is_drawn_and_what_none_does_is_said(tmp_path: 
 
 
 # A mismatch of 1/2. The reader is unsure of a text that matches (q1) and of two that do not (q4, q5); 0.8 is sure.
-DOUBTED: list[Row] = [
-    ("q1", "A", "A"),
-    ("q2", "A", "A"),
-    ("q3", "A", "A"),
-    ("q4", "A", "B"),
-    ("q5", "A", "none"),
-    ("q6", "A", "B"),
-]
+DOUBTED: list[Row] = [(f"q{number}", "A", text) for number, text in enumerate(["A", "A", "A", "B", "none", "B"], 1)]
 CERTAINTY = (0.79, 0.8, 1.0, 0.5, 0.0, 0.9)
 
 
@@ -417,22 +394,22 @@ def test_several_runs_as_one_have_the_certainty_of_every_draw(tmp_path: Path) ->
     assert doubts(run)["reader unsure"].tolist() == [0.5, 0, 0, 0.5, 0.5, 0]
 
 
-# two orders of each question: first tokens and texts -> what they show
-TWO_ORDERS: dict[str, tuple[list[Row], str]] = {
-    "both agree on the same": ([("q", "A", "A"), ("q", "A", "A")], "First token and text agree"),
-    "both agree on something else each time": (
-        [("q", "A", "A"), ("q", "B", "B"), ("r", "A", "A"), ("r", "B", "B")],
-        "The choice depends on the order",
-    ),
-    "never agree": ([("q", "A", "B"), ("q", "A", "B")], "The first token names one option"),
-}
+AGREE, DEPENDS = "First token and text agree", "The choice depends on the order"
+DIFFER = "The first token names one option"
 
 
-@pytest.mark.parametrize(("rows", "shown"), TWO_ORDERS.values(), ids=TWO_ORDERS.keys())
+@pytest.mark.parametrize(
+    ("rows", "shown"),
+    [
+        ([("q", "A", "A"), ("q", "A", "A")], AGREE),
+        ([("q", "A", "A"), ("q", "B", "B"), ("r", "A", "A"), ("r", "B", "B")], DEPENDS),
+        ([("q", "A", "B"), ("q", "A", "B")], DIFFER),
+    ],
+    ids=["both agree on the same", "both agree on something else each time", "never agree"],
+)
 def test_an_example_shows_two_orders_of_a_question(rows: list[Row], shown: str, tmp_path: Path) -> None:
     whys = {example.why for example in section_of(write(tmp_path, rows)).examples}
-    behaviors = [words for _, words in TWO_ORDERS.values() if any(why.startswith(words) for why in whys)]
-    assert behaviors == [shown]
+    assert [words for words in (AGREE, DEPENDS, DIFFER) if any(why.startswith(words) for why in whys)] == [shown]
 
 
 def test_entropy_equals_that_of_the_harness_for_rows_in_any_order() -> None:

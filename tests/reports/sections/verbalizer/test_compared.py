@@ -241,40 +241,29 @@ def planted(folder: Path, right: Mapping[str, Sequence[Sequence[float]]], *, sam
     return list(load([folder]).counting)
 
 
-def test_one_hard_wording_is_more_than_chance(tmp_path: Path) -> None:
-    found = spread_of(planted(tmp_path, {SST2: [[1, 1, 0]] * 20}))
-    assert found.value == 1.0
-    # Twenty failures dealt to three wordings: the range of three normals, 1.69 standard deviations of a difference.
-    assert found.by_chance == pytest.approx(1.69 * (20 / 3) ** 0.5 / 20, abs=0.02)
-    assert found.p == pytest.approx(1 / 1001)
-
-
-def test_failures_that_are_dealt_evenly_are_no_more_than_chance(tmp_path: Path) -> None:
-    rows = [[0, 1, 1], [1, 0, 1], [1, 1, 0]] * 7
-    found = spread_of(planted(tmp_path, {SST2: rows}))
-    assert found.value == pytest.approx(0.0)
-    assert found.p == 1.0
-
-
-def test_rows_that_are_right_or_wrong_in_all_wordings_have_no_spread_by_chance(tmp_path: Path) -> None:
-    found = spread_of(planted(tmp_path, {SST2: [[1, 1], [0, 0]] * 5}))
-    assert (found.value, found.by_chance, found.p) == (0.0, 0.0, 1.0)
-
-
-def test_with_two_wordings_chance_has_the_exact_distribution(tmp_path: Path) -> None:
-    # Four rows with one right answer each, all in wording 1: two of 2 ** 4 deals spread as far.
-    found = spread_of(planted(tmp_path, {SST2: [[1, 0]] * 4 + [[1, 1]] * 2}))
-    assert found.value == pytest.approx(4 / 6)
-    assert found.p == pytest.approx(2 / 16, abs=0.03)
-    # Mean of |heads - tails| of four coins: 1.5, over six rows.
-    assert found.by_chance == pytest.approx(1.5 / 6, abs=0.02)
-
-
-def test_of_several_tasks_it_is_the_mean_of_their_spreads(tmp_path: Path) -> None:
-    opposite = {SST2: [[1, 0]] * 10, NO_YES: [[0, 1]] * 10}
-    found = spread_of(planted(tmp_path, opposite))
-    assert found.value == 1.0
-    assert found.p < 0.05
+@pytest.mark.parametrize(
+    ("right", "value", "by_chance", "p"),
+    [
+        # One is hard: twenty failures are dealt to three wordings. The range of three normals, 1.69 standard deviations.
+        ({SST2: [[1, 1, 0]] * 20}, 1.0, 1.69 * (20 / 3) ** 0.5 / 20, pytest.approx(1 / 1001)),
+        # Each has as many of the 21 failures: no deal spreads them less.
+        ({SST2: [[0, 1, 1], [1, 0, 1], [1, 1, 0]] * 7}, 0.0, 1.69 * (21 / 3) ** 0.5 / 21, 1.0),
+        # Every row is right or wrong in all wordings.
+        ({SST2: [[1, 1], [0, 0]] * 5}, 0.0, 0.0, 1.0),
+        # Four rows with one right answer each, all in wording 1: two of 2 ** 4 deals spread as far. The mean of
+        # |heads - tails| of four coins is 1.5, over six rows.
+        ({SST2: [[1, 0]] * 4 + [[1, 1]] * 2}, 4 / 6, 1.5 / 6, pytest.approx(2 / 16, abs=0.03)),
+        # The mean of the spreads of two opposite tasks, not the spread of their mean. |heads - tails| of ten coins: 2.46.
+        ({SST2: [[1, 0]] * 10, NO_YES: [[0, 1]] * 10}, 1.0, 2.46 / 10, pytest.approx(2 / 2**10, abs=0.003)),
+    ],
+)
+def test_a_spread_over_wordings_is_held_against_that_of_chance(
+    right: Mapping[str, Sequence[Sequence[float]]], value: float, by_chance: float, p: object, tmp_path: Path
+) -> None:
+    found = spread_of(planted(tmp_path, right))
+    assert found.value == pytest.approx(value)
+    assert found.by_chance == pytest.approx(by_chance, abs=0.02)
+    assert found.p == p
 
 
 def test_without_samples_only_the_spread_is_known(tmp_path: Path) -> None:
