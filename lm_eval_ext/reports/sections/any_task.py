@@ -241,36 +241,33 @@ def _of_group(name: str, runs: Sequence[TaskRun], evidence: Evidence) -> Estimat
 def score_figures(scores: Sequence[Score], runs: Runs) -> Iterator[Figure]:
     """Yield the figures of scores: shares, and what has another unit."""
     for name, is_share in (("any_task_scores", True), ("any_task_scores_in_units", False)):
-        if listed := [score for score in scores if score.is_share is is_share]:
-            yield _scores_figure(name, listed, runs)
-
-
-def _scores_figure(name: str, scores: Sequence[Score], runs: Runs) -> Figure:
-    models = [model for model in runs.models if any(model in score.estimates for score in scores)]
-    is_share = scores[0].is_share
-    panels = []
-    if len(models) == 1 and is_share:
-        parts = [scores[start : start + IN_A_DRAWING] for start in range(0, len(scores), IN_A_DRAWING)]
-        for number, part in enumerate(parts, start=1):
-            values = tuple(score.estimates[models[0]] for score in part)
-            title = f"part {number} of {len(parts)}" if len(parts) > 1 else ""
-            panels.append(Panel(title, Forest(tuple(score.name for score in part), values, "score")))
-    rows: list[tuple[TableCell, ...]] = [
-        (score.name, score.metric, score.rows, *(score.estimates.get(model, MISSING) for model in models))
-        for score in scores
-    ]
-    return Figure(
-        name,
-        "How did each model score?" if is_share else "How did each model score in another unit?",
-        "↑: higher is better, ↓: lower is better. A score without an interval is not a known function of its rows.",
-        tuple(panels),
-        Table(
-            ("task", "metric", "rows", *(runs.labels[model] for model in models)),
-            tuple(rows),
-            "share" if is_share else "number",
-            _kinds(scores, runs),
-        ),
-    )
+        listed = [score for score in scores if score.is_share is is_share]
+        if not listed:
+            continue
+        models = [model for model in runs.models if any(model in score.estimates for score in listed)]
+        panels = []
+        if len(models) == 1 and is_share:
+            parts = [listed[start : start + IN_A_DRAWING] for start in range(0, len(listed), IN_A_DRAWING)]
+            for number, part in enumerate(parts, start=1):
+                values = tuple(score.estimates[models[0]] for score in part)
+                title = f"part {number} of {len(parts)}" if len(parts) > 1 else ""
+                panels.append(Panel(title, Forest(tuple(score.name for score in part), values, "score")))
+        rows: list[tuple[TableCell, ...]] = [
+            (score.name, score.metric, score.rows, *(score.estimates.get(model, MISSING) for model in models))
+            for score in listed
+        ]
+        yield Figure(
+            name,
+            "How did each model score?" if is_share else "How did each model score in another unit?",
+            "↑: higher is better, ↓: lower is better. A score without an interval is not a known function of its rows.",
+            tuple(panels),
+            Table(
+                ("task", "metric", "rows", *(runs.labels[model] for model in models)),
+                tuple(rows),
+                "share" if is_share else "number",
+                _kinds(listed, runs),
+            ),
+        )
 
 
 def _kinds(scores: Sequence[Score], runs: Runs) -> tuple[str, ...]:

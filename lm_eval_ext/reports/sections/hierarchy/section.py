@@ -127,13 +127,7 @@ def section(evidence: Evidence) -> Section | None:
     if not found.entries:
         return None
     shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], said_of)
-    return Section(
-        FAMILY,
-        *captions()[FAMILY],
-        tuple(_figures(found)),
-        shown,
-        issues,
-    )
+    return Section(FAMILY, *captions()[FAMILY], tuple(_figures(found)), shown, issues)
 
 
 def _facts_of(run: TaskRun) -> Mapping[str, Any]:

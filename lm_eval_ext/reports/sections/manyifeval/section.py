@@ -69,13 +69,7 @@ def section(evidence: Evidence) -> Section | None:
     if not found.entries and not placed:
         return None
     shown, issues = examples(evidence.runs, candidates(found), said_of)
-    return Section(
-        FAMILY,
-        *captions()[FAMILY],
-        (*_figures(found), *placed, *refinement(found)),
-        shown,
-        issues,
-    )
+    return Section(FAMILY, *captions()[FAMILY], (*_figures(found), *placed, *refinement(found)), shown, issues)
 
 
 def _figures(found: Study) -> Iterator[Figure]:
@@ -87,7 +81,7 @@ def _figures(found: Study) -> Iterator[Figure]:
         yield single(found)
     if of_kind(found, COUSINS):
         yield reliability(found)
-        yield from wordings(found)
+    yield from wordings(found)
     if of_kind(found, WIDE):
         yield wide(found)
     yield from lists(found)

@@ -27,16 +27,10 @@ OWN = "uncategorised"
 """The category of subtasks that have none: user-defined ones."""
 SAME_ANSWERS = ("source", "instances_hash", "number of rows", "version", "generation_kwargs")
 """The facts that an upper bound must share with the runs beside it: not the prompts, which show other parts."""
-SETTING = {
-    "version": "version",
-    "source": "source",
-    "instances_hash": "instances",
-    "number of rows": "number of rows",
-    "prompt_budget": "prompt_budget",
-    "examples": "number of examples",
-    "generation_kwargs": "generation_kwargs",
-}
-"""The facts that every encoding of a subtask must share, and what an issue calls them; a model's are part of it."""
+SETTING = ("version", "source", "instances_hash", "number of rows", "prompt_budget", "examples", "generation_kwargs")
+"""The facts that every encoding of a subtask must share; those of a model are part of it."""
+IN_WORDS = {"instances_hash": "instances", "examples": "number of examples"}
+"""What issues call some of them."""
 MOST_NAMED = 3
 """The most tasks that an issue names; the rest are counted."""
 Scopes = Mapping[str, tuple[str, ...]]
@@ -228,7 +222,8 @@ def _of_one_setting(entries: Sequence[Entry], base: str) -> tuple[list[Entry], l
     for of_subtask in grouped(entries, ["subtask"]).values():
         standard = next((entry for entry in of_subtask if entry["encoding"] == base), of_subtask[0])
         for entry in of_subtask:
-            if differing := [SETTING[found.fact] for found in differences(standard.run, entry.run, SETTING)]:
+            unlike = [found.fact for found in differences(standard.run, entry.run, SETTING)]
+            if differing := [IN_WORDS.get(fact, fact) for fact in unlike]:
                 reason = f"differs from the run under {standard['encoding']!r} in {' and '.join(differing)}"
                 left_out.setdefault(reason, []).append(entry["task"])
             else:

@@ -77,13 +77,8 @@ def section(evidence: Evidence) -> Section | None:
     if len(checkpoints) > 1:
         issues.append(warning(f"No BLEURT: runs were scored with different checkpoints, {named(checkpoints)}."))
     examples_of, not_shown = examples(evidence.runs, _candidates(runs), said_of)
-    return Section(
-        FAMILY,
-        *captions()[FAMILY],
-        (*_figures(runs, checkpoints), *bound),
-        examples_of,
-        (*issues, *not_shown),
-    )
+    figures = (*_figures(runs, checkpoints), *bound)
+    return Section(FAMILY, *captions()[FAMILY], figures, examples_of, (*issues, *not_shown))
 
 
 def _figures(runs: Comparable, checkpoints: Sequence[str]) -> Iterator[Figure]:

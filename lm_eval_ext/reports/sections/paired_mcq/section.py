@@ -57,13 +57,8 @@ def section(evidence: Evidence) -> Section | None:
         return None
     entries = entries_of(Study.of(evidence, FAMILY, facts, {}))
     shown, not_shown = examples(evidence.runs, candidates(entries), said_of)
-    return Section(
-        FAMILY,
-        *captions()[FAMILY],
-        (*figures(measured(evidence, entries)), *temperature_figures(evidence)),
-        shown,
-        (*_issues(of_family), *not_shown),
-    )
+    drawn_figures = (*figures(measured(evidence, entries)), *temperature_figures(evidence))
+    return Section(FAMILY, *captions()[FAMILY], drawn_figures, shown, (*_issues(of_family), *not_shown))
 
 
 def figures(found: Measured) -> list[Figure]:

@@ -57,13 +57,8 @@ def section(evidence: Evidence) -> Section | None:
     if not (found.entries or found.others):
         return None
     shown, issues = examples(evidence.runs, candidates(found), said_of)
-    return Section(
-        FAMILY,
-        *captions()[FAMILY],
-        tuple(figure for figure in _figures(found) if figure is not None),
-        shown,
-        issues,
-    )
+    figures = tuple(figure for figure in _figures(found) if figure is not None)
+    return Section(FAMILY, *captions()[FAMILY], figures, shown, issues)
 
 
 def _figures(found: Study) -> Iterator[Figure | None]:

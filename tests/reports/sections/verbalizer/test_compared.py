@@ -244,7 +244,8 @@ def planted(folder: Path, right: Mapping[str, Sequence[Sequence[float]]], *, sam
 @pytest.mark.parametrize(
     ("right", "value", "by_chance", "p"),
     [
-        # One is hard: twenty failures are dealt to three wordings. The range of three normals, 1.69 standard deviations.
+        # One is hard. Twenty failures dealt to three wordings: the range of three normals, 1.69 deviations of a
+        # difference.
         ({SST2: [[1, 1, 0]] * 20}, 1.0, 1.69 * (20 / 3) ** 0.5 / 20, pytest.approx(1 / 1001)),
         # Each has as many of the 21 failures: no deal spreads them less.
         ({SST2: [[0, 1, 1], [1, 0, 1], [1, 1, 0]] * 7}, 0.0, 1.69 * (21 / 3) ** 0.5 / 21, 1.0),
@@ -253,7 +254,8 @@ def planted(folder: Path, right: Mapping[str, Sequence[Sequence[float]]], *, sam
         # Four rows with one right answer each, all in wording 1: two of 2 ** 4 deals spread as far. The mean of
         # |heads - tails| of four coins is 1.5, over six rows.
         ({SST2: [[1, 0]] * 4 + [[1, 1]] * 2}, 4 / 6, 1.5 / 6, pytest.approx(2 / 16, abs=0.03)),
-        # The mean of the spreads of two opposite tasks, not the spread of their mean. |heads - tails| of ten coins: 2.46.
+        # The mean of the spreads of two opposite tasks, not the spread of their mean. |heads - tails| of ten coins is
+        # 2.46.
         ({SST2: [[1, 0]] * 10, NO_YES: [[0, 1]] * 10}, 1.0, 2.46 / 10, pytest.approx(2 / 2**10, abs=0.003)),
     ],
 )
