@@ -14,9 +14,8 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves
 from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.sections.manyifeval.section import section
-from lm_eval_ext.results.comparability import PairOfRuns
 from lm_eval_ext.results.issue import error, note
-from lm_eval_ext.results.load import GivenName, load, load_apart
+from lm_eval_ext.results.load import GivenName, load
 from lm_eval_ext.results.runs import Role
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import edited
@@ -95,12 +94,6 @@ def test_placements_are_of_one_model_and_in_no_other_figure(folders: Mapping[str
     assert len(report.summary.table.rows) == 1
     ((_, facts),) = report.runs
     assert sum("command" in name for name, _ in facts) == len(PLACEMENTS)
-
-
-def test_a_comparison_still_refuses_to_mix_placements(folders: Mapping[str, Path]) -> None:
-    before, after = load_apart([[folders["after"]], [folders["system"]]])
-    pair = PairOfRuns(before.counting[0], after.counting[0], ("A", "B"))
-    assert pair.obstacle == error("version 1.1+embedded in A, 1.1+embedded+system in B")
 
 
 def test_the_published_placement_by_name_is_that_of_a_run_without_one(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from tests.reports.files import SST2, edited, write_run
 from tests.reports.manyifeval_files import SINGLE, TYPES, Line, metric, of_model, row, write_rows
 from tests.reports.sections.reading_tables import exact, figure, marks, names, numbers, section_on, titles, values
 
-N02, N03, REPEAT = "manyifeval_n02", "manyifeval_n03", "manyifeval_repeat_n03"
+N01, N02, N03, REPEAT = "manyifeval_n01", "manyifeval_n02", "manyifeval_n03", "manyifeval_repeat_n03"
 TASKS = (N02, N03, REPEAT)
 ROWS = 4
 REFINED = "self_refine:base=reference,policy=drop_one,strategy=oracle,rounds=2"
@@ -423,36 +423,26 @@ def judged_rows(*extra: Line) -> list[Line]:
     return [row(key, [1, 0], **after(0.0, 0.0, 0.0), **more) for key, more in enumerate(extra, start=1)]
 
 
-def test_the_confusion_matrix_is_normalized_by_row_in_each_round(tmp_path: Path) -> None:
-    rows = judged_rows(FIRST, SECOND, THIRD)
-    found = of_rows(tmp_path, {N02: rows}, figures=feedback(2, 2, 3, 4), config=method("feedback_cot", 2))
-    cells = {about[2:4]: values(cells) for about, cells in numbers(found, "manyifeval_confusion").items()}
-    counts = {about[2:4]: about[4] for about in numbers(found, "manyifeval_confusion")}
-    # round 1: followed are yes | no, unread | yes; violated yes | no. Round 2: followed no; violated no | yes, no.
-    assert cells == {
-        ("round 1", "followed"): {"judged followed": 2 / 4, "judged not followed": 2 / 4},
-        ("round 1", "not followed"): {"judged followed": 1 / 2, "judged not followed": 1 / 2},
-        ("round 2", "followed"): {"judged followed": 0.0, "judged not followed": 1.0},
-        ("round 2", "not followed"): pytest.approx({"judged followed": 1 / 3, "judged not followed": 2 / 3}),
-        ("all rounds", "followed"): {"judged followed": 2 / 5, "judged not followed": 3 / 5},
-        ("all rounds", "not followed"): {"judged followed": 2 / 5, "judged not followed": 3 / 5},
+def test_the_confusion_matrix_of_all_tasks_is_normalized_by_row_in_each_round(tmp_path: Path) -> None:
+    three = row(1, [1, 0, 0], **after(0.0, 0.0), **rounds(([YES, NO, NO], [YES, YES, YES])))
+    tasks = {N02: judged_rows(FIRST, SECOND, THIRD), N03: [three]}
+    found = of_rows(tmp_path, tasks, figures=feedback(2, 2, 3, 4), config=method("feedback_cot", 2))
+    cells = {about[2:]: values(cells) for about, cells in numbers(found, "manyifeval_confusion").items()}
+    # Round 1: followed are yes | no, unread | yes | yes; violated yes | no | yes, yes. Round 2: followed no; violated
+    # no | yes, no.
+    assert {about: line["judged followed"] for about, line in cells.items()} == {
+        ("round 1", "followed", 5): 3 / 5,
+        ("round 1", "not followed", 4): 3 / 4,
+        ("round 2", "followed", 1): 0.0,
+        ("round 2", "not followed", 3): pytest.approx(1 / 3),
+        ("all rounds", "followed", 6): 3 / 6,
+        ("all rounds", "not followed", 7): pytest.approx(4 / 7),
     }
-    assert list(counts.values()) == [4, 2, 1, 3, 5, 5]
+    assert [sum(line.values()) for line in cells.values()] == pytest.approx([1.0] * 6)
     (mark,) = marks(figure(found, "manyifeval_confusion"), HeatMap)
     assert titles(found, "manyifeval_confusion") == ["refinement w/ feedback+cot"]
     assert mark.rows[:2] == ("round 1: followed", "round 1: not followed")
     assert mark.columns == ("judged followed", "judged not followed")
-
-
-def test_the_confusion_matrix_of_several_tasks_counts_all_judgments(tmp_path: Path) -> None:
-    three = row(1, [1, 0, 0], **after(0.0, 0.0), **rounds(([YES, NO, NO], [YES, YES, YES])))
-    tasks = {N02: judged_rows(FIRST), N03: [three]}
-    found = of_rows(tmp_path, tasks, figures=feedback(2, 3, 1, 1), config=method("feedback", 2))
-    cells = {about[2:]: values(cells) for about, cells in numbers(found, "manyifeval_confusion").items()}
-    # Three broken instructions in round 1, all judged followed; in round 2 one, judged broken.
-    assert cells["round 1", "not followed", 3]["judged followed"] == 1.0
-    assert cells["all rounds", "not followed", 4]["judged followed"] == 3 / 4
-    assert cells["all rounds", "followed", 3]["judged followed"] == 2 / 3
 
 
 @pytest.mark.parametrize("samples", [True, False], ids=["samples without rounds", "no samples"])
@@ -540,30 +530,18 @@ def test_an_older_run_with_one_instruction_does_not_record_whether_it_is_single(
 @pytest.mark.parametrize(
     ("tasks", "why"),
     [
-        pytest.param({N03: [row(1, [1, 1, 0])]}, "Follows 2 of 3", id="all but one"),
-        pytest.param({N03: [row(1, [1, 0, 0])]}, "", id="one of three"),
-        pytest.param({N03: [row(1, [0, 0, 0])]}, "Follows none of 3", id="none"),
-        pytest.param({N03: [row(1, [1, 1, 1])]}, "Follows all 3", id="all"),
-        pytest.param(
-            {N03: [row(1, [1, 0, 0])], N02: [row(1, [1, 1])]},
-            "The curse of instructions: it follows all 2",
-            id="lost with more",
-        ),
-        pytest.param({N03: [row(1, [1, 0, 0])], N02: [row(2, [1, 1])]}, "Follows all 2", id="of another prompt"),
-        pytest.param(
-            {N03: [row(1, [1, 0, 0], prompt_level_repaired_acc=1.0)]}, "A human reader would say", id="repaired"
-        ),
-        pytest.param({N03: [row(1, [1, 1, 1], prompt_level_repaired_acc=0.0)]}, "IFEval's strict", id="no repair"),
-        pytest.param(
-            {N03: [row(1, [1, 0, 0], prompt_level_loose_acc=1.0)]}, "Follows the instructions except for", id="loose"
-        ),
-        pytest.param({N03: [row(1, [1, 1, 1], **after(0.0, 1.0))]}, "Refinement helps", id="refined"),
-        pytest.param({N03: [row(1, [1, 0, 0], **after(1.0, 0.0))]}, "Refinement hurts", id="made worse"),
-        pytest.param(
-            {"manyifeval_n01": [row(1, [1])], REPEAT: [row(1, [1, 0, 0], repeated=True)]},
-            "Follows the instruction when it is given once",
-            id="repeated",
-        ),
+        ({N03: [row(1, [1, 1, 0])]}, "Follows 2 of 3"),
+        ({N03: [row(1, [1, 0, 0])]}, ""),
+        ({N03: [row(1, [0, 0, 0])]}, "Follows none of 3"),
+        ({N03: [row(1, [1, 1, 1])]}, "Follows all 3"),
+        ({N03: [row(1, [1, 0, 0])], N02: [row(1, [1, 1])]}, "The curse of instructions: it follows all 2"),
+        ({N03: [row(1, [1, 0, 0])], N02: [row(2, [1, 1])]}, "Follows all 2"),  # of another task prompt
+        ({N03: [row(1, [1, 0, 0], prompt_level_repaired_acc=1.0)]}, "A human reader would say"),
+        ({N03: [row(1, [1, 1, 1], prompt_level_repaired_acc=0.0)]}, "IFEval's strict"),
+        ({N03: [row(1, [1, 0, 0], prompt_level_loose_acc=1.0)]}, "Follows the instructions except for"),
+        ({N03: [row(1, [1, 1, 1], **after(0.0, 1.0))]}, "Refinement helps"),
+        ({N03: [row(1, [1, 0, 0], **after(1.0, 0.0))]}, "Refinement hurts"),
+        ({N01: [row(1, [1])], REPEAT: [row(1, [1, 0, 0], repeated=True)]}, "Follows the instruction when it is given"),
     ],
 )
 def test_an_instructive_answer_is_an_example_with_its_reason(

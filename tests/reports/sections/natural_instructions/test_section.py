@@ -18,8 +18,9 @@ from lm_eval_ext.results.issue import note, warning
 from lm_eval_ext.results.load import load
 from tests.families.natural_instructions.test_bleurt import BERT, checkpoint
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import edited, edited_lines, write_tasks
+from tests.reports.files import edited, edited_lines
 from tests.reports.sections import reading_tables
+from tests.reports.sections.natural_instructions.test_command import leaf, results
 from tests.reports.sections.reading_tables import exact, marks, numbers, section_on, titles
 
 NI = "natural_instructions"
@@ -109,25 +110,15 @@ def write(folder: Path, scores: Scores, model: str = "one", *, samples: bool = T
         samples: whether there are any.
         changed: by encoding, entries of its tasks' metadata.
     """
-    lines, figures, metadata = {}, {}, {}
+    categories = {"one": "verification", "two": "verification"}
+    leaves = []
     for (subtask, encoding), of_task in scores.items():
-        task = f"{NI}_{subtask}_{encoding}"
-        metadata[task] = {
-            "family": NI,
-            "dataset": subtask,
-            "version": "1.0",
-            "source": "hub",
-            "subtask": subtask,
-            "category": {"one": "verification", "two": "verification"}.get(subtask),
-            "encoding": encoding,
-            "instances_hash": f"instances of {subtask}",
-            "rows_hash": f"{subtask} {encoding}",
-            "prompt_budget": {"limit": 6096, "unit": "characters"},
-            **changed.get(encoding, {}),
-        }
-        figures[task] = {"rouge_l,none": sum(of_task) / len(of_task)}
-        lines[task] = [
+        said = {"version": "1.0", "source": "hub", "category": categories.get(subtask)}
+        said |= {"rows_hash": f"{subtask} {encoding}", **changed.get(encoding, {})}
+        leaves.append(leaf(subtask, encoding, sum(of_task) / len(of_task), len(of_task), **said))
+        lines = [
             {
+                "doc_id": number,
                 "doc": {"index": number, "input": f"The input number {number}.", "output": [f"word{number}"]},
                 "arguments": {"gen_args_0": {"arg_0": f"{encoding} {number}", "arg_1": {}}},
                 "resps": [[answer(number, score)]],
@@ -136,8 +127,11 @@ def write(folder: Path, scores: Scores, model: str = "one", *, samples: bool = T
             }
             for number, score in enumerate(of_task)
         ]
-    config = {"model": "hf", "model_args": {"pretrained": f"owner/{model}"}}
-    write_tasks(folder, lines, figures, metadata, config=config, samples=samples)
+        if samples:
+            folder.mkdir(parents=True, exist_ok=True)
+            text = "".join(json.dumps(line) + "\n" for line in lines)
+            (folder / f"samples_{NI}_{subtask}_{encoding}_1.jsonl").write_text(text, encoding="utf-8")
+    results(folder / "results_1.json", *leaves, model=f"owner/{model}")
     return folder
 
 

@@ -203,13 +203,7 @@ def test_datasets_have_one_panel_per_model_or_with_many_models_per_naturalness(
 # Tasks of a user's own
 
 
-def test_a_task_is_identified_by_its_recorded_facts_not_its_name(tmp_path: Path) -> None:
-    found = of_rows(tmp_path, {"mine": [1, 0]}, recorded={"mine": facts("reviews", "unnatural", "no_yes")})
-    assert numbers(found, "verbalizer_datasets")[ONE, DIRECT, "reviews"]["unnatural"].value == 0.5
-    assert figure(found, "verbalizer_words").table.columns == ("model", "prompting", "no/yes (unnatural)")
-
-
-def test_custom_values_are_listed_after_the_papers(tmp_path: Path) -> None:
+def test_tasks_have_their_recorded_facts_and_custom_values_come_after_the_papers(tmp_path: Path) -> None:
     recorded = {
         GOLDEN: RECORDED[GOLDEN],
         "mine": facts("reviews", "nonsense", "foo_baz"),
