@@ -83,6 +83,7 @@ def test_groups_and_types_count_instructions(known: Section) -> None:
     of_type = numbers(known, "ifbench_types")
     # One row of each; the pair with a word count breaks the latter.
     assert values(of_type["format:thesis", asked["format:thesis"]])[ORACLE] == 1.0
+    assert values(of_type["custom:csv_city", 1]) == {ORACLE: 1.0, DROP_ONE: 0.0}
     assert titles(known, "ifbench_types") == ["count", "custom", "format", "ratio", "repeat", "sentence", "words"]
 
 
