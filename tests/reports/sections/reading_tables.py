@@ -76,7 +76,7 @@ def exact(value: float) -> Exactly:
 def marks(figure: Figure, kind: type[Kind]) -> list[Kind]:
     """Return what the panels of a figure draw; all of them draw the same kind of thing."""
     drawn = [panel.mark for panel in figure.panels]
-    found = [mark for mark in drawn if isinstance(mark, kind)]
+    found: list[Kind] = [mark for mark in drawn if isinstance(mark, kind)]
     assert len(found) == len(drawn)
     return found
 

@@ -20,6 +20,7 @@ from lm_eval_ext.results.runs import Role
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import edited
 from tests.reports.manyifeval_files import Line, row, write_rows
+from tests.reports.planted import without_samples
 from tests.reports.sections.reading_tables import figure, marks, names, numbers, section_on, titles, values
 
 N02, N03 = "manyifeval_n02", "manyifeval_n03"
@@ -122,6 +123,22 @@ def test_only_rows_of_all_placements_count_and_differences_pair_them(tmp_path: P
     assert figure(found, FIGURE).issues[1:] == (note(LEFT_OUT),)
     # Elsewhere, every row of the published placement counts.
     assert numbers(found, "manyifeval_curse")["one", 2]["prompt level"].value == 0.75
+
+
+def test_places_are_compared_by_the_share_of_instructions_and_without_samples_only_in_numbers(tmp_path: Path) -> None:
+    # No row is right at either place: 12 rows follow one of two instructions, or none.
+    folders = [
+        placed(tmp_path / place, place, {N02: [row(key, followed) for key in range(12)]})
+        for place, followed in (("after", [1, 0]), ("system", [0, 0]))
+    ]
+    (said,) = figure(section_of(*folders), FIGURE).issues
+    less = f"in the system message (\N{MINUS SIGN}50.0 points in {N02})"
+    assert said.text.startswith(f"one: it listens less {less}. By the share of the instructions")
+    without_samples(tmp_path)
+    found = section_of(*folders)
+    change = numbers(found, FIGURE)["one", N02, "system"]["instruction level minus after"]
+    assert (change.value, change.has_interval) == (-0.5, False)
+    assert "no task has samples both" in figure(found, FIGURE).issues[0].text
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,8 @@ def test_the_echo_has_the_harnesss_scores_with_subtasks_weighted_equally(known: 
     # No answer without content scores more.
     assert found["prompt, above floor"].value == pytest.approx(0)
     bars, *_ = marks(figure(known, "rouge_l"), Bars)
-    assert (bars.reference, bars.reference_name) == (pytest.approx(mean), "floor: the prompt itself")
+    assert bars.reference == pytest.approx(mean)
+    assert bars.reference_name == "floor: the prompt itself"
 
 
 def test_the_examples_show_an_echo_and_a_right_answer(known: Section) -> None:
