@@ -132,6 +132,10 @@ def test_both_readings_are_scored_if_there_is_a_correct_option(
     assert {place[1] for place in found} == {"arc_challenge"}
     of_policy = found[label(policy), "arc_challenge", "medium"]
     assert (of_policy["first token"].value, of_policy["text"].value) == accuracies
+    floor = of_policy["floor"].value
+    assert 0 < floor < 1
+    assert of_policy["text, above floor"].value == pytest.approx((accuracies[1] - floor) / (1 - floor))
+    assert figure(known, "accuracy").reading.endswith("higher is better (floor: one answer to all rows).")
 
 
 def test_readers_are_side_by_side_and_only_the_selected_one_has_an_interval(known: Section) -> None:
