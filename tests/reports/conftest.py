@@ -20,9 +20,8 @@ ResultFolder = Callable[..., Path]
 
 
 @cache
-def _manager(metadata: tuple[tuple[str, str | int], ...], own_tasks: Path | None) -> TaskManager:
-    folders = [tasks_dir(), *([str(own_tasks)] if own_tasks else [])]
-    return TaskManager(include_path=folders, include_defaults=False, metadata=dict(metadata))
+def _manager(metadata: tuple[tuple[str, str | int], ...]) -> TaskManager:
+    return TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=dict(metadata))
 
 
 @pytest.fixture(scope="session")
@@ -30,8 +29,7 @@ def result_folder(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
     """Return a function that evaluates tasks and returns the folder with what the harness wrote of them.
 
     It is given the policy of the reference model (or, after ``model:``, the arguments of another model), the tasks, how
-    many rows of each (all of them), a folder with tasks of a user's own, whether the chat template is applied, metadata
-    (the embedded rows).
+    many rows of each (all of them), whether the chat template is applied, metadata (the embedded rows).
     """
 
     def make(
@@ -39,19 +37,17 @@ def result_folder(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
         tasks: Sequence[str],
         *,
         limit: int | None = None,
-        own_tasks: Path | None = None,
         chat: bool = False,
         **metadata: str | int,
     ) -> Path:
         given: dict[str, str | int] = {"source": "embedded", **metadata}
-        return evaluated(policy, tuple(tasks), limit, own_tasks, chat, tuple(sorted(given.items())))
+        return evaluated(policy, tuple(tasks), limit, chat, tuple(sorted(given.items())))
 
     @cache
-    def evaluated(  # noqa: PLR0913, PLR0917 # together the key of the cache
+    def evaluated(
         policy: str,
         tasks: tuple[str, ...],
         limit: int | None,
-        own_tasks: Path | None,
         chat: bool,
         metadata: tuple[tuple[str, str | int], ...],
     ) -> Path:
@@ -62,7 +58,7 @@ def result_folder(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
             model if colon else "reference",
             model_args=arguments if colon else f"policy={policy}",
             tasks=list(tasks),
-            task_manager=_manager(metadata, own_tasks),
+            task_manager=_manager(metadata),
             limit=limit,
             bootstrap_iters=0,
             evaluation_tracker=tracker,

@@ -103,6 +103,41 @@ def write_run(  # noqa: PLR0913 # a file of results has many parts
     return path
 
 
+def write_tasks(  # noqa: PLR0913 # a file of results has many parts
+    folder: Path,
+    lines: Mapping[str, Sequence[Mapping[str, Any]]],
+    figures: Mapping[str, Mapping[str, Any]],
+    metadata: Mapping[str, Mapping[str, Any]],
+    *,
+    config: Mapping[str, Any],
+    samples: bool = True,
+) -> Path:
+    """Write the files of a run of any family's tasks, hashes of rows and prompts left out; return that of the results.
+
+    Args:
+        folder: made if it is not there.
+        lines: by task, the lines of its samples, which are numbered here.
+        figures: by task, its results.
+        metadata: by task, what it records.
+        config: how the harness was called.
+        samples: whether there are any.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for task, of_task in lines.items() if samples else ():
+        text = "".join(json.dumps({"doc_id": number, **line}) + "\n" for number, line in enumerate(of_task))
+        (folder / f"samples_{task}_{STAMP}.jsonl").write_text(text, encoding="utf-8")
+    content = {
+        "results": figures,
+        "configs": {task: {"num_fewshot": 0, "metadata": of_task} for task, of_task in metadata.items()},
+        "n-samples": {task: {"original": len(of_task), "effective": len(of_task)} for task, of_task in lines.items()},
+        "config": config,
+        "date": 1000.0,
+    }
+    path = folder / f"results_{STAMP}.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
 def results_in(folder: Path) -> Path:
     """Return the only file of results in a folder."""
     (found,) = folder.rglob("results_*.json")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.reports.files import STAMP
+from tests.reports.files import write_tasks
 
 TYPES = ("punctuation:no_comma", "startend:quotation", "keywords:existence", "detectable_format:title")
 """The first n of them are what a row with n instructions asks for."""
@@ -76,28 +75,18 @@ def write_rows(
         figures: of every task, over the means of its rows.
         samples: whether there are any.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    results = {}
-    for task, rows in tasks.items():
-        hashes = [{"doc_hash": f"doc {number}", "prompt_hash": f"prompt {number}"} for number in range(len(rows))]
-        lines = [
-            {"doc_id": number, **hashed, **line} for number, (hashed, line) in enumerate(zip(hashes, rows, strict=True))
+    lines = {
+        task: [
+            {"doc_hash": f"doc {number}", "prompt_hash": f"prompt {number}", **line} for number, line in enumerate(rows)
         ]
-        if samples:
-            text = "".join(json.dumps(line) + "\n" for line in lines)
-            (folder / f"samples_{task}_{STAMP}.jsonl").write_text(text, encoding="utf-8")
-        results[task] = {f"{name},none": value for name, value in _means(lines).items()}
-        results[task] |= {f"{name},none": value for name, value in (figures or {}).items()}
-    content = {
-        "results": results,
-        "configs": {task: {"num_fewshot": 0, "metadata": _metadata(task, rows)} for task, rows in tasks.items()},
-        "n-samples": {task: {"original": len(rows), "effective": len(rows)} for task, rows in tasks.items()},
-        "config": {**(config or of_model("one"))},
-        "date": 1000.0,
+        for task, rows in tasks.items()
     }
-    path = folder / f"results_{STAMP}.json"
-    path.write_text(json.dumps(content), encoding="utf-8")
-    return path
+    results = {
+        task: {f"{name},none": value for name, value in {**_means(of_task), **(figures or {})}.items()}
+        for task, of_task in lines.items()
+    }
+    metadata = {task: _metadata(task, rows) for task, rows in tasks.items()}
+    return write_tasks(folder, lines, results, metadata, config=config or of_model("one"), samples=samples)
 
 
 def _metadata(task: str, rows: Sequence[Line]) -> Mapping[str, Any]:

@@ -39,8 +39,7 @@ def section(evidence: Evidence) -> Section | None:
     """Return the section; ``None`` if no such task was run."""
     if not evidence.runs.of(OTHER):
         return None
-    found = scores(evidence)
-    figures: list[Figure] = [*differences(evidence), *score_figures(found, evidence.runs)]
+    figures = [*differences(evidence), *score_figures(scores(evidence), evidence.runs)]
     return Section(NAME, "Other tasks", "What else was measured, and do the models differ in it?", figures)
 
 
@@ -74,32 +73,25 @@ def _told_apart(offered: Sequence[tuple[str, str, float]]) -> list[str]:
 def differences(evidence: Evidence) -> Iterator[Figure]:
     """Yield the figures of differences: of shares, and of what has another unit; none if there is one model."""
     runs = evidence.runs
-    others = replace(runs, groups=_groups(runs))
     first, *rest = [model for model in runs.models if runs.of(OTHER, model)]
     if not rest:
         return
-    found = {runs.labels[model]: compare(_sides(others, first, model, evidence)) for model in rest}
+    tasks = {run.task for run in runs.of(OTHER)}
+    groups = {name: parts for name, parts in runs.groups.items() if tasks.issuperset(parts)}
+    of_model = {}
+    for model in (first, *rest):
+        of_others = tuple(run for run in runs.found if run.model == model and run.family.name == OTHER)
+        of_model[model] = replace(runs, found=of_others, groups=groups, labels={model: runs.labels[model]})
+    found = {}
+    for model in rest:
+        labels = runs.labels[first], runs.labels[model]
+        found[labels[1]] = compare(Sides(of_model[first], of_model[model], labels, evidence))
     for name, is_share in (("any_task_differences", True), ("any_task_differences_in_units", False)):
         listed = [
             (label, one) for label, outcome in found.items() for one in outcome.findings if one.is_share is is_share
         ]
         if listed:
             yield _differences_figure(name, sorted(listed, key=_by_evidence), found, runs.labels[first])
-
-
-def _groups(runs: Runs) -> dict[str, tuple[str, ...]]:
-    tasks = {run.task for run in runs.of(OTHER)}
-    return {name: parts for name, parts in runs.groups.items() if tasks.issuperset(parts)}
-
-
-def _sides(runs: Runs, first: EvaluatedModel, second: EvaluatedModel, evidence: Evidence) -> Sides:
-    before, after = (_of_model(runs, model) for model in (first, second))
-    return Sides(before, after, (runs.labels[first], runs.labels[second]), evidence)
-
-
-def _of_model(runs: Runs, model: EvaluatedModel) -> Runs:
-    found = tuple(run for run in runs.found if run.model == model and run.family.name == OTHER)
-    return replace(runs, found=found, labels={model: runs.labels[model]})
 
 
 def _by_evidence(listed: tuple[str, Finding]) -> tuple[float, float, float, str]:
@@ -121,7 +113,28 @@ def _differences_figure(
             names = tuple(name_with_tasks(compared) for compared in of_model)
             changes = tuple(compared.difference.change for compared in of_model)
             panels.append(Panel(f"{label} minus {first}", Forest(names, changes, "change", "change")))
-    shown = listed[:LISTED]
+    rows: list[tuple[TableCell, ...]] = []
+    for label, compared in listed[:LISTED]:
+        difference = compared.difference
+        rows.append(
+            (
+                name_with_tasks(compared),
+                metric(compared),
+                label,
+                difference.change,
+                compared.verdict,
+                p_value(compared.adjusted),
+                difference.rows or None,
+                *compared.flips,
+            )
+        )
+    issues = []
+    if left_out := len(listed) - len(rows):
+        text = "more differences, all with larger p-values, are left out: `compare` has those of two models."
+        issues.append(note(f"{left_out} {text}"))
+    for label, outcome in found.items():
+        for line in by_issue((each.name, str(each.issues[0])) for each in outcome.unpaired):
+            issues.append(note(f"{label}, not compared: {line.strip()}"))
     return Figure(
         name,
         "Which tasks differ most clearly?" if is_share else "Which tasks with another unit differ?",
@@ -133,36 +146,12 @@ def _differences_figure(
         tuple(panels),
         Table(
             ("task", "metric", "model", "change", "which is", "p (Holm)", "rows", "got better", "got worse"),
-            tuple(_row(label, compared) for label, compared in shown),
+            tuple(rows),
             "change" if is_share else "number",
-            tuple(compared.verdict for _, compared in shown),
+            tuple(compared.verdict for _, compared in listed[:LISTED]),
         ),
-        tuple(_issues(found, len(listed) - len(shown))),
+        tuple(issues),
     )
-
-
-def _row(label: str, compared: Finding) -> tuple[TableCell, ...]:
-    difference = compared.difference
-    return (
-        name_with_tasks(compared),
-        metric(compared),
-        label,
-        difference.change,
-        compared.verdict,
-        p_value(compared.adjusted),
-        difference.rows or None,
-        *compared.flips,
-    )
-
-
-def _issues(found: Mapping[str, Outcome], left_out: int) -> Iterator[Issue]:
-    if left_out:
-        yield note(
-            f"{left_out} more differences, all with larger p-values, are left out: `compare` has those of two models."
-        )
-    for label, outcome in found.items():
-        for line in by_issue((each.name, str(each.issues[0])) for each in outcome.unpaired):
-            yield note(f"{label}, not compared: {line.strip()}")
 
 
 @dataclass(frozen=True)
@@ -193,44 +182,27 @@ def scores(evidence: Evidence) -> list[Score]:
     tasks: dict[str, dict[EvaluatedModel, list[TaskRun]]] = {}
     for run in runs.of(OTHER):
         tasks.setdefault(run.task, {})[run.model] = [run]
-    groups = ((name, _by_model(runs, parts)) for name, parts in sorted(runs.groups.items()))
-    found = (
-        _score(name, of_metric, evidence)
-        for name, by_model in (*groups, *sorted(tasks.items()))
-        for of_metric in _by_metric(by_model).values()
-    )
-    return [score for score in found if score.estimates]
-
-
-def _by_model(runs: Runs, parts: Sequence[str]) -> dict[EvaluatedModel, list[TaskRun]]:
-    """Return the runs of a group's tasks, by the models that were run on all of them."""
-    found = {model: [run for run in runs.of(OTHER, model) if run.task in parts] for model in runs.models}
-    return {model: of_model for model, of_model in found.items() if len(of_model) == len(parts)}
-
-
-def _by_metric(
-    by_model: dict[EvaluatedModel, list[TaskRun]],
-) -> dict[tuple[str, str], dict[EvaluatedModel, list[TaskRun]]]:
-    """Return the runs by metric and filter, which the models have in common unless one lacks what others have."""
-    found: dict[tuple[str, str], dict[EvaluatedModel, list[TaskRun]]] = {}
-    for model, of_model in by_model.items():
-        found.setdefault((of_model[0].headline.name, of_model[0].reader), {})[model] = of_model
+    groups: list[tuple[str, dict[EvaluatedModel, list[TaskRun]]]] = []
+    for name, parts in sorted(runs.groups.items()):
+        of_parts = {model: [run for run in runs.of(OTHER, model) if run.task in parts] for model in runs.models}
+        groups.append((name, {model: of for model, of in of_parts.items() if len(of) == len(parts)}))
+    found = []
+    for name, by_model in (*groups, *sorted(tasks.items())):
+        # The models have metric and filter in common, unless one lacks what others have.
+        by_metric: dict[tuple[str, str], dict[EvaluatedModel, list[TaskRun]]] = {}
+        for model, of_model in by_model.items():
+            by_metric.setdefault((of_model[0].headline.name, of_model[0].reader), {})[model] = of_model
+        for of_metric in by_metric.values():
+            estimates, everything = {}, [run for of_model in of_metric.values() for run in of_model]
+            for model, (run, *more) in of_metric.items():
+                value = _of_task(run, evidence) if name == run.task else _of_group(name, [run, *more], evidence)
+                if value is not None:
+                    estimates[model] = value
+            if estimates:
+                is_share = all(run.headline.range == SHARE for run in everything)
+                rows = max(sum(run.count for run in of_model) for of_model in of_metric.values())
+                found.append(Score(name, described(everything[0]), is_share, estimates, rows))
     return found
-
-
-def _score(name: str, by_model: dict[EvaluatedModel, list[TaskRun]], evidence: Evidence) -> Score:
-    estimates, everything = {}, [run for of_model in by_model.values() for run in of_model]
-    for model, of_model in by_model.items():
-        value = _of_task(of_model[0], evidence) if name == of_model[0].task else _of_group(name, of_model, evidence)
-        if value is not None:
-            estimates[model] = value
-    return Score(
-        name,
-        described(everything[0]),
-        all(run.headline.range == SHARE for run in everything),
-        estimates,
-        max(sum(run.count for run in of_model) for of_model in by_model.values()),
-    )
 
 
 def _of_task(run: TaskRun, evidence: Evidence) -> Estimate:
@@ -259,47 +231,42 @@ def _of_group(name: str, runs: Sequence[TaskRun], evidence: Evidence) -> Estimat
         or any(run.rows is not None and metric not in run.rows.values for run in runs)
     ):
         return None
-    return estimate(evidence.mean([_weighing(run, alike=alike) for run in runs], metric))
-
-
-def _weighing(run: TaskRun, *, alike: bool) -> TaskRun:
-    return replace(run, family=replace(run.family, schema=replace(run.schema, tasks_weigh_alike=alike)))
+    weighed = [
+        replace(run, family=replace(run.family, schema=replace(run.schema, tasks_weigh_alike=alike))) for run in runs
+    ]
+    return estimate(evidence.mean(weighed, metric))
 
 
 def score_figures(scores: Sequence[Score], runs: Runs) -> Iterator[Figure]:
     """Yield the figures of scores: shares, and what has another unit."""
     for name, is_share in (("any_task_scores", True), ("any_task_scores_in_units", False)):
         listed = [score for score in scores if score.is_share is is_share]
-        if listed:
-            yield _scores_figure(name, listed, runs)
-
-
-def _scores_figure(name: str, scores: Sequence[Score], runs: Runs) -> Figure:
-    models = [model for model in runs.models if any(model in score.estimates for score in scores)]
-    is_share = scores[0].is_share
-    panels = []
-    if len(models) == 1 and is_share:
-        parts = [scores[start : start + IN_A_DRAWING] for start in range(0, len(scores), IN_A_DRAWING)]
-        for number, part in enumerate(parts, start=1):
-            values = tuple(score.estimates[models[0]] for score in part)
-            title = f"part {number} of {len(parts)}" if len(parts) > 1 else ""
-            panels.append(Panel(title, Forest(tuple(score.name for score in part), values, "score")))
-    rows: list[tuple[TableCell, ...]] = [
-        (score.name, score.metric, score.rows, *(score.estimates.get(model, MISSING) for model in models))
-        for score in scores
-    ]
-    return Figure(
-        name,
-        "How did each model score?" if is_share else "How did each model score in another unit?",
-        "↑: higher is better, ↓: lower is better. A score without an interval is not a known function of its rows.",
-        tuple(panels),
-        Table(
-            ("task", "metric", "rows", *(runs.labels[model] for model in models)),
-            tuple(rows),
-            "share" if is_share else "number",
-            _kinds(scores, runs),
-        ),
-    )
+        if not listed:
+            continue
+        models = [model for model in runs.models if any(model in score.estimates for score in listed)]
+        panels = []
+        if len(models) == 1 and is_share:
+            parts = [listed[start : start + IN_A_DRAWING] for start in range(0, len(listed), IN_A_DRAWING)]
+            for number, part in enumerate(parts, start=1):
+                values = tuple(score.estimates[models[0]] for score in part)
+                title = f"part {number} of {len(parts)}" if len(parts) > 1 else ""
+                panels.append(Panel(title, Forest(tuple(score.name for score in part), values, "score")))
+        rows: list[tuple[TableCell, ...]] = [
+            (score.name, score.metric, score.rows, *(score.estimates.get(model, MISSING) for model in models))
+            for score in listed
+        ]
+        yield Figure(
+            name,
+            "How did each model score?" if is_share else "How did each model score in another unit?",
+            "↑: higher is better, ↓: lower is better. A score without an interval is not a known function of its rows.",
+            tuple(panels),
+            Table(
+                ("task", "metric", "rows", *(runs.labels[model] for model in models)),
+                tuple(rows),
+                "share" if is_share else "number",
+                _kinds(listed, runs),
+            ),
+        )
 
 
 def _kinds(scores: Sequence[Score], runs: Runs) -> tuple[str, ...]:

@@ -1,11 +1,15 @@
-"""The answers that are shown as examples: a family declares what is instructive, and what is said about an answer."""
+"""The answers in samples: what their lines say, and which of them are shown as examples.
+
+A family declares which are instructive, and what is said about an answer.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 from zlib import crc32
@@ -13,7 +17,10 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Example
+from lm_eval_ext.reports.sections.figures import EDITIONS
+from lm_eval_ext.reports.statistics import Floats, Ratio
 from lm_eval_ext.reports.study import Entry
 from lm_eval_ext.results.issue import Issue, note
 from lm_eval_ext.results.models import EvaluatedModel
@@ -23,8 +30,6 @@ from lm_eval_ext.results.runs import Runs, TaskRun
 MOST = 10
 """The most examples for a family."""
 
-EDITIONS = ("strict", "loose", "repaired")
-"""The verdicts on an instruction."""
 Line = Mapping[str, Any]
 """A line of a samples file."""
 UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError)
@@ -129,6 +134,43 @@ def one_of(run: TaskRun, hits: Hits) -> int | None:
     return int(found[crc32(run.task.encode()) % len(found)]) if len(found) else None
 
 
+def counts_of(
+    run: TaskRun, judged: Callable[[int, Line], Iterable[tuple[Hashable, float]]]
+) -> dict[Any, tuple[Floats, Floats]] | None:
+    """Return how often what the lines of a run's samples judge is so, and how often it is judged.
+
+    Args:
+        run: the run.
+        judged: returns what a row and its line judge, in any number of cases, each with 1 if it is so, else 0.
+
+    Returns:
+        For whatever is judged, both numbers for each row, shape (rows,); ``None`` if there are no samples, or if a line
+        does not say.
+    """
+    counts: dict[Hashable, tuple[Floats, Floats]] = {}
+    if run.rows is None:
+        return None
+    try:
+        for row in range(len(run.rows)):
+            for what, is_so in judged(row, run.rows.line(row)):
+                so, all_judged = counts.setdefault(what, (np.zeros(len(run.rows)), np.zeros(len(run.rows))))
+                so[row] += is_so
+                all_judged[row] += 1
+    except (OSError, *UNREADABLE):
+        return None
+    return counts
+
+
+def share_counted(evidence: Evidence) -> Callable[[Entry], Ratio]:
+    """Return a measure: of what entries have ``counts`` (``counts_of``), and the ``name``, the share that is so."""
+
+    def share(entry: Entry) -> Ratio:
+        so, all_judged = entry["counts"]
+        return evidence.of_counts(entry.run, so, all_judged, entry["name"])
+
+    return share
+
+
 def places_in(other: TaskRun, run: TaskRun) -> NDArray[np.int64]:
     """Return the index in another run of the answer to each row of a run; -1 where it has none, shape (rows,).
 
@@ -142,33 +184,22 @@ def places_in(other: TaskRun, run: TaskRun) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """Another answer of the same model to the same row, which shows a behavior together with the first one.
-
-    Attributes:
-        of: returns whether a run is the other one, given the run of the first answer.
-        scores: the scores of the other answer.
-    """
-
-    of: Callable[[Entry, Entry], object]
-    scores: Mapping[str, float]
-
-
-@dataclass(frozen=True)
 class Behavior:
-    """What an answer can show by its scores, and perhaps by those of another answer to the same row.
+    """What an answer can show by its scores, and perhaps by those of another answer of the model to the same row.
 
     Attributes:
         why: what it shows; a format with the facts of a run.
         shows: returns which rows show it.
         of: returns whether a run can show it.
-        beside: the other answer; ``None``: it takes none.
+        beside: returns whether a run has the other answer, given the run of the first one; ``None``: it takes no other.
+        beside_scores: the scores of the other answer.
     """
 
     why: str
     shows: Shows
     of: Callable[[Entry], object] = lambda _: True
-    beside: Beside | None = None
+    beside: Callable[[Entry, Entry], object] | None = None
+    beside_scores: Mapping[str, float] = field(default_factory=dict)
 
     def __call__(self, entries: Iterable[Entry], pick: Pick = one_of) -> Iterator[Candidate]:
         """Yield an answer of each run that has one."""
@@ -182,10 +213,10 @@ class Behavior:
                 if (row := pick(run, hits)) is not None:
                     yield Candidate(why, Answer(run, row))
                 continue
-            others = (one for one in every if one["model"] == entry["model"] and self.beside.of(entry, one))
+            others = (one for one in every if one["model"] == entry["model"] and self.beside(entry, one))
             if (other := next(others, None)) is not None:
                 places = places_in(other.run, run)
-                theirs = scored(self.beside.scores)(other, rows_of(other.run))
+                theirs = scored(self.beside_scores)(other, rows_of(other.run))
                 if (row := pick(run, hits & (places >= 0) & theirs[places])) is not None:
                     yield Candidate(why, Answer(run, row), Answer(other.run, int(places[row])))
 
@@ -243,8 +274,12 @@ def shown(runs: Runs, chosen: Sequence[Candidate], said_of: SaidOf) -> tuple[tup
         try:
             former = None if one.former is None else _example(runs, "", one.former, None, said_of)
             found.append(replace(_example(runs, one.why, one.answer, one.beside, said_of), former=former))
+        except NoAnswerError as error:
+            reasons[str(error)] += 1
         except UNREADABLE as error:
-            reasons[_reason(error)] += 1
+            name = error.args[0] if isinstance(error, KeyError) else None
+            known = isinstance(name, str)
+            reasons[f"no {name!r}" if known else "a different format from what the harness writes"] += 1
     if not reasons:
         return tuple(found), ()
     counted = "; ".join(f"{reason} ({count})" for reason, count in reasons.items())
@@ -257,15 +292,6 @@ def _example(runs: Runs, why: str, answer: Answer, beside: Answer | None, said_o
     asked, answered = asked_and_answered(line)
     said = tuple(said_of(answer, beside).items())
     return Example(why, runs.labels[run.model], run.name, asked, answered, said, int(line["doc_id"]))
-
-
-def _reason(error: Exception) -> str:
-    match error:
-        case KeyError(args=(str() as name, *_)):
-            return f"no {name!r}"
-        case NoAnswerError():
-            return str(error)
-    return "a different format from what the harness writes"
 
 
 class NoAnswerError(ValueError):
@@ -325,17 +351,10 @@ def _as_text(prompt: object) -> str:
         case [str() as only]:
             return _as_text(only)
         case [dict(), *_]:
-            return "\n\n".join(map(_message, prompt))
-        case str() as text if text.startswith("[{"):
-            try:
-                return _as_text(json.loads(text))
-            except ValueError:
-                return text
-    return str(prompt)
-
-
-def _message(message: object) -> str:
-    match message:
+            return "\n\n".join(map(_as_text, prompt))
         case {"role": role, "content": str() as content}:
             return f"{role}: {content}"
-    return json.dumps(message, ensure_ascii=False)
+        case str() as text if text.startswith("[{"):
+            with suppress(ValueError):
+                return _as_text(json.loads(text))
+    return json.dumps(prompt, ensure_ascii=False) if isinstance(prompt, dict) else str(prompt)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Estimate, Figure, Section, TableCell
+from lm_eval_ext.reports.figure import Estimate, Figure, Mark, Section, TableCell
 from lm_eval_ext.results.load import load
 
+Kind = TypeVar("Kind", bound=Mark)
 Numbers = Mapping[tuple[TableCell, ...], Mapping[str, Estimate]]
 """By what a row is about its estimates, by column."""
 
@@ -69,6 +71,14 @@ class Exactly:
 def exact(value: float) -> Exactly:
     """Return what equals the estimate of what is the same in each of several rows."""
     return Exactly(value)
+
+
+def marks(figure: Figure, kind: type[Kind]) -> list[Kind]:
+    """Return what the panels of a figure draw; all of them draw the same kind of thing."""
+    drawn = [panel.mark for panel in figure.panels]
+    found: list[Kind] = [mark for mark in drawn if isinstance(mark, kind)]
+    assert len(found) == len(drawn)
+    return found
 
 
 def titles(section: Section, name: str) -> list[str]:

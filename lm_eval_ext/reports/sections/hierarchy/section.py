@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from lm_eval_ext.families.hierarchy.schema import ALONE, OBEYS, SCHEMA, SLIPPED, TURNS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, Forest, HeatMap, Panel, Section
 from lm_eval_ext.reports.layout import drawn, evenly, other_tasks, panels, table
 from lm_eval_ext.reports.sections.examples import (
-    UNREADABLE,
     Answer,
     Behavior,
-    Beside,
+    Line,
     asked_and_answered,
+    counts_of,
     examples,
+    rows_of,
     scored,
+    share_counted,
 )
-from lm_eval_ext.reports.statistics import Floats, Ratio
+from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.study import Entry, SameRows, Study
 from lm_eval_ext.results.issue import Issue, warning
 from lm_eval_ext.results.runs import TaskRun
@@ -49,9 +50,6 @@ CONTROLS, CONFLICTS = "one instruction", "two that exclude each other"
 ALONE_SIDE, CONFLICT_SIDE = "alone", "under conflict"
 FOLLOWED, SLIPPED_ONCE = "every earlier reply follows it", "the last earlier reply does not"
 SIDES = ("first", "second")
-PREFERENCE: Mapping[str, Callable[[dict[str, Any]], Any]] = {
-    "preference": lambda line: line[f"first {CONFLICT_SIDE}"] - line[f"second {CONFLICT_SIDE}"]
-}
 MOST_MODELS = 6
 """The most models side by side."""
 OF_ARMS = SameRows(
@@ -92,13 +90,15 @@ BEHAVIORS = (
         "Follows the instruction where it is the only one; where there is a rival, it follows neither: {arm}.",
         scored({"neither": 1}),
         _in(*ALONE),
-        Beside(_alone, {HEADLINE: 1}),
+        _alone,
+        {HEADLINE: 1},
     ),
     Behavior(
         "Follows the system message in the first turn, but no longer in turn {turns}: {history}.",
         scored({HEADLINE: 0}),
         lambda entry: entry["turns"] > 1,
-        Beside(_alone, {HEADLINE: 1}),
+        _alone,
+        {HEADLINE: 1},
     ),
     Behavior(
         "A human reader would say it obeys whom it should (repaired verdict); the published verdict says it does not.",
@@ -117,33 +117,24 @@ BEHAVIORS = (
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    found = study_of(evidence)
-    if not found.entries:
-        return None
-    shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], said_of)
-    return Section(
-        FAMILY,
-        "Conflicting instructions",
-        "Whom does it obey when two instructions exclude each other, and for how many turns?",
-        tuple(_figures(found)),
-        shown,
-        issues,
-    )
-
-
-def study_of(evidence: Evidence) -> Study:
-    """Return the family's runs by arm, number of turns and what the earlier replies do."""
     orders = {
         "arm": tuple(IN_WORDS[arm] for arm in SCHEMA.values["arm"]),
         "kind": (CONTROLS, CONFLICTS),
         "history": (FOLLOWED, SLIPPED_ONCE),
         "which": (CONFLICT_SIDE, ALONE_SIDE),
     }
-    return Study.of(evidence, FAMILY, _facts_of, orders)
+    found = Study.of(evidence, FAMILY, _facts_of, orders)
+    if not found.entries:
+        return None
+    shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], said_of)
+    return Section(FAMILY, *captions()[FAMILY], tuple(_figures(found)), shown, issues)
 
 
 def _facts_of(run: TaskRun) -> Mapping[str, Any]:
-    """Return what a task asks; ``of`` is the arm as the results name it."""
+    """Return what a task asks: its arm, number of turns and what the earlier replies do.
+
+    ``of`` is the arm as the results name it.
+    """
     arm = str(run.metadata["arm"])
     return {
         "of": arm,
@@ -171,12 +162,8 @@ def _arms(found: Study, entries: Sequence[Entry]) -> Figure:
     """Return how often the instruction that counts is followed in each arm, beside the controls."""
     verdicts = {**VERDICTS, **{f"{said} (repaired)": metric for said, metric in REPAIRED.items()}}
     cells = found.means(entries, (("kind", "arm"), "model"), verdicts)
-    return Figure(
+    return captioned(
         "hierarchy_arms",
-        "Whom does it obey?",
-        "The share of rows in which the instruction that counts is followed and its rival is not, on the same task "
-        "prompts in all arms, each pair both ways round, so that a preference for one of the two is not obedience. Of "
-        "two that exclude each other, the one named first counts.",
         tuple(
             Panel(f"{kind}, {title}" if len(parts) > 1 else kind, drawn(part, Bars, "arm", "model", axis="obeys"))
             for (kind,), of_kind in cells.only(["obeys"]).split("kind")
@@ -203,12 +190,8 @@ def _cost(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     compared, issues = found.on_same_rows(both, ("model", "arm"), OF_ARMS)
     cells = found.gains(compared, ("model", "arm"), "which", (CONFLICT_SIDE, ALONE_SIDE), HEADLINE)
     cells = cells.only({ALONE_SIDE: ALONE_SIDE, CONFLICT_SIDE: CONFLICT_SIDE, "gain": "cost"})
-    yield Figure(
+    yield captioned(
         "hierarchy_cost",
-        "What does a conflict cost?",
-        "How often the instruction is followed where it stands alone, minus how often it is followed from the same "
-        "place where there is a rival, on the same rows. At 0 the rival makes no difference; the larger, the more "
-        "often the model gives in or gives up.",
         panels(cells.only(["cost"]), Forest, "arm", by=("model",), axis="cost of the conflict", unit="change"),
         table(cells, ("model", "arm")),
         tuple(issues),
@@ -228,12 +211,8 @@ def _turns(found: Study) -> Figure:
     ]
     sides = SLIPPED_ONCE, FOLLOWED
     cells = found.gains(compared, ("model", "turns"), "history", sides, HEADLINE, lines=lines)
-    return Figure(
+    return captioned(
         "hierarchy_turns",
-        "For how many turns does it obey the system message?",
-        "The share of rows in which the answer to the last request follows the system message; the earlier answers are "
-        "scripted, and all of them follow it, or the last one does not. A curve that falls: the model forgets; a gap "
-        "between the two: it follows its own example rather than the instruction.",
         panels(cells.only(sides[::-1]), Curves, "turns", by=("model",), x_axis="turns", axis="obeys"),
         table(
             cells.only({FOLLOWED: FOLLOWED, SLIPPED_ONCE: SLIPPED_ONCE, "gain": "cost of the slip"}), ("model", "turns")
@@ -250,30 +229,23 @@ def _pairs(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
         if entry["of"] not in (*ALONE, *ALONE.values()):
             continue
         where = CONFLICT_SIDE if entry["of"] in ALONE else ALONE_SIDE
-        counts = _counts(entry.run)
+        counts = counts_of(entry.run, partial(_obeyed, entry.run))
         if counts is None:
             unread.append(warning(f"{entry['model']}: no pairs in the samples of {entry['task']}; left out"))
-        by_side += [
-            entry.with_facts(group=group, pair=pair, side=f"{side} {where}", counts=of_side)
-            for (group, pair, side), of_side in (counts or {}).items()
-        ]
+        for (group, pair, which), of_side in (counts or {}).items():
+            side = f"{which} {where}"
+            by_side.append(entry.with_facts(group=group, pair=pair, side=side, counts=of_side, name=f"{pair} {side}"))
     if not by_side:
         return
-
-    def obeyed(entry: Entry) -> Ratio:
-        followed, given = entry["counts"]
-        return found.evidence.of_counts(entry.run, followed, given, f"{entry['pair']} {entry['side']}")
-
     study = found.ordered(side=[f"{side} {where}" for where in (ALONE_SIDE, CONFLICT_SIDE) for side in SIDES])
     # Both sides of a model are over the same arms, and those need not be all: a chat template may lack tools.
-    cells = study.means(by_side, ("model", ("group", "pair"), "side"), {"obeys": obeyed}, compared=())
-    wide = cells.wide("side", heading="{side}").with_columns(PREFERENCE)
-    yield Figure(
+    by, obeyed = ("model", ("group", "pair"), "side"), share_counted(found.evidence)
+    cells = study.means(by_side, by, {"obeys": obeyed}, compared=())
+    wide = cells.wide("side", heading="{side}").with_columns(
+        {"preference": lambda line: line[f"first {CONFLICT_SIDE}"] - line[f"second {CONFLICT_SIDE}"]}
+    )
+    yield captioned(
         "hierarchy_pairs",
-        "Does it prefer one instruction of a pair, whoever states it?",
-        "How often the first and the second instruction of each pair are followed where they count: alone, and under "
-        "conflict. A model that obeys follows both equally often under conflict, as far as it can follow both alone; "
-        "the preference is first minus second, and there are few task prompts of each pair.",
         panels(cells, HeatMap, "pair", "side", ("model",), axis="obeys")
         if len(cells.values("model")) <= MOST_MODELS
         else (),
@@ -283,26 +255,10 @@ def _pairs(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     )
 
 
-def _counts(run: TaskRun) -> Mapping[tuple[str, str, str], tuple[Floats, Floats]] | None:
-    """Return, by group, pair and which of its instructions counts, whether each row obeys and whether it is of these.
-
-    It is ``None`` if a line does not say.
-    """
-    rows = run.rows
-    if rows is None:
-        return None
-    obeys = rows.numbers(HEADLINE)
-    counts: dict[tuple[str, str, str], tuple[Floats, Floats]] = {}
-    try:
-        for row in range(len(rows)):
-            doc = rows.line(row)["doc"]
-            side = SIDES[doc["side"] - 1]
-            about = doc["group"], doc["pair"].replace("_", " "), side
-            followed, given = counts.setdefault(about, (np.zeros(len(rows)), np.zeros(len(rows))))
-            followed[row], given[row] = obeys[row], 1
-    except (OSError, *UNREADABLE):
-        return None
-    return counts
+def _obeyed(run: TaskRun, row: int, line: Line) -> Iterator[tuple[tuple[str, str, str], float]]:
+    """Yield the group and the pair of a row, and which of the two counts; and whether that one is obeyed."""
+    doc = line["doc"]
+    yield (doc["group"], doc["pair"].replace("_", " "), SIDES[doc["side"] - 1]), rows_of(run).numbers(HEADLINE)[row]
 
 
 def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
@@ -312,13 +268,9 @@ def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
     found = {
         "counts": own.describe(),
         "rival" if answer.run.metadata["arm"] in ALONE else "rival, which nobody stated": rival.describe(),
-        "verdict": _verdict(line, VERDICTS),
-        "repaired": _verdict(line, REPAIRED),
     }
+    for name, metrics in (("verdict", VERDICTS), ("repaired", REPAIRED)):
+        found[name] = next((said for said, metric in metrics.items() if line[metric]), "neither")
     if beside is not None:
         found[f"answer in {beside.run.task}"] = asked_and_answered(beside.line)[1]
     return found
-
-
-def _verdict(line: Mapping[str, Any], metrics: Mapping[str, str]) -> str:
-    return next((said for said, metric in metrics.items() if line[metric]), "neither")

@@ -4,31 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
 
 from lm_eval_ext.families.ifbench.schema import ANSWERS, FIRST_TURN, HEADLINE, OF_GROUPS, VERDICTS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Figure, Panel, Section
 from lm_eval_ext.reports.layout import COLUMN, floors_in_words, heat_maps, other_tasks, over_floor, panels, table
 from lm_eval_ext.reports.sections.examples import (
-    EDITIONS,
-    UNREADABLE,
     Answer,
     Behavior,
+    Line,
     by_instruction,
+    counts_of,
     examples,
     scored,
+    share_counted,
 )
-from lm_eval_ext.reports.statistics import Floats, Ratio
-from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, OWN, Entry, Study
+from lm_eval_ext.reports.sections.figures import EDITIONS, captioned, captions, verdicts
+from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, OWN, Entry, Study, grouped
 from lm_eval_ext.results.issue import warning
 from lm_eval_ext.results.rows import ASKED
-from lm_eval_ext.results.runs import TaskRun
 
 FAMILY = "ifbench"
-LEVELS = {"prompt": "prompt level", "inst": "instruction level"}
 NARROW = 4
 """The most models side by side where the names of rows are long."""
 STRICT, REPAIRED, INST = "prompt_level_strict_acc", "prompt_level_repaired_acc", "inst_level_loose_acc"
@@ -59,31 +55,19 @@ BEHAVIORS = (
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    found = study_of(evidence)
+    orders = {"group": tuple(OF_GROUPS), "edition": EDITIONS}
+    found = Study.of(evidence, FAMILY, lambda run: {"turns": int(run.metadata["turns"])}, orders)
     if not found.entries:
         return None
     shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], said_of)
-    return Section(
-        FAMILY,
-        "Unfamiliar instructions",
-        "Does it follow verifiable instructions unlike those that models are trained on?",
-        tuple(_figures(found)),
-        shown,
-        issues,
-    )
-
-
-def study_of(evidence: Evidence) -> Study:
-    """Return the family's runs by the number of turns."""
-    orders = {"group": tuple(OF_GROUPS), "level": tuple(LEVELS.values()), "edition": EDITIONS}
-    return Study.of(evidence, FAMILY, lambda run: {"turns": int(run.metadata["turns"])}, orders)
+    return Section(FAMILY, *captions()[FAMILY], tuple(_figures(found)), shown, issues)
 
 
 def _figures(found: Study) -> Iterator[Figure]:
     """Yield the figures that there are results for."""
     for turns, name, phrase in ((1, FAMILY, ""), (2, f"{FAMILY}_two_turns", " in a second message")):
         if entries := [entry for entry in found.entries if entry["turns"] == turns]:
-            yield _verdicts(found, entries, name, phrase)
+            yield verdicts(found, entries, f"{name}_verdicts", phrase=phrase)
             yield from _floors(found, entries, name)
             yield _by_group(found, entries, name)
             yield from _by_type(found, entries, name)
@@ -91,27 +75,6 @@ def _figures(found: Study) -> Iterator[Figure]:
                 yield _first_and_second(found, entries)
     reading = "Prompt-level accuracy (loose) of tasks with as many turns as a task in the figures above."
     yield from other_tasks(found, reading, {"prompt level": HEADLINE})
-
-
-def _verdicts(found: Study, entries: Sequence[Entry], name: str, phrase: str) -> Figure:
-    """Return loose, strict and repaired accuracy side by side."""
-    by_edition = [
-        replace(entry.with_facts(level=title, edition=edition), metric=f"{level}_level_{edition}_acc")
-        for entry in entries
-        for level, title in LEVELS.items()
-        for edition in EDITIONS
-    ]
-    cells = found.means(by_edition, ("model", "level", "edition"), {"accuracy": OWN})
-    return Figure(
-        f"{name}_verdicts",
-        f"Does it follow instructions that it was not trained on{phrase}?",
-        "Prompt level: rows with all instructions followed; instruction level: all instructions. Loose: IFBench's "
-        "best verdict on eight variants of the answer, the one that its authors report; strict: on the answer "
-        "itself; repaired: what a human reader would say, without the known faults of its checkers.",
-        panels(cells, Bars, "model", "edition", ("level",), axis="accuracy"),
-        table(cells.wide("edition", heading="{edition}"), ("model", "level")),
-        metrics=tuple(dict.fromkeys(entry.metric for entry in by_edition)),
-    )
 
 
 def _floors(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figure]:
@@ -126,14 +89,13 @@ def _floors(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figur
     issues = found.no_floors(entries, HEADLINE)
     if issues or any(FLOOR in line for line in cells.lines.values()):
         bars = panels(cells.only(["accuracy"]), Bars, "model", COLUMN, ("edition",), axis="prompt level")
-        yield Figure(
+        yield captioned(
             f"{name}_floor",
-            "How much of it takes more than an answer without content?",
-            f"Prompt-level accuracy beside that of the best answer without content{floors_in_words(cells)}.",
             over_floor(bars, cells, ("edition",)),
             table(cells.without(FLOOR_BY), ("model", "edition")),
             issues,
             (HEADLINE, STRICT, REPAIRED),
+            floors=floors_in_words(cells),
         )
 
 
@@ -145,10 +107,8 @@ def _by_group(found: Study, entries: Sequence[Entry], name: str) -> Figure:
         for group, metric in OF_GROUPS.items()
     ]
     cells = found.means(by_group, ("group", "model"), {"followed": OWN}).known("group")
-    return Figure(
+    return captioned(
         f"{name}_groups",
-        "Which groups of instructions does it follow?",
-        "Share of the instructions of each group that are followed (loose).",
         tuple(heat_maps(cells, "group", axis="followed")),
         table(cells.wide("model", heading="{model}"), ("group",)),
         metrics=tuple(OF_GROUPS.values()),
@@ -157,35 +117,25 @@ def _by_group(found: Study, entries: Sequence[Entry], name: str) -> Figure:
 
 def _by_type(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figure]:
     """Yield the share of instructions followed for each of the 58 types, if any model has samples."""
-    counts = {entry["model"]: _counts(entry.run) for entry in entries}
+    counts = {entry["model"]: counts_of(entry.run, _followed) for entry in entries}
     text = "no verdicts of single instructions in samples; left out"
     issues = tuple(warning(f"{model}: {text}") for model, counted in counts.items() if counted is None)
     by_type = [
-        entry.with_facts(type=kind, counts=of_type)
+        entry.with_facts(type=kind, name=kind, counts=of_type)
         for entry in entries
         for kind, of_type in (counts[entry["model"]] or {}).items()
     ]
     if not by_type:
         return
-    asked: dict[str, int] = {}
-    for entry in by_type:
-        _, given = entry["counts"]
-        asked[entry["type"]] = max(asked.get(entry["type"], 0), int(given.sum()))
-
-    def followed(entry: Entry) -> Ratio:
-        of_type, given = entry["counts"]
-        return found.evidence.of_counts(entry.run, of_type, given, entry["type"])
-
-    cells = found.means(by_type, ("type", "model"), {"followed": followed})
+    of_types = grouped(by_type, ["type"]).items()
+    asked = {kind: max(int(entry["counts"][1].sum()) for entry in of_type) for (kind,), of_type in of_types}
+    cells = found.means(by_type, ("type", "model"), {"followed": share_counted(found.evidence)})
     cells = cells.with_fact("instructions", lambda about: asked[about["type"]])
     in_words = cells.with_fact("group", lambda about: about["type"].partition(":")[0]).with_fact(
         "name", lambda about: about["type"].partition(":")[2].replace("_", " ")
     )
-    yield Figure(
+    yield captioned(
         f"{name}_types",
-        "Which types of instructions does it follow?",
-        "Share of the instructions of each type that are followed (loose). The test set has between one and "
-        "fifteen of each type, so that a single figure says little: read them by group.",
         tuple(
             Panel(f"{group}, {panel.title}" if panel.title else group, panel.mark)
             for (group,), part in in_words.split("group")
@@ -200,33 +150,18 @@ def _by_type(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figu
 def _first_and_second(found: Study, entries: Sequence[Entry]) -> Figure:
     """Return how often instructions are followed before and after the message that gives them."""
     cells = found.means(entries, ("model",), {"first answer": FIRST_TURN, "second answer": HEADLINE})
-    return Figure(
+    return captioned(
         "ifbench_two_turns_answers",
-        "What does the second message change?",
-        "Rows in which the instructions are followed (loose) by the model's first answer, before it is told them, "
-        "and by its second one. What the first answer follows, it follows by chance.",
         panels(cells, Bars, "model", axis="accuracy"),
         table(cells, ("model",)),
         metrics=(FIRST_TURN, HEADLINE),
     )
 
 
-def _counts(run: TaskRun) -> Mapping[str, tuple[Floats, Floats]] | None:
-    """Return how many instructions of each type every row follows (loose) and has; ``None`` if a line does not say."""
-    rows = run.rows
-    if rows is None:
-        return None
-    counts: dict[str, tuple[Floats, Floats]] = {}
-    try:
-        for row in range(len(rows)):
-            judged: list[dict[str, Any]] = rows.line(row)[VERDICTS]
-            for one in judged:
-                followed, given = counts.setdefault(str(one["id"]), (np.zeros(len(rows)), np.zeros(len(rows))))
-                followed[row] += bool(one["loose"])
-                given[row] += 1
-    except (OSError, *UNREADABLE):
-        return None
-    return counts
+def _followed(_row: int, line: Line) -> Iterator[tuple[str, float]]:
+    """Yield the type of each instruction of a row, and whether it is followed (loose)."""
+    for one in line[VERDICTS]:
+        yield str(one["id"]), bool(one["loose"])
 
 
 def said_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:

@@ -13,12 +13,12 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.layout import shown
 from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, FAMILY
 from lm_eval_ext.reports.sections.manyifeval.refinement import (
+    METHOD,
     REQUESTS,
     UNPARSABLE,
     by_round,
     feedback,
     refinement_of,
-    requests,
 )
 from lm_eval_ext.reports.study import Entry, Study, grouped
 from lm_eval_ext.reports.wording import one_line
@@ -125,7 +125,6 @@ def read_methods(paths: Sequence[Path]) -> tuple[Study, tuple[Issue, ...]]:
     entries = [every[id(run)] for run in chosen.values()]
     entries.sort(key=lambda entry: (entry["base"], entry["place"], entry["task"]))
     for of_model in grouped(entries, ["base"]).values():
-        _require_the_same_tasks(of_model)
         _require_the_same_setting(of_model)
     for entry in entries:
         _require_figures(entry)
@@ -150,50 +149,50 @@ def _entry(run: TaskRun) -> Entry:
         strategy = strategy_named(facts["strategy"])
     except ValueError as error:
         raise RowsError(f"{_where(run)}, config.model_args: {error}") from None
-    place = [*STRATEGIES].index(strategy)
+    of_method = {
+        "base": facts["alone"].full_name,
+        "place": [*STRATEGIES].index(strategy),
+        "refines": STRATEGIES[strategy].refines,
+    }
     of_files = {"task": run.task, "source": str(run.metadata["source"]), VERSION: config.get(VERSION)}
-    return Entry(run, {**facts, **of_files, "base": facts["alone"].full_name, "place": place}, asked=run.task)
+    return Entry(run, {**facts, **of_method, **of_files}, asked=run.task)
 
 
 def _where(run: TaskRun) -> str:
     return f"{run.file.path}, task {run.task!r}"
 
 
-def _refines(entry: Entry) -> bool:
-    return STRATEGIES[entry["strategy"]].refines
-
-
-def _require_the_same_tasks(entries: Sequence[Entry]) -> None:
-    first, *others = grouped(entries, ["place"]).values()
-    for other in others:
-        if {one["task"] for one in first} != {one["task"] for one in other}:
-            raise _unlike(first[0]["base"], "tasks", *map(_tasks_of, (first, other)))
-
-
-def _tasks_of(entries: Sequence[Entry]) -> str:
-    files = ", ".join(dict.fromkeys(str(one.run.file.path) for one in entries))
-    return f"{', '.join(one['task'] for one in entries)} for {entries[0]['strategy']!r} ({files})"
-
-
 def _require_the_same_setting(entries: Sequence[Entry]) -> None:
+    """Check that the methods of a model were run on the same tasks, and in the same setting.
+
+    Raises:
+        RowsError: they were not, or a file does not state the setting.
+    """
     first, of_task = entries[0], dict[str, Entry]()
-    refining = next(filter(_refines, entries), first)
+    methods = [*grouped(entries, ["place"]).values()]
+    for method in methods:
+        if {one["task"] for one in method} != {one["task"] for one in methods[0]}:
+            both = []
+            for of in (methods[0], method):
+                files = ", ".join(dict.fromkeys(str(one.run.file.path) for one in of))
+                both.append(f"{', '.join(one['task'] for one in of)} for {of[0]['strategy']!r} ({files})")
+            raise _unlike(first["base"], "tasks", *both)
+    refining = next((one for one in entries if one["refines"]), first)
     for one in entries:
         if one.run.shots is None:
             raise RowsError(f"{_where(one.run)}: no 'num_fewshot' in configs and no n-shot; expected one of them")
         same_task = of_task.setdefault(one["task"], one)
-        of_refinement = [UnlikeFact(fact, refining[fact], one[fact]) for fact in ALIKE_IF_REFINED if _refines(one)]
+        of_refinement = [UnlikeFact(fact, refining[fact], one[fact]) for fact in ALIKE_IF_REFINED if one["refines"]]
         for other, unlike in chain(
             ((first, found) for found in differences(first.run, one.run, ALIKE)),
             ((refining, found) for found in of_refinement if found.first != found.second),
             ((same_task, found) for found in differences(same_task.run, one.run, ALIKE_BY_TASK)),
         ):
-            both = (unlike.first, other), (unlike.second, one)
-            raise _unlike(first["base"], unlike.fact, *(_value_of(value, of) for value, of in both))
-
-
-def _value_of(value: object, one: Entry) -> str:
-    return f"{value!r} for {one['strategy']!r}, task {one['task']} ({one.run.file.path})"
+            both = [
+                f"{value!r} for {of['strategy']!r}, task {of['task']} ({of.run.file.path})"
+                for value, of in ((unlike.first, other), (unlike.second, one))
+            ]
+            raise _unlike(first["base"], unlike.fact, *both)
 
 
 def _unlike(model: str, name: str, one: str, other: str) -> RowsError:
@@ -254,14 +253,16 @@ def markdown(study: Study) -> Iterator[str]:
         accuracies = by_round(study, entries)
         numbers = accuracies.values("round")
         _, last = [*accuracies.split("round")][-1]
-        cells = last.wide("level", "round", heading="{level}").joined(requests(study, entries))
+        cells = last.wide("level", "round", heading="{level}").joined(
+            study.means(entries, (METHOD,), {REQUESTS: REQUESTS})
+        )
         cells = cells.joined(feedback(entries).wide("judgments", heading="{column}"))
         rows = [
             [about["method"], *(_text(line.get(column), decimals) for column, (_, decimals) in COLUMNS.items())]
             for about, line in cells.about()
         ]
         yield from (*_lines(["Method", *(heading for heading, _ in COLUMNS.values())], rows), "")
-        refining = {entry["method"]: entry for entry in entries if _refines(entry)}
+        refining = {entry["method"]: entry for entry in entries if entry["refines"]}
         if refining:
             by_method = accuracies.wide("level", heading="{level}").split("method")
             rows = [

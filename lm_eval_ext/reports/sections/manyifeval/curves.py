@@ -20,12 +20,12 @@ from lm_eval_ext.families.manyifeval.schema import (
     SINGLE,
     WIDE,
 )
-from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Panel
+from lm_eval_ext.reports.figure import Curves, Figure, HeatMap, Panel
 from lm_eval_ext.reports.layout import drawn, evenly, floors_in_words, heat_maps, panels, table
-from lm_eval_ext.reports.sections.examples import EDITIONS
+from lm_eval_ext.reports.sections.figures import captioned
 from lm_eval_ext.reports.statistics import Floats, Replicates
 from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, OWN, UNKNOWN, Cells, Entry, Study, exists
-from lm_eval_ext.results.issue import Issue, note
+from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.runs import TaskRun
 
 FAMILY = "manyifeval"
@@ -39,7 +39,6 @@ MAP_EACH = 6
 NUMBERED = {"x_axis": "instructions", "axis": "prompt level"}
 MOST_CURVES = 6
 """The most curves in one panel: each needs its own color, and its intervals must be distinguishable."""
-LEVELS = {"prompt": "prompt level", "inst": "instruction level"}
 OVERALL = "all types"
 FLOOR_CURVE = "floor: the best answer without content"
 PREDICTED = "predicted: instruction level to the power of n"
@@ -81,14 +80,6 @@ def type_name(metric: str) -> str:
     return metric.removeprefix(BY_TYPE).replace("_", " ")
 
 
-def by_edition(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Yield each entry for every level and edition of the verdicts, with its metric."""
-    for entry in entries:
-        for level, title in LEVELS.items():
-            for edition in EDITIONS:
-                yield replace(entry.with_facts(level=title, edition=edition), metric=f"{level}_level_{edition}_acc")
-
-
 def curse(study: Study) -> Figure:
     """Return Figures 1, 4 and 10: accuracy against the number of instructions, measured and predicted."""
     cells = study.means(of_kind(study), ("model", "instructions"), ACCURACIES).with_columns(
@@ -102,13 +93,8 @@ def curse(study: Study) -> Figure:
     floored = any(FLOOR in line for line in cells.lines.values())
     of_model = cells.only(drawn_columns | ({FLOOR: FLOOR_CURVE} if floored else {}))
     several = len(cells.values("model")) > 1
-    return Figure(
+    return captioned(
         "manyifeval_curse",
-        "How many instructions can it follow at once?",
-        "The share of answers that follow all n instructions falls roughly like the share of single instructions "
-        f"followed, raised to the power of n (dashed){floors_in_words(cells)}. The residual in the table is measured "
-        "minus predicted: above 0, failures are concentrated in the same answers; below 0, they are spread (Figures 1, "
-        "4 and 10).",
         (
             *(
                 Panel(
@@ -131,6 +117,7 @@ def curse(study: Study) -> Figure:
         table(cells.without(FLOOR_BY), ("model", "instructions")),
         study.no_floors(of_kind(study), PROMPT_LEVEL),
         (PROMPT_LEVEL, INST_LEVEL, "curse_residual"),
+        floors=floors_in_words(cells),
     )
 
 
@@ -156,12 +143,8 @@ def types(study: Study) -> Figure:
         Panel(f"overall ({panel.title.removeprefix('models ')})" if panel.title else "overall", panel.mark)
         for panel in heat_maps(pooled, "type", axis="followed")
     ]
-    return Figure(
+    return captioned(
         "manyifeval_types",
-        "Which types of instructions does it follow?",
-        "Share of the instructions of each type that are followed (strict), by the number of instructions given at "
-        "once. A row that is low from the start is a type that the model cannot follow; one that falls is a type "
-        "that it neglects when there are more.",
         (
             *(overall if len(models) > 1 else ()),
             *(
@@ -176,24 +159,6 @@ def types(study: Study) -> Figure:
     )
 
 
-def verdicts(study: Study) -> Figure:
-    """Return strict, loose and repaired accuracy side by side."""
-    entries = list(by_edition(of_kind(study)))
-    study = study.ordered(level=LEVELS.values(), edition=EDITIONS)
-    cells = study.means(entries, ("model", "level", "edition"), {"accuracy": OWN})
-    return Figure(
-        "manyifeval_verdicts",
-        "How much depends on the strictness of the checks?",
-        "Strict: IFEval's verdict on the answer; loose: its best on eight variants, without the first or last line "
-        "or asterisks; repaired: what a human reader would say, without IFEval's known faults. If loose is higher "
-        "than strict, an opening or closing line is in the way.",
-        panels(cells, Bars, "model", "edition", ("level",), axis="accuracy"),
-        table(cells.wide("edition", heading="{edition}"), ("model", "level")),
-        study.incomplete(of_kind(study)),
-        tuple(dict.fromkeys(entry.metric for entry in entries)),
-    )
-
-
 def single(study: Study) -> Figure:
     """Return Table 4: how often an instruction of each type is followed if it is the only one."""
     alone = of_kind(study, SINGLE)
@@ -201,12 +166,8 @@ def single(study: Study) -> Figure:
     study = study.ordered(type=(*sorted({entry["type"] for entry in entries}), OVERALL))
     entries += [replace(entry.with_facts(type=OVERALL), metric=PROMPT_LEVEL) for entry in alone]
     cells = study.means(entries, ("type", "model"), {"followed": OWN})
-    return Figure(
+    return captioned(
         "manyifeval_single",
-        "Which instructions does it follow on their own?",
-        "Share of the instructions of each type that are followed (strict) if each is given alone with the task. A "
-        "type that is low here is hard by itself, so its failures among other instructions are not due to their "
-        "number (Table 4, section 3.1).",
         tuple(heat_maps(cells, "type", axis="followed")),
         table(cells.wide("model", heading="{model}"), ("type",)),
         metrics=(f"{BY_TYPE}*", PROMPT_LEVEL),
@@ -217,7 +178,6 @@ _SHARES = ("followed", "first third", "middle third", "last third", "primacy")
 _WORDS = dict(zip((*_SHARES, "modified", "omitted"), (metric.name for metric in OF_REPORTS), strict=True))
 _INSTRUCTIONS = dict(zip((*_SHARES, "broken", "omitted"), (metric.name for metric in OF_SECTIONS), strict=True))
 """The columns of a table and their metrics; the first is drawn with the three thirds after it."""
-_THIRDS = "over the whole list and each third of it; primacy is the first third's share minus the last third's"
 _TEXTS = {
     "threshold": "level up to {0.parameter:.0f} {1} (95 % interval {0.low:.0f} to {0.high:.0f}), then falling",
     "early": "falls early, by two thirds of its fall within {0.parameter:.0f} {1} (95 % interval {0.low:.0f} to "
@@ -227,71 +187,44 @@ _TEXTS = {
 """What a report says of each shape; the arguments are a ``Decay`` and what lists consist of."""
 
 
-def dense(study: Study) -> Figure:
-    """Return the share of the words of a list that reports contain, against the length of the list."""
-    return _against_length(
-        study,
-        DENSE,
-        _WORDS,
-        ("words", "share contained"),
-        "How many instructions can it hold at once?",
-        f"The share of the words of a list that a report contains, {_THIRDS}: above 0, what comes first is kept. A "
-        "word that is missed is either there in another form (modified) or not at all (omitted).",
-    )
+_LISTS = ((DENSE, _WORDS, "words", "share contained"), (MIXED, _INSTRUCTIONS, "instructions", "share followed"))
+"""The kinds of lists, with their columns, what they consist of, and the axis."""
 
 
-def mixed(study: Study) -> Iterator[Figure]:
-    """Yield the share of the instructions about its sections that reports follow, against their number and by type."""
-    yield _against_length(
-        study,
-        MIXED,
-        _INSTRUCTIONS,
-        ("instructions", "share followed"),
-        "How many instructions about its sections can it hold at once?",
-        f"The share of the instructions of a shuffled list that the sections of a report follow, {_THIRDS}. An "
-        "instruction that is missed belongs to a section that is there (broken) or that the report lacks (omitted).",
-    )
-    entries = [
+def lists(study: Study) -> Iterator[Figure]:
+    """Yield the share of a list that reports contain or follow, against its length and where it breaks; and by type."""
+    for kind, columns, unit, axis in _LISTS:
+        if not (entries := of_kind(study, kind)):
+            continue
+        cells = study.means(entries, ("model", "instructions"), columns)
+        options: dict[str, Any] = {"x_axis": unit, "axis": axis, "logarithmic": True}
+        issues = []
+        for (model,), part in cells.split("model"):
+            found = decay(part.values("instructions"), np.array([line["followed"] for line in part.lines.values()]).T)
+            if found is not None:
+                text = f"{_TEXTS[found.shape].format(found, unit)}, the best fit in {found.support:.0%} of resamples"
+                issues.append(note(f"{model}: {text}"))
+        yield captioned(
+            f"manyifeval_{kind}",
+            panels(cells.only(list(columns)[:4]), Curves, "instructions", by=("model",), **options),
+            table(cells, {"model": "", "instructions": unit}),
+            tuple(issues),
+            tuple(columns.values()),
+        )
+    entries = tuple(
         entry.with_facts(type=entry["type"].removeprefix("section acc ").removeprefix("section "))
         for entry in by_type(of_kind(study, MIXED))
-    ]
-    cells = study.means(entries, ("model", "type", "instructions"), {"followed": OWN})
-    yield Figure(
-        "manyifeval_mixed_types",
-        "Which instructions about its sections does it follow?",
-        "The share of the instructions of each type that sections follow, by the number of instructions in the list.",
-        panels(cells, HeatMap, "type", "instructions", ("model",), axis="followed")
-        if len(cells.values("model")) <= MAP_EACH
-        else (),
-        table(cells.wide("instructions", heading="n = {instructions}"), ("model", "type")),
-        metrics=tuple(OF_SECTION_TYPES.values()),
     )
-
-
-def _against_length(  # noqa: PLR0913, PLR0917 # what the two figures differ in
-    study: Study, kind: str, columns: Mapping[str, str], names: tuple[str, str], title: str, reading: str
-) -> Figure:
-    unit, axis = names
-    cells = study.means(of_kind(study, kind), ("model", "instructions"), columns)
-    options: dict[str, Any] = {"x_axis": unit, "axis": axis, "logarithmic": True}
-    return Figure(
-        f"manyifeval_{kind}",
-        title,
-        reading,
-        panels(cells.only(list(columns)[:4]), Curves, "instructions", by=("model",), **options),
-        table(cells, {"model": "", "instructions": unit}),
-        tuple(_issues(cells, unit)),
-        tuple(columns.values()),
-    )
-
-
-def _issues(cells: Cells, unit: str) -> Iterator[Issue]:
-    """Yield where the curve of each model breaks."""
-    for (model,), part in cells.split("model"):
-        found = decay(part.values("instructions"), np.array([line["followed"] for line in part.lines.values()]).T)
-        if found is not None:
-            text = f"{_TEXTS[found.shape].format(found, unit)}, the best fit in {found.support:.0%} of resamples"
-            yield note(f"{model}: {text}")
+    if entries:
+        cells = study.means(entries, ("model", "type", "instructions"), {"followed": OWN})
+        yield captioned(
+            "manyifeval_mixed_types",
+            panels(cells, HeatMap, "type", "instructions", ("model",), axis="followed")
+            if len(cells.values("model")) <= MAP_EACH
+            else (),
+            table(cells.wide("instructions", heading="n = {instructions}"), ("model", "type")),
+            metrics=tuple(OF_SECTION_TYPES.values()),
+        )
 
 
 FEWEST = 5
@@ -309,7 +242,6 @@ _SHAPES: Mapping[str, tuple[Basis, bool]] = {
     "early": (lambda numbers, rate: 1 - np.exp(-numbers / rate), True),
     "threshold": (lambda numbers, threshold: np.maximum(numbers - threshold, 0.0), True),
 }
-SHAPES = tuple(_SHAPES)
 
 
 @dataclass(frozen=True)
@@ -349,7 +281,7 @@ def decay(numbers: Sequence[int], shares: Floats) -> Decay | None:
     fits = {name: _fit(x, known, basis, searched) for name, (basis, searched) in _SHAPES.items()}
     criteria = np.array([criterion for criterion, _ in fits.values()])
     best = criteria.argmin(axis=0)
-    shape = SHAPES[int(best[0])]
+    shape = [*_SHAPES][int(best[0])]
     parameters = fits[shape][1]
     low, high = np.percentile(parameters[1:], [2.5, 97.5]) if len(parameters) > 1 else (np.nan, np.nan)
     support = float(np.mean(best[1:] == best[0])) if len(best) > 1 else np.nan
@@ -359,20 +291,17 @@ def decay(numbers: Sequence[int], shares: Floats) -> Decay | None:
 def _fit(x: Floats, shares: Floats, basis: Basis, searched: bool) -> tuple[Floats, Floats]:
     """Return the criterion and the parameter of the best curve for each row of shares."""
     tried = np.linspace(x[0], x[-1], GRID, endpoint=False) if searched else np.ones(1)
-    errors, slopes = zip(*(_line(basis(x, parameter), shares) for parameter in tried), strict=True)
+    deviations = shares - shares.mean(axis=1, keepdims=True)
+    errors, slopes = np.empty((2, len(tried), len(shares)))
+    for place, parameter in enumerate(tried):
+        # The best straight line over the basis.
+        centered = basis(x, parameter) - basis(x, parameter).mean()
+        spread = float(centered @ centered)
+        slopes[place] = deviations @ centered / spread if spread else 0.0
+        errors[place] = ((deviations - slopes[place][:, None] * centered) ** 2).sum(axis=1)
     chosen: NDArray[np.intp] = np.argmin(errors, axis=0)
     rows = np.arange(len(shares))
-    least = np.maximum(np.array(errors)[chosen, rows], 1e-12)
+    least = np.maximum(errors[chosen, rows], 1e-12)
     count, free = len(x), 3 + searched  # level, slope and noise; the threshold or rate
     criterion = count * np.log(least / count) + 2 * free + 2 * free * (free + 1) / max(1, count - free - 1)
-    parameter = tried[chosen] if searched else -100 * np.array(slopes)[chosen, rows]
-    return criterion, parameter
-
-
-def _line(basis: Floats, shares: Floats) -> tuple[Floats, Floats]:
-    """Return the squared error of the best straight line over a basis, and its slope, for each row of shares."""
-    centered = basis - basis.mean()
-    spread = float(centered @ centered)
-    deviations = shares - shares.mean(axis=1, keepdims=True)
-    slope = deviations @ centered / spread if spread else np.zeros(len(shares))
-    return ((deviations - slope[:, None] * centered) ** 2).sum(axis=1), slope
+    return criterion, tried[chosen] if searched else -100 * slopes[chosen, rows]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from math import nan
 from typing import Any
 
@@ -15,9 +15,10 @@ import numpy as np
 
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, HeatMap
 from lm_eval_ext.reports.layout import COLUMN, panels, shown, table
-from lm_eval_ext.reports.sections.examples import UNREADABLE, Line
+from lm_eval_ext.reports.sections.examples import Line, counts_of
+from lm_eval_ext.reports.sections.figures import captioned
 from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, of_kind
-from lm_eval_ext.reports.statistics import Floats, Ratio
+from lm_eval_ext.reports.statistics import Ratio
 from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, Key, SharedRows, Study, grouped, shared_rows
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
@@ -29,7 +30,8 @@ _ROUND = re.compile(r"(?:prompt|inst)_level_strict_acc_round_(\d+)")
 UNPARSABLE, REQUESTS = "feedback_unparsable", "base_requests"
 METHOD = ("base", "place", "method")
 """The facts that tell methods apart: the model, the method's place among those of the model, and its title."""
-ALL = "all rounds"
+ALL = 0
+"""In place of the number of a round: all of them."""
 LABELS = {"followed": (0, 2), "not followed": (1, 3)}
 """The checkers' verdicts, the rows of the matrix: the places of their two counts in ``COUNTS``."""
 JUDGED = tuple(f"judged {label}" for label in LABELS)
@@ -77,7 +79,12 @@ def refinement(study: Study) -> Iterator[Figure]:
     yield _rounds(study, entries, issues)
     judgments = feedback(entries)
     if judgments.lines:
-        yield _feedback(judgments)
+        yield captioned(
+            "manyifeval_feedback",
+            panels(_titled(judgments), Bars, "titled", COLUMN, axis="share"),
+            table(judgments, {"base": "model", "method": "", "judgments": ""}),
+            metrics=("feedback_precision", "feedback_recall", "feedback_f1", UNPARSABLE),
+        )
     readable = {(about["base"], about["place"]) for about, line in judgments.about() if line["unparsable"].value != 1}
     by_model = [
         entry
@@ -177,11 +184,6 @@ def by_round(study: Study, entries: Sequence[Entry]) -> Cells:
     return study.means(by_round, by, {"accuracy": OWN}, compared=("place", "method"))
 
 
-def requests(study: Study, entries: Sequence[Entry]) -> Cells:
-    """Return the requests to the base model per row, by method."""
-    return study.means(entries, (METHOD,), {REQUESTS: REQUESTS})
-
-
 def feedback(entries: Sequence[Entry]) -> Cells:
     """Return how often the judgments that drove the refinement are right, by method and number of judgments.
 
@@ -197,14 +199,8 @@ def feedback(entries: Sequence[Entry]) -> Cells:
         if not (total := int(judgments.sum())):
             continue
         unread = [entry.run.figure(UNPARSABLE) for entry in of_method]
-        unparsable = (
-            sum(
-                (nan if share is None else share) * count
-                for share, count in zip(unread, judgments, strict=True)
-                if count
-            )
-            / total
-        )
+        known_shares = (nan if share is None else share for share in unread)
+        unparsable = sum(share * count for share, count in zip(known_shares, judgments, strict=True) if count) / total
         confusion = Confusion(*map(int, found.sum(axis=0))).unless_unread(unparsable)
         shares = {"precision": confusion.precision, "recall": confusion.recall, "F1": confusion.f1}
         known = {name: Estimate(nan if share is None else share) for name, share in shares.items()}
@@ -215,18 +211,15 @@ def feedback(entries: Sequence[Entry]) -> Cells:
 def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> Figure:
     """Return the accuracy of the answers after each round."""
     cells = by_round(study, entries)
-    counts = {key: shown(line[REQUESTS]) for key, line in requests(study, entries).lines.items()}
+    requests = study.means(entries, (METHOD,), {REQUESTS: REQUESTS})
+    counts = {key: shown(line[REQUESTS]) for key, line in requests.lines.items()}
     wide = cells.wide("round", heading="round {round}").with_fact(
         "requests per row",
         lambda about: f"{found.value:.2f}" if (found := counts[tuple(about[fact] for fact in METHOD)]).exists else None,
     )
     several = len(cells.values("base")) > 1
-    return Figure(
+    return captioned(
         "manyifeval_rounds",
-        "Does it correct its own answers?",
-        "Accuracy of the answers after each round; round 0 is the first answer, and zero-shot, which has no "
-        "rounds, a horizontal line. The oracle's feedback is always right: where other methods fall short of it, "
-        "their feedback is the cause (section 5, Table 2).",
         panels(
             cells.with_fact("panel", "{base}: {level}" if several else "{level}"),
             Curves,
@@ -247,20 +240,6 @@ def _titled(cells: Cells) -> Cells:
     return cells.with_fact("titled", "{base}: {method}" if len(cells.values("base")) > 1 else "{method}")
 
 
-def _feedback(judgments: Cells) -> Figure:
-    """Return how often the judgments that drove the refinement are right."""
-    return Figure(
-        "manyifeval_feedback",
-        "Can it tell which instructions its answers follow?",
-        "Each judgment of an instruction is compared with the checker's verdict; the positive class is “followed”, "
-        "and precision weighs followed and violated instructions alike. With low precision, violated instructions "
-        "are left uncorrected; with low recall, followed ones are corrected needlessly (Table 2, Figure 9).",
-        panels(_titled(judgments), Bars, "titled", COLUMN, axis="share"),
-        table(judgments, {"base": "model", "method": "", "judgments": ""}),
-        metrics=("feedback_precision", "feedback_recall", "feedback_f1", UNPARSABLE),
-    )
-
-
 def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
     """Return the confusion matrices of judging models; ``None`` if no model judges.
 
@@ -270,31 +249,28 @@ def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
     """
     lines, issues = {}, []
     for (base, method), of_method in grouped(entries, ("base", "method")).items():
-        counted = [(entry.run, counts_by_round(entry.run)) for entry in of_method]
-        if unread := [run.task for run, rounds in counted if rounds is None]:
+        counted = [(entry.run, counts_of(entry.run, _judgments)) for entry in of_method]
+        if unread := [run.task for run, counts in counted if counts is None]:
             text = f"{base}, {method}: only over all rounds, because no rounds are in the samples of"
             issues.append(warning(f"{text} {named(unread)}"))
-        rounds = [(run, found) for run, found in counted if found]
-        matrices: dict[str, list[tuple[TaskRun, Floats | None]]] = {}
-        for number in range(0 if unread else max((len(found) for _, found in rounds), default=0)):
-            matrices[f"round {number + 1}"] = [(run, found[number]) for run, found in rounds if number < len(found)]
-        matrices[ALL] = (
-            [(run, None) for run, _ in counted] if unread else [(run, np.sum(found, axis=0)) for run, found in rounds]
-        )
-        for name, runs in matrices.items():
-            for label in LABELS:
-                share = _judged_followed(study, runs, label)
-                key = (base, method, name, label, int(share.count[0]), f"{name}: {label}")
-                lines[key] = dict(zip(JUDGED, (share.value, 1 - share.value), strict=True))
+        ratios: dict[tuple[int, str], list[Ratio]] = {}
+        for run, counts in counted:
+            nothing = np.zeros(len(run.rows or ()))
+            for number in {of for of, _ in counts} if counts and not unread else {ALL}:
+                for label, places in LABELS.items():
+                    so, judged = (counts or {}).get((number, label), (nothing, nothing))
+                    ratio = _recorded(run, places) if unread else study.evidence.of_counts(run, so, judged, label)
+                    ratios.setdefault((number, label), []).append(ratio)
+        for number, label in sorted(ratios, key=lambda of: (of[0] == ALL, of[0])):
+            share = Ratio.sum(ratios[number, label])
+            name = f"round {number}" if number != ALL else "all rounds"
+            key = (base, method, name, label, int(share.count[0]), f"{name}: {label}")
+            lines[key] = dict(zip(JUDGED, (share.value, 1 - share.value), strict=True))
     if not lines:
         return None
     cells = Cells(("base", "method", "round", "checker", "judgments", "row"), lines)
-    return Figure(
+    return captioned(
         "manyifeval_confusion",
-        "Which mistakes does it make when it judges its answers?",
-        "Rows: what the checker says about an instruction; columns: what the model says, where a judgment that "
-        "cannot be read counts as “not followed”. Each row adds up to 100 %, so a perfect judge has 100 % at the "
-        "top left and at the bottom right (Figure 9, appendix E).",
         panels(_titled(cells), HeatMap, "row", COLUMN, ("titled",), axis="share of a row", higher_is_better=None),
         table(cells, {"base": "model", "method": "", "round": "", "checker": "", "judgments": ""}),
         tuple(issues),
@@ -302,47 +278,25 @@ def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
     )
 
 
-def counts_by_round(run: TaskRun) -> list[Floats] | None:
-    """Return the counts of each round that has judgments; ``None`` if the samples do not record them."""
-    if run.rows is None:
-        return None
-    rounds: list[Floats] = []
-    for row in range(len(run.rows)):
-        try:
-            found = list(_of_line(run.rows.line(row)))
-        except UNREADABLE:
-            return None
-        for number, counts in enumerate(found):
-            if number == len(rounds):
-                rounds.append(np.zeros((len(run.rows), len(COUNTS))))
-            rounds[number][row] = astuple(counts)
-    return rounds
+def _judgments(_row: int, line: Line) -> Iterator[tuple[tuple[int, str], float]]:
+    """Yield the round of each judgment of an answer, and all of them together, with the checker's verdict; and its own.
+
+    The rounds are those that have judgments.
+    """
+    judged = [one for one in line["rounds"] if one["judged"] is not None]
+    for number, one in enumerate(judged, start=1):
+        for truth, said in zip(one["followed"], one["judged"], strict=True):
+            for of in (number, ALL):
+                yield (of, "followed" if truth else "not followed"), bool(said)
 
 
-def _of_line(line: Line) -> Iterator[Confusion]:
-    for one in line["rounds"]:
-        if one["judged"] is not None:
-            yield Confusion.of(
-                (bool(truth), bool(said)) for truth, said in zip(one["followed"], one["judged"], strict=True)
-            )
-
-
-def _judged_followed(study: Study, runs: Sequence[tuple[TaskRun, Floats | None]], label: str) -> Ratio:
-    """Return the share of the instructions with one verdict of the checkers that are judged followed.
+def _recorded(run: TaskRun, places: tuple[int, int]) -> Ratio:
+    """Return the share of the instructions with a verdict of the checkers that are judged followed, from the results.
 
     Args:
-        study: all runs.
-        runs: the runs with the counts of each row, shape (rows, 4); ``None``: those in the results, without intervals.
-        label: the checkers' verdict.
+        run: the run.
+        places: those of the two counts in ``COUNTS``.
     """
-    followed, broken = LABELS[label]
-    ratios = []
-    for run, counts in runs:
-        if counts is None:
-            yes, no = (run.figure(COUNTS[place]) or 0.0 for place in LABELS[label])
-            total, count = (np.concatenate([[of_rows], UNKNOWN[1:]]) for of_rows in (yes, yes + no))
-            ratios.append(Ratio(total, count))
-        else:
-            whole = counts[:, followed] + counts[:, broken]
-            ratios.append(study.evidence.of_counts(run, counts[:, followed], whole, label))
-    return Ratio.sum(ratios) if ratios else Ratio.of(nan, 0)
+    yes, no = (run.figure(COUNTS[place]) or 0.0 for place in places)
+    total, count = (np.concatenate([[of_rows], UNKNOWN[1:]]) for of_rows in (yes, yes + no))
+    return Ratio(total, count)

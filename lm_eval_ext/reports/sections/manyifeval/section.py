@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, MIXED, SINGLE, WIDE
+from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, SINGLE, WIDE
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Figure, Section
 from lm_eval_ext.reports.layout import other_tasks
 from lm_eval_ext.reports.sections.examples import (
-    EDITIONS,
     UNREADABLE,
     Answer,
     Behavior,
-    Beside,
     Candidate,
     Hits,
     Line,
@@ -27,6 +25,7 @@ from lm_eval_ext.reports.sections.examples import (
     rows_of,
     scored,
 )
+from lm_eval_ext.reports.sections.figures import EDITIONS, captions, verdicts
 from lm_eval_ext.reports.sections.manyifeval.curves import (
     ACCURACIES,
     FAMILY,
@@ -35,15 +34,13 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
     PROMPT,
     PROMPT_LEVEL,
     curse,
-    dense,
     facts,
-    mixed,
+    lists,
     of_kind,
     single,
     type_metrics,
     type_name,
     types,
-    verdicts,
 )
 from lm_eval_ext.reports.sections.manyifeval.refinement import refinement
 from lm_eval_ext.reports.sections.manyifeval.variants import placements, reliability, repetition, wide, wordings
@@ -72,31 +69,22 @@ def section(evidence: Evidence) -> Section | None:
     if not found.entries and not placed:
         return None
     shown, issues = examples(evidence.runs, candidates(found), said_of)
-    return Section(
-        FAMILY,
-        "Many instructions at once",
-        "Does it follow one, two, … ten instructions at once?",
-        (*_figures(found), *placed, *refinement(found)),
-        shown,
-        issues,
-    )
+    return Section(FAMILY, *captions()[FAMILY], (*_figures(found), *placed, *refinement(found)), shown, issues)
 
 
 def _figures(found: Study) -> Iterator[Figure]:
     """Yield the figures that there are results for."""
     if of_kind(found):
-        yield from (curse(found), types(found), verdicts(found))
+        yield from (curse(found), types(found))
+        yield verdicts(found, of_kind(found), "manyifeval_verdicts", found.incomplete(of_kind(found)))
     if of_kind(found, SINGLE):
         yield single(found)
     if of_kind(found, COUSINS):
         yield reliability(found)
-        yield from wordings(found)
+    yield from wordings(found)
     if of_kind(found, WIDE):
         yield wide(found)
-    if of_kind(found, DENSE):
-        yield dense(found)
-    if of_kind(found, MIXED):
-        yield from mixed(found)
+    yield from lists(found)
     if repeated := repetition(found):
         yield repeated
     reading = "Tasks with as many instructions as a task in the figures above."
@@ -201,13 +189,10 @@ BEHAVIORS: tuple[Callable[[Iterable[Entry]], Iterator[Candidate]], ...] = (
         "Follows the instruction when it is given once, but not when it is given {instructions} times.",
         scored({PROMPT_LEVEL: 0}),
         lambda entry: entry["repeat"],
-        Beside(
-            lambda entry, other: (
-                (other["instructions"], other["repeat"]) == (1, False)
-                and other.run.identity[0] == entry.run.identity[0]
-            ),
-            {PROMPT_LEVEL: 1},
+        lambda entry, other: (
+            (other["instructions"], other["repeat"]) == (1, False) and other.run.identity[0] == entry.run.identity[0]
         ),
+        {PROMPT_LEVEL: 1},
     ),
     Behavior("Follows none of {instructions} instruction{s}.", scored({INST_LEVEL: 0}), _once),
     Behavior("Follows all {instructions} instructions.", scored({PROMPT_LEVEL: 1}), _several),

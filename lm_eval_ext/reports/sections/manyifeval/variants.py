@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial, reduce
 from itertools import chain
 from typing import Any
 
@@ -15,7 +15,8 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Forest, Panel, Table, TableCell
 from lm_eval_ext.reports.layout import MISSING, drawn, panels, table
 from lm_eval_ext.reports.paired import Difference, difference_of
-from lm_eval_ext.reports.sections.examples import UNREADABLE, Line
+from lm_eval_ext.reports.sections.examples import UNREADABLE, Line, counts_of, rows_of
+from lm_eval_ext.reports.sections.figures import captioned
 from lm_eval_ext.reports.sections.manyifeval.curves import (
     BY_TYPE,
     FAMILY,
@@ -27,7 +28,7 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
     facts,
     of_kind,
 )
-from lm_eval_ext.reports.statistics import Floats, Ratio, Replicates, estimate, holm, over
+from lm_eval_ext.reports.statistics import Ratio, Replicates, estimate, holm, over
 from lm_eval_ext.reports.study import OWN, Cells, Entry, Key, Measure, SameRows, Study, grouped
 from lm_eval_ext.reports.wording import figure as shown
 from lm_eval_ext.results.issue import Issue, error, named, note
@@ -53,12 +54,8 @@ def reliability(study: Study) -> Figure:
 
     measures: dict[str, Measure] = {MEAN: PROMPT_LEVEL, RELIABLE: in_all}
     cells = study.means(of_kind(study, COUSINS), ("model", "instructions"), measures)
-    return Figure(
+    return captioned(
         "manyifeval_reliability",
-        "Does it follow the same instructions in other words?",
-        "Every row is asked in several variants: other wordings, another order, slightly other numbers. The lower "
-        "curve counts a row only if all its variants are followed (reliable@k of IFEval++); a wide gap means that "
-        "whether the model obeys depends on how it is told.",
         panels(cells, Curves, "instructions", by=("model",), **NUMBERED),
         table(
             cells.with_columns({"gap": lambda line: over(line[MEAN] - line[RELIABLE], line[MEAN])}),
@@ -76,15 +73,12 @@ def wide(study: Study) -> Figure:
     usual = study.means(of_curves, ("model", "instructions"), {USUAL: PROMPT_LEVEL})
     larger = {LARGER: PROMPT_LEVEL, f"{LARGER}, instruction level": INST_LEVEL}
     cells = usual.joined(study.means(entries, ("model", "instructions"), larger))
-    return Figure(
+    return captioned(
         "manyifeval_wide",
-        "Does it follow unfamiliar instructions as well?",
-        f"The share of rows whose instructions are all followed: instructions of ManyIFEval's {USUAL}, and of a "
-        "larger pool of types of IFEval and IFBench, with the same task prompts. Types of the larger pool are not "
-        "only less familiar, but may also be harder.",
         panels(cells.only([USUAL, LARGER]), Curves, "instructions", by=("model",), **NUMBERED),
         table(cells, ("model", "instructions")),
         metrics=(PROMPT_LEVEL, INST_LEVEL),
+        usual=USUAL,
     )
 
 
@@ -105,29 +99,12 @@ def repetition(study: Study) -> Figure | None:
         ("model", "instructions"),
         OF_PROMPTS,
     )
-    last = "repeated minus different"
-    pairs = grouped(compared, ("model", "instructions"))
-
-    def change(line: dict[str, Any]) -> Any:
-        """Return the difference, paired by task prompt; without an interval if there are no samples."""
-        both = [entry.run for entry in pairs.get((line["model"], line["instructions"]), ()) if not entry.reason]
-        if len(both) < 2 or any(run.rows is None for run in both):
-            return line[REPEATED] - line[DIFFERENT]
-        return difference_of([(both[0], both[1])], PROMPT_LEVEL).change
-
-    cells = (
-        study.means(compared, ("model", "instructions", "which"), {"accuracy": PROMPT_LEVEL})
-        .wide("which", heading="{which}")
-        .with_columns({last: change})
-    )
-    return Figure(
+    cells = study.gains(compared, ("model", "instructions"), "which", (DIFFERENT, REPEATED), PROMPT_LEVEL)
+    headings = {DIFFERENT: "different", REPEATED: "repeated", "gain": "repeated minus different"}
+    return captioned(
         "manyifeval_repetition",
-        "Is it the number of instructions, or the length of the prompt?",
-        "Prompt-level accuracy with n different instructions, and with the first one repeated n times, which makes "
-        "the prompt as long but asks for only one thing. If the second stays level while the first falls, the "
-        "number of instructions is what matters (Figure 8, appendix C).",
         panels(cells.only([DIFFERENT, REPEATED]), Curves, "instructions", by=("model",), **NUMBERED),
-        table(cells.only({DIFFERENT: "different", REPEATED: "repeated", last: last}), ("model", "instructions")),
+        table(cells.only(headings), ("model", "instructions")),
         tuple(issues),
         (PROMPT_LEVEL,),
     )
@@ -140,120 +117,84 @@ WORST = 10
 CONFIDENCE = 0.95
 Wording = tuple[str, int]
 """The id of a type of instructions, and the number of its wording; 0 is the published one."""
-
-
-@dataclass(frozen=True)
-class Worded:
-    """How often an instruction is followed in one wording.
-
-    Attributes:
-        wording: type and number.
-        text: the wording, with the arguments of its first row.
-        accuracy: over the rows that have it.
-        change: minus the mean of all wordings of its type, with a simultaneous interval.
-    """
-
-    wording: Wording
-    text: str
-    accuracy: Estimate
-    change: Estimate
-
-
-@dataclass(frozen=True)
-class Counts:
-    """The rows of one task that have a wording.
-
-    Attributes:
-        followed, asked: how many instructions of each row are in this wording, and are followed, shape (rows,).
-        text: the wording in the first of these rows.
-    """
-
-    followed: Floats
-    asked: Floats
-    text: str
+UNREAD = None
+"""In place of a wording, for instructions of which the samples do not tell it, or not whether they are followed."""
 
 
 def wordings(found: Study) -> Iterator[Figure]:
-    """Yield the figure of the worst wordings, if a model has samples of variants.
-
-    Args:
-        found: the models and their runs.
-    """
+    """Yield the figure of the worst wordings, if a model has samples of variants."""
     panels: list[Panel] = []
     rows: list[tuple[TableCell, ...]] = []
     issues: list[Issue] = []
     models = grouped(of_kind(found, COUSINS), ["model"])
     for (model,), entries in models.items():
-        worded, unread = _worded(found.evidence, [entry.run for entry in entries])
+        texts: dict[Wording, str] = {}
+        ratios: dict[Wording, list[Ratio]] = {}
+        unread = 0
+        for run in (entry.run for entry in entries):
+            counts = counts_of(run, partial(_wordings_of, texts)) or {}
+            unread += int(np.sum(counts.pop(UNREAD, 0)))
+            for wording, (followed, asked) in counts.items():
+                ratio = found.evidence.of_counts(run, followed, asked, " ".join(map(str, wording)))
+                ratios.setdefault(wording, []).append(ratio)
+        values = {wording: Ratio.sum(of_wording).value for wording, of_wording in ratios.items()}
+        kinds = {kind for kind, _ in values}
+        means = {kind: np.mean([value for (of, _), value in values.items() if of == kind], axis=0) for kind in kinds}
+        changes = simultaneous([value - means[kind] for (kind, _), value in values.items()])
         if unread:
             text = f"{unread} instructions are not counted, because their rows do not record the wording"
             issues.append(note(f"{model}: {text}"))
         # One task prompt does not tell how rows vary.
-        if rare := sum(not each.change.has_interval for each in worded):
+        worded = [(change, wording) for change, wording in zip(changes, values, strict=True) if change.has_interval]
+        if rare := len(values) - len(worded):
             text = f"{rare} wordings are left out, which only one task prompt has"
             issues.append(note(f"{model}: {text}"))
-        worded = [each for each in worded if each.change.has_interval]
         if not worded:
             continue
-        issues.append(note(f"{model}: {_costs_in_words(worded)}"))
+        worded.sort(key=lambda each: (each[0].value, each[1]))
+        names = {wording: f"{wording[0].replace('_', ' ')}, wording {wording[1]}" for _, wording in worded}
+        clear = [names[wording] for change, wording in worded if change.high < 0]
+        costs = f"costs something in {named(clear, 3)}" if clear else "is not shown to cost anything"
+        issues.append(note(f"{model}: the wording {costs}; {len(worded)} wordings compared at once"))
         worst = worded[:WORST]
         # Without the group, which leaves too little room for the rest.
-        names = tuple(_name(each.wording).partition(":")[2] for each in worst)
+        short = tuple(names[wording].partition(":")[2] for _, wording in worst)
         title = model if len(models) > 1 else ""
-        panels.append(Panel(title, Forest(names, tuple(each.change for each in worst), "difference", "change")))
-        rows += [(model, _name(each.wording), each.text, each.accuracy, each.change) for each in worst]
+        panels.append(Panel(title, Forest(short, tuple(change for change, _ in worst), "difference", "change")))
+        rows += [
+            (model, names[wording], texts[wording], estimate(values[wording]), change) for change, wording in worst
+        ]
     if rows:
-        yield Figure(
+        yield captioned(
             "manyifeval_wordings",
-            "Which wording costs most?",
-            f"The {WORST} wordings with the lowest accuracy, minus the mean of all wordings of their type; wording 0 "
-            "is the published one. The worst of many always look bad, so these intervals hold for all wordings at "
-            "once: one costs something if its interval is below 0.",
             tuple(panels),
             Table(("model", "wording", "text", "accuracy", "minus the type's mean"), tuple(rows)),
             tuple(issues),
             (f"{BY_TYPE}*",),
+            most=WORST,
         )
 
 
-def _name(wording: Wording) -> str:
-    return f"{wording[0].replace('_', ' ')}, wording {wording[1]}"
+def _wordings_of(texts: dict[Wording, str], _row: int, line: Line) -> list[tuple[Wording | None, float]]:
+    """Return the wording of each instruction of a row, and whether it is followed; add the texts of new wordings.
 
-
-def _costs_in_words(worded: Sequence[Worded]) -> str:
-    clear = [each for each in worded if each.change.high < 0]
-    said = ", ".join(_name(each.wording) for each in clear[:3])
-    more = f" and {len(clear) - 3} more" if len(clear) > 3 else ""
-    found = f"costs something in {said}{more}" if clear else "is not shown to cost anything"
-    return f"the wording {found}; {len(worded)} wordings compared at once"
-
-
-def _worded(evidence: Evidence, runs: Sequence[TaskRun]) -> tuple[list[Worded], int]:
-    """Return all wordings, the worst first, and how many instructions are not counted."""
-    ratios: dict[Wording, list[Ratio]] = {}
-    texts: dict[Wording, str] = {}
-    unread = 0
-    for run in runs:
-        if run.rows is None:
-            continue
-        counted, of_run = _counts(run)
-        unread += of_run
-        for wording, counts in counted.items():
-            name = " ".join(map(str, wording))
-            ratios.setdefault(wording, []).append(evidence.of_counts(run, counts.followed, counts.asked, name))
-            texts.setdefault(wording, counts.text)
-    values = {wording: Ratio.sum(of_wording).value for wording, of_wording in ratios.items()}
-    changes = {wording: value - _mean(values, wording[0]) for wording, value in values.items()}
-    found = [
-        Worded(wording, texts[wording], estimate(values[wording]), change)
-        for wording, change in zip(changes, simultaneous(list(changes.values())), strict=True)
-    ]
-    return sorted(found, key=lambda each: (each.change.value, each.wording)), unread
-
-
-def _mean(values: Mapping[Wording, Replicates], kind: str) -> Replicates:
-    mean: Replicates = np.mean([value for (of, _), value in values.items() if of == kind], axis=0)
-    return mean
+    Of several instructions of one type, the samples tell how many are followed, but not which.
+    """
+    try:
+        doc = line["doc"]
+        kinds = [str(name) for name in doc["instruction_id_list"]]
+        stated = [text.removeprefix("- ") for text in doc["prompt"].split("\n")[-len(kinds) :]]
+        told = []
+        for kind, phrasing, text in zip(kinds, doc["phrasings"], stated, strict=True):
+            followed, asked = line[f"{BY_TYPE}{kind.replace(':', '_')}"]
+            if followed in (0, asked):
+                told.append(((kind, int(phrasing)), text, float(followed > 0)))
+    except UNREADABLE:
+        return [(UNREAD, 0.0)]
+    for wording, text, _ in told:
+        texts.setdefault(wording, text)
+    untold = [(UNREAD, 0.0)] * (len(kinds) - len(told))
+    return [*((wording, followed) for wording, _, followed in told), *untold]
 
 
 def simultaneous(figures: Sequence[Replicates]) -> list[Estimate]:
@@ -287,41 +228,6 @@ def simultaneous(figures: Sequence[Replicates]) -> list[Estimate]:
     ]
 
 
-def _counts(run: TaskRun) -> tuple[dict[Wording, Counts], int]:
-    """Return the rows that have each wording, and how many instructions are not counted."""
-    assert run.rows is not None  # the caller leaves out runs without samples
-    found: dict[Wording, Counts] = {}
-    unread = 0
-    for row in range(len(run.rows)):
-        try:
-            instructions, of_row = _of_line(run.rows.line(row))
-        except (*UNREADABLE, OSError):
-            unread += 1
-            continue
-        unread += of_row
-        for wording, text, followed in instructions:
-            counts = found.setdefault(wording, Counts(np.zeros(len(run.rows)), np.zeros(len(run.rows)), text))
-            counts.followed[row] += followed
-            counts.asked[row] += 1
-    return found, unread
-
-
-def _of_line(line: Line) -> tuple[list[tuple[Wording, str, float]], int]:
-    """Return wording, text and verdict of each instruction of a row, and how many of them are not told apart.
-
-    Of several instructions of one type, the samples tell how many are followed, but not which.
-    """
-    doc = line["doc"]
-    kinds = [str(name) for name in doc["instruction_id_list"]]
-    texts = [text.removeprefix("- ") for text in doc["prompt"].split("\n")[-len(kinds) :]]
-    found = []
-    for kind, phrasing, text in zip(kinds, doc["phrasings"], texts, strict=True):
-        followed, asked = line[f"{BY_TYPE}{kind.replace(':', '_')}"]
-        if followed in (0, asked):
-            found.append(((kind, int(phrasing)), text, float(followed > 0)))
-    return found, len(kinds) - len(found)
-
-
 # Placements: where a model stops listening.
 
 PUBLISHED, *OTHERS = SCHEMA.placements
@@ -347,44 +253,53 @@ OF_ROWS = {ACCURACY: PROMPT, INSTRUCTIONS: INST}
 OF_REPORT = {DENSE: {ACCURACY: "share contained"}, MIXED: {ACCURACY: "share followed"}}
 """The columns that are drawn, with the titles of their axes; those of reports by kind."""
 SIGNIFICANT = 0.05
-Placed = Mapping[str, TaskRun]
-"""The runs of a task by placement, the published one included if it was run, with the rows that all of them have."""
 
 
 def placements(evidence: Evidence) -> Iterator[Figure]:
     """Yield the figure of accuracy by placement, if a model was run with another than the published one."""
-    study, issues, apart = _placed(evidence)
+    study, not_compared, apart = _placed(evidence)
     if not study.entries:
         return
-    tasks = {
-        key: {entry["placement"]: entry.run for entry in group}
-        for key, group in grouped(study.entries, ("model", "task")).items()
-    }
     by = ("model", "kind", "instructions", "task", "placement")
     cells = study.means(study.entries, (by,), {ACCURACY: OWN, INSTRUCTIONS: INST_LEVEL})
-    compared = {key: runs for key, runs in tasks.items() if key not in apart}
+    there = {(about["model"], about["task"], about["placement"]): line for about, line in cells.about()}
+    differences = {
+        key: {metric: _differences(group, metric) for metric in (OWN, INST_LEVEL)}
+        for key, group in grouped(study.entries, ("model", "task")).items()
+        if key not in apart
+    }
 
-    def minus_published(metric: str = "") -> Callable[[dict[str, Any]], Estimate]:
-        return lambda line: _change(
-            evidence, compared.get((line["model"], line["task"]), {}), line["placement"], metric
-        )
+    def minus_published(column: str, metric: str) -> Callable[[dict[str, Any]], Estimate]:
+        def change(line: dict[str, Any]) -> Estimate:
+            key, place = (line["model"], line["task"]), line["placement"]
+            published = there.get((*key, PUBLISHED))
+            if key not in differences or published is None or place == PUBLISHED:
+                return MISSING
+            if found := differences[key][metric].get(place):
+                return found.change
+            # Without samples, there is no interval.
+            return Estimate(float(line[column][0] - published[column][0]))
 
-    changes = {ACCURACY: minus_published(), INSTRUCTIONS: minus_published(INST_LEVEL)}
+        return change
+
+    changes = {ACCURACY: minus_published(ACCURACY, OWN), INSTRUCTIONS: minus_published(INSTRUCTIONS, INST_LEVEL)}
     named_changes = {f"{column} minus {PUBLISHED}": change for column, change in changes.items()}
     columns = [*chain.from_iterable(zip(changes, named_changes, strict=True))]
-    yield Figure(
+    issues: list[Issue] = []
+    for model in cells.values("model"):
+        # The share of the instructions that are followed tells more where no row is right.
+        of_shares = {
+            (place, task): difference
+            for (of, task), of_task in differences.items()
+            if of == model
+            for place, difference in (of_task[INST_LEVEL] or of_task[OWN]).items()
+        }
+        issues += [note(f"{model}: {_places_in_words(of_shares)}"), *not_compared[model]]
+    yield captioned(
         "manyifeval_placements",
-        "Where does it stop listening?",
-        "The same instructions, stated after the task (as published), before it, in the system message, or in an "
-        "earlier turn, on the rows that all places have. A curve below that of the published place means that the "
-        "model listens less there.",
         tuple(_panels(study, cells)),
         table(cells.with_columns(named_changes).only(columns), ("model", "task", "placement")),
-        tuple(
-            issue
-            for model in cells.values("model")
-            for issue in (note(f"{model}: {_places_in_words(model, compared)}"), *issues[model])
-        ),
+        tuple(issues),
         (PROMPT_LEVEL, INST_LEVEL, OF_REPORTS[0].name, OF_SECTIONS[0].name),
     )
 
@@ -443,31 +358,22 @@ def _on_shared_rows(runs: dict[str, TaskRun]) -> tuple[dict[str, TaskRun], int, 
     return kept, len(every) - len(shared), ""
 
 
-def _difference(runs: Placed, place: str, metric: str = "") -> Difference | None:
-    """Return how a figure differs from that at the published placement, as in ``compare``; ``None`` if unknown.
+def _differences(placed: Iterable[Entry], metric: str) -> dict[str, Difference]:
+    """Return by placement how a figure differs from that at the published one, as in ``compare``, where that is known.
 
     Args:
-        runs: the runs of a task.
-        place: the placement.
-        metric: the figure; empty for the headline.
+        placed: the runs of a task.
+        metric: the figure; ``OWN`` for the headline.
     """
-    before, after = runs.get(PUBLISHED), runs.get(place)
-    if before is None or after is None or before is after or before.rows is None or after.rows is None:
-        return None
-    metric = metric or before.headline.name
-    known = metric in before.rows.values and metric in after.rows.values
-    return difference_of([(before, after)], metric) if known else None
-
-
-def _change(evidence: Evidence, runs: Placed, place: str, metric: str) -> Estimate:
-    """Return that difference; without an interval if there are no samples."""
-    if PUBLISHED not in runs or place == PUBLISHED:
-        return MISSING
-    if found := _difference(runs, place, metric):
-        return found.change
-    both = (runs[each] for each in (place, PUBLISHED))
-    there, published = (evidence.ratio(run, metric or run.headline.name).value[0] for run in both)
-    return Estimate(float(there - published))
+    runs = {entry["placement"]: entry.run for entry in placed if entry.run.rows is not None}
+    found = {}
+    for place in OTHERS:
+        if PUBLISHED in runs and place in runs:
+            pair = runs[PUBLISHED], runs[place]
+            name = metric or pair[0].headline.name
+            if all(name in rows_of(run).values for run in pair):
+                found[place] = difference_of([pair], name)
+    return found
 
 
 def _panels(study: Study, cells: Cells) -> Iterator[Panel]:
@@ -491,18 +397,12 @@ def _panels(study: Study, cells: Cells) -> Iterator[Panel]:
                 yield Panel(", ".join(filter(None, parts)), mark)
 
 
-def _places_in_words(model: str, compared: Mapping[Key, Placed]) -> str:
+def _places_in_words(found: Mapping[tuple[str, str], Difference]) -> str:
     """Return where a model listens less than at the published place.
 
-    It is by the share of the instructions that are followed, which tells more where no row is right.
+    Args:
+        found: how the share of the instructions that are followed differs, by place and task.
     """
-    found: dict[tuple[str, str], Difference] = {}
-    for (of, task), runs in compared.items():
-        if of != model:
-            continue
-        share = INST_LEVEL if INST_LEVEL in next(iter(runs.values())).metrics else ""
-        of_task = {place: _difference(runs, place, share) for place in OTHERS}
-        found |= {(place, task): change for place, change in of_task.items() if change}
     if not found:
         return f"no task has samples both {WORDS[PUBLISHED]} and at another place, so the places are not compared"
     adjusted = holm({" ".join(key): change.p for key, change in found.items()})

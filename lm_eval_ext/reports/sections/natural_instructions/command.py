@@ -15,16 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_ext.families.natural_instructions.schema import SOURCE_DATASET_OF
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.sections.natural_instructions.runs import (
     BLEURT,
     FAMILY,
-    OWN,
     ROUGE_L,
     SAME_ANSWERS,
     facts,
     in_words,
+    parts_of,
     relative_gain,
     task_specific,
     with_bases,
@@ -177,13 +176,7 @@ def _entry(run: TaskRun) -> Entry:
             f"{run.file.path}, task {run.task!r}: {field} is {run.figures.get(field)!r}; expected a number, as our "
             "tasks write it"
         )
-    found = facts(run)
-    parts = {
-        "category": str(run.metadata["category"] or OWN),
-        "source_dataset": SOURCE_DATASET_OF.get(found["subtask"], OWN),
-        "all": "",
-    }
-    return Entry(run, {"model": "", "task": run.task, **found, **parts}, asked=None)
+    return Entry(run, {"model": "", "task": run.task, **facts(run), **parts_of(run), "all": ""}, asked=None)
 
 
 def _one_model(runs: Sequence[TaskRun]) -> str:
@@ -237,7 +230,7 @@ def gains(study: Study, base: str) -> dict[str, Any]:
     return {
         "base": base,
         "categories": _by(study, pairs, "category", _gain),
-        "source_datasets": _by(study, pairs, "source_dataset", _gain),
+        "source_datasets": _by(study, pairs, "source dataset", _gain),
         "average": _by(study, pairs, "all", _gain)[""],
         "left_out": left_out,
     }

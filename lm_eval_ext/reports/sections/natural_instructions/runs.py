@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import product
 from math import nan
 
 import numpy as np
 
-from lm_eval_ext.families.natural_instructions.schema import ABLATIONS, ENCODINGS, EVALUATION, SCHEMA, SOURCE_DATASET_OF
+from lm_eval_ext.families.natural_instructions.schema import ENCODINGS, EVALUATION, SCHEMA, SOURCE_DATASET_OF
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.reports.study import Cells, Entry, Study, grouped, shared_rows
+from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
-from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun, newest
 from lm_eval_ext.sources import RowsError
 
@@ -28,35 +27,14 @@ OWN = "uncategorised"
 """The category of subtasks that have none: user-defined ones."""
 SAME_ANSWERS = ("source", "instances_hash", "number of rows", "version", "generation_kwargs")
 """The facts that an upper bound must share with the runs beside it: not the prompts, which show other parts."""
+SETTING = ("version", "source", "instances_hash", "number of rows", "prompt_budget", "examples", "generation_kwargs")
+"""The facts that every encoding of a subtask must share; those of a model are part of it."""
+IN_WORDS = {"instances_hash": "instances", "examples": "number of examples"}
+"""What issues call some of them."""
 MOST_NAMED = 3
 """The most tasks that an issue names; the rest are counted."""
-MOST_CELLS = 1500
-"""The most cells in the subtask heat maps; if there would be more, they show only the evaluation split."""
-TAKEN_AWAY = {
-    encoding: encoding.removeprefix("all_minus_") for encoding in ABLATIONS if encoding.startswith("all_minus_")
-}
-"""Encodings that lack a field of ``all``, and the field (Table 4, top)."""
-ADDED = {
-    encoding: encoding.removeprefix("prompt_").replace("_", " + ")
-    for encoding in ("prompt_definition", *ABLATIONS)
-    if encoding.startswith("prompt_")
-}
-"""Encodings that add a field to ``prompt``, and the field (Table 4, bottom)."""
-OfModel = Mapping[tuple[str, str], TaskRun]
-"""One model's runs, by subtask and encoding."""
-
-
-@dataclass(frozen=True)
-class Scope:
-    """Subtasks that a figure is the mean of.
-
-    Attributes:
-        name: its name for display.
-        subtasks: their names.
-    """
-
-    name: str
-    subtasks: tuple[str, ...]
+Scopes = Mapping[str, tuple[str, ...]]
+"""What means are over: the names of subtasks, by what is said of them."""
 
 
 @dataclass(frozen=True)
@@ -66,149 +44,80 @@ class Comparable:
     Attributes:
         study: all runs of the family.
         entries: those that can be compared.
+        models: all that were run on the family.
+        encodings: those of the five encodings of appendix C that any model was run on, in the paper's order.
         base: the encoding that the others are compared with.
+        scopes: what means are over; see ``scopes_of``.
         issues: what was left out, and why.
     """
 
     study: Study
     entries: tuple[Entry, ...]
+    models: tuple[str, ...]
+    encodings: tuple[str, ...]
     base: str
+    scopes: Scopes
     issues: tuple[Issue, ...]
 
-    @cached_property
-    def models(self) -> tuple[str, ...]:
-        """The models that were run on the family."""
-        return tuple(model for (model,) in grouped(self.study.entries, ["model"]))
-
-    @cached_property
-    def by_model(self) -> Mapping[EvaluatedModel, OfModel]:
-        """The runs of every model."""
-        found: dict[EvaluatedModel, dict[tuple[str, str], TaskRun]] = {}
-        for entry in self.entries:
-            found.setdefault(entry.run.model, {})[entry["subtask"], entry["encoding"]] = entry.run
-        return found
-
-    @cached_property
-    def encodings(self) -> tuple[str, ...]:
-        """Those of the five encodings of appendix C that any model was run on, in the paper's order."""
-        return self._among(ENCODINGS)
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The encodings whose gain over the base is measured."""
-        return tuple(encoding for encoding in self.encodings if encoding != self.base)
-
-    @cached_property
-    def scopes(self) -> tuple[Scope, ...]:
-        """What means are over."""
-        return self._scopes(self.encodings)
-
-    @cached_property
-    def ablations(self) -> Mapping[str, str]:
-        """The encodings of Table 4 that any model was run on, with what each is compared with."""
-        return {
-            encoding: "all" if encoding in TAKEN_AWAY else "prompt" for encoding in self._among({*TAKEN_AWAY, *ADDED})
-        }
-
-    @cached_property
-    def ablated(self) -> Scope | None:
-        """The subtasks of the ablation; ``None`` if there are no such runs."""
-        if not set(self.ablations) - {"prompt_definition"}:
-            return None
-        found = self._scopes({*self.ablations, *self.ablations.values()})
-        return found[-1] if found else None
-
-    @cached_property
-    def subtasks(self) -> tuple[Scope, ...]:
-        """The subtasks that are shown one by one."""
-        found = sorted({entry["subtask"] for entry in self.entries if entry["encoding"] in self.encodings})
-        if len(found) * len(self.encodings) * len(self.models) > MOST_CELLS:
-            found = [subtask for subtask in found if subtask in EVALUATION]
-        return tuple(Scope(subtask, (subtask,)) for subtask in found)
-
-    @cached_property
-    def checkpoints(self) -> tuple[str, ...]:
-        """The checkpoints of BLEURT that runs were scored with; scores of different ones cannot be compared."""
-        runs = [entry.run for entry in self.entries if BLEURT in entry.run.metrics]
-        return tuple(sorted({str(run.metadata.get(BLEURT)) for run in runs}))
-
-    def categories(self) -> tuple[Scope, ...]:
-        """Return the subtasks of the first scope by category, in alphabetical order."""
-        return self._parts({entry["subtask"]: str(entry.run.metadata["category"] or OWN) for entry in self.entries})
-
-    def source_datasets(self) -> tuple[Scope, ...]:
-        """Return the subtasks of the first scope by the dataset that they were made from (Table 8), likewise."""
-        subtasks = self.scopes[0].subtasks if self.scopes else ()
-        return self._parts({subtask: SOURCE_DATASET_OF.get(subtask, OWN) for subtask in subtasks})
-
-    def _parts(self, of_subtask: Mapping[str, str]) -> tuple[Scope, ...]:
-        subtasks = self.scopes[0].subtasks if self.scopes else ()
-        names = sorted({of_subtask[subtask] for subtask in subtasks if subtask in of_subtask})
-        return tuple(
-            Scope(name, tuple(subtask for subtask in subtasks if of_subtask.get(subtask) == name)) for name in names
-        )
-
-    def _among(self, encodings: Collection[str]) -> tuple[str, ...]:
-        there = {entry["encoding"] for entry in self.entries}
-        return tuple(encoding for encoding in SCHEMA.in_order("encoding", there) if encoding in encodings)
-
-    def _scopes(self, encodings: Collection[str]) -> tuple[Scope, ...]:
-        """Return the scopes of means: the evaluation split, if any model was run on it, and the common subtasks."""
-        entries = [entry for entry in self.entries if entry["encoding"] in encodings]
-        runs_of = [{entry["subtask"] for entry in group} for group in grouped(entries, ("model", "encoding")).values()]
-        if not runs_of:
-            return ()
-        everything, common = set().union(*runs_of), set.intersection(*runs_of)
-        which = "" if common == everything else " that all models were run on"
-        name = f"the one subtask{which}" if len(common) == 1 else f"the {len(common)} subtasks{which}"
-        if not which and len(common) > 1:
-            name = f"all {len(common)} subtasks"
-        chosen = []
-        if any(set(EVALUATION) <= subtasks for subtasks in runs_of):
-            chosen.append(Scope("the evaluation split (12 subtasks)", EVALUATION))
-        if common and common != set(EVALUATION):
-            chosen.append(Scope(name, tuple(sorted(common))))
-        return tuple(chosen)
-
-    def means(self, scopes: Sequence[Scope], encodings: Sequence[str], metric: str = ROUGE_L) -> Cells:
+    def means(self, scopes: Scopes, encodings: Sequence[str], metric: str = ROUGE_L) -> Cells:
         """Return the means over scopes by scope, model and encoding; unknown where a subtask was not run."""
         return self.study.means(
-            _in_scopes(self.entries, scopes),
+            in_scopes(self.entries, scopes),
             ("scope", "model", "encoding"),
             {metric: metric},
-            lines=product((scope.name for scope in scopes), self.models, encodings),
+            lines=product(scopes, self.models, encodings),
         )
 
-    def with_floors(self, cells: Cells, scopes: Sequence[Scope]) -> Cells:
-        """Return means of ROUGE-L over scopes with their floors; see ``Study.with_floors``."""
-        return self.study.with_floors(cells, _in_scopes(self.entries, scopes), ROUGE_L, ROUGE_L)
-
-    def gains(self, scopes: Sequence[Scope], bases: Mapping[str, str], metric: str = ROUGE_L) -> Cells:
+    def gains(self, scopes: Scopes, bases: Mapping[str, str] | None = None, metric: str = ROUGE_L) -> Cells:
         """Return by how much the mean of an encoding exceeds that of its base on the same instances.
 
         Args:
             scopes: what means are over.
-            bases: the base of each encoding.
+            bases: the base of each encoding; ``None``: of every encoding but ``base``, that one.
             metric: the metric.
 
         Returns:
             By scope, model and encoding, the ``gain``, and the ``relative`` one, to the base's mean (the last column of
             Table 3).
         """
+        if bases is None:
+            bases = {encoding: self.base for encoding in self.encodings if encoding != self.base}
         by_asked = {(entry["model"], entry["subtask"], entry["encoding"]): entry for entry in self.entries}
         pairs = with_bases(
             self.entries, lambda one: by_asked.get((one["model"], one["subtask"], bases.get(one["encoding"])))
         )
         found = self.study.gains(
-            _in_scopes(pairs, scopes),
+            in_scopes(pairs, scopes),
             ("scope", "model", "encoding"),
             "which",
             ("base", "with"),
             metric,
-            lines=product((scope.name for scope in scopes), self.models, bases),
+            lines=product(scopes, self.models, bases),
         )
         relative = found.with_columns({"relative": lambda line: relative_gain(line["with"], line["base"])})
         return relative.only(["gain", "relative"])
+
+
+def scopes_of(entries: Iterable[Entry], encodings: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return what means of some encodings are over.
+
+    It is the evaluation split, if any model was run on it, and the subtasks that all were run on, if these are others.
+    """
+    of_encodings = [entry for entry in entries if entry["encoding"] in encodings]
+    runs_of = [{entry["subtask"] for entry in group} for group in grouped(of_encodings, ("model", "encoding")).values()]
+    if not runs_of:
+        return {}
+    everything, common = set().union(*runs_of), set.intersection(*runs_of)
+    which = "" if common == everything else " that all models were run on"
+    name = f"the one subtask{which}" if len(common) == 1 else f"the {len(common)} subtasks{which}"
+    if not which and len(common) > 1:
+        name = f"all {len(common)} subtasks"
+    chosen: dict[str, tuple[str, ...]] = {}
+    if any(set(EVALUATION) <= subtasks for subtasks in runs_of):
+        chosen["the evaluation split (12 subtasks)"] = EVALUATION
+    if common and common != set(EVALUATION):
+        chosen[name] = tuple(sorted(common))
+    return chosen
 
 
 def with_bases(entries: Iterable[Entry], base_of: Callable[[Entry], Entry | None]) -> Iterator[Entry]:
@@ -240,22 +149,36 @@ def relative_gain(found: Floats, base: Floats) -> Floats:
     return gain
 
 
-def _in_scopes(entries: Iterable[Entry], scopes: Iterable[Scope]) -> Iterator[Entry]:
+def in_scopes(entries: Iterable[Entry], scopes: Scopes) -> Iterator[Entry]:
     """Yield each entry for every scope that its subtask is in; a mean over a part of a scope is not known."""
     every = list(entries)
-    for scope in scopes:
-        inside = [entry for entry in every if entry["subtask"] in scope.subtasks]
+    for scope, subtasks in scopes.items():
+        inside = [entry for entry in every if entry["subtask"] in subtasks]
         # Each run once, and once more for each encoding whose base it is.
         by = ("model", "encoding", "which") if inside and "which" in inside[0].facts else ("model", "encoding")
         for group in grouped(inside, by).values():
-            reason = "" if len(group) == len(scope.subtasks) else "not every subtask was run"
+            reason = "" if len(group) == len(subtasks) else "not every subtask was run"
             for entry in group:
-                yield replace(entry.with_facts(scope=scope.name), asked=None, reason=entry.reason or reason)
+                yield replace(entry.with_facts(scope=scope), asked=None, reason=entry.reason or reason)
 
 
 def facts(run: TaskRun) -> dict[str, str]:
     """Return what a task asks."""
     return {"subtask": str(run.metadata["subtask"]), "encoding": str(run.metadata["encoding"])}
+
+
+def parts_of(run: TaskRun) -> dict[str, str]:
+    """Return the parts of the subtasks that a run's subtask is in: its category, and the dataset it was made from."""
+    return {
+        "category": str(run.metadata["category"] or OWN),
+        "source dataset": SOURCE_DATASET_OF.get(str(run.metadata["subtask"]), OWN),
+    }
+
+
+def among(entries: Iterable[Entry], encodings: Collection[str]) -> tuple[str, ...]:
+    """Return which of some encodings any model was run on, in the paper's order."""
+    there = {entry["encoding"] for entry in entries}
+    return tuple(encoding for encoding in SCHEMA.in_order("encoding", there) if encoding in encodings)
 
 
 def comparable(evidence: Evidence) -> Comparable:
@@ -265,11 +188,11 @@ def comparable(evidence: Evidence) -> Comparable:
     encodings of a subtask must have the base's setting; other runs are left out.
     """
     study = Study.of(evidence, FAMILY, facts, {})
-    encodings = {entry.run.metadata["encoding"] for entry in (*study.entries, *study.others)}
-    base = "prompt" if "prompt" in encodings else "instance"
+    base = "prompt" if among((*study.entries, *study.others), ["prompt"]) else "instance"
     issues: list[Issue] = []
     kept: list[Entry] = []
-    for (model,), entries in grouped(study.entries, ["model"]).items():
+    of_models = grouped(study.entries, ["model"])
+    for (model,), entries in of_models.items():
         asked = {entry.asked: entry["task"] for entry in entries}
         issues += [
             note(
@@ -284,7 +207,12 @@ def comparable(evidence: Evidence) -> Comparable:
         issues += [
             Issue(issue.severity, f"{model}: {issue.text}") for issue in (*left_out, *_without_pairs(of_model, base))
         ]
-    return Comparable(study, tuple(kept), base, (*issues, *_different_instances(kept)))
+    of_subtasks = grouped(kept, ["subtask"]).items()
+    if different := sorted(of for (of,), group in of_subtasks if len({entry.run.identity for entry in group}) > 1):
+        text = f"Models were run on different instances of {named(different, MOST_NAMED)}: do not compare them there."
+        issues.append(warning(text))
+    models, encodings = tuple(model for (model,) in of_models), among(kept, ENCODINGS)
+    return Comparable(study, tuple(kept), models, encodings, base, scopes_of(kept, encodings), tuple(issues))
 
 
 def _of_one_setting(entries: Sequence[Entry], base: str) -> tuple[list[Entry], list[Issue]]:
@@ -293,10 +221,9 @@ def _of_one_setting(entries: Sequence[Entry], base: str) -> tuple[list[Entry], l
     left_out: dict[str, list[str]] = {}
     for of_subtask in grouped(entries, ["subtask"]).values():
         standard = next((entry for entry in of_subtask if entry["encoding"] == base), of_subtask[0])
-        its = _setting(standard.run)
         for entry in of_subtask:
-            differing = [name for name, value in _setting(entry.run).items() if value != its[name]]
-            if differing:
+            unlike = [found.fact for found in differences(standard.run, entry.run, SETTING)]
+            if differing := [IN_WORDS.get(fact, fact) for fact in unlike]:
                 reason = f"differs from the run under {standard['encoding']!r} in {' and '.join(differing)}"
                 left_out.setdefault(reason, []).append(entry["task"])
             else:
@@ -316,28 +243,6 @@ def _without_pairs(entries: Sequence[Entry], base: str) -> list[Issue]:
             text = f"instances left out of gains because it or {base!r} lacks them: {shared.left_out}"
             issues.append(note(f"{entry['task']}: {text}"))
     return issues
-
-
-def _setting(run: TaskRun) -> Mapping[str, object]:
-    """Return what must be the same under every encoding of a subtask; model settings are part of its identity."""
-    return {
-        "version": run.metadata.get("version"),
-        "source": run.metadata.get("source"),
-        "instances": run.metadata.get("instances_hash"),
-        "number of rows": run.count,
-        "prompt_budget": run.metadata.get("prompt_budget"),
-        "number of examples": run.metadata.get("examples"),
-        "generation_kwargs": run.config.get("generation_kwargs"),
-    }
-
-
-def _different_instances(entries: Iterable[Entry]) -> list[Issue]:
-    groups = grouped(entries, ["subtask"]).items()
-    different = sorted(subtask for (subtask,), group in groups if len({entry.run.identity for entry in group}) > 1)
-    if not different:
-        return []
-    text = f"Models were run on different instances of {named(different, MOST_NAMED)}: do not compare them there."
-    return [warning(text)]
 
 
 def task_specific(runs: Iterable[TaskRun]) -> tuple[dict[str, TaskRun], list[Issue]]:

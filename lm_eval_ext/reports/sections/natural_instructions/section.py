@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 
+from lm_eval_ext.families.natural_instructions.schema import ABLATIONS, EVALUATION
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Figure, HeatMap, Panel, Section
 from lm_eval_ext.reports.layout import drawn, floors_in_words, over_floor, panels, shown, table
@@ -22,29 +23,42 @@ from lm_eval_ext.reports.sections.examples import (
     places_in,
     rows_of,
 )
+from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.sections.natural_instructions.runs import (
-    ADDED,
     BLEURT,
     FAMILY,
     MOST_NAMED,
     ROUGE_L,
     SAME_ANSWERS,
-    TAKEN_AWAY,
     Comparable,
-    OfModel,
-    Scope,
+    among,
     comparable,
+    in_scopes,
+    parts_of,
     relative_gain,
+    scopes_of,
     task_specific,
 )
 from lm_eval_ext.reports.statistics import Ratio
-from lm_eval_ext.reports.study import ABOVE_FLOOR, Cells, Key, change, exists, grouped
+from lm_eval_ext.reports.study import ABOVE_FLOOR, Cells, Entry, Key, change, exists, grouped
 from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun
 
 BY_SCOPE = {"model": "", "scope": "mean over"}
+MOST_CELLS = 1500
+"""The most cells in the subtask heat maps; if there would be more, they show only the evaluation split."""
+TAKEN_AWAY = {
+    encoding: encoding.removeprefix("all_minus_") for encoding in ABLATIONS if encoding.startswith("all_minus_")
+}
+"""Encodings that lack a field of ``all``, and the field (Table 4, top)."""
+ADDED = {
+    encoding: encoding.removeprefix("prompt_").replace("_", " + ")
+    for encoding in ("prompt_definition", *ABLATIONS)
+    if encoding.startswith("prompt_")
+}
+"""Encodings that add a field to ``prompt``, and the field (Table 4, bottom)."""
 UPPER_BOUND = "task-specific models (upper bound)"
 
 
@@ -54,52 +68,46 @@ def section(evidence: Evidence) -> Section | None:
     if not runs.models:
         return None
     issues = list(runs.issues)
-    if not runs.others or runs.base not in runs.encodings:
+    if {*runs.encodings} <= {runs.base} or runs.base not in runs.encodings:
         issues.append(note(f"No gains: no model was run with both the base encoding, {runs.base!r}, and another one."))
     bound, not_compared = upper_bound(evidence, runs)
     issues += not_compared
-    if len(runs.checkpoints) > 1:
-        issues.append(warning(f"No BLEURT: runs were scored with different checkpoints, {named(runs.checkpoints)}."))
+    with_bleurt = [entry.run for entry in runs.entries if BLEURT in entry.run.metrics]
+    checkpoints = sorted({str(run.metadata.get(BLEURT)) for run in with_bleurt})
+    if len(checkpoints) > 1:
+        issues.append(warning(f"No BLEURT: runs were scored with different checkpoints, {named(checkpoints)}."))
     examples_of, not_shown = examples(evidence.runs, _candidates(runs), said_of)
-    return Section(
-        FAMILY,
-        "Natural Instructions",
-        "Which part of an instruction does a model use: the prompt, the definition, the examples?",
-        (*_figures(runs), *bound),
-        examples_of,
-        (*issues, *not_shown),
-    )
+    figures = (*_figures(runs, checkpoints), *bound)
+    return Section(FAMILY, *captions()[FAMILY], figures, examples_of, (*issues, *not_shown))
 
 
-def _figures(runs: Comparable) -> Iterator[Figure]:
-    """Yield the figures that there are results for."""
+def _figures(runs: Comparable, checkpoints: Sequence[str]) -> Iterator[Figure]:
+    """Yield the figures that there are results for; BLEURT of different checkpoints cannot be compared."""
     if runs.scopes:
         yield _rouge_l(runs)
     yield from _gain(runs)
-    title = "Which categories of tasks benefit from instructions?"
-    yield from _by_part(runs, runs.categories(), "category", title, "Figure 4 shows these")
-    # Subtasks of a single dataset, or a user's own, are in the other figures.
-    if len(runs.source_datasets()) > 1:
-        title = "Does the gain depend on the dataset that a subtask was made from?"
-        see = "Table 8 lists the subtasks of each dataset"
-        yield from _by_part(runs, runs.source_datasets(), "source dataset", title, see)
+    yield from _by_part(runs, "category")
+    yield from _by_part(runs, "source dataset")
     yield from _ablation(runs)
-    if len(runs.checkpoints) == 1:
-        yield from _bleurt(runs)
-    if runs.subtasks:
-        yield _by_subtask(runs)
+    if len(checkpoints) == 1:
+        yield from _bleurt(runs, checkpoints[0])
+    yield from _by_subtask(runs)
 
 
 def _rouge_l(runs: Comparable) -> Figure:
-    cells = runs.with_floors(runs.means(runs.scopes, runs.encodings), runs.scopes)
+    cells = runs.means(runs.scopes, runs.encodings)
+    cells = runs.study.with_floors(cells, in_scopes(runs.entries, runs.scopes), ROUGE_L, ROUGE_L)
     bars = panels(cells.only([ROUGE_L]), Bars, "model", "encoding", ("scope",), untold=("scope",), axis="ROUGE-L")
-    return Figure(
+    # A column for each encoding, and for how far each is above the floor if that is known.
+    floored = {ROUGE_L: "{encoding}", ABOVE_FLOOR: f"{{encoding}}, {ABOVE_FLOOR}"}
+    columns = {column for line in cells.lines.values() for column in line}
+    wide = [
+        cells.only([name]).wide("encoding", heading=heading) for name, heading in floored.items() if name in columns
+    ]
+    return captioned(
         "natural_instructions_rouge_l",
-        "How good are the answers with each encoding?",
-        "ROUGE-L F-measure in percent, best over the references; each subtask has the same weight, and higher is "
-        f"better{floors_in_words(cells)}. “instance” contains no instruction at all (Table 3).",
         over_floor(bars, cells, ("scope",)),
-        table(_with_floors(cells), BY_SCOPE),
+        table(reduce(Cells.joined, wide), BY_SCOPE),
         tuple(
             warning(
                 f"{about['model']}: not every subtask was run with {about['encoding']!r}, so there is no mean over "
@@ -109,33 +117,21 @@ def _rouge_l(runs: Comparable) -> Figure:
             if not exists(line[ROUGE_L])
         ),
         (ROUGE_L,),
+        floors=floors_in_words(cells),
     )
 
 
-def _with_floors(cells: Cells) -> Cells:
-    """Return means with a column for each encoding, and for how far each is above the floor if that is known."""
-    floored = {ROUGE_L: "{encoding}", ABOVE_FLOOR: f"{{encoding}}, {ABOVE_FLOOR}"}
-    columns = {column for line in cells.lines.values() for column in line}
-    found = [
-        cells.only([name]).wide("encoding", heading=heading) for name, heading in floored.items() if name in columns
-    ]
-    return reduce(Cells.joined, found)
-
-
 def _gain(runs: Comparable) -> Iterator[Figure]:
-    gains = runs.gains(runs.scopes, dict.fromkeys(runs.others, runs.base)).known("scope")
+    gains = runs.gains(runs.scopes).known("scope")
     if not gains.lines:
         return
     options = {"untold": ("scope",), "axis": "gain in ROUGE-L", "unit": "change"}
-    yield Figure(
+    yield captioned(
         "natural_instructions_gain",
-        f"What does an encoding gain over “{runs.base}”?",
-        f"Difference in mean ROUGE-L, in percentage points, between an encoding and “{runs.base}” on the same "
-        f"instances; above 0, the added instructions help. The table also has the gain in percent of “{runs.base}” "
-        "(Table 3, last column).",
         panels(gains.only(["gain"]), Bars, "model", "encoding", ("scope",), **options),
         table(_side_by_side(gains), BY_SCOPE, "change"),
         metrics=(ROUGE_L,),
+        base=runs.base,
     )
 
 
@@ -145,61 +141,66 @@ def _side_by_side(gains: Cells) -> Cells:
     return gains.only(["gain"]).wide("encoding", heading="{encoding}").joined(relative)
 
 
-def _by_part(runs: Comparable, scopes: Sequence[Scope], part: str, title: str, see: str) -> Iterator[Figure]:
-    """Yield a figure of gains over parts of the subtasks; none if there are no gains.
+def _by_part(runs: Comparable, part: str) -> Iterator[Figure]:
+    """Yield a figure of gains over parts of the subtasks of the first scope, and over all of them.
+
+    There is none if there are no gains, or if all subtasks are made from one dataset, as are a user's own.
 
     Args:
         runs: the runs.
-        scopes: the parts.
-        part: what a part is.
-        title: the figure's title.
-        see: what else to look at.
+        part: what a part is; see ``parts_of``.
     """
-    subtasks = {scope.name: len(scope.subtasks) for scope in (*scopes, *runs.scopes[:1])}
-    gains = runs.gains((*scopes, *runs.scopes[:1]), dict.fromkeys(runs.others, runs.base))
-    if not gains.where(lambda about: about["scope"] in {scope.name for scope in scopes}).known().lines:
+    every = dict(islice(runs.scopes.items(), 1))
+    of_subtask = {entry["subtask"]: parts_of(entry.run)[part] for entry in runs.entries}
+    parts: dict[str, tuple[str, ...]] = {}
+    for name, subtask in sorted((of_subtask[subtask], subtask) for subtask in chain.from_iterable(every.values())):
+        parts[name] = (*parts.get(name, ()), subtask)
+    if part == "source dataset" and len(parts) < 2:
+        return
+    scopes = {**parts, **every}
+    gains = runs.gains(scopes)
+    if not gains.where(lambda about: about["scope"] in parts).known().lines:
         return
     gains = Cells(gains.by, {key: line for _, of_model in gains.split("model") for key, line in of_model.lines.items()})
     named_parts = gains.with_fact("part", lambda about: about["scope"].replace("_", " "))
-    counted = _side_by_side(gains).with_fact("subtasks", lambda about: subtasks[about["scope"]])
+    counted = _side_by_side(gains).with_fact("subtasks", lambda about: len(scopes[about["scope"]]))
     options = {"axis": "gain in ROUGE-L", "unit": "change"}
-    yield Figure(
+    yield captioned(
         f"natural_instructions_gain_by_{part.replace(' ', '_')}",
-        title,
-        f"Difference in mean ROUGE-L, in percentage points, from “{runs.base}” on the same instances of a "
-        f"{part}'s subtasks; above 0, the encoding helps. The table also has relative gains, in percent "
-        f"({see}).",
         panels(named_parts.only(["gain"]), HeatMap, "part", "encoding", ("model",), **options),
         table(counted, {"model": "", "scope": part, "subtasks": ""}, "change"),
         metrics=(ROUGE_L,),
+        base=runs.base,
     )
 
 
-def _bleurt(runs: Comparable) -> Iterator[Figure]:
+def _bleurt(runs: Comparable, checkpoint: str) -> Iterator[Figure]:
     cells = runs.means(runs.scopes, runs.encodings, BLEURT).known("scope")
     if not cells.lines:
         return
-    gains = runs.gains(runs.scopes, dict.fromkeys(runs.others, runs.base), BLEURT)
+    gains = runs.gains(runs.scopes, metric=BLEURT)
     gains = gains.where(lambda about: about["scope"] in cells.values("scope")).only(["gain"])
     wide = cells.wide("encoding", heading="{encoding}").joined(gains.wide("encoding", heading="{encoding}, gain"))
-    yield Figure(
+    yield captioned(
         "natural_instructions_bleurt",
-        "How good are the answers by BLEURT?",
-        f"BLEURT, computed by {runs.checkpoints[0]}, best over the references; higher is better, and the range "
-        f"depends on the checkpoint. The table also has the gain over “{runs.base}” on the same instances (Table 3).",
         panels(cells, Bars, "model", "encoding", ("scope",), untold=("scope",), axis="BLEURT", unit="number"),
         table(wide, BY_SCOPE, "number"),
         metrics=(BLEURT,),
+        checkpoint=checkpoint,
+        base=runs.base,
     )
 
 
 def _ablation(runs: Comparable) -> Iterator[Figure]:
-    if runs.ablated is None:
+    """Yield the changes by single fields, if a model was run on encodings that Table 4 alone has."""
+    bases = {name: "all" if name in TAKEN_AWAY else "prompt" for name in among(runs.entries, {*TAKEN_AWAY, *ADDED})}
+    ablated = [*scopes_of(runs.entries, {*bases, *bases.values()}).items()][-1:]
+    if not ablated or not {*bases} - {"prompt_definition"}:
         return
-    gains = runs.gains([runs.ablated], runs.ablations).only({"gain": "change in ROUGE-L"})
+    gains = runs.gains(dict(ablated), bases).only({"gain": "change in ROUGE-L"})
     if not gains.known().lines:
         return
-    cells = gains.with_fact("compared with", lambda about: runs.ablations[about["encoding"]])
+    cells = gains.with_fact("compared with", lambda about: bases[about["encoding"]])
     found = []
     for title, fields in (("removed from “all”", TAKEN_AWAY), ("added to “prompt”", ADDED)):
         part = gains.where(lambda about, fields=fields: about["encoding"] in fields)  # type: ignore[misc]
@@ -207,25 +208,27 @@ def _ablation(runs: Comparable) -> Iterator[Figure]:
             of_fields = part.with_fact("field", lambda about, fields=fields: fields[about["encoding"]])  # type: ignore[misc]
             mark = drawn(of_fields, HeatMap, "model", "field", axis="change in ROUGE-L", unit="change")
             found.append(Panel(title, mark))
-    yield Figure(
+    yield captioned(
         "natural_instructions_ablation",
-        "Which fields of an instruction help, and which hurt?",
-        f"Change in mean ROUGE-L, in percentage points, over {runs.ablated.name}, when a field is removed from the "
-        "full instruction (below 0: it helped), and when it is added to the prompt (above 0: it helps; Table 4).",
         tuple(found),
         table(cells, ("model", "encoding", "compared with"), "change"),
         metrics=(ROUGE_L,),
+        scope=ablated[0][0],
     )
 
 
-def _by_subtask(runs: Comparable) -> Figure:
-    cells = runs.means(runs.subtasks, runs.encodings)
+def _by_subtask(runs: Comparable) -> Iterator[Figure]:
+    """Yield the scores of the subtasks one by one."""
+    subtasks = sorted({entry["subtask"] for entry in runs.entries if entry["encoding"] in runs.encodings})
+    if len(subtasks) * len(runs.encodings) * len(runs.models) > MOST_CELLS:
+        subtasks = [subtask for subtask in subtasks if subtask in EVALUATION]
+    if not subtasks:
+        return
+    cells = runs.means({subtask: (subtask,) for subtask in subtasks}, runs.encodings)
     cells = Cells(cells.by, {key: line for _, part in cells.split("model") for key, line in part.lines.items()})
     in_words = cells.with_fact("subtask", lambda about: about["scope"].removeprefix("subtask").replace("_", " "))
-    return Figure(
+    yield captioned(
         "natural_instructions_subtasks",
-        "Scores by subtask",
-        "ROUGE-L of every subtask with every encoding, in percent; higher is better.",
         panels(in_words, HeatMap, "subtask", "encoding", ("model",), axis="ROUGE-L"),
         table(cells.wide("encoding", heading="{encoding}"), {"model": "", "scope": "subtask"}),
         metrics=(ROUGE_L,),
@@ -245,8 +248,13 @@ def upper_bound(evidence: Evidence, runs: Comparable) -> tuple[tuple[Figure, ...
     if evidence.upper_bound is None:
         return (), []
     bounds, issues = task_specific(evidence.upper_bound.of(FAMILY))
-    wanted = runs.scopes[0].subtasks if runs.scopes else ()
-    alike = {subtask: run for subtask, run in bounds.items() if _is_comparable(subtask, run, runs)}
+    wanted = next(iter(runs.scopes.values()), ())
+    of_subtasks = grouped(runs.entries, ["subtask"])
+    alike = {
+        subtask: bound
+        for subtask, bound in bounds.items()
+        if not any([*differences(bound, entry.run, SAME_ANSWERS)] for entry in of_subtasks.get((subtask,), ()))
+    }
     subtasks = tuple(subtask for subtask in wanted if subtask in alike)
     if different := sorted(bounds.keys() - alike.keys()):
         issues.append(
@@ -259,17 +267,12 @@ def upper_bound(evidence: Evidence, runs: Comparable) -> tuple[tuple[Figure, ...
     return (_gap(evidence, runs, {subtask: alike[subtask] for subtask in subtasks}),), issues
 
 
-def _is_comparable(subtask: str, bound: TaskRun, runs: Comparable) -> bool:
-    of_subtask = [entry.run for entry in runs.entries if entry["subtask"] == subtask]
-    return not any(True for run in of_subtask for _ in differences(bound, run, SAME_ANSWERS))
-
-
 def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) -> Figure:
     bound = Ratio.mean(evidence.ratio(run, ROUGE_L) for run in bounds.values()).value
     best = shown(bound)
     encoding = " and ".join(sorted({str(run.metadata["encoding"]) for run in bounds.values()}))
     number = f"{len(bounds)} subtasks" if len(bounds) > 1 else "one subtask"
-    means = runs.means([Scope(number, tuple(bounds))], runs.encodings)
+    means = runs.means({number: tuple(bounds)}, runs.encodings)
     options = {"reference": best.value, "reference_name": "upper bound"}
     lines: dict[Key, dict[str, object]] = {
         (UPPER_BOUND, encoding): {"ROUGE-L": best, "gap": None, "gap, relative (%)": None}
@@ -280,15 +283,12 @@ def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) ->
         pairs = [(entry.run, bounds[entry["subtask"]]) for entry in below[key]]
         gap, relative = change(pairs, ROUGE_L, bound - found), 0 - relative_gain(found, bound)
         lines[key] = {"ROUGE-L": found, "gap": gap, "gap, relative (%)": relative}
-    return Figure(
+    return captioned(
         "natural_instructions_upper_bound",
-        "How far is each encoding from a model trained on the subtask?",
-        f"Mean ROUGE-L over {number}, in percent; the line is the mean of task-specific models, each trained on "
-        "instances of the subtask that it answers (Table 3). The table has the gap to it, in percentage points and "
-        "relative to it, on the same instances.",
         (Panel("", drawn(means, Bars, "model", "encoding", axis="ROUGE-L", **options)),),
         table(Cells(("model", "encoding"), lines), ("model", "encoding")),
         metrics=(ROUGE_L,),
+        number=number,
     )
 
 
@@ -324,20 +324,24 @@ PERFECT = "For comparison: an answer with a ROUGE-L of 100 %, which ignores case
 
 def _candidates(runs: Comparable) -> list[list[Candidate]]:
     """Return the candidates for each behavior, the best first."""
-    found, base = runs.by_model, runs.base
-    changes = [change for of_model in found.values() for change in _changes(of_model, base)]
+    changes = [
+        change for of_model in grouped(runs.entries, ["model"]).values() for change in _changes(of_model, runs.base)
+    ]
     gains = [one for change, one in sorted(changes, key=lambda pair: -pair[0]) if change > 0]
     losses = [one for change, one in sorted(changes, key=lambda pair: pair[0]) if change < 0]
-    sampled = [run for of_model in found.values() for run in of_model.values() if run.rows is not None]
+    sampled = [entry.run for entry in runs.entries if entry.run.rows is not None]
     instructive = [gains, losses, *_failures(sampled)]
-    return [*instructive, _perfect(sampled, {one.answer.key for one in chain.from_iterable(instructive)})]
+    shown = {one.answer.key for one in chain.from_iterable(instructive)}
+    perfect = (Answer(run, int(row)) for run in sampled for row in np.flatnonzero(rows_of(run).values[ROUGE_L] == 1))
+    return [*instructive, [Candidate(PERFECT, answer) for answer in perfect if answer.key not in shown][:1]]
 
 
-def _changes(of_model: OfModel, base: str) -> Iterator[tuple[float, Candidate]]:
+def _changes(of_model: Sequence[Entry], base: str) -> Iterator[tuple[float, Candidate]]:
     """Yield, for each encoding, the instance that gains the most over the base, and the one that loses the most."""
     best: dict[tuple[str, str], tuple[float, Answer, Answer]] = {}
-    for (subtask, encoding), run in of_model.items():
-        beside = of_model.get((subtask, base))
+    of_base = {entry["subtask"]: entry.run for entry in of_model if entry["encoding"] == base}
+    for run, encoding in ((entry.run, entry["encoding"]) for entry in of_model):
+        beside = of_base.get(str(run.metadata["subtask"]))
         if beside is None or beside is run or run.rows is None or beside.rows is None:
             continue
         places = places_in(beside, run)
@@ -364,24 +368,14 @@ def _failures(runs: Sequence[TaskRun]) -> list[list[Candidate]]:
     ]
     # Evenly over models and tasks, and only some, because every line is read from its file.
     for answer in poor[:: len(poor) // MOST_ANSWERS + 1]:
-        if why := _failure(answer):
+        try:
+            _, text = asked_and_answered(answer.line)
+            why = next((why for why, shows in FAILURES.items() if shows(answer.line, text)), None)
+        except UNREADABLE:
+            why = UNSEEN
+        if why:
             by_behavior[why].setdefault(answer.run.model, Candidate(why, answer))
     return [list(of_models.values()) for of_models in by_behavior.values()]
-
-
-def _failure(poor: Answer) -> str | None:
-    """Return what is wrong with a poor answer; ``None`` if it is nothing in ``FAILURES``."""
-    try:
-        _, text = asked_and_answered(poor.line)
-        return next((why for why, shows in FAILURES.items() if shows(poor.line, text)), None)
-    except UNREADABLE:
-        return UNSEEN
-
-
-def _perfect(runs: Sequence[TaskRun], shown: Collection[Hashable]) -> list[Candidate]:
-    """Return one answer that agrees with a reference and shows no other behavior, if there is any."""
-    perfect = (Answer(run, int(row)) for run in runs for row in np.flatnonzero(rows_of(run).values[ROUGE_L] == 1))
-    return [Candidate(PERFECT, answer) for answer in perfect if answer.key not in shown][:1]
 
 
 def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from string import ascii_uppercase
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.families.paired_mcq.schema import NO_LETTER
-from lm_eval_ext.reports.sections.examples import Answer, Behavior, Candidate, Hits, Line, Pick, rows_of, scored
+from lm_eval_ext.reports.sections.examples import Answer, Behavior, Candidate, Hits, Pick, rows_of, scored
 from lm_eval_ext.reports.sections.paired_mcq.measures import BIAS, entropies
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.reports.study import Entry, grouped
 from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.runs import TaskRun
 
+READINGS = {
+    "none": "no answer",
+    "refused": "a refusal in words",
+    "contradiction": "a letter with another option's text",
+}
+"""What the reader records in place of options, in words."""
 MUCH = 0.15
 """First tokens count as biased toward a letter if they exceed the texts' share of rows by this much."""
 
@@ -132,30 +138,16 @@ def said_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
         found["correct option"] = option(doc["gold"])
     if BIAS in rows.letters:
         found["first token"] = option(rows.letters[BIAS][row][0])
-    found[f"text, as read by {run.reader}"] = _reading(line, option)
+    reading = json.loads(line["filtered_resps"][-1])["reading"]
+    options = "; ".join(map(option, reading)) if isinstance(reading, list) else READINGS.get(reading, option(reading))
+    found[f"text, as read by {run.reader}"] = options
     if "mismatch" in rows.values:
         found["mismatch"] = "yes" if rows.values["mismatch"][row] else "no"
-    chosen = _over_orders(rows, row)
-    asked = sum(count for _, count in chosen)
-    found["text, over all orders of the options"] = ", ".join(f"{what} ({count} of {asked})" for what, count in chosen)
-    return found
-
-
-def _reading(line: Line, option: Callable[[object], str]) -> str:
-    reading = json.loads(line["filtered_resps"][-1])["reading"]
-    if isinstance(reading, list):
-        return "; ".join(map(option, reading))
-    words = {
-        "none": "no answer",
-        "refused": "a refusal in words",
-        "contradiction": "a letter with another option's text",
-    }
-    return words.get(reading, option(reading))
-
-
-def _over_orders(rows: Rows, row: int) -> list[tuple[str, int]]:
-    """Return what the texts chose in all rows of a question, the most frequent first."""
-    question = rows.clusters[row]
+    # What the texts chose in all rows of the question, the most frequent first.
     outcomes = zip(rows.clusters, rows.outcomes["entropy_text"], strict=True)
-    counts = Counter(" and ".join(chosen) or "no answer" for asked, chosen in outcomes if asked == question)
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    counts = Counter(" and ".join(chosen) or "no answer" for asked, chosen in outcomes if asked == rows.clusters[row])
+    found["text, over all orders of the options"] = ", ".join(
+        f"{what} ({count} of {counts.total()})"
+        for what, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    )
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from math import log, nan
@@ -65,17 +65,12 @@ class Measured:
         cls,
         figures: Mapping[Key, Mapping[str, Estimate]],
         readers: Mapping[Key, Mapping[str, Estimate]],
-        letters: Mapping[Key, Mapping[str, tuple[Estimate, Estimate]]],
+        letters: Mapping[Key, Mapping[str, Estimate]],
     ) -> Measured:
-        """Return what was measured, from estimates by model, dataset and level."""
-        of_letters = {
-            (*key, letter): dict(zip((FIRST_TOKEN, TEXT), both, strict=True))
-            for key, by_letter in letters.items()
-            for letter, both in by_letter.items()
-        }
+        """Return what was measured, from estimates by model, dataset and level, and for letters also by letter."""
         # Older results lack some metrics.
         drawn = *(metric.name for metric in SCHEMA.metrics if metric.drawn), UNSURE, AT_LEAST, AT_MOST
-        return cls(_cells(figures, drawn), _cells(readers), Cells((*ASKED, "letter"), of_letters))
+        return cls(_cells(figures, drawn), _cells(readers), Cells((*ASKED, "letter"), letters))
 
 
 def _cells(lines: Mapping[Key, Mapping[str, Estimate]], columns: Iterable[str] = ()) -> Cells:
@@ -117,13 +112,19 @@ def measured(evidence: Evidence, entries: Iterable[Entry]) -> Measured:
     """Return what was measured in some runs."""
     figures: dict[Key, dict[str, Estimate]] = {}
     readers: dict[Key, dict[str, Estimate]] = {}
-    letters: dict[Key, dict[str, tuple[Estimate, Estimate]]] = {}
+    letters: dict[Key, Mapping[str, Estimate]] = {}
     for entry in entries:
         run, key = entry.run, tuple(entry[fact] for fact in ASKED)
         if run.rows is not None:
-            figures[key], letters[key] = _of_rows(evidence.population, run, run.rows)
+            figures[key], of_letters = _of_rows(evidence.population, run, run.rows)
+            letters |= {(*key, letter): shares for letter, shares in of_letters.items()}
         else:
-            figures[key] = {metric: _known(run.figure(metric)) for metric in run.metrics if _is_drawn(metric)}
+            drawn = [known for known in SCHEMA.metrics if known.drawn]
+            figures[key] = {
+                metric: _known(run.figure(metric))
+                for metric in run.metrics
+                if any(known.covers(metric) for known in drawn)
+            }
         for metric in ACCURACIES:
             if metric in run.metrics and (floor := evidence.floor([run], metric)):
                 above = estimate(floor.above(evidence.mean([run], metric)))
@@ -134,17 +135,13 @@ def measured(evidence: Evidence, entries: Iterable[Entry]) -> Measured:
     return Measured.of(figures, readers, letters)
 
 
-def _is_drawn(metric: str) -> bool:
-    return any(known.drawn for known in SCHEMA.metrics if known.covers(metric))
-
-
 def _known(value: float | None) -> Estimate:
     return Estimate(nan if value is None else value)
 
 
 def _of_rows(
     population: Population, run: TaskRun, rows: Rows
-) -> tuple[dict[str, Estimate], dict[str, tuple[Estimate, Estimate]]]:
+) -> tuple[dict[str, Estimate], dict[str, dict[str, Estimate]]]:
     """Return the figures of a task's rows and the shares of letters, with intervals."""
     pairs, clusters, dataset = rows.letters.get(BIAS, ()), rows.clusters, run.dataset
     letters = sorted({letter for pair in pairs for letter in pair}, key=lambda letter: (letter == NO_LETTER, letter))
@@ -175,7 +172,7 @@ def _of_rows(
         first, text = ([total[letter, number] for letter in letters] for number in (0, 1))
         bias = distance(np.stack(first), np.stack(text), total["rows"], questions[dataset])
         found[BIAS] = replace(bias, rows=questions[dataset], answers=len(rows))
-    return found, {letter: (mean((letter, 0)), mean((letter, 1))) for letter in letters}
+    return found, {letter: {FIRST_TOKEN: mean((letter, 0)), TEXT: mean((letter, 1))} for letter in letters}
 
 
 def doubts(run: TaskRun) -> Mapping[str, Floats]:
@@ -245,12 +242,15 @@ def entropies(clusters: NDArray[np.int32], outcomes: Coded[tuple[str, ...]], que
     return found
 
 
-def at_temperatures(evidence: Evidence, issues: list[Issue]) -> Iterator[tuple[Key, Mapping[str, Replicates]]]:
-    """Yield what each task's draws at each temperature are about (``BY_TEMPERATURE``), and their mean figures."""
+def at_temperatures(evidence: Evidence) -> tuple[Cells, list[Issue]]:
+    """Return the mean figures of the draws of each task at each temperature, and which draws are left out."""
     of_family = [run for run in evidence.runs.swept if run.family.name == FAMILY]
+    lines: dict[Key, Mapping[str, Replicates]] = {}
+    issues = []
     for (model, task), found in groupby(of_family, key=lambda run: (run.model, run.task)):
         runs, label = list(found), evidence.runs.labels[model]
-        kept = [run for run in runs if _is_alike(runs[0], run)]
+        shared = {id(run): shared_rows([runs[0], run]) for run in runs}
+        kept = [run for run in runs if not (shared[id(run)].reason or shared[id(run)].left_out)]
         if left_out := len(runs) - len(kept):
             issues.append(
                 warning(
@@ -260,21 +260,14 @@ def at_temperatures(evidence: Evidence, issues: list[Issue]) -> Iterator[tuple[K
             )
         for temperature, of_temperature in groupby(kept, key=lambda run: run.decoding.temperature):
             draws = list(of_temperature)
-            yield (
-                (label, task, *facts(runs[0]).values(), temperature, len(draws)),
-                {
-                    metric: Ratio.mean(_ratio(evidence, run, metric) for run in draws).value
-                    if all(metric in run.metrics for run in draws)
-                    else UNKNOWN
-                    for metric in (*ENTROPY, *RATES)
-                },
-            )
-
-
-def _is_alike(first: TaskRun, other: TaskRun) -> bool:
-    """Return whether two runs of a task were asked about the same rows."""
-    shared = shared_rows([first, other])
-    return not shared.reason and not shared.left_out
+            key = (label, task, *facts(runs[0]).values(), temperature, len(draws))
+            lines[key] = {
+                metric: Ratio.mean(_ratio(evidence, run, metric) for run in draws).value
+                if all(metric in run.metrics for run in draws)
+                else UNKNOWN
+                for metric in (*ENTROPY, *RATES)
+            }
+    return Cells(BY_TEMPERATURE, lines), issues
 
 
 def _ratio(evidence: Evidence, run: TaskRun, metric: str) -> Ratio:

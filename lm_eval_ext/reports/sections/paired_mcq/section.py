@@ -16,6 +16,7 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Panel, Section, Unit
 from lm_eval_ext.reports.layout import COLUMN, drawn, floors_in_words, over_floor, panels, table
 from lm_eval_ext.reports.sections.examples import examples
+from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.sections.paired_mcq.examples import candidates, said_of
 from lm_eval_ext.reports.sections.paired_mcq.measures import (
     ACCURACIES,
@@ -56,28 +57,27 @@ def section(evidence: Evidence) -> Section | None:
         return None
     entries = entries_of(Study.of(evidence, FAMILY, facts, {}))
     shown, not_shown = examples(evidence.runs, candidates(entries), said_of)
-    return Section(
-        FAMILY,
-        "First token and text",
-        "Is the letter with the highest first-token probability the answer that the model then writes?",
-        (*_figures(measured(evidence, entries)), *temperature_figures(evidence)),
-        shown,
-        (*_issues(of_family), *not_shown),
-    )
+    drawn_figures = (*figures(measured(evidence, entries)), *temperature_figures(evidence))
+    return Section(FAMILY, *captions()[FAMILY], drawn_figures, shown, (*_issues(of_family), *not_shown))
 
 
-def _figures(found: Measured) -> tuple[Figure, ...]:
-    figures = (
-        mismatch_figure(found),
-        refusal_figure(found),
-        letters_figure(found),
-        position_bias_figure(found),
-        entropy_figure(found),
-        accuracy_figure(found),
-        no_answer_figure(found),
-        readers_figure(found),
+def figures(found: Measured) -> list[Figure]:
+    """Return the figures that there are results for."""
+    every = (
+        _mismatch(found),
+        _by_level(found, "refusal", {"refusal": TEXT, "refusal_first_token": FIRST_TOKEN}, "refusal"),
+        _letters(found),
+        _by_level(found, "position_bias", {BIAS: "position bias"}, "total variation distance"),
+        _of_readings(found, "entropy", ("entropy_first_token", "entropy_text"), "entropy in nats", "number"),
+        _of_readings(found, "accuracy", ACCURACIES, "accuracy", "share"),
+        _by_level(
+            found,
+            "no_answer",
+            {"no_answer": "no answer", "contradiction": "contradiction", "several": "several options"},
+        ),
+        _readers(found),
     )
-    return tuple(figure for figure in figures if figure is not None)
+    return [figure for figure in every if figure is not None]
 
 
 def _issues(runs: Sequence[TaskRun]) -> Iterator[Issue]:
@@ -95,13 +95,9 @@ def _issues(runs: Sequence[TaskRun]) -> Iterator[Issue]:
         )
 
 
-def mismatch_figure(found: Measured, part: str = "the text refuses") -> Figure | None:
-    """Return Figure 2 (a): mismatch by constraint level; ``None`` if no first tokens were requested.
-
-    Args:
-        found: what was measured, with ``mismatch``, and ``mismatch_refusal``, the part of it due to refusals.
-        part: what the lighter portion of a bar is.
-    """
+def _mismatch(found: Measured) -> Figure | None:
+    """Return Figure 2 (a): mismatch by constraint level; ``None`` if no first tokens were requested."""
+    part = "the text refuses"
     cells = having(found.figures, "mismatch")
     if not cells.lines:
         return None
@@ -115,11 +111,8 @@ def mismatch_figure(found: Measured, part: str = "the text refuses") -> Figure |
         if is_unsure
         else ""
     )
-    return Figure(
+    return captioned(
         "paired_mcq_mismatch",
-        "How often do first token and text differ?",
-        "Share of rows in which the text does not choose the first token's option but another one, several or none, or "
-        f"refuses; lower is better, and the lighter part of a bar: {part} (Figure 2 (a)).{unsure}",
         (
             *_in_parts(cells, "mismatch", "mismatch_refusal", part),
             *(panels_by_level(read, UNSURE, UNSURE, UNSURE, like=cells) if is_unsure else ()),
@@ -127,6 +120,7 @@ def mismatch_figure(found: Measured, part: str = "the text refuses") -> Figure |
         table(in_order(cells.only(columns | {column: column for column in of_reader})), ASKED),
         (note("The reader was sure of every text."),) if read == cells and not is_unsure else (),
         metrics=tuple(columns),
+        unsure=unsure,
     )
 
 
@@ -143,28 +137,30 @@ def _in_parts(cells: Cells, metric: str, part_metric: str, part: str) -> Iterato
         yield replace(panel, mark=replace(panel.mark, series=series, part=part))
 
 
-def refusal_figure(found: Measured) -> Figure | None:
-    """Return Figure 2 (b): refusal by constraint level, of the text and, if it is known, of the first token."""
-    cells = having(found.figures, "refusal")
+def _by_level(found: Measured, name: str, columns: Mapping[str, str], axis: str = "") -> Figure | None:
+    """Return bars by level of each metric of ``columns``; ``None`` if there is none of the first.
+
+    Older results lack some of the others. Without a label for all axes, the heading of a column is that of its own.
+    """
+    cells = having(found.figures, *[*columns][:1])
     if not cells.lines:
         return None
-    readings = there(cells, {"refusal": TEXT, "refusal_first_token": FIRST_TOKEN})
-    return Figure(
-        "paired_mcq_refusal",
-        "How often does it refuse?",
-        "Share of rows in which the text refuses, in words or by choosing the option “Refused”, and in which the "
-        "first token is that option's letter. The paper shows the text only (Figure 2 (b)).",
+    headings = there(cells, columns)
+    return captioned(
+        f"paired_mcq_{name}",
         tuple(
             panel
-            for metric, reading in readings.items()
-            for panel in panels_by_level(having(cells, metric), metric, "refusal", reading, like=cells)
+            for metric, heading in headings.items()
+            for panel in panels_by_level(
+                having(cells, metric), metric, axis or heading, heading if len(columns) > 1 else "", like=cells
+            )
         ),
-        table(in_order(cells.only(readings)), ASKED),
-        metrics=tuple(readings),
+        table(in_order(cells.only(headings)), ASKED),
+        metrics=tuple(headings),
     )
 
 
-def letters_figure(found: Measured) -> Figure | None:
+def _letters(found: Measured) -> Figure | None:
     """Return Figures 3 and 7: how often each letter is chosen, by first tokens and by texts."""
     biases = {key: line[BIAS] for key, line in found.figures.lines.items()}
     asked = [key for key, _ in found.letters.split(*ASKED)]
@@ -192,12 +188,8 @@ def letters_figure(found: Measured) -> Figure | None:
     wide = cells.wide("letter", heading="{letter}").with_columns(
         {"position bias": lambda line: biases[tuple(line[fact] for fact in ASKED)]}
     )
-    return Figure(
+    return captioned(
         "paired_mcq_letters",
-        "Which letters do first tokens and texts choose?",
-        "Share of rows in which each letter is chosen, with the options of every question in several orders. "
-        "Choices that depend on content alone are spread about equally; a letter that stands out shows a bias "
-        "toward its position or its name (Figures 3 and 7).",
         panels(cells, Bars, "letter", "reading", ASKED, untold=ASKED, axis="share of rows"),
         table(wide, (*ASKED, "reading")),
         tuple(issues),
@@ -205,69 +197,11 @@ def letters_figure(found: Measured) -> Figure | None:
     )
 
 
-def position_bias_figure(found: Measured) -> Figure | None:
-    """Return the distance between the letter distributions of first tokens and of texts."""
-    cells = having(found.figures, BIAS)
-    if not cells.lines:
-        return None
-    return Figure(
-        "paired_mcq_position_bias",
-        "How different are the letters that first tokens and texts choose?",
-        "Total variation distance between the two distributions of letters: the share of rows whose letter would "
-        "have to change to make them equal. 0: both choose each letter equally often; the distance is never "
-        "negative, so chance alone increases it (Figures 3 and 7).",
-        tuple(panels_by_level(cells, BIAS, "total variation distance")),
-        table(in_order(cells.only({BIAS: "position bias"})), ASKED),
-        metrics=(BIAS,),
-    )
-
-
-def entropy_figure(found: Measured) -> Figure | None:
-    """Return Table 3: the entropy of the choices over the orders of a question's options."""
-    return _of_readings(
-        found,
-        ("entropy_first_token", "entropy_text"),
-        "entropy in nats",
-        "number",
-        "paired_mcq_entropy",
-        "Does the order of the options change the answer?",
-        "Entropy, in nats, of the contents chosen over the orders in which a question's options were shown; lower is "
-        "better. 0: the same content in every order; ten different answers to ten orders give 2.3 (ln 10; Table 3).",
-    )
-
-
-def accuracy_figure(found: Measured) -> Figure | None:
-    """Return the accuracy of both readings, where there is a correct option."""
-    return _of_readings(
-        found,
-        ACCURACIES,
-        "accuracy",
-        "share",
-        "paired_mcq_accuracy",
-        "Which is right more often, the first token or the text?",
-        "Share of rows in which the first token is the correct option's letter, and in which the text chooses that "
-        "option and no other; higher is better.",
-        {
-            f"{metric} {ABOVE_FLOOR}": f"{name}, {ABOVE_FLOOR}"
-            for metric, name in zip(ACCURACIES, (FIRST_TOKEN, TEXT), strict=True)
-        },
-    )
-
-
-def _of_readings(  # noqa: PLR0913, PLR0917 # what the two figures differ in
-    found: Measured,
-    metrics: tuple[str, str],
-    axis: str,
-    unit: Unit,
-    name: str,
-    title: str,
-    reading: str,
-    above: Mapping[str, str] | None = None,
-) -> Figure | None:
+def _of_readings(found: Measured, name: str, metrics: tuple[str, str], axis: str, unit: Unit) -> Figure | None:
     """Return bars of the first token and of the text side by side; ``None`` if there is neither.
 
     With one model, there is a group for each level; with several, a panel for each level with a group for each model.
-    ``above`` has the columns of the scores above the floor, and their headings.
+    The table of accuracies has how far they are above the floor, if that is known.
     """
     having_some = having(found.figures, *metrics)
     if not having_some.lines:
@@ -281,46 +215,27 @@ def _of_readings(  # noqa: PLR0913, PLR0917 # what the two figures differ in
         by = ("dataset",)
         bars = panels(cells, Bars, "level", COLUMN, by, untold=by, axis=axis, unit=unit)
     numbers = cells
-    if above and FLOOR in next(iter(having_some.lines.values())):
+    floors, some = "", next(iter(having_some.lines.values()))
+    if metrics == ACCURACIES and FLOOR in some:
         floored = in_order(having_some).with_columns({FLOOR_BY: lambda _: IN_WORDS[CONSTANT]})
-        bars, reading = over_floor(bars, floored, by), f"{reading.removesuffix('.')}{floors_in_words(floored)}."
+        bars, floors = over_floor(bars, floored, by), floors_in_words(floored)
+        above = {f"{metric} {ABOVE_FLOOR}": f"{heading}, {ABOVE_FLOOR}" for metric, heading in names.items()}
         columns = {**names, FLOOR: FLOOR, **above}
-        some = next(iter(floored.lines.values()))
         numbers = floored.only(there(floored, {column: columns[column] for column in columns if column in some}))
-    return Figure(name, title, reading, bars, table(numbers, ASKED, unit), metrics=metrics)
+    return captioned(f"paired_mcq_{name}", bars, table(numbers, ASKED, unit), metrics=metrics, floors=floors)
 
 
-def no_answer_figure(found: Measured) -> Figure | None:
-    """Return how often a text gives no answer, a contradictory one (older results lack it), or several."""
-    cells = having(found.figures, "no_answer")
-    if not cells.lines:
-        return None
-    every = {"no_answer": "no answer", "contradiction": "contradiction", "several": "several options"}
-    names = there(found.figures, every)
-    return Figure(
-        "paired_mcq_no_answer",
-        "How often is there no single answer?",
-        "Share of rows in which the text contains no answer (and is not a refusal), and in which it chooses "
-        "several options; lower is better. A contradiction, one option's letter with another option's text, is "
-        "part of the rows without an answer.",
-        tuple(
-            panel
-            for metric, name in names.items()
-            for panel in panels_by_level(having(found.figures, metric), metric, name, name)
-        ),
-        table(in_order(cells.only(names)), ASKED),
-        metrics=tuple(names),
-    )
-
-
-def readers_figure(found: Measured) -> Figure | None:
+def _readers(found: Measured) -> Figure | None:
     """Return the mismatch for each reader of the texts; ``None`` if there is only one reader."""
     cells = in_order(found.readers.known(*ASKED))
     readers = list(dict.fromkeys(reader for line in cells.lines.values() for reader in line))
     if len(readers) < 2:
         return None
     groups = dict(cells.split("dataset", "level"))
-    spreads = {both: max(map(_spread, part.lines.values())) for both, part in groups.items()}
+    spreads = {}
+    for both, part in groups.items():
+        mismatches = [[found.value for found in line.values() if found.exists] for line in part.lines.values()]
+        spreads[both] = max(max(values) - min(values) if values else 0.0 for values in mismatches)
     chosen = most_telling(list(groups), lambda both: both[0], spreads.__getitem__)
     issues = []
     if len(chosen) < len(groups):
@@ -332,23 +247,13 @@ def readers_figure(found: Measured) -> Figure | None:
             )
         ]
     of_chosen = cells.where(lambda about: (about["dataset"], about["level"]) in chosen)
-    return Figure(
+    return captioned(
         "paired_mcq_readers",
-        "Does it matter who reads the text?",
-        "Mismatch as measured with each reader of the texts: “string_match” takes the first capital letter "
-        "followed by a period, “rules” reads clear answers and abstains otherwise, which counts as a mismatch, and "
-        "“classifier” also reads the rest. The reader with an interval is the one that all other figures "
-        "are based on.",
         panels(of_chosen, Bars, "model", COLUMN, ("dataset", "level"), axis="mismatch"),
         table(cells, ASKED),
         tuple(issues),
         ("mismatch",),
     )
-
-
-def _spread(line: Mapping[str, Estimate]) -> float:
-    values = [found.value for found in line.values() if found.exists]
-    return max(values) - min(values) if values else 0.0
 
 
 def having(cells: Cells, *metrics: str) -> Cells:
@@ -399,8 +304,7 @@ HEADS = {"model": "", "dataset": "", "level": "", "at": "temperature", "draws": 
 
 def temperature_figures(evidence: Evidence) -> tuple[Figure, ...]:
     """Return Figure 4 (a) and (b); none if no task was run at several temperatures."""
-    issues: list[Issue] = []
-    points = Cells(BY_TEMPERATURE, dict(at_temperatures(evidence, issues)))
+    points, issues = at_temperatures(evidence)
     swept = {asked for asked, part in points.split("model", "dataset", "level") if len(part.values("temperature")) > 1}
     points = points.where(lambda about: (about["model"], about["dataset"], about["level"]) in swept)
     if not points.lines:
@@ -408,39 +312,21 @@ def temperature_figures(evidence: Evidence) -> tuple[Figure, ...]:
     if any(draws > 1 for draws in points.values("draws")):
         issues.append(note("Several draws at one temperature: the mean over them is shown, and the table counts them."))
     return tuple(
-        Figure(
+        captioned(
             name,
-            title,
-            f"{reading} (Figure 4 {part}). Intervals cover the choice of the questions, not of the draws.",
             tuple(_panels(points.only(shown), unit)),
             table(points.only(shown).with_fact("at", "{temperature:g}"), HEADS, unit),
             tuple(issues),
             tuple(metrics),
         )
-        for name, title, reading, part, metrics, unit in _FIGURES
+        for name, metrics, unit in _FIGURES
         if (shown := {metric: name for metric, name in metrics.items() if points.only([metric]).known().lines})
     )
 
 
-_FIGURES: Sequence[tuple[str, str, str, str, dict[str, str], Unit]] = (
-    (
-        "paired_mcq_temperature_entropy",
-        "Does a higher temperature make answers less consistent?",
-        "Entropy, in nats, of the contents chosen over the orders of a question's options; lower is better. That of "
-        "first tokens, the most likely ones, does not depend on the temperature",
-        "(a)",
-        ENTROPY,
-        "number",
-    ),
-    (
-        "paired_mcq_temperature_rates",
-        "Do mismatch and refusal depend on the temperature?",
-        "Share of rows in which the text does not choose the first token's option, and in which it refuses, by "
-        "temperature",
-        "(b)",
-        RATES,
-        "share",
-    ),
+_FIGURES: Sequence[tuple[str, dict[str, str], Unit]] = (
+    ("paired_mcq_temperature_entropy", ENTROPY, "number"),
+    ("paired_mcq_temperature_rates", RATES, "share"),
 )
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from lm_eval_ext.families.verbalizer.schema import OF_WORDING, RELIABLE, SENSITIVITY
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap
 from lm_eval_ext.reports.layout import COLUMN, panels, shown, table
+from lm_eval_ext.reports.sections.figures import captioned
 from lm_eval_ext.reports.sections.verbalizer.runs import (
     ACCURACY,
     DIRECT,
@@ -33,8 +34,8 @@ from lm_eval_ext.reports.sections.verbalizer.runs import (
     prompting,
     scopes_of,
 )
-from lm_eval_ext.reports.statistics import Floats, Ratio, Replicates
-from lm_eval_ext.reports.study import OWN, Entry, SameRows, Study, exists, grouped
+from lm_eval_ext.reports.statistics import Floats, Ratio
+from lm_eval_ext.reports.study import OWN, Cells, Entry, SameRows, Study, exists, grouped
 from lm_eval_ext.results.models import FEW_SHOT, EvaluatedModel
 from lm_eval_ext.results.rows import ASKED
 from lm_eval_ext.results.runs import TaskRun
@@ -80,12 +81,8 @@ def chain_of_thought(study: Study) -> Iterator[Figure]:
     wide = cells.wide("setting", heading="{setting}")
     options = {"axis": "accuracy", **guessing(study.entries)}
     of_datasets = cells.where(lambda about: about["scope"] in datasets)
-    yield Figure(
+    yield captioned(
         "verbalizer_thought",
-        "Does chain of thought overcome its priors?",
-        "Natural label words show how well the model can do the task; flipped ones, answered directly and after "
-        "“Let's think step by step”, how well it follows the instruction: the closer to the first bar, the better. "
-        "All three are over the same rows (Figures 4 and 5, section 4.4).",
         (
             *panels(
                 cells.where(lambda about: about["scope"] == TOGETHER), Bars, "model", "setting", ("scope",), **options
@@ -103,11 +100,8 @@ def chain_of_thought(study: Study) -> Iterator[Figure]:
     gain = study.gains(
         both, ("model", "scope"), "setting", (direct, thought), "acc", compared=("model", "setting")
     ).only(["gain"])
-    yield Figure(
+    yield captioned(
         "verbalizer_thought_gain",
-        "How much does chain of thought help?",
-        "Accuracy with flipped label words after a chain of thought, minus accuracy of direct answers to the same "
-        "rows. Above 0, reasoning helps the model follow the instruction; below 0, it hurts (section 4.3).",
         panels(gain, HeatMap, "model", "scope", axis="gain in accuracy", unit="change"),
         table(gain.wide("scope", heading="{scope}"), ("model",), "change"),
         (*incomplete(study), *issues),
@@ -139,12 +133,8 @@ def few_shot(study: Study) -> Figure | None:
     accuracies = gains.only([WITHOUT, WITH]).wide("setting", heading="{setting}, {column}")
     options = {"axis": "accuracy", **guessing(study.entries)}
     by_dataset = accuracies.where(lambda about: about["scope"] in datasets)
-    return Figure(
+    return captioned(
         "verbalizer_few_shot",
-        "Do few-shot examples help it against its priors?",
-        "Accuracy with golden and with flipped label words, without and with few-shot examples that are labeled "
-        "with the same words, on the same rows. A large gain with flipped words means that the model learns from "
-        "examples what it does not follow as an instruction (appendix A, Table 2, Figure 6).",
         (
             *panels(accuracies.where(lambda about: about["scope"] == TOGETHER), Bars, "pair", by=("scope",), **options),
             *(panels(by_dataset, Bars, "scope", by=("pair",), **options) if len(datasets) > 1 else ()),
@@ -204,36 +194,23 @@ def paraphrases(study: Study) -> Figure | None:
         for number in range(1, entry["wordings"] + 1)
     ]
     columns = study.means(by_wording, (WORDED, "number"), {"accuracy": OWN}).wide("number", heading="wording {number}")
-    groups = {key: [entry.run for entry in group] for key, group in grouped(entries, WORDED).items()}
-    spreads = {key: spread_of(runs) for key, runs in groups.items()}
-
-    def spread(line: Mapping[str, Any]) -> Spread:
-        return spreads[tuple(line[fact] for fact in WORDED)]
-
-    def reliable(line: Mapping[str, Any]) -> Replicates:
-        runs, measured = groups[tuple(line[fact] for fact in WORDED)], RELIABLE[line["wordings"]]
-        return Ratio.sum(study.evidence.every_variant(run, "acc", measured) for run in runs).value
-
-    cells = (
-        study.means(entries, (WORDED,), ACCURACY)
-        .joined(columns)
-        .with_columns(
-            {
-                "spread": lambda line: Estimate(spread(line).value),
-                "by chance": lambda line: Estimate(spread(line).by_chance),
-                "p": lambda line: None if isnan(p := spread(line).p) else f"{p:.3f}",
-                "hardest wording": _hardest,
-                "in every wording": reliable,
-            }
-        )
-        .with_fact("tasks", lambda about: len(groups[tuple(about[fact] for fact in WORDED)]))
-    )
-    return Figure(
+    groups = grouped(entries, WORDED)
+    lines = {}
+    for key, line in study.means(entries, (WORDED,), ACCURACY).joined(columns).lines.items():
+        runs = [entry.run for entry in groups[key]]
+        spread, measured = spread_of(runs), RELIABLE[groups[key][0]["wordings"]]
+        with_count = (*key, len(runs))
+        lines[with_count] = {
+            **line,
+            "spread": Estimate(spread.value),
+            "by chance": Estimate(spread.by_chance),
+            "p": None if isnan(spread.p) else f"{spread.p:.3f}",
+            "hardest wording": _hardest(line),
+            "in every wording": Ratio.sum(study.evidence.every_variant(run, "acc", measured) for run in runs).value,
+        }
+    cells = Cells((*WORDED, "tasks"), lines)
+    return captioned(
         "verbalizer_paraphrases",
-        "Does it depend on the wording of the instruction?",
-        "Accuracy with each wording of the instruction; wording 1 is that of the paper, and the others mean the "
-        "same. In the table, “spread” is the highest minus the lowest accuracy, “by chance” the spread if the "
-        "answers to each row are dealt to its wordings at random, and p how often such a deal spreads them as far.",
         panels(columns, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="accuracy"),
         table(cells, {**HEADS, "tasks": ""}),
         metrics=("acc", *OF_WORDING.values(), SENSITIVITY, *RELIABLE.values()),
@@ -282,23 +259,25 @@ def spread_of(runs: Sequence[TaskRun]) -> Spread:
     if any(run.rows is None for run in runs):
         figures = [run.figure(SENSITIVITY) for run in runs]
         return Spread(float(np.mean([np.nan if figure is None else figure for figure in figures])))
-    observed, chance = zip(*map(_spreads, runs), strict=True)
-    value, shuffled = float(np.mean(observed)), np.mean(chance, axis=0)
+    observed, *shuffled = np.mean([_spreads(run) for run in runs], axis=0)
     # The observed deal is one of those that chance can make (Phipson and Smyth 2010).
-    p = (1 + np.count_nonzero(shuffled >= value - 1e-9)) / (1 + len(shuffled))
-    return Spread(value, float(shuffled.mean()), float(p))
+    p = (1 + np.count_nonzero(shuffled >= observed - 1e-9)) / (1 + len(shuffled))
+    return Spread(float(observed), float(np.mean(shuffled)), float(p))
 
 
-def _spreads(run: TaskRun) -> tuple[float, Floats]:
-    """Return a task's spread, and that of every shuffle, shape (SHUFFLES,)."""
+def _spreads(run: TaskRun) -> Floats:
+    """Return a task's spread, followed by that of every shuffle, shape (1 + SHUFFLES,)."""
     assert run.rows is not None
-    values, wordings = run.rows.values["acc"], _wordings(run)
+    # Whether each answer was given to each wording that was asked at all, shape (rows, wordings).
+    asked = np.stack([run.rows.values[ASKED + metric] > 0 for metric in wordings_of(run)], axis=1)
+    wordings = asked[:, asked.any(axis=0)].astype(np.float64)
     # Sorted by row, and within a row by wording, so that tasks on the same rows are shuffled alike: an answer to a row
     # under one verbalizer tells about that under another.
     order = np.lexsort((np.argmax(wordings, axis=1), run.rows.clusters))
-    values, wordings, clusters = values[order], wordings[order], run.rows.clusters[order]
-    shuffled = values[_shuffles(run.dataset, clusters.tobytes())]
-    return float(_range(values[None] @ wordings, wordings)[0]), _range(shuffled @ wordings, wordings)
+    values, wordings, clusters = run.rows.values["acc"][order], wordings[order], run.rows.clusters[order]
+    dealt = np.concatenate([values[None], values[_shuffles(run.dataset, clusters.tobytes())]])
+    found: Floats = np.ptp(dealt @ wordings / wordings.sum(axis=0), axis=1)
+    return found
 
 
 @lru_cache(maxsize=16)
@@ -312,18 +291,3 @@ def _shuffles(dataset: str, clusters: bytes) -> NDArray[np.int32]:
     rows = np.frombuffer(clusters, np.int32)
     generator = np.random.default_rng([SEED, crc32(dataset.encode())])
     return np.argsort(rows + generator.random((SHUFFLES, len(rows))), axis=1).astype(np.int32)
-
-
-def _wordings(run: TaskRun) -> Floats:
-    """Return whether each answer was given to each wording that was asked at all, shape (rows, wordings)."""
-    assert run.rows is not None
-    asked = np.stack([run.rows.values[ASKED + metric] > 0 for metric in wordings_of(run)], axis=1)
-    found: Floats = asked[:, asked.any(axis=0)].astype(np.float64)
-    return found
-
-
-def _range(right: NDArray[np.float64], wordings: Floats) -> Floats:
-    """Return the highest accuracy minus the lowest, of the numbers of right answers by wording, shape (…, wordings)."""
-    accuracies = right / wordings.sum(axis=0)
-    found: Floats = accuracies.max(axis=-1) - accuracies.min(axis=-1)
-    return found

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from lm_eval_ext.reports.sections.examples import Answer, Behavior, Beside, Candidate, Line, rows_of, scored
+from lm_eval_ext.reports.sections.examples import Answer, Behavior, Candidate, Line, rows_of, scored
 from lm_eval_ext.reports.sections.verbalizer.runs import DIRECT, FLIPPED, GOLDEN, THOUGHT
 from lm_eval_ext.reports.study import Entry, Study, grouped
 
@@ -69,11 +69,11 @@ def asked(prompting: str, words: str) -> Callable[[Entry], bool]:
     return lambda entry: (entry["prompting"], entry["words"]) == (prompting, words)
 
 
-def beside(prompting: str, words: str, accuracy: float) -> Beside:
-    """Return an answer to the same row, asked in another way."""
+def beside(prompting: str, words: str) -> Callable[[Entry, Entry], bool]:
+    """Return a function that tells whether a run has the answers to the same rows, asked in another way."""
     is_asked = asked(prompting, words)
     # Rows of the same number are the same only if the tasks were run on the same rows.
-    return Beside(lambda entry, other: is_asked(other) and other.run.identity == entry.run.identity, {"acc": accuracy})
+    return lambda entry, other: is_asked(other) and other.run.identity == entry.run.identity
 
 
 BEHAVIORS = (
@@ -81,7 +81,8 @@ BEHAVIORS = (
         "The label's usual word instead of the flipped one: right with natural label words, wrong with flipped ones.",
         scored({"acc": 0.0, "prior_rate": 1.0}),
         asked(DIRECT, FLIPPED),
-        beside(DIRECT, GOLDEN, 1.0),
+        beside(DIRECT, GOLDEN),
+        {"acc": 1.0},
     ),
     Behavior(
         "Gives no label word, or several: it counts as wrong, regardless of its meaning.",
@@ -95,27 +96,31 @@ BEHAVIORS = (
         "Its direct answer follows the instruction; its answer after a chain of thought does not.",
         scored({"acc": 0.0}),
         asked(THOUGHT, FLIPPED),
-        beside(DIRECT, FLIPPED, 1.0),
+        beside(DIRECT, FLIPPED),
+        {"acc": 1.0},
     ),
     Behavior(
         "Its direct answer does not follow the instruction; its answer after a chain of thought does.",
         scored({"acc": 1.0}),
         asked(THOUGHT, FLIPPED),
-        beside(DIRECT, FLIPPED, 0.0),
+        beside(DIRECT, FLIPPED),
+        {"acc": 0.0},
     ),
     Behavior(
         "Possibly right by accident: it is wrong with the natural label words, so two mistakes (label and instruction) "
         "may cancel out.",
         scored({"acc": 1.0}),
         asked(DIRECT, FLIPPED),
-        beside(DIRECT, GOLDEN, 0.0),
+        beside(DIRECT, GOLDEN),
+        {"acc": 0.0},
     ),
     Behavior("Wrong on a user-defined task.", scored({"acc": 0.0}), lambda entry: entry["words"] is None),
     Behavior(
         "Right with both natural and flipped label words.",
         scored({"acc": 1.0}),
         asked(DIRECT, FLIPPED),
-        beside(DIRECT, GOLDEN, 1.0),
+        beside(DIRECT, GOLDEN),
+        {"acc": 1.0},
     ),
 )
 

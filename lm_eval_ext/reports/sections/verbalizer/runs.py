@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from lm_eval_ext.families.verbalizer.schema import KINDS, SCHEMA
-from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.study import Entry, Study
 from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.runs import TaskRun
@@ -22,23 +21,7 @@ HEADS = {"model": "", "prompting": "", "naturalness": "label words"}
 TOGETHER = "overall"
 
 
-def study_of(evidence: Evidence) -> Study:
-    """Return the family's runs by prompting, dataset, naturalness and words."""
-    return Study.of(
-        evidence,
-        FAMILY,
-        _facts,
-        {
-            "prompting": (DIRECT, THOUGHT),
-            "dataset": SCHEMA.values["dataset"],
-            "naturalness": SCHEMA.values["naturalness"],
-            "words": tuple(name.replace("_", "/") for name in SCHEMA.values["verbalizer"]),
-            "kind": tuple(KINDS),
-        },
-    )
-
-
-def _facts(run: TaskRun) -> Mapping[str, Any]:
+def facts(run: TaskRun) -> Mapping[str, Any]:
     """Return what a task tests; nothing for a user-defined task, which names no verbalizer."""
     naturalness, words = run.metadata["naturalness"], run.metadata["verbalizer"]
     if naturalness is None or words is None:

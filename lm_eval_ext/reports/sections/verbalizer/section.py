@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from lm_eval_ext.families.verbalizer.schema import KINDS, SCHEMA
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Panel, Section
 from lm_eval_ext.reports.layout import COLUMN, floors_in_words, other_tasks, panels, table
 from lm_eval_ext.reports.sections.examples import examples
+from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.sections.verbalizer.compared import chain_of_thought, few_shot, paraphrases
 from lm_eval_ext.reports.sections.verbalizer.examples import candidates, said_of
 from lm_eval_ext.reports.sections.verbalizer.runs import (
@@ -19,11 +21,11 @@ from lm_eval_ext.reports.sections.verbalizer.runs import (
     HEADS,
     METRICS,
     THOUGHT,
+    facts,
     guessing,
     incomplete,
     kinds_of,
     prompting,
-    study_of,
 )
 from lm_eval_ext.reports.study import FLOOR_BY, Cells, Study
 from lm_eval_ext.results.issue import note
@@ -44,18 +46,19 @@ OF_SIZE = ("family", "parameters", "model")
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    found = study_of(evidence)
+    orders = {
+        "prompting": (DIRECT, THOUGHT),
+        "dataset": SCHEMA.values["dataset"],
+        "naturalness": SCHEMA.values["naturalness"],
+        "words": tuple(name.replace("_", "/") for name in SCHEMA.values["verbalizer"]),
+        "kind": tuple(KINDS),
+    }
+    found = Study.of(evidence, FAMILY, facts, orders)
     if not (found.entries or found.others):
         return None
     shown, issues = examples(evidence.runs, candidates(found), said_of)
-    return Section(
-        FAMILY,
-        "Verbalizer manipulation",
-        "Does it label as instructed when the label words contradict its priors?",
-        tuple(figure for figure in _figures(found) if figure is not None),
-        shown,
-        issues,
-    )
+    figures = tuple(figure for figure in _figures(found) if figure is not None)
+    return Section(FAMILY, *captions()[FAMILY], figures, shown, issues)
 
 
 def _figures(found: Study) -> Iterator[Figure | None]:
@@ -72,13 +75,8 @@ def by_naturalness(study: Study) -> Figure:
     """Return Figure 2: accuracy under natural, neutral and unnatural label words."""
     cells = study.means(study.entries, ("prompting", "model", "naturalness"), METRICS, within=1)
     cells = study.with_floors(cells, study.entries, *ACCURACY, *ACCURACY.values())
-    return Figure(
+    return captioned(
         "verbalizer_naturalness",
-        "Does it label as instructed when the label words contradict their meaning?",
-        "Natural label words mean their labels (positive: “positive”), neutral ones nothing (“foo”), and unnatural "
-        "ones the opposite (positive: “negative”). A model that follows instructions does equally well with all; "
-        "one that follows its priors falls below random guessing with unnatural ones (Figure 2)"
-        f"{floors_in_words(cells)}.",
         panels(
             cells.only(ACCURACY.keys()),
             Bars,
@@ -91,18 +89,15 @@ def by_naturalness(study: Study) -> Figure:
         table(cells.without(FLOOR_BY), HEADS),
         (*incomplete(study), *study.no_floors(study.entries, "acc")),
         tuple(METRICS.values()),
+        floors=floors_in_words(cells),
     )
 
 
 def by_words(study: Study) -> Figure:
     """Return Figure 3: accuracy under each verbalizer."""
     cells = study.means(study.entries, ("prompting", "model", ("naturalness", "words")), ACCURACY, within=1)
-    return Figure(
+    return captioned(
         "verbalizer_words",
-        "Which label words does it use as instructed?",
-        "Accuracy with each verbalizer, over all datasets; the word for the affirmative label comes first, so that "
-        "unnatural “0/1” asks for “0” where “1” is usual. A model that follows instructions does equally well in "
-        "all cells of its row (Figure 3).",
         panels(cells, HeatMap, "model", "words", ("naturalness", "prompting"), axis="accuracy"),
         table(cells.wide("naturalness", "words", heading="{words} ({naturalness})"), ("model", "prompting")),
         incomplete(study),
@@ -123,15 +118,8 @@ def scaling(study: Study) -> Iterator[Figure]:
         for entry in study.entries
         for size in [sizes[entry["model"]]]
     ]
-    yield _by_size(
-        study,
-        study.means(entries, (OF_SIZE, ("prompting", "naturalness")), ACCURACY, compared=OF_SIZE),
-        "{naturalness}, {prompting}",
-        "verbalizer_scaling",
-        "Do larger models follow the instruction better?",
-        "Accuracy by number of parameters, over all datasets; each line is a family of models. With unnatural label "
-        "words, the paper finds families that get better with size, worse, and first worse, then better (Figure 2).",
-    )
+    cells = study.means(entries, (OF_SIZE, ("prompting", "naturalness")), ACCURACY, compared=OF_SIZE)
+    yield _by_size(study, cells, "{naturalness}, {prompting}", "verbalizer_scaling")
     words = [
         entry
         for entry in entries
@@ -140,21 +128,11 @@ def scaling(study: Study) -> Iterator[Figure]:
     ]
     if words:
         by = (OF_SIZE, ("prompting", "naturalness", "words"))
-        yield _by_size(
-            study,
-            study.means(words, by, ACCURACY, compared=OF_SIZE),
-            "{naturalness} {words}, {prompting}",
-            "verbalizer_scaling_words",
-            "With which label words do larger models do better?",
-            "Accuracy by number of parameters with each natural verbalizer and its reverse, over all datasets; the "
-            "words for the affirmative label come first. In the paper, flipped golden words are the hardest, and a "
-            "chain of thought helps larger models with them (Figures 3 and 4).",
-        )
+        cells = study.means(words, by, ACCURACY, compared=OF_SIZE)
+        yield _by_size(study, cells, "{naturalness} {words}, {prompting}", "verbalizer_scaling_words")
 
 
-def _by_size(  # noqa: PLR0913, PLR0917 # the two figures differ in nothing else
-    study: Study, cells: Cells, heading: str, name: str, title: str, reading: str
-) -> Figure:
+def _by_size(study: Study, cells: Cells, heading: str, name: str) -> Figure:
     unknown = dict.fromkeys(about["model"] for about, _ in cells.about() if not about["family"])
     cells = cells.where(lambda about: about["family"])
     wide = cells.wide(*cells.by[len(OF_SIZE) :], heading=heading)
@@ -162,10 +140,8 @@ def _by_size(  # noqa: PLR0913, PLR0917 # the two figures differ in nothing else
     drawn = cells.known("family").with_fact("panel", heading)
     options = {"axis": "accuracy", "x_axis": "parameters", "logarithmic": True, **guessing(study.entries)}
     left_out = (note(f"not shown, because their size is unknown: {', '.join(unknown)}"),) if unknown else ()
-    return Figure(
+    return captioned(
         name,
-        title,
-        reading,
         panels(drawn, Curves, "parameters", "family", ("panel",), **options),
         table(wide, ("family", "model", "parameters")),
         (*incomplete(study), *left_out),
@@ -176,11 +152,8 @@ def _by_size(  # noqa: PLR0913, PLR0917 # the two figures differ in nothing else
 def by_dataset(study: Study) -> Figure:
     """Return accuracy under natural, neutral and unnatural label words on each dataset (section 4.4)."""
     cells = study.means(study.entries, ("prompting", "model", "dataset", "naturalness"), ACCURACY, within=1)
-    return Figure(
+    return captioned(
         "verbalizer_datasets",
-        "On which datasets does it follow the instruction?",
-        "Accuracy by dataset, over all verbalizers of each naturalness. High with natural and low with unnatural "
-        "label words: the model can do the task but does not follow the instruction (section 4.4).",
         _by_model_or_naturalness(cells, "dataset"),
         table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", "dataset")),
         incomplete(study),
@@ -203,12 +176,8 @@ def by_kind(study: Study) -> Figure | None:
         if entry["dataset"] in members
     ]
     cells = study.means(entries, ("prompting", "model", ("kind", "datasets"), "naturalness"), ACCURACY, within=1)
-    return Figure(
+    return captioned(
         "verbalizer_kinds",
-        "In which kinds of tasks does it follow the instruction?",
-        "Accuracy over the datasets of each kind of task, with all verbalizers of each naturalness. In the paper, "
-        "the strongest models keep it with flipped label words in sentiment tasks and lose it in inference "
-        "(section 4.4).",
         _by_model_or_naturalness(cells, "kind"),
         table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", "kind", "datasets")),
         incomplete(study),
@@ -234,11 +203,8 @@ def invalid_answers(study: Study) -> Figure | None:
     cells = study.means(study.entries, ("prompting", "naturalness", "model"), KINDS_OF_INVALID, within=1)
     if not cells.known().lines:
         return None
-    return Figure(
+    return captioned(
         "verbalizer_invalid",
-        "What does it answer if it names no label word?",
-        "Shares of all answers; they add up to the invalid rate. “Usual word” is a word for the label that the "
-        "prompt does not allow, and “another form” is “entails” where the word is “entailment”.",
         panels(cells, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="share", higher_is_better=False),
         table(cells, HEADS),
         incomplete(study),

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Section
 from lm_eval_ext.reports.paired import difference_of
 from lm_eval_ext.reports.sections.hierarchy.section import section
 from lm_eval_ext.results.load import load
 from tests.reports.conftest import ResultFolder
 from tests.reports.planted import plant, without_samples
-from tests.reports.sections.reading_tables import figure, names, numbers, titles, values
+from tests.reports.sections.reading_tables import figure, names, numbers, section_on, titles, values
 
 pytestmark = pytest.mark.usefixtures("sentence_data")
 
@@ -23,6 +23,7 @@ TURNS = [f"hierarchy_turns_{history}" for history in ("t02", "t12", "slipped_t02
 ROWS = 20
 """Ten task prompts, each twice: with the first instruction of its pair, and with the second, as the one that counts."""
 POLICIES = ("oracle", "system", "document", "forgets_after_2")
+section_of = partial(section_on, section)
 SYSTEM_USER, USER_LATER = "system message against user", "user against an earlier turn"
 DOCUMENT, TOOL = "user against a document", "user against a tool's output"
 # Whom each policy obeys, by arm: 1 if it is whom it should.
@@ -39,12 +40,6 @@ OBEYS = {
 
 def name_of(policy: str) -> str:
     return f"reference policy={policy}"
-
-
-def section_of(*paths: Path) -> Section:
-    found = section(Evidence(load(paths)))
-    assert found is not None
-    return found
 
 
 @pytest.fixture(scope="module")

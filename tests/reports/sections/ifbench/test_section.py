@@ -10,12 +10,12 @@ import pytest
 
 from lm_eval_ext.reports.figure import Bars, Section
 from lm_eval_ext.reports.page.build import build
-from lm_eval_ext.reports.sections.examples import EDITIONS
+from lm_eval_ext.reports.sections.figures import EDITIONS
 from lm_eval_ext.reports.sections.ifbench.section import section
 from lm_eval_ext.results.load import load
 from tests.reports.conftest import ResultFolder
 from tests.reports.planted import without_samples
-from tests.reports.sections.reading_tables import figure, names, numbers, section_on, titles, values
+from tests.reports.sections.reading_tables import figure, marks, names, numbers, section_on, titles, values
 
 pytestmark = pytest.mark.usefixtures("sentence_data")
 
@@ -62,11 +62,11 @@ def test_verdicts_stand_side_by_side_by_level(known: Section) -> None:
 
 def test_a_floor_is_drawn_for_each_edition_and_scores_stand_above_it(known: Section) -> None:
     found = numbers(known, "ifbench_floor")
-    for edition, panel in zip(EDITIONS, figure(known, "ifbench_floor").panels, strict=True):
+    assert titles(known, "ifbench_floor") == [*EDITIONS]
+    for edition, bars in zip(EDITIONS, marks(figure(known, "ifbench_floor"), Bars), strict=True):
         oracle, drop_one = found[ORACLE, edition], found[DROP_ONE, edition]
         floor = oracle["floor"].value
-        assert isinstance(panel.mark, Bars)
-        assert (panel.title, panel.mark.reference, panel.mark.reference_name) == (edition, floor, "floor: “ok”")
+        assert (bars.reference, bars.reference_name) == (floor, "floor: “ok”")
         assert 0 < floor < 1
         assert oracle["above floor"].value == pytest.approx(1)
         assert drop_one["above floor"].value == pytest.approx((drop_one["accuracy"].value - floor) / (1 - floor))
@@ -83,6 +83,7 @@ def test_groups_and_types_count_instructions(known: Section) -> None:
     of_type = numbers(known, "ifbench_types")
     # One row of each; the pair with a word count breaks the latter.
     assert values(of_type["format:thesis", asked["format:thesis"]])[ORACLE] == 1.0
+    assert values(of_type["custom:csv_city", 1]) == {ORACLE: 1.0, DROP_ONE: 0.0}
     assert titles(known, "ifbench_types") == ["count", "custom", "format", "ratio", "repeat", "sentence", "words"]
 
 

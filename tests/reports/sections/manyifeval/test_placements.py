@@ -14,14 +14,14 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves
 from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.sections.manyifeval.section import section
-from lm_eval_ext.results.comparability import PairOfRuns
 from lm_eval_ext.results.issue import error, note
-from lm_eval_ext.results.load import GivenName, load, load_apart
+from lm_eval_ext.results.load import GivenName, load
 from lm_eval_ext.results.runs import Role
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import edited
 from tests.reports.manyifeval_files import Line, row, write_rows
-from tests.reports.sections.reading_tables import figure, names, numbers, section_on, values
+from tests.reports.planted import without_samples
+from tests.reports.sections.reading_tables import figure, marks, names, numbers, section_on, titles, values
 
 N02, N03 = "manyifeval_n02", "manyifeval_n03"
 ROWS = 10
@@ -68,11 +68,9 @@ def test_the_policy_that_ignores_the_system_message_stops_listening_there(folder
         "before the task or in an earlier turn. By the share of the instructions that are followed, compared with the "
         "same instructions after the task: p < 0.05 in paired sign-flip tests, with Holm's correction for 3 comparisons"
     )
-    panels = figure(found, FIGURE).panels
-    assert [panel.title for panel in panels] == ["prompt level", "instruction level"]
-    for panel in panels:
-        assert isinstance(panel.mark, Curves)
-        curves = {series.name: [one.value for one in series.values] for series in panel.mark.series}
+    assert titles(found, FIGURE) == ["prompt level", "instruction level"]
+    for mark in marks(figure(found, FIGURE), Curves):
+        curves = {series.name: [one.value for one in series.values] for series in mark.series}
         assert curves == {
             "after the task": [1.0],
             "before the task": [1.0],
@@ -97,12 +95,6 @@ def test_placements_are_of_one_model_and_in_no_other_figure(folders: Mapping[str
     assert len(report.summary.table.rows) == 1
     ((_, facts),) = report.runs
     assert sum("command" in name for name, _ in facts) == len(PLACEMENTS)
-
-
-def test_a_comparison_still_refuses_to_mix_placements(folders: Mapping[str, Path]) -> None:
-    before, after = load_apart([[folders["after"]], [folders["system"]]])
-    pair = PairOfRuns(before.counting[0], after.counting[0], ("A", "B"))
-    assert pair.obstacle == error("version 1.1+embedded in A, 1.1+embedded+system in B")
 
 
 def test_the_published_placement_by_name_is_that_of_a_run_without_one(tmp_path: Path) -> None:
@@ -131,6 +123,22 @@ def test_only_rows_of_all_placements_count_and_differences_pair_them(tmp_path: P
     assert figure(found, FIGURE).issues[1:] == (note(LEFT_OUT),)
     # Elsewhere, every row of the published placement counts.
     assert numbers(found, "manyifeval_curse")["one", 2]["prompt level"].value == 0.75
+
+
+def test_places_are_compared_by_the_share_of_instructions_and_without_samples_only_in_numbers(tmp_path: Path) -> None:
+    # No row is right at either place: 12 rows follow one of two instructions, or none.
+    folders = [
+        placed(tmp_path / place, place, {N02: [row(key, followed) for key in range(12)]})
+        for place, followed in (("after", [1, 0]), ("system", [0, 0]))
+    ]
+    (said,) = figure(section_of(*folders), FIGURE).issues
+    less = f"in the system message (\N{MINUS SIGN}50.0 points in {N02})"
+    assert said.text.startswith(f"one: it listens less {less}. By the share of the instructions")
+    without_samples(tmp_path)
+    found = section_of(*folders)
+    change = numbers(found, FIGURE)["one", N02, "system"]["instruction level minus after"]
+    assert (change.value, change.has_interval) == (-0.5, False)
+    assert "no task has samples both" in figure(found, FIGURE).issues[0].text
 
 
 @pytest.mark.parametrize(

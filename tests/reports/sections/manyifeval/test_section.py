@@ -18,9 +18,9 @@ from lm_eval_ext.results.issue import error, note, warning
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited, write_run
 from tests.reports.manyifeval_files import SINGLE, TYPES, Line, metric, of_model, row, write_rows
-from tests.reports.sections.reading_tables import exact, figure, names, numbers, section_on, titles, values
+from tests.reports.sections.reading_tables import exact, figure, marks, names, numbers, section_on, titles, values
 
-N02, N03, REPEAT = "manyifeval_n02", "manyifeval_n03", "manyifeval_repeat_n03"
+N01, N02, N03, REPEAT = "manyifeval_n01", "manyifeval_n02", "manyifeval_n03", "manyifeval_repeat_n03"
 TASKS = (N02, N03, REPEAT)
 ROWS = 4
 REFINED = "self_refine:base=reference,policy=drop_one,strategy=oracle,rounds=2"
@@ -66,9 +66,7 @@ def test_one_broken_instruction_is_the_curse_at_its_worst_and_none_shows_no_curs
 
 def test_prediction_and_floor_are_dashed_in_one_panel_per_model_and_one_panel_has_all_models(known: Section) -> None:
     assert titles(known, "manyifeval_curse") == ["all models", ORACLE, DROP_ONE, REPAIRED]
-    together, first, *_ = (panel.mark for panel in figure(known, "manyifeval_curse").panels)
-    assert isinstance(together, Curves)
-    assert isinstance(first, Curves)
+    together, first, *_ = marks(figure(known, "manyifeval_curse"), Curves)
     # Three models and the floor, which they share.
     assert (together.x, [series.dashed for series in together.series]) == ((2, 3), [False, False, False, True])
     assert [series.dashed for series in first.series] == [False, True, False, True]
@@ -196,6 +194,8 @@ def test_the_same_task_prompts_with_other_numbers_do_not_narrow_intervals(tmp_pa
 def test_the_number_of_instructions_is_the_recorded_one_regardless_of_the_name(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {"mine": [row(1, [1, 0, 1])], "manyifeval_n10": [row(1, [1, 0])]})
     assert [row[1] for row in figure(found, "manyifeval_curse").table.rows] == [2, 3]
+    # One model has one panel of each kind.
+    assert titles(found, "manyifeval_curse") == titles(found, "manyifeval_types") == [""]
 
 
 @pytest.mark.parametrize("samples", [True, False])
@@ -262,12 +262,6 @@ def test_of_two_equivalent_tasks_the_one_run_by_more_models_is_used(tmp_path: Pa
 # How many models
 
 
-def test_one_model_has_one_panel_of_each_kind(tmp_path: Path) -> None:
-    found = of_rows(tmp_path, {N02: [row(1, [1, 0])]})
-    assert titles(found, "manyifeval_curse") == [""]
-    assert titles(found, "manyifeval_types") == [""]
-
-
 def test_many_models_share_panels_and_remain_distinguishable(tmp_path: Path) -> None:
     models = [f"m{number}" for number in range(9)]
     for name in models:
@@ -275,8 +269,7 @@ def test_many_models_share_panels_and_remain_distinguishable(tmp_path: Path) -> 
     found = section_of(tmp_path)
     assert titles(found, "manyifeval_curse") == ["models 1 to 4", "models 5 to 9", *models]
     assert titles(found, "manyifeval_types") == ["overall (1 to 5)", "overall (6 to 9)"]
-    first = figure(found, "manyifeval_types").panels[0].mark
-    assert isinstance(first, HeatMap)
+    first, _ = marks(figure(found, "manyifeval_types"), HeatMap)
     assert first.columns == ("m0", "m1", "m2", "m3", "m4")
     assert len(first.rows) == len(TYPES)
 
@@ -318,8 +311,7 @@ def test_methods_of_a_model_are_compared_over_their_common_tasks(tmp_path: Path)
     assert (by_oracle["round 0"].value, by_oracle["round 1"].value) == (0.0, 1.0)
     assert not by_oracle["round 2"].exists
     assert list(values(cells[ONE, "refinement w/ feedback", "prompt level", "3.00"]).values()) == [0.0] * 3
-    curves = figure(found, "manyifeval_rounds").panels[0].mark
-    assert isinstance(curves, Curves)
+    curves, _ = marks(figure(found, "manyifeval_rounds"), Curves)
     # Table 2's order.
     assert [series.name for series in curves.series] == [ZERO_SHOT, "refinement w/ feedback", BY_ORACLE]
     assert figure(found, "manyifeval_rounds").issues == (
@@ -328,32 +320,19 @@ def test_methods_of_a_model_are_compared_over_their_common_tasks(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("tasks", "config", "changed", "reason"),
+    ("tasks", "config", "reason"),
     [
-        pytest.param({N02: [row(1, [1, 1])]}, of_model("one"), {}, None, id="the same row"),
-        pytest.param({N02: [row(1, [1, 1])]}, of_model("other"), {}, "", id="of another model"),
-        pytest.param({N02: [row(1, [1, 1])]}, of_model("one", dtype="float16"), {}, "", id="with other arguments"),
-        pytest.param({N03: [row(1, [1, 1, 1])]}, of_model("one"), {}, "", id="of other tasks"),
-        pytest.param({N02: [row(2, [1, 1])]}, of_model("one"), {}, "they have no rows in common", id="another row"),
-        pytest.param(
-            {N02: [row(1, [1, 1])]},
-            of_model("one"),
-            {"rows_hash": "others"},
-            "their rows are from different datasets",
-            id="rows of another hash",
-        ),
+        pytest.param({N02: [row(1, [1, 1])]}, of_model("one"), None, id="the same row"),
+        pytest.param({N02: [row(1, [1, 1])]}, of_model("other"), "", id="of another model"),
+        pytest.param({N02: [row(1, [1, 1])]}, of_model("one", dtype="float16"), "", id="with other arguments"),
+        pytest.param({N03: [row(1, [1, 1, 1])]}, of_model("one"), "", id="of other tasks"),
+        pytest.param({N02: [row(2, [1, 1])]}, of_model("one"), "they have no rows in common", id="another row"),
     ],
 )
 def test_first_and_refined_answers_are_compared_only_on_the_same_rows_in_the_same_setting(
-    tasks: Mapping[str, Sequence[Line]],
-    config: Mapping[str, Any],
-    changed: Mapping[str, Any],
-    reason: str | None,
-    tmp_path: Path,
+    tasks: Mapping[str, Sequence[Line]], config: Mapping[str, Any], reason: str | None, tmp_path: Path
 ) -> None:
-    with edited(write_rows(tmp_path / "plain", tasks, config=config)) as content:
-        for of_task in content["configs"].values():
-            of_task["metadata"] |= changed
+    write_rows(tmp_path / "plain", tasks, config=config)
     write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
     found = section_of(tmp_path)
     shown = {about[1] for about in numbers(found, "manyifeval_rounds")}
@@ -418,29 +397,6 @@ def test_one_strategy_in_two_settings_is_two_methods(
     assert {about[1] for about in numbers(section_of(tmp_path), "manyifeval_rounds")} == titles
 
 
-def test_judgments_of_all_tasks_are_counted_together(tmp_path: Path) -> None:
-    two, three = row(1, [1, 0], **after(0.0, 0.0)), row(1, [1, 0, 0], **after(0.0, 0.0))
-    config = method("feedback", 1)
-    write_rows(tmp_path / "a", {N02: [two]}, figures=feedback(10, 1, 0, 9, unparsable=0.3), config=config)
-    write_rows(tmp_path / "b", {N03: [three]}, figures=feedback(20, 2, 10, 8), config=config)
-    ((about, cells),) = numbers(section_of(tmp_path), "manyifeval_feedback").items()
-    assert about == (ONE, "refinement w/ feedback", 60)
-    # 30 of 40 followed instructions are judged followed, and 3 of 20 broken ones; the two have equal weight.
-    precision, recall = 0.75 / (0.75 + 0.15), 0.75
-    f1 = 2 * precision * recall / (precision + recall)
-    # 6 of the first 20 judgments could not be read, none of the other 40.
-    assert values(cells) == pytest.approx({"precision": precision, "recall": recall, "F1": f1, "unparsable": 0.1})
-
-
-def test_judgments_that_were_never_parsable_have_no_precision(tmp_path: Path) -> None:
-    line = row(1, [1, 0], **after(0.0, 0.0))
-    # Unread judgments count as "not followed", of which the precision would be 1 and the recall 0.
-    counts = feedback(0, 0, 11, 9, unparsable=1.0)
-    found = of_rows(tmp_path, {N02: [line]}, figures=counts, config=method("feedback", 1))
-    ((_, cells),) = numbers(found, "manyifeval_feedback").items()
-    assert {name: cell.value for name, cell in cells.items() if cell.exists} == {"unparsable": 1.0}
-
-
 def test_without_judgments_there_is_no_figure_about_them(tmp_path: Path) -> None:
     line = row(1, [1, 1], **after(0.0, 1.0))
     found = of_rows(tmp_path, {N02: [line]}, figures=feedback(0, 0, 0, 0), config=method("without_feedback", 1))
@@ -467,38 +423,26 @@ def judged_rows(*extra: Line) -> list[Line]:
     return [row(key, [1, 0], **after(0.0, 0.0, 0.0), **more) for key, more in enumerate(extra, start=1)]
 
 
-def test_the_confusion_matrix_is_normalized_by_row_in_each_round(tmp_path: Path) -> None:
-    rows = judged_rows(FIRST, SECOND, THIRD)
-    found = of_rows(tmp_path, {N02: rows}, figures=feedback(2, 2, 3, 4), config=method("feedback_cot", 2))
-    title = "refinement w/ feedback+cot"
-    cells = {about[2:4]: values(cells) for about, cells in numbers(found, "manyifeval_confusion").items()}
-    counts = {about[2:4]: about[4] for about in numbers(found, "manyifeval_confusion")}
-    # round 1: followed are yes | no, unread | yes; violated yes | no. Round 2: followed no; violated no | yes, no.
-    assert cells == {
-        ("round 1", "followed"): {"judged followed": 2 / 4, "judged not followed": 2 / 4},
-        ("round 1", "not followed"): {"judged followed": 1 / 2, "judged not followed": 1 / 2},
-        ("round 2", "followed"): {"judged followed": 0.0, "judged not followed": 1.0},
-        ("round 2", "not followed"): pytest.approx({"judged followed": 1 / 3, "judged not followed": 2 / 3}),
-        ("all rounds", "followed"): {"judged followed": 2 / 5, "judged not followed": 3 / 5},
-        ("all rounds", "not followed"): {"judged followed": 2 / 5, "judged not followed": 3 / 5},
-    }
-    assert list(counts.values()) == [4, 2, 1, 3, 5, 5]
-    (panel,) = figure(found, "manyifeval_confusion").panels
-    assert panel.title == title
-    assert isinstance(panel.mark, HeatMap)
-    assert panel.mark.rows[:2] == ("round 1: followed", "round 1: not followed")
-    assert panel.mark.columns == ("judged followed", "judged not followed")
-
-
-def test_the_confusion_matrix_of_several_tasks_counts_all_judgments(tmp_path: Path) -> None:
+def test_the_confusion_matrix_of_all_tasks_is_normalized_by_row_in_each_round(tmp_path: Path) -> None:
     three = row(1, [1, 0, 0], **after(0.0, 0.0), **rounds(([YES, NO, NO], [YES, YES, YES])))
-    tasks = {N02: judged_rows(FIRST), N03: [three]}
-    found = of_rows(tmp_path, tasks, figures=feedback(2, 3, 1, 1), config=method("feedback", 2))
+    tasks = {N02: judged_rows(FIRST, SECOND, THIRD), N03: [three]}
+    found = of_rows(tmp_path, tasks, figures=feedback(2, 2, 3, 4), config=method("feedback_cot", 2))
     cells = {about[2:]: values(cells) for about, cells in numbers(found, "manyifeval_confusion").items()}
-    # Three broken instructions in round 1, all judged followed; in round 2 one, judged broken.
-    assert cells["round 1", "not followed", 3]["judged followed"] == 1.0
-    assert cells["all rounds", "not followed", 4]["judged followed"] == 3 / 4
-    assert cells["all rounds", "followed", 3]["judged followed"] == 2 / 3
+    # Round 1: followed are yes | no, unread | yes | yes; violated yes | no | yes, yes. Round 2: followed no; violated
+    # no | yes, no.
+    assert {about: line["judged followed"] for about, line in cells.items()} == {
+        ("round 1", "followed", 5): 3 / 5,
+        ("round 1", "not followed", 4): 3 / 4,
+        ("round 2", "followed", 1): 0.0,
+        ("round 2", "not followed", 3): pytest.approx(1 / 3),
+        ("all rounds", "followed", 6): 3 / 6,
+        ("all rounds", "not followed", 7): pytest.approx(4 / 7),
+    }
+    assert [sum(line.values()) for line in cells.values()] == pytest.approx([1.0] * 6)
+    (mark,) = marks(figure(found, "manyifeval_confusion"), HeatMap)
+    assert titles(found, "manyifeval_confusion") == ["refinement w/ feedback+cot"]
+    assert mark.rows[:2] == ("round 1: followed", "round 1: not followed")
+    assert mark.columns == ("judged followed", "judged not followed")
 
 
 @pytest.mark.parametrize("samples", [True, False], ids=["samples without rounds", "no samples"])
@@ -586,30 +530,18 @@ def test_an_older_run_with_one_instruction_does_not_record_whether_it_is_single(
 @pytest.mark.parametrize(
     ("tasks", "why"),
     [
-        pytest.param({N03: [row(1, [1, 1, 0])]}, "Follows 2 of 3", id="all but one"),
-        pytest.param({N03: [row(1, [1, 0, 0])]}, "", id="one of three"),
-        pytest.param({N03: [row(1, [0, 0, 0])]}, "Follows none of 3", id="none"),
-        pytest.param({N03: [row(1, [1, 1, 1])]}, "Follows all 3", id="all"),
-        pytest.param(
-            {N03: [row(1, [1, 0, 0])], N02: [row(1, [1, 1])]},
-            "The curse of instructions: it follows all 2",
-            id="lost with more",
-        ),
-        pytest.param({N03: [row(1, [1, 0, 0])], N02: [row(2, [1, 1])]}, "Follows all 2", id="of another prompt"),
-        pytest.param(
-            {N03: [row(1, [1, 0, 0], prompt_level_repaired_acc=1.0)]}, "A human reader would say", id="repaired"
-        ),
-        pytest.param({N03: [row(1, [1, 1, 1], prompt_level_repaired_acc=0.0)]}, "IFEval's strict", id="no repair"),
-        pytest.param(
-            {N03: [row(1, [1, 0, 0], prompt_level_loose_acc=1.0)]}, "Follows the instructions except for", id="loose"
-        ),
-        pytest.param({N03: [row(1, [1, 1, 1], **after(0.0, 1.0))]}, "Refinement helps", id="refined"),
-        pytest.param({N03: [row(1, [1, 0, 0], **after(1.0, 0.0))]}, "Refinement hurts", id="made worse"),
-        pytest.param(
-            {"manyifeval_n01": [row(1, [1])], REPEAT: [row(1, [1, 0, 0], repeated=True)]},
-            "Follows the instruction when it is given once",
-            id="repeated",
-        ),
+        ({N03: [row(1, [1, 1, 0])]}, "Follows 2 of 3"),
+        ({N03: [row(1, [1, 0, 0])]}, ""),
+        ({N03: [row(1, [0, 0, 0])]}, "Follows none of 3"),
+        ({N03: [row(1, [1, 1, 1])]}, "Follows all 3"),
+        ({N03: [row(1, [1, 0, 0])], N02: [row(1, [1, 1])]}, "The curse of instructions: it follows all 2"),
+        ({N03: [row(1, [1, 0, 0])], N02: [row(2, [1, 1])]}, "Follows all 2"),  # of another task prompt
+        ({N03: [row(1, [1, 0, 0], prompt_level_repaired_acc=1.0)]}, "A human reader would say"),
+        ({N03: [row(1, [1, 1, 1], prompt_level_repaired_acc=0.0)]}, "IFEval's strict"),
+        ({N03: [row(1, [1, 0, 0], prompt_level_loose_acc=1.0)]}, "Follows the instructions except for"),
+        ({N03: [row(1, [1, 1, 1], **after(0.0, 1.0))]}, "Refinement helps"),
+        ({N03: [row(1, [1, 0, 0], **after(1.0, 0.0))]}, "Refinement hurts"),
+        ({N01: [row(1, [1])], REPEAT: [row(1, [1, 0, 0], repeated=True)]}, "Follows the instruction when it is given"),
     ],
 )
 def test_an_instructive_answer_is_an_example_with_its_reason(

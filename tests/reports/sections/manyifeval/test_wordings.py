@@ -14,6 +14,7 @@ from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.reports.sections.manyifeval.variants import WORST, simultaneous
 from lm_eval_ext.verifiers import verify
 from tests.reports.conftest import ResultFolder
+from tests.reports.files import edited_lines
 from tests.reports.sections.reading_tables import figure, names, numbers, section_on
 
 TASK, FIGURE = "manyifeval_cousins_n02", "manyifeval_wordings"
@@ -78,6 +79,16 @@ def test_a_wording_is_shown_as_its_first_row_has_it(folder: Path) -> None:
     }
     found = section_on(section, folder)
     assert all(f"- {text}" in lines for _, _, text, *_ in figure(found, FIGURE).table.rows)
+
+
+def test_instructions_whose_wording_or_verdict_is_not_recorded_are_counted(folder: Path, tmp_path: Path) -> None:
+    (samples,) = Path(copytree(folder, tmp_path / "older")).rglob("samples_*")
+    with edited_lines(samples) as lines:
+        del lines[0]["doc"]["phrasings"]
+        # One of two of a type: it is not recorded which.
+        lines[1][f"strict_acc_{lines[1]['doc']['instruction_id_list'][0].replace(':', '_')}"] = [1, 2]
+    issue, *_ = figure(section_on(section, tmp_path), FIGURE).issues
+    assert "first_wording: 2 instructions are not counted, because their rows do not record the wording" in issue.text
 
 
 def test_variants_without_samples_are_in_the_report_but_name_no_wording(folder: Path, tmp_path: Path) -> None:

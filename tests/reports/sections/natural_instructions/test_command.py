@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,26 +38,26 @@ def results(path: Path, *leaves: Mapping[str, Any], date: float = 1.0, model: st
     content: dict[str, Any] = {key: {} for key in ("results", "configs", "n-samples")}
     for one in leaves:
         content = {key: content[key] | one[key] for key in content}
-    content |= {"model_source": "hf", "config": {"model_args": {"pretrained": model}}, "date": date, **top}
+    content |= {"config": {"model": "hf", "model_args": {"pretrained": model}}, "date": date, **top}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
 
 
-def read(*paths: Path, **options: bool) -> dict[tuple[str, str], float | None]:
-    """Return the ROUGE-L that is read of each subtask under each encoding."""
-    entries = read_encodings(paths, **options)[0].entries
-    return {(entry["subtask"], entry["encoding"]): entry.run.figure("rouge_l") for entry in entries}
+def complaint_of(*paths: Path, **options: bool) -> str:
+    """Return why runs are not compared."""
+    with pytest.raises(RowsError) as error:
+        read_encodings(paths, **options)
+    return str(error.value)
 
 
 def test_several_models_are_an_error_that_names_them(tmp_path: Path) -> None:
     results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), model="one")
     results(tmp_path / "results_2.json", leaf("s1", "all", 0.2), model="two")
-    with pytest.raises(
-        RowsError,
-        match=r"several models: hf pretrained=one \(.*results_1.json\); hf pretrained=two \(.*results_2.json\)",
-    ):
-        read(tmp_path)
+    assert re.search(
+        r"several models: hf pretrained=one \(.*results_1.json\); hf pretrained=two \(.*results_2.json\)",
+        complaint_of(tmp_path),
+    )
 
 
 def test_each_encoding_may_have_a_model_of_its_own_on_request(tmp_path: Path) -> None:
@@ -67,8 +68,8 @@ def test_each_encoding_may_have_a_model_of_its_own_on_request(tmp_path: Path) ->
     assert setting["model"] == "all: hf pretrained=bart-all; prompt: hf pretrained=bart-prompt"
     assert len(entries.entries) == 2
     results(tmp_path / "results_other.json", leaf("s3", "all", 0.2), model="another")
-    with pytest.raises(RowsError, match=r"several models: hf pretrained=another .*; hf pretrained=bart-all"):
-        read(tmp_path, model_per_encoding=True)
+    said = complaint_of(tmp_path, model_per_encoding=True)
+    assert re.search("several models: hf pretrained=another .*; hf pretrained=bart-all", said)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +93,7 @@ def test_encodings_on_different_rows_or_in_different_settings_are_an_error(
     task = leaf("s1", "all", 0.3, **changes["rows"])
     task["configs"]["natural_instructions_s1_all"] |= changes["config"]
     results(tmp_path / "results_2.json", task, **changes["file"])
-    with pytest.raises(RowsError, match=f"^s1: its encodings were run differently, .*: {complaint}"):
-        read(tmp_path)
+    assert re.match(f"s1: its encodings were run differently, .*: {complaint}", complaint_of(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,7 @@ def test_a_mean_over_subtasks_is_of_one_setting(fact: str, values: tuple[Any, An
     ]
     file = results(tmp_path / "results_1.json", *leaves)
     message = f"{fact} is {values[0]!r} for natural_instructions_s1_prompt .* and {values[1]!r} for natural_instr.*_s3"
-    with pytest.raises(RowsError, match=message):
-        read(file)
+    assert re.search(message, complaint_of(file))
 
 
 def test_the_setting_and_bleurt_are_read(tmp_path: Path) -> None:
@@ -130,16 +129,14 @@ def test_runs_without_bleurt_may_be_next_to_runs_with_it(tmp_path: Path) -> None
 
 def test_subtasks_may_differ_in_their_rows_and_encodings_in_their_prompts(tmp_path: Path) -> None:
     leaves = [leaf("s1", "prompt", 0.2), leaf("s1", "all", 0.3, rows_hash="x"), leaf("s3", "prompt", 0.2, n=7)]
-    assert len(read(results(tmp_path / "results_1.json", *leaves))) == 3
+    assert len(read_encodings([results(tmp_path / "results_1.json", *leaves)])[0].entries) == 3
 
 
 def test_two_tasks_of_one_subtask_and_encoding_are_an_error(tmp_path: Path) -> None:
     renamed = json.loads(json.dumps(leaf("s1", "prompt", 0.2)).replace("natural_instructions_s1_prompt", "mine"))
     file = results(tmp_path / "results_1.json", leaf("s1", "prompt", 0.2), renamed)
-    with pytest.raises(
-        RowsError, match=r"s1, encoding 'prompt': two tasks, mine .* and natural_instructions_s1_prompt"
-    ):
-        read(file)
+    expected = "s1, encoding 'prompt': two tasks, mine .* and natural_instructions_s1_prompt"
+    assert re.search(expected, complaint_of(file))
 
 
 # Gains
@@ -259,11 +256,6 @@ def test_a_base_of_zero_has_no_gain(compared: Compared) -> None:
     assert matches(found["average"]["all"], 0.4, 0.25, 60.0, 2)  # its share in a mean that is not zero counts
 
 
-def test_without_a_run_of_the_base_the_existing_encodings_are_named(compared: Compared) -> None:
-    with pytest.raises(RowsError, match="no run of the base encoding 'instance'; found all, prompt"):
-        compared("instance", prompt={"s1": 0.1}, all={"s1": 0.1})
-
-
 # What is printed
 
 
@@ -376,24 +368,13 @@ def test_an_upper_bound_of_zero_has_no_relative_gap(tmp_path: Path, capsys: pyte
     assert (found["gap"], found["gap_percent"]) == (-0.2, None)
 
 
-@pytest.mark.parametrize(
-    ("difference", "complaint"),
-    [
-        ({"instances_hash": "another"}, "instances_hash is 'another' for the upper bound"),
-        ({"n": 12}, "number of rows is 12 for the upper bound"),
-        ({"source": "hub"}, "source is 'hub' for the upper bound"),
-    ],
-)
-def test_an_upper_bound_on_other_rows_is_an_error(
-    difference: dict[str, Any], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_upper_bound_on_other_rows_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs(tmp_path)
-    bound(tmp_path, "s1", 0.5, **difference)
+    bound(tmp_path, "s1", 0.5, instances_hash="another")
     assert against_bounds(tmp_path) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "s1: the upper bound was run differently, so a gap would be meaningless: " in printed.err
-    assert complaint in printed.err
+    assert "s1: the upper bound was run differently, so a gap would be meaningless: instances_hash is" in printed.err
 
 
 def test_an_upper_bound_of_other_subtasks_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

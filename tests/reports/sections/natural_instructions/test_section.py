@@ -20,7 +20,8 @@ from tests.families.natural_instructions.test_bleurt import BERT, checkpoint
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import edited, edited_lines
 from tests.reports.sections import reading_tables
-from tests.reports.sections.reading_tables import exact, numbers, section_on
+from tests.reports.sections.natural_instructions.test_command import leaf, results
+from tests.reports.sections.reading_tables import exact, marks, numbers, section_on, titles
 
 NI = "natural_instructions"
 WINOGRANDE, QASC = "subtask033_winogrande_answer_generation", "subtask040_qasc_question_generation"
@@ -80,10 +81,9 @@ def test_the_echo_has_the_harnesss_scores_with_subtasks_weighted_equally(known: 
     assert found["prompt"].value == pytest.approx(mean)
     # No answer without content scores more.
     assert found["prompt, above floor"].value == pytest.approx(0)
-    (drawn, *_) = figure(known, "rouge_l").panels
-    assert isinstance(drawn.mark, Bars)
-    assert drawn.mark.reference == pytest.approx(mean)
-    assert drawn.mark.reference_name == "floor: the prompt itself"
+    bars, *_ = marks(figure(known, "rouge_l"), Bars)
+    assert bars.reference == pytest.approx(mean)
+    assert bars.reference_name == "floor: the prompt itself"
 
 
 def test_the_examples_show_an_echo_and_a_right_answer(known: Section) -> None:
@@ -111,27 +111,12 @@ def write(folder: Path, scores: Scores, model: str = "one", *, samples: bool = T
         samples: whether there are any.
         changed: by encoding, entries of its tasks' metadata.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    content: dict[str, Any] = {"results": {}, "configs": {}, "n-samples": {}, "n-shot": {}, "versions": {}, "date": 1.0}
-    content["config"] = {"model": "hf", "model_args": {"pretrained": f"owner/{model}"}}
+    categories = {"one": "verification", "two": "verification"}
+    leaves = []
     for (subtask, encoding), of_task in scores.items():
-        task = f"{NI}_{subtask}_{encoding}"
-        metadata = {
-            "family": NI,
-            "dataset": subtask,
-            "version": "1.0",
-            "source": "hub",
-            "subtask": subtask,
-            "category": {"one": "verification", "two": "verification"}.get(subtask),
-            "encoding": encoding,
-            "instances_hash": f"instances of {subtask}",
-            "rows_hash": f"{subtask} {encoding}",
-            "prompt_budget": {"limit": 6096, "unit": "characters"},
-            **changed.get(encoding, {}),
-        }
-        content["configs"][task] = {"metadata": metadata}
-        content["results"][task] = {"rouge_l,none": sum(of_task) / len(of_task)}
-        content["n-samples"][task] = {"original": len(of_task), "effective": len(of_task)}
+        said = {"version": "1.0", "source": "hub", "category": categories.get(subtask)}
+        said |= {"rows_hash": f"{subtask} {encoding}", **changed.get(encoding, {})}
+        leaves.append(leaf(subtask, encoding, sum(of_task) / len(of_task), len(of_task), **said))
         lines = [
             {
                 "doc_id": number,
@@ -144,9 +129,10 @@ def write(folder: Path, scores: Scores, model: str = "one", *, samples: bool = T
             for number, score in enumerate(of_task)
         ]
         if samples:
+            folder.mkdir(parents=True, exist_ok=True)
             text = "".join(json.dumps(line) + "\n" for line in lines)
-            (folder / f"samples_{task}_1.jsonl").write_text(text, encoding="utf-8")
-    (folder / "results_1.json").write_text(json.dumps(content), encoding="utf-8")
+            (folder / f"samples_{NI}_{subtask}_{encoding}_1.jsonl").write_text(text, encoding="utf-8")
+    results(folder / "results_1.json", *leaves, model=f"owner/{model}")
     return folder
 
 
@@ -160,15 +146,14 @@ def answer(number: int, score: float) -> str:
 
 
 def test_gains_equal_those_of_the_command(tmp_path: Path) -> None:
+    both = {"one": (0.2, 0.4), "two": (0.4, 0.5), "own": (0.5, 0.4)}
+    rows = {"one": 4, "two": 2, "own": 3}
     folder = write(
         tmp_path,
         {
-            ("one", "prompt"): [0.2] * 4,
-            ("one", "all"): [0.4] * 4,
-            ("two", "prompt"): [0.4] * 2,
-            ("two", "all"): [0.5] * 2,
-            ("own", "prompt"): [0.5] * 3,
-            ("own", "all"): [0.4] * 3,
+            (subtask, encoding): [score] * rows[subtask]
+            for subtask, scores in both.items()
+            for encoding, score in zip(("prompt", "all"), scores, strict=True)
         },
     )
     found = section_of(folder)
@@ -189,29 +174,12 @@ def test_gains_equal_those_of_the_command(tmp_path: Path) -> None:
     assert [row[2] for row in figure(found, "gain_by_category").table.rows] == [1, 2, 3]
 
 
-@pytest.mark.parametrize(
-    ("base", "other", "gain", "half", "within"),
-    [
-        # Instances differ wildly, but each gains exactly 0.1; unpaired it would be 0.1 -+ 0.088.
-        pytest.param([0.0, 0.9] * 100, [0.1, 1.0] * 100, 0.1, 0.0, 0.016, id="all gain alike"),
-        # Half of 400 instances gain 0.4: 0.2 -+ 1.96 * 0.2 / sqrt(400) = 0.2 -+ 0.020.
-        pytest.param([0.5] * 400, [0.5, 0.9] * 200, 0.2, 0.02, 0.003, id="half of them gain"),
-    ],
-)
-def test_a_gain_is_paired(  # noqa: PLR0913, PLR0917 # scores and what follows from them
-    base: list[float], other: list[float], gain: float, half: float, within: float, tmp_path: Path
-) -> None:
-    found = section_of(write(tmp_path, {("one", "prompt"): base, ("one", "all"): other}))
-    shown = cells(found, "gain")["one", "the one subtask"]["all"]
-    assert shown.value == pytest.approx(gain)
-    assert (shown.low, shown.high) == pytest.approx((gain - half, gain + half), abs=within)
-
-
-def test_the_interval_of_a_mean_is_of_its_instances(tmp_path: Path) -> None:
-    found = section_of(write(tmp_path, {("one", "prompt"): [0.0, 0.9] * 100}))
-    mean = cells(found, "rouge_l")["one", "the one subtask"]["prompt"]
-    # The mean of 200 draws of 0 or 0.9: 0.45 -+ 1.96 * 0.45 / sqrt(200) = 0.45 -+ 0.062
-    assert (mean.low, mean.high) == pytest.approx((0.388, 0.512), abs=0.01)
+def test_a_gain_is_paired(tmp_path: Path) -> None:
+    # Instances differ wildly, but each gains exactly 0.1; unpaired it would be 0.1 -+ 0.088.
+    scores = {("one", "prompt"): [0.0, 0.9] * 100, ("one", "all"): [0.1, 1.0] * 100}
+    shown = cells(section_of(write(tmp_path, scores)), "gain")["one", "the one subtask"]["all"]
+    assert shown.value == pytest.approx(0.1)
+    assert (shown.low, shown.high) == pytest.approx((0.1, 0.1), abs=0.016)
 
 
 def test_without_prompt_the_base_is_instance_and_one_of_zero_has_no_relative_gain(tmp_path: Path) -> None:
@@ -304,10 +272,7 @@ def test_the_ablation_compares_each_encoding_with_the_one_it_modifies(tmp_path: 
     # With the definition 0.25 - 0.2; without examples 0.3 - 0.5; with them 0.4 - 0.2.
     expected = {"prompt_definition": 0.05, "all_minus_examples": -0.2, "prompt_examples": 0.2}
     assert changes == pytest.approx(expected)
-    panels = {panel.title: panel.mark for panel in figure(found, "ablation").panels}
-    taken, added = panels.values()
-    assert isinstance(taken, HeatMap)
-    assert isinstance(added, HeatMap)
+    taken, added = marks(figure(found, "ablation"), HeatMap)
     assert (taken.columns, added.columns) == (("examples",), ("definition", "examples"))
     assert taken.unit == added.unit == "change"
     # The five encodings of the other figures have none of the ablation's.
@@ -358,7 +323,7 @@ def test_bleurt_of_different_checkpoints_is_not_shown(tmp_path: Path) -> None:
     folders = []
     for model in ("one", "two"):
         folder = write(tmp_path / model, {("one", "prompt"): [0.5] * 2}, model, prompt={"bleurt": f"BLEURT-{model}"})
-        with edited(folder / "results_1.json") as content:
+        with edited(folder) as content:
             content["results"][f"{NI}_one_prompt"]["bleurt,none"] = 0.5
         folders.append(folder)
     found = section_of(*folders)
@@ -395,17 +360,14 @@ def test_subtasks_in_two_settings_are_named_as_mixed(tmp_path: Path) -> None:
 def test_categories_are_rows_and_encodings_columns_with_a_panel_for_each_model(tmp_path: Path) -> None:
     scores = {(subtask, encoding): [0.5] * 2 for subtask in ("one", "own") for encoding in ("prompt", "all")}
     found = section_of(write(tmp_path / "a", scores), write(tmp_path / "b", scores, "two"))
-    panels = figure(found, "gain_by_category").panels
-    assert [panel.title for panel in panels] == ["one", "two"]
-    mark = panels[0].mark
-    assert isinstance(mark, HeatMap)
+    assert titles(found, f"{NI}_gain_by_category") == ["one", "two"]
+    mark, _ = marks(figure(found, "gain_by_category"), HeatMap)
     assert (mark.rows, mark.columns, mark.unit) == (
         ("uncategorised", "verification", "all 2 subtasks"),
         ("all",),
         "change",
     )
-    bars = figure(found, "gain").panels[0].mark
-    assert isinstance(bars, Bars)
+    (bars,) = marks(figure(found, "gain"), Bars)
     assert (bars.categories, bars.unit) == (("one", "two"), "change")
 
 
@@ -502,7 +464,7 @@ def test_a_gain_is_over_the_instances_common_to_both_encodings(tmp_path: Path) -
     scope = "the one subtask"
     # 0.2, 0.2 and 0.1 more.
     assert cells(section_of(tmp_path), "gain")["one", scope]["all"].value == pytest.approx(0.5 / 3)
-    with edited_lines(tmp_path / f"samples_{NI}_one_all_1.jsonl") as lines:
+    with edited_lines(*tmp_path.glob("samples_*_all_*")) as lines:
         del lines[2:]
     found = section_of(tmp_path)
     gain = cells(found, "gain")["one", scope]
@@ -530,7 +492,7 @@ def test_a_failure_is_not_taken_for_another(score: float, why: str, near_miss: s
 
 def test_a_duplicate_of_subtask_and_encoding_is_left_out_and_named(tmp_path: Path) -> None:
     write(tmp_path, {("one", "prompt"): [0.5, 0.5]})
-    with edited(tmp_path / "results_1.json") as content:
+    with edited(tmp_path) as content:
         for part in ("results", "configs", "n-samples"):
             content[part]["own_prompt"] = content[part][f"{NI}_one_prompt"]
     found = section_of(tmp_path)

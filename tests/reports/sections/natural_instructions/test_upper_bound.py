@@ -14,6 +14,7 @@ from lm_eval_ext.results.issue import warning
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.sources import RowsError
 from tests.reports.sections.natural_instructions.test_section import figure, names, write
+from tests.reports.sections.reading_tables import marks
 
 UPPER_BOUND = "task-specific models (upper bound)"
 
@@ -50,10 +51,9 @@ def test_the_upper_bound_has_a_row_and_every_encoding_its_gap_to_it(runs: Path, 
     assert cells(first) == [pytest.approx(0.8), None, None]
     assert cells(prompt) == pytest.approx([0.3, 0.5, 0.625])
     assert cells(everything) == pytest.approx([0.5, 0.3, 0.375])
-    mark = shown.panels[0].mark
-    assert isinstance(mark, Bars)
-    assert mark.reference == pytest.approx(0.8)
-    assert mark.reference_name == "upper bound"
+    (bars,) = marks(shown, Bars)
+    assert bars.reference == pytest.approx(0.8)
+    assert bars.reference_name == "upper bound"
     # The task-specific models are no models of the page.
     assert {str(row[0]) for other in found.figures if other != shown for row in other.table.rows} == {"model"}
 
@@ -104,4 +104,4 @@ def test_a_folder_is_not_both_of_a_model_and_of_the_upper_bound(
 ) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra: report)")
     assert main(["report", str(tmp_path), "-o", str(tmp_path / "page.html"), "--upper-bound", str(runs)]) == 1
-    assert "results_1.json: among RUNS and in --upper-bound; expected a folder of its own" in capsys.readouterr().err
+    assert ".json: among RUNS and in --upper-bound; expected a folder of its own" in capsys.readouterr().err

@@ -19,7 +19,7 @@ from lm_eval_ext.families.paired_mcq.scores import Value, scores
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Section
 from lm_eval_ext.reports.page.html import apart
 from lm_eval_ext.reports.sections.paired_mcq.measures import Measured, distance, doubts, entropies
-from lm_eval_ext.reports.sections.paired_mcq.section import letters_figure, mismatch_figure, readers_figure, section
+from lm_eval_ext.reports.sections.paired_mcq.section import figures, section
 from lm_eval_ext.reports.statistics import DRAWS
 from lm_eval_ext.reports.study import Cells
 from lm_eval_ext.results.comparability import OfOneSeed, as_one
@@ -27,10 +27,10 @@ from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.rows import Coded
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import edited, edited_lines
+from tests.reports.files import edited, edited_lines, write_tasks
 from tests.reports.planted import without_samples
 from tests.reports.sections import reading_tables
-from tests.reports.sections.reading_tables import Numbers, exact, numbers, section_on, values
+from tests.reports.sections.reading_tables import Numbers, exact, marks, numbers, section_on, titles, values
 
 POLICIES = ("oracle", "chatty", "refuser", "always_a")
 LOW, EXAMPLE, ARC = "paired_mcq_opinionqa_low", "paired_mcq_opinionqa_example", "paired_mcq_arc_challenge_medium"
@@ -97,51 +97,43 @@ def test_a_policy_has_its_known_mismatch_and_refusals(policy: str, dataset: str,
 def test_always_a_never_mismatches_and_only_answers_a(known: Section) -> None:
     place = (label("always_a"), "opinionqa", "low")
     assert cells(known, "mismatch")[place]["mismatch"].value == 0
-    rows = [row for row in figure(known, "letters").table.rows if row[0] == label("always_a")]
-    assert {row[3] for row in rows} == {"first token", "text"}
-    columns = figure(known, "letters").table.columns
-    for row in rows:
-        shares = {heading: cell.value for heading, cell in zip(columns, row, strict=True) if isinstance(cell, Estimate)}
-        assert shares.pop("A") == 1
-        assert set(shares.values()) == {0.0}
+    shares = {about[3]: values(line) for about, line in cells(known, "letters").items() if about[:3] == place}
+    assert {reading: of_letters.pop("A") for reading, of_letters in shares.items()} == {"first token": 1, "text": 1}
+    assert {share for of_letters in shares.values() for share in of_letters.values()} == {0.0}
 
 
 def test_letters_are_counted_as_shares_of_all_rows(known: Section) -> None:
-    table = figure(known, "letters").table
-    for row in table.rows:
-        shares = [cell.value for cell in row[4:-1] if isinstance(cell, Estimate)]
-        assert len(shares) == len(table.columns) - 5
+    for line in cells(known, "letters").values():
+        *shares, _ = values(line).values()
         assert sum(shares) == pytest.approx(1)
 
 
 def test_entropy_and_position_bias_equal_those_of_the_harness(known: Section, folders: Mapping[str, Path]) -> None:
     runs = load(list(folders.values())).counting
-    compared = 0
+    assert len(runs) == len(POLICIES) * 3
     for run in runs:
-        level, dataset = run.metadata["constraint"], "arc_challenge" if "arc" in run.task else "opinionqa"
-        place = (f"reference {run.model.arguments[0][0]}={run.model.arguments[0][1]}", dataset, level)
-        entropy = cells(known, "entropy")[place]
-        bias = cells(known, "position_bias")[place]["position bias"]
-        found = (entropy["first token"].value, entropy["text"].value, bias.value)
-        metrics = ("entropy_first_token", "entropy_text", "position_bias")
-        assert found == pytest.approx(tuple(run.figure(metric) for metric in metrics), abs=1e-12)
-        compared += 1
-    assert compared == len(POLICIES) * 3
+        ((_, policy),) = run.model.arguments
+        place = label(policy), "arc_challenge" if "arc" in run.task else "opinionqa", run.metadata["constraint"]
+        entropy, bias = cells(known, "entropy")[place], cells(known, "position_bias")[place]["position bias"]
+        expected = tuple(run.figure(name) for name in ("entropy_first_token", "entropy_text", "position_bias"))
+        assert (*values(entropy).values(), bias.value) == pytest.approx(expected, abs=1e-12)
     # Always answering A chooses the first content: a different one in nearly every order.
     assert cells(known, "entropy")[label("always_a"), "opinionqa", "low"]["text"].value > 1
     assert cells(known, "entropy")[label("oracle"), "opinionqa", "low"]["text"].value == 0
 
 
-# policy -> accuracy of the first token and of the text, where one option is right
-RIGHT = {"oracle": (1.0, 1.0), "chatty": (1.0, 0.0), "refuser": (1.0, 0.0)}
-
-
-@pytest.mark.parametrize("policy", RIGHT)
-def test_both_readings_are_scored_if_there_is_a_correct_option(policy: str, known: Section) -> None:
+@pytest.mark.parametrize(("policy", "accuracies"), [("oracle", (1, 1)), ("chatty", (1, 0)), ("refuser", (1, 0))])
+def test_both_readings_are_scored_if_there_is_a_correct_option(
+    policy: str, accuracies: tuple[int, int], known: Section
+) -> None:
     found = cells(known, "accuracy")
     assert {place[1] for place in found} == {"arc_challenge"}
-    accuracies = found[label(policy), "arc_challenge", "medium"]
-    assert (accuracies["first token"].value, accuracies["text"].value) == RIGHT[policy]
+    of_policy = found[label(policy), "arc_challenge", "medium"]
+    assert (of_policy["first token"].value, of_policy["text"].value) == accuracies
+    floor = of_policy["floor"].value
+    assert 0 < floor < 1
+    assert of_policy["text, above floor"].value == pytest.approx((accuracies[1] - floor) / (1 - floor))
+    assert figure(known, "accuracy").reading.endswith("higher is better (floor: one answer to all rows).")
 
 
 def test_readers_are_side_by_side_and_only_the_selected_one_has_an_interval(known: Section) -> None:
@@ -153,10 +145,8 @@ def test_readers_are_side_by_side_and_only_the_selected_one_has_an_interval(know
 
 
 def test_models_are_groups_of_one_plot_and_levels_its_bars(known: Section) -> None:
-    panels = {panel.title: panel.mark for panel in figure(known, "mismatch").panels}
-    assert list(panels) == ["arc_challenge", "opinionqa"]
-    bars = panels["opinionqa"]
-    assert isinstance(bars, Bars)
+    assert titles(known, "paired_mcq_mismatch") == ["arc_challenge", "opinionqa"]
+    _, bars = marks(figure(known, "mismatch"), Bars)
     assert bars.categories == tuple(map(label, POLICIES))
     assert [series.name for series in bars.series] == ["low", "medium", "example"]
     assert bars.series[0].parts == (0.0, 0.0, 1.0, 0.0)
@@ -166,30 +156,23 @@ def test_models_are_groups_of_one_plot_and_levels_its_bars(known: Section) -> No
 
 def test_a_level_or_reading_has_the_same_position_in_every_panel(known: Section) -> None:
     for found in known.figures:
-        series = {tuple(series.name for series in bars.series) for bars in bars_of(found)}
+        series = {tuple(series.name for series in bars.series) for bars in marks(found, Bars)}
         assert len(series) == 1, found.name
 
 
-def bars_of(found: Figure) -> list[Bars]:
-    return [panel.mark for panel in found.panels if isinstance(panel.mark, Bars)]
-
-
 def test_a_single_model_has_its_levels_side_by_side(folders: Mapping[str, Path]) -> None:
-    panels = figure(section_of(folders["always_a"]), "entropy").panels
-    assert [panel.title for panel in panels] == ["arc_challenge", "opinionqa"]
-    assert isinstance(panels[1].mark, Bars)
-    assert panels[1].mark.categories == ("low", "example")
-    assert [series.name for series in panels[1].mark.series] == ["first token", "text"]
-    assert panels[1].mark.unit == "number"
+    found = section_of(folders["always_a"])
+    assert titles(found, "paired_mcq_entropy") == ["arc_challenge", "opinionqa"]
+    _, bars = marks(figure(found, "entropy"), Bars)
+    assert (bars.categories, bars.unit) == (("low", "example"), "number")
+    assert [series.name for series in bars.series] == ["first token", "text"]
 
 
 def test_every_number_that_is_drawn_is_in_the_table(known: Section) -> None:
     for found in known.figures:
         in_table = {cell for row in found.table.rows for cell in row if isinstance(cell, Estimate)}
-        for panel in found.panels:
-            assert isinstance(panel.mark, Bars)
-            drawn = {value for series in panel.mark.series for value in series.values if value.exists}
-            assert drawn <= in_table
+        for bars in marks(found, Bars):
+            assert {value for series in bars.series for value in series.values if value.exists} <= in_table
 
 
 def test_at_most_ten_examples_cover_every_kind(known: Section) -> None:
@@ -258,7 +241,6 @@ def write(
     for number, (question, token, text) in enumerate(rows):
         doc = {"key": question, "shuffle": number, "question": "?", "options": list(texts), "gold": ""}
         line = {
-            "doc_id": number,
             "doc": doc,
             "arguments": {"gen_args_0": {"arg_0": "prompt", "arg_1": {}}},
             "resps": [["answer"]],
@@ -267,9 +249,11 @@ def write(
             **scores(doc, text, token),
         }
         lines.append(line)
-    metrics = [name for name in lines[0] if name in scores(doc, "A", "A")]
-    means = {name: sum(line[name] for line in lines) / len(lines) for name in metrics if _is_number(lines[0][name])}
-    results = {f"{name},{reader}": means.get(name, 0.5) for name in metrics}
+    figures = {
+        f"{name},{reader}": sum(line[name] for line in lines) / len(lines) if isinstance(value, float) else 0.5
+        for name, value in scores(doc, "A", "A").items()
+        if name in lines[0]
+    }
     metadata = {
         "family": "paired_mcq",
         "dataset": "opinionqa",
@@ -279,22 +263,9 @@ def write(
         "constraint": "low",
         "paired": True,
     }
-    content = {
-        "results": {task: results},
-        "configs": {task: {"dataset_path": "opinionqa", "metadata": metadata}},
-        "n-samples": {task: {"original": len(rows), "effective": len(rows)}},
-        "config": {"model": "hf", "model_args": {"pretrained": f"owner/{model}"}},
-        "date": 1.0,
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "results_1.json").write_text(json.dumps(content), encoding="utf-8")
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    (folder / f"samples_{task}_1.jsonl").write_text(text, encoding="utf-8")
+    config = {"model": "hf", "model_args": {"pretrained": f"owner/{model}"}}
+    write_tasks(folder, {task: lines}, {task: figures}, {task: metadata}, config=config)
     return folder
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, float)
 
 
 def test_intervals_resample_questions_with_all_their_orders(tmp_path: Path) -> None:
@@ -303,20 +274,16 @@ def test_intervals_resample_questions_with_all_their_orders(tmp_path: Path) -> N
     found = cells(section_of(write(tmp_path, rows)), "mismatch")["one", "opinionqa", "low"]["mismatch"]
     assert found.value == 0.25
     # Wilson's interval of 10 in 40: 0.142 to 0.402. Of 20 in 80 rows it would be 0.168 to 0.355.
-    assert found.low == pytest.approx(0.142, abs=0.01)
-    assert found.high == pytest.approx(0.402, abs=0.01)
+    assert (found.low, found.high) == pytest.approx((0.142, 0.402), abs=0.01)
 
 
 def test_the_interval_of_an_entropy_resamples_questions(tmp_path: Path) -> None:
     # Of 20 questions in two orders, 10 are answered in two ways (entropy log 2) and 10 in one (0): log(2) / 2 = 0.347.
-    rows: list[Row] = []
-    for number in range(20):
-        rows += [(f"q{number}", "A", "A"), (f"q{number}", "A", "B" if number < 10 else "A")]
+    rows: list[Row] = [(f"q{number}", "A", text) for number in range(20) for text in ("A", "B" if number < 10 else "A")]
     found = cells(section_of(write(tmp_path, rows)), "entropy")["one", "opinionqa", "low"]
     assert found["text"].value == pytest.approx(log(2) / 2, rel=1e-12)
     # log 2 times the mean of 20 draws with 1/2: 0.347 -+ 1.96 * log(2) * sqrt(1/4 / 20) = 0.347 -+ 0.152
-    assert found["text"].low == pytest.approx(0.195, abs=0.04)
-    assert found["text"].high == pytest.approx(0.499, abs=0.04)
+    assert (found["text"].low, found["text"].high) == pytest.approx((0.195, 0.499), abs=0.04)
     assert found["first token"] == exact(0.0)
 
 
@@ -373,14 +340,7 @@ def test_what_a_single_model_does_is_drawn_and_what_none_does_is_said(tmp_path: 
 
 
 # A mismatch of 1/2. The reader is unsure of a text that matches (q1) and of two that do not (q4, q5); 0.8 is sure.
-DOUBTED: list[Row] = [
-    ("q1", "A", "A"),
-    ("q2", "A", "A"),
-    ("q3", "A", "A"),
-    ("q4", "A", "B"),
-    ("q5", "A", "none"),
-    ("q6", "A", "B"),
-]
+DOUBTED: list[Row] = [(f"q{number}", "A", text) for number, text in enumerate(["A", "A", "A", "B", "none", "B"], 1)]
 CERTAINTY = (0.79, 0.8, 1.0, 0.5, 0.0, 0.9)
 
 
@@ -413,7 +373,7 @@ def test_how_sure_the_reader_was_is_not_made_up(
 ) -> None:
     write(tmp_path, DOUBTED, read=(reader, certainty))
     if stripped:
-        with edited_lines(tmp_path / f"samples_{LOW}_1.jsonl") as lines:
+        with edited_lines(next(tmp_path.glob("samples_*"))) as lines:
             for line in lines:
                 del line["filtered_resps"]
     found = section_of(tmp_path)
@@ -429,29 +389,29 @@ def test_several_runs_as_one_have_the_certainty_of_every_draw(tmp_path: Path) ->
         for seed, certainty in enumerate((CERTAINTY, (1.0,) * len(CERTAINTY)))
     ]
     for seed, folder in enumerate(folders):
-        with edited(folder / "results_1.json") as content:
+        with edited(folder) as content:
             content["config"]["random_seed"] = seed
     sides = load_apart([[folder] for folder in folders])
     (run,) = as_one([OfOneSeed(runs, folder.name) for runs, folder in zip(sides, folders, strict=True)]).counting
     assert doubts(run)["reader unsure"].tolist() == [0.5, 0, 0, 0.5, 0.5, 0]
 
 
-# two orders of each question: first tokens and texts -> what they show
-TWO_ORDERS: dict[str, tuple[list[Row], str]] = {
-    "both agree on the same": ([("q", "A", "A"), ("q", "A", "A")], "First token and text agree"),
-    "both agree on something else each time": (
-        [("q", "A", "A"), ("q", "B", "B"), ("r", "A", "A"), ("r", "B", "B")],
-        "The choice depends on the order",
-    ),
-    "never agree": ([("q", "A", "B"), ("q", "A", "B")], "The first token names one option"),
-}
+AGREE, DEPENDS = "First token and text agree", "The choice depends on the order"
+DIFFER = "The first token names one option"
 
 
-@pytest.mark.parametrize(("rows", "shown"), TWO_ORDERS.values(), ids=TWO_ORDERS.keys())
+@pytest.mark.parametrize(
+    ("rows", "shown"),
+    [
+        ([("q", "A", "A"), ("q", "A", "A")], AGREE),
+        ([("q", "A", "A"), ("q", "B", "B"), ("r", "A", "A"), ("r", "B", "B")], DEPENDS),
+        ([("q", "A", "B"), ("q", "A", "B")], DIFFER),
+    ],
+    ids=["both agree on the same", "both agree on something else each time", "never agree"],
+)
 def test_an_example_shows_two_orders_of_a_question(rows: list[Row], shown: str, tmp_path: Path) -> None:
     whys = {example.why for example in section_of(write(tmp_path, rows)).examples}
-    behaviors = [words for _, words in TWO_ORDERS.values() if any(why.startswith(words) for why in whys)]
-    assert behaviors == [shown]
+    assert [words for words in (AGREE, DEPENDS, DIFFER) if any(why.startswith(words) for why in whys)] == [shown]
 
 
 def test_entropy_equals_that_of_the_harness_for_rows_in_any_order() -> None:
@@ -474,9 +434,16 @@ def result(model: str, level: str, dataset: str = "opinionqa", bias: float = 0.1
         "mismatch_refusal": Estimate(0.1),
         "position_bias": Estimate(bias),
     }
-    letters = {"A": (Estimate(1.0), Estimate(1.0 - bias)), "B": (Estimate(0.0), Estimate(bias))}
+    letters = {
+        (*key, letter): {"first token": Estimate(first), "text": Estimate(text)}
+        for letter, first, text in (("A", 1.0, 1.0 - bias), ("B", 0.0, bias))
+    }
     of_readers = {name: Estimate(value) for name, value in readers.items()}
-    return Measured.of({key: figures}, {key: of_readers}, {key: letters})
+    return Measured.of({key: figures}, {key: of_readers}, letters)
+
+
+def shown(measured: Measured, name: str) -> Figure:
+    return next(figure for figure in figures(measured) if figure.name == f"paired_mcq_{name}")
 
 
 def together(results: Sequence[Measured]) -> Measured:
@@ -490,8 +457,7 @@ def together(results: Sequence[Measured]) -> Measured:
 def test_with_many_letter_distributions_each_model_shows_its_most_biased_one() -> None:
     levels = ("low", "medium", "high", "example")
     many = [result(f"m{m}", level, bias=0.9 if n == m else 0.1) for m in range(4) for n, level in enumerate(levels)]
-    found = letters_figure(together(many))
-    assert found is not None
+    found = shown(together(many), "letters")
     assert [panel.title for panel in found.panels] == ["m0, low", "m1, medium", "m2, high", "m3, example"]
     assert found.issues == (
         note(
@@ -499,8 +465,7 @@ def test_with_many_letter_distributions_each_model_shows_its_most_biased_one() -
             "medium; m2: opinionqa high; m3: opinionqa example)."
         ),
     )
-    few = letters_figure(together(many[:12]))
-    assert few is not None
+    few = shown(together(many[:12]), "letters")
     assert (len(few.panels), few.issues) == (12, ())
 
 
@@ -511,30 +476,25 @@ def test_with_many_reader_panels_each_dataset_shows_the_one_with_the_largest_dif
         for dataset in datasets
         for level in levels
     ]
-    found = readers_figure(together(many))
-    assert found is not None
+    found = shown(together(many), "readers")
     assert [panel.title for panel in found.panels] == ["a, high", "b, high", "c, high"]
     assert len(found.table.rows) == 15
     assert "the table has all levels" in found.issues[0].text
 
 
 def test_results_without_the_part_that_is_due_to_refusals_have_bars_without_parts() -> None:
-    found = mismatch_figure(Measured.of({("one", "opinionqa", "low"): {"mismatch": Estimate(0.5)}}, {}, {}))
-    assert found is not None
-    (bars,) = [panel.mark for panel in found.panels]
-    assert isinstance(bars, Bars)
+    found = shown(Measured.of({("one", "opinionqa", "low"): {"mismatch": Estimate(0.5)}}, {}, {}), "mismatch")
+    (bars,) = marks(found, Bars)
     assert [(one.values, one.parts) for one in bars.series] == [((Estimate(0.5),), (0.0,))]
 
 
 def test_a_single_reader_is_not_compared() -> None:
-    assert readers_figure(result("m", "low", rules=0.5)) is None
+    assert "paired_mcq_readers" not in [figure.name for figure in figures(result("m", "low", rules=0.5))]
 
 
 def test_a_level_that_a_model_did_not_run_is_a_gap() -> None:
-    found = mismatch_figure(together([result("one", "low"), result("one", "high"), result("two", "high")]))
-    assert found is not None
-    bars = found.panels[0].mark
-    assert isinstance(bars, Bars)
+    found = shown(together([result("one", "low"), result("one", "high"), result("two", "high")]), "mismatch")
+    bars, *_ = marks(found, Bars)
     low = next(series for series in bars.series if series.name == "low")
     assert [isnan(value.value) for value in low.values] == [False, True]
     assert low.parts == (0.1, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import isnan, log
 from pathlib import Path
 from shutil import copytree
@@ -9,16 +10,19 @@ from shutil import copytree
 import pytest
 
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Curves, Estimate, Figure
+from lm_eval_ext.reports.figure import Curves, Section
 from lm_eval_ext.reports.page.build import build
-from lm_eval_ext.reports.sections.paired_mcq.section import temperature_figures
+from lm_eval_ext.reports.sections.paired_mcq.section import section
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import Runs
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import edited
 from tests.reports.sections.paired_mcq.test_section import LOW, Row, write
+from tests.reports.sections.reading_tables import figure, marks, names, numbers, section_on, values
 
+RATES = "paired_mcq_temperature_rates"
+section_of = partial(section_on, section)
 GREEDY = {"do_sample": False, "temperature": 0.0}
 
 
@@ -53,38 +57,30 @@ def sweep(result_folder: ResultFolder, tmp_path_factory: pytest.TempPathFactory)
     return load([folder])
 
 
-def points(figure: Figure) -> dict[str, tuple[int, dict[str, float]]]:
-    """Return the draws and values of a table with one model, dataset and level, by temperature."""
-    return {
-        str(row[3]): (
-            int(str(row[4])),
-            {
-                name: cell.value
-                for name, cell in zip(figure.table.columns, row, strict=True)
-                if isinstance(cell, Estimate)
-            },
-        )
-        for row in figure.table.rows
-    }
+def points(found: Section, which: str = "rates") -> dict[object, tuple[object, dict[str, float]]]:
+    """Return the draws and values of a figure on one model, dataset and level, by temperature."""
+    table = numbers(found, f"paired_mcq_temperature_{which}")
+    return {at: (draws, values(cells)) for (_, _, _, at, draws), cells in table.items()}
 
 
 def test_a_sweep_is_one_model_with_known_figures_at_each_temperature(sweep: Runs) -> None:
     assert list(sweep.labels.values()) == ["one"]
-    entropy, rates = temperature_figures(Evidence(sweep))
+    found = section(Evidence(sweep))
+    assert found is not None
     # At 0.5 every text differs from the first token, and those of one of the two draws refuse.
-    assert points(rates) == {
+    assert points(found) == {
         "0": (1, {"mismatch": 0.0, "refusal": 0.0}),
         "0.5": (2, {"mismatch": 1.0, "refusal": 0.5}),
         "1": (1, {"mismatch": 0.0, "refusal": pytest.approx(0.2, abs=0.2)}),
     }
-    found = points(entropy)
-    assert found["0"][1]["entropy of the text"] == found["0.5"][1]["entropy of the text"] == 0
+    entropies = {at: cells["entropy of the text"] for at, (_, cells) in points(found, "entropy").items()}
+    assert entropies["0"] == entropies["0.5"] == 0
     # Always A: one content after the other, in ten orders.
-    assert 1 < found["1"][1]["entropy of the text"] <= log(10)
-    (panel, *_) = rates.panels
-    assert isinstance(panel.mark, Curves)
-    assert panel.mark.x == (0.0, 0.5, 1.0)
-    assert [series.name for series in panel.mark.series] == ["low"]
+    assert 1 < entropies["1"] <= log(10)
+    rates = figure(found, RATES)
+    (curves, *_) = marks(rates, Curves)
+    assert curves.x == (0.0, 0.5, 1.0)
+    assert [series.name for series in curves.series] == ["low"]
     assert note("Several draws at one temperature: the mean over them is shown, and the table counts them.") in (
         rates.issues
     )
@@ -98,11 +94,8 @@ def test_all_other_figures_show_the_lowest_temperature_once(sweep: Runs) -> None
     commands = [value for name, value in facts if "command" in name]
     assert ["temperature=0.5" in command for command in commands] == [False, True, True, False]
     assert "--seed 2," in commands[2]
-    (section,) = report.sections
-    mismatch = next(figure for figure in section.figures if figure.name == "paired_mcq_mismatch")
-    assert [row[:3] for row in mismatch.table.rows] == [("one", "opinionqa", "low")]
-    assert isinstance(mismatch.table.rows[0][3], Estimate)
-    assert mismatch.table.rows[0][3].value == 0
+    ((about, cells),) = numbers(report.sections[0], "paired_mcq_mismatch").items()
+    assert (about, cells["mismatch"].value) == (("one", "opinionqa", "low"), 0)
     assert (
         note(f"one: {LOW} at temperatures 0, 0.5 (2 draws), 1; all figures but those over temperatures show 0")
         in report.issues
@@ -113,42 +106,35 @@ ROWS: list[Row] = [(f"q{number}", "A", "A" if number % 2 else "B") for number in
 AGREE: list[Row] = [(question, token, "A") for question, token, _ in ROWS]
 
 
-def rates_of(*folders: Path) -> Figure:
-    return temperature_figures(Evidence(load(folders)))[1]
-
-
 def test_an_interval_resamples_questions_and_keeps_them_together_over_draws(tmp_path: Path) -> None:
     # Two draws that are the same say no more than one of them.
-    once = rates_of(drawn(tmp_path / "0", 0, 1, AGREE), drawn(tmp_path / "1", 0.5, 1, ROWS))
-    again = rates_of(tmp_path / "0", tmp_path / "1", drawn(tmp_path / "2", 0.5, 2, ROWS))
-    assert [row[:4] + row[5:] for row in once.table.rows] == [row[:4] + row[5:] for row in again.table.rows]
-    mismatch = once.table.rows[1][5]
-    assert isinstance(mismatch, Estimate)
-    assert mismatch.value == 0.5
-    assert mismatch.has_interval
+    once = section_of(drawn(tmp_path / "0", 0, 1, AGREE), drawn(tmp_path / "1", 0.5, 1, ROWS))
+    again = section_of(tmp_path / "0", tmp_path / "1", drawn(tmp_path / "2", 0.5, 2, ROWS))
+    first, second = ({about[3]: cells for about, cells in numbers(found, RATES).items()} for found in (once, again))
+    assert first == second
+    assert (first["0.5"]["mismatch"].value, first["0.5"]["mismatch"].has_interval) == (0.5, True)
 
 
 def test_a_newer_run_replaces_the_draw_with_its_temperature_and_seed(tmp_path: Path) -> None:
     folders = [drawn(tmp_path / "0", 0, 1, AGREE), drawn(tmp_path / "1", 0.5, 1, ROWS)]
     newer = drawn(tmp_path / "2", 0.5, 1, AGREE)
-    with edited(newer / "results_1.json") as content:
-        content["date"] = 2.0
-    assert points(rates_of(*folders, newer))["0.5"] == (1, {"mismatch": 0.0, "refusal": 0.0})
+    with edited(newer) as content:
+        content["date"] = 2000.0
+    assert points(section_of(*folders, newer))["0.5"] == (1, {"mismatch": 0.0, "refusal": 0.0})
     # Greedy decoding does not depend on the seed.
-    assert points(rates_of(*folders, drawn(tmp_path / "3", 0, 2, ROWS)))["0"][0] == 1
+    assert points(section_of(*folders, drawn(tmp_path / "3", 0, 2, ROWS)))["0"][0] == 1
 
 
 def test_two_models_have_a_curve_each_and_temperatures_of_their_own(tmp_path: Path) -> None:
     folders = [drawn(tmp_path / f"{seed}", 0.25 * seed, seed, ROWS) for seed in range(3)]
     for folder in folders[:2]:
         other = copytree(folder, tmp_path / "other" / folder.name)
-        with edited(other / "results_1.json") as content:
+        with edited(other) as content:
             content["config"]["model_args"] = {"pretrained": "owner/two"}
         folders.append(other)
-    panel = rates_of(*folders).panels[0].mark
-    assert isinstance(panel, Curves)
-    assert panel.x == (0.0, 0.25, 0.5)
-    assert {series.name: [isnan(value.value) for value in series.values] for series in panel.series} == {
+    curves, _ = marks(figure(section_of(*folders), RATES), Curves)
+    assert curves.x == (0.0, 0.25, 0.5)
+    assert {series.name: [isnan(value.value) for value in series.values] for series in curves.series} == {
         "one": [False, False, False],
         "two": [False, False, True],
     }
@@ -156,9 +142,9 @@ def test_two_models_have_a_curve_each_and_temperatures_of_their_own(tmp_path: Pa
 
 def test_draws_of_other_rows_are_left_out_with_a_warning(tmp_path: Path) -> None:
     folders = [drawn(tmp_path / "0", 0, 1, AGREE), drawn(tmp_path / "1", 0.5, 1, ROWS)]
-    found = rates_of(*folders, drawn(tmp_path / "2", 1, 1, ROWS[:4]))
+    found = section_of(*folders, drawn(tmp_path / "2", 1, 1, ROWS[:4]))
     assert list(points(found)) == ["0", "0.5"]
-    assert found.issues[0].text == (
+    assert figure(found, RATES).issues[0].text == (
         f"one, {LOW}: 1 of 3 draws are left out, because their rows or version differ from those at temperature 0"
     )
 
@@ -166,12 +152,13 @@ def test_draws_of_other_rows_are_left_out_with_a_warning(tmp_path: Path) -> None
 @pytest.mark.parametrize("temperatures", [(0,), (0.7,)])
 def test_a_single_temperature_has_no_figure(tmp_path: Path, temperatures: tuple[float, ...]) -> None:
     folders = [drawn(tmp_path / f"{number}", value, 1, ROWS) for number, value in enumerate(temperatures)]
-    assert temperature_figures(Evidence(load(folders))) == ()
+    assert RATES not in names(section_of(*folders))
 
 
 def test_draws_without_other_temperatures_are_shown_once_and_reported(tmp_path: Path) -> None:
-    runs = load([drawn(tmp_path / "1", 0.7, 1, ROWS), drawn(tmp_path / "2", 0.7, 2, AGREE)])
-    assert temperature_figures(Evidence(runs)) == ()
+    folders = [drawn(tmp_path / "1", 0.7, 1, ROWS), drawn(tmp_path / "2", 0.7, 2, AGREE)]
+    runs = load(folders)
+    assert RATES not in names(section_of(*folders))
     assert [run.figure("mismatch") for run in runs.counting] == [0.5]
     told = f"one: {LOW} at temperatures 0.7 (2 draws); all figures but those over temperatures show 0.7, its first draw"
     assert note(told) in runs.issues
@@ -179,7 +166,7 @@ def test_draws_without_other_temperatures_are_shown_once_and_reported(tmp_path: 
 
 def test_another_setting_is_another_model(tmp_path: Path) -> None:
     folders = [drawn(tmp_path / "0", 0, 1, AGREE), drawn(tmp_path / "1", 0.5, 1, ROWS)]
-    with edited(folders[1] / "results_1.json") as content:
+    with edited(folders[1]) as content:
         content["config"]["gen_kwargs"]["top_p"] = 0.5
     runs = load(folders)
     assert len(runs.labels) == 2

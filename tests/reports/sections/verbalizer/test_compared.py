@@ -25,7 +25,7 @@ from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited, edited_lines, samples_of
 from tests.reports.gate.two_runs import right
 from tests.reports.planted import without_samples
-from tests.reports.sections.reading_tables import figure, names, numbers, section_on, titles, values
+from tests.reports.sections.reading_tables import figure, marks, names, numbers, section_on, titles, values
 from tests.reports.sections.verbalizer.files import GOLDEN, NO_YES, OWN, SNLI, THOUGHT_OUT, write_run
 
 # With and without examples
@@ -57,8 +57,7 @@ def test_table_2_has_both_accuracies_and_their_difference(tmp_path: Path) -> Non
     # There are golden words on one dataset only, so their mean over both is not known.
     assert [name for name, cell in together.items() if cell.exists] == list(COLUMNS[3:])
     assert [together[name].value for name in COLUMNS[3:]] == pytest.approx([1 / 8, 4 / 8, 3 / 8])
-    overall = figure(found, "verbalizer_few_shot").panels[0].mark
-    assert isinstance(overall, Bars)
+    overall, _ = marks(figure(found, "verbalizer_few_shot"), Bars)
     assert overall.categories == ("one, 4-shot",)
     assert [series.name for series in overall.series] == [name for name in COLUMNS if "gain" not in name]
     assert titles(found, "verbalizer_few_shot") == ["overall", "one, 4-shot"]
@@ -184,10 +183,9 @@ def test_tasks_with_the_same_naturalness_are_one_line_with_the_mean_spread(tmp_p
     assert [line[f"wording {number}"] for number in (1, 2, 3)] == pytest.approx([1.0, 0.9, 0.6])
     assert line["spread"] == pytest.approx(0.4)
     assert line["in every wording"] == pytest.approx(0.6)
-    (panel,) = found.panels
-    assert panel.title == "unnatural, direct"
-    assert isinstance(panel.mark, HeatMap)
-    assert panel.mark.columns == ("wording 1", "wording 2", "wording 3")
+    (mark,) = marks(found, HeatMap)
+    assert mark.columns == ("wording 1", "wording 2", "wording 3")
+    assert found.panels[0].title == "unnatural, direct"
 
 
 def test_a_run_in_the_published_wording_is_another_model_and_not_in_the_figure(tmp_path: Path) -> None:
@@ -243,40 +241,31 @@ def planted(folder: Path, right: Mapping[str, Sequence[Sequence[float]]], *, sam
     return list(load([folder]).counting)
 
 
-def test_one_hard_wording_is_more_than_chance(tmp_path: Path) -> None:
-    found = spread_of(planted(tmp_path, {SST2: [[1, 1, 0]] * 20}))
-    assert found.value == 1.0
-    # Twenty failures dealt to three wordings: the range of three normals, 1.69 standard deviations of a difference.
-    assert found.by_chance == pytest.approx(1.69 * (20 / 3) ** 0.5 / 20, abs=0.02)
-    assert found.p == pytest.approx(1 / 1001)
-
-
-def test_failures_that_are_dealt_evenly_are_no_more_than_chance(tmp_path: Path) -> None:
-    rows = [[0, 1, 1], [1, 0, 1], [1, 1, 0]] * 7
-    found = spread_of(planted(tmp_path, {SST2: rows}))
-    assert found.value == pytest.approx(0.0)
-    assert found.p == 1.0
-
-
-def test_rows_that_are_right_or_wrong_in_all_wordings_have_no_spread_by_chance(tmp_path: Path) -> None:
-    found = spread_of(planted(tmp_path, {SST2: [[1, 1], [0, 0]] * 5}))
-    assert (found.value, found.by_chance, found.p) == (0.0, 0.0, 1.0)
-
-
-def test_with_two_wordings_chance_has_the_exact_distribution(tmp_path: Path) -> None:
-    # Four rows with one right answer each, all in wording 1: two of 2 ** 4 deals spread as far.
-    found = spread_of(planted(tmp_path, {SST2: [[1, 0]] * 4 + [[1, 1]] * 2}))
-    assert found.value == pytest.approx(4 / 6)
-    assert found.p == pytest.approx(2 / 16, abs=0.03)
-    # Mean of |heads - tails| of four coins: 1.5, over six rows.
-    assert found.by_chance == pytest.approx(1.5 / 6, abs=0.02)
-
-
-def test_of_several_tasks_it_is_the_mean_of_their_spreads(tmp_path: Path) -> None:
-    opposite = {SST2: [[1, 0]] * 10, NO_YES: [[0, 1]] * 10}
-    found = spread_of(planted(tmp_path, opposite))
-    assert found.value == 1.0
-    assert found.p < 0.05
+@pytest.mark.parametrize(
+    ("right", "value", "by_chance", "p"),
+    [
+        # One is hard. Twenty failures dealt to three wordings: the range of three normals, 1.69 deviations of a
+        # difference.
+        ({SST2: [[1, 1, 0]] * 20}, 1.0, 1.69 * (20 / 3) ** 0.5 / 20, pytest.approx(1 / 1001)),
+        # Each has as many of the 21 failures: no deal spreads them less.
+        ({SST2: [[0, 1, 1], [1, 0, 1], [1, 1, 0]] * 7}, 0.0, 1.69 * (21 / 3) ** 0.5 / 21, 1.0),
+        # Every row is right or wrong in all wordings.
+        ({SST2: [[1, 1], [0, 0]] * 5}, 0.0, 0.0, 1.0),
+        # Four rows with one right answer each, all in wording 1: two of 2 ** 4 deals spread as far. The mean of
+        # |heads - tails| of four coins is 1.5, over six rows.
+        ({SST2: [[1, 0]] * 4 + [[1, 1]] * 2}, 4 / 6, 1.5 / 6, pytest.approx(2 / 16, abs=0.03)),
+        # The mean of the spreads of two opposite tasks, not the spread of their mean. |heads - tails| of ten coins is
+        # 2.46.
+        ({SST2: [[1, 0]] * 10, NO_YES: [[0, 1]] * 10}, 1.0, 2.46 / 10, pytest.approx(2 / 2**10, abs=0.003)),
+    ],
+)
+def test_a_spread_over_wordings_is_held_against_that_of_chance(
+    right: Mapping[str, Sequence[Sequence[float]]], value: float, by_chance: float, p: object, tmp_path: Path
+) -> None:
+    found = spread_of(planted(tmp_path, right))
+    assert found.value == pytest.approx(value)
+    assert found.by_chance == pytest.approx(by_chance, abs=0.02)
+    assert found.p == p
 
 
 def test_without_samples_only_the_spread_is_known(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.models import read_sizes, sizes
 from tests.reports.files import SST2
-from tests.reports.sections.reading_tables import figure, names, numbers, section_on, titles, values
+from tests.reports.sections.reading_tables import figure, marks, names, numbers, section_on, titles, values
 from tests.reports.sections.verbalizer.files import FOO_BAR, GOLDEN, NO_YES, SNLI, THOUGHT_OUT, facts, write_run
 
 # Kinds of tasks
@@ -52,12 +52,8 @@ def test_a_kind_has_the_mean_over_the_rows_of_its_datasets(tmp_path: Path) -> No
     assert cells["m0", "direct", "inference", "snli, sick"]["natural"] == 4 / 8
     assert cells["m0", "direct", "subjectivity", "subj"]["natural"] == 1 / 4
     assert [about[2] for about in cells] == ["sentiment", "inference", "subjectivity"]
-    (panel,) = figure(found, "verbalizer_kinds").panels
-    assert isinstance(panel.mark, HeatMap)
-    assert (panel.mark.rows, panel.mark.columns) == (
-        ("sentiment", "inference", "subjectivity"),
-        ("natural", "unnatural"),
-    )
+    (mark,) = marks(figure(found, "verbalizer_kinds"), HeatMap)
+    assert (mark.rows, mark.columns) == (("sentiment", "inference", "subjectivity"), ("natural", "unnatural"))
 
 
 @pytest.mark.parametrize(
@@ -121,8 +117,7 @@ SHAPES = {
 def test_each_family_is_a_curve_over_its_own_sizes_in_a_panel_per_naturalness(tmp_path: Path) -> None:
     found = of_sizes(tmp_path, SHAPES)
     assert titles(found, "verbalizer_scaling") == ["natural, direct", "unnatural, direct"]
-    unnatural = figure(found, "verbalizer_scaling").panels[1].mark
-    assert isinstance(unnatural, Curves)
+    _, unnatural = marks(figure(found, "verbalizer_scaling"), Curves)
     assert unnatural.logarithmic
     assert unnatural.x == (80_000_000, 250_000_000, 1_300_000_000, 11_000_000_000, 30_000_000_000)
     assert (unnatural.reference, unnatural.reference_name) == (0.5, "random guessing")
@@ -160,9 +155,8 @@ def test_each_verbalizer_has_a_panel_and_flipped_words_another_with_chain_of_tho
 def test_a_family_has_one_color_even_if_it_is_missing_in_a_panel(tmp_path: Path) -> None:
     some = {"u-small": {GOLDEN: [1, 0]}, "u-large": {GOLDEN: [1, 1]}}
     others = {name: {GOLDEN: [1, 0], SST2: [1, 0]} for name in ("i-small", "i-large")}
-    for panel in figure(of_sizes(tmp_path, some | others), "verbalizer_scaling").panels:
-        assert isinstance(panel.mark, Curves)
-        assert [series.name for series in panel.mark.series] == ["U", "inverse"]
+    for curves in marks(figure(of_sizes(tmp_path, some | others), "verbalizer_scaling"), Curves):
+        assert [series.name for series in curves.series] == ["U", "inverse"]
 
 
 def test_a_mean_that_lacks_a_task_of_others_is_left_out(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.reports.figure import Bars, HeatMap, Section
 from lm_eval_ext.reports.sections.verbalizer.section import section
 from lm_eval_ext.results.issue import error, note
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import SST2, edited_lines, samples_of, verbalizer_line
-from tests.reports.sections.reading_tables import exact, figure, names, numbers, section_on, titles, values
+from tests.reports.files import SST2, edited_lines
+from tests.reports.sections.reading_tables import exact, figure, marks, names, numbers, section_on, titles, values
 from tests.reports.sections.verbalizer.files import FOO_BAR, GOLDEN, OWN, RECORDED, SNLI, THOUGHT_OUT, facts, write_run
 
 DATASETS = ("sst2", "emotion")
@@ -101,20 +99,13 @@ def test_words_datasets_and_chain_of_thought_have_the_policys_known_scores(known
     assert gain[PRIOR,] == {"overall": exact(0.0), "sst2": exact(0.0), "emotion": exact(0.0)}
 
 
-def test_the_chance_line_depends_on_the_number_of_labels(known: Section) -> None:
-    panel = figure(known, "verbalizer_naturalness").panels[0]
-    assert isinstance(panel.mark, Bars)
-    assert (panel.mark.reference, panel.mark.reference_name) == (0.5, "random guessing")
-
-
-def test_all_models_share_one_plot(known: Section) -> None:
-    direct, thought = figure(known, "verbalizer_naturalness").panels
-    assert isinstance(direct.mark, Bars)
-    assert isinstance(thought.mark, Bars)
-    assert direct.mark.categories == thought.mark.categories
-    assert len(direct.mark.categories) == 3
-    assert [series.name for series in direct.mark.series] == ["natural", "neutral", "unnatural"]
-    assert [series.name for series in thought.mark.series] == ["unnatural"]
+def test_all_models_share_one_plot_with_the_chance_line_of_their_tasks(known: Section) -> None:
+    direct, thought = marks(figure(known, "verbalizer_naturalness"), Bars)
+    assert (direct.reference, direct.reference_name) == (0.5, "random guessing")
+    assert direct.categories == thought.categories
+    assert len(direct.categories) == 3
+    assert [series.name for series in direct.series] == ["natural", "neutral", "unnatural"]
+    assert [series.name for series in thought.series] == ["unnatural"]
 
 
 def test_there_are_at_most_ten_examples_of_known_answers_from_every_model(known: Section) -> None:
@@ -150,31 +141,13 @@ def test_chain_of_thought_is_compared_with_direct_answers_to_the_same_rows(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("thought", "changed", "samples", "first", "reason"),
-    [
-        pytest.param([1, 1], {}, True, 0, "", id="the same rows"),
-        pytest.param([1, 1], {}, False, 0, "", id="as many rows, without samples"),
-        pytest.param([1, 1], {"rows_hash": "others"}, True, 0, "their rows are from different datasets", id="others"),
-        pytest.param([1, 1], {"version": 2.0}, True, 0, "their versions differ", id="another version"),
-        pytest.param([1, 1], {}, True, 2, "they have no rows in common", id="no row in common"),
-        pytest.param(
-            [1, 1, 1],
-            {},
-            False,
-            0,
-            "their numbers of rows differ, and without samples it is unknown which rows they share",
-            id="more rows, without samples",
-        ),
-    ],
+    ("changed", "reason"), [({}, ""), ({"rows_hash": "others"}, "their rows are from different datasets")]
 )
-def test_chain_of_thought_on_other_rows_is_not_compared(  # noqa: PLR0913, PLR0917 # what makes rows others
-    thought: Sequence[float], changed: Mapping[str, object], samples: bool, first: int, reason: str, tmp_path: Path
+def test_chain_of_thought_on_other_rows_is_not_compared(
+    changed: Mapping[str, object], reason: str, tmp_path: Path
 ) -> None:
-    write_run(tmp_path / "direct", {SST2: [0, 1]}, samples=samples)
-    results = write_run(tmp_path / "thought", {THOUGHT_OUT: thought}, metadata=changed, samples=samples)
-    if first:
-        with edited_lines(samples_of(results, THOUGHT_OUT)) as lines:
-            lines[:] = [verbalizer_line(first + number, 1.0) for number in range(2)]
+    write_run(tmp_path / "direct", {SST2: [0, 1]})
+    write_run(tmp_path / "thought", {THOUGHT_OUT: [1, 1]}, metadata=changed)
     found = section_of(tmp_path)
     text = f"one: not compared on sst2, because the settings were not run on the same rows: {reason}"
     for name in ("verbalizer_thought", "verbalizer_thought_gain"):
@@ -223,21 +196,14 @@ def test_datasets_have_one_panel_per_model_or_with_many_models_per_naturalness(
         write_run(tmp_path / str(number), {SST2: [1, 0], GOLDEN: [1, 1]}, arguments={"pretrained": f"m{number}"})
     found = section_of(tmp_path)
     assert titles(found, "verbalizer_datasets") == panels
-    (words, *_) = figure(found, "verbalizer_words").panels
-    assert isinstance(words.mark, HeatMap)
-    assert words.mark.rows == tuple(f"m{number}" for number in range(models))
+    words, *_ = marks(figure(found, "verbalizer_words"), HeatMap)
+    assert words.rows == tuple(f"m{number}" for number in range(models))
 
 
 # Tasks of a user's own
 
 
-def test_a_task_is_identified_by_its_recorded_facts_not_its_name(tmp_path: Path) -> None:
-    found = of_rows(tmp_path, {"mine": [1, 0]}, recorded={"mine": facts("reviews", "unnatural", "no_yes")})
-    assert numbers(found, "verbalizer_datasets")[ONE, DIRECT, "reviews"]["unnatural"].value == 0.5
-    assert figure(found, "verbalizer_words").table.columns == ("model", "prompting", "no/yes (unnatural)")
-
-
-def test_custom_values_are_listed_after_the_papers(tmp_path: Path) -> None:
+def test_tasks_have_their_recorded_facts_and_custom_values_come_after_the_papers(tmp_path: Path) -> None:
     recorded = {
         GOLDEN: RECORDED[GOLDEN],
         "mine": facts("reviews", "nonsense", "foo_baz"),
@@ -254,50 +220,19 @@ def test_custom_values_are_listed_after_the_papers(tmp_path: Path) -> None:
     assert [row[2] for row in figure(found, "verbalizer_datasets").table.rows] == ["sst2", "reviews"]
 
 
-@pytest.fixture
-def own_tasks(tmp_path: Path) -> Path:
-    """A folder with a task of three classes, direct and with a chain of thought, and its rows in ``rows``."""
+def test_custom_tasks_are_shown_under_their_names_and_in_no_figure_of_published_ones(tmp_path: Path) -> None:
     words = {"sports": "business", "business": "science", "science": "sports"}
-    (tmp_path / "rows").mkdir()
-    lines = [
-        json.dumps({"headline": f"headline {number}", "topic": sorted(words)[number % 3]}) for number in range(120)
-    ]
-    (tmp_path / "rows" / "topic_test.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    folder = tmp_path / "tasks"
-    folder.mkdir()
-    for name, template in (("verbalizer_topic_rotated", "_direct"), ("verbalizer_topic_thought", "_cot")):
-        leaf = [
-            f"include: {tasks_dir()}/verbalizer/{template}",
-            f"task: {name}",
-            "dataset_path: topic",
-            "test_split: test",
-            "doc_to_target: topic",
-            f"doc_to_choice: {json.dumps(words)}",
-            'doc_to_text: "Name the topic, by another word. Headline: {{headline}}"',
-        ]
-        (folder / f"{name}.yaml").write_text("\n".join(leaf), encoding="utf-8")
-    return tmp_path
-
-
-def test_custom_tasks_are_shown_under_their_names(own_tasks: Path, result_folder: ResultFolder) -> None:
-    tasks = ["verbalizer_topic_rotated", "verbalizer_topic_thought"]
-    folder = result_folder("prior", tasks, own_tasks=own_tasks / "tasks", source=str(own_tasks / "rows"))
-    found = section_of(folder)
-    assert names(found) == ["verbalizer_others"]
-    assert numbers(found, "verbalizer_others") == {
-        (PRIOR, task, how, 3): {"accuracy": exact(0.0), "prior rate": exact(1.0), "invalid rate": exact(0.0)}
-        for task, how in zip(tasks, (DIRECT, THOUGHT), strict=True)
-    }
-    (panel,) = figure(found, "verbalizer_others").panels
-    assert isinstance(panel.mark, Bars)
-    assert panel.mark.reference == pytest.approx(1 / 3)
-    assert {example.why for example in found.examples} == {"Wrong on a user-defined task."}
-
-
-def test_custom_tasks_are_not_in_the_figures_of_published_ones(tmp_path: Path) -> None:
-    found = of_rows(tmp_path, {SST2: [1, 1], OWN: [0, 0]})
+    ways = {OWN: "direct", "verbalizer_topic_thought": "chain_of_thought"}
+    own = {task: {**facts("topic", None, None, how), "label_words": words} for task, how in ways.items()}
+    found = of_rows(tmp_path, {SST2: [1, 1], **{task: [0, 0] for task in own}}, recorded={**RECORDED, **own})
     assert numbers(found, "verbalizer_naturalness")[ONE, DIRECT, "unnatural"]["accuracy"] == exact(1.0)
-    assert numbers(found, "verbalizer_others")[ONE, OWN, DIRECT, 2]["accuracy"] == exact(0.0)
+    assert numbers(found, "verbalizer_others") == {
+        (ONE, task, how, 3): {"accuracy": exact(0.0), "prior rate": exact(1.0), "invalid rate": exact(0.0)}
+        for task, how in zip(own, (DIRECT, THOUGHT), strict=True)
+    }
+    (bars,) = marks(figure(found, "verbalizer_others"), Bars)
+    assert bars.reference == pytest.approx(1 / 3)
+    assert {example.why for example in found.examples} == {"Wrong on a user-defined task."}
 
 
 # Examples

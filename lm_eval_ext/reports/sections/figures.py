@@ -1,0 +1,74 @@
+"""What figures of all families share: the prose around them, and the figure on the editions of verdicts.
+
+Each family has its prose in a ``figures.md``. It begins with the title of the section and its question. The heading of
+a figure is its name (or several, if figures share a text) and its title, and the text below says how to read it. Both
+are formats: ``{floors}`` stands for what the code knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from lm_eval_ext.reports.figure import Bars, Figure, Panel, Table
+from lm_eval_ext.reports.layout import panels, table
+from lm_eval_ext.reports.study import OWN, Entry, Study
+from lm_eval_ext.results.issue import Issue
+
+EDITIONS = ("strict", "loose", "repaired")
+"""The verdicts on an instruction."""
+LEVELS = {"prompt": "prompt level", "inst": "instruction level"}
+_HEADING = re.compile(r"^#+ ", re.MULTILINE)
+
+
+@cache
+def captions() -> Mapping[str, tuple[str, str]]:
+    """Return title and text of each section, by the name of its family, and of each figure, by its name."""
+    found: dict[str, tuple[str, str]] = {}
+    for path in Path(__file__).parent.glob("*/figures.md"):
+        _, section, *figures = _HEADING.split(path.read_text(encoding="utf-8"))
+        for part in (f"{path.parent.name}: {section}", *figures):
+            heading, _, text = part.partition("\n")
+            names, _, title = heading.partition(": ")
+            found |= dict.fromkeys(names.split(", "), (title, text.strip().replace("\n", " ")))
+    return found
+
+
+def captioned(
+    name: str,
+    drawn: tuple[Panel, ...],
+    numbers: Table,
+    issues: tuple[Issue, ...] = (),
+    metrics: tuple[str, ...] = (),
+    **known: str | int,
+) -> Figure:
+    """Return a figure with its title and its reading.
+
+    Args:
+        name: its name.
+        drawn: its panels.
+        numbers: its table.
+        issues: what is missing, and why.
+        metrics: those that it shows.
+        known: what stands for the names in braces.
+    """
+    title, reading = captions()[name]
+    return Figure(name, title.format(**known), reading.format(**known), drawn, numbers, issues, metrics)
+
+
+def verdicts(study: Study, entries: Iterable[Entry], name: str, issues: tuple[Issue, ...] = (), **known: str) -> Figure:
+    """Return the accuracies of every edition side by side, at both levels; ``known`` is as for ``captioned``."""
+    by_edition = [
+        replace(entry.with_facts(level=title, edition=edition), metric=f"{level}_level_{edition}_acc")
+        for entry in entries
+        for level, title in LEVELS.items()
+        for edition in EDITIONS
+    ]
+    study = study.ordered(level=LEVELS.values(), edition=EDITIONS)
+    cells = study.means(by_edition, ("model", "level", "edition"), {"accuracy": OWN})
+    bars = panels(cells, Bars, "model", "edition", ("level",), axis="accuracy")
+    numbers = table(cells.wide("edition", heading="{edition}"), ("model", "level"))
+    return captioned(name, bars, numbers, issues, tuple(dict.fromkeys(entry.metric for entry in by_edition)), **known)
