@@ -7,7 +7,7 @@ they can be. Only the lines of the chosen rows are read again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from math import inf, isfinite
 from urllib.parse import quote
@@ -26,7 +26,7 @@ from lm_eval_ext.results.runs import Runs, TaskRun
 
 EACH = 20
 """How many answers are shown behind each headline of a model, unless a user asks for another number."""
-MOST = 2000
+MOST = 1000
 """The most answers on a page."""
 _SCATTER = 2654435761
 """Its multiples modulo 2³² are evenly spread (Knuth's multiplicative hash)."""
@@ -74,10 +74,28 @@ def answers(runs: Runs, headlines: Headlines, each: int) -> tuple[dict[str, tupl
             ),
         )
     of_sections: dict[str, tuple[Answers, ...]] = {}
+    prompts: dict[tuple[str, str], Answers] = {}
     for one in found if count else ():
         section = one.tasks[0].run.family.section
-        of_sections[section] = (*of_sections.get(section, ()), one.shown(runs, count))
+        behind = one.shown(runs, count)
+        of_sections[section] = (*of_sections.get(section, ()), _each_prompt_once(behind, prompts))
     return of_sections, issues
+
+
+def _each_prompt_once(behind: Answers, prompts: dict[tuple[str, str], Answers]) -> Answers:
+    """Return answers that refer to where the same prompt is shown with the answer of another model.
+
+    Args:
+        behind: the answers.
+        prompts: by task and prompt, what it is shown with; those of the answers are added.
+    """
+    shown = []
+    for one in behind.shown:
+        first = prompts.setdefault((one.task, one.prompt), behind)
+        # Two models are read side by side, below the prompt of both.
+        is_told = first.model != behind.model and one.former is None
+        shown.append(replace(one, prompt_at=(first.anchor, first.model)) if is_told else one)
+    return replace(behind, shown=tuple(shown))
 
 
 def _found(runs: Runs, headlines: Headlines) -> Iterator[_Behind]:
@@ -227,4 +245,4 @@ class _Behind:
                 f"First those that are worse than the answers of {label}, then the better ones, then the worst others"
             )
         turn = "; the tasks take turns" if len(self.tasks) > 1 else ""
-        return f"{order}{turn}. Rows of equal scores are in an order that depends on their numbers alone."
+        return f"{order}{turn}."

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from itertools import chain
 from math import isnan, nan
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -62,13 +64,16 @@ def page(report: Report) -> str:
     every = [report.summary, *(figure for section in report.sections for figure in section.figures)]
     looks = drawing.looks(every)
     script, script_hash = _script() if _is_sortable(report) else ("", "")
+    # A verdict or a leaderboard takes the place of the summary.
+    summary = None if report.verdict or report.leaderboard else _drawn(report.summary, looks)
+    sections = [(section, [_drawn(figure, looks) for figure in section.figures]) for section in report.sections]
     return _template().render(
         report=report,
         script=script,
         script_hash=script_hash,
-        # A verdict or a leaderboard takes its place.
-        summary=None if report.verdict or report.leaderboard else _drawn(report.summary, looks),
-        sections=[(section, [_drawn(figure, looks) for figure in section.figures]) for section in report.sections],
+        summary=summary,
+        sections=sections,
+        drawn=[*filter(None, [summary]), *chain.from_iterable(figures for _, figures in sections)],
         anchors=[
             *(f"section-{section.name}" for section in report.sections),
             *(figure.name for figure in every),
@@ -100,6 +105,7 @@ def _template() -> Template:
         "cell": _cell,
         "figure": figure,
         "interval": interval,
+        "quoted": _quoted,
     }
     return environment.get_template("page.html.jinja")
 
@@ -204,34 +210,25 @@ def head_columns(table: Table) -> int:
     return next(estimates, min(1, len(table.columns)))
 
 
-def _cell(cell: TableCell, unit: Unit, column: str) -> Markup:
-    """Return a table cell as HTML, with its tag.
-
-    Args:
-        cell: the value.
-        unit: the unit of the estimates.
-        column: its heading, repeated where rows become lists: on a phone, and for wide tables on paper.
-    """
-    data = {"data-column": readable(column)}
+def _cell(cell: TableCell, unit: Unit) -> Markup:
+    """Return a table cell as HTML, with its tag; a class says that it is a text, or that there is no such figure."""
     if isinstance(cell, str):
-        return Markup("<td{}>{}</td>").format(_attributes(data), readable(cell))
-    data["class"] = "n"
+        return Markup('<td class="t">{}</td>').format(readable(cell))
     if isinstance(cell, int):
-        return Markup("<td{}>{}</td>").format(_attributes({**data, "data-value": str(cell)}), f"{cell:,}")
+        return Markup("<td>{}</td>").format(f"{cell:,}")
     if cell is None or not cell.exists:
-        return Markup("<td{}>{}</td>").format(_attributes(data), MISSING)
-    data["data-value"] = f"{cell.value:.9g}"
-    small = Markup("")
-    if cell.has_interval:
-        data |= {"data-low": f"{cell.low:.9g}", "data-high": f"{cell.high:.9g}"}
-        small = Markup(" <small>{}</small>").format(interval(cell, unit))
-    return Markup("<td{}>{}{}</td>").format(_attributes(data), figure(cell.value, unit), small)
+        return Markup('<td class="no">{}</td>').format(MISSING)
+    small = Markup(" <small>{}</small>").format(interval(cell, unit)) if cell.has_interval else ""
+    return Markup("<td>{}{}</td>").format(figure(cell.value, unit), small)
+
+
+def _quoted(text: str) -> Markup:
+    """Return a text as a string in CSS; all characters that could end it are escaped."""
+    return Markup('"{}"').format(
+        re.sub(r"[^A-Za-z0-9 _.,:/()-]", lambda found: f"\\{ord(found[0]):x} ", readable(text))
+    )
 
 
 def _breakable(name: object) -> Markup:
     """Return a name that can be broken between its parts, as in ``verbalizer_<wbr>natural``."""
     return Markup("_<wbr>").join(readable(str(name)).split("_"))
-
-
-def _attributes(values: Mapping[str, str]) -> Markup:
-    return Markup("").join(Markup(' {}="{}"').format(name, value) for name, value in values.items())

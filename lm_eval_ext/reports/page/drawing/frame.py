@@ -19,7 +19,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.font_manager import findfont, get_font
 from matplotlib.lines import Line2D
-from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
 
@@ -207,16 +206,28 @@ class Sheet:
         scale: the range of the values.
         looks: the numbers of the looks of series, their colors and patterns or markers, by name.
         heading: paragraphs above the drawing; the first is bold.
+        counts: whether marks tell how many rows they are over; their table does so, too.
     """
 
     width: float
     scale: Scale
     looks: Mapping[str, int]
     heading: Sequence[str] = ()
+    counts: bool = False
 
     def looks_of(self, series: Sequence[Series]) -> list[int]:
         """Return the numbers of the looks of a panel's series: their places if none are known."""
         return [self.looks.get(one.name, place) for place, one in enumerate(series)]
+
+    def said(self, estimate: Estimate, *names: str) -> str:
+        """Return what a mark tells where it is pointed at, and to screen readers: its names, its value, its interval.
+
+        It is the ``gid`` of the number of a cell; that of a curve has a line for each of its markers. Bars and forests
+        need no such words: their numbers are written beside them, and their intervals are drawn.
+        """
+        rows = rows_in_words(estimate) if self.counts else ""
+        text = _on_one_line(f"{', '.join(filter(None, names))}: {told(estimate, self.scale.unit)}")
+        return f"{text}, rows: {rows}" if rows else text
 
 
 @dataclass(frozen=True)
@@ -324,21 +335,6 @@ def boxes(corners: Sequence[tuple[float, float, float, float]]) -> Path:
     return Path(points, codes * len(corners))
 
 
-def tell(axes: Axes, box: tuple[float, float, float, float], estimate: Estimate, unit: Unit, *names: str) -> None:
-    """Say the value of a mark, its interval and its rows where it is pointed at, and to screen readers.
-
-    Args:
-        axes: the plot area.
-        box: the left, top, right and bottom of where the mark is.
-        estimate: the value.
-        unit: its unit.
-        names: what it is the value of.
-    """
-    rows = rows_in_words(estimate)
-    text = f"{', '.join(filter(None, names))}: {told(estimate, unit)}" + (f", rows: {rows}" if rows else "")
-    axes.add_patch(PathPatch(boxes([box]), facecolor="none", linewidth=0, clip_on=False, gid=text, zorder=9))
-
-
 def whiskers(axes: Axes, places: Sequence[float], estimates: Sequence[Estimate], ink: str, *, across: bool) -> None:
     """Draw intervals with an outline in the background color.
 
@@ -355,7 +351,7 @@ def whiskers(axes: Axes, places: Sequence[float], estimates: Sequence[Estimate],
     along = [value for _, e in known for value in (e.low, e.high, float("nan"))]
     beside = [place for place, _ in known for _ in range(3)]
     for line_color, thickness in ((LIGHT["paper"], 3.4), (ink, 1.4)):
-        axes.add_line(
+        axes.add_artist(
             Line2D(
                 along if across else beside,
                 beside if across else along,

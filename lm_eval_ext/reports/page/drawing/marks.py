@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
-from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Forest, HeatMap, Mark, Series, estimates
+from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Forest, HeatMap, Mark, Series, Unit, estimates
 from lm_eval_ext.reports.page.drawing.frame import (
     ELLIPSIS,
     SMALL,
@@ -28,7 +28,6 @@ from lm_eval_ext.reports.page.drawing.frame import (
     named,
     reference_line,
     shortened,
-    tell,
     told_apart,
     whiskers,
     widest,
@@ -64,12 +63,12 @@ class _Across:
 
     Attributes:
         axes: the plot area; from top to bottom, a unit is a pixel.
-        scale: the range of the values.
+        unit: the unit of the values.
         inside, right: the widths of the plot area, and of the numbers' own column, which no value reaches.
     """
 
     axes: Axes
-    scale: Scale
+    unit: Unit
     inside: float
     right: float
 
@@ -79,16 +78,15 @@ class _Across:
         beside = self.axes.get_yaxis_transform()
         self.axes.text(-7 / self.inside, place, text, transform=beside, ha="right", va="center", linespacing=1.0)
 
-    def number(self, place: float, thick: float, estimate: Estimate, *names: str) -> None:
-        """Write a number at the right edge, and say it over the whole width of the plot area."""
-        text, unit = shown(estimate.value, self.scale.unit), self.scale.unit
-        tell(self.axes, (self.scale.low, place - thick / 2, self.scale.high, place + thick / 2), estimate, unit, *names)
+    def number(self, place: float, estimate: Estimate) -> None:
+        """Write a number at the right edge."""
         edge, beside = 1 + (self.right - 1) / self.inside, self.axes.get_yaxis_transform()
+        text = shown(estimate.value, self.unit)
         self.axes.text(edge, place, text, transform=beside, ha="right", va="center", size=SMALL)
 
     def zero(self, height: float) -> None:
         """Draw the line from which values are counted."""
-        self.axes.add_line(Line2D([0, 0], [0, height], color=LIGHT["muted"], linewidth=1, zorder=3, clip_on=False))
+        self.axes.add_artist(Line2D([0, 0], [0, height], color=LIGHT["muted"], linewidth=1, zorder=3, clip_on=False))
 
 
 def _across(
@@ -103,7 +101,7 @@ def _across(
     axes.set_xticks(list(scale.ticks), [scale.label(tick) for tick in scale.ticks])
     axes.set_yticks([])
     axes.grid(axis="x")
-    return drawing, _Across(axes, scale, inside, right)
+    return drawing, _Across(axes, mark.unit, inside, right)
 
 
 _BAR_PITCH, _THICKNESS, _GAP = 14.0, 11.0, 8.0
@@ -128,11 +126,11 @@ def _bars(mark: Bars, sheet: Sheet) -> Drawing:
         places = [first + group * category for category in range(len(labels))]
         _draw_bars(area.axes, series, looks[number], places)
         whiskers(area.axes, places, series.values, LIGHT["ink"], across=True)
-        for place, category, estimate in zip(places, mark.categories, series.values, strict=True):
-            area.number(place, _BAR_PITCH, estimate, category, series.name)
+        for place, estimate in zip(places, series.values, strict=True):
+            area.number(place, estimate)
     area.zero(height)
     if mark.reference is not None:
-        area.axes.add_line(reference_line([mark.reference] * 2, [0, height]))
+        area.axes.add_artist(reference_line([mark.reference] * 2, [0, height]))
     return drawing
 
 
@@ -151,7 +149,7 @@ def _draw_bars(axes: Axes, series: Series, number: int, places: Sequence[float])
             if start != end
         ]
         if bars:
-            axes.add_patch(_look(PathPatch(boxes(bars), clip_on=False, zorder=2), number, lighter=lighter))
+            axes.add_artist(_look(PathPatch(boxes(bars), clip_on=False, zorder=2), number, lighter=lighter))
 
 
 def _look(patch: Patch, number: int, *, lighter: bool) -> Patch:
@@ -198,9 +196,9 @@ def _forest(mark: Forest, sheet: Sheet) -> Drawing:
     places = [pitch * (number + 0.5) for number in range(len(labels))]
     area.zero(height)
     whiskers(area.axes, places, mark.values, LIGHT["ink"], across=True)
-    for label, place, category, estimate in zip(labels, places, mark.categories, mark.values, strict=True):
+    for label, place, estimate in zip(labels, places, mark.values, strict=True):
         area.label(place, label)
-        area.number(place, pitch, estimate, category)
+        area.number(place, estimate)
     down = _SIDE / 2
     # A pixel in units of the values.
     across = down * (sheet.scale.high - sheet.scale.low) / area.inside
@@ -210,7 +208,7 @@ def _forest(mark: Forest, sheet: Sheet) -> Drawing:
         if estimate.exists
     ]
     if squares:
-        area.axes.add_patch(PathPatch(boxes(squares), facecolor=color(0), linewidth=0, clip_on=False, zorder=5))
+        area.axes.add_artist(PathPatch(boxes(squares), facecolor=color(0), linewidth=0, clip_on=False, zorder=5))
     return drawing
 
 
@@ -258,10 +256,9 @@ def _curves(mark: Curves, sheet: Sheet) -> Drawing:
     if scale.low < 0:
         axes.axhline(0, color=LIGHT["muted"], linewidth=1, zorder=1.5)
     if mark.reference is not None:
-        axes.add_line(reference_line([first - edge, last + edge], [mark.reference] * 2))
+        axes.add_artist(reference_line([first - edge, last + edge], [mark.reference] * 2))
     per_pixel = (last - first + 2 * edge) / room
     measured = [series for series in mark.series if any(e.has_interval for e in series.values)]
-    down = _SIDE / height * (scale.high - scale.low)
     for number, series, line in zip(looks, mark.series, lines, strict=True):
         shift = 0.0
         if series in measured and len(measured) > _MOST_BANDS:
@@ -274,14 +271,16 @@ def _curves(mark: Curves, sheet: Sheet) -> Drawing:
         elif series in measured:
             _band(axes, places, series, number)
         points = [(x + shift, e.value) for x, e in zip(places, series.values, strict=True)]
-        for name, (x, y), estimate in zip(names, points, series.values, strict=True):
-            if estimate.exists:
-                box = (x - _SIDE * per_pixel, y - down, x + _SIDE * per_pixel, y + down)
-                tell(axes, box, estimate, mark.unit, series.name, f"{mark.x_axis} {name}")
+        told = [
+            sheet.said(estimate, series.name, f"{mark.x_axis} {name}")
+            for name, estimate in zip(names, series.values, strict=True)
+            if estimate.exists
+        ]
+        line.set_gid("\n".join(told))
         if mark.logarithmic:
             points = [point for point, e in zip(points, series.values, strict=True) if e.exists]
         line.set_data([x for x, _ in points], [y for _, y in points])
-        axes.add_line(line)
+        axes.add_artist(line)
     return drawing
 
 
@@ -328,8 +327,8 @@ _UPRIGHT_ROOM = 116.0
 _WIDEST_CELL = 0.22
 """As a share of the width of the drawing."""
 _KEY, _KEY_LINE = 24.0, 13.0
-_Cell = tuple[float, float, str]
-"""Its top left corner, and its number."""
+_Cell = tuple[float, float, str, str]
+"""Its top left corner, its number, and what this tells."""
 
 
 def _heat_map(mark: HeatMap, sheet: Sheet) -> Drawing:
@@ -373,10 +372,9 @@ def _heat_map(mark: HeatMap, sheet: Sheet) -> Drawing:
             linespacing=1.08,
         )
         for row, values in enumerate(mark.values):
-            cell = (x - wide / 2, y + row * tall, shown(values[number].value, mark.unit, 0))
+            said = sheet.said(values[number], mark.rows[row], mark.columns[number])
+            cell = (x - wide / 2, y + row * tall, shown(values[number].value, mark.unit, 0), said)
             cells.setdefault(_role(values[number], mark, sheet.scale), []).append(cell)
-            box = (x - wide / 2, y + row * tall, x + wide / 2, y + (row + 1) * tall)
-            tell(axes, box, values[number], mark.unit, mark.rows[row], mark.columns[number])
     for role, alike in sorted(cells.items()):
         _draw_cells(axes, alike, role, (wide, tall))
     for start in range(blocks):
@@ -423,11 +421,12 @@ def _roles(mark: HeatMap) -> list[str]:
 def _draw_cells(axes: Axes, cells: Sequence[_Cell], role: str, size: tuple[float, float]) -> None:
     """Draw the cells of one color, then all of their numbers; the SVG is smaller that way."""
     wide, tall = size
-    path = _cells(((x, y) for x, y, _ in cells), wide, tall)
-    axes.add_patch(PathPatch(path, facecolor=LIGHT[role], linewidth=0, zorder=0.5))
+    path = _cells(((x, y) for x, y, *_ in cells), wide, tall)
+    axes.add_artist(PathPatch(path, facecolor=LIGHT[role], linewidth=0, zorder=0.5))
     ink = "muted" if role == "missing" else f"{role}{INK}"
-    for x, y, number in cells:
-        axes.text(x + wide / 2, y + tall / 2, number, ha="center", va="center", size=SMALL, color=LIGHT[ink], gid=ink)
+    write = partial(axes.text, ha="center", va="center", size=SMALL, color=LIGHT[ink], label=ink)
+    for x, y, number, said in cells:
+        write(x + wide / 2, y + tall / 2, number, gid=said)
 
 
 def _cells(corners: Iterable[tuple[float, float]], wide: float, tall: float) -> Path:
@@ -451,4 +450,4 @@ def _draw_key(axes: Axes, mark: HeatMap, sheet: Sheet) -> None:
         write(sheet.width - 1, 9 + _KEY_LINE, f"{'higher' if mark.higher_is_better else 'lower'} is better", ha="right")
     for level, role in enumerate(_roles(mark)):
         corner = [(start + level * swatch, 4.0)]
-        axes.add_patch(PathPatch(_cells(corner, swatch + 1, 11), facecolor=LIGHT[role], linewidth=0))
+        axes.add_artist(PathPatch(_cells(corner, swatch + 1, 11), facecolor=LIGHT[role], linewidth=0))
