@@ -278,7 +278,7 @@ def _wilson(share: float, answers: float, quantiles: Floats) -> Floats:
     return found
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _quantiles(freedom: int, number: int) -> Floats:
     """Return evenly spaced quantiles of a t distribution, in ascending order."""
     found: Floats = stdtrit(freedom, (np.arange(number) + 0.5) / number)

@@ -63,14 +63,17 @@ def page(report: Report) -> str:
     """
     every = [report.summary, *(figure for section in report.sections for figure in section.figures)]
     looks = drawing.looks(every)
-    script, script_hash = _script() if _is_sortable(report) else ("", "")
+    # The only script sorts tables whose lines are models; without its hash, the browser would not run it.
+    is_sortable = report.verdict is None and any(not board.is_turned for board in report.leaderboard)
+    script = files("lm_eval_ext.reports.page").joinpath("leaderboard.js").read_text(encoding="utf-8")
+    digest = b64encode(sha256(script.encode()).digest()).decode()
     # A verdict or a leaderboard takes the place of the summary.
     summary = None if report.verdict or report.leaderboard else _drawn(report.summary, looks)
     sections = [(section, [_drawn(figure, looks) for figure in section.figures]) for section in report.sections]
     return _template().render(
         report=report,
-        script=script,
-        script_hash=script_hash,
+        script=Markup(script) if is_sortable else "",  # noqa: S704 # our own
+        script_hash=digest,
         summary=summary,
         sections=sections,
         drawn=[*filter(None, [summary]), *chain.from_iterable(figures for _, figures in sections)],
@@ -108,18 +111,6 @@ def _template() -> Template:
         "quoted": _quoted,
     }
     return environment.get_template("page.html.jinja")
-
-
-def _is_sortable(report: Report) -> bool:
-    """Return whether the page begins with a leaderboard whose lines are models."""
-    return report.verdict is None and any(not board.is_turned for board in report.leaderboard)
-
-
-@cache
-def _script() -> tuple[Markup, str]:
-    """Return the page's only script and its hash, without which the browser would not run it."""
-    text = files("lm_eval_ext.reports.page").joinpath("leaderboard.js").read_text(encoding="utf-8")
-    return Markup(text), b64encode(sha256(text.encode()).digest()).decode()  # noqa: S704 # our own
 
 
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -178,9 +169,13 @@ def apart(panels: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
     if not drawn and len(alike) == 1:
         # There is nothing else that the names would tell it from.
         alike = {key: ({}, every) for key, (_, every) in alike.items()}
-    return drawn, [
-        _everywhere("; ".join(filter(None, names)), *key[:2], found) for key, (names, found) in alike.items()
-    ]
+    said = []
+    for (axis, unit, _), (names, every) in alike.items():
+        ends = [end for estimate in every for end in (estimate.low, estimate.high) if not isnan(end)]
+        # With the ends of all intervals.
+        value = told(replace(every[0], low=min(ends, default=nan), high=max(ends, default=nan)), unit)
+        said.append(f"{'; '.join(filter(None, names))}: {axis} {value} everywhere".removeprefix(": "))
+    return drawn, said
 
 
 def _known(mark: Mark) -> list[Estimate]:
@@ -193,13 +188,6 @@ def _is_constant(mark: Mark) -> bool:
     if not any(values):
         return bool(values)
     return len(values) > 1 == len({*values}) and not (isinstance(mark, Bars) and mark.part)
-
-
-def _everywhere(names: str, axis: str, unit: Unit, found: Sequence[Estimate]) -> str:
-    """Return what is the same everywhere, with the ends of all intervals."""
-    ends = [end for estimate in found for end in (estimate.low, estimate.high) if not isnan(end)]
-    value = replace(found[0], low=min(ends, default=nan), high=max(ends, default=nan))
-    return f"{names}: {axis} {told(value, unit)} everywhere".removeprefix(": ")
 
 
 def head_columns(table: Table) -> int:

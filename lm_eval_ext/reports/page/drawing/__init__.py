@@ -60,22 +60,19 @@ def svgs(figure: Figure, looks: Mapping[str, int]) -> list[list[str]]:
         from lm_eval_ext.reports.page.drawing.svg import svg  # noqa: PLC0415 # of the extra
 
         widths = [NARROW, *filter(None, [WIDE.get(len(figure.panels))])]
-        found = []
-        for number, panel in enumerate(figure.panels):
-            label = ". ".join(_heading(figure, panel))
-            # The widest is what there is room for where there is a pointer.
-            found.append(
-                [
-                    svg(
-                        _draw(panel, figure, looks, width),
-                        f"{figure.name}-{number}-{width}",
-                        label,
-                        tells=width == widths[-1],
-                    )
-                    for width in widths
-                ]
-            )
-        return found
+        return [
+            [
+                svg(
+                    _draw(panel, figure, looks, width),
+                    f"{figure.name}-{number}-{width}",
+                    ". ".join(_heading(figure, panel)),
+                    # The widest is what there is room for where there is a pointer.
+                    tells=width == widths[-1],
+                )
+                for width in widths
+            ]
+            for number, panel in enumerate(figure.panels)
+        ]
 
 
 def pngs(figure: Figure, looks: Mapping[str, int]) -> list[bytes]:

@@ -230,42 +230,28 @@ class Sheet:
         return f"{text}, rows: {rows}" if rows else text
 
 
-@dataclass(frozen=True)
-class Entry:
-    """An entry of a legend.
-
-    Attributes:
-        handle: its symbol.
-        name: what it stands for.
-    """
-
-    handle: Artist
-    name: str
-
-
-@dataclass(frozen=True)
-class Margins:
-    """The margins around the plot area, in pixels."""
-
-    left: float
-    right: float
-    bottom: float
-    top: float = 4.0
-
-
 def color(series: int) -> str:
     """Return the color of a series by its position."""
     return LIGHT[f"series{series % SERIES}"]
 
 
-def framed(sheet: Sheet, legend: Sequence[Entry], margins: Margins, height: float) -> tuple[Drawing, Axes]:
+Legend = Sequence[tuple[Artist, str]]
+"""The entries of a legend: symbols and names."""
+
+
+def framed(  # noqa: PLR0913 # all around a plot area
+    sheet: Sheet, legend: Legend, height: float, *, left: float, right: float, bottom: float, top: float = 4.0
+) -> tuple[Drawing, Axes]:
     """Return an empty drawing.
 
     Args:
         sheet: what is drawn on.
-        legend: the entries of the legend.
-        margins: the margins around the plot area.
+        legend: the legend above it.
         height: the height of the plot area in pixels.
+        left: the margin on its left in pixels.
+        right: that on its right.
+        bottom: that below it, with the axis.
+        top: that above it.
     """
     heading_lines = [
         # Bold characters are wider.
@@ -275,7 +261,7 @@ def framed(sheet: Sheet, legend: Sequence[Entry], margins: Margins, height: floa
     ]
     columns, legend_height = _legend_layout(legend, sheet.width)
     above = len(heading_lines) * _HEADING_LINE + (6.0 if heading_lines else 0.0)
-    total = ceil(above + legend_height + margins.top + height + margins.bottom)
+    total = ceil(above + legend_height + top + height + bottom)
     drawing = Drawing(figsize=(sheet.width / 72, total / 72), dpi=72, facecolor=LIGHT["paper"])
     for number, (line, bold) in enumerate(heading_lines):
         drawing.text(
@@ -288,31 +274,28 @@ def framed(sheet: Sheet, legend: Sequence[Entry], margins: Margins, height: floa
     if legend:
         room = (sheet.width - (columns - 1) * _COLUMN_GAP) / columns - _HANDLE - _HANDLE_GAP
         drawing.legend(
-            [entry.handle for entry in legend],
-            [
-                name
-                for (name,) in told_apart([entry.name for entry in legend], lambda name: [shortened(name, TEXT, room)])
-            ],
+            [handle for handle, _ in legend],
+            [name for (name,) in told_apart([name for _, name in legend], lambda name: [shortened(name, TEXT, room)])],
             ncols=columns,
             loc="upper left",
             bbox_to_anchor=(0, 1 - above / total),
         )
     axes = drawing.add_axes(
         (
-            margins.left / sheet.width,
-            margins.bottom / total,
-            (sheet.width - margins.left - margins.right) / sheet.width,
+            left / sheet.width,
+            bottom / total,
+            (sheet.width - left - right) / sheet.width,
             height / total,
         )
     )
     return drawing, axes
 
 
-def _legend_layout(legend: Sequence[Entry], room: float) -> tuple[int, float]:
+def _legend_layout(legend: Legend, room: float) -> tuple[int, float]:
     """Return how many columns a legend has, and its height."""
     if not legend:
         return 1, 0.0
-    each = widest((entry.name for entry in legend), TEXT) + _HANDLE + _HANDLE_GAP
+    each = widest((name for _, name in legend), TEXT) + _HANDLE + _HANDLE_GAP
     # Twenty long names are shortened rather than stacked.
     fewest = 2 if len(legend) > 8 else 1
     columns = min(len(legend), max(fewest, int((room + _COLUMN_GAP) // (each + _COLUMN_GAP))))

@@ -18,8 +18,7 @@ from lm_eval_ext.reports.page.drawing.frame import (
     ELLIPSIS,
     SMALL,
     TEXT,
-    Entry,
-    Margins,
+    Legend,
     Scale,
     Sheet,
     boxes,
@@ -90,12 +89,12 @@ class _Across:
 
 
 def _across(
-    mark: Bars | Forest, sheet: Sheet, legend: Sequence[Entry], labels: Sequence[Sequence[str]], height: float
+    mark: Bars | Forest, sheet: Sheet, legend: Legend, labels: Sequence[Sequence[str]], height: float
 ) -> tuple[Drawing, _Across]:
     scale = sheet.scale
     left = widest((line for label in labels for line in label), TEXT) + 8
     right = widest((shown(estimate.value, mark.unit) for estimate in estimates(mark)), SMALL) + 14
-    drawing, axes = framed(sheet, legend, Margins(left=left, right=right, bottom=34), height)
+    drawing, axes = framed(sheet, legend, height, left=left, right=right, bottom=34)
     inside = sheet.width - left - right
     axes.set(xlim=(scale.low, scale.high), ylim=(height, 0), xlabel=named(mark.axis, mark.unit, inside))
     axes.set_xticks(list(scale.ticks), [scale.label(tick) for tick in scale.ticks])
@@ -163,10 +162,10 @@ def _look(patch: Patch, number: int, *, lighter: bool) -> Patch:
     return patch
 
 
-def _bar_legend(mark: Bars, scale: Scale, looks: Sequence[int]) -> list[Entry]:
+def _bar_legend(mark: Bars, scale: Scale, looks: Sequence[int]) -> Legend:
     """Return the legend; a single series without a name needs none."""
     entries = [
-        Entry(_look(Patch(), number, lighter=False), series.name)
+        (_look(Patch(), number, lighter=False), series.name)
         for number, series in zip(looks, mark.series, strict=True)
         if series.name and (len(mark.series) > 1 or series.parts or series.name != mark.axis)
     ]
@@ -174,14 +173,14 @@ def _bar_legend(mark: Bars, scale: Scale, looks: Sequence[int]) -> list[Entry]:
         swatch = _look(Patch(), looks[0], lighter=True)
         if len(mark.series) > 1:
             swatch.set_facecolor(LIGHT["muted"])
-        entries.append(Entry(swatch, mark.part))
+        entries.append((swatch, mark.part))
     return [*entries, *_reference_entry(mark, scale)]
 
 
-def _reference_entry(mark: Bars | Curves, scale: Scale) -> list[Entry]:
+def _reference_entry(mark: Bars | Curves, scale: Scale) -> Legend:
     if mark.reference is None:
         return []
-    return [Entry(reference_line([], []), f"{mark.reference_name} ({scale.label(mark.reference)})")]
+    return [(reference_line([], []), f"{mark.reference_name} ({scale.label(mark.reference)})")]
 
 
 _FOREST_PITCH = 20.0
@@ -228,14 +227,14 @@ def _curves(mark: Curves, sheet: Sheet) -> Drawing:
     scale, looks = sheet.scale, sheet.looks_of(mark.series)
     height = max(_LOWEST, sheet.width * _FLATTEST)
     labels = [scale.label(tick) for tick in scale.ticks]
-    margins = Margins(left=widest(labels, SMALL) + 8, right=10, bottom=37, top=_AXIS_NAME)
+    left, right = widest(labels, SMALL) + 8, 10.0
     lines = [_line(series, number) for number, series in zip(looks, mark.series, strict=True)]
-    legend = [Entry(line, series.name) for line, series in zip(lines, mark.series, strict=True)]
-    drawing, axes = framed(sheet, [*legend, *_reference_entry(mark, scale)], margins, height)
+    legend = [*zip(lines, (series.name for series in mark.series), strict=True), *_reference_entry(mark, scale)]
+    drawing, axes = framed(sheet, legend, height, left=left, right=right, bottom=37, top=_AXIS_NAME)
     places = [log10(number) for number in mark.x] if mark.logarithmic else [float(number) for number in mark.x]
     names = [magnitude(round(number)) if mark.logarithmic else f"{number:g}" for number in mark.x]
     first, last = min(places, default=0), max(places, default=1)
-    room = sheet.width - margins.left - margins.right
+    room = sheet.width - left - right
     # Half a marker on each side.
     edge = max((last - first) * 12 / room, 1e-6 if last > first else 0.5)
     axes.set(xlim=(first - edge, last + edge), ylim=(scale.low, scale.high), xlabel=shortened(mark.x_axis, SMALL, room))
@@ -246,7 +245,7 @@ def _curves(mark: Curves, sheet: Sheet) -> Drawing:
     axes.tick_params(axis="x", pad=7)
     axes.grid(axis="y")
     axes.text(
-        -margins.left / room,
+        -left / room,
         1 + 8 / height,
         named(mark.axis, mark.unit, sheet.width),
         transform=axes.transAxes,
@@ -353,7 +352,7 @@ def _heat_map(mark: HeatMap, sheet: Sheet) -> Drawing:
     height = blocks * block + (blocks - 1) * 12
     # One unit is one pixel, from the top left.
     key = _KEY if mark.higher_is_better is None else _KEY + _KEY_LINE
-    drawing, axes = framed(sheet, [], Margins(left=0, right=0, bottom=2), key + height)
+    drawing, axes = framed(sheet, [], key + height, left=0, right=0, bottom=2)
     axes.set(xlim=(0, sheet.width), ylim=(key + height, 0))
     axes.set_axis_off()
     _draw_key(axes, mark, sheet)

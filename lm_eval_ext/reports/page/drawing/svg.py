@@ -183,11 +183,8 @@ class _Renderer(RendererBase):
     def _define(self, thing: str, written: Callable[[str], str]) -> str:
         """Return the id of an element that is drawn many times; it is defined on first use."""
         if thing not in self._definitions:
-            self._definitions[thing] = written(self._id(len(self._definitions)))
-        return self._id(list(self._definitions).index(thing))
-
-    def _id(self, number: int) -> str:
-        return f"{self._name}-{number}"
+            self._definitions[thing] = written(f"{self._name}-{len(self._definitions)}")
+        return f"{self._name}-{list(self._definitions).index(thing)}"
 
 
 def _lines(path: Path, transform: Transform, height: int) -> str:
