@@ -33,15 +33,17 @@ class Floor:
     Attributes:
         answer: the name of the answer, and of the policy of the ``reference`` LM that gives it (``floors.IN_WORDS``).
         value: its score, from the same resamples as the figure.
+        is_any: whether all answers without content have this score.
     """
 
     answer: str
     value: Replicates
+    is_any: bool = False
 
     @property
     def in_words(self) -> str:
         """The answer, as a reader is told of it."""
-        return IN_WORDS[self.answer]
+        return "any" if self.is_any else IN_WORDS[self.answer]
 
     def above(self, score: Replicates) -> Replicates:
         """Return how far a score on the same rows is above the floor: (score - floor) / (1 - floor).
@@ -165,16 +167,18 @@ class Evidence:
         if not scores:
             return None
 
-        def score(answer: str) -> float:
-            return fmean(map(fmean, scores[answer])) if alike else float(np.concatenate(scores[answer]).mean())
-
-        best = max(scores, key=score)
+        means = {
+            answer: fmean(map(fmean, of_tasks)) if alike else float(np.concatenate(of_tasks).mean())
+            for answer, of_tasks in scores.items()
+        }
+        best = max(means, key=means.__getitem__)
+        is_any = len(means) > 1 and len({*means.values()}) == 1
         ratios = [
             self.population.ratio(run.dataset, run.rows.clusters, values).measured(f"{best} {run.task} {metric}", SHARE)
             for run, values in zip(runs, scores[best], strict=True)
             if run.rows is not None
         ]
-        return Floor(best, (Ratio.mean if alike else Ratio.sum)(ratios).value)
+        return Floor(best, (Ratio.mean if alike else Ratio.sum)(ratios).value, is_any)
 
     def _answers(self, run: TaskRun) -> ByAnswer | Issue:
         """Return what answers without content score on the rows of a task, or why that is unknown.

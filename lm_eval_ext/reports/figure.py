@@ -270,6 +270,7 @@ class Example:
         facts: the expected answer, the answer as read, and its scores: names and values.
         row: the row's ``doc_id``, by which it is found in the samples; ``None`` if it is in none.
         former: the other model's answer to the same row, where two models are compared.
+        prompt_at: where the same prompt is shown with another model's answer: the element, and the model.
     """
 
     why: str
@@ -280,6 +281,7 @@ class Example:
     facts: tuple[tuple[str, str], ...]
     row: int | None = None
     former: Example | None = None
+    prompt_at: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from errno import ELOOP
 from pathlib import Path
 
@@ -116,28 +116,18 @@ def _is_open_file(path: Path) -> bool:
 def _beside(target: Path, content: bytes, unfinished: ExitStack) -> Path:
     """Write a temporary file in the target's folder; it is removed unless it is renamed."""
     descriptor, name = tempfile.mkstemp(prefix=".lm-eval-ext-", suffix=".part", dir=target.parent)
-    unfinished.callback(_remove, Path(name))
+    unfinished.callback(Path(name).unlink, missing_ok=True)
     try:
         _write_all(descriptor, content)
         # Some file systems report only now that they are full.
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    # Temporary files are private to their owner; the target keeps its permissions, or gets those of a new file.
-    Path(name).chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
-    return Path(name)
-
-
-def _remove(path: Path) -> None:
-    with suppress(FileNotFoundError):
-        path.unlink()
-
-
-def _umask() -> int:
     # The umask can be read only by setting it.
-    found = os.umask(0)
-    os.umask(found)
-    return found
+    os.umask(umask := os.umask(0))
+    # Temporary files are private to their owner; the target keeps its permissions, or gets those of a new file.
+    Path(name).chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~umask)
+    return Path(name)
 
 
 def _write_all(descriptor: int, content: bytes) -> None:

@@ -307,16 +307,13 @@ def sums_by_row(answers: ByDataset) -> tuple[Floats, Floats, tuple[int, ...]]:
     Returns:
         Values and weights, shape (rows,) each, dataset by dataset, and the number of rows of each dataset.
     """
-    of_datasets = [_sums_of_dataset(of_dataset) for of_dataset in answers.values()]
-    values, weights = (np.concatenate(columns) for columns in zip(*of_datasets, strict=True))
-    return values, weights, tuple(len(rows) for rows, _ in of_datasets)
-
-
-def _sums_of_dataset(answers: Sequence[tuple[NDArray[np.int32], Floats, float]]) -> tuple[Floats, Floats]:
-    """Return the sums over each row of one dataset, shape (rows,) each."""
-    length = 1 + max(int(clusters.max()) for clusters, _, _ in answers)
-    changes, weights = np.zeros(length), np.zeros(length)
-    for clusters, of_answers, weight in answers:
-        changes += np.bincount(clusters, of_answers, length)
-        weights += np.bincount(clusters, np.full(len(clusters), weight), length)
-    return changes[weights > 0], weights[weights > 0]
+    values, weights = [], []
+    for of_dataset in answers.values():
+        length = 1 + max(int(clusters.max()) for clusters, _, _ in of_dataset)
+        sums, weighed = np.zeros(length), np.zeros(length)
+        for clusters, of_answers, weight in of_dataset:
+            sums += np.bincount(clusters, of_answers, length)
+            weighed += np.bincount(clusters, np.full(len(clusters), weight), length)
+        values.append(sums[weighed > 0])
+        weights.append(weighed[weighed > 0])
+    return np.concatenate(values), np.concatenate(weights), tuple(map(len, values))

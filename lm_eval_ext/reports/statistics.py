@@ -60,8 +60,16 @@ def estimate(replicates: Replicates) -> Estimate:
     counts = (replicates.rows, replicates.answers) if isinstance(replicates, Counted) else (0, 0)
     if len(draws) * 2 <= DRAWS:
         return Estimate(value, nan, nan, *counts)
-    low, high = np.percentile(draws, [2.5, 97.5])
-    return Estimate(value, float(low), float(high), *counts)
+    draws.sort()
+    return Estimate(value, _percentile(draws, 0.025), _percentile(draws, 0.975), *counts)
+
+
+def _percentile(ordered: Floats, share: float) -> float:
+    """Return a percentile of sorted numbers, interpolated as by ``numpy.percentile``, which takes ten times as long."""
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    low, high, part = float(ordered[below]), float(ordered[min(below + 1, len(ordered) - 1)]), place - below
+    return low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)
 
 
 class Counted(np.ndarray[tuple[int], np.dtype[np.float64]]):
@@ -270,7 +278,7 @@ def _wilson(share: float, answers: float, quantiles: Floats) -> Floats:
     return found
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _quantiles(freedom: int, number: int) -> Floats:
     """Return evenly spaced quantiles of a t distribution, in ascending order."""
     found: Floats = stdtrit(freedom, (np.arange(number) + 0.5) / number)

@@ -478,7 +478,9 @@ class SameRows:
 
 def _is_share(entry: Entry, metric: str) -> bool:
     """Return whether a metric is a share of what the rows ask, of which a row can ask several."""
-    return entry.run.schema.row_form(metric or entry.metric) == "ratio"
+    rows, name = entry.run.rows, metric or entry.metric
+    # Rows have a column of it. To look it up in the schema each time would take as long as to resample the rows.
+    return entry.run.schema.row_form(name) == "ratio" if rows is None else ASKED + name in rows.values
 
 
 def grouped(entries: Iterable[Entry], facts: Collection[str]) -> dict[Key, list[Entry]]:

@@ -109,6 +109,22 @@ def test_the_answer_is_the_best_over_all_tasks_and_weighs_them_as_their_group_do
     assert floor.in_words == IN_WORDS["echo"]
 
 
+@pytest.mark.parametrize(("edited", "said"), [(False, IN_WORDS["echo"]), (True, "any")])
+def test_no_answer_is_named_as_the_best_if_all_score_the_same(
+    edited: bool, said: str, result_folder: ResultFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evidence = Evidence(load([result_folder("ok", [N01])]))
+    (run,) = evidence.runs.counting
+    found = floors_of(run)
+    assert not isinstance(found, Issue)
+    if edited:
+        found = {answer: {name: 0 * values for name, values in of.items()} for answer, of in found.items()}
+    monkeypatch.setattr("lm_eval_ext.reports.evidence.floors_of", lambda _: found)
+    floor = evidence.floor([run], run.headline.name)
+    assert floor is not None
+    assert floor.in_words == said
+
+
 def test_a_score_above_the_floor_is_0_at_the_floor_and_1_if_all_is_right(result_folder: ResultFolder) -> None:
     sides = load_apart([[result_folder(policy, [N01])] for policy in ("oracle", "echo", "ok")])
     evidence = Evidence(sides[0])

@@ -7,7 +7,7 @@ they can be. Only the lines of the chosen rows are read again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from math import inf, isfinite
 from urllib.parse import quote
@@ -26,7 +26,7 @@ from lm_eval_ext.results.runs import Runs, TaskRun
 
 EACH = 20
 """How many answers are shown behind each headline of a model, unless a user asks for another number."""
-MOST = 2000
+MOST = 1000
 """The most answers on a page."""
 _SCATTER = 2654435761
 """Its multiples modulo 2³² are evenly spread (Knuth's multiplicative hash)."""
@@ -59,7 +59,7 @@ def answers(runs: Runs, headlines: Headlines, each: int) -> tuple[dict[str, tupl
         The answers, and whether fewer are shown.
     """
     found = list(_found(runs, headlines))
-    sizes = [sum(len(task.short) for task in one.tasks) for one in found]
+    sizes = [sum(len(task.short) for task in tasks) for _, tasks in found]
 
     def of(count: int) -> int:
         return sum(min(count, size) for size in sizes)
@@ -74,14 +74,32 @@ def answers(runs: Runs, headlines: Headlines, each: int) -> tuple[dict[str, tupl
             ),
         )
     of_sections: dict[str, tuple[Answers, ...]] = {}
-    for one in found if count else ():
-        section = one.tasks[0].run.family.section
-        of_sections[section] = (*of_sections.get(section, ()), one.shown(runs, count))
+    prompts: dict[tuple[str, str], Answers] = {}
+    for headline, tasks in found if count else ():
+        section = tasks[0].run.family.section
+        behind = _shown(runs, headline, tasks, count)
+        of_sections[section] = (*of_sections.get(section, ()), _each_prompt_once(behind, prompts))
     return of_sections, issues
 
 
-def _found(runs: Runs, headlines: Headlines) -> Iterator[_Behind]:
-    """Yield each headline of each model that has samples of all its tasks."""
+def _each_prompt_once(behind: Answers, prompts: dict[tuple[str, str], Answers]) -> Answers:
+    """Return answers that refer to where the same prompt is shown with the answer of another model.
+
+    Args:
+        behind: the answers.
+        prompts: by task and prompt, what it is shown with; those of the answers are added.
+    """
+    shown = []
+    for one in behind.shown:
+        first = prompts.setdefault((one.task, one.prompt), behind)
+        # Two models are read side by side, below the prompt of both.
+        is_told = first.model != behind.model and one.former is None
+        shown.append(replace(one, prompt_at=(first.anchor, first.model)) if is_told else one)
+    return replace(behind, shown=tuple(shown))
+
+
+def _found(runs: Runs, headlines: Headlines) -> Iterator[tuple[str, Sequence[_Scored]]]:
+    """Yield each headline of each model that has samples of all its tasks, with the answers to these."""
     by_model = {model: {run.task: run for run in runs.counting if run.model == model} for model in runs.models}
     for name, tasks in headlines.items():
         # In an order that has nothing to do with their names: there may be more of them than answers are shown.
@@ -94,7 +112,7 @@ def _found(runs: Runs, headlines: Headlines) -> Iterator[_Behind]:
         first = whole[0] if len(whole) == 2 else None
         for model in whole:
             theirs = {} if first is None or model == first else by_model[first]
-            yield _Behind(name, tuple(_Scored.of(by_model[model][task], theirs.get(task)) for task in mixed))
+            yield name, [_Scored.of(by_model[model][task], theirs.get(task)) for task in mixed]
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,63 +186,42 @@ def _best(run: TaskRun) -> float:
     return most if run.headline.higher_is_better else least
 
 
-@dataclass(frozen=True)
-class _Behind:
-    """The answers of a model behind a headline.
-
-    Attributes:
-        name: of the headline.
-        tasks: those that it is over.
-    """
-
-    name: str
-    tasks: tuple[_Scored, ...]
-
-    def shown(self, runs: Runs, count: int) -> Answers:
-        """Return some of the answers, the tasks in turn."""
-        run = self.tasks[0].run
-        label = runs.labels[run.model]
-        order = sorted(
-            (what, place, number, row)
-            for number, task in enumerate(self.tasks)
-            for what, place, row in task.first(count)
-        )
-        found, issues = shown(
-            runs,
-            [self.tasks[number].candidate(row) for _, _, number, row in order[:count]],
-            import_module(run.family.section).said_of,
-        )
-        tasks = frozenset(task.run.task for task in self.tasks)
-        return Answers(anchor(label, self.name), label, self.name, tasks, self.count, self.reading(runs), found, issues)
-
-    @property
-    def count(self) -> str:
-        """How many of the answers fall short, got worse and got better."""
-        short, lost = (np.concatenate([getattr(task, name) for task in self.tasks]) for name in ("short", "lost"))
-        total = int(np.count_nonzero(~np.isnan(short)))
-        if not total:
-            return "no answer has a score of its own"
-        metric, best = self.tasks[0].run.headline, _best(self.tasks[0].run)
-        words = f"{total:,} answers"
-        if isfinite(best) and metric.higher_is_better is not None:
-            is_right = metric.higher_is_better and np.isin(short[~np.isnan(short)], SHARE).all()
-            side = "below" if metric.higher_is_better else "above"
-            which = "wrong" if is_right else f"with {metric.name} {side} {best:g}"
-            words = f"{np.count_nonzero(short > ROUNDING) or 'none'} of {total:,} {which}"
-        if any(task.former is not None for task in self.tasks):
-            worse, better = np.count_nonzero(lost > ROUNDING), np.count_nonzero(lost < -ROUNDING)
-            words = f"{worse:,} got worse, {better:,} got better; {words}"
-        return words
-
-    def reading(self, runs: Runs) -> str:
-        """Which answers come first."""
-        former = next((task.former for task in self.tasks if task.former is not None), None)
-        known = self.tasks[0].run.headline.higher_is_better is not None
-        order = "The worst come first" if known else "It is not known which of them are better"
-        if former is not None:
-            label = runs.labels[former.model]
-            order = (
-                f"First those that are worse than the answers of {label}, then the better ones, then the worst others"
-            )
-        turn = "; the tasks take turns" if len(self.tasks) > 1 else ""
-        return f"{order}{turn}. Rows of equal scores are in an order that depends on their numbers alone."
+def _shown(runs: Runs, headline: str, tasks: Sequence[_Scored], count: int) -> Answers:
+    """Return some of a model's answers behind a headline, the tasks in turn, and how many of all fall short."""
+    run = tasks[0].run
+    former = next((task.former for task in tasks if task.former is not None), None)
+    label, metric, best = runs.labels[run.model], run.headline, _best(run)
+    order = sorted(
+        (what, place, number, row) for number, task in enumerate(tasks) for what, place, row in task.first(count)
+    )
+    found, issues = shown(
+        runs,
+        [tasks[number].candidate(row) for _, _, number, row in order[:count]],
+        import_module(run.family.section).said_of,
+    )
+    short, lost = (np.concatenate([getattr(task, name) for task in tasks]) for name in ("short", "lost"))
+    scored = short[~np.isnan(short)]
+    words = f"{len(scored):,} answers"
+    if isfinite(best) and metric.higher_is_better is not None:
+        is_right = metric.higher_is_better and np.isin(scored, SHARE).all()
+        side = "below" if metric.higher_is_better else "above"
+        which = "wrong" if is_right else f"with {metric.name} {side} {best:g}"
+        words = f"{np.count_nonzero(scored > ROUNDING) or 'none'} of {len(scored):,} {which}"
+    reading = (
+        "The worst come first" if metric.higher_is_better is not None else "It is not known which of them are better"
+    )
+    if former is not None:
+        worse, better = np.count_nonzero(lost > ROUNDING), np.count_nonzero(lost < -ROUNDING)
+        words = f"{worse:,} got worse, {better:,} got better; {words}"
+        theirs = f"those that are worse than the answers of {runs.labels[former.model]}"
+        reading = f"First {theirs}, then the better ones, then the worst others"
+    return Answers(
+        anchor(label, headline),
+        label,
+        headline,
+        frozenset(task.run.task for task in tasks),
+        words if len(scored) else "no answer has a score of its own",
+        f"{reading}{'; the tasks take turns' if len(tasks) > 1 else ''}.",
+        found,
+        issues,
+    )

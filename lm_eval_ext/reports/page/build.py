@@ -13,11 +13,10 @@ from typing import Any
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import FACTS
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Answers, Figure, Report, Section
+from lm_eval_ext.reports.figure import Answers, Report, Section
 from lm_eval_ext.reports.page.answers import answers
 from lm_eval_ext.reports.page.leaderboard import leaderboard, summary
 from lm_eval_ext.reports.page.verdict import Verdict
-from lm_eval_ext.results.files import ResultFile
 from lm_eval_ext.results.models import (
     FEW_SHOT,
     GivenSizes,
@@ -101,15 +100,11 @@ def _sections(evidence: Evidence, behind: Mapping[str, Sequence[Answers]]) -> tu
     modules = (*(family.section for family in FAMILIES.values()), ANY_TASK)
     found = ((import_module(module).section(evidence), behind.get(module, ())) for module in modules)
     return tuple(
-        replace(section, figures=[*filter(_shows_any, section.figures)], answers=of_section)
+        # Without samples, nothing is known of what is in them alone.
+        replace(section, figures=[one for one in section.figures if one.panels or one.table.rows], answers=of_section)
         for section, of_section in found
         if section is not None
     )
-
-
-def _shows_any(figure: Figure) -> bool:
-    # Without samples, nothing is known of what is in them alone.
-    return bool(figure.panels or figure.table.rows)
 
 
 FROM_YAML = ("config_source", "note")
@@ -184,7 +179,7 @@ def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:
         "chat template (sha256)": content.get("chat_template_sha"),
         "system instruction (sha256)": content.get("system_instruction_sha"),
         "setting": ", ".join(f"{name}: {value}" for name, value in of_file[0].setting),
-        "seeds": _seeds(file),
+        "seeds": ", ".join(f"{name} {file.config[name]}" for name in SEEDS if name in file.config),
         "limit": file.config.get("limit"),
         "task versions": _counted(str(run.metadata.get("version")) for run in of_file),
         "source of rows": _counted(str(run.metadata.get("source")) for run in of_file),
@@ -192,11 +187,6 @@ def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:
         "results": str(file.path),
     }
     return tuple((name, str(value)) for name, value in facts.items() if value not in (None, "", "None"))
-
-
-def _seeds(file: ResultFile) -> str:
-    config: Mapping[str, Any] = file.config
-    return ", ".join(f"{name} {config[name]}" for name in SEEDS if name in config)
 
 
 def _counted(values: Any) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from itertools import chain
 from math import isnan, nan
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -61,14 +63,20 @@ def page(report: Report) -> str:
     """
     every = [report.summary, *(figure for section in report.sections for figure in section.figures)]
     looks = drawing.looks(every)
-    script, script_hash = _script() if _is_sortable(report) else ("", "")
+    # The only script sorts tables whose lines are models; without its hash, the browser would not run it.
+    is_sortable = report.verdict is None and any(not board.is_turned for board in report.leaderboard)
+    script = files("lm_eval_ext.reports.page").joinpath("leaderboard.js").read_text(encoding="utf-8")
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    # A verdict or a leaderboard takes the place of the summary.
+    summary = None if report.verdict or report.leaderboard else _drawn(report.summary, looks)
+    sections = [(section, [_drawn(figure, looks) for figure in section.figures]) for section in report.sections]
     return _template().render(
         report=report,
-        script=script,
-        script_hash=script_hash,
-        # A verdict or a leaderboard takes its place.
-        summary=None if report.verdict or report.leaderboard else _drawn(report.summary, looks),
-        sections=[(section, [_drawn(figure, looks) for figure in section.figures]) for section in report.sections],
+        script=Markup(script) if is_sortable else "",  # noqa: S704 # our own
+        script_hash=digest,
+        summary=summary,
+        sections=sections,
+        drawn=[*filter(None, [summary]), *chain.from_iterable(figures for _, figures in sections)],
         anchors=[
             *(f"section-{section.name}" for section in report.sections),
             *(figure.name for figure in every),
@@ -100,20 +108,9 @@ def _template() -> Template:
         "cell": _cell,
         "figure": figure,
         "interval": interval,
+        "quoted": _quoted,
     }
     return environment.get_template("page.html.jinja")
-
-
-def _is_sortable(report: Report) -> bool:
-    """Return whether the page begins with a leaderboard whose lines are models."""
-    return report.verdict is None and any(not board.is_turned for board in report.leaderboard)
-
-
-@cache
-def _script() -> tuple[Markup, str]:
-    """Return the page's only script and its hash, without which the browser would not run it."""
-    text = files("lm_eval_ext.reports.page").joinpath("leaderboard.js").read_text(encoding="utf-8")
-    return Markup(text), b64encode(sha256(text.encode()).digest()).decode()  # noqa: S704 # our own
 
 
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -172,9 +169,13 @@ def apart(panels: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
     if not drawn and len(alike) == 1:
         # There is nothing else that the names would tell it from.
         alike = {key: ({}, every) for key, (_, every) in alike.items()}
-    return drawn, [
-        _everywhere("; ".join(filter(None, names)), *key[:2], found) for key, (names, found) in alike.items()
-    ]
+    said = []
+    for (axis, unit, _), (names, every) in alike.items():
+        ends = [end for estimate in every for end in (estimate.low, estimate.high) if not isnan(end)]
+        # With the ends of all intervals.
+        value = told(replace(every[0], low=min(ends, default=nan), high=max(ends, default=nan)), unit)
+        said.append(f"{'; '.join(filter(None, names))}: {axis} {value} everywhere".removeprefix(": "))
+    return drawn, said
 
 
 def _known(mark: Mark) -> list[Estimate]:
@@ -189,13 +190,6 @@ def _is_constant(mark: Mark) -> bool:
     return len(values) > 1 == len({*values}) and not (isinstance(mark, Bars) and mark.part)
 
 
-def _everywhere(names: str, axis: str, unit: Unit, found: Sequence[Estimate]) -> str:
-    """Return what is the same everywhere, with the ends of all intervals."""
-    ends = [end for estimate in found for end in (estimate.low, estimate.high) if not isnan(end)]
-    value = replace(found[0], low=min(ends, default=nan), high=max(ends, default=nan))
-    return f"{names}: {axis} {told(value, unit)} everywhere".removeprefix(": ")
-
-
 def head_columns(table: Table) -> int:
     """Return how many columns identify the row: those before the first with estimates."""
     estimates = (
@@ -204,34 +198,25 @@ def head_columns(table: Table) -> int:
     return next(estimates, min(1, len(table.columns)))
 
 
-def _cell(cell: TableCell, unit: Unit, column: str) -> Markup:
-    """Return a table cell as HTML, with its tag.
-
-    Args:
-        cell: the value.
-        unit: the unit of the estimates.
-        column: its heading, repeated where rows become lists: on a phone, and for wide tables on paper.
-    """
-    data = {"data-column": readable(column)}
+def _cell(cell: TableCell, unit: Unit) -> Markup:
+    """Return a table cell as HTML, with its tag; a class says that it is a text, or that there is no such figure."""
     if isinstance(cell, str):
-        return Markup("<td{}>{}</td>").format(_attributes(data), readable(cell))
-    data["class"] = "n"
+        return Markup('<td class="t">{}</td>').format(readable(cell))
     if isinstance(cell, int):
-        return Markup("<td{}>{}</td>").format(_attributes({**data, "data-value": str(cell)}), f"{cell:,}")
+        return Markup("<td>{}</td>").format(f"{cell:,}")
     if cell is None or not cell.exists:
-        return Markup("<td{}>{}</td>").format(_attributes(data), MISSING)
-    data["data-value"] = f"{cell.value:.9g}"
-    small = Markup("")
-    if cell.has_interval:
-        data |= {"data-low": f"{cell.low:.9g}", "data-high": f"{cell.high:.9g}"}
-        small = Markup(" <small>{}</small>").format(interval(cell, unit))
-    return Markup("<td{}>{}{}</td>").format(_attributes(data), figure(cell.value, unit), small)
+        return Markup('<td class="no">{}</td>').format(MISSING)
+    small = Markup(" <small>{}</small>").format(interval(cell, unit)) if cell.has_interval else ""
+    return Markup("<td>{}{}</td>").format(figure(cell.value, unit), small)
+
+
+def _quoted(text: str) -> Markup:
+    """Return a text as a string in CSS; all characters that could end it are escaped."""
+    return Markup('"{}"').format(
+        re.sub(r"[^A-Za-z0-9 _.,:/()-]", lambda found: f"\\{ord(found[0]):x} ", readable(text))
+    )
 
 
 def _breakable(name: object) -> Markup:
     """Return a name that can be broken between its parts, as in ``verbalizer_<wbr>natural``."""
     return Markup("_<wbr>").join(readable(str(name)).split("_"))
-
-
-def _attributes(values: Mapping[str, str]) -> Markup:
-    return Markup("").join(Markup(' {}="{}"').format(name, value) for name, value in values.items())

@@ -178,7 +178,14 @@ class Board:
 def leaderboard(evidence: Evidence) -> tuple[Board, ...]:
     """Return the leaderboard: one table, or one for each family if it would be too wide; none without a headline."""
     runs = evidence.runs
-    headlines = [*_of_ours(evidence), *_of_others(evidence)]
+    headlines: list[Headline] = []
+    for headline in headlines_of(runs):
+        found = _complete(runs, headline)
+        estimates = {model: estimate(evidence.mean(of_model, headline.metric)) for model, of_model in found.items()}
+        standings = _standings(evidence, headline, found, estimates)
+        guess, floor = _guess(found, headline), _floor(evidence, headline, found)
+        headlines.append(replace(headline, standings=standings, guess=guess, floor=floor))
+    headlines.extend(_of_others(evidence))
     known = frozenset(runs.labels[model] for model in runs.models if model.has_known_answers)
     whole = _board(headlines, runs, known)
     if whole.is_turned or len(headlines) <= IN_A_TABLE:
@@ -189,20 +196,6 @@ def leaderboard(evidence: Evidence) -> tuple[Board, ...]:
 def _board(headlines: Sequence[Headline], runs: Runs, known: frozenset[str]) -> Board:
     names = [name for name in runs.labels.values() if any(one.standings[name].estimate.exists for one in headlines)]
     return Board(tuple(headlines), tuple(names), known.intersection(names))
-
-
-def _of_ours(evidence: Evidence) -> Iterator[Headline]:
-    """Yield the headlines of our tasks."""
-    runs = evidence.runs
-    for headline in headlines_of(runs):
-        found = _complete(runs, headline)
-        estimates = {model: estimate(evidence.mean(of_model, headline.metric)) for model, of_model in found.items()}
-        yield replace(
-            headline,
-            standings=_standings(evidence, headline, found, estimates),
-            guess=_guess(found, headline),
-            floor=_floor(evidence, headline, found),
-        )
 
 
 def _complete(runs: Runs, headline: Headline) -> dict[EvaluatedModel, list[TaskRun]]:
@@ -314,12 +307,16 @@ def summary(evidence: Evidence, boards: Sequence[Board]) -> Figure:
             drawn = [one for one in headlines if one.unit == "share"]
             models = [name for name in board.models if any(one.standings[name].estimate.exists for one in drawn)]
             values = tuple(tuple(one.standings[name].estimate for one in drawn) for name in models)
-            columns_drawn = tuple(_short(one, drawn) for one in drawn)
-            metrics = ", ".join(dict.fromkeys(one.metric for one in drawn))
+            metrics = [*dict.fromkeys(one.metric for one in drawn)]
+            # The panel's title and its axis say the family and, of all columns, the metric.
+            columns_drawn = tuple(
+                " ".join(filter(None, (one.short, one.metric * (len(metrics) > 1), ARROWS[one.higher_is_better])))
+                for one in drawn
+            )
             better = {one.higher_is_better for one in drawn}
             direction = better.pop() if len(better) == 1 else None
             if models:
-                drawing = HeatMap(tuple(models), columns_drawn, values, metrics, higher_is_better=direction)
+                drawing = HeatMap(tuple(models), columns_drawn, values, ", ".join(metrics), higher_is_better=direction)
                 panels.append(Panel(family, drawing))
     every = [one for board in boards for one in board.headlines]
     return Figure(
@@ -334,9 +331,3 @@ def summary(evidence: Evidence, boards: Sequence[Board]) -> Figure:
         ),
         metrics=tuple(dict.fromkeys(one.metric for one in every)),
     )
-
-
-def _short(headline: Headline, others: Sequence[Headline]) -> str:
-    """Return a heading without what a panel's title already says."""
-    metric = "" if len({other.metric for other in others}) == 1 else f" {headline.metric}"
-    return f"{headline.short}{metric} {ARROWS[headline.higher_is_better]}".rstrip()

@@ -178,9 +178,6 @@ def _some(found: Sequence[Finding], total: int) -> str:
 
 
 def _with_scores(finding: Finding) -> str:
-    scores = [figure(value, "share" if finding.is_share else "number") for value in _scores(finding)]
+    both = finding.difference.before, finding.difference.after
+    scores = [figure(value, "share" if finding.is_share else "number") for value in both]
     return f"{finding.name} ({' → '.join(scores)}{' %' * finding.is_share})" if MISSING not in scores else finding.name
-
-
-def _scores(finding: Finding) -> tuple[float, float]:
-    return finding.difference.before, finding.difference.after

@@ -56,7 +56,9 @@ class Read(HTMLParser):
             self._table[-1][-1] = (tag, attributes, text + data)
 
     def numbers(self, figure: str, *about: str) -> dict[str, str]:
-        """Return the cells of the one row that begins with these words, by heading; numbers to the last digit."""
-        headings, *rows = [[given.get("data-value", text) for _, given, text in row] for row in self.tables[figure]]
+        """Return the cells of the one row that begins with these words, by heading; of a figure, what is sorted by."""
+        headings, *rows = [
+            [given.get("data-value", text.split(" [")[0]) for _, given, text in row] for row in self.tables[figure]
+        ]
         (row,) = [row for row in rows if tuple(row[: len(about)]) == about]
         return dict(zip(headings[len(about) :], row[len(about) :], strict=True))

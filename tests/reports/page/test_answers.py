@@ -169,6 +169,18 @@ def test_another_prompt_of_the_former_model_is_told(tmp_path: Path) -> None:
     assert [text.count("To another prompt") for text in texts.values()] == [0, 3]
 
 
+def test_of_many_models_a_prompt_is_shown_once_and_referred_to(tmp_path: Path) -> None:
+    for name in "abc":
+        write_run(tmp_path / name, {SST2: wrong_in([3])}, arguments={"pretrained": f"owner/{name}"})
+    found = report(tmp_path, each=2)
+    text = page(found)
+    assert text.count("Review: review 3") == 1
+    link = f'<h5>Prompt</h5>\n<p class="left-out">As <a href="#{anchor("a", SST2)}">shown for a</a></p>'
+    assert text.count(link) == 4
+    # Of two models, the answers to a row are side by side, below its prompt.
+    assert page(report(tmp_path / "a", tmp_path / "b", each=2)).count("Review: review 3") == 2
+
+
 def test_a_figure_leads_to_the_answers_to_its_tasks(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: RIGHT, SNLI: RIGHT, "verbalizer_own": RIGHT}, group_subtasks=TREE)
     found = report(tmp_path)

@@ -191,8 +191,9 @@ def test_on_a_phone_every_number_is_visible(reader: Reader) -> None:
     outside = "[...document.querySelectorAll('td, th')].filter(e => e.getBoundingClientRect().right > innerWidth)"
     assert page.evaluate(f"{outside}.map(e => e.textContent)") == []
     # Without the heading of its column a number says nothing.
-    unnamed = "[...document.querySelectorAll('td')].filter(e => !e.dataset.column).length"
-    assert page.evaluate(unnamed) == 0
+    named = "[...document.querySelectorAll('td')].map(e => getComputedStyle(e, '::before').content)"
+    headings = "[...document.querySelectorAll('th')].map(e => e.textContent)"
+    assert {f'"{text}"' for text in page.evaluate(headings)} >= {*page.evaluate(named)}
 
 
 @pytest.mark.parametrize(("width", "columns"), [(1200, 3), (390, 1)])
@@ -286,7 +287,7 @@ def test_collapsed_tables_are_printed_in_light_colors(reader: Reader, scheme: st
     cells = (
         f"{closed}.flatMap(d => [...d.querySelectorAll('td, pre, dd')])"
         # On paper, a table that is set in lines leaves out what there is no figure of.
-        ".filter(e => e.textContent.trim() && !e.matches('.wide .n:not([data-value])'))"
+        ".filter(e => e.textContent.trim() && !e.matches('.wide .no'))"
     )
     heights = (
         f"{cells}.map(e => e.checkVisibility({{contentVisibilityAuto: true}}) ? e.getBoundingClientRect().height : 0)"
@@ -360,13 +361,16 @@ def test_the_contents_stay_in_sight_and_say_what_was_jumped_to(reader: Reader) -
 def test_a_mark_says_its_value_where_it_is_pointed_at(reader: Reader) -> None:
     page = reader.look(20, 1200).page
     told = page.evaluate(
-        "[...document.querySelectorAll('#naturalness svg:last-of-type path:has(> title)')].slice(0, 6).map(p => {"
+        "[...document.querySelectorAll(':is(#by_verbalizer, #rounds) svg:last-of-type :has(> title)')].map(p => {"
         "p.scrollIntoView({block: 'center', behavior: 'instant'}); const b = p.getBoundingClientRect();"
         "return [p.textContent, document.elementFromPoint(b.left + b.width / 2, b.top + b.height / 2).textContent]; })"
     )
-    assert len(told) == 6
-    assert all(own == pointed_at and "natural: " in own for own, pointed_at in told[:3])
-    assert all(own == pointed_at for own, pointed_at in told)
+    # A cell of each model and verbalizer; a point of each model and round, of which those that are close overlap.
+    cells, points = told[:120], told[120:]
+    assert len(points) == 120
+    assert all(own == pointed_at and "positive/negative: " in own for own, pointed_at in cells[:1])
+    assert all(own == pointed_at for own, pointed_at in cells)
+    assert sum(own == pointed_at for own, pointed_at in points) > 60
 
 
 def test_the_heads_of_tables_break_between_words_only(reader: Reader) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 from itertools import chain, combinations, pairwise
 from math import nan
@@ -23,6 +24,7 @@ from tests.reports.page import sample_report as sample
 
 SVG = "{http://www.w3.org/2000/svg}"
 TABLE = Table(("a",), ())
+SURE = Estimate(0.5, 0.4, 0.6, 300, 300)
 MANY = 10
 """More models than there are colors; test_browser.py looks at the drawings of twenty."""
 
@@ -55,9 +57,21 @@ def inks(svg: ElementTree.Element) -> list[tuple[str, str]]:
     ]
 
 
+def lines_of(path: ElementTree.Element) -> str:
+    """Return the lines of a path, those along an axis to where they end."""
+    at, found = {"H": 0.0, "V": 0.0}, []
+    for letter, numbers in re.findall("([A-Za-z])([^A-Za-z]*)", path.get("d", "")):
+        to, values = letter.upper(), [float(number) for number in numbers.split()]
+        if letter in {"h", "v"}:
+            values = [round(at[to] + values[0], 1)]
+        at |= {to: values[0]} if to in at else dict(zip("HV", values[-2:], strict=False))
+        found.append(to + " ".join(f"{value:g}" for value in values))
+    return "".join(found)
+
+
 def paths(svg: ElementTree.Element, role: str) -> list[str]:
     """Return the lines of what is filled in a color."""
-    return [path.get("d", "") for path in svg.iter(f"{SVG}path") if path.get("fill") == f"var(--{role})"]
+    return [lines_of(path) for path in svg.iter(f"{SVG}path") if path.get("fill") == f"var(--{role})"]
 
 
 def spans(lines: str) -> list[tuple[float, float]]:
@@ -70,7 +84,7 @@ def spans(lines: str) -> list[tuple[float, float]]:
 
 
 def line_ends(svg: ElementTree.Element, color: str) -> list[str]:
-    return [path.get("d", "") for path in svg.iter(f"{SVG}path") if path.get("stroke") == f"var(--{color})"]
+    return [lines_of(path) for path in svg.iter(f"{SVG}path") if path.get("stroke") == f"var(--{color})"]
 
 
 def one(*values: float) -> tuple[Estimate, ...]:
@@ -185,7 +199,7 @@ def test_the_part_of_a_bar_is_drawn_lighter_at_its_end() -> None:
     bars = [path for path in svg.iter(f"{SVG}path") if path.get("fill") == "var(--series0)"]
     # The bar and its part; then the two of the legend.
     assert [path.get("fill-opacity") for path in bars] == [None, "0.4"] * 2
-    (whole,), (part,) = (spans(path.get("d", "")) for path in bars[:2])
+    (whole,), (part,) = (spans(lines_of(path)) for path in bars[:2])
     assert whole[1] == part[0]
     # 0.3 to 0.1
     assert whole[1] - whole[0] == pytest.approx(3 * (part[1] - part[0]), abs=0.4)
@@ -249,7 +263,7 @@ def test_the_reference_line_is_at_its_value_and_labeled() -> None:
     svg = drawn(mark)
     assert "random guessing (25%)" in texts(svg)
     (bar,) = spans(paths(svg, "series0")[0])
-    dashed = [p.get("d", "") for p in svg.iter(f"{SVG}path") if p.get("stroke-dasharray")]
+    dashed = [lines_of(path) for path in svg.iter(f"{SVG}path") if path.get("stroke-dasharray")]
     assert any(line.startswith(f"M{bar[1]:g} ") for line in dashed)
 
 
@@ -280,7 +294,7 @@ def test_the_reference_line_of_curves_is_at_its_value_and_labeled() -> None:
     assert "chance (25%)" in texts(svg)
     # It begins and ends at the height of the first value.
     heights = [float(y) for line in line_ends(svg, "series0") for y in re.findall(r"[ML][\d.]+ ([\d.]+)", line)]
-    dashed = [path.get("d", "") for path in svg.iter(f"{SVG}path") if path.get("stroke-dasharray")]
+    dashed = [lines_of(path) for path in svg.iter(f"{SVG}path") if path.get("stroke-dasharray")]
     assert any(re.fullmatch(rf"M[\d.]+ {max(heights):g}H[\d.]+", line) for line in dashed)
 
 
@@ -372,16 +386,25 @@ def test_good_and_bad_have_other_colors_and_the_legend_says_which(
 @pytest.mark.parametrize(
     ("mark", "told"),
     [
-        (Bars(("m",), (Series("natural", (Estimate(0.5, 0.4, 0.6, 300, 300),)),), "accuracy"), "m, natural: "),
-        (Curves((3,), (Series("m", (Estimate(0.5, 0.4, 0.6, 300, 300),)),), "n", "accuracy"), "m, n 3: "),
-        (HeatMap(("m",), ("flipped",), ((Estimate(0.5, 0.4, 0.6, 300, 300),),), "accuracy"), "m, flipped: "),
-        (Forest(("m",), (Estimate(0.5, 0.4, 0.6, 300, 300),), "accuracy"), "m: "),
+        (Curves((3, 4), (Series("m", (SURE, SURE)),), "n", "accuracy"), ["m, n 3: {}", "m, n 4: {}"]),
+        (HeatMap(("m",), ("flipped",), ((SURE,),), "accuracy"), ["m, flipped: {}"]),
+        # How many rows it is over is said where that tells it from another one; the table says it in any case.
+        (
+            HeatMap(("m",), ("a", "b"), ((SURE, replace(SURE, rows=7, answers=21)),), "accuracy"),
+            ["m, a: {}, rows: 300", "m, b: {}, rows: 7 (21 answers)"],
+        ),
+        # A number is beside each mark, and its interval is drawn.
+        (Bars(("m",), (Series("natural", (SURE,)),), "accuracy"), []),
+        (Forest(("m",), (SURE,), "accuracy"), []),
     ],
-    ids=["bars", "curves", "heat map", "forest"],
+    ids=["curves", "heat map", "other rows", "bars", "forest"],
 )
-def test_every_mark_says_its_value_interval_and_rows(mark: Mark, told: str) -> None:
-    titles = [title.text for title in drawn(mark).iter(f"{SVG}title")]
-    assert titles == [f"{told}50.0% [40.0, 60.0], rows: 300"]
+def test_a_mark_without_its_number_or_interval_beside_it_tells_them(mark: Mark, told: list[str]) -> None:
+    ((narrow, wide),) = svgs(Figure("name", "title", "", (Panel("", mark),), TABLE), {})
+    titles = [title.text for title in ElementTree.fromstring(wide).iter(f"{SVG}title")]  # noqa: S314 # our own
+    assert titles == [text.format("50.0% [40.0, 60.0]") for text in told]
+    # The narrow one is for a phone, where nothing is pointed at.
+    assert "<title>" not in narrow
 
 
 def test_a_level_has_one_look_in_every_drawing() -> None:

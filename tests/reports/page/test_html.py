@@ -97,31 +97,47 @@ def test_hostile_text_is_displayed_but_inert(whole: str) -> None:
         (
             Estimate(0.12345678912, 0.101, 0.145),
             "share",
-            {"data-value": "0.123456789", "data-low": "0.101", "data-high": "0.145"},
+            {},
             "12.3 [10.1, 14.5]",
         ),
-        (Estimate(0.5), "share", {"data-value": "0.5"}, "50.0"),
-        (Estimate(0.0, 0.0, 0.0), "share", {"data-value": "0", "data-low": "0", "data-high": "0"}, "0.0 [0.0, 0.0]"),
+        (Estimate(0.5), "share", {}, "50.0"),
+        (Estimate(0.0, 0.0, 0.0), "share", {}, "0.0 [0.0, 0.0]"),
         (
             Estimate(-0.034, -0.05, 0.01),
             "change",
-            {"data-value": "-0.034", "data-low": "-0.05", "data-high": "0.01"},
+            {},
             "−3.4 [−5.0, +1.0]",  # noqa: RUF001 # the minus
         ),
-        (Estimate(41.26), "number", {"data-value": "41.26"}, "41.3"),
-        (1234, "share", {"data-value": "1234"}, "1,234"),
-        (Estimate(nan), "share", {}, "–"),  # noqa: RUF001 # as it is written
-        (None, "share", {}, "–"),  # noqa: RUF001 # as it is written
+        (Estimate(41.26), "number", {}, "41.3"),
+        (1234, "share", {}, "1,234"),
+        ("a text", "share", {"class": "t"}, "a text"),
+        (Estimate(nan), "share", {"class": "no"}, "–"),  # noqa: RUF001 # as it is written
+        (None, "share", {"class": "no"}, "–"),  # noqa: RUF001 # as it is written
     ],
-    ids=["interval", "no interval", "certain", "change", "number", "count", "no value", "no such figure"],
+    ids=["interval", "no interval", "certain", "change", "number", "count", "text", "no value", "no such figure"],
 )
-def test_a_figure_is_readable_by_people_and_programs(
+def test_a_figure_is_written_with_its_interval(
     cell: TableCell, unit: Unit, attributes: dict[str, str], text: str
 ) -> None:
     # The second row shows that the column contains estimates.
     rows = (("model", cell), ("other", Estimate(0.5)))
     (_, (tag, found, words)) = cells(Table(("model", "accuracy"), rows, unit))[1]
-    assert (tag, found, words) == ("td", {"class": "n", "data-column": "accuracy", **attributes}, text)
+    assert (tag, found, words) == ("td", attributes, text)
+
+
+@pytest.mark.parametrize(
+    ("column", "written"),
+    [
+        ("prompt level, n = 2", '"prompt level, n \\3d  2"'),
+        ('"}</style>\\a', '"\\22 \\7d \\3c /style\\3e \\5c a"'),
+        ("größer\n\x07", '"gr\\f6 \\df er\\a \\3c U\\2b 0007\\3e "'),
+    ],
+    ids=["a heading", "what would end the style", "other letters"],
+)
+def test_a_column_says_its_heading_once_for_all_cells_and_no_heading_becomes_a_style(column: str, written: str) -> None:
+    rows = (("a", Estimate(0.5)), ("b", Estimate(0.25)))
+    found = page(report_with(Table(("model", column), rows)))
+    assert found.count(f"#only tr > :nth-child(2) {{ --column: {written}; }}") == found.count("nth-child(2)") == 1
 
 
 def test_headings_have_a_scope() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from warnings import catch_warnings, filterwarnings
 
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.figure import Bars, Curves, Figure, Panel, Report
+from lm_eval_ext.reports.figure import Bars, Curves, Figure, Panel, Report, estimates, rows_in_words
 from lm_eval_ext.reports.wording import as_csv
 
 if TYPE_CHECKING:
@@ -59,13 +59,19 @@ def svgs(figure: Figure, looks: Mapping[str, int]) -> list[list[str]]:
     with _style():
         from lm_eval_ext.reports.page.drawing.svg import svg  # noqa: PLC0415 # of the extra
 
+        widths = [NARROW, *filter(None, [WIDE.get(len(figure.panels))])]
         return [
             [
-                svg(_draw(panel, figure, looks, width), f"{figure.name}-{number}-{width}", ". ".join(heading))
-                for width in filter(None, (NARROW, WIDE.get(len(figure.panels))))
+                svg(
+                    _draw(panel, figure, looks, width),
+                    f"{figure.name}-{number}-{width}",
+                    ". ".join(_heading(figure, panel)),
+                    # The widest is what there is room for where there is a pointer.
+                    tells=width == widths[-1],
+                )
+                for width in widths
             ]
             for number, panel in enumerate(figure.panels)
-            for heading in [_heading(figure, panel)]
         ]
 
 
@@ -93,7 +99,9 @@ def _draw(panel: Panel, figure: Figure, looks: Mapping[str, int], width: int, he
     from lm_eval_ext.reports.page.drawing import frame, marks  # noqa: PLC0415 # of the extra
 
     scales = frame.scales(other.mark for other in figure.panels)
-    return marks.draw(panel.mark, frame.Sheet(width, scales[panel.mark.unit], looks, heading))
+    # What is the same for all marks is said below the drawing only.
+    counts = len({rows_in_words(one) for one in estimates(panel.mark) if one.exists}) > 1
+    return marks.draw(panel.mark, frame.Sheet(width, scales[panel.mark.unit], looks, heading, counts))
 
 
 def _png(drawing: Drawing) -> bytes:

@@ -19,7 +19,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.font_manager import findfont, get_font
 from matplotlib.lines import Line2D
-from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
 
@@ -207,39 +206,28 @@ class Sheet:
         scale: the range of the values.
         looks: the numbers of the looks of series, their colors and patterns or markers, by name.
         heading: paragraphs above the drawing; the first is bold.
+        counts: whether marks tell how many rows they are over; their table does so, too.
     """
 
     width: float
     scale: Scale
     looks: Mapping[str, int]
     heading: Sequence[str] = ()
+    counts: bool = False
 
     def looks_of(self, series: Sequence[Series]) -> list[int]:
         """Return the numbers of the looks of a panel's series: their places if none are known."""
         return [self.looks.get(one.name, place) for place, one in enumerate(series)]
 
+    def said(self, estimate: Estimate, *names: str) -> str:
+        """Return what a mark tells where it is pointed at, and to screen readers: its names, its value, its interval.
 
-@dataclass(frozen=True)
-class Entry:
-    """An entry of a legend.
-
-    Attributes:
-        handle: its symbol.
-        name: what it stands for.
-    """
-
-    handle: Artist
-    name: str
-
-
-@dataclass(frozen=True)
-class Margins:
-    """The margins around the plot area, in pixels."""
-
-    left: float
-    right: float
-    bottom: float
-    top: float = 4.0
+        It is the ``gid`` of the number of a cell; that of a curve has a line for each of its markers. Bars and forests
+        need no such words: their numbers are written beside them, and their intervals are drawn.
+        """
+        rows = rows_in_words(estimate) if self.counts else ""
+        text = _on_one_line(f"{', '.join(filter(None, names))}: {told(estimate, self.scale.unit)}")
+        return f"{text}, rows: {rows}" if rows else text
 
 
 def color(series: int) -> str:
@@ -247,14 +235,23 @@ def color(series: int) -> str:
     return LIGHT[f"series{series % SERIES}"]
 
 
-def framed(sheet: Sheet, legend: Sequence[Entry], margins: Margins, height: float) -> tuple[Drawing, Axes]:
+Legend = Sequence[tuple[Artist, str]]
+"""The entries of a legend: symbols and names."""
+
+
+def framed(  # noqa: PLR0913 # all around a plot area
+    sheet: Sheet, legend: Legend, height: float, *, left: float, right: float, bottom: float, top: float = 4.0
+) -> tuple[Drawing, Axes]:
     """Return an empty drawing.
 
     Args:
         sheet: what is drawn on.
-        legend: the entries of the legend.
-        margins: the margins around the plot area.
+        legend: the legend above it.
         height: the height of the plot area in pixels.
+        left: the margin on its left in pixels.
+        right: that on its right.
+        bottom: that below it, with the axis.
+        top: that above it.
     """
     heading_lines = [
         # Bold characters are wider.
@@ -264,7 +261,7 @@ def framed(sheet: Sheet, legend: Sequence[Entry], margins: Margins, height: floa
     ]
     columns, legend_height = _legend_layout(legend, sheet.width)
     above = len(heading_lines) * _HEADING_LINE + (6.0 if heading_lines else 0.0)
-    total = ceil(above + legend_height + margins.top + height + margins.bottom)
+    total = ceil(above + legend_height + top + height + bottom)
     drawing = Drawing(figsize=(sheet.width / 72, total / 72), dpi=72, facecolor=LIGHT["paper"])
     for number, (line, bold) in enumerate(heading_lines):
         drawing.text(
@@ -277,31 +274,28 @@ def framed(sheet: Sheet, legend: Sequence[Entry], margins: Margins, height: floa
     if legend:
         room = (sheet.width - (columns - 1) * _COLUMN_GAP) / columns - _HANDLE - _HANDLE_GAP
         drawing.legend(
-            [entry.handle for entry in legend],
-            [
-                name
-                for (name,) in told_apart([entry.name for entry in legend], lambda name: [shortened(name, TEXT, room)])
-            ],
+            [handle for handle, _ in legend],
+            [name for (name,) in told_apart([name for _, name in legend], lambda name: [shortened(name, TEXT, room)])],
             ncols=columns,
             loc="upper left",
             bbox_to_anchor=(0, 1 - above / total),
         )
     axes = drawing.add_axes(
         (
-            margins.left / sheet.width,
-            margins.bottom / total,
-            (sheet.width - margins.left - margins.right) / sheet.width,
+            left / sheet.width,
+            bottom / total,
+            (sheet.width - left - right) / sheet.width,
             height / total,
         )
     )
     return drawing, axes
 
 
-def _legend_layout(legend: Sequence[Entry], room: float) -> tuple[int, float]:
+def _legend_layout(legend: Legend, room: float) -> tuple[int, float]:
     """Return how many columns a legend has, and its height."""
     if not legend:
         return 1, 0.0
-    each = widest((entry.name for entry in legend), TEXT) + _HANDLE + _HANDLE_GAP
+    each = widest((name for _, name in legend), TEXT) + _HANDLE + _HANDLE_GAP
     # Twenty long names are shortened rather than stacked.
     fewest = 2 if len(legend) > 8 else 1
     columns = min(len(legend), max(fewest, int((room + _COLUMN_GAP) // (each + _COLUMN_GAP))))
@@ -324,21 +318,6 @@ def boxes(corners: Sequence[tuple[float, float, float, float]]) -> Path:
     return Path(points, codes * len(corners))
 
 
-def tell(axes: Axes, box: tuple[float, float, float, float], estimate: Estimate, unit: Unit, *names: str) -> None:
-    """Say the value of a mark, its interval and its rows where it is pointed at, and to screen readers.
-
-    Args:
-        axes: the plot area.
-        box: the left, top, right and bottom of where the mark is.
-        estimate: the value.
-        unit: its unit.
-        names: what it is the value of.
-    """
-    rows = rows_in_words(estimate)
-    text = f"{', '.join(filter(None, names))}: {told(estimate, unit)}" + (f", rows: {rows}" if rows else "")
-    axes.add_patch(PathPatch(boxes([box]), facecolor="none", linewidth=0, clip_on=False, gid=text, zorder=9))
-
-
 def whiskers(axes: Axes, places: Sequence[float], estimates: Sequence[Estimate], ink: str, *, across: bool) -> None:
     """Draw intervals with an outline in the background color.
 
@@ -355,7 +334,7 @@ def whiskers(axes: Axes, places: Sequence[float], estimates: Sequence[Estimate],
     along = [value for _, e in known for value in (e.low, e.high, float("nan"))]
     beside = [place for place, _ in known for _ in range(3)]
     for line_color, thickness in ((LIGHT["paper"], 3.4), (ink, 1.4)):
-        axes.add_line(
+        axes.add_artist(
             Line2D(
                 along if across else beside,
                 beside if across else along,

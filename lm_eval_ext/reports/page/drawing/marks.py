@@ -13,13 +13,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
-from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Forest, HeatMap, Mark, Series, estimates
+from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Forest, HeatMap, Mark, Series, Unit, estimates
 from lm_eval_ext.reports.page.drawing.frame import (
     ELLIPSIS,
     SMALL,
     TEXT,
-    Entry,
-    Margins,
+    Legend,
     Scale,
     Sheet,
     boxes,
@@ -28,7 +27,6 @@ from lm_eval_ext.reports.page.drawing.frame import (
     named,
     reference_line,
     shortened,
-    tell,
     told_apart,
     whiskers,
     widest,
@@ -64,12 +62,12 @@ class _Across:
 
     Attributes:
         axes: the plot area; from top to bottom, a unit is a pixel.
-        scale: the range of the values.
+        unit: the unit of the values.
         inside, right: the widths of the plot area, and of the numbers' own column, which no value reaches.
     """
 
     axes: Axes
-    scale: Scale
+    unit: Unit
     inside: float
     right: float
 
@@ -79,31 +77,30 @@ class _Across:
         beside = self.axes.get_yaxis_transform()
         self.axes.text(-7 / self.inside, place, text, transform=beside, ha="right", va="center", linespacing=1.0)
 
-    def number(self, place: float, thick: float, estimate: Estimate, *names: str) -> None:
-        """Write a number at the right edge, and say it over the whole width of the plot area."""
-        text, unit = shown(estimate.value, self.scale.unit), self.scale.unit
-        tell(self.axes, (self.scale.low, place - thick / 2, self.scale.high, place + thick / 2), estimate, unit, *names)
+    def number(self, place: float, estimate: Estimate) -> None:
+        """Write a number at the right edge."""
         edge, beside = 1 + (self.right - 1) / self.inside, self.axes.get_yaxis_transform()
+        text = shown(estimate.value, self.unit)
         self.axes.text(edge, place, text, transform=beside, ha="right", va="center", size=SMALL)
 
     def zero(self, height: float) -> None:
         """Draw the line from which values are counted."""
-        self.axes.add_line(Line2D([0, 0], [0, height], color=LIGHT["muted"], linewidth=1, zorder=3, clip_on=False))
+        self.axes.add_artist(Line2D([0, 0], [0, height], color=LIGHT["muted"], linewidth=1, zorder=3, clip_on=False))
 
 
 def _across(
-    mark: Bars | Forest, sheet: Sheet, legend: Sequence[Entry], labels: Sequence[Sequence[str]], height: float
+    mark: Bars | Forest, sheet: Sheet, legend: Legend, labels: Sequence[Sequence[str]], height: float
 ) -> tuple[Drawing, _Across]:
     scale = sheet.scale
     left = widest((line for label in labels for line in label), TEXT) + 8
     right = widest((shown(estimate.value, mark.unit) for estimate in estimates(mark)), SMALL) + 14
-    drawing, axes = framed(sheet, legend, Margins(left=left, right=right, bottom=34), height)
+    drawing, axes = framed(sheet, legend, height, left=left, right=right, bottom=34)
     inside = sheet.width - left - right
     axes.set(xlim=(scale.low, scale.high), ylim=(height, 0), xlabel=named(mark.axis, mark.unit, inside))
     axes.set_xticks(list(scale.ticks), [scale.label(tick) for tick in scale.ticks])
     axes.set_yticks([])
     axes.grid(axis="x")
-    return drawing, _Across(axes, scale, inside, right)
+    return drawing, _Across(axes, mark.unit, inside, right)
 
 
 _BAR_PITCH, _THICKNESS, _GAP = 14.0, 11.0, 8.0
@@ -128,11 +125,11 @@ def _bars(mark: Bars, sheet: Sheet) -> Drawing:
         places = [first + group * category for category in range(len(labels))]
         _draw_bars(area.axes, series, looks[number], places)
         whiskers(area.axes, places, series.values, LIGHT["ink"], across=True)
-        for place, category, estimate in zip(places, mark.categories, series.values, strict=True):
-            area.number(place, _BAR_PITCH, estimate, category, series.name)
+        for place, estimate in zip(places, series.values, strict=True):
+            area.number(place, estimate)
     area.zero(height)
     if mark.reference is not None:
-        area.axes.add_line(reference_line([mark.reference] * 2, [0, height]))
+        area.axes.add_artist(reference_line([mark.reference] * 2, [0, height]))
     return drawing
 
 
@@ -151,7 +148,7 @@ def _draw_bars(axes: Axes, series: Series, number: int, places: Sequence[float])
             if start != end
         ]
         if bars:
-            axes.add_patch(_look(PathPatch(boxes(bars), clip_on=False, zorder=2), number, lighter=lighter))
+            axes.add_artist(_look(PathPatch(boxes(bars), clip_on=False, zorder=2), number, lighter=lighter))
 
 
 def _look(patch: Patch, number: int, *, lighter: bool) -> Patch:
@@ -165,10 +162,10 @@ def _look(patch: Patch, number: int, *, lighter: bool) -> Patch:
     return patch
 
 
-def _bar_legend(mark: Bars, scale: Scale, looks: Sequence[int]) -> list[Entry]:
+def _bar_legend(mark: Bars, scale: Scale, looks: Sequence[int]) -> Legend:
     """Return the legend; a single series without a name needs none."""
     entries = [
-        Entry(_look(Patch(), number, lighter=False), series.name)
+        (_look(Patch(), number, lighter=False), series.name)
         for number, series in zip(looks, mark.series, strict=True)
         if series.name and (len(mark.series) > 1 or series.parts or series.name != mark.axis)
     ]
@@ -176,14 +173,14 @@ def _bar_legend(mark: Bars, scale: Scale, looks: Sequence[int]) -> list[Entry]:
         swatch = _look(Patch(), looks[0], lighter=True)
         if len(mark.series) > 1:
             swatch.set_facecolor(LIGHT["muted"])
-        entries.append(Entry(swatch, mark.part))
+        entries.append((swatch, mark.part))
     return [*entries, *_reference_entry(mark, scale)]
 
 
-def _reference_entry(mark: Bars | Curves, scale: Scale) -> list[Entry]:
+def _reference_entry(mark: Bars | Curves, scale: Scale) -> Legend:
     if mark.reference is None:
         return []
-    return [Entry(reference_line([], []), f"{mark.reference_name} ({scale.label(mark.reference)})")]
+    return [(reference_line([], []), f"{mark.reference_name} ({scale.label(mark.reference)})")]
 
 
 _FOREST_PITCH = 20.0
@@ -198,9 +195,9 @@ def _forest(mark: Forest, sheet: Sheet) -> Drawing:
     places = [pitch * (number + 0.5) for number in range(len(labels))]
     area.zero(height)
     whiskers(area.axes, places, mark.values, LIGHT["ink"], across=True)
-    for label, place, category, estimate in zip(labels, places, mark.categories, mark.values, strict=True):
+    for label, place, estimate in zip(labels, places, mark.values, strict=True):
         area.label(place, label)
-        area.number(place, pitch, estimate, category)
+        area.number(place, estimate)
     down = _SIDE / 2
     # A pixel in units of the values.
     across = down * (sheet.scale.high - sheet.scale.low) / area.inside
@@ -210,7 +207,7 @@ def _forest(mark: Forest, sheet: Sheet) -> Drawing:
         if estimate.exists
     ]
     if squares:
-        area.axes.add_patch(PathPatch(boxes(squares), facecolor=color(0), linewidth=0, clip_on=False, zorder=5))
+        area.axes.add_artist(PathPatch(boxes(squares), facecolor=color(0), linewidth=0, clip_on=False, zorder=5))
     return drawing
 
 
@@ -230,14 +227,14 @@ def _curves(mark: Curves, sheet: Sheet) -> Drawing:
     scale, looks = sheet.scale, sheet.looks_of(mark.series)
     height = max(_LOWEST, sheet.width * _FLATTEST)
     labels = [scale.label(tick) for tick in scale.ticks]
-    margins = Margins(left=widest(labels, SMALL) + 8, right=10, bottom=37, top=_AXIS_NAME)
+    left, right = widest(labels, SMALL) + 8, 10.0
     lines = [_line(series, number) for number, series in zip(looks, mark.series, strict=True)]
-    legend = [Entry(line, series.name) for line, series in zip(lines, mark.series, strict=True)]
-    drawing, axes = framed(sheet, [*legend, *_reference_entry(mark, scale)], margins, height)
+    legend = [*zip(lines, (series.name for series in mark.series), strict=True), *_reference_entry(mark, scale)]
+    drawing, axes = framed(sheet, legend, height, left=left, right=right, bottom=37, top=_AXIS_NAME)
     places = [log10(number) for number in mark.x] if mark.logarithmic else [float(number) for number in mark.x]
     names = [magnitude(round(number)) if mark.logarithmic else f"{number:g}" for number in mark.x]
     first, last = min(places, default=0), max(places, default=1)
-    room = sheet.width - margins.left - margins.right
+    room = sheet.width - left - right
     # Half a marker on each side.
     edge = max((last - first) * 12 / room, 1e-6 if last > first else 0.5)
     axes.set(xlim=(first - edge, last + edge), ylim=(scale.low, scale.high), xlabel=shortened(mark.x_axis, SMALL, room))
@@ -248,7 +245,7 @@ def _curves(mark: Curves, sheet: Sheet) -> Drawing:
     axes.tick_params(axis="x", pad=7)
     axes.grid(axis="y")
     axes.text(
-        -margins.left / room,
+        -left / room,
         1 + 8 / height,
         named(mark.axis, mark.unit, sheet.width),
         transform=axes.transAxes,
@@ -258,10 +255,9 @@ def _curves(mark: Curves, sheet: Sheet) -> Drawing:
     if scale.low < 0:
         axes.axhline(0, color=LIGHT["muted"], linewidth=1, zorder=1.5)
     if mark.reference is not None:
-        axes.add_line(reference_line([first - edge, last + edge], [mark.reference] * 2))
+        axes.add_artist(reference_line([first - edge, last + edge], [mark.reference] * 2))
     per_pixel = (last - first + 2 * edge) / room
     measured = [series for series in mark.series if any(e.has_interval for e in series.values)]
-    down = _SIDE / height * (scale.high - scale.low)
     for number, series, line in zip(looks, mark.series, lines, strict=True):
         shift = 0.0
         if series in measured and len(measured) > _MOST_BANDS:
@@ -274,14 +270,16 @@ def _curves(mark: Curves, sheet: Sheet) -> Drawing:
         elif series in measured:
             _band(axes, places, series, number)
         points = [(x + shift, e.value) for x, e in zip(places, series.values, strict=True)]
-        for name, (x, y), estimate in zip(names, points, series.values, strict=True):
-            if estimate.exists:
-                box = (x - _SIDE * per_pixel, y - down, x + _SIDE * per_pixel, y + down)
-                tell(axes, box, estimate, mark.unit, series.name, f"{mark.x_axis} {name}")
+        told = [
+            sheet.said(estimate, series.name, f"{mark.x_axis} {name}")
+            for name, estimate in zip(names, series.values, strict=True)
+            if estimate.exists
+        ]
+        line.set_gid("\n".join(told))
         if mark.logarithmic:
             points = [point for point, e in zip(points, series.values, strict=True) if e.exists]
         line.set_data([x for x, _ in points], [y for _, y in points])
-        axes.add_line(line)
+        axes.add_artist(line)
     return drawing
 
 
@@ -328,8 +326,8 @@ _UPRIGHT_ROOM = 116.0
 _WIDEST_CELL = 0.22
 """As a share of the width of the drawing."""
 _KEY, _KEY_LINE = 24.0, 13.0
-_Cell = tuple[float, float, str]
-"""Its top left corner, and its number."""
+_Cell = tuple[float, float, str, str]
+"""Its top left corner, its number, and what this tells."""
 
 
 def _heat_map(mark: HeatMap, sheet: Sheet) -> Drawing:
@@ -354,7 +352,7 @@ def _heat_map(mark: HeatMap, sheet: Sheet) -> Drawing:
     height = blocks * block + (blocks - 1) * 12
     # One unit is one pixel, from the top left.
     key = _KEY if mark.higher_is_better is None else _KEY + _KEY_LINE
-    drawing, axes = framed(sheet, [], Margins(left=0, right=0, bottom=2), key + height)
+    drawing, axes = framed(sheet, [], key + height, left=0, right=0, bottom=2)
     axes.set(xlim=(0, sheet.width), ylim=(key + height, 0))
     axes.set_axis_off()
     _draw_key(axes, mark, sheet)
@@ -373,10 +371,9 @@ def _heat_map(mark: HeatMap, sheet: Sheet) -> Drawing:
             linespacing=1.08,
         )
         for row, values in enumerate(mark.values):
-            cell = (x - wide / 2, y + row * tall, shown(values[number].value, mark.unit, 0))
+            said = sheet.said(values[number], mark.rows[row], mark.columns[number])
+            cell = (x - wide / 2, y + row * tall, shown(values[number].value, mark.unit, 0), said)
             cells.setdefault(_role(values[number], mark, sheet.scale), []).append(cell)
-            box = (x - wide / 2, y + row * tall, x + wide / 2, y + (row + 1) * tall)
-            tell(axes, box, values[number], mark.unit, mark.rows[row], mark.columns[number])
     for role, alike in sorted(cells.items()):
         _draw_cells(axes, alike, role, (wide, tall))
     for start in range(blocks):
@@ -423,11 +420,12 @@ def _roles(mark: HeatMap) -> list[str]:
 def _draw_cells(axes: Axes, cells: Sequence[_Cell], role: str, size: tuple[float, float]) -> None:
     """Draw the cells of one color, then all of their numbers; the SVG is smaller that way."""
     wide, tall = size
-    path = _cells(((x, y) for x, y, _ in cells), wide, tall)
-    axes.add_patch(PathPatch(path, facecolor=LIGHT[role], linewidth=0, zorder=0.5))
+    path = _cells(((x, y) for x, y, *_ in cells), wide, tall)
+    axes.add_artist(PathPatch(path, facecolor=LIGHT[role], linewidth=0, zorder=0.5))
     ink = "muted" if role == "missing" else f"{role}{INK}"
-    for x, y, number in cells:
-        axes.text(x + wide / 2, y + tall / 2, number, ha="center", va="center", size=SMALL, color=LIGHT[ink], gid=ink)
+    write = partial(axes.text, ha="center", va="center", size=SMALL, color=LIGHT[ink], label=ink)
+    for x, y, number, said in cells:
+        write(x + wide / 2, y + tall / 2, number, gid=said)
 
 
 def _cells(corners: Iterable[tuple[float, float]], wide: float, tall: float) -> Path:
@@ -451,4 +449,4 @@ def _draw_key(axes: Axes, mark: HeatMap, sheet: Sheet) -> None:
         write(sheet.width - 1, 9 + _KEY_LINE, f"{'higher' if mark.higher_is_better else 'lower'} is better", ha="right")
     for level, role in enumerate(_roles(mark)):
         corner = [(start + level * swatch, 4.0)]
-        axes.add_patch(PathPatch(_cells(corner, swatch + 1, 11), facecolor=LIGHT[role], linewidth=0))
+        axes.add_artist(PathPatch(_cells(corner, swatch + 1, 11), facecolor=LIGHT[role], linewidth=0))

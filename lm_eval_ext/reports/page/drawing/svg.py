@@ -5,7 +5,7 @@ Matplotlib's own SVG cannot use the page's colors, and is ten times as large.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape
 from io import StringIO
 from math import cos, radians, sin
@@ -38,17 +38,19 @@ HATCHES = {
 """Matplotlib's hatch names, and the paths of their lines in a tile of 6 by 6 pixels."""
 
 
-def svg(figure: Figure, name: str, label: str) -> str:
+def svg(figure: Figure, name: str, label: str, *, tells: bool = True) -> str:
     """Return a drawing as SVG text.
 
     Args:
         figure: a figure at 72 dots per inch, so that a point is a pixel, in the palette's colors; a text whose color
-            several roles have names its role in its ``gid``.
+            several roles have names its role in its ``label``. What a text tells where it is pointed at is its ``gid``;
+            that of a curve has a line for each of its markers.
         name: the prefix of every id, so that several drawings can share a page.
         label: the text for screen readers.
+        tells: whether anything is told.
     """
     size, height = (round(inches * 72) for inches in figure.get_size_inches())
-    renderer = _Renderer(size, height, name)
+    renderer = _Renderer(size, height, name, tells)
     figure.draw(renderer)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {height}" width="{size}" height="{height}" '
@@ -64,16 +66,18 @@ class _Renderer(RendererBase):
     Args:
         width, height: in pixels.
         name: the prefix of every id.
+        tells: whether anything is told.
     """
 
-    def __init__(self, width: int, height: int, name: str) -> None:
+    def __init__(self, width: int, height: int, name: str, tells: bool) -> None:
         super().__init__()
         self._size = (width, height)
         self._name = name
         self._definitions: dict[str, str] = {}
         self._written = StringIO()
         self._group = ""
-        self._told = ""
+        self._tells = tells
+        self._told: Iterator[str] = iter(())
 
     def text(self) -> str:
         """Return the SVG of what was drawn."""
@@ -85,11 +89,7 @@ class _Renderer(RendererBase):
         return self._size
 
     def open_group(self, s: str, gid: str | None = None) -> None:
-        # What a patch is called is what is told of it; it is not seen.
-        self._told = gid or "" if s == "patch" else ""
-
-    def close_group(self, s: str) -> None:
-        self._told = ""
+        self._told = iter((gid or "").splitlines())
 
     def flipy(self) -> bool:
         return True
@@ -111,9 +111,6 @@ class _Renderer(RendererBase):
         lines = _lines(path, transform, self._size[1])
         if not lines:
             return
-        if self._told:
-            self._write(f'<path d="{lines}"><title>{escape(readable(self._told))}</title></path>', ' fill="none"')
-            return
         self._write(f'<path d="{lines}"{_paint(gc, rgbFace)}/>')
         if hatch := gc.get_hatch():
             self._write(f'<path d="{lines}" fill="url(#{self._hatch(hatch, gc)})"/>')
@@ -131,7 +128,9 @@ class _Renderer(RendererBase):
         marker = self._define(shape, lambda key: f'{shape} id="{key}"/>')
         for vertices, _ in path.iter_segments(trans, simplify=False):
             x, y = vertices[-2:]
-            self._write(f'<use href="#{marker}" x="{_number(x)}" y="{_number(self._size[1] - y)}"/>')
+            place = f'href="#{marker}" x="{_number(x)}" y="{_number(self._size[1] - y)}"'
+            title = self._title()
+            self._write(f"<use {place}>{title}</use>" if title else f"<use {place}/>")
 
     def draw_text(  # noqa: PLR0913, PLR0917 # as the base class has it
         self,
@@ -152,10 +151,16 @@ class _Renderer(RendererBase):
         attributes = "" if side == "left" else f' text-anchor="{"middle" if side == "center" else "end"}"'
         attributes += "" if size == TEXT else f' font-size="{_number(size)}"'
         attributes += ' font-weight="600"' if prop.get_weight() == "bold" else ""
-        role = (mtext and mtext.get_gid()) or ROLE_OF[to_hex(gc.get_rgb())]
+        role = (mtext and mtext.get_label()) or ROLE_OF[to_hex(gc.get_rgb())]
         attributes += "" if role == "ink" else f' fill="var(--{role})"'
-        turned = f' transform="rotate({_number(-angle)} {_number(x)} {_number(y)})"' if angle else ""
-        self._write(f'<text x="{_number(x)}" y="{_number(y)}"{turned}>{escape(s)}</text>', attributes)
+        # Whole pixels are exact enough for a text.
+        turned = f' transform="rotate({_number(-angle)} {x:.0f} {y:.0f})"' if angle else ""
+        self._write(f'<text x="{x:.0f}" y="{y:.0f}"{turned}>{escape(s, quote=False)}{self._title()}</text>', attributes)
+
+    def _title(self) -> str:
+        """Return what is told of what is being drawn next."""
+        told = next(self._told, "") if self._tells else ""
+        return f"<title>{escape(readable(told), quote=False)}</title>" if told else ""
 
     def _write(self, element: str, attributes: str = "") -> None:
         """Write an element; consecutive elements with the same attributes share them."""
@@ -178,11 +183,8 @@ class _Renderer(RendererBase):
     def _define(self, thing: str, written: Callable[[str], str]) -> str:
         """Return the id of an element that is drawn many times; it is defined on first use."""
         if thing not in self._definitions:
-            self._definitions[thing] = written(self._id(len(self._definitions)))
-        return self._id(list(self._definitions).index(thing))
-
-    def _id(self, number: int) -> str:
-        return f"{self._name}-{number}"
+            self._definitions[thing] = written(f"{self._name}-{len(self._definitions)}")
+        return f"{self._name}-{list(self._definitions).index(thing)}"
 
 
 def _lines(path: Path, transform: Transform, height: int) -> str:
@@ -195,14 +197,20 @@ def _lines(path: Path, transform: Transform, height: int) -> str:
             continue
         points = [(_number(x), _number(height - y)) for x, y in zip(vertices[::2], vertices[1::2], strict=True)]
         if code == Path.LINETO and last is not None and points[0][1] == last[1]:
-            written.append(f"H{points[0][0]}")
+            written.append(_shorter("H", points[0][0], last[0]))
         elif code == Path.LINETO and last is not None and points[0][0] == last[0]:
-            written.append(f"V{points[0][1]}")
+            written.append(_shorter("V", points[0][1], last[1]))
         else:
             letter = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C"}[code]
             written.append(letter + " ".join(f"{x} {y}" for x, y in points))
         last = points[-1]
     return "".join(written)
+
+
+def _shorter(to: str, place: str, last: str) -> str:
+    """Return a line along an axis to a place, or by the distance from the last one if that is shorter."""
+    by = _number(float(place) - float(last))
+    return f"{to.lower()}{by}" if len(by) < len(place) else f"{to}{place}"
 
 
 def _paint(gc: GraphicsContextBase, face: ColorType | None) -> str:
