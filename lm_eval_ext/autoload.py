@@ -42,7 +42,6 @@ OF_HF = ("torch", "transformers", "accelerate", "peft")
 
 def append_to(spec: ModuleSpec) -> None:
     """Add our step to the loading of one of the harness's modules."""
-    after = _AFTER[spec.name]
     loader = spec.loader
     run = getattr(loader, "exec_module", None)
     if run is None or not hasattr(loader, "__dict__"):
@@ -58,21 +57,18 @@ def append_to(spec: ModuleSpec) -> None:
                 error.msg = f"{error.msg}. Hugging Face models need more packages: pip install 'lm-eval-ext[hf]'"
             raise
         if module.__name__ == spec.name:
-            _quietly(after, module)
+            serve(module)
 
     # A spec's loader is used for this one import only, so we can set the step on the instance. Unlike a wrapper, it
     # remains the loader that importlib.resources, inspect and pkgutil expect.
     vars(loader)["exec_module"] = exec_module
 
 
-def serve(package: ModuleType) -> None:
-    """Take our step after the loading of one of the harness's modules, which is already imported."""
-    _quietly(_AFTER[package.__name__], package)
-
-
-def _quietly(after: Callable[[ModuleType], None], module: ModuleType) -> None:
+def serve(module: ModuleType) -> None:
+    """Take our step after the loading of one of the harness's modules, without ever raising an error."""
     try:
-        after(module)
+        if after := _AFTER[module.__name__]:
+            after(module)
     except Exception as error:
         _warn("lm-eval-ext could not register with %s: %s", module.__name__, error)
 
@@ -180,23 +176,14 @@ def with_our_tasks(include_path: Any) -> list[Any]:
 
     from lm_eval_ext import tasks_dir  # noqa: PLC0415 # as above
 
-    paths = _as_list(include_path)
+    paths = list(include_path) if isinstance(include_path, (list, tuple)) else [include_path] if include_path else []
     ours = Path(tasks_dir())
     return paths if any(Path(path).resolve() == ours for path in paths) else [str(ours), *paths]
 
 
-def _as_list(include_path: Any) -> list[Any]:
-    if isinstance(include_path, (list, tuple)):
-        return list(include_path)
-    return [include_path] if include_path else []
-
-
-def _nothing_more(_module: ModuleType) -> None:
-    """Take no step after the loading; only its error matters."""
-
-
-_AFTER = {
+_AFTER: dict[str, Callable[[ModuleType], None] | None] = {
     "lm_eval.tasks": _register_tasks,
     "lm_eval.models": _register_models,
-    "lm_eval.models.huggingface": _nothing_more,
+    # Only its error matters.
+    "lm_eval.models.huggingface": None,
 }

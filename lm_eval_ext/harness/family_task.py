@@ -191,7 +191,10 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         self.metrics = {metric.name: metric for metric in self.SCHEMA.reported(self.has)}
         details = self._details(self.metrics)
         reported = [metric for name, metric in self.metrics.items() if name not in details]
-        config["metric_list"] = list(map(_in_harness_form, reported))
+        config["metric_list"] = [
+            {"metric": metric.name, "aggregation": metric.aggregation, "higher_is_better": metric.higher_is_better}
+            for metric in reported
+        ]
         # Not called, but without it the harness would compute the metrics itself.
         config["process_results"] = "FamilyTask.score"
         # Last, so that --metadata can configure a task but not change the facts about it.
@@ -334,7 +337,10 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         if found.share:
             facts |= {"rows_evaluated": found.share.rows, "rows_usable": found.share.usable}
             if found.share != self._share:
-                _tell(self.config.task, found.share)
+                left = f"; {found.share.for_more}" if found.share.for_more else ""
+                message = "%s: %d of %d usable rows are evaluated%s"
+                level = logging.WARNING if left else logging.INFO
+                log.log(level, message, self.config.task, found.share.rows, found.share.usable, left)
         self._share = found.share
         self.facts |= facts
         self.config.metadata |= facts
@@ -534,17 +540,6 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         return of_family.union({DRAWS}).intersection(metrics)
 
 
-def _in_harness_form(metric: Metric) -> dict[str, Any]:
-    return {"metric": metric.name, "aggregation": metric.aggregation, "higher_is_better": metric.higher_is_better}
-
-
 def _function_of(metric: Metric) -> Callable[..., Any]:
     # The harness selects a figure's standard error by the identity of the function: only its own mean has one.
     return mean if metric.aggregation == "mean" else metric.aggregation
-
-
-def _tell(task: str, share: Share) -> None:
-    """Log how many of the dataset's rows are evaluated."""
-    left = f"; {share.for_more}" if share.for_more else ""
-    level = logging.WARNING if left else logging.INFO
-    log.log(level, "%s: %d of %d usable rows are evaluated%s", task, share.rows, share.usable, left)

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Iterator
 from functools import lru_cache
-from types import FrameType
-from typing import Any
 
 import lm_eval
 from lm_eval.tasks import TaskManager
@@ -36,27 +33,18 @@ def require_known_metadata() -> frozenset[str]:
     """
     manager, of_model = None, frozenset[str]()
     # No version of the harness tells a task which of its metadata come from where; the calls that load it know.
-    for frame in _callers():
+    frame = inspect.currentframe()
+    while frame is not None:
         if manager is None and isinstance(found := frame.f_locals.get("self"), TaskManager):
             manager = found
         if frame.f_code is _RUN:
-            of_model = _names(frame.f_locals["model_args"])
+            given = frame.f_locals["model_args"]
+            of_model = frozenset((simple_parse_args_string(given) if isinstance(given, str) else given) or ())
             break
+        frame = frame.f_back
     if manager is not None:
         _check(manager, of_model)
     return of_model
-
-
-def _callers() -> Iterator[FrameType]:
-    frame = inspect.currentframe()
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
-
-
-def _names(model_args: Any) -> frozenset[str]:
-    found = simple_parse_args_string(model_args) if isinstance(model_args, str) else model_args
-    return frozenset(found or ())
 
 
 @lru_cache(maxsize=1)

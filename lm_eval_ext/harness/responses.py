@@ -43,12 +43,11 @@ def restore_opening(request: Instance) -> None:
     prompt = request.args[0]
     opening = _OPENED.search(prompt) if isinstance(prompt, str) else None
     if opening:
-        request.resps = [_restored(opening.group(), response) for response in request.resps]
-
-
-def _restored(opening: str, response: Any) -> Any:
-    # A refined answer is more than its text.
-    return opening + response if type(response) is str and not _CLOSING.search(response) else response
+        request.resps = [
+            # A refined answer is more than its text.
+            opening.group() + response if type(response) is str and not _CLOSING.search(response) else response
+            for response in request.resps
+        ]
 
 
 DRAWS = "draws"
