@@ -4,8 +4,8 @@ The harness needs one file per name. A group lies in its family's folder, a leaf
 What the leaves share is in the templates beside the groups, or, for a family with hundreds of leaves, in its class:
 the harness parses a template again for each leaf.
 
-The verbalizers of Table 1 and, with the instructions in ``wordings``, the prompts of Figures 7 (direct) and 8 (chain of
-thought) are the paper's facts verbatim.
+The verbalizers of Table 1 are the paper's facts verbatim, as are the prompts of Figures 7 (direct) and 8 (chain of
+thought), whose instructions are in ``families/verbalizer/instructions.json``.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def _harmonic_mean(precision: float | None, recall: float | None) -> float | Non
 
 
 Counts = tuple[int, int, int, int]
-"""A row's true positives, false positives, false negatives and true negatives (``confusion``)."""
+"""A row's true positives, false positives, false negatives and true negatives (``Confusion``)."""
 COUNTS = (
     "feedback_true_positives",
     "feedback_false_positives",

@@ -26,7 +26,7 @@ SCHEMA = Schema(
         Metric("both", higher_is_better=False, explains=OBEYS.name),
     ),
     headlines=(OBEYS,),
-    # arm: where the instruction that counts and its rival are stated (``arms.ARMS``).
+    # arm: where the instruction that counts and its rival are stated (``rows.ARMS``).
     facts={"arm": "text"},
     levels=("arm", TURNS, SLIPPED),
     values={"arm": ("system", "user", "aligned", *ALONE)},

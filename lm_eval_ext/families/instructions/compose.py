@@ -84,7 +84,7 @@ def compose(tasks: Sequence[Task], pool: Pool, row_seed: int | None, *draw: obje
     Args:
         tasks: the task prompts; instructions that they came with are not kept.
         pool: the instruction types.
-        row_seed: see ``metadata.chosen_row_seed``; ``None`` for the default rows.
+        row_seed: see ``metadata.chosen_row_seed``; ``None``: none was set.
         draw: what distinguishes this draw from others with the same seed.
 
     Raises:

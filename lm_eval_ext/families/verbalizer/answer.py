@@ -351,7 +351,7 @@ _ENDING = re.compile(
 
 
 def kind_of(response: str | None, labels: Sequence[str], prompt: str, row: str) -> Invalid:
-    """Return the kind of a response that ``answer.read_answer`` reads as none of the labels.
+    """Return the kind of a response that ``read_answer`` reads as none of the labels.
 
     Args:
         response: what the model generated; ``None`` if an API withheld it.
@@ -407,7 +407,7 @@ class VerbalizerAnswer(lm.Filter):  # type: ignore[misc] # the harness ships no 
     Args:
         labels: the label words.
         prior: words to look for if no label is named: in a neutral task, the golden names.
-        reads: see ``answer.read_answer``.
+        reads: see ``read_answer``.
         prompt: the template of the prompt, by which a repetition is recognized.
         paraphrases: the same prompt in other wordings, if every row is asked in several.
     """
