@@ -121,10 +121,16 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
         """Return the base LM's description, which the harness writes to the results."""
         return dict(getattr(self.base, "get_model_info", dict)())
 
+    def apply_chat_template(self, chat_history: list[dict[str, str]], **options: Any) -> Any:
+        """Return the conversation as the base LM's chat template renders it.
+
+        A method, not the base LM's own: the harness passes it to tasks, which know by it the LM that wraps.
+        """
+        return self.base.apply_chat_template(chat_history, **options)
+
     # The harness's LM has these itself, so that without a line here, ``__getattr__`` would not be asked for them.
     loglikelihood = property(attrgetter("base.loglikelihood"))
     loglikelihood_rolling = property(attrgetter("base.loglikelihood_rolling"))
-    apply_chat_template = property(attrgetter("base.apply_chat_template"))
     chat_template = property(attrgetter("base.chat_template"))
     tokenizer_name = property(attrgetter("base.tokenizer_name"))
     device = property(attrgetter("base.device"))
