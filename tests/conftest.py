@@ -21,10 +21,9 @@ from lm_eval_ext.verifiers import MissingDataError, sentences
 from lm_eval_ext.verifiers.nltk_data import STOP_WORDS, TAGGER, find
 from tests import machine, nltk_places
 from tests.across_versions import bare_name
-from tests.forks import Forks, forking
+from tests.forks import HARNESS, Forks, forking
 from tests.small_harness import copy_small_harness
 from tests.task_files import parse_task_files_once
-from tests.warm_harness import WarmHarness, warm_harness
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -54,11 +53,7 @@ EvaluateEach = Callable[[Path, Mapping[str, Sequence[str]]], dict[str, Run]]
 
 # `python -m lm_eval` with one list of options after the other: starting it costs seconds, and most of its runs none.
 SEQUENTIALLY = """
-import contextlib, json, runpy, sys
-with contextlib.suppress(ImportError):  # without torch
-    import torch.utils.collect_env
-    # What the harness writes down of the machine comes from pip and other processes: a second per run.
-    torch.utils.collect_env.get_pretty_env_info = lambda: "not collected in tests"
+import json, runpy, sys
 for options in json.loads(sys.argv[1]):
     sys.argv[1:] = options
     runpy.run_module("lm_eval", run_name="__main__", alter_sys=True)
@@ -67,6 +62,11 @@ if distributed and distributed.is_initialized():
     # A process that leaves while the other still talks to it can abort at its end.
     distributed.barrier()
     distributed.destroy_process_group()
+"""
+
+WITHOUT_TABLES = """
+import lm_eval.utils
+lm_eval.utils.make_table = lambda *_: "not made in tests"
 """
 
 
@@ -99,6 +99,19 @@ def evaluate_sequentially(
         check=False,
     )
     return _finished(folder, runs, process.returncode, process.stdout + process.stderr)
+
+
+def _evaluate_warm(warm: Forks, folder: Path, runs: Sequence[Sequence[str]], *, tables: bool = True) -> tuple[int, str]:
+    """Run the harness with each list of options in turn; return the exit status and what was printed, errors last.
+
+    Args:
+        warm: the harness with its imports done.
+        folder: where to run.
+        runs: the options of each run.
+        tables: whether results are printed as tables. With two hundred tasks, printing takes longer than the rest.
+    """
+    process = warm.run("-c", SEQUENTIALLY if tables else WITHOUT_TABLES + SEQUENTIALLY, json.dumps(runs), folder=folder)
+    return process.returncode, process.stdout + process.stderr
 
 
 def _options(folder: Path, runs: Mapping[str, Sequence[str]]) -> list[list[str]]:
@@ -154,9 +167,13 @@ def small_harness(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="session")
-def warm(small_harness: str) -> Iterator[WarmHarness]:
-    """Return the small harness with its imports done, offline."""
-    with warm_harness(offline_environment(PYTHONPATH=small_harness)) as process:
+def warm(small_harness: str) -> Iterator[Forks]:
+    """Return an interpreter with the imports of the small harness done, offline.
+
+    Each run is a process of its own, but all have one environment and one hash seed: what depends on these starts
+    ``python -m lm_eval`` itself.
+    """
+    with forking(offline_environment(PYTHONPATH=small_harness), imports=HARNESS) as process:
         yield process
 
 
@@ -168,17 +185,17 @@ def forks() -> Iterator[Forks]:
 
 
 @pytest.fixture(scope="session")
-def evaluate_each(warm: WarmHarness) -> EvaluateEach:
+def evaluate_each(warm: Forks) -> EvaluateEach:
     """Evaluate several times in one process, offline; as ``evaluate_sequentially``, without printed tables."""
 
     def run(folder: Path, runs: Mapping[str, Sequence[str]]) -> dict[str, Run]:
-        return _finished(folder, runs, *warm.evaluate(folder, _options(folder, runs), tables=False))
+        return _finished(folder, runs, *_evaluate_warm(warm, folder, _options(folder, runs), tables=False))
 
     return run
 
 
 @pytest.fixture
-def harness(tmp_path: Path, small_harness: str, warm: WarmHarness) -> Harness:
+def harness(tmp_path: Path, small_harness: str, warm: Forks) -> Harness:
     """Run ``python -m lm_eval`` with the given options in an empty folder.
 
     Offline, and from the warm harness; with an environment or a launcher in a fresh interpreter.
@@ -196,7 +213,7 @@ def harness(tmp_path: Path, small_harness: str, warm: WarmHarness) -> Harness:
         if source is not None:
             given += ["--metadata", json.dumps({"source": source, "details": details})]
         if environment is None and not launcher:
-            return Run(*warm.evaluate(tmp_path, [given]), *written(output), output)
+            return Run(*_evaluate_warm(warm, tmp_path, [given]), *written(output), output)
         command = [sys.executable, *launcher, "-m", "lm_eval", *given]
         process = subprocess.run(
             command,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -11,27 +12,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-# Forks once per line of standard input and answers with the exit status. The imports are those of libraries only that
-# read no variable which a test sets: `huggingface_hub`, `datasets` and `nltk` read theirs when they are imported.
+from tests.task_files import parse_task_files_once
+
+# Forks once per line of standard input and answers with the exit status.
 SERVER = """
 import atexit, contextlib, gc, importlib, json, os, runpy, sys, threading
 
 replies = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
-with contextlib.suppress(ImportError):  # without torch
-    import torch.utils.collect_env
-    # What the harness writes down of the machine comes from pip and other processes: a second per run.
-    torch.utils.collect_env.get_pretty_env_info = lambda: "not collected in tests"
-for name in ("aiohttp", "fsspec", "httpx", "jinja2", "multiprocess", "pandas", "pyarrow.parquet", "requests", "yaml"):
-    with contextlib.suppress(ImportError):
-        importlib.import_module(name)
+exec(sys.argv.pop())
 gc.freeze()  # a collection in a forked process would copy all that it walks over
 for line in sys.stdin:
     request, child = json.loads(line), os.fork()
     if child == 0:
         os.chdir(request["folder"])
-        os.environ.clear()
-        os.environ.update(request["environment"])
+        if request["environment"] is not None:
+            os.environ.clear()
+            os.environ.update(request["environment"])
         for number, path in enumerate((os.devnull, request["stdout"], request["stderr"])):
             os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)
         sys.path[1:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
@@ -59,6 +56,40 @@ for line in sys.stdin:
 os._exit(0)
 """
 
+# Libraries only that read no variable which a test sets: `huggingface_hub`, `datasets` and `nltk` read theirs when they
+# are imported.
+LIBRARIES = """
+with contextlib.suppress(ImportError):  # without torch
+    import torch.utils.collect_env
+    # What the harness writes down of the machine comes from pip and other processes: a second per run.
+    torch.utils.collect_env.get_pretty_env_info = lambda: "not collected in tests"
+for name in ("aiohttp", "fsspec", "httpx", "jinja2", "multiprocess", "pandas", "pyarrow.parquet", "requests", "yaml"):
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
+"""
+# The harness, our tasks and what a run imports, for runs with the environment of the interpreter.
+HARNESS = f"""
+import lm_eval.tasks, lm_eval.utils
+from lm_eval_ext.families.registry import FAMILIES
+for name in (
+    *("lm_eval.evaluator", "lm_eval.models.huggingface", "langdetect", "nltk", "rouge_score.rouge_scorer"),
+    # What transformers imports only when a tiny model is loaded and answers.
+    *("transformers.generation", "transformers.models.llama.modeling_llama"),
+    *(f"lm_eval_ext.models.{{model}}" for model in ("reference", "self_refine", "two_turns")),
+    *(family.task.partition(":")[0] for family in FAMILIES.values()),
+):
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
+with contextlib.suppress(ImportError, LookupError):  # without NLTK's sentence data
+    from lm_eval_ext.families.manyifeval.rows import TEST, all_rows
+    # Composing them is most of what a run of manyifeval takes.
+    all_rows("embedded", TEST)
+# The tests' modules cannot be imported there.
+{inspect.getsource(parse_task_files_once)}
+parse_task_files_once()
+lm_eval.tasks.TaskManager()
+"""
+
 
 @dataclass(frozen=True)
 class Forks:
@@ -69,21 +100,24 @@ class Forks:
 
     process: subprocess.Popen[str]
 
-    def run(self, *arguments: str, folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, folder: Path, environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """Run a script (``-c``) or a module (``-m``) as the interpreter would.
 
         Args:
             arguments: the interpreter's, from ``-c`` or ``-m``.
             folder: where to run.
-            environment: all its variables; those that are read when an interpreter starts, except ``PYTHONPATH``,
-                do nothing.
+            environment: all its variables, if not those of this interpreter; what is read when an interpreter starts,
+                except ``PYTHONPATH``, does nothing.
         """
         assert arguments[0] in {"-c", "-m"}
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         with TemporaryDirectory() as place:
             printed = {name: str(Path(place) / name) for name in ("stdout", "stderr")}
-            request = {"arguments": arguments, "folder": str(folder), "environment": dict(environment), **printed}
+            variables = None if environment is None else dict(environment)
+            request = {"arguments": arguments, "folder": str(folder), "environment": variables, **printed}
             print(json.dumps(request), file=self.process.stdin, flush=True)
             status = int(self.process.stdout.readline())
             output, errors = (Path(path).read_text(encoding="utf-8") for path in printed.values())
@@ -91,8 +125,16 @@ class Forks:
 
 
 @contextmanager
-def forking(environment: Mapping[str, str], interpreter: str | Path = sys.executable) -> Iterator[Forks]:
-    """Start an interpreter with an environment, and end it."""
-    command, pipe = [interpreter, "-c", SERVER], subprocess.PIPE
+def forking(
+    environment: Mapping[str, str], interpreter: str | Path = sys.executable, imports: str = LIBRARIES
+) -> Iterator[Forks]:
+    """Start an interpreter with an environment, and end it.
+
+    Args:
+        environment: all its variables.
+        interpreter: its path.
+        imports: what it runs before it forks: ``LIBRARIES`` or ``HARNESS``.
+    """
+    command, pipe = [interpreter, "-c", SERVER, imports], subprocess.PIPE
     with subprocess.Popen(command, env=dict(environment), stdin=pipe, stdout=pipe, text=True) as process:
         yield Forks(process)

@@ -126,44 +126,37 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer()
 
     def _answer(self) -> None:
-        path = urlsplit(self.path).path
-        self._requests.append(Request(self.command, unquote(path)))
-        match [unquote(part) for part in path.strip("/").split("/")]:
-            case ["api", "datasets", owner, name, *rest]:
-                self._try(self._describe, f"{owner}/{name}", rest)
-            case ["datasets", owner, name, "resolve", revision, *rest]:
-                self._try(self._send_file, f"{owner}/{name}", revision, "/".join(rest))
-            case _:
-                self._send(HTTPStatus.NOT_FOUND, b"", {})
-
-    def _try(self, answer: Any, *arguments: Any) -> None:
+        address = urlsplit(self.path)
+        self._requests.append(Request(self.command, unquote(address.path)))
+        status, content, headers = HTTPStatus.OK, b"", {"Content-Type": "application/json"}
         try:
-            answer(*arguments)
+            match [unquote(part) for part in address.path.strip("/").split("/")]:
+                case ["api", "datasets", owner, name, *rest] if not rest or (rest[0] == "revision" and len(rest) == 2):
+                    files = self._files(f"{owner}/{name}", rest[1] if rest else MAIN)
+                    siblings = [{"rfilename": path} for path in files]
+                    info = {"id": f"{owner}/{name}", "sha": _commit(files), "siblings": siblings}
+                    content = json.dumps(info).encode()
+                case ["api", "datasets", owner, name, "tree", revision, *folder]:
+                    files = self._files(f"{owner}/{name}", revision)
+                    recursive = parse_qs(address.query).get("recursive") == ["true"]
+                    content = json.dumps(_listing(files, "/".join(folder), recursive)).encode()
+                case ["datasets", owner, name, "resolve", revision, *rest]:
+                    files, path = self._files(f"{owner}/{name}", revision), "/".join(rest)
+                    headers = {"X-Repo-Commit": _commit(files)}
+                    if path not in files:
+                        raise _NotFoundError("EntryNotFound")
+                    content = files[path]
+                    headers["ETag"] = f'"{_oid(content)}"'
+                case _:
+                    raise _NotFoundError("EntryNotFound")
         except _NotFoundError as error:
-            self._send(HTTPStatus.NOT_FOUND, b"", {"X-Error-Code": str(error)})
-
-    def _describe(self, repository: str, rest: Sequence[str]) -> None:
-        match rest:
-            case [] | ["revision", _]:
-                answer: object = self._info(repository, rest[1] if rest else MAIN)
-            case ["tree", revision, *folder]:
-                recursive = parse_qs(urlsplit(self.path).query).get("recursive") == ["true"]
-                answer = _listing(self._files(repository, revision), "/".join(folder), recursive)
-            case _:
-                raise _NotFoundError("EntryNotFound")
-        self._send(HTTPStatus.OK, json.dumps(answer).encode(), {"Content-Type": "application/json"})
-
-    def _send_file(self, repository: str, revision: str, path: str) -> None:
-        files = self._files(repository, revision)
-        commit = {"X-Repo-Commit": _commit(files)}
-        if path not in files:
-            self._send(HTTPStatus.NOT_FOUND, b"", {**commit, "X-Error-Code": "EntryNotFound"})
-            return
-        self._send(HTTPStatus.OK, files[path], {**commit, "ETag": f'"{_oid(files[path])}"'})
-
-    def _info(self, repository: str, revision: str) -> dict[str, Any]:
-        files = self._files(repository, revision)
-        return {"id": repository, "sha": _commit(files), "siblings": [{"rfilename": path} for path in files]}
+            status, headers["X-Error-Code"] = HTTPStatus.NOT_FOUND, str(error)
+        self.send_response(status)
+        for field, value in {**headers, "Content-Length": str(len(content))}.items():
+            self.send_header(field, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
 
     def _files(self, repository: str, revision: str) -> Files:
         if repository not in self._repositories:
@@ -173,16 +166,9 @@ class _Handler(BaseHTTPRequestHandler):
                 return files
         raise _NotFoundError("RevisionNotFound")
 
-    def _send(self, status: HTTPStatus, content: bytes, headers: Mapping[str, str]) -> None:
-        self.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(content))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)
-
 
 def _listing(files: Files, folder: str, recursive: bool) -> list[dict[str, Any]]:
+    """Return the API's description of the files in a folder and of the folders that contain them."""
     prefix = f"{folder}/" if folder else ""
     below = [path.removeprefix(prefix) for path in files if path.startswith(prefix)]
     if not below:
@@ -192,16 +178,11 @@ def _listing(files: Files, folder: str, recursive: bool) -> list[dict[str, Any]]
         parts = path.split("/")
         depths = range(1, len(parts) + 1) if recursive else range(1, 2)
         found.update(dict.fromkeys(prefix + "/".join(parts[:depth]) for depth in depths))
-    return _entries(files, sorted(found))
-
-
-def _entries(files: Files, paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the API's description of files and of the folders that contain them."""
     return [
         {"type": "file", "path": path, "oid": _oid(files[path]), "size": len(files[path])}
         if path in files
         else {"type": "directory", "path": path, "oid": _oid(path.encode()), "size": 0}
-        for path in paths
+        for path in sorted(found)
     ]
 
 
@@ -292,11 +273,6 @@ def _of_one_file(config: str, path: str, rows: Sequence[Row], features: Mapping[
 
 def _with_card(configs: Mapping[str, Table]) -> Files:
     """Return the files of a repository that says in its card where each configuration's splits lie."""
-    files = {
-        f"{config}/{split}-00000-of-00001.parquet": _parquet(rows, _typed(table.features))
-        for config, table in configs.items()
-        for split, rows in table.splits.items()
-    }
     places = [
         {
             "config_name": config,
@@ -304,13 +280,17 @@ def _with_card(configs: Mapping[str, Table]) -> Files:
         }
         for config, table in configs.items()
     ]
-    return {"README.md": _card(configs, configs=places), **files}
+    return {"README.md": _card(configs, configs=places), **_parquet_files(configs, "-00000-of-00001.parquet")}
 
 
 def _converted(configs: Mapping[str, Table]) -> Files:
     """Return the files of the hub's own conversion: one folder per configuration and split, and no card."""
+    return _parquet_files(configs, "/0000.parquet")
+
+
+def _parquet_files(configs: Mapping[str, Table], name: str) -> Files:
     return {
-        f"{config}/{split}/0000.parquet": _parquet(rows, _typed(table.features))
+        f"{config}/{split}{name}": _parquet(rows, _typed(table.features))
         for config, table in configs.items()
         for split, rows in table.splits.items()
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -96,6 +96,21 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return common / (len(one) + len(other) - common)
 
 
+def require_distinct(texts: Sequence[str], run: int) -> None:
+    """Fail if two texts have half of their words in common, or so many words in a row."""
+    for one, other in combinations(texts, 2):
+        assert jaccard(bag(one), bag(other)) < 0.5, (one, other)
+        assert not runs(one, run) & runs(other, run), (one, other)
+
+
+def require_own(texts: Sequence[str], real: Sequence[str], run: int, near: float = 0.5) -> None:
+    """Fail if a text has so many words in a row, or that share of its words, in common with a real one."""
+    real_runs = frozenset().union(*(runs(text, run) for text in real))
+    for text in texts:
+        assert not runs(text, run) & real_runs, text
+        assert max(jaccard(bag(text), bag(other)) for other in real) < near, text
+
+
 def test_exactly_the_expected_files_are_embedded() -> None:
     expected = {f"{name}_{split}.jsonl" for name in LAYOUT for split in (DATASETS[name].evaluation_split, "train")}
     expected |= {f"manyifeval_{split}.jsonl" for split in MANYIFEVAL}
@@ -121,12 +136,7 @@ def test_there_are_enough_balanced_rows_with_the_hubs_columns(dataset: str) -> N
 
 @pytest.mark.parametrize("dataset", LAYOUT)
 def test_no_two_rows_are_near_duplicates(dataset: str) -> None:
-    texts = all_texts(dataset)
-    bags = list(map(bag, texts))
-    long_runs = [runs(text, 6) for text in texts]
-    for one, other in combinations(range(len(texts)), 2):
-        assert jaccard(bags[one], bags[other]) < 0.5, (texts[one], texts[other])
-        assert not long_runs[one] & long_runs[other], (texts[one], texts[other])
+    require_distinct(all_texts(dataset), 6)
 
 
 @pytest.mark.parametrize("dataset", LAYOUT)
@@ -152,12 +162,8 @@ def test_no_row_is_taken_from_the_real_dataset(dataset: str, shared_data: Path) 
         for row in rows(path)
     ]
     assert len(real) > 1000
-    bags = list(map(bag, real))
-    ours = list(map(bag, all_texts(dataset)))
-    assert max(jaccard(one, other) for one in ours for other in bags) < 0.5
     # Ten words in a row are nobody's stock phrase.
-    real_runs = set().union(*(runs(text, 10) for text in real))
-    assert not [text for text in all_texts(dataset) if runs(text, 10) & real_runs]
+    require_own(all_texts(dataset), real, 10)
 
 
 def task_prompts() -> dict[str, list[dict[str, Any]]]:
@@ -177,20 +183,13 @@ def test_there_are_enough_task_prompts_with_their_own_keys() -> None:
 
 
 def test_no_two_task_prompts_are_near_duplicates() -> None:
-    texts = [row["task_prompt"] for found in task_prompts().values() for row in found]
-    for one, other in combinations(texts, 2):
-        assert jaccard(bag(one), bag(other)) < 0.5, (one, other)
-        assert not runs(one, 7) & runs(other, 7), (one, other)
+    require_distinct([row["task_prompt"] for found in task_prompts().values() for row in found], 7)
 
 
 def test_no_task_prompt_is_taken_from_the_real_ones(shared_data: Path) -> None:
     real = [row["prompt"] for row in rows(shared_data / "ifeval" / "ifeval_input_data.jsonl")]
     assert len(real) == 541
-    real_runs = set().union(*(runs(text, 8) for text in real))
-    bags = list(map(bag, real))
-    for row in (row for found in task_prompts().values() for row in found):
-        assert not runs(row["task_prompt"], 8) & real_runs, row
-        assert max(jaccard(bag(row["task_prompt"]), other) for other in bags) < 0.5, row
+    require_own([row["task_prompt"] for found in task_prompts().values() for row in found], real, 8)
 
 
 def questions(name: str) -> list[dict[str, Any]]:
@@ -225,20 +224,13 @@ def test_the_correct_letters_of_the_factual_questions_are_spread() -> None:
 
 
 def test_no_two_questions_are_near_duplicates() -> None:
-    texts = [row["question"] for name in MULTIPLE_CHOICE for row in questions(name)]
-    for one, other in combinations(texts, 2):
-        assert jaccard(bag(one), bag(other)) < 0.5, (one, other)
-        assert not runs(one, 8) & runs(other, 8), (one, other)
+    require_distinct([row["question"] for name in MULTIPLE_CHOICE for row in questions(name)], 8)
 
 
 def test_no_opinion_question_is_taken_from_the_real_survey(shared_data: Path) -> None:
     real = [row["question"] for row in rows(shared_data / "mcq" / "opinionqa_questions.jsonl")]
     assert len(real) == 414
-    real_runs = set().union(*(runs(text, 10) for text in real))
-    bags = list(map(bag, real))
-    for row in questions("opinionqa"):
-        assert not runs(row["question"], 10) & real_runs, row
-        assert max(jaccard(bag(row["question"]), other) for other in bags) < 0.6, row
+    require_own([row["question"] for row in questions("opinionqa")], real, 10, near=0.6)
 
 
 # Natural Instructions
@@ -316,9 +308,7 @@ def test_no_two_inputs_of_a_subtask_are_near_duplicates(name: str) -> None:
     instances = len(subtask(name)["Instances"])
     texts = inputs(name)
     for (number, one), (_, other) in combinations(enumerate(texts), 2):
-        first, second = asked(one, other) if number >= instances else (one, other)
-        assert jaccard(bag(first), bag(second)) < 0.5, (one, other)
-        assert not runs(first, 8) & runs(second, 8), (one, other)
+        require_distinct(asked(one, other) if number >= instances else (one, other), 8)
 
 
 @cache

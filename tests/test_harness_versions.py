@@ -29,7 +29,7 @@ OF_ONE_VERSION = {
     "verifiers/test_parity.py": "IFEval's verdicts",
 }
 TOUCHES = re.compile(
-    r"^ *(from|import) lm_eval\b|\b(small_harness|across_versions)\b|: (Harness|EvaluateEach|WarmHarness)\b",
+    r"^ *(from|import) lm_eval\b|\b(small_harness|across_versions)\b|: (Harness|EvaluateEach)\b",
     re.MULTILINE,
 )
 

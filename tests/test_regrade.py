@@ -237,25 +237,40 @@ def rows_file(folder: Path, *rows: Any) -> Path:
     return path
 
 
-def verified(path: Path, *options: str) -> list[dict[str, Any]]:
-    process = run("verify", str(path), *options)
-    assert process.returncode == 0, process.stderr
-    return [json.loads(line) for line in process.stdout.splitlines()]
+# As the hub has it: every argument of every instruction, null where it is not this one's.
+TWO = {
+    "key": 7,
+    "prompt": "Say hello.",
+    "instruction_id_list": ["punctuation:no_comma", "length_constraints:number_words"],
+    "kwargs": [{"num_words": None, "relation": None}, {"num_words": 2, "relation": "at least"}],
+    "response": "<think>Well</think>Hello, world — ünïcode 🦜",
+    "note": None,
+}
+ART = {"instruction_id_list": ["keywords:existence"], "kwargs": [{"keywords": ["art"]}], "response": "smart"}
+SURE = {**ASKED, "response": "Sure, here it is\nNo comma"}
+JUDGED = {**ASKED, "response": "fine", "follow_instruction_list": [False], "follow_all_instructions": False}
 
 
-def test_rows_are_returned_with_verdicts(tmp_path: Path) -> None:
-    row = {
-        "key": 7,
-        "prompt": "Say hello.",
-        "instruction_id_list": ["punctuation:no_comma", "length_constraints:number_words"],
-        # As the hub has them: every argument of every instruction, null where it is not this one's.
-        "kwargs": [{"num_words": None, "relation": None}, {"num_words": 2, "relation": "at least"}],
-        "response": "<think>Well</think>Hello, world — ünïcode 🦜",
-        "note": None,
-    }
-    assert verified(rows_file(tmp_path, row)) == [
-        row | {"follow_instruction_list": [False, True], "follow_all_instructions": False}
-    ]
+@pytest.mark.parametrize(
+    ("row", "options", "followed"),
+    [
+        (TWO, [], [False, True]),
+        (JUDGED, [], [True]),
+        (ART, [], [True]),  # "art" is part of "smart"
+        (ART, ["--edition", "faithful"], [True]),
+        (ART, ["--edition", "repaired"], [False]),
+        (SURE, [], [False]),
+        (SURE, ["--loose"], [True]),
+        ({**ASKED, "response": "<think>Well, well</think>No comma"}, [], [True]),
+        ({**ASKED, "response": "<think>Well, well</think>No comma"}, ["--keep-reasoning"], [False]),
+    ],
+)
+def test_a_row_is_returned_with_the_verdicts_that_are_asked_for(
+    row: dict[str, Any], options: list[str], followed: list[bool], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", str(rows_file(tmp_path, row)), *options]) == 0
+    verdicts = {"follow_instruction_list": followed, "follow_all_instructions": all(followed)}
+    assert json.loads(capsys.readouterr().out) == row | verdicts
 
 
 def test_every_draw_of_a_sample_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -273,39 +288,11 @@ def test_every_draw_of_a_sample_is_judged(tmp_path: Path, capsys: pytest.Capture
     ]
 
 
-def test_verdicts_of_an_earlier_run_are_replaced(tmp_path: Path) -> None:
-    row = {**ASKED, "response": "fine", "follow_instruction_list": [False], "follow_all_instructions": False}
-    (after,) = verified(rows_file(tmp_path, row))
-    assert after["follow_instruction_list"] == [True]
-    assert after["follow_all_instructions"] is True
-
-
-@pytest.mark.parametrize(
-    ("options", "followed"),
-    [
-        ([], True),  # "art" is part of "smart"
-        (["--edition", "faithful"], True),
-        (["--edition", "repaired"], False),
-    ],
-)
-def test_the_edition_can_be_chosen(tmp_path: Path, options: list[str], followed: bool) -> None:
-    row = {"instruction_id_list": ["keywords:existence"], "kwargs": [{"keywords": ["art"]}], "response": "smart"}
-    assert verified(rows_file(tmp_path, row), *options)[0]["follow_all_instructions"] is followed
-
-
-def test_loose_accepts_a_response_without_its_first_line(tmp_path: Path) -> None:
-    path = rows_file(tmp_path, {**ASKED, "response": "Sure, here it is\nNo comma"})
-    assert verified(path)[0]["follow_all_instructions"] is False
-    assert verified(path, "--loose")[0]["follow_all_instructions"] is True
-
-
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
         ("no json", "row 2: not JSON in UTF-8"),
-        ("[1]", "row 2: expected an object, found list"),
         ('{"response": ' + 100_000 * "[", "row 2: not JSON"),
-        ('{"instruction_id_list": [], "kwargs": []}', "row 2: no field 'response'"),
         (
             '{"response": "x", "instruction_id_list": ["punctuation:no_coma"], "kwargs": [{}]}',
             "unknown instruction 'punctuation:no_coma' (did you mean 'punctuation:no_comma'?)",
@@ -379,12 +366,6 @@ def test_prompts_without_a_response_are_noted(tmp_path: Path, capsys: pytest.Cap
     *found, note = captured.err.splitlines()
     assert figures("\n".join(found))["prompt_level_strict_acc"] == 0.5
     assert note == "note: 2 of 3 prompts have no response; the first is 1"
-
-
-def test_reasoning_is_kept_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = rows_file(tmp_path, {**ASKED, "response": "<think>Well, well</think>No comma"})
-    assert main(["verify", str(path), "--keep-reasoning"]) == 0
-    assert json.loads(capsys.readouterr().out)["follow_all_instructions"] is False
 
 
 def test_the_accuracies_of_real_responses_are_the_recorded_ones(

@@ -154,47 +154,47 @@ def asked(tasks: str, source: str, rows: int = ROWS) -> tuple[str, ...]:
     return ("--tasks", tasks, "--limit", str(rows), "--gen_kwargs", "max_gen_toks=32", "--metadata", metadata)
 
 
-def answers(run: Run, task: str) -> list[dict[str, Any]]:
-    """Return the rows with their answers and metrics; requests to an API are recorded in a separate format."""
-    samples = sorted(run.samples[task], key=itemgetter("doc_id"))
-    return [{key: sample[key] for key in ("doc", "resps", "filtered_resps", *sample["metrics"])} for sample in samples]
+def compared(runs: Mapping[str, Run], name: str, task: str) -> tuple[Run, list[dict[str, Any]]]:
+    """Return a served run and its rows, with their answers and metrics, which are those of the direct run.
+
+    Requests to an API are recorded in a separate format.
+    """
+    direct, served = (
+        [
+            {key: sample[key] for key in ("doc", "resps", "filtered_resps", *sample["metrics"])}
+            for sample in sorted(runs[f"{name}, {way}"].samples[task], key=itemgetter("doc_id"))
+        ]
+        for way in ("direct", "served")
+    )
+    assert served == direct
+    figures = [runs[f"{name}, {way}"].results["results"][task] for way in ("direct", "served")]
+    assert figures[0] == figures[1]
+    return runs[f"{name}, served"], served
 
 
 @pytest.mark.parametrize("api", APIS)
 def test_a_served_model_answers_and_scores_like_the_local_model(runs: Mapping[str, Run], api: str) -> None:
-    direct, served = runs[f"{api}, direct"], runs[f"{api}, served"]
-
     for task, reads in TASKS.items():
-        assert len(served.samples[task]) == ROWS
-        assert len({str(row["resps"]) for row in answers(served, task)}) == ROWS, "the answers depend on the rows"
-        assert answers(served, task) == answers(direct, task)
-        assert served.results["results"][task] == direct.results["results"][task]
+        served, rows = compared(runs, api, task)
+        assert len({str(row["resps"]) for row in rows}) == len(rows) == ROWS, "the answers depend on the rows"
         check_readings_and_metrics(served, task, reads)
 
 
 def test_a_served_model_refines_its_answers_like_the_local_model(runs: Mapping[str, Run]) -> None:
-    task = "manyifeval_n02"
-    direct, served = runs["refining, direct"], runs["refining, served"]
-    assert [len(row["rounds"]) for row in answers(served, task)] == [2] * 4
-    assert [len(row["rounds"][0]["replies"]) for row in answers(served, task)] == [2] * 4
-    assert answers(served, task) == answers(direct, task)
-    assert served.results["results"][task] == direct.results["results"][task]
+    _, rows = compared(runs, "refining", "manyifeval_n02")
+    assert [(len(row["rounds"]), len(row["rounds"][0]["replies"])) for row in rows] == [(2, 2)] * 4
 
 
 def test_a_served_model_follows_the_same_instructions_as_the_local_model(runs: Mapping[str, Run]) -> None:
-    task = "manyifeval_n03"
-    direct, served = runs["following, direct"], runs["following, served"]
-    assert len(served.samples[task]) == ROWS
-    assert answers(served, task) == answers(direct, task)
-    assert served.results["results"][task] == direct.results["results"][task]
+    served, rows = compared(runs, "following", "manyifeval_n03")
+    assert len(rows) == ROWS
     # Words of no meaning forbid themselves little and have no title.
-    assert 0 < served.results["results"][task]["inst_level_strict_acc,none"] < 1
+    assert 0 < served.results["results"]["manyifeval_n03"]["inst_level_strict_acc,none"] < 1
 
 
 def test_a_served_model_is_shown_the_same_conversations_as_the_local_model(runs: Mapping[str, Run]) -> None:
-    direct, served = runs["obeying, direct"], runs["obeying, served"]
     for task in OBEYING.split(","):
-        assert len(served.samples[task]) == ROWS
+        _, rows = compared(runs, "obeying", task)
+        assert len(rows) == ROWS
         # Its answers depend on all that it is shown.
-        assert len({str(row["resps"]) for row in answers(served, task)}) > 1
-        assert answers(served, task) == answers(direct, task)
+        assert len({str(row["resps"]) for row in rows}) > 1

@@ -17,18 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval import simple_evaluate
 from lm_eval.api.registry import get_model
-from lm_eval.loggers import EvaluationTracker
-from lm_eval.tasks import TaskManager
 from rouge_score import rouge_scorer
 
-from lm_eval_ext import cli, tasks_dir
+from lm_eval_ext import cli
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.verifiers import verify
 from tests.across_versions import filtered
-from tests.conftest import Run, save, written
-from tests.harness.tasks import make
+from tests.conftest import Run, written
+from tests.harness.tasks import evaluate, make
 
 # Instructions of the rows are judged with them.
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
@@ -67,19 +64,8 @@ def first(model: Any, tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
 
 
 def evaluated(model: Any, folder: Path, *tasks: str) -> Evaluated:
-    metadata = {"source": "embedded", "answer_classifier": "rules", "details": True}
-    results: dict[str, Any] | None = simple_evaluate(
-        model,
-        tasks=list(tasks),
-        task_manager=TaskManager(include_path=[tasks_dir()], include_defaults=False, metadata=metadata),
-        limit=ROWS,
-        apply_chat_template=True,
-        gen_kwargs="max_gen_toks=12",
-        bootstrap_iters=0,
-        evaluation_tracker=(tracker := EvaluationTracker(output_path=str(folder))),
-        log_samples=True,
-    )
-    save(results, tracker)
+    options = {"apply_chat_template": True, "gen_kwargs": "max_gen_toks=12", "bootstrap_iters": 0}
+    evaluate(model, tasks, {"details": True}, folder, limit=ROWS, **options)
     return Evaluated(folder, Run(0, "", *written(folder), folder))
 
 

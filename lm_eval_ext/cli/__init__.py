@@ -10,156 +10,18 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from configparser import ConfigParser
 from importlib import import_module
 from pathlib import Path
-from typing import TypeAlias
 
 from lm_eval_ext import __version__, tasks_dir
 from lm_eval_ext.cli.parser import Parser, offer_completion, words_of
 from lm_eval_ext.cli.progress import checking, print_past_progress
 
-Commands: TypeAlias = Mapping[str, tuple[str, "str | Commands"]]
-"""By name: the help, and the function that gives a parser the command's options, or the commands below this one.
-
-The function (``module:name``) also sets ``run``, which takes the parsed options and returns the exit status.
-"""
-
-COMMANDS: Commands = {
-    "tasks-path": (
-        "print the folder of the task YAML files, for --include_path",
-        "lm_eval_ext.cli:add_tasks_path_to",
-    ),
-    "doctor": (
-        "check that the harness finds the tasks and that the sources of rows respond",
-        "lm_eval_ext.cli:add_doctor_to",
-    ),
-    "rows": (
-        "print the rows of a task with their prompts and a right answer to each",
-        "lm_eval_ext.cli.rows:add_rows_to",
-    ),
-    "verify": (
-        "judge responses by the verifiable instructions of IFEval, IFBench and IF-RLVR",
-        "lm_eval_ext.regrade:add_verify_to",
-    ),
-    "manyifeval": (
-        "the manyifeval tasks: print their rows, compare methods",
-        {
-            "export": (
-                "print the rows in the schema of the published ManyIFEval file, one JSON object per line",
-                "lm_eval_ext.families.manyifeval.command:add_export_to",
-            ),
-            "table": (
-                "compare methods of self-refinement: the paper's Table 2 from result files",
-                "lm_eval_ext.reports.sections.manyifeval.command:add_table_to",
-            ),
-        },
-    ),
-    "report": (
-        "write one self-contained HTML page about one or many runs",
-        "lm_eval_ext.reports.page.command:add_report_to",
-    ),
-    "compare": (
-        "compare a candidate with a baseline: what changed, and is it more than noise?",
-        "lm_eval_ext.reports.gate.commands:add_compare_to",
-    ),
-    "plan": (
-        "say what a check of some size would see, before anything is run",
-        "lm_eval_ext.reports.gate.commands:add_plan_to",
-    ),
-    "check": (
-        "check a candidate for regressions against a baseline; exit status 0: pass, 1: regression, 2: cannot tell",
-        "lm_eval_ext.reports.gate.commands:add_check_to",
-    ),
-    "publish": (
-        "write results in the format of a site that collects them; nothing is uploaded",
-        "lm_eval_ext.reports.publishing.command:add_publish_to",
-    ),
-    "classifier": (
-        "find the option that a free-text answer chooses: train, evaluate, read, annotate",
-        {
-            "train": ("train an adapter on labeled rows", "lm_eval_ext.classifier.command:add_train_to"),
-            "evaluate": ("compare readers on labeled rows", "lm_eval_ext.classifier.command:add_evaluate_to"),
-            "read": (
-                "print rows with the option that each response chooses",
-                "lm_eval_ext.classifier.command:add_read_to",
-            ),
-            "annotate": (
-                "write a sheet of answers to label by hand",
-                "lm_eval_ext.annotation.choices:add_annotate_to",
-            ),
-            "labels": (
-                "count the labels and response modes of labeled sheets",
-                "lm_eval_ext.annotation.choices:add_labels_to",
-            ),
-        },
-    ),
-    "natural-instructions": (
-        "measure which parts of an instruction a model uses: score, compare, fine-tune",
-        {
-            "score": (
-                "print the mean ROUGE-L, and BLEURT, of recorded predictions, per task and encoding",
-                "lm_eval_ext.families.natural_instructions.command:add_score_to",
-            ),
-            "gains": (
-                "print how much each encoding of the instruction improves a model's score over a base encoding",
-                "lm_eval_ext.reports.sections.natural_instructions.command:add_gains_to",
-            ),
-            "export": (
-                "print encoded training pairs, one JSON object per line",
-                "lm_eval_ext.families.natural_instructions.finetuning.command:add_export_to",
-            ),
-            "train": (
-                "fine-tune a model on subtasks: the upper bound, or generalization to unseen subtasks",
-                "lm_eval_ext.families.natural_instructions.finetuning.command:add_train_to",
-            ),
-            "errors": (
-                "analyze errors by hand: draw answers to label, and count the labels (section 6.4)",
-                {
-                    "sample": (
-                        "write a sheet of answers with an empty column for labels",
-                        "lm_eval_ext.annotation.errors:add_sample_to",
-                    ),
-                    "tally": (
-                        "count the labels of sheets",
-                        "lm_eval_ext.annotation.errors:add_tally_to",
-                    ),
-                },
-            ),
-            "statistics": (
-                "print what the instructions of the subtasks consist of (Tables 1 and 8)",
-                "lm_eval_ext.families.natural_instructions.command:add_statistics_to",
-            ),
-        },
-    ),
-}
-
-EXAMPLES: Mapping[str, str] = {
-    "tasks-path": "",
-    "doctor": "--source embedded",
-    "rows": "verbalizer_sst2_unnatural_flipped --source embedded",
-    "verify": "responses.jsonl --prompts prompts.jsonl > judged.jsonl",
-    "manyifeval export": "--source embedded --split test > rows.jsonl",
-    "manyifeval table": "results",
-    "report": "results/new --against results/old -o report.html",
-    "compare": "results/new --against results/old --json changes.json",
-    "check": "results/new --against results/old --max-drop 0.02 --junit check.xml",
-    "plan": "results/old-again --against results/old --max-drop 0.02",
-    "publish": "results --format hub-eval-results -o published --benchmark manyifeval=owner/dataset:manyifeval",
-    "classifier train": "labelled.jsonl --output my-adapter",
-    "classifier evaluate": "labelled.jsonl",
-    "classifier read": "rows.jsonl > read.jsonl",
-    "classifier annotate": "results --task paired_mcq_opinionqa_medium --output sheet.csv",
-    "classifier labels": "sheet.csv --export figures",
-    "natural-instructions score": "predictions.jsonl",
-    "natural-instructions gains": "results",
-    "natural-instructions export": "--source task_files --encoding all --subtasks evaluation > pairs.jsonl",
-    "natural-instructions train": "--base facebook/bart-base --source task_files --encoding all --output bart",
-    "natural-instructions errors sample": "results --output sheet.csv",
-    "natural-instructions errors tally": "sheet.csv",
-    "natural-instructions statistics": "task_files",
-}
-"""What follows a command in the example with which its help ends."""
+COMMANDS = ConfigParser(interpolation=None, delimiters="=")
+"""By the words of a command: its help, and the function that gives a parser its options, or neither; see the file."""
+COMMANDS.read_string(Path(__file__).with_name("commands.ini").read_text(encoding="utf-8"))
 
 ERRORS = frozenset(
     {
@@ -240,21 +102,25 @@ def parser_for(words: Sequence[str]) -> Parser:
     parser = Parser(prog="lm-eval-ext", description="Companion command for the lm-eval-ext tasks.")
     parser.add_argument("--version", action="version", version=f"lm-eval-ext {__version__}")
     # What stands before a command has no values.
-    _add(COMMANDS, parser, [word for word in words if not word.startswith("-")])
+    _add_commands(parser, [], [word for word in words if not word.startswith("-")])
     return parser
 
 
-def _add(commands: Commands, parser: Parser, words: Sequence[str]) -> None:
+def _add_commands(parser: Parser, above: Sequence[str], words: Sequence[str]) -> None:
+    """Add the commands below some words, and what the first of the further words needs."""
     added = parser.add_subparsers()
-    for name, (help_text, content) in commands.items():
-        command: Parser = added.add_parser(name, help=help_text)
+    for path, command in COMMANDS.items():
+        *group, name = path.split()
+        if group != above or path == COMMANDS.default_section:
+            continue
+        below: Parser = added.add_parser(name, help=command["help"])
         if name not in words[:1]:
             continue
-        if isinstance(content, str):
-            _imported(content)(command)
-            command.epilog = f"Example: {command.prog} {EXAMPLES[command.prog.partition(' ')[2]]}".rstrip()
+        if "function" in command:
+            _imported(command["function"])(below)
+            below.epilog = f"Example: {below.prog} {command['example']}".rstrip()
         else:
-            _add(content, command, words[1:])
+            _add_commands(below, [*above, name], words[1:])
 
 
 def _imported(place: str) -> Callable[[Parser], None]:

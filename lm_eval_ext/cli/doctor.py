@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from huggingface_hub import HfApi, constants
+from packaging.version import Version
 
 from lm_eval_ext import autoload, sources, start, tasks_dir
 from lm_eval_ext.classifier.availability import require_libraries
@@ -94,10 +95,11 @@ def examine(
 
 
 def _harness() -> Finding:
-    found = f"lm-eval {installation.version()} at {installation.folder()}"
-    if not installation.is_supported():
+    version = installation.VERSION
+    found = f"lm-eval {version} at {installation.FOLDER}"
+    if version < Version(OLDEST):
         return Finding("harness", False, f"{found}; expected {OLDEST} or later: upgrade lm-eval")
-    if installation.is_newer_than_tested():
+    if version > Version(TESTED[-1]):
         newer = f"{found}; newer than {TESTED[-1]}, the newest that lm-eval-ext was tested with; check a known result"
         return Finding("harness", False, newer, required=False)
     return Finding("harness", True, found)

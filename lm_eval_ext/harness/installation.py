@@ -17,27 +17,12 @@ from packaging.version import Version
 import lm_eval_ext
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.harness.family_task import FamilyTask
-from lm_eval_ext.harness.versions import OLDEST, TESTED, task_index
+from lm_eval_ext.harness.versions import task_index
 
-
-def version() -> str:
-    """Return the harness's version."""
-    return str(lm_eval.__version__)
-
-
-def folder() -> Path:
-    """Return the harness's folder."""
-    return Path(lm_eval.__file__).parent
-
-
-def is_supported() -> bool:
-    """Return whether the harness is new enough."""
-    return Version(version()) >= Version(OLDEST)
-
-
-def is_newer_than_tested() -> bool:
-    """Return whether the harness is newer than any that our tests run with."""
-    return Version(version()) > Version(TESTED[-1])
+VERSION = Version(lm_eval.__version__)
+"""The harness's version."""
+FOLDER = Path(lm_eval.__file__).parent
+"""The harness's folder."""
 
 
 def task_files() -> tuple[set[Path], set[Path]]:

@@ -12,7 +12,6 @@ by task, number of demonstrations, system instruction and tokenizer. It leaves o
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 from lm_eval.api.instance import Instance
 
 from lm_eval_ext.floors import answers_to
+from lm_eval_ext.metadata import digest
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # not in Python 3.10
@@ -107,21 +107,18 @@ class KnownInstance(Instance):  # type: ignore[misc] # the harness ships no type
 _ANSWERED = ("resps", "filtered_resps")
 
 
-DIGITS = 16
-"""Hexadecimal digits of a fingerprint; the whole key is part of a file name."""
 NOT_ASKED = ("metadata", "tag", "task_alias", "process_results", "filter_list", "metric_list", "scorer")
 """Keys of a task's config that do not affect requests: names, and what happens to the answers. Metadata include the
 model, which does not affect requests either; a task adds the metadata that do."""
 
 
 def fingerprint(made_of: Mapping[str, Any]) -> str:
-    """Return a short text that changes whenever the inputs of the requests change.
+    """Return a text that changes whenever the inputs of the requests change; short, because a file's name has it.
 
     Args:
         made_of: the inputs, as values that JSON can represent; anything else is represented by its ``repr``.
     """
-    text = json.dumps(made_of, sort_keys=True, default=repr)
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+    return digest(json.dumps(made_of, sort_keys=True, default=repr))
 
 
 def asked(config: object) -> dict[str, Any]:

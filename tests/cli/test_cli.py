@@ -8,14 +8,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import lm_eval_ext
-from lm_eval_ext.cli import COMMANDS, ERRORS, Commands, doctor, main, parser_for
+from lm_eval_ext.cli import COMMANDS, ERRORS, doctor, main, parser_for
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.conftest import ROOT, offline_environment
 from tests.forks import Forks
@@ -41,14 +40,8 @@ def test_the_printed_version_is_that_of_the_package() -> None:
     assert run("--version").stdout.strip() == f"lm-eval-ext {lm_eval_ext.__version__}"
 
 
-def subcommands(commands: Commands) -> Iterator[list[str]]:
-    """Yield the words of every command, the one without any included."""
-    yield []
-    for name, (_, content) in commands.items():
-        yield from ([name, *words] for words in ([[]] if isinstance(content, str) else subcommands(content)))
-
-
-EVERY = list(subcommands(COMMANDS))
+EVERY = [[], *(words.split() for words in COMMANDS.sections())]
+"""The words of every command, the one without any included."""
 
 
 def test_all_commands_are_listed() -> None:

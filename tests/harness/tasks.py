@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
+from lm_eval import simple_evaluate
+from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
+from tests.conftest import save
 
 OF_FAMILY = {
     "verbalizer": "verbalizer_sst2_unnatural_0_1",
@@ -42,6 +45,30 @@ def make(name: str, metadata: Mapping[str, Any] | None = None) -> Any:
     given = {"source": "embedded", "answer_classifier": "rules", **(metadata or {})}
     (task,) = _manager(json.dumps(given)).load([name])["tasks"].values()
     return task
+
+
+def evaluate(
+    model: Any, tasks: Iterable[str], metadata: Mapping[str, Any], folder: Path | None = None, **options: Any
+) -> dict[str, Any]:
+    """Return what ``simple_evaluate`` returns for tasks of ours.
+
+    Args:
+        model: an LM or the name of one.
+        tasks: their names.
+        metadata: of the run; the rows are embedded unless they say otherwise.
+        folder: where results and samples are written as the command does; nowhere if there is none.
+        options: of ``simple_evaluate``.
+    """
+    given = {"source": "embedded", "answer_classifier": "rules", **metadata}
+    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=given)
+    tracker = None if folder is None else EvaluationTracker(output_path=str(folder))
+    found: dict[str, Any] | None = simple_evaluate(
+        model, tasks=[*tasks], task_manager=manager, evaluation_tracker=tracker, log_samples=True, **options
+    )
+    assert found is not None
+    if tracker:
+        save({**found}, tracker)
+    return found
 
 
 def make_own(folder: Path, leaf: Mapping[str, Any], **metadata: object) -> Any:

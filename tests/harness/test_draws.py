@@ -10,11 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lm_eval import simple_evaluate
-from lm_eval.loggers import EvaluationTracker
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.harness.responses import (
     Drawn,
     OverDraws,
@@ -29,7 +25,7 @@ from lm_eval_ext.harness.versions import HAS_SCORERS
 from lm_eval_ext.regrade import accuracies, regrade
 from lm_eval_ext.results.load import load
 from tests.across_versions import plain_instance
-from tests.conftest import save
+from tests.harness import tasks as harness_tasks
 from tests.harness.tasks import OF_FAMILY, make
 
 pytestmark = pytest.mark.harness
@@ -37,47 +33,20 @@ ROWS = 10
 FLIPPED = OF_FAMILY["verbalizer"]
 
 
-def evaluate(  # noqa: PLR0913 # as many as a run has
-    folder: Path,
-    policy: str,
-    tasks: list[str],
-    draws: int | None,
-    *,
-    model: str = "reference",
-    of: str = "",
-    **options: Any,
+def evaluate(
+    folder: Path, arguments: str, tasks: list[str], draws: int | None, *, model: str = "reference", **options: Any
 ) -> dict[str, Any]:
     """Evaluate some rows of tasks with several draws; return the results, and write them to a folder."""
-    metadata = {
-        "source": "embedded",
-        "answer_classifier": "rules",
-        "details": True,
-        **({"repeats": draws} if draws else {}),
-    }
-    tracker = EvaluationTracker(output_path=str(folder))
-    results: dict[str, Any] | None = simple_evaluate(
-        model,
-        model_args=of or f"policy={policy}",
-        tasks=tasks,
-        task_manager=TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=metadata),
-        limit=ROWS,
-        bootstrap_iters=10,
-        gen_kwargs="do_sample=true,temperature=1.0",
-        evaluation_tracker=tracker,
-        log_samples=True,
-        **options,
-    )
-    assert results is not None
-    copy = {**results}
-    save(results, tracker)
-    return copy
+    metadata = {"details": True, **({"repeats": draws} if draws else {})}
+    sampled = {"gen_kwargs": "do_sample=true,temperature=1.0", "limit": ROWS, "bootstrap_iters": 10}
+    return harness_tasks.evaluate(model, tasks, metadata, folder, model_args=arguments, **sampled, **options)
 
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
     """Return the results of random answers, three to each row, and their folder."""
     folder = tmp_path_factory.mktemp("drawn")
-    return evaluate(folder, "random", [FLIPPED], 3), folder
+    return evaluate(folder, "policy=random", [FLIPPED], 3), folder
 
 
 def test_a_row_has_the_mean_of_its_draws(drawn: tuple[dict[str, Any], Path]) -> None:
@@ -116,13 +85,13 @@ def test_the_reader_has_every_draw(drawn: tuple[dict[str, Any], Path]) -> None:
 
 @pytest.mark.skipif(not HAS_SCORERS, reason="the harness has no --repeats")
 def test_the_option_repeats_does_the_same(drawn: tuple[dict[str, Any], Path], tmp_path: Path) -> None:
-    found = evaluate(tmp_path, "random", [FLIPPED], None, repeats=3)
+    found = evaluate(tmp_path, "policy=random", [FLIPPED], None, repeats=3)
     assert found["samples"][FLIPPED] == drawn[0]["samples"][FLIPPED]
 
 
 def test_every_family_scores_every_draw(tmp_path: Path, sentence_data: None) -> None:
     once, twice = (
-        evaluate(tmp_path / str(repeats), "oracle", list(OF_FAMILY.values()), repeats, apply_chat_template=True)
+        evaluate(tmp_path / str(repeats), "policy=oracle", list(OF_FAMILY.values()), repeats, apply_chat_template=True)
         for repeats in (1, 2)
     )
     runs = {run.task: run for run in load([tmp_path / "2"]).counting}
@@ -141,7 +110,7 @@ def test_every_family_scores_every_draw(tmp_path: Path, sentence_data: None) -> 
 
 def test_recorded_draws_are_judged_again_as_they_were(tmp_path: Path, sentence_data: None) -> None:
     task = OF_FAMILY["manyifeval"]
-    recorded = evaluate(tmp_path, "drop_one", [task], 2)["results"][task]
+    recorded = evaluate(tmp_path, "policy=drop_one", [task], 2)["results"][task]
     (samples,) = tmp_path.rglob("samples_*")
     judged = list(regrade(samples.read_bytes().splitlines(), str(samples)))
     assert [one.answered.draw for one in judged] == [1, 2] * ROWS
@@ -152,7 +121,7 @@ def test_recorded_draws_are_judged_again_as_they_were(tmp_path: Path, sentence_d
 def test_refined_answers_are_drawn_and_refined_several_times(tmp_path: Path, sentence_data: None) -> None:
     refined = "base=reference,policy=drop_one,strategy=feedback,rounds=1"
     task = OF_FAMILY["manyifeval"]
-    results = evaluate(tmp_path, "drop_one", [task], 2, model="self_refine", of=refined)
+    results = evaluate(tmp_path, refined, [task], 2, model="self_refine")
     figures = results["results"][task]
     assert (figures["prompt_level_strict_acc_round_0,none"], figures["draws,none"]) == (0, 2)
     # An answer, a judgment and a revision for each draw.
@@ -162,7 +131,7 @@ def test_refined_answers_are_drawn_and_refined_several_times(tmp_path: Path, sen
 
 
 def test_answers_are_scored_even_if_predictions_alone_are_asked_for(tmp_path: Path) -> None:
-    found = evaluate(tmp_path, "random", [FLIPPED], 2, predict_only=True)
+    found = evaluate(tmp_path, "policy=random", [FLIPPED], 2, predict_only=True)
     assert [len(line["resps"][0]) for line in found["samples"][FLIPPED]] == [2] * ROWS
     assert "draws" not in found["samples"][FLIPPED][0]
 
@@ -182,7 +151,7 @@ def test_greedy_draws_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_sampled_draws_that_are_all_the_same_are_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "lm_eval"):
-        evaluate(tmp_path / "same", "oracle", [FLIPPED], 2)
+        evaluate(tmp_path / "same", "policy=oracle", [FLIPPED], 2)
     assert f"{FLIPPED}: all 2 draws of every row are the same text, although texts are sampled" in caplog.text
     other = plain_instance("generate_until", {}, ("prompt", {}))
     other.repeats, other.resps = 2, ["x", "y"]

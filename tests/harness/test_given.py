@@ -8,45 +8,41 @@ from typing import Any
 
 import pytest
 import yaml
-from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.models.reference import ReferenceLM
 from tests.conftest import Harness
+from tests.harness.tasks import evaluate
 
 pytestmark = pytest.mark.harness
 
 TASKS = ["verbalizer_sst2_natural_golden", "verbalizer_sst2_unnatural_flipped"]
 
 
-def evaluate(model_args: Any, **metadata: Any) -> Any:
+def run(model_args: Any, **metadata: Any) -> Any:
     """Evaluate two tasks as the command does: the model's arguments are merged into the metadata."""
     arguments = dict(pair.split("=") for pair in model_args.split(",")) if isinstance(model_args, str) else model_args
-    manager = TaskManager(
-        include_path=tasks_dir(), include_defaults=False, metadata={**arguments, "source": "embedded", **metadata}
-    )
-    return simple_evaluate(
-        ReferenceLM(), model_args=model_args, tasks=[*TASKS], task_manager=manager, limit=1, bootstrap_iters=0
-    )
+    given = {**arguments, **metadata}
+    return evaluate(ReferenceLM(), TASKS, given, model_args=model_args, limit=1, bootstrap_iters=0)
 
 
 @pytest.mark.parametrize("model_args", ["repeat=3,form=short,n=2", {"repeat": 3, "form": "short", "n": 2}])
 def test_an_argument_of_the_model_is_never_taken_for_a_key_of_ours(
     model_args: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert evaluate(model_args)["results"][TASKS[0]]["acc,answer"] == 1.0
+    assert run(model_args)["results"][TASKS[0]]["acc,answer"] == 1.0
     assert "--metadata" not in caplog.text
 
 
 def test_the_same_key_in_the_metadata_is_an_error() -> None:
     with pytest.raises(ValueError, match="--metadata has an unknown key 'repeat'; did you mean repeats"):
-        evaluate("policy=oracle", repeat=3)
+        run("policy=oracle", repeat=3)
 
 
 def test_keys_that_nothing_reads_are_warned_of_once_a_run(caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
-        evaluate("policy=oracle", run_name="nightly", purpose="a test")
+        run("policy=oracle", run_name="nightly", purpose="a test")
     warned = [record.message for record in caplog.records if "--metadata" in record.message]
     assert len(warned) == 2
     assert warned[0].startswith(

@@ -9,13 +9,12 @@ from typing import Any
 
 import lm_eval.caching.cache
 import pytest
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.paired_mcq.prompt import Prompt
-from lm_eval_ext.harness.requests import DIGITS, fingerprint, functions
+from lm_eval_ext.harness.requests import fingerprint, functions
 from lm_eval_ext.sources import EMBEDDED_FOLDER
-from tests.harness.tasks import OF_FAMILY, as_lines, make, options_of
+from tests.harness.tasks import OF_FAMILY, as_lines, make, make_own, options_of
+from tests.leaves import TOPIC, TRIVIA
 
 pytestmark = pytest.mark.harness
 
@@ -140,69 +139,46 @@ def test_an_edited_template_changes_the_fingerprint(family: str) -> None:
     assert asked(edited, cache_requests=True) != plain
 
 
-TOPICS = """
-include: {tasks}/verbalizer/_direct
-task: topics
-dataset_path: topic
-test_split: test
-training_split: test
-num_fewshot: {shots}
-doc_to_choice: {{sports: business, business: science, science: sports}}
-prior: {{sports: sports, business: business, science: science}}
-doc_to_text: "Which topic?\\n\\nHeadline: {{{{headline}}}}"
-description: ""
-gen_prefix: ""
-fewshot_delimiter: "\\n\\n"
-target_delimiter: " "
-"""
-TRIVIA = """
-include: {tasks}/paired_mcq/_paired_mcq
-task: trivia
-dataset_path: trivia
-test_split: test
-doc_to_text: question
-doc_to_choice: "{{{{choices.text}}}}"
-doc_to_target: answer
-constraint: medium
-paired: true
-target_delimiter: " "
-description: ""
-"""
+LEAVES: Mapping[str, Mapping[str, Any]] = {
+    "topic": {**TOPIC, "training_split": "test", "num_fewshot": 3, "prior": {"yes": "foo", "no": "bar"}},
+    "trivia": {
+        **TRIVIA,
+        "doc_to_choice": "{{choices.text}}",
+        "doc_to_target": "answer",
+        "constraint": "medium",
+        "paired": True,
+    },
+}
 EDITS = [
-    (TOPICS, "Which topic?", "What is it about?"),
-    (TOPICS, "Headline: {{headline}}", "Headline: {{headline}}{% if headline == 'Headline 7' %}!{% endif %}"),
-    (TOPICS, "sports: business, business: science", "sports: science, business: business"),
-    (TOPICS, "sports: sports, business: business", "sports: business, business: sports"),
-    (TOPICS, 'description: ""', "description: Attention."),
-    (TOPICS, 'gen_prefix: ""', "gen_prefix: So"),
-    (TOPICS, r'fewshot_delimiter: "\n\n"', r'fewshot_delimiter: "\n"'),
-    (TOPICS, 'target_delimiter: " "', r'target_delimiter: "\n"'),
-    (TOPICS, "num_fewshot: 3", "num_fewshot: 3\nfewshot_config: {doc_to_text: 'Example: {{headline}}'}"),
-    (TRIVIA, "doc_to_text: question", "doc_to_text: '{{question}} Really?'"),
-    (TRIVIA, "{{choices.text}}", "{{choices.text[::-1]}}"),
-    (TRIVIA, "doc_to_target: answer", "doc_to_target: '{{1 - answer}}'"),
-    (TRIVIA, "constraint: medium", "constraint: low"),
-    (TRIVIA, "paired: true", "paired: false"),
-    (TRIVIA, 'target_delimiter: " "', 'target_delimiter: ""'),
-    (TRIVIA, 'description: ""', "description: Attention."),
-    (TOPICS, 'description: ""', "rows: 99"),
-    (TRIVIA, 'description: ""', "rows: 2"),
+    ("topic", {"doc_to_text": "What is it about? {{text}}"}),
+    ("topic", {"doc_to_text": "{{text}}{% if text == 'text 7' %}!{% endif %}"}),
+    ("topic", {"doc_to_choice": {"yes": "bar", "no": "foo"}}),
+    ("topic", {"prior": {"yes": "bar", "no": "foo"}}),
+    ("topic", {"description": "Attention."}),
+    ("topic", {"gen_prefix": "So"}),
+    ("topic", {"fewshot_delimiter": "\n"}),
+    ("topic", {"target_delimiter": "\n"}),
+    ("topic", {"fewshot_config": {"doc_to_text": "Example: {{text}}"}}),
+    ("topic", {"rows": 99}),
+    ("trivia", {"doc_to_text": "{{question}} Really?"}),
+    ("trivia", {"doc_to_choice": "{{choices.text[::-1]}}"}),
+    ("trivia", {"doc_to_target": "{{1 - answer}}"}),
+    ("trivia", {"constraint": "low"}),
+    ("trivia", {"paired": False}),
+    ("trivia", {"target_delimiter": ""}),
+    ("trivia", {"description": "Attention."}),
+    ("trivia", {"rows": 2}),
 ]
-"""A leaf, what is edited in it, and its replacement."""
+"""A leaf, and what is edited in it."""
 
 
-def own(leaf: str, folder: Path) -> Any:
+def own(folder: Path, name: str, edit: Mapping[str, Any]) -> Any:
     """Return the task of a user's leaf, with rows next to it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    topics = [{"headline": f"Headline {number}", "label": number % 3} for number in range(150)]
+    topics = [{"text": f"text {number}", "label": number % 2} for number in range(150)]
     trivia = [{"question": f"{n}?", "choices": {"text": [f"{n}", f"{n}0"]}, "answer": n % 2} for n in range(3)]
-    for name, rows in (("topic", topics), ("trivia", trivia)):
-        (folder / f"{name}_test.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    (folder / "leaf.yaml").write_text(leaf, encoding="utf-8")
-    metadata = {"source": str(folder), "answer_classifier": "rules"}
-    manager = TaskManager(include_path=str(folder), include_defaults=False, metadata=metadata)
-    (task,) = manager.load([leaf.split("task: ")[1].split("\n", maxsplit=1)[0]])["tasks"].values()
-    return task
+    rows = {"topic": topics, "trivia": trivia}[name]
+    (folder / f"{name}_test.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return make_own(folder, {**LEAVES[name], **edit})
 
 
 def built(task: Any, **options: Any) -> list[tuple[str, Any, dict[str, Any]]]:
@@ -211,16 +187,13 @@ def built(task: Any, **options: Any) -> list[tuple[str, Any, dict[str, Any]]]:
     return [(*what, dict(each.known_answers)) for what, each in zip(found, task.instances, strict=True)]
 
 
-@pytest.mark.parametrize(("template", "before", "after"), EDITS)
-def test_editing_a_key_of_a_leaf_changes_the_requests(template: str, before: str, after: str, tmp_path: Path) -> None:
-    leaf = template.format(tasks=tasks_dir(), shots=3)
-    edited = leaf.replace(before, after)
-    assert edited != leaf
-    plain = built(own(leaf, tmp_path), cache_requests=True)
-    fresh = built(own(edited, tmp_path))
+@pytest.mark.parametrize(("name", "edit"), EDITS)
+def test_editing_a_key_of_a_leaf_changes_the_requests(name: str, edit: dict[str, Any], tmp_path: Path) -> None:
+    plain = built(own(tmp_path, name, {}), cache_requests=True)
+    fresh = built(own(tmp_path, name, edit))
     assert fresh != plain, "the edit changes nothing, so nothing is tested"
-    assert built(own(edited, tmp_path), cache_requests=True) == fresh
-    assert built(own(leaf, tmp_path), cache_requests=True) == plain
+    assert built(own(tmp_path, name, edit), cache_requests=True) == fresh
+    assert built(own(tmp_path, name, {}), cache_requests=True) == plain
 
 
 def test_requests_built_by_a_users_function_are_not_cached(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -245,4 +218,4 @@ def test_without_the_option_nothing_is_cached(tmp_path: Path) -> None:
 def test_a_fingerprint_is_short_and_does_not_depend_on_the_order_of_keys() -> None:
     assert fingerprint({"a": 1, "b": [2]}) == fingerprint({"b": [2], "a": 1})
     assert fingerprint({"a": 1}) != fingerprint({"a": 2})
-    assert len(fingerprint({})) == DIGITS
+    assert len(fingerprint({})) == 16

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval import simple_evaluate
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.harness.responses import restore_opening
 from lm_eval_ext.harness.versions import HAS_SCORERS
 from tests.across_versions import filtered, plain_instance
+from tests.harness import tasks as harness_tasks
 
 pytestmark = pytest.mark.harness
 
@@ -58,22 +56,11 @@ def evaluate(thinking_model: Path, sentence_data: None) -> Evaluate:
     """Return a function that evaluates the model on some tasks."""
 
     def run(*tasks: str, template: bool = True, **arguments: Any) -> Mapping[str, Any]:
-        manager = TaskManager(
-            include_path=tasks_dir(),
-            include_defaults=False,
-            metadata={
-                "source": "embedded",
-                "details": True,
-                "answer_classifier": "rules",
-                "max_length": 4096,
-                **arguments,
-            },
-        )
-        found: Mapping[str, Any] | None = simple_evaluate(
+        return harness_tasks.evaluate(
             "hf",
+            tasks,
+            {"details": True, "max_length": 4096, **arguments},
             model_args={"pretrained": str(thinking_model), **arguments},
-            tasks=list(tasks),
-            task_manager=manager,
             apply_chat_template=template,
             limit=ROWS,
             batch_size=ROWS,
@@ -82,8 +69,6 @@ def evaluate(thinking_model: Path, sentence_data: None) -> Evaluate:
             gen_kwargs="max_gen_toks=6",
             confirm_run_unsafe_code=True,
         )
-        assert found is not None
-        return found
 
     return run
 
@@ -151,17 +136,12 @@ def test_paired_tasks_are_refused_to_a_model_that_thinks_and_the_sibling_is_name
 @pytest.mark.skipif(HAS_SCORERS, reason="HFLM of 0.5.0.dev1 computes log-likelihoods with enable_thinking=True, too")
 def test_thinking_that_only_the_model_knows_of_is_refused_too(thinking_model: Path) -> None:
     # From Python, a task need not be told of the model's arguments.
-    manager = TaskManager(
-        include_path=tasks_dir(),
-        include_defaults=False,
-        metadata={"source": "embedded", "details": True, "answer_classifier": "rules"},
-    )
     with pytest.raises(ValueError, match=r"HFLM with enable_thinking=True provides none; --tasks text_mcq_mmlu_low is"):
-        simple_evaluate(
+        harness_tasks.evaluate(
             "hf",
+            ["paired_mcq_mmlu_low"],
+            {"details": True},
             model_args={"pretrained": str(thinking_model), "enable_thinking": True, "think_end_token": END},
-            tasks=["paired_mcq_mmlu_low"],
-            task_manager=manager,
             apply_chat_template=True,
             limit=1,
             device="cpu",
