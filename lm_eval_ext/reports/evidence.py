@@ -74,7 +74,7 @@ class Evidence:
     sizes: Sizes = field(default_factory=Sizes)
     upper_bound: Runs | None = None
     _floors: dict[Hashable, ByAnswer | Issue] = field(default_factory=dict)
-    _best: dict[Hashable, Floor | None] = field(default_factory=dict)
+    _best: dict[Hashable, Floor] = field(default_factory=dict)
 
     @cached_property
     def population(self) -> Population:
@@ -96,8 +96,7 @@ class Evidence:
         """
         limits = run.schema.metric(metric).range
         if run.rows is None:
-            value = run.figure(metric)
-            return Ratio.of(np.nan if value is None else value, run.count)
+            return _without_rows(run, metric, run.count)
         values = run.rows.values.get(metric)
         if values is None:
             return Ratio.of(np.nan, run.count)
@@ -141,8 +140,28 @@ class Evidence:
         if len(by_answer) < len(found):
             return None
         key = (metric, *map(_asked, runs))
-        if key not in self._best:
-            self._best[key] = self._best_of(runs, metric, by_answer)
+        if key in self._best:
+            return self._best[key]
+        scores = {
+            answer: [one[answer][metric] for one in by_answer]
+            for answer in by_answer[0]
+            if all(metric in one.get(answer, ()) for one in by_answer)
+        }
+        if not scores:
+            return None
+        alike = runs[0].schema.tasks_weigh_alike
+        means = {
+            answer: fmean(map(fmean, of_tasks)) if alike else float(np.concatenate(of_tasks).mean())
+            for answer, of_tasks in scores.items()
+        }
+        best = max(means, key=means.__getitem__)
+        ratios = [
+            self.population.ratio(run.dataset, run.rows.clusters, values).measured(f"{best} {run.task} {metric}", SHARE)
+            for run, values in zip(runs, scores[best], strict=True)
+            if run.rows is not None
+        ]
+        value = (Ratio.mean if alike else Ratio.sum)(ratios).value
+        self._best[key] = Floor(best, value, is_any=len(means) > 1 and len({*means.values()}) == 1)
         return self._best[key]
 
     def no_floor(self, runs: Sequence[TaskRun], metric: str) -> list[Issue]:
@@ -156,29 +175,6 @@ class Evidence:
                 tasks.setdefault(why, {})[run.task] = None
         every = {run.task for run in runs}
         return [why if {*of} == every else replace(why, text=f"{why} ({named([*of])})") for why, of in tasks.items()]
-
-    def _best_of(self, runs: Sequence[TaskRun], metric: str, by_answer: Sequence[ByAnswer]) -> Floor | None:
-        scores = {
-            answer: [one[answer][metric] for one in by_answer]
-            for answer in by_answer[0]
-            if all(metric in one.get(answer, ()) for one in by_answer)
-        }
-        alike = runs[0].schema.tasks_weigh_alike
-        if not scores:
-            return None
-
-        means = {
-            answer: fmean(map(fmean, of_tasks)) if alike else float(np.concatenate(of_tasks).mean())
-            for answer, of_tasks in scores.items()
-        }
-        best = max(means, key=means.__getitem__)
-        is_any = len(means) > 1 and len({*means.values()}) == 1
-        ratios = [
-            self.population.ratio(run.dataset, run.rows.clusters, values).measured(f"{best} {run.task} {metric}", SHARE)
-            for run, values in zip(runs, scores[best], strict=True)
-            if run.rows is not None
-        ]
-        return Floor(best, (Ratio.mean if alike else Ratio.sum)(ratios).value, is_any)
 
     def _answers(self, run: TaskRun) -> ByAnswer | Issue:
         """Return what answers without content score on the rows of a task, or why that is unknown.
@@ -202,8 +198,7 @@ class Evidence:
             kept: which rows count, shape (rows,); ``None``: all of them. Without samples, all rows count.
         """
         if run.rows is None:
-            value = run.figure(metric)
-            return Ratio.of(np.nan if value is None else value, 1)
+            return _without_rows(run, metric, 1)
         part, whole = (run.rows.values[column] for column in (metric, asked))
         if kept is not None:
             part, whole = np.where(kept, part, 0.0), np.where(kept, whole, 0.0)
@@ -218,8 +213,7 @@ class Evidence:
             measured: the name of the task's own figure, which is used where there are no samples.
         """
         if run.rows is None:
-            value = run.figure(measured)
-            return Ratio.of(np.nan if value is None else value, 1)
+            return _without_rows(run, measured, 1)
         right, clusters = run.rows.draws_of(metric), run.rows.clusters
         # One number per row of the dataset, at its first variant.
         _, first, of = np.unique(clusters, return_index=True, return_inverse=True)
@@ -250,6 +244,11 @@ class Evidence:
 def name_of(run: TaskRun, metric: str) -> str:
     """Return a name for a figure that no other figure of a report has."""
     return f"{run.model.full_name} {run.setting} {run.task} {metric}"
+
+
+def _without_rows(run: TaskRun, metric: str, count: int) -> Ratio:
+    value = run.figure(metric)
+    return Ratio.of(np.nan if value is None else value, count)
 
 
 def _can_have_floor(run: TaskRun, metric: str) -> bool:

@@ -145,7 +145,7 @@ def _of_models(cells: Cells, models: Collection[str]) -> Cells:
 
 
 def table(cells: Cells, heads: Mapping[str, str] | Collection[str], unit: Unit = "share") -> Table:
-    """Return a table: what each line is about, then its columns.
+    """Return a table: what each line is about, then its columns, but for which answers score floors.
 
     Args:
         cells: the figures.
@@ -153,10 +153,13 @@ def table(cells: Cells, heads: Mapping[str, str] | Collection[str], unit: Unit =
         unit: the unit of the figures.
     """
     headings = heads if isinstance(heads, Mapping) else dict.fromkeys(heads, "")
-    columns = dict.fromkeys(column for line in cells.lines.values() for column in line)
+    columns = dict.fromkeys(column for line in cells.lines.values() for column in line if column != FLOOR_BY)
     return Table(
         (*(heading or fact for fact, heading in headings.items()), *columns),
-        tuple((*(about[fact] for fact in headings), *map(shown, line.values())) for about, line in cells.about()),
+        tuple(
+            (*(about[fact] for fact in headings), *(shown(line[column]) for column in columns))
+            for about, line in cells.about()
+        ),
         unit,
     )
 

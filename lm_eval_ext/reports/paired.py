@@ -188,23 +188,6 @@ class Difference:
         return nan if isinf(self.mean.error) else 2 * NormalDist().cdf(-abs(self.change.value) / self.mean.error)
 
 
-@dataclass(frozen=True)
-class _Answers:
-    """Pairs of answers to the same questions.
-
-    Attributes:
-        clusters: the dataset row of each, shape (answers,).
-        before, after: what is measured, shape (answers,).
-        lost, added: the numbers of answers that only one side has.
-    """
-
-    clusters: NDArray[np.int32]
-    before: Floats
-    after: Floats
-    lost: int
-    added: int
-
-
 def difference_of(
     pairs: Iterable[tuple[TaskRun, TaskRun]],
     measure: Measure,
@@ -235,17 +218,29 @@ def difference_of(
     before = after = 0.0
     answers = lost = added = increased = decreased = 0
     for first, second in pairs:
-        paired = _answers(first, second, measure)
-        count = len(paired.clusters)
-        lost, added, answers = lost + paired.lost, added + paired.added, answers + count
+        if first.rows is None or second.rows is None:
+            raise ValueError(f"{first.task if first.rows is None else second.task}: no samples")
+        old, new = (
+            rows.numbers(measure) if isinstance(measure, str) else measure(rows) for rows in (first.rows, second.rows)
+        )
+        if first.task == second.task:
+            mine, theirs = in_common(first.rows, second.rows)
+            clusters = first.rows.clusters[mine]
+        else:
+            (ours, old), (others, new) = _means(first.rows.clusters, old), _means(second.rows.clusters, new)
+            clusters, mine, theirs = np.intersect1d(ours, others, assume_unique=True, return_indices=True)
+        lost, added = lost + len(old) - len(mine), added + len(new) - len(theirs)
+        old, new = old[mine], new[theirs]
+        known = ~(np.isnan(old) | np.isnan(new))
+        old, new, count = old[known], new[known], int(np.count_nonzero(known))
         if not count:
             continue
+        answers += count
         weight = 1 / count if tasks_weigh_alike else 1.0
-        before, after = before + weight * paired.before.sum(), after + weight * paired.after.sum()
-        of_answers = paired.after - paired.before
-        increased += int(np.count_nonzero(of_answers > ROUNDING))
-        decreased += int(np.count_nonzero(of_answers < -ROUNDING))
-        changes.setdefault(first.dataset, []).append((paired.clusters, weight * of_answers, weight))
+        before, after = before + weight * old.sum(), after + weight * new.sum()
+        increased += int(np.count_nonzero(new - old > ROUNDING))
+        decreased += int(np.count_nonzero(new - old < -ROUNDING))
+        changes.setdefault(first.dataset, []).append((clusters[known], weight * (new - old), weight))
     if not answers:
         return Difference.none(lost, added)
     by_row, weight_by_row, rows_by_dataset = sums_by_row(changes)
@@ -272,24 +267,6 @@ def in_common(before: Rows, after: Rows) -> tuple[NDArray[np.intp], NDArray[np.i
     """Return where each of two runs of one task has the rows that both have."""
     _, first, second = np.intersect1d(before.ids, after.ids, assume_unique=True, return_indices=True)
     return first, second
-
-
-def _answers(before: TaskRun, after: TaskRun, measure: Measure) -> _Answers:
-    """Return the pairs of answers of two runs, without those that one side has no number for."""
-    first, second = before.rows, after.rows
-    if first is None or second is None:
-        raise ValueError(f"{before.task if first is None else after.task}: no samples")
-    old, new = (rows.numbers(measure) if isinstance(measure, str) else measure(rows) for rows in (first, second))
-    if before.task == after.task:
-        mine, theirs = in_common(first, second)
-        clusters = first.clusters[mine]
-    else:
-        (ours, old), (others, new) = _means(first.clusters, old), _means(second.clusters, new)
-        clusters, mine, theirs = np.intersect1d(ours, others, assume_unique=True, return_indices=True)
-    lost, added = len(old) - len(mine), len(new) - len(theirs)
-    old, new = old[mine], new[theirs]
-    known = ~(np.isnan(old) | np.isnan(new))
-    return _Answers(clusters[known], old[known], new[known], lost, added)
 
 
 def _means(clusters: NDArray[np.int32], values: Floats) -> tuple[NDArray[np.int32], Floats]:

@@ -181,36 +181,27 @@ class Ratio:
     def sum(cls, ratios: Iterable[Ratio]) -> Ratio:
         """Return the ratio over all rows together, with equal weight for each row."""
         added = tuple(ratios)
-        return cls(
-            np.sum([ratio.total for ratio in added], axis=0),
-            np.sum([ratio.count for ratio in added], axis=0),
-            *_together(added),
-        )
+        total, count = (np.sum([getattr(ratio, of) for ratio in added], axis=0) for of in ("total", "count"))
+        return cls._over_all(total, count, added)
 
     @classmethod
     def mean(cls, ratios: Iterable[Ratio]) -> Ratio:
         """Return the mean of several ratios, with equal weight for each; NaN where one does not exist."""
         added = tuple(ratios)
         total = np.sum([ratio.quotient for ratio in added], axis=0)
-        return cls(total, np.full(1 + DRAWS, float(len(added))), *_together(added))
+        return cls._over_all(total, np.full(1 + DRAWS, float(len(added))), added)
 
-
-def _together(
-    ratios: Sequence[Ratio],
-) -> tuple[Mapping[str, int] | None, int, tuple[float, float] | None, int]:
-    """Return the rows, the answers, the limits and the key of several ratios; tasks of one dataset share its rows."""
-    rows: dict[str, int] = {}
-    for ratio in ratios:
-        for dataset, count in (ratio.rows or {}).items():
-            rows[dataset] = max(count, rows.get(dataset, 0))
-    known = all(ratio.rows is not None for ratio in ratios)
-    limits = {ratio.limits for ratio in ratios}
-    return (
-        rows if known else None,
-        sum(ratio.answers for ratio in ratios),
-        limits.pop() if len(limits) == 1 else None,
-        sum(ratio.key for ratio in ratios) % 2**32,
-    )
+    @classmethod
+    def _over_all(cls, total: Replicates, count: Replicates, ratios: Sequence[Ratio]) -> Ratio:
+        """Return a ratio over the rows of several others; tasks of one dataset share its rows."""
+        rows: dict[str, int] = {}
+        for ratio in ratios:
+            for dataset, of_dataset in (ratio.rows or {}).items():
+                rows[dataset] = max(of_dataset, rows.get(dataset, 0))
+        known = all(ratio.rows is not None for ratio in ratios)
+        answers, key = sum(ratio.answers for ratio in ratios), sum(ratio.key for ratio in ratios) % 2**32
+        limits = ratios[0].limits if len({ratio.limits for ratio in ratios}) == 1 else None
+        return cls(total, count, rows if known else None, answers, limits, key)
 
 
 def spread(quotient: Floats, limits: tuple[float, float], rows: int, freedom: int, seed: Sequence[int]) -> Floats:

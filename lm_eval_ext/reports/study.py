@@ -99,12 +99,8 @@ class Cells:
 
     def where(self, wanted: Callable[[dict[str, Any]], object]) -> Cells:
         """Return the lines about something."""
-        return replace(
-            self,
-            lines={
-                key: columns for key, (about, columns) in zip(self.lines, self.about(), strict=True) if wanted(about)
-            },
-        )
+        keys = [key for key, (about, _) in zip(self.lines, self.about(), strict=True) if wanted(about)]
+        return replace(self, lines={key: self.lines[key] for key in keys})
 
     def known(self, *facts: str) -> Cells:
         """Return the lines about values of some facts of which any line has a figure that exists."""
@@ -147,22 +143,14 @@ class Cells:
         lines = {key: {new: line[name] for name, new in names.items()} for key, line in self.lines.items()}
         return replace(self, lines=lines)
 
-    def without(self, column: str) -> Cells:
-        """Return the cells without a column."""
-        return replace(
-            self, lines={key: {name: line[name] for name in line if name != column} for key, line in self.lines.items()}
-        )
-
     def joined(self, other: Cells) -> Cells:
         """Return the cells with the columns of others that are about the same, and their lines about anything else."""
         names = dict.fromkeys(name for cells in (self, other) for line in cells.lines.values() for name in line)
-        both = {
-            key: {**self.lines.get(key, {}), **other.lines.get(key, {})}
-            for key in dict.fromkeys((*self.lines, *other.lines))
+        lines = {
+            key: {**dict.fromkeys(names, UNKNOWN), **self.lines.get(key, {}), **other.lines.get(key, {})}
+            for key in (*self.lines, *other.lines)
         }
-        return replace(
-            self, lines={key: {name: line.get(name, UNKNOWN) for name in names} for key, line in both.items()}
-        )
+        return replace(self, lines=lines)
 
     def wide(self, *facts: str, heading: str) -> Cells:
         """Return cells with a column for each combination of the values of some facts and each column.

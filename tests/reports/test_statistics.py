@@ -22,6 +22,7 @@ from lm_eval_ext.reports.statistics import (
     holm_levels,
     over,
     sign_flip_p,
+    spread,
 )
 
 # Of 400 rows 120 are right: 0.3, standard error sqrt(0.3 * 0.7 / 400) = 0.0229.
@@ -29,7 +30,7 @@ ROWS, RIGHT = 400, 120
 ERROR = sqrt(0.3 * 0.7 / ROWS)
 
 
-def answers(rows: int = ROWS, right: int = RIGHT) -> Floats:
+def answers(right: int = RIGHT, rows: int = ROWS) -> Floats:
     return (np.arange(rows) < right).astype(np.float64)
 
 
@@ -85,14 +86,6 @@ def test_every_dataset_keeps_its_number_of_rows(datasets: tuple[str, str], error
     )
     assert both.quotient[0] == 0.5
     assert np.std(both.quotient[1:]) == pytest.approx(error, rel=0.09)
-
-
-def test_a_difference_is_paired() -> None:
-    numbers, everything = np.arange(ROWS, dtype=np.int32), population(data=ROWS)
-    easy, hard = answers(), answers(right=80)
-    first, second = (everything.ratio("data", numbers, values).value for values in (easy, hard))
-    # They differ in 40 rows, by 1: sqrt(0.1 * 0.9 / 400) = 0.015; without pairs it would be 0.0305.
-    assert np.std((first - second)[1:]) == pytest.approx(0.015, rel=0.09)
 
 
 def test_two_models_share_the_resamples_of_common_rows() -> None:
@@ -174,6 +167,99 @@ def test_tasks_over_the_same_rows_do_not_add_rows() -> None:
         assert estimate(found.value).value == pytest.approx(0.3)
 
 
+# Wilson's interval in the form of resamples, of 100 rows
+
+
+def wilson(values: Floats, name: str = "", answers: int = 1, rows: int = 100) -> Ratio:
+    """Return the ratio of so many answers to each row, whose resamples are spread."""
+    return mean_of(values, np.repeat(np.arange(rows), answers)).measured(name)
+
+
+@pytest.mark.parametrize("right", [50, 90, 97, 99, 100, 0, 3])
+def test_with_one_answer_to_each_row_it_is_wilsons_interval(right: int) -> None:
+    found = estimate(wilson(answers(right, 100)).value)
+    expected = stats.binomtest(right, 100).proportion_ci(method="wilson")
+    # Quantiles of t with 99 degrees of freedom instead of 1.96, and a variance of resamples: 3 % wider, give or take 5.
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.012)
+    assert found.value == right / 100
+
+
+@pytest.mark.parametrize("right", [0, 100])
+def test_at_an_end_the_interval_is_a_one_sided_limit(right: int) -> None:
+    found = estimate(wilson(answers(right, 100)).value)
+    assert right / 100 in (found.low, found.high)
+    # Quantile t² / (rows + t²), with t = 1.984.
+    assert found.high - found.low == pytest.approx(0.0379, abs=0.001)
+    assert 0 <= found.low < found.high <= 1
+
+
+def test_answers_that_agree_are_worth_one_and_independent_ones_several() -> None:
+    agree = np.repeat(answers(80, 100), 5)
+    generator = np.random.default_rng(4)
+    alone, together = (estimate(wilson(of, answers=count).value) for of, count in ((answers(80, 100), 1), (agree, 5)))
+    assert (together.low, together.high) == pytest.approx((alone.low, alone.high), abs=0.002)
+    independent = estimate(wilson(generator.permutation(np.repeat(answers(80, 100), 5)), answers=5).value)
+    # The standard error falls by the square root of 5.
+    assert independent.high - independent.low == pytest.approx((alone.high - alone.low) / np.sqrt(5), rel=0.15)
+
+
+def test_values_between_right_and_wrong_vary_less() -> None:
+    found = estimate(wilson(np.tile([0.4, 0.6], 50)).value)
+    # A standard deviation of 0.1 instead of 0.5: 0.5 -+ 1.98 * 0.01, and a little for what few rows do not tell.
+    assert (found.low, found.high) == pytest.approx((0.48, 0.52), abs=0.005)
+
+
+def test_a_figure_of_one_row_has_no_interval() -> None:
+    found = estimate(wilson(np.array([1.0, 0.0, 1.0]), answers=3, rows=1).value)
+    assert found.value == pytest.approx(2 / 3)
+    assert not found.has_interval
+    both = Population({"one": 1, "other": 1}.__getitem__)
+    number = np.zeros(1, dtype=np.int32)
+    one_each = Ratio.sum([both.ratio("one", number, np.ones(1)), both.ratio("other", number, np.zeros(1))])
+    assert not estimate(one_each.value).has_interval
+
+
+def test_equal_figures_of_two_models_are_not_known_to_stay_equal() -> None:
+    first, second = (wilson(answers(100, 100), name).value for name in ("one", "other"))
+    difference = estimate(first - second)
+    assert difference.value == 0
+    # Each may be at 0.963 while the other is at 1.
+    assert (difference.low, difference.high) == pytest.approx((-0.04, 0.04), abs=0.01)
+    assert estimate(first - wilson(answers(100, 100), "one").value).high == 0
+
+
+def test_a_difference_keeps_its_pairs() -> None:
+    # 20 of 100 rows differ: a standard error of 0.04; unpaired, 0.067.
+    difference = estimate(wilson(answers(70, 100), "one").value - wilson(answers(50, 100), "other").value)
+    assert (difference.low, difference.high) == pytest.approx((0.12, 0.28), abs=0.012)
+
+
+def test_the_mean_of_many_tasks_is_as_near_to_the_end_as_they_are() -> None:
+    # Twenty tasks at 0.99: the interval is that of 2,000 rows, not twenty intervals of 100 rows side by side.
+    names = [f"task {number}" for number in range(20)]
+    population = Population(dict.fromkeys(names, 100).__getitem__)
+    numbers = np.arange(100, dtype=np.int32)
+    found = estimate(
+        Ratio.mean(population.ratio(name, numbers, answers(99, 100)).measured(name) for name in names).value
+    )
+    expected = stats.binomtest(1980, 2000).proportion_ci(method="wilson")
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.001)
+
+
+def test_resamples_without_a_figure_stay_without_one() -> None:
+    quotient = np.full(1 + DRAWS, 0.5)
+    quotient[3] = np.nan
+    found = spread(quotient, (0.0, 1.0), 10, 9, [1])
+    assert np.flatnonzero(np.isnan(found)).tolist() == [3]
+
+
+def test_another_scale_is_spread_within_its_limits() -> None:
+    most = float(np.log(10))
+    found = estimate(wilson(np.zeros(100)).measured("entropy", (0.0, most)).value)
+    assert (found.low, found.value) == (0.0, 0.0)
+    assert found.high == pytest.approx(0.0379 * most, abs=0.003)
+
+
 # The paired test
 
 
@@ -186,27 +272,20 @@ def test_with_one_binary_answer_per_row_it_is_mcnemars_exact_test(up: int, down:
     assert sign_flip_p(differences) == pytest.approx(exact, abs=1e-11, rel=1e-6)
 
 
-def test_the_sign_of_a_rows_sum_is_flipped_as_a_whole() -> None:
-    differences = np.array([3.0, -1.0, 4.0, 1.0, -2.0, 5.0, -3.0, 2.0, 2.0])
+@pytest.mark.parametrize(
+    "differences",
+    [
+        pytest.param(np.array([3.0, -1.0, 4.0, 1.0, -2.0, 5.0, -3.0, 2.0, 2.0]), id="sums of several answers"),
+        *(np.random.default_rng(rows).normal(0.3, 1, rows) for rows in (4, 12, 13, 16)),
+    ],
+)
+def test_the_sign_of_a_rows_sum_is_flipped_as_a_whole(differences: Floats) -> None:
     exact = stats.permutation_test(
         (differences,),
         lambda flipped, axis: flipped.sum(axis=axis),
         permutation_type="samples",
         vectorized=True,
-        n_resamples=2**9,
-    ).pvalue
-    assert sign_flip_p(differences) == pytest.approx(exact, rel=1e-9)
-
-
-@pytest.mark.parametrize("rows", [4, 12, 13, 16])
-def test_fractional_differences_get_the_exact_p_value(rows: int) -> None:
-    differences = np.random.default_rng(rows).normal(0.3, 1, rows)
-    exact = stats.permutation_test(
-        (differences,),
-        lambda flipped, axis: flipped.sum(axis=axis),
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=2**rows,
+        n_resamples=2 ** len(differences),
     ).pvalue
     assert sign_flip_p(differences) == pytest.approx(exact, rel=1e-9)
 
@@ -272,17 +351,12 @@ def test_with_many_rows_p_approaches_the_t_test(shift: float) -> None:
         pytest.param([1.0, -1.0], 1.0, id="evenly"),
         pytest.param([1.0], 1.0, id="one row: either sign is as extreme"),
         pytest.param([1.0, 1.0], 0.5, id="two of four patterns"),
+        # McNemar: 2 * (1 + 15 + 105 + 455) / 2**15
+        *(([scale] * 12 + [-scale] * 3, 1152 / 32768) for scale in (1.0, 0.01, 1000.0)),
     ],
 )
 def test_very_few_differences_have_an_exact_p_value(differences: list[float], p: float) -> None:
     assert sign_flip_p(np.array(differences)) == pytest.approx(p)
-
-
-@pytest.mark.parametrize(("scale"), [1.0, 0.01, 1000.0])
-def test_the_p_value_does_not_depend_on_the_scale(scale: float) -> None:
-    differences = np.array([1.0] * 12 + [-1.0] * 3)
-    # McNemar: 2 * (1 + 15 + 105 + 455) / 2**15
-    assert sign_flip_p(differences * scale) == pytest.approx(1152 / 32768)
 
 
 def test_a_tiny_probability_is_not_rounded_to_zero() -> None:
@@ -307,16 +381,15 @@ def test_holms_levels_agree_with_its_adjustment() -> None:
         assert {name for name, level in holm_levels(p, 0.05).items() if p[name] < level} == rejected
 
 
-def test_holms_adjustment_by_hand() -> None:
-    # In order: 4 * 0.005, 3 * 0.01, 2 * 0.03, and 1 * 0.04, which may not be below the one before it.
-    assert holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}) == pytest.approx(
-        {"a": 0.03, "b": 0.06, "c": 0.06, "d": 0.02}
-    )
-
-
 @pytest.mark.parametrize(
     ("found", "adjusted"),
-    [({}, {}), ({"a": 0.04}, {"a": 0.04}), ({"a": 0.6, "b": 0.7}, {"a": 1.0, "b": 1.0})],
+    [
+        ({}, {}),
+        ({"a": 0.04}, {"a": 0.04}),
+        ({"a": 0.6, "b": 0.7}, {"a": 1.0, "b": 1.0}),
+        # In order: 4 * 0.005, 3 * 0.01, 2 * 0.03, and 1 * 0.04, which may not be below the one before it.
+        ({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}, {"a": 0.03, "b": 0.06, "c": 0.06, "d": 0.02}),
+    ],
 )
-def test_holms_adjustment_of_few(found: dict[str, float], adjusted: dict[str, float]) -> None:
-    assert holm(found) == adjusted
+def test_holms_adjustment_by_hand(found: dict[str, float], adjusted: dict[str, float]) -> None:
+    assert holm(found) == pytest.approx(adjusted)

@@ -321,8 +321,9 @@ def _judged(finding: Finding, unit: Compared, tests: int, visible: float, requir
         at_end = [note(cannot_drop)] if most <= allowed else []
         return replace(finding, verdict=within, issues=(*at_end, *notes))
     if isinf(drop.error):
-        alone = warning("a single row has no interval" if drop.rows == 1 else "rows with equal values have no interval")
-        return replace(finding, verdict="CANNOT TELL", issues=(alone, *notes))
+        alone = "a single row of each dataset" if drop.rows > 1 else "a single row"
+        why = "rows with equal values have no interval" if drop.freedom else f"{alone} has no interval"
+        return replace(finding, verdict="CANNOT TELL", issues=(warning(why), *notes))
     level = LEVEL / (tests * len(ways))
     smallest, verdict = smallest_regression(drop, allowed, level), undecided
     if most <= allowed:

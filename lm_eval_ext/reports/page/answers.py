@@ -78,24 +78,15 @@ def answers(runs: Runs, headlines: Headlines, each: int) -> tuple[dict[str, tupl
     for headline, tasks in found if count else ():
         section = tasks[0].run.family.section
         behind = _shown(runs, headline, tasks, count)
-        of_sections[section] = (*of_sections.get(section, ()), _each_prompt_once(behind, prompts))
+        each_prompt_once = []
+        for one in behind.shown:
+            first = prompts.setdefault((one.task, one.prompt), behind)
+            # Two models are read side by side, below the prompt of both.
+            is_told = first.model != behind.model and one.former is None
+            each_prompt_once.append(replace(one, prompt_at=(first.anchor, first.model)) if is_told else one)
+        behind = replace(behind, shown=tuple(each_prompt_once))
+        of_sections[section] = (*of_sections.get(section, ()), behind)
     return of_sections, issues
-
-
-def _each_prompt_once(behind: Answers, prompts: dict[tuple[str, str], Answers]) -> Answers:
-    """Return answers that refer to where the same prompt is shown with the answer of another model.
-
-    Args:
-        behind: the answers.
-        prompts: by task and prompt, what it is shown with; those of the answers are added.
-    """
-    shown = []
-    for one in behind.shown:
-        first = prompts.setdefault((one.task, one.prompt), behind)
-        # Two models are read side by side, below the prompt of both.
-        is_told = first.model != behind.model and one.former is None
-        shown.append(replace(one, prompt_at=(first.anchor, first.model)) if is_told else one)
-    return replace(behind, shown=tuple(shown))
 
 
 def _found(runs: Runs, headlines: Headlines) -> Iterator[tuple[str, Sequence[_Scored]]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from importlib import import_module
@@ -138,22 +139,16 @@ def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
             if run.model == model:
                 of_file.setdefault((str(run.file.path), run.setting), []).append(run)
         if of_file:
-            found.append((runs.labels[model], _together([_facts(runs, alike) for alike in of_file.values()])))
+            of_runs = [_facts(runs, alike) for alike in of_file.values()]
+            shared = [fact for fact in of_runs[0] if all(fact in facts for facts in of_runs[1:])]
+            own = [
+                (f"run {number} of {len(of_runs)}: {name}", value)
+                for number, facts in enumerate(of_runs, start=1)
+                for name, value in facts
+                if (name, value) not in shared
+            ]
+            found.append((runs.labels[model], (*shared, *own)))
     return tuple(found)
-
-
-def _together(of_runs: Sequence[Facts]) -> Facts:
-    """Return the facts of a model's runs, each that all share once."""
-    shared = [fact for fact in of_runs[0] if all(fact in facts for facts in of_runs[1:])]
-    return (
-        *shared,
-        *(
-            (f"run {number} of {len(of_runs)}: {name}", value)
-            for number, facts in enumerate(of_runs, start=1)
-            for name, value in facts
-            if (name, value) not in shared
-        ),
-    )
 
 
 def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:
@@ -189,11 +184,9 @@ def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:
     return tuple((name, str(value)) for name, value in facts.items() if value not in (None, "", "None"))
 
 
-def _counted(values: Any) -> str:
-    counts: dict[str, int] = {}
-    for value in values:
-        counts[value] = counts.get(value, 0) + 1
-    return ", ".join(f"{value} ({count} tasks)" if count > 1 else value for value, count in sorted(counts.items()))
+def _counted(values: Iterable[str]) -> str:
+    counts = sorted(Counter(values).items())
+    return ", ".join(f"{value} ({count} tasks)" if count > 1 else value for value, count in counts)
 
 
 def _named(runs: Runs, tasks: Sequence[str]) -> list[str]:

@@ -181,18 +181,15 @@ def _loaded(
     runs: Sequence[Path], upper_bound: Sequence[Path], names: Sequence[GivenName], others: Choice
 ) -> tuple[Runs, Runs | None]:
     """Return the runs of the models and, if there are any, those of the upper bound."""
-    if not upper_bound:
-        (loaded,) = load_apart([runs], lambda runs: counted(runs, " tasks"), names, sweep=True, others=others)
-        return loaded, None
     of_runs, of_bound = ({path.resolve() for path in find(side)} for side in (runs, upper_bound))
     if both := of_runs & of_bound:
         raise ReportError(
             f"{min(both)}: among RUNS and in --upper-bound; expected a folder of its own for the upper bound, outside "
             "the folders of RUNS"
         )
-    sides = [runs, upper_bound]
-    loaded, of_upper_bound = load_apart(sides, lambda runs: counted(runs, " tasks"), names, sweep=True, others=others)
-    return loaded, of_upper_bound
+    sides = [runs, upper_bound] if upper_bound else [runs]
+    loaded, *of_upper_bound = load_apart(sides, lambda runs: counted(runs, " tasks"), names, sweep=True, others=others)
+    return loaded, next(iter(of_upper_bound), None)
 
 
 def _folder(text: str) -> Path:

@@ -11,6 +11,7 @@ from hashlib import sha256
 from importlib.resources import files
 from itertools import chain
 from math import isnan, nan
+from typing import get_args
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
@@ -113,12 +114,9 @@ def _template() -> Template:
     return environment.get_template("page.html.jinja")
 
 
-_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-
-
 def _by_severity(issues: Sequence[Issue]) -> list[Issue]:
     """Return the issues, the most severe first."""
-    return sorted(issues, key=lambda issue: _SEVERITIES.index(issue.severity))
+    return sorted(issues, key=lambda issue: get_args(Severity).index(issue.severity))
 
 
 _UNIT_WORDS = {"share": "in percent", "change": "in percentage points", "number": ""}

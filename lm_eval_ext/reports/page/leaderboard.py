@@ -101,35 +101,27 @@ def headlines_of(runs: Runs) -> list[Headline]:
         for run in runs.of(family):
             by_metric.setdefault(run.headline.name, []).append(run)
         for asked in by_metric.values():
-            found.extend(_with_one_metric(asked, runs.groups))
+            schema, metric = asked[0].schema, asked[0].headline
+            facts = {run.task: run.metadata for run in asked}
+            # A group with other tasks is replaced by its parts, because it has no headline of its own.
+            lowest = lowest_groups({name: parts for name, parts in runs.groups.items() if {*facts}.issuperset(parts)})
+            named = {}
+            for group, parts in sorted(lowest.items()):
+                for level, tasks in schema.by_level({part: facts[part] for part in parts}).items():
+                    # A single task has its own name, unless it is a whole group.
+                    of_level = f"{group}, {level}" if len(tasks) > 1 else tasks[0]
+                    named[of_level if level else group] = tasks
+            alone = sorted({*facts}.difference(*lowest.values()))
+            if len(alone) <= MANY:
+                named |= {task: (task,) for task in alone}
+            else:
+                for level, tasks in schema.by_level({task: facts[task] for task in alone}).items():
+                    several = ", ".join(filter(None, (family, level, f"{len(tasks)} tasks with {metric.name}")))
+                    named[several if len(tasks) > 1 else tasks[0]] = tasks
+            found += [
+                Headline(family, name, metric.name, metric.higher_is_better, tasks) for name, tasks in named.items()
+            ]
     return found
-
-
-def _with_one_metric(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> Iterator[Headline]:
-    """Yield the headlines of runs of one family that have the same headline metric."""
-    family, schema, metric = runs[0].family.name, runs[0].schema, runs[0].headline
-    facts = {run.task: run.metadata for run in runs}
-    leaves = set(facts)
-    # A group with other tasks is replaced by its parts, because it has no headline of its own.
-    lowest = lowest_groups({name: parts for name, parts in groups.items() if leaves.issuperset(parts)})
-    named = {}
-    for group, parts in sorted(lowest.items()):
-        for level, tasks in schema.by_level({part: facts[part] for part in parts}).items():
-            named[_name(f"{group}, {level}" if level else group, tasks, is_whole=not level)] = tasks
-    alone = tuple(sorted(leaves.difference(*lowest.values())))
-    if len(alone) <= MANY:
-        named |= {task: (task,) for task in alone}
-    else:
-        for level, tasks in schema.by_level({task: facts[task] for task in alone}).items():
-            which = ", ".join(filter(None, (family, level, f"{len(tasks)} tasks with {metric.name}")))
-            named[_name(which, tasks)] = tasks
-    for name, tasks in named.items():
-        yield Headline(family, name, metric.name, metric.higher_is_better, tasks)
-
-
-def _name(several: str, tasks: Sequence[str], *, is_whole: bool = False) -> str:
-    """Return the name of a headline: that of its task if it is of a single one, unless that is a whole group."""
-    return tasks[0] if len(tasks) == 1 and not is_whole else several
 
 
 @dataclass(frozen=True)

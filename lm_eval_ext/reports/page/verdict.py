@@ -96,10 +96,12 @@ class Verdict:
     lines: tuple[Line, ...]
 
     @cached_property
-    def counts(self) -> Mapping[str, int]:
-        """The number of headlines by verdict, the worst first."""
-        found = [finding.verdict for finding in self.outcome.findings]
-        return {verdict: found.count(verdict) for verdict in STATUS["no-regression"] if verdict in found}
+    def found(self) -> Mapping[str, Sequence[Finding]]:
+        """The headlines by verdict, the worst first."""
+        return {
+            verdict: [finding for finding in self.outcome.findings if finding.verdict == verdict]
+            for verdict in STATUS["no-regression"]
+        }
 
     @property
     def allowed(self) -> str:
@@ -110,10 +112,7 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """Whether the candidate is worse, and where."""
-        old, new = self.names
-        found: dict[str, list[Finding]] = {verdict: [] for verdict in STATUS["no-regression"]}
-        for finding in self.outcome.findings:
-            found[finding.verdict].append(finding)
+        (old, new), found = self.names, self.found
         total, by = len(self.outcome.findings), f"by more than {self.allowed}"
         if worse := found["REGRESSION"]:
             where = named([_with_scores(one) for one in worse], IN_SENTENCE)

@@ -20,8 +20,8 @@ from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.page.verdict import Verdict
 from lm_eval_ext.results.load import load_apart
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import CONFIG, SST2
-from tests.reports.gate.two_runs import GOLDEN, SNLI, Scores, only, right, sides, sides_of, with_answers
+from tests.reports.files import CONFIG, SST2, edited
+from tests.reports.gate.two_runs import GOLDEN, SNLI, Scores, only, right, sides, sides_in, sides_of, with_answers
 from tests.reports.planted import plant, without_samples
 
 GROUP = "verbalizer_natural"
@@ -284,6 +284,15 @@ def test_equal_answers_to_few_rows_are_not_shown_to_be_no_worse(tmp_path: Path) 
 def test_a_single_row_has_no_limits(tmp_path: Path) -> None:
     finding = checked(tmp_path, [1.0], [0.0])
     assert (finding.verdict, messages(finding)) == ("CANNOT TELL", ("a single row has no interval",))
+
+
+def test_neither_has_a_single_row_of_each_dataset(tmp_path: Path) -> None:
+    sides(tmp_path, {SST2: [1.0], SNLI: [1.0]}, {SST2: [0.0], SNLI: [1.0]}, groups={"both": [SST2, SNLI]})
+    for side in ("a", "b"):
+        with edited(tmp_path / side) as content:
+            content["configs"][SNLI]["metadata"] |= {"dataset": "snli", "rows_hash": "others"}
+    finding = only(check(sides_in(tmp_path), {"both": 0.02}))
+    assert (finding.verdict, messages(finding)) == ("CANNOT TELL", ("a single row of each dataset has no interval",))
     assert not finding.drop.has_interval
 
 

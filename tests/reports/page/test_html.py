@@ -94,20 +94,10 @@ def test_hostile_text_is_displayed_but_inert(whole: str) -> None:
 @pytest.mark.parametrize(
     ("cell", "unit", "attributes", "text"),
     [
-        (
-            Estimate(0.12345678912, 0.101, 0.145),
-            "share",
-            {},
-            "12.3 [10.1, 14.5]",
-        ),
+        (Estimate(0.12345678912, 0.101, 0.145), "share", {}, "12.3 [10.1, 14.5]"),
         (Estimate(0.5), "share", {}, "50.0"),
         (Estimate(0.0, 0.0, 0.0), "share", {}, "0.0 [0.0, 0.0]"),
-        (
-            Estimate(-0.034, -0.05, 0.01),
-            "change",
-            {},
-            "−3.4 [−5.0, +1.0]",  # noqa: RUF001 # the minus
-        ),
+        (Estimate(-0.034, -0.05, 0.01), "change", {}, "−3.4 [−5.0, +1.0]"),  # noqa: RUF001 # the minus
         (Estimate(41.26), "number", {}, "41.3"),
         (1234, "share", {}, "1,234"),
         ("a text", "share", {"class": "t"}, "a text"),
@@ -272,8 +262,7 @@ def test_an_empty_answer_is_labeled_as_empty() -> None:
 def test_issues_are_ordered_by_severity_and_serious_ones_are_labeled() -> None:
     issues = (note("one"), warning("two"), error("three"), note("four"))
     text = page(report_with(Table(("a",), ()), issues=issues))
-    found = re.findall(r'<li class="(\w+)">(.*?)</li>', text)
-    assert found == [
+    assert re.findall(r'<li class="(\w+)">(.*?)</li>', text) == [
         ("error", "<strong>Error:</strong> three"),
         ("warning", "<strong>Warning:</strong> two"),
         ("note", "one"),

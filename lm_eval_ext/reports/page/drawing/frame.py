@@ -22,7 +22,7 @@ from matplotlib.lines import Line2D
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
 
-from lm_eval_ext.reports.figure import Estimate, Forest, HeatMap, Mark, Series, Unit, estimates, rows_in_words
+from lm_eval_ext.reports.figure import Bars, Curves, Estimate, HeatMap, Mark, Series, Unit, estimates, rows_in_words
 from lm_eval_ext.reports.page.drawing.palette import LIGHT, SERIES
 from lm_eval_ext.reports.wording import UNITS, figure, readable, told
 
@@ -169,20 +169,18 @@ def scales(marks: Iterable[Mark]) -> dict[Unit, Scale]:
     """Return the range of each unit over all drawings."""
     found: dict[Unit, list[float]] = {}
     for mark in marks:
-        found.setdefault(mark.unit, []).extend(value for value in _values(mark) if isfinite(value))
+        values = [estimate.value for estimate in estimates(mark)]
+        if not isinstance(mark, HeatMap):
+            values += [end for estimate in estimates(mark) for end in (estimate.low, estimate.high)]
+        if isinstance(mark, Bars | Curves) and mark.reference is not None:
+            values.append(mark.reference)
+        found.setdefault(mark.unit, []).extend(filter(isfinite, values))
     return {unit: _around(values, unit) for unit, values in found.items()}
 
 
 def named(axis: str, unit: Unit, room: float) -> str:
     """Return an axis's name with its unit, in one line."""
     return shortened(f"{axis} ({UNITS[unit]})" if unit == "change" else axis, SMALL, room)
-
-
-def _values(mark: Mark) -> list[float]:
-    if isinstance(mark, HeatMap):
-        return [estimate.value for estimate in estimates(mark)]
-    found = [value for estimate in estimates(mark) for value in (estimate.value, estimate.low, estimate.high)]
-    return found if isinstance(mark, Forest) or mark.reference is None else [*found, mark.reference]
 
 
 def _around(values: list[float], unit: Unit) -> Scale:
@@ -259,7 +257,13 @@ def framed(  # noqa: PLR0913 # all around a plot area
         for number, text in enumerate(sheet.heading)
         for line in wrapped(text, _HEADING, sheet.width / (1.15 if number == 0 else 1), 3)
     ]
-    columns, legend_height = _legend_layout(legend, sheet.width)
+    columns, legend_height = 1, 0.0
+    if legend:
+        each = widest((name for _, name in legend), TEXT) + _HANDLE + _HANDLE_GAP
+        # Twenty long names are shortened rather than stacked.
+        fewest = 2 if len(legend) > 8 else 1
+        columns = min(len(legend), max(fewest, int((sheet.width + _COLUMN_GAP) // (each + _COLUMN_GAP))))
+        legend_height = ceil(len(legend) / columns) * _LEGEND_LINE + 8
     above = len(heading_lines) * _HEADING_LINE + (6.0 if heading_lines else 0.0)
     total = ceil(above + legend_height + top + height + bottom)
     drawing = Drawing(figsize=(sheet.width / 72, total / 72), dpi=72, facecolor=LIGHT["paper"])
@@ -289,17 +293,6 @@ def framed(  # noqa: PLR0913 # all around a plot area
         )
     )
     return drawing, axes
-
-
-def _legend_layout(legend: Legend, room: float) -> tuple[int, float]:
-    """Return how many columns a legend has, and its height."""
-    if not legend:
-        return 1, 0.0
-    each = widest((name for _, name in legend), TEXT) + _HANDLE + _HANDLE_GAP
-    # Twenty long names are shortened rather than stacked.
-    fewest = 2 if len(legend) > 8 else 1
-    columns = min(len(legend), max(fewest, int((room + _COLUMN_GAP) // (each + _COLUMN_GAP))))
-    return columns, ceil(len(legend) / columns) * _LEGEND_LINE + 8
 
 
 def reference_line(x: Sequence[float], y: Sequence[float]) -> Line2D:

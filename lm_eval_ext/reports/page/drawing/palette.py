@@ -9,77 +9,10 @@ the same, which tells their role. The ink on a cell of a heat map is one of two,
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.resources import files
 
-_PAGE = {
-    "ground": ("#f5f6f8", "#0d1117"),
-    "paper": ("#ffffff", "#161b22"),
-    "ink": ("#1b2026", "#e6eaef"),
-    "muted": ("#58616c", "#a3adb9"),
-    "grid": ("#e4e7eb", "#2b323b"),
-    "rule": ("#d3d8de", "#363e48"),
-    "link": ("#0a5c99", "#6cb6f5"),
-    "notice": ("#fdf6e3", "#272214"),
-    "missing": ("#eceef1", "#20262e"),
-}
-_SERIES = {
-    "series0": ("#0072b2", "#4ba9e3"),
-    "series1": ("#d55e00", "#ff8c42"),
-    "series2": ("#009e73", "#35cb9d"),
-    "series3": ("#b85c93", "#e59ac4"),
-    "series4": ("#3d9bd3", "#93d3f8"),
-    "series5": ("#a87900", "#e3b74d"),
-    "series6": ("#6b7480", "#a0aab5"),
-}
-# From low to high: away from the background color, in one hue.
-_GOOD = (
-    ("#f0f5fb", "#182330"),
-    ("#dbe8f5", "#1b3045"),
-    ("#c1daee", "#1d3f5d"),
-    ("#a1c9e5", "#205076"),
-    ("#7bb3da", "#266391"),
-    ("#5099cb", "#5497cb"),
-    ("#2a6ca5", "#7cb4de"),
-    ("#1a5288", "#a6ceeb"),
-    ("#0e3965", "#d2e7f6"),
-)
-_BAD = (
-    ("#fdf4ea", "#2a2018"),
-    ("#fbe6d0", "#40291a"),
-    ("#f8d2ac", "#57351a"),
-    ("#f3b981", "#70421a"),
-    ("#ea9c54", "#8a511b"),
-    ("#d97b26", "#d98a3d"),
-    ("#b45f10", "#e8a866"),
-    ("#8a460a", "#f2c696"),
-    ("#5f2f06", "#fae3cb"),
-)
-_PLAIN = (
-    ("#f3f3f4", "#1f242b"),
-    ("#e6e7e9", "#2a3037"),
-    ("#d4d6d9", "#363d45"),
-    ("#bcbfc4", "#444c55"),
-    ("#9fa3aa", "#555e68"),
-    ("#7f858d", "#8b949e"),
-    ("#5c636c", "#a7afb8"),
-    ("#434951", "#c4cad1"),
-    ("#2b3036", "#e2e6ea"),
-)
-# Better, unchanged, worse.
-_CHANGE = (
-    ("#0e4a7f", "#b5dcf7"),
-    ("#5598cd", "#62a6d9"),
-    ("#8dbde0", "#245d89"),
-    ("#cbe0f1", "#1d3b55"),
-    ("#f3f2ef", "#242a31"),
-    ("#fbdfc5", "#4f331c"),
-    ("#f5b67e", "#814913"),
-    ("#e28533", "#e18633"),
-    ("#a54900", "#ffcf9f"),
-)
 SHADES = 9
 """The number of colors in a heat map."""
-SERIES = len(_SERIES)
-"""The number of series colors before they repeat."""
 INK = "-ink"
 """What follows the role of a cell's color in that of its ink."""
 DARK_INK, LIGHT_INK = "#0b0f14", "#ffffff"
@@ -103,25 +36,27 @@ def _ink_on(color: str) -> str:
     return max(DARK_INK, LIGHT_INK, key=lambda ink: contrast(ink, color))
 
 
-def _with_inks(name: str, colors: tuple[tuple[str, str], ...]) -> dict[str, tuple[str, str]]:
+def _roles() -> Mapping[str, tuple[str, str]]:
+    """Return the light and the dark color of each role, those of heat maps each with that of its ink.
+
+    In a file with a line for each role: of ``good``, ``bad`` and ``plain``, from low to high, which is away from the
+    background color, in one hue; of ``change``, from better through unchanged to worse.
+    """
     roles = {}
-    for level, (light, dark) in enumerate(colors):
-        roles[f"{name}{level}"] = (light, dark)
-        roles[f"{name}{level}{INK}"] = (_ink_on(light), _ink_on(dark))
+    lines = (files(__package__) / "palette.txt").read_text(encoding="utf-8").splitlines()
+    for role, light, dark in map(str.split, filter(None, lines)):
+        roles[role] = (light, dark)
+        if role.startswith(("good", "bad", "plain", "change")):
+            roles[f"{role}{INK}"] = (_ink_on(light), _ink_on(dark))
     return roles
 
 
-ROLES: Mapping[str, tuple[str, str]] = {
-    **_PAGE,
-    **_SERIES,
-    **_with_inks("good", _GOOD),
-    **_with_inks("bad", _BAD),
-    **_with_inks("plain", _PLAIN),
-    **_with_inks("change", _CHANGE),
-}
+ROLES = _roles()
 """The light and the dark color of each role."""
 LIGHT: Mapping[str, str] = {role: light for role, (light, _) in ROLES.items()}
 """The color that each role is drawn with."""
+SERIES = sum(role.startswith("series") for role in ROLES)
+"""The number of series colors before they repeat."""
 ROLE_OF: Mapping[str, str] = {light: role for role, light in LIGHT.items() if not role.endswith(INK)}
 """The role of each color that is drawn with, except for the inks of cells."""
 

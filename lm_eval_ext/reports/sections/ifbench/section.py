@@ -20,7 +20,7 @@ from lm_eval_ext.reports.sections.examples import (
     share_counted,
 )
 from lm_eval_ext.reports.sections.figures import EDITIONS, captioned, captions, verdicts
-from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, OWN, Entry, Study, grouped
+from lm_eval_ext.reports.study import FLOOR, OWN, Entry, Study, grouped
 from lm_eval_ext.results.issue import warning
 from lm_eval_ext.results.rows import ASKED
 
@@ -92,7 +92,7 @@ def _floors(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figur
         yield captioned(
             f"{name}_floor",
             over_floor(bars, cells, ("edition",)),
-            table(cells.without(FLOOR_BY), ("model", "edition")),
+            table(cells, ("model", "edition")),
             issues,
             (HEADLINE, STRICT, REPAIRED),
             floors=floors_in_words(cells),

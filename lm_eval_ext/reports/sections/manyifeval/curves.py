@@ -24,7 +24,7 @@ from lm_eval_ext.reports.figure import Curves, Figure, HeatMap, Panel
 from lm_eval_ext.reports.layout import drawn, evenly, floors_in_words, heat_maps, panels, table
 from lm_eval_ext.reports.sections.figures import captioned
 from lm_eval_ext.reports.statistics import Floats, Replicates
-from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, OWN, UNKNOWN, Cells, Entry, Study, exists
+from lm_eval_ext.reports.study import FLOOR, OWN, UNKNOWN, Cells, Entry, Study, exists
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.runs import TaskRun
 
@@ -114,7 +114,7 @@ def curse(study: Study) -> Figure:
                 axis="accuracy",
             ),
         ),
-        table(cells.without(FLOOR_BY), ("model", "instructions")),
+        table(cells, ("model", "instructions")),
         study.no_floors(of_kind(study), PROMPT_LEVEL),
         (PROMPT_LEVEL, INST_LEVEL, "curse_residual"),
         floors=floors_in_words(cells),

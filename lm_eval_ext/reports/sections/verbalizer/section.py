@@ -27,7 +27,7 @@ from lm_eval_ext.reports.sections.verbalizer.runs import (
     kinds_of,
     prompting,
 )
-from lm_eval_ext.reports.study import FLOOR_BY, Cells, Study
+from lm_eval_ext.reports.study import Cells, Study
 from lm_eval_ext.results.issue import note
 
 PANEL_EACH = 3
@@ -86,7 +86,7 @@ def by_naturalness(study: Study) -> Figure:
             axis="accuracy",
             **guessing(study.entries),
         ),
-        table(cells.without(FLOOR_BY), HEADS),
+        table(cells, HEADS),
         (*incomplete(study), *study.no_floors(study.entries, "acc")),
         tuple(METRICS.values()),
         floors=floors_in_words(cells),
