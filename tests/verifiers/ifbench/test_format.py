@@ -38,6 +38,8 @@ CASES: dict[str, list[Case]] = {
         # the same marks again
         ({}, "“one “two “three” four” five”", False, False),
         ({}, '"one \'two\n\n"three"\n\nfour\' five"', True, False),
+        # what is nested in one paragraph counts, whatever the next ones have
+        ({}, '"one \'two "three" four\' five"\n\nsix "seven" eight', True, True),
         ({}, "no quotes", False, False),
     ],
     "format:options": [
