@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,24 @@ def test_drop_one_breaks_one_of_each_rows_instructions(runs: Mapping[str, Any]) 
 def test_ignore_breaks_all_instructions(runs: Mapping[str, Any]) -> None:
     # Loosely, sub-bullets are followed in one row of one instruction and one of two.
     assert scores(runs["ignore"]) == near(0, 0, 1 / 80, 0, 0, 2 / 98)
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        # In two rows, of which the instructions exclude each other, one of two is followed.
+        ("oracle", (*[298 / 300] * 3, *[342 / 344] * 3)),
+        # 44 rows have two instructions, of which one is followed. Seven rows have sub-bullets alone, which are followed
+        # loosely; five have them with another.
+        ("drop_one", (0, 0, 7 / 300, 44 / 344, 44 / 344, 51 / 344)),
+        ("ignore", (0, 0, 7 / 300, 0, 0, 12 / 344)),
+    ],
+)
+def test_a_policys_scores_on_the_300_published_rows_are_those_that_it_implies(
+    policy: str, expected: Sequence[float], shared_data: Path
+) -> None:
+    run = evaluated("reference", f"policy={policy}", ONE_TURN, str(shared_data / "ifeval"))
+    assert scores(run) == near(*expected)
 
 
 def test_the_second_of_two_turns_counts_and_the_first_is_recorded(runs: Mapping[str, Any]) -> None:
