@@ -91,6 +91,8 @@ CASES: dict[str, list[Case]] = {
         ({}, "one\n\n two\n\n  three", True, True),
         ({}, "\n\none", False, False),
         ({}, "   \n \n  \none\n two", False, True),
+        # a tab is as wide as four spaces
+        ({}, "one\n  two\n\tthree", False, True),
     ],
     "format:quote_unquote": [
         ({}, 'The "fox" is an animal, and "den" its home.', True, True),
