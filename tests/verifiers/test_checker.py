@@ -314,14 +314,6 @@ def test_checkers_are_equal_by_value_and_hashable(name: str) -> None:
         assert checker != instruction(name, other)
 
 
-def test_checkers_of_different_instructions_differ_even_with_equal_arguments() -> None:
-    words = instruction("length_constraints:number_words", {"num_words": 3, "relation": "at least"})
-    paragraphs = instruction("length_constraints:number_paragraphs", {"num_paragraphs": 3})
-    bullets = instruction("detectable_format:number_bullet_lists", {"num_bullets": 3})
-    assert len({words, paragraphs, bullets}) == 3
-    assert instruction("startend:quotation") != instruction("punctuation:no_comma")
-
-
 @pytest.mark.parametrize(("name", "arguments", "count"), COUNTS)
 def test_checkers_are_frozen(name: str, arguments: dict[str, Any], count: str) -> None:
     checker = instruction(name, arguments)

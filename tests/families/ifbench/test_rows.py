@@ -91,8 +91,6 @@ def test_the_hash_depends_on_messages_and_instructions(tmp_path: Path) -> None:
 WRONG: list[tuple[str, Row, Row, str]] = [
     (ONE_TURN, ONE, {"prompt": " "}, r"row 1, field 'prompt': expected text, found ' '"),
     (ONE_TURN, ONE, {"key": 1.5}, r"row 1, field 'key': expected a number or text, found 1\.5"),
-    (ONE_TURN, ONE, {"instruction_id_list": []}, r"field 'instruction_id_list': expected a list of instruction ids"),
-    (ONE_TURN, ONE, {"instruction_id_list": ["words:verb"]}, r"unknown instruction 'words:verb'.*did you mean"),
     (ONE_TURN, ONE, {"kwargs": [{"N": 3}]}, r"fields 'instruction_id_list' and 'kwargs': words:start_verb: unknown"),
     (TWO_TURNS, TWO, {"messages": "Hi"}, r"field 'messages': expected a list of messages, found 'Hi'"),
     (TWO_TURNS, TWO, {"messages": MESSAGES[:2]}, r"field 'messages': roles 'user', 'assistant'; expected user, assist"),
