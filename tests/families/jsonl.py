@@ -1,4 +1,4 @@
-"""Rows as files of JSON lines, the form in which a user may give them."""
+"""Rows as files of JSON lines or Parquet, the forms in which a user may give them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,20 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import datasets
+
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> str:
     """Write rows as JSON lines and return the path, as a source."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> str:
+    """Write rows in the format that the path's suffix says, and return the path, as a source."""
+    if path.suffix == ".jsonl":
+        return write_jsonl(path, rows)
+    datasets.Dataset.from_list(list(rows)).to_parquet(str(path))
     return str(path)
 
 

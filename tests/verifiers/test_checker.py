@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from lm_eval.tasks.ifeval.instructions_registry import INSTRUCTION_DICT
 
-from lm_eval_ext.verifiers import EDITIONS, IFBENCH_GROUPS, ifbench, ifeval, ifrlvr, instruction, instruction_ids, own
+from lm_eval_ext.verifiers import IFBENCH_GROUPS, ifbench, ifeval, ifrlvr, instruction, instruction_ids, own
 from lm_eval_ext.verifiers.checker import Checker, Count, checker, checker_type
 from lm_eval_ext.verifiers.text import Text
 from tests.conftest import ROOT
@@ -279,19 +279,13 @@ def test_nulls_as_in_the_published_rows_are_ignored() -> None:
     assert instruction("punctuation:no_comma", nulls) == instruction("punctuation:no_comma")
 
 
-def test_the_given_arguments_are_not_modified() -> None:
+def test_a_checker_and_the_given_arguments_do_not_change_each_other() -> None:
     words = ["war", "art"]
     arguments = {"keywords": words, "num_words": None}
-    instruction("keywords:existence", arguments)
+    checker = instruction("keywords:existence", arguments)
     assert arguments == {"keywords": ["war", "art"], "num_words": None}
-    assert arguments["keywords"] is words
-
-
-def test_a_list_changed_later_does_not_change_the_checker() -> None:
-    words = ["art"]
-    checker = instruction("keywords:existence", {"keywords": words})
-    words.append("war")
-    assert checker.follows(Text("art"), "repaired")
+    words.append("fox")
+    assert checker.arguments() == {"keywords": ["art", "war"]}
 
 
 # Every instruction, with two ways to write the same arguments, and other ones.
@@ -320,14 +314,6 @@ def test_checkers_are_equal_by_value_and_hashable(name: str) -> None:
         assert checker != instruction(name, other)
 
 
-def test_checkers_of_different_instructions_differ_even_with_equal_arguments() -> None:
-    words = instruction("length_constraints:number_words", {"num_words": 3, "relation": "at least"})
-    paragraphs = instruction("length_constraints:number_paragraphs", {"num_paragraphs": 3})
-    bullets = instruction("detectable_format:number_bullet_lists", {"num_bullets": 3})
-    assert len({words, paragraphs, bullets}) == 3
-    assert instruction("startend:quotation") != instruction("punctuation:no_comma")
-
-
 @pytest.mark.parametrize(("name", "arguments", "count"), COUNTS)
 def test_checkers_are_frozen(name: str, arguments: dict[str, Any], count: str) -> None:
     checker = instruction(name, arguments)
@@ -336,11 +322,3 @@ def test_checkers_are_frozen(name: str, arguments: dict[str, Any], count: str) -
     with pytest.raises((AttributeError, TypeError)):  # slots: no new attributes either
         setattr(checker, "another", 4)  # noqa: B010 # the type checker would see an assignment
     assert getattr(checker, count) == arguments[count]
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_the_relations_are_strict_where_ifevals_are(edition: Any) -> None:
-    for number, at_least, less_than in [(1, True, False), (2, True, False), (3, False, True)]:
-        for relation, expected in [("at least", at_least), ("less than", less_than)]:
-            checker = instruction("length_constraints:number_words", {"num_words": number, "relation": relation})
-            assert checker.follows(Text("two words"), edition) is expected

@@ -43,14 +43,6 @@ def test_the_cases_cover_the_registry() -> None:
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("name", CASES)
-def test_a_good_response_follows_and_a_near_miss_does_not(name: str, edition: Edition) -> None:
-    arguments, good, near_miss = CASES[name]
-    assert verify(good, [name], [arguments], edition=edition).follow_instruction_list == (True,)
-    assert verify(near_miss, [name], [arguments], edition=edition).follow_instruction_list == (False,)
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("blank", ["", " ", "\n\n", "\t \u00a0\u2003"])
 def test_a_blank_response_follows_nothing(name: str, edition: Edition, blank: str) -> None:
     assert instruction(name, CASES[name][0]).follows(Text(blank), edition) is False

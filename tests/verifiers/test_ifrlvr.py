@@ -93,6 +93,7 @@ CASES: dict[str, list[Case]] = {
         ({"n_sent": 1, "n_words": 3}, "It runs/walks.\n***\nThey eat/drink.\n***\nWe go/come.", True, True),
         ({"n_sent": 2, "n_words": 2}, "Red/blue. Big/small.\n***\nRed/blue. Hot/cold.", False, False),
         ({"n_sent": 2, "n_words": 2}, "Red/blue. Big/small.\n***\nRed/blue.\n***\nOld/new. Up/down.", False, False),
+        ({"n_sent": 1, "n_words": 2}, "Red/blue. Big/small.\n***\nOld/new.\n***\nUp/down.", False, False),
         ({"n_sent": 1, "n_words": 3}, "It runs/walks.\n***\nThey eat/drink too.\n***\nWe go/come.", False, False),
     ],
     "count:lowercase_counting": [

@@ -149,11 +149,6 @@ def test_a_reasoning_block_is_removed_unless_it_is_to_be_kept(
 # Wrong calls
 
 
-def test_a_response_of_asterisks_alone_has_no_loose_variant() -> None:
-    assert verify("***", [WORDS], [words(1, "less than")]).follow_all_instructions is True
-    assert verify("***", [WORDS], [words(1)], loose=True).follow_all_instructions is False
-
-
 def test_having_no_instructions_is_an_error_not_a_division_by_zero() -> None:
     with pytest.raises(ValueError, match="no instructions"):
         verify("one", [], [])

@@ -7,7 +7,7 @@ A module has the name of its group and defines the group's checkers; it is impor
 from lm_eval_ext.verifiers.checker import announce
 
 GROUPS = ("count", "custom", "format", "ratio", "repeat", "sentence", "words")
-"""What is before the colon in an instruction id."""
+"""What is before the colon in an instruction id; ``instruction_ids(ifbench)`` lists the instructions of all groups."""
 
 for group in GROUPS:
     announce(f"{__name__}.{group}", [group])

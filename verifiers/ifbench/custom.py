@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import islice, pairwise
 
 from lm_eval_ext.verifiers import markdown
-from lm_eval_ext.verifiers.checker import Checker, OneRule, checker
+from lm_eval_ext.verifiers.checker import Checker, checker
 from lm_eval_ext.verifiers.text import Text, fold, has_word, without_punctuation
 
 _AROUND = string.punctuation + " "
@@ -112,7 +112,7 @@ class Multiples(Checker):
     "Generate 4 multiple choice questions with 5 options each about '20th century art history'. Each question should "
     'start with the label "Question". The questions should get progressively longer. Do not provide an explanation.',
 )
-class McqCountLength(OneRule):
+class McqCountLength(Checker):
     """Four questions, each labeled "Question" and longer than the one before, with five options each.
 
     Faithful: the response begins with "Question"; the label has a number, and may be inside a line; an option is a line
@@ -120,30 +120,42 @@ class McqCountLength(OneRule):
     begins a line, with or without a number or emphasis; options may be numbered, and their text begins with any mark.
     """
 
-    def holds(self, text: Text, repaired: bool) -> bool:
-        questions: list[list[str]] = []  # the lines of each, without its label
-        if repaired:
-            for line in text.lines:
-                plain = _EMPHASIS.sub("", line)
-                if label := _LABEL_LINE.match(plain):
-                    questions.append([plain[label.end() :]])
-                elif questions:
-                    questions[-1].append(plain)
-                elif has_word(plain):
-                    return False
-        elif text.raw.startswith("Question"):
-            questions = [piece.strip().split("\n") for piece in _LABEL.split(text.raw) if piece.strip()]
-        if len(questions) != 4:
+    def faithful(self, text: Text) -> bool:
+        if not text.raw.startswith("Question"):
             return False
-        lengths = []
-        for question in questions:
-            lines = [line.strip() for line in question]
-            option = _OPTION if repaired else _IFBENCH_OPTION
-            options = [number for number, line in enumerate(lines) if option.match(line)]
-            if len(options) != 5:
+        questions = [piece.strip().split("\n") for piece in _LABEL.split(text.raw) if piece.strip()]
+        return _are_questions(questions, _IFBENCH_OPTION)
+
+    def repaired(self, text: Text) -> bool:
+        questions: list[list[str]] = []
+        for line in text.lines:
+            plain = _EMPHASIS.sub("", line)
+            if label := _LABEL_LINE.match(plain):
+                questions.append([plain[label.end() :]])
+            elif questions:
+                questions[-1].append(plain)
+            elif has_word(plain):
                 return False
-            lengths.append(len(" ".join(lines[: options[0]]).strip()))
-        return all(before < after for before, after in pairwise(lengths))
+        return _are_questions(questions, _OPTION)
+
+
+def _are_questions(questions: Sequence[Sequence[str]], option: re.Pattern[str]) -> bool:
+    """Return whether there are four with five options each, every one longer than the one before.
+
+    Args:
+        questions: the lines of each, without its label.
+        option: matches a line that is an option; the question is what comes before the first one.
+    """
+    if len(questions) != 4:
+        return False
+    lengths = []
+    for question in questions:
+        lines = [line.strip() for line in question]
+        options = [number for number, line in enumerate(lines) if option.match(line)]
+        if len(options) != 5:
+            return False
+        lengths.append(len(" ".join(lines[: options[0]]).strip()))
+    return all(before < after for before, after in pairwise(lengths))
 
 
 @checker("custom:reverse_newline", "List the countries of Africa in reverse alphabetical order, each on a new line.")
@@ -220,20 +232,21 @@ class CharacterReverse(Checker):
     "custom:sentence_alphabet",
     "Tell me a 26-sentence story where each sentence's first word starts with the letters of the alphabet in order.",
 )
-class SentenceAlphabet(OneRule):
+class SentenceAlphabet(Checker):
     """26 sentences that begin with the letters of the alphabet in order.
 
     Faithful: with the letter itself. Repaired: marks before it, as in a quotation, do not matter.
     """
 
-    def holds(self, text: Text, repaired: bool) -> bool:
-        if repaired:
-            words = (Text(sentence).whole_words for sentence in text.each_sentence())
-            letters = (as_ascii(found[0])[:1].lower() for found in words if found)
-        elif text.stripped[0] in "aA":
-            letters = (sentence.lstrip()[:1].lower()[:1] for sentence in text.each_sentence())
-        else:  # most texts need not be split
+    def faithful(self, text: Text) -> bool:
+        if text.stripped[0] not in "aA":  # most texts need not be split
             return False
+        letters = (sentence.lstrip()[:1].lower()[:1] for sentence in text.each_sentence())
+        return [*islice(letters, 27)] == [*string.ascii_lowercase]
+
+    def repaired(self, text: Text) -> bool:
+        words = (Text(sentence).whole_words for sentence in text.each_sentence())
+        letters = (as_ascii(found[0])[:1].lower() for found in words if found)
         return [*islice(letters, 27)] == [*string.ascii_lowercase]
 
 
@@ -269,18 +282,19 @@ class EuropeanCapitalsSort(Checker):
     'Generate CSV data: The column names are ["ID", "Country", "City", "Year", "Count"], the data should be comma '
     "delimited. Please generate 7 rows.",
 )
-class CsvCity(OneRule):
+class CsvCity(Checker):
     """A table of five columns, divided by commas, with a certain header and seven rows.
 
     Faithful: the response is nothing else, and fields may be empty. Repaired: it may be in a fenced block, with white
     space after the commas, but no field is empty.
     """
 
-    def holds(self, text: Text, repaired: bool) -> bool:
-        rows = _table(text, 8, repaired)
-        if repaired:
-            return _is_full(rows, _CITY)
+    def faithful(self, text: Text) -> bool:
+        rows = _table(text, 8, repaired=False)
         return rows[:1] == [[*_CITY]] and all(len(row) == 5 for row in rows)
+
+    def repaired(self, text: Text) -> bool:
+        return _is_full(_table(text, 8, repaired=True), _CITY)
 
 
 @checker(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 
 from lm_eval_ext.verifiers import phrases
-from lm_eval_ext.verifiers.checker import Count, OneRule, Phrase, Positive, checker
+from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Phrase, Positive, checker
 from lm_eval_ext.verifiers.text import Text, fold, has_word, spoken, without_punctuation
 
 _AROUND = string.punctuation + " "
@@ -18,7 +18,7 @@ _AROUND = string.punctuation + " "
     "sentence:alliteration_increment",
     "Each sentence must have a longer sequence of consecutive alliterative words than the previous one.",
 )
-class AlliterationIncrement(OneRule):
+class AlliterationIncrement(Checker):
     """The alliterations of each sentence are longer than those of the one before.
 
     Faithful: the words of all alliterations in a sentence are added up, words that begin with the same digit or
@@ -26,19 +26,29 @@ class AlliterationIncrement(OneRule):
     words that begin with a letter, and there are at least two sentences.
     """
 
-    def holds(self, text: Text, repaired: bool) -> bool:
-        lengths: list[int] = []
+    def faithful(self, text: Text) -> bool:
+        before = -1
         for sentence in text.each_sentence():
-            initials: Iterable[object]
-            if repaired:
-                initials = (word[0].lower() if word[0].isalpha() else object() for word in Text(sentence).whole_words)
-            else:
-                initials = (word[0] for word in (chunk.lstrip(_AROUND) for chunk in sentence.lower().split()) if word)
-            runs = [run for run in (len(list(same)) for _, same in groupby(initials)) if run > 1]
-            lengths.append(max(runs, default=0) if repaired else sum(runs))
-            if len(lengths) > 1 and lengths[-2] >= lengths[-1]:
+            words = (chunk.lstrip(_AROUND) for chunk in sentence.lower().split())
+            total = sum(_alliterations(word[0] for word in words if word))
+            if total <= before:
                 return False
-        return len(lengths) > 1 or not repaired
+            before = total
+        return True
+
+    def repaired(self, text: Text) -> bool:
+        longest = []
+        for sentence in text.each_sentence():
+            words = Text(sentence).whole_words
+            runs = _alliterations(word[0].lower() if word[0].isalpha() else object() for word in words)
+            longest.append(max(runs, default=0))
+        return len(longest) > 1 and all(before < after for before, after in pairwise(longest))
+
+
+def _alliterations(initials: Iterable[object]) -> list[int]:
+    """Return the number of words of each alliteration, in which two words or more in a row have the same initial."""
+    lengths = (len(list(same)) for _, same in groupby(initials))
+    return [length for length in lengths if length > 1]
 
 
 @checker("sentence:increment", "Each sentence must contain exactly {small_n} more words than the previous one.")
@@ -64,7 +74,7 @@ class Increment(OneRule):
 
 
 @checker("sentence:keyword", 'The response must include keyword "{word}" in the {N}-th sentence.')
-class Keyword(OneRule):
+class Keyword(Checker):
     r"""The ``N``-th sentence contains ``word``, ignoring case.
 
     Faithful: between ``\\b``, so that "C++" is missed in "C++ is fast". Repaired: as a whole word; text without a
@@ -74,11 +84,13 @@ class Keyword(OneRule):
     word: Phrase
     N: Positive
 
-    def holds(self, text: Text, repaired: bool) -> bool:
-        if not repaired and phrases.occurrences(self.word, text) == 0:  # most texts need not be split
+    def faithful(self, text: Text) -> bool:
+        if phrases.occurrences(self.word, text) == 0:  # most texts need not be split
             return False
-        sentences = filter(has_word, map(fold, text.each_sentence())) if repaired else text.each_sentence()
-        nth = next(islice(sentences, self.N - 1, None), "")
-        if repaired:
-            return phrases.as_words(self.word).search(nth) is not None
+        nth = next(islice(text.each_sentence(), self.N - 1, None), "")
         return re.search(rf"\b{re.escape(self.word)}\b", nth, re.IGNORECASE) is not None
+
+    def repaired(self, text: Text) -> bool:
+        sentences = filter(has_word, map(fold, text.each_sentence()))
+        nth = next(islice(sentences, self.N - 1, None), "")
+        return phrases.as_words(self.word).search(nth) is not None

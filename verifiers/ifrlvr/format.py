@@ -6,6 +6,7 @@ So is count:counting_composition, which counts paragraphs, the sentences in them
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import islice
 
 from lm_eval_ext.verifiers import markdown
@@ -127,7 +128,7 @@ class Paragraphs2(Checker):
     "Write 3 paragraphs, delimited by the markdown divider: * * *, with exactly {n_sent} sentences each, with exactly "
     "{n_words} words in each sentence.",
 )
-class CountingComposition(OneRule):
+class CountingComposition(Checker):
     """Three paragraphs of ``n_sent`` sentences of ``n_words`` words each.
 
     Faithful: ``***`` divides paragraphs, and the ``* * *`` of the wording does not; sentences are those of IFEval's
@@ -138,20 +139,24 @@ class CountingComposition(OneRule):
     n_sent: Positive
     n_words: Positive
 
-    def holds(self, text: Text, repaired: bool) -> bool:
-        paragraphs = markdown.split_at_dividers(text.lines) if repaired else _DIVIDER.split(text.raw)
-        if not (are_paragraphs(paragraphs, _COMPOSED) if repaired else len(paragraphs) == _COMPOSED):
-            return False
-        for paragraph in map(Text, filter(str.strip, paragraphs) if repaired else paragraphs):
-            split = paragraph.each_sentence() if repaired else paragraph.ifeval_sentences
-            sentences = list(map(Text, islice(split, self.n_sent + 1)))
-            if len(sentences) != self.n_sent:
-                return False
-            for sentence in sentences:
-                words = sentence.whole_words if repaired else sentence.each_token()
-                if len(list(islice(words, self.n_words + 1))) != self.n_words:
-                    return False
-        return True
+    def faithful(self, text: Text) -> bool:
+        paragraphs = _DIVIDER.split(text.raw)
+        return len(paragraphs) == _COMPOSED and all(
+            self._is_composed(Text(sentence).each_token() for sentence in Text(paragraph).ifeval_sentences)
+            for paragraph in paragraphs
+        )
+
+    def repaired(self, text: Text) -> bool:
+        paragraphs = markdown.split_at_dividers(text.lines)
+        return are_paragraphs(paragraphs, _COMPOSED) and all(
+            self._is_composed(Text(sentence).whole_words for sentence in Text(paragraph).each_sentence())
+            for paragraph in filter(str.strip, paragraphs)
+        )
+
+    def _is_composed(self, paragraph: Iterable[Iterable[str]]) -> bool:
+        """Return whether a paragraph, given as the words of each sentence, has as many of both as is asked for."""
+        sentences = (islice(words, self.n_words + 1) for words in islice(paragraph, self.n_sent + 1))
+        return [len(list(words)) for words in sentences] == [self.n_words] * self.n_sent
 
 
 @checker(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -18,6 +17,7 @@ from lm_eval_ext.families.instructions.compose import keywords
 from lm_eval_ext.families.instructions.writer import sentences
 from lm_eval_ext.families.manyifeval.rows import frozen
 from lm_eval_ext.verifiers import EDITIONS, Response
+from tests.families.jsonl import write_jsonl
 from tests.harness.tasks import make
 
 SEEDS = 200
@@ -109,8 +109,8 @@ def test_every_seed_deals_each_pair_alike_and_both_ways_round() -> None:
 
 
 def test_an_odd_number_of_task_prompts_is_dealt_as_evenly_as_it_can_be(tmp_path: Path) -> None:
-    lines = [json.dumps({"key": number, "task_prompt": f"Describe town {number}."}) for number in range(30)]
-    (tmp_path / "manyifeval_test.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    prompts = [{"key": number, "task_prompt": f"Describe town {number}."} for number in range(30)]
+    write_jsonl(tmp_path / "manyifeval_test.jsonl", prompts)
     pairs = Counter(row.pair.name for row in rows(str(tmp_path), None))
     assert sum(pairs.values()) == 60
     assert set(pairs.values()) == {2, 4}
@@ -119,8 +119,8 @@ def test_an_odd_number_of_task_prompts_is_dealt_as_evenly_as_it_can_be(tmp_path:
 def test_a_word_to_be_named_is_not_in_the_task_prompt_in_any_case(tmp_path: Path) -> None:
     *there, one, other = keywords()
     task = f"Write about {', '.join(map(str.capitalize, there))}"
-    lines = [json.dumps({"key": number, "task_prompt": f"{task} in town {number}."}) for number in range(50)]
-    (tmp_path / "manyifeval_test.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    prompts = [{"key": number, "task_prompt": f"{task} in town {number}."} for number in range(50)]
+    write_jsonl(tmp_path / "manyifeval_test.jsonl", prompts)
     named = {row.own.arguments()["keyword"] for row in rows(str(tmp_path), None) if row.pair.group == "keywords"}
     assert named == {one, other}
 

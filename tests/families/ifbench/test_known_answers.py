@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ def evaluated(model: str, arguments: str, task: str, source: str, *, chat: bool 
 def runs() -> Mapping[str, Any]:
     """Return the results of each policy, and of two turns."""
     found = {}
-    for policy in ("oracle", "drop_one", "ignore"):
+    for policy in ("oracle", "drop_one"):
         found[policy] = evaluated("reference", f"policy={policy}", ONE_TURN, "embedded")
     for policy in ("oracle", "ignore"):
         arguments = f"base=reference,policy={policy}"
@@ -46,10 +46,6 @@ def runs() -> Mapping[str, Any]:
 
 def scores(run: Any, task: str = "ifbench") -> list[Any]:
     return [run["results"][task][f"{metric},none"] for metric in LEVELS]
-
-
-def near(*expected: float) -> Any:
-    return pytest.approx(list(expected), rel=1e-12)
 
 
 def test_the_oracle_follows_every_instruction_in_every_edition(runs: Mapping[str, Any]) -> None:
@@ -64,15 +60,25 @@ def test_the_oracle_follows_every_instruction_in_every_edition(runs: Mapping[str
     assert run["n-samples"]["ifbench"] == {"original": 80, "effective": 80}
 
 
-def test_drop_one_breaks_one_of_each_rows_instructions(runs: Mapping[str, Any]) -> None:
-    # 18 of the 80 rows have a second instruction, which is followed. To IFBench's loose verdict, the one row with
-    # sub-bullets alone follows without asterisks.
-    assert scores(runs["drop_one"]) == near(0, 0, 1 / 80, 18 / 98, 18 / 98, 19 / 98)
-
-
-def test_ignore_breaks_all_instructions(runs: Mapping[str, Any]) -> None:
-    # Loosely, sub-bullets are followed in one row of one instruction and one of two.
-    assert scores(runs["ignore"]) == near(0, 0, 1 / 80, 0, 0, 2 / 98)
+@pytest.mark.parametrize(
+    ("source", "policy", "expected"),
+    [
+        # 18 of the 80 rows have a second instruction, which drop_one follows. To IFBench's loose verdict, the one row
+        # with sub-bullets alone follows without asterisks; so are they in one row of two instructions.
+        ("embedded", "drop_one", (0, 0, 1 / 80, 18 / 98, 18 / 98, 19 / 98)),
+        ("embedded", "ignore", (0, 0, 1 / 80, 0, 0, 2 / 98)),
+        # In two rows, of which the instructions exclude each other, one of two is followed.
+        ("published", "oracle", (*[298 / 300] * 3, *[342 / 344] * 3)),
+        # 44 rows have two instructions. Seven rows have sub-bullets alone; five have them with another.
+        ("published", "drop_one", (0, 0, 7 / 300, 44 / 344, 44 / 344, 51 / 344)),
+        ("published", "ignore", (0, 0, 7 / 300, 0, 0, 12 / 344)),
+    ],
+)
+def test_a_policys_scores_are_those_that_it_implies(
+    source: str, policy: str, expected: Sequence[float], request: pytest.FixtureRequest
+) -> None:
+    where = source if source == "embedded" else str(request.getfixturevalue("shared_data") / "ifeval")
+    assert scores(evaluated("reference", f"policy={policy}", ONE_TURN, where)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_second_of_two_turns_counts_and_the_first_is_recorded(runs: Mapping[str, Any]) -> None:

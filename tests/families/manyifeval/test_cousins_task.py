@@ -8,11 +8,10 @@ from math import nan
 import pytest
 
 from lm_eval_ext.families.manyifeval.schema import reliability_gap
-from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Figure
 from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.load import load
 from tests.conftest import EvaluateEach, Run
+from tests.reports.sections.reading_tables import names, numbers, section_on, values
 
 pytestmark = pytest.mark.harness
 
@@ -37,8 +36,8 @@ EXPECTED = {"oracle": (1.0, 1.0, 0.0), "drop_one": (0.0, 0.0, 0.0), "first_wordi
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_scores_are_those_that_the_policy_implies(runs: Mapping[str, Run], policy: str) -> None:
     found = runs[policy].results["results"][TASK]
-    names = ("prompt_level_strict_acc", "reliable_at_5", "reliability_gap")
-    assert tuple(found[f"{name},none"] for name in names) == pytest.approx(EXPECTED[policy])
+    scores = (found[f"{name},none"] for name in ("prompt_level_strict_acc", "reliable_at_5", "reliability_gap"))
+    assert tuple(scores) == pytest.approx(EXPECTED[policy])
     by_wording = [found[f"strict_acc_phrasing_{number},none"] for number in range(5)]
     # Two of three instructions are followed where one is dropped, whatever its wording.
     assert by_wording[0] == (pytest.approx(2 / 3) if policy == "drop_one" else 1.0)
@@ -77,22 +76,14 @@ def test_the_report_leaves_the_same_rows_out_and_says_so(runs: Mapping[str, Run]
     assert len(left_out) == 1
     said = f"{limit - whole} of {limit} answers left out, to rows that were not asked in all 5 variants; with --limit,"
     assert said in left_out[0]
-    found = section(Evidence(loaded))
-    assert found is not None
-    figure = found.figures[0]
-    assert isinstance(figure, Figure)
-    (line,) = figure.table.rows
-    shown = [cell.value for cell in line[2:]]  # type: ignore[union-attr]
+    (shown,) = numbers(section_on(section, runs[str(limit)].folder), "manyifeval_reliability").values()
     # Of no whole row, there are only the figures of the results.
-    assert shown == pytest.approx([0.2, 0.0, 0.2] if whole else [1 / 3, nan, nan], nan_ok=True)
+    expected = [0.2, 0.0, 0.2] if whole else [1 / 3, nan, nan]
+    assert [*values(shown).values()] == pytest.approx(expected, nan_ok=True)
 
 
 def test_the_report_shows_the_same_figures_and_no_other_curve(runs: Mapping[str, Run]) -> None:
-    found = section(Evidence(load([runs[policy].folder for policy in POLICIES])))
-    assert found is not None
-    figure, wordings = found.figures
-    assert isinstance(figure, Figure)
-    assert isinstance(wordings, Figure)
-    assert (figure.name, wordings.name) == ("manyifeval_reliability", "manyifeval_wordings")
-    shown = {row[0]: [cell.value for cell in row[2:]] for row in figure.table.rows}  # type: ignore[union-attr]
-    assert shown == {f"reference policy={policy}": pytest.approx(EXPECTED[policy]) for policy in POLICIES}
+    found = section_on(section, *(runs[policy].folder for policy in POLICIES))
+    assert names(found) == ["manyifeval_reliability", "manyifeval_wordings"]
+    shown = {model: [*values(cells).values()] for (model, _), cells in numbers(found, "manyifeval_reliability").items()}
+    assert shown == {f"reference policy={policy}": pytest.approx([*EXPECTED[policy]]) for policy in POLICIES}

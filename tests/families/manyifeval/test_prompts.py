@@ -26,7 +26,7 @@ from lm_eval_ext.families.manyifeval.rows import IFEVAL_FILES, SPLITS, Selection
 from lm_eval_ext.metadata import digest
 from lm_eval_ext.sources import RowsError, Table
 from lm_eval_ext.verifiers import instructions_of
-from tests.families.jsonl import read_jsonl, write_jsonl
+from tests.families.jsonl import read_jsonl, write_jsonl, write_rows
 
 SEEDS = range(50)
 DISTINCT_SEEDS = min(kind.size for kind in kinds()) // ROUNDS
@@ -168,7 +168,7 @@ def test_spans_are_joined_and_capitalized() -> None:
 def test_a_copy_in_a_folder_gives_the_same_rows_under_any_of_its_names(
     tmp_path: Path, source: str, ifeval: Rows, name: str
 ) -> None:
-    copy(tmp_path / name, ifeval)
+    write_rows(tmp_path / name, ifeval)
     assert rows_hash(Selection(str(tmp_path), 10)) == rows_hash(Selection(source, 10))
 
 
@@ -176,7 +176,7 @@ def test_a_copy_in_a_folder_gives_the_same_rows_under_any_of_its_names(
 def test_a_copy_given_by_path_gives_the_same_rows_under_any_name(
     tmp_path: Path, source: str, ifeval: Rows, name: str
 ) -> None:
-    copy(tmp_path / name, ifeval)
+    write_rows(tmp_path / name, ifeval)
     for split in SPLITS:
         assert tasks(str(tmp_path / name), split) == tasks(source, split)
 
@@ -189,13 +189,6 @@ def test_nulls_for_the_arguments_of_other_instructions_are_ignored(tmp_path: Pat
     ]
     path = write_jsonl(tmp_path / "ifeval_train.jsonl", padded)
     assert tasks(path, "test") == tasks(source, "test")  # the order of the file does not matter either
-
-
-def copy(path: Path, ifeval: Rows) -> None:
-    if path.suffix == ".jsonl":
-        write_jsonl(path, ifeval)
-    else:
-        datasets.Dataset.from_list(ifeval).to_parquet(str(path))
 
 
 # Errors
@@ -249,7 +242,7 @@ def test_a_missing_column_is_named_with_the_existing_ones(
     tmp_path: Path, ifeval: Rows, column: str, suffix: str
 ) -> None:
     path = tmp_path / f"changed.{suffix}"
-    copy(path, [without(row, column) for row in ifeval])
+    write_rows(path, [without(row, column) for row in ifeval])
     message = rf"changed\.{suffix} has no column '{column}'; expected key, prompt, .*found "
     with pytest.raises(RowsError, match=message):
         tasks(str(path), "test")

@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pytest
 
 from lm_eval_ext.families.manyifeval.command import as_published
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, all_rows, rows_hash, rows_of
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instruction
-from tests.families.jsonl import write_jsonl
+from tests.families.jsonl import write_jsonl, write_rows
 from tests.families.manyifeval.files import published_rows
 
 FIELDS = ("key", "prompt", "instruction_id_list", "kwargs", "task_prompt", "not_conflict_rules_list", "rules")
@@ -34,21 +33,12 @@ def without_witness(found: tuple[InstructionRow, ...]) -> tuple[InstructionRow, 
     return tuple(replace(row, witness=None) for row in found)
 
 
-def to_path(folder: Path, name: str, found: list[dict[str, Any]]) -> Path:
-    path = folder / name
-    if path.suffix == ".jsonl":
-        write_jsonl(path, found)
-    else:
-        datasets.Dataset.from_list(found).to_parquet(str(path))
-    return path
-
-
 @pytest.mark.parametrize("name", ["manyifeval_test.jsonl", "manyifeval_test.parquet"])
 def test_exported_rows_are_read_back_unchanged_from_a_file_or_folder(tmp_path: Path, name: str) -> None:
-    path = to_path(tmp_path, name, published_rows())
+    path = write_rows(tmp_path / name, published_rows())
     ours = all_rows("embedded", "test")
     assert len(ours) == 1000
-    for source in (str(path), str(tmp_path)):
+    for source in (path, str(tmp_path)):
         assert all_rows(source, "test") == without_witness(ours)
         assert rows_hash(Selection(source, 10)) == rows_hash(Selection("embedded", 10))
         repeated, other = (rows_of(Selection(where, 4, repeat=True)) for where in (source, "embedded"))

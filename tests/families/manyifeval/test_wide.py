@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, rows_of, tasks
-from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.sections.manyifeval.section import section
-from lm_eval_ext.results.load import load
 from lm_eval_ext.sources import RowsError
 from tests.conftest import EvaluateEach, Run
 from tests.families.jsonl import write_jsonl
 from tests.families.manyifeval.files import published_rows
 from tests.harness.tasks import make
+from tests.reports.sections.reading_tables import figure, numbers, section_on, values
 
 pytestmark = pytest.mark.harness
 
@@ -72,17 +71,12 @@ def test_a_sample_tells_its_instructions_and_its_witness(runs: Mapping[str, Run]
 def test_the_report_shows_both_pools_and_the_larger_one_in_no_other_figure(
     runs: Mapping[str, Run],
 ) -> None:
-    found = section(Evidence(load([run.folder for run in runs.values()])))
-    assert found is not None
-    figures = {figure.name: figure for figure in found.figures}
-    shown = {
-        (str(row[0]).removeprefix("reference policy="), row[1]): row[2:]
-        for row in figures["manyifeval_wide"].table.rows
-    }
-    assert set(shown) == {(policy, count) for policy in POLICIES for count in range(1, 11)}
-    fifteen, larger, inst = shown["drop_one", 2]
-    assert [each.value for each in (fifteen, larger, inst)] == pytest.approx([0.0, 0.0, 0.5])  # type: ignore[union-attr]
-    assert {row[1] for row in figures["manyifeval_curse"].table.rows} == {2}
+    found = section_on(section, *(run.folder for run in runs.values()))
+    shown = numbers(found, "manyifeval_wide")
+    assert set(shown) == {(f"reference policy={policy}", count) for policy in POLICIES for count in range(1, 11)}
+    # The fifteen types, the larger pool, and its instructions.
+    assert [*values(shown["reference policy=drop_one", 2]).values()] == pytest.approx([0.0, 0.0, 0.5])
+    assert {row[1] for row in figure(found, "manyifeval_curse").table.rows} == {2}
 
 
 def test_few_shot_examples_follow_what_their_prompts_ask_for(source: str) -> None:

@@ -1,4 +1,7 @@
-"""custom, in both editions: texts that follow, near misses, and each difference between the editions."""
+"""custom, in both editions: texts that follow, and near misses.
+
+``test_differences.py`` judges the texts of the documentation.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +49,7 @@ TEXTS: dict[str, list[tuple[str, bool, bool]]] = {
         ("14,21,28,35,42", False, False),
         ("7, 14, 21, 28, 35, 42, 49", False, False),
         ("21, 14, 28, 35, 42, 49", False, False),
-        ("Multiples of 7 from 10 to 50:\n14, 21, 28, 35, 42, 49", False, True),
         ("-14, 21, 28, 35, 42, 49", True, False),
-        ("14.21, 28.35, 42.49", True, False),
     ],
     "custom:mcq_count_length": [
         (QUESTIONS, True, True),
@@ -89,9 +90,6 @@ TEXTS: dict[str, list[tuple[str, bool, bool]]] = {
     "custom:word_reverse": [
         ("US the of symbol national the is eagle bald The.", True, True),
         ("The bald eagle is the national symbol of the US.", False, False),
-        ("eagle bald", True, False),
-        ("eagles piebald are These", True, False),
-        ("The bald eagle is it. Reversed: it is eagle bald The", True, False),
         ("US the of symbol national the is “eagle bald” The.", False, True),
         ("eagle. Bald the is symbol national The", True, True),
     ],
@@ -99,7 +97,6 @@ TEXTS: dict[str, list[tuple[str, bool, bool]]] = {
         (".SU eht fo lobmys lanoitan eht si elgae dlab ehT", True, True),
         ("The bald eagle is the national symbol of the US.", False, False),
         ("elgae dlab", True, False),
-        ('"Bald eagle" in reverse order is "elgae dlab".', True, False),
         ("ehT selgae dlab era eseht", True, True),
         ("ehT elgae  dlab si ti", False, True),
     ],
@@ -172,12 +169,8 @@ TEXTS: dict[str, list[tuple[str, bool, bool]]] = {
         ("1805-12-02\n1815-06-18", False, False),
         ("1805-12-32", False, False),
         ("1822-05-05", False, False),
-        ("1805-12-02, 1815-06-18.", False, True),
-        ("1805-12-02, 1805-12-02", True, False),
-        ("1800-00-99", True, False),
         ("1805-02-29", True, False),
         ("1800-01-00", True, False),
-        ("1769-08-15", True, False),
         ("١٨١٥-٠٦-١٨", True, False),
     ],
 }

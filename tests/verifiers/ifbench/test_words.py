@@ -1,4 +1,7 @@
-"""words: their letters, lengths, syllables, order and place, in both editions."""
+"""words: their letters, lengths, syllables, order and place, in both editions.
+
+``test_differences.py`` judges the texts of the documentation.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,9 @@ CASES: dict[str, list[Case]] = {
     "words:alphabet": [
         ({}, "Xylophones yield zest, apples bring calm.", True, True),
         ({}, "Xylophones yield zest, bears come.", False, False),
-        # marks that are not ASCII, dashes, accents
-        ({}, "Ants “bite” cats", False, True),
-        ({}, "ants — bees", False, True),
+        # dashes, digits, a capital that is two letters in lower case
         ({}, "ants—bees", True, True),
         ({}, "ants—cats", True, False),
-        ({}, "dogs éclairs", False, True),
         ({}, "Zebras and birds", True, True),
         ({}, "ants 2 cats", False, False),
         ({}, "İx jo", False, True),
@@ -31,7 +31,6 @@ CASES: dict[str, list[Case]] = {
         ({}, "Small children sprint past.", True, True),
         ({}, "Small children sprint by a pond.", False, False),
         # what is no word
-        ({}, "1. Small children", False, True),
         ({}, "past - present", False, True),
         ({}, "a stork", False, False),
         ({}, "types", True, True),  # y is a consonant here
@@ -42,7 +41,6 @@ CASES: dict[str, list[Case]] = {
         ({"keyword": "blue", "n": 2, "m": 3}, "It rains. Seas look calm and blue.", False, False),
         # "don't" is two tokens
         ({"keyword": "go", "n": 1, "m": 3}, "Don't go.", True, False),
-        ({"keyword": "go", "n": 1, "m": 2}, "Don't go.", False, True),
         ({"keyword": " Go ", "n": 1.0, "m": 2.0}, "- You GO", True, True),
         ({"keyword": "go", "n": 2, "m": 1}, "Go.", False, False),
     ],
@@ -50,7 +48,6 @@ CASES: dict[str, list[Case]] = {
         ({}, "I like tea. Tea is hot. Hot is good.", True, True),
         ({}, "I like tea. Tea is hot. It is good.", False, False),
         ({}, "I like tea. Tea, hot. Hot!", False, True),
-        ({}, "It is tea. Tea, as ever.", False, True),
         ({}, "It is “tea.” Tea helps.", False, True),
         ({}, "One sentence.", True, False),
         ({}, "It is tea. Coffee helps.", False, False),
@@ -59,8 +56,6 @@ CASES: dict[str, list[Case]] = {
         ({}, "Calm seas glow.", True, True),
         ({}, "Calm seas shine.", False, False),
         ({}, "red “blue” “green”", False, True),
-        ({}, "10 12", False, True),
-        ({}, "red “rivers”", True, False),
         ({}, "élan everywhere", True, False),
         ({}, "Red roses", False, False),
         ({}, "alone", True, False),
@@ -68,11 +63,9 @@ CASES: dict[str, list[Case]] = {
     "words:odd_even_syllables": [
         ({}, "Big rivers run under trees.", True, True),
         ({}, "Big rivers under trees run.", False, False),
-        ({}, "Big — rivers", False, True),
         ({}, "Big 7 rivers", False, False),
         ({}, "Big 12 big", True, True),
         ({}, "rivers bypassed rivers", True, False),
-        ({}, "rivers zapped rivers", False, True),
         ({}, "alone", True, False),
     ],
     "words:palindrome": [
@@ -86,7 +79,6 @@ CASES: dict[str, list[Case]] = {
     "words:paragraph_last_first": [
         ({}, "Blue is always blue.\nRed is red.", True, True),
         ({}, "Blue is always blue.\nRed is warm.", False, False),
-        ({}, "Blue, always blue.", False, True),
         ({}, "“Blue” is blue", False, True),
         ({}, "Red is RED\n\n- blue", True, True),
         ({}, "red\nblue", True, False),
@@ -95,8 +87,6 @@ CASES: dict[str, list[Case]] = {
     "words:prime_lengths": [
         ({}, "Blues can swirl.", True, True),
         ({}, "Blues can glow.", False, False),
-        ({}, "red — blues", False, True),
-        ({}, "it’s", False, True),
         ({}, "it's", True, True),
         ({}, "“red”", True, True),
         ({}, "“blue”", False, False),
@@ -105,8 +95,6 @@ CASES: dict[str, list[Case]] = {
     "words:repeats": [
         ({"small_n": 2}, "Red, blue, red.", True, True),
         ({"small_n": 2}, "Red, blue, red, red.", False, False),
-        ({"small_n": 1}, "red — blue — green", False, True),
-        ({"small_n": 1}, "red “red”", True, False),
         ({"small_n": 1}, "1. red 1. blue", False, True),
         ({"small_n": 1}, "Red red", False, False),
         ({"small_n": 0}, "!", True, True),
@@ -114,18 +102,13 @@ CASES: dict[str, list[Case]] = {
     "words:start_verb": [
         ({}, "Write a poem about the sea.", True, True),
         ({}, "The sea is blue.", False, False),
-        ({}, "Conceive an empire of endless torment.", False, True),
-        ({}, '"Write a poem," he said.', False, True),
-        ({}, "Can you see the sea?", False, True),
         ({}, "He writes a poem.", False, False),
     ],
     "words:vowel": [
         ({}, "An old man sat on the hot sand.", True, True),
         ({}, "An old man sat in the hot sun.", False, False),
-        # lines, accents, no word
-        ({}, "An old man\nsat on sand.", False, True),
+        # lines, no word
         ({}, "a\n\no", False, False),
-        ({}, "a e i é ó", True, False),
         ({}, "123", True, False),
         ({}, "\nrhythm myths\n", True, True),
         ({}, "rhythm", True, False),
@@ -135,7 +118,6 @@ CASES: dict[str, list[Case]] = {
         ({"keyword": "blue"}, "Deep blue seas stay forever blue.", False, False),
         # marks are tokens
         ({"keyword": "blue"}, '"Deep blue seas stay blue forever."', False, True),
-        ({"keyword": "blue"}, "Deep, blue seas stay blue forever", False, True),
         ({"keyword": "blue"}, "Deep blue seas stay blue forever!!", False, True),
         ({"keyword": "blue"}, "Deep blue seas stay blue .", False, False),
         ({"keyword": "blue"}, "blue blue", True, True),

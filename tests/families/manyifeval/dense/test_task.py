@@ -12,11 +12,11 @@ from lm_eval_ext.cli import main
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS, MixedRow, dense_rows, mixed_rows, rows_hash
 from lm_eval_ext.families.manyifeval.dense.scores import by_place, score_sections
 from lm_eval_ext.families.manyifeval.dense.task import DenseTask, section_answers
-from lm_eval_ext.reports.evidence import Evidence
+from lm_eval_ext.reports.figure import Section, TableCell
 from lm_eval_ext.reports.sections.manyifeval.section import section
-from lm_eval_ext.results.load import load
 from tests.conftest import EvaluateEach, Harness, Run
 from tests.harness.tasks import make
+from tests.reports.sections.reading_tables import names, numbers, section_on, values
 
 pytestmark = pytest.mark.harness
 
@@ -124,16 +124,18 @@ def test_compare_and_check_refuse_to_mix_the_forms(
 
 
 def test_the_report_keeps_the_forms_apart(mixed_runs: Mapping[str, Run]) -> None:
-    found = section(Evidence(load([mixed_runs[name].folder for name in ("keywords", "oracle", "drop_one")])))
-    assert found is not None
-    figures = {figure.name: figure for figure in found.figures}
-    assert list(figures) == ["manyifeval_dense", "manyifeval_mixed", "manyifeval_mixed_types"]
-    (models, mixed) = ({str(row[0]) for row in figures[f"manyifeval_{name}"].table.rows} for name in ("dense", "mixed"))
-    assert models == {"reference policy=oracle, no form"}
-    assert mixed == {"reference policy=oracle, form=mixed", "reference policy=drop_one"}
-    for model, count, followed, *_ in figures["manyifeval_mixed"].table.rows:
-        share = 1 - 1 / int(count) if "drop_one" in str(model) else 1.0  # type: ignore[arg-type]
-        assert followed.value == pytest.approx(share)  # type: ignore[union-attr]
+    found = section_on(section, *(mixed_runs[name].folder for name in ("keywords", "oracle", "drop_one")))
+    assert names(found) == ["manyifeval_dense", "manyifeval_mixed", "manyifeval_mixed_types"]
+    assert {model for model, _ in numbers(found, "manyifeval_dense")} == {"reference policy=oracle, no form"}
+    assert first_column(found, "manyifeval_mixed") == {
+        **{("reference policy=oracle, form=mixed", count): pytest.approx(1.0) for count in COUNTS[:2]},
+        **{("reference policy=drop_one", count): pytest.approx(1 - 1 / count) for count in COUNTS[:2]},
+    }
+
+
+def first_column(found: Section, name: str) -> dict[tuple[TableCell, ...], float]:
+    """Return the first figure of each row of a table: the share that is followed."""
+    return {about: next(iter(values(cells).values())) for about, cells in numbers(found, name).items()}
 
 
 def test_long_reports_in_sections_may_have_twenty_tokens_for_each_instruction() -> None:
@@ -179,16 +181,15 @@ def test_no_other_form_exists(name: object) -> None:
 
 
 def test_the_report_shows_the_same_figures_and_where_a_curve_breaks(runs: Mapping[str, Run]) -> None:
-    found = section(Evidence(load([run.folder for run in runs.values()])))
-    assert found is not None
-    (figure,) = found.figures
-    assert figure.name == "manyifeval_dense"
-    for row in figure.table.rows:
-        model, count, followed, *_ = row
-        policy = str(model).removeprefix("reference policy=")
-        assert followed.value == pytest.approx(expected(policy, int(count))[0])  # type: ignore[union-attr, arg-type]
+    found = section_on(section, *(run.folder for run in runs.values()))
+    assert names(found) == ["manyifeval_dense"]
+    assert first_column(found, "manyifeval_dense") == {
+        (f"reference policy={policy}", count): pytest.approx(expected(policy, count)[0])
+        for policy in POLICIES
+        for count in COUNTS
+    }
     # None of these policies follows fewer words of a longer list.
-    assert figure.issues == ()
+    assert found.figures[0].issues == ()
 
 
 def expected_of(policy: str, row: MixedRow) -> dict[str, float]:
