@@ -24,13 +24,6 @@ GOLDEN = "verbalizer_sst2_natural_golden"
 HUGE = 10**400
 
 
-def with_line(path: Path, **fields: Any) -> Path:
-    """Give the samples of a file of results a last line with other fields; return the file of samples."""
-    with edited_lines(samples := samples_of(path)) as lines:
-        lines[-1] |= fields
-    return samples
-
-
 def texts(runs: Runs) -> tuple[str, ...]:
     return tuple(map(str, runs.issues))
 
@@ -38,55 +31,47 @@ def texts(runs: Runs) -> tuple[str, ...]:
 # Values of a row
 
 INFINITE, UNKNOWN = float("inf"), float("nan")
-NO_ID = "doc_id is {}; expected the number of a row"
+NO_ID = "doc_id is {}; expected the number of a row)"
 
 
 @pytest.mark.parametrize(
-    ("fields", "reason"),
+    ("line", "reason"),
     [
         *(
-            ({"acc": value}, f"acc is {shown(value)}; expected a number from 0 to 1")
+            ({"acc": value}, f"acc is {shown(value)}; expected a number from 0 to 1)")
             for value in (1e12, 1e300, HUGE, -1, INFINITE, UNKNOWN, "right", None)
         ),
         *(
             ({"doc_id": value}, NO_ID.format(shown(value)))
             for value in (INFINITE, UNKNOWN, 1.5, "0", True, 2**40, HUGE, -1, None)
         ),
-        ({"acc": ["x" * 1000]}, "acc is ['" + "x" * 78 + "…; expected a number from 0 to 1"),
-        ({"doc_id": 0}, "doc_id 0 is also in an earlier line"),
+        ({"acc": ["x" * 1000]}, "acc is ['" + "x" * 78 + "…; expected a number from 0 to 1)"),
+        ({"doc_id": 0}, "doc_id 0 is also in an earlier line)"),
+        pytest.param('"text"', "'text' is not a row)", id="no row"),
+        pytest.param('{"doc_id": 2, "filter": "answer"}', "no 'acc')", id="no score"),
+        pytest.param('{"doc_id": 1e400, "filter": "answer", "acc": 0}', NO_ID.format("inf"), id="overflow"),
+        pytest.param("[" * 100_000, "", id="too deep"),
     ],
 )
-def test_a_row_with_an_impossible_value_is_left_out(fields: Mapping[str, Any], reason: str, tmp_path: Path) -> None:
-    samples = with_line(write_run(tmp_path, {SST2: [1, 0, 1]}), **fields)
+def test_a_line_that_is_no_row_or_has_an_impossible_value_is_left_out(
+    line: Mapping[str, Any] | str, reason: str, tmp_path: Path
+) -> None:
+    samples = samples_of(write_run(tmp_path, {SST2: [1, 0, 1]}))
+    *others, last = samples.read_text().splitlines()
+    text = line if isinstance(line, str) else json.dumps({**json.loads(last), **line})
+    samples.write_text("\n".join([*others, text]))
     runs = load([tmp_path])
     assert rows_of(runs.counting[0]).ids.tolist() == [0, 1]
-    assert texts(runs)[0] == f"{samples}: 1 line skipped (line 3: {reason})"
+    assert rows_of(runs.counting[0]).values["acc"].tolist() == [1, 0]
+    assert texts(runs)[0].startswith(f"{samples}: 1 line skipped (line 3: {reason}")
 
 
 def test_a_hash_that_is_no_valid_text_makes_no_difference(tmp_path: Path) -> None:
-    with_line(write_run(tmp_path, {SST2: [1, 0, 1]}), doc_hash="\ud800")
+    with edited_lines(samples_of(write_run(tmp_path, {SST2: [1, 0, 1]}))) as lines:
+        lines[-1]["doc_hash"] = "\ud800"
     runs = load([tmp_path])
     assert rows_of(runs.counting[0]).values["acc"].tolist() == [1, 0, 1]
     assert texts(runs) == ()
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ('"text"', "'text' is not a row"),
-        ('{"doc_id": 1, "filter": "answer"}', "no 'acc'"),
-        ('{"doc_id": 1e400, "filter": "answer", "acc": 0}', NO_ID.format("inf")),
-        ("[" * 100_000, ""),
-    ],
-    ids=["no row", "no score", "overflow", "too deep"],
-)
-def test_a_line_that_is_no_row_is_left_out(line: str, reason: str, tmp_path: Path) -> None:
-    samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
-    first, _ = samples.read_text().splitlines()
-    samples.write_text(f"{first}\n{line}\n")
-    runs = load([tmp_path])
-    assert rows_of(runs.counting[0]).values["acc"].tolist() == [1]
-    assert texts(runs)[0].startswith(f"{samples}: 1 line skipped (line 2: {reason}")
 
 
 def test_of_a_million_bad_lines_three_are_named_and_the_rest_counted(tmp_path: Path) -> None:

@@ -314,22 +314,14 @@ def test_an_internal_error_cannot_tell(capsys: Output, monkeypatch: pytest.Monke
     ("encoding", "closed"), [("ascii", False), ("utf-8", True)], ids=["a plain terminal", "a reader that has left"]
 )
 def test_output_options_do_not_change_the_verdict(encoding: str, closed: bool) -> None:
-    words = [
-        "-c",
-        "from lm_eval_ext.cli import main; raise SystemExit(main())",
-        "check",
-        "worse",
-        "--against",
-        "baseline",
-        "--max-drop",
-        "0.02",
-    ]
+    command = "from lm_eval_ext.cli import main; raise SystemExit(main())"
+    words = ["check", "worse", "--against", "baseline", "--max-drop", "0.02"]
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as output:
         if closed:
             output.close()
         process = subprocess.run(
-            [sys.executable, *words],
+            [sys.executable, "-c", command, *words],
             stdout=writing,
             stderr=subprocess.PIPE,
             env={**os.environ, "PYTHONIOENCODING": encoding},
