@@ -104,8 +104,8 @@ def write(path: Path, *tasks: Content, model: str = "hf", model_args: object = N
     return path
 
 
-def write_refined(path: Path, strategy: str, *tasks: Content, **top: Any) -> Path:
-    arguments = {"base": "hf", **BASE, "strategy": strategy, "rounds": 5}
+def write_refined(path: Path, strategy: str, *tasks: Content, pretrained: str = "tiny", **top: Any) -> Path:
+    arguments = {"base": "hf", **BASE, "pretrained": pretrained, "strategy": strategy, "rounds": 5}
     return write(path, *(tasks or (refined(),)), model=NAME, model_args=arguments, **top)
 
 
@@ -451,12 +451,6 @@ def test_the_command_reports_omissions_on_standard_error_and_prints_no_control_c
 FIGURE_9 = Confusion(true_positives=76, false_positives=17, false_negatives=24, true_negatives=83)
 
 
-def method(folder: Path, strategy: str, *tasks: Content, pretrained: str = "tiny") -> Path:
-    """Write what a method scored."""
-    arguments = {"base": "hf", "pretrained": pretrained, "strategy": strategy, "rounds": 5}
-    return write(folder / f"results_{pretrained}_{strategy}.json", *tasks, model=NAME, model_args=arguments)
-
-
 @pytest.mark.parametrize(
     ("strategy", "feedback", "unparsable", "shown"),
     [
@@ -476,7 +470,7 @@ def test_a_row_is_formatted_like_table_2(
 ) -> None:
     task = refined(prompt=0.621, inst=0.909, feedback=feedback, unparsable=unparsable, requests=31.25)
     row = f"{STRATEGIES[strategy].title} | 0.621 | 0.909 | {shown} | 31.25"
-    assert rows("Method", method(tmp_path, strategy, task)) == [row]
+    assert rows("Method", write_refined(tmp_path / "results_1.json", strategy, task)) == [row]
 
 
 def test_several_tasks_are_pooled_by_rows_and_judgments(tmp_path: Path) -> None:
@@ -484,8 +478,8 @@ def test_several_tasks_are_pooled_by_rows_and_judgments(tmp_path: Path) -> None:
     judged: Content = {"unparsable": 0.5, "requests": 3.0, "after": ((0.5, 0.75), (0.7, 0.85))}
     more: Content = {"unparsable": 0.25, "requests": 7.0, "after": ((0.1, 0.35), (0.5, 0.65))}
     none: Content = {"feedback": Confusion(), "unparsable": "N/A"}
-    method(
-        tmp_path,
+    write_refined(
+        tmp_path / "results_1.json",
         "feedback",
         refined("a", 0.9, 100, 2, inst=0.95, feedback=ten, **judged),
         refined("b", 0.5, 300, 2, inst=0.71, feedback=forty, **more),
@@ -498,22 +492,25 @@ def test_several_tasks_are_pooled_by_rows_and_judgments(tmp_path: Path) -> None:
     after = "refinement w/ feedback | 0.200 / 0.450 | 0.550 / 0.700 | 0.600 / 0.770"
     assert rows("After round", tmp_path) == [after]
     # A task without judgments does not affect their shares.
-    method(tmp_path, "feedback", refined("a", feedback=FIGURE_9, unparsable=0.5), refined("b", n=900, **none))
+    without = refined("b", n=900, **none)
+    write_refined(tmp_path / "results_1.json", "feedback", refined("a", feedback=FIGURE_9, unparsable=0.5), without)
     assert rows("Method", tmp_path)[0].split(" | ")[3:7] == ["0.82", "0.76", "0.79", "0.500"]
 
 
 def test_request_counts_for_only_some_tasks_are_not_shown(tmp_path: Path) -> None:
-    method(tmp_path, "none", unjudged("manyifeval_n01"))
+    write_refined(tmp_path / "results_1.json", "none", unjudged("manyifeval_n01"))
     assert rows("Method", tmp_path)[0].endswith("| 1.00")
-    write(tmp_path / "results_plain.json", plain("manyifeval_n02"), model_args={"pretrained": "tiny"})
+    write(tmp_path / "results_plain.json", plain("manyifeval_n02"))
     assert rows("Method", tmp_path)[0].endswith("| -")
 
 
 def test_models_are_sorted_by_name_and_methods_in_the_papers_order(tmp_path: Path) -> None:
     for model in ("b", "a"):
         for strategy, of in reversed([*STRATEGIES.items()]):
-            method(tmp_path, strategy, refined() if of.refines else unjudged(), pretrained=model)
-    assert [line for line in printed(tmp_path) if line.startswith("#")] == [f"### `hf pretrained={it}`" for it in "ab"]
+            task = refined() if of.refines else unjudged()
+            write_refined(tmp_path / f"results_{model}_{strategy}.json", strategy, task, pretrained=model)
+    heads = [line for line in printed(tmp_path) if line.startswith("#")]
+    assert heads == [f"### `hf dtype=float32,pretrained={model}`" for model in "ab"]
     titles = [
         "zero-shot",
         "refinement w/o feedback",
