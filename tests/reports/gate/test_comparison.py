@@ -166,6 +166,8 @@ def test_less_mismatch_is_better(
         assert one.difference.answers == 10 * questions
         assert one.p == pytest.approx(2 / 2**questions)
         assert (one.difference.change.value, one.verdict) == (change, verdict)
+        # Every answer has become worse, or better, although mismatch has gone the other way.
+        assert one.flips == ((0, one.difference.answers) if change > 0 else (one.difference.answers, 0))
 
 
 ENCODING = "natural_instructions_instance"
