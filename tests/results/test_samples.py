@@ -50,7 +50,7 @@ def test_every_draw_is_a_response(responses: Any, draws: list[str | None]) -> No
     assert responses_in({"doc": {}, "filtered_resps": responses}) == draws
 
 
-NO_RESPONSE = ([], ["x", "y"], [[]], [[["x"]]], [["x", 3]], [3], {})
+NO_RESPONSE: Sequence[Any] = ([], ["x", "y"], [[]], [[["x"]]], [["x", 3]], [3], {})
 
 
 @pytest.mark.parametrize(
