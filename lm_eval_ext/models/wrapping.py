@@ -140,13 +140,6 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
     gather_object = property(attrgetter("base.gather_object"))
     barrier = property(attrgetter("base.barrier"))
 
-    def apply_chat_template(self, chat_history: list[dict[str, str]], **options: Any) -> Any:
-        """Format messages with the base LM's chat template.
-
-        As a method of this LM, it tells a task which LM it is asked by: the harness passes tasks no more than it.
-        """
-        return self.base.apply_chat_template(chat_history, **options)
-
     def __getattr__(self, name: str) -> Any:
         """Return other attributes of the base LM that the harness may need, such as its tokenizer or batch size."""
         if name == "base":

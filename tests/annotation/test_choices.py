@@ -117,14 +117,6 @@ def test_the_seed_decides_and_a_smaller_sheet_is_part_of_a_larger_one(folders: l
     assert {asked(row) for row in other} != {asked(row) for row in everything}
 
 
-def test_a_sheet_is_never_overwritten(folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "mine.csv"
-    path.write_text("labels")
-    assert main(["classifier", "annotate", *folders, "--output", str(path)]) == 1
-    assert "mine.csv: exists, and may have labels" in capsys.readouterr().err
-    assert path.read_text() == "labels"
-
-
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [

@@ -156,11 +156,6 @@ def test_labels_are_counted_by_encoding_and_subtask_and_over_all(tmp_path: Path)
     assert list(found["one"]["all"]["s1"]["labels"]) == ["correct", "redundant", "ignores instruction"]
 
 
-def test_a_sheet_without_labels_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(RowsError, match=r"a\.csv: no row has a label; fill in that column first"):
-        tally([sheet(tmp_path / "a.csv", "s1", ["", " ; "])])
-
-
 def test_an_answer_must_not_be_counted_twice(tmp_path: Path) -> None:
     sheets = [
         sheet(tmp_path / "a.csv", "s1", ["x", "y"]),

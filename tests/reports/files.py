@@ -75,32 +75,26 @@ def write_run(  # noqa: PLR0913 # a file of results has many parts
         call: how else the harness was called, such as a limit.
         changed: other entries of the results.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    results = {}
+    figures = {}
     for task, of_task in scores.items():
-        lines = [verbalizer_line(number, float(acc)) for number, acc in enumerate(of_task)]
-        if samples:
-            text = "".join(json.dumps(line) + "\n" for line in lines)
-            (folder / f"samples_{task}_{stamp}.jsonl").write_text(text, encoding="utf-8")
         mean = sum(of_task) / len(of_task) if of_task else 0.0
-        results[task] = {
+        figures[task] = {
             "alias": task,
             "acc,answer": mean,
             "acc_stderr,answer": 0.1,
             "prior_rate,answer": 1 - mean,
             "invalid_rate,answer": 0.0,
         }
-    content = {
-        "results": results,
-        "configs": {task: {**CONFIG, **(config or {})} for task in scores},
-        "n-samples": {task: {"original": len(rows), "effective": len(rows)} for task, rows in scores.items()},
-        "config": {"model": "hf", "model_args": arguments or {"pretrained": "owner/one"}, **(call or {})},
-        "date": date,
-        **changed,
-    }
-    path = folder / f"results_{stamp}.json"
-    path.write_text(json.dumps(content), encoding="utf-8")
-    return path
+    return write_tasks(
+        folder,
+        {task: [verbalizer_line(row, float(acc)) for row, acc in enumerate(rows)] for task, rows in scores.items()},
+        figures,
+        {},
+        config={"model": "hf", "model_args": arguments or {"pretrained": "owner/one"}, **(call or {})},
+        samples=samples,
+        stamp=stamp,
+        **{"configs": {task: {**CONFIG, **(config or {})} for task in scores}, "date": date, **changed},
+    )
 
 
 def write_tasks(  # noqa: PLR0913 # a file of results has many parts
@@ -111,6 +105,8 @@ def write_tasks(  # noqa: PLR0913 # a file of results has many parts
     *,
     config: Mapping[str, Any],
     samples: bool = True,
+    stamp: str = STAMP,
+    **changed: Any,
 ) -> Path:
     """Write the files of a run of any family's tasks, hashes of rows and prompts left out; return that of the results.
 
@@ -121,19 +117,22 @@ def write_tasks(  # noqa: PLR0913 # a file of results has many parts
         metadata: by task, what it records.
         config: how the harness was called.
         samples: whether there are any.
+        stamp: in the files' names.
+        changed: other entries of the results.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for task, of_task in lines.items() if samples else ():
         text = "".join(json.dumps({"doc_id": number, **line}) + "\n" for number, line in enumerate(of_task))
-        (folder / f"samples_{task}_{STAMP}.jsonl").write_text(text, encoding="utf-8")
+        (folder / f"samples_{task}_{stamp}.jsonl").write_text(text, encoding="utf-8")
     content = {
         "results": figures,
         "configs": {task: {"num_fewshot": 0, "metadata": of_task} for task, of_task in metadata.items()},
         "n-samples": {task: {"original": len(of_task), "effective": len(of_task)} for task, of_task in lines.items()},
         "config": config,
         "date": 1000.0,
+        **changed,
     }
-    path = folder / f"results_{STAMP}.json"
+    path = folder / f"results_{stamp}.json"
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
 

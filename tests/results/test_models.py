@@ -66,8 +66,9 @@ def test_a_model_is_named_after_its_weights(who: EvaluatedModel, name: str) -> N
         (named("hf", pretrained="m"), named("hf", pretrained="./m"), ["m, pretrained=m", "m, pretrained=./m"]),
         (named("hf", pretrained="m"), named("vllm", pretrained="m"), ["m, kind=hf", "m, kind=vllm"]),
         (
-            named("hf", pretrained="m", revision="1"),
-            named("hf", pretrained="m"),
+            # What they share is not in their names.
+            named("hf", pretrained="m", dtype="float16", revision="1"),
+            named("hf", pretrained="m", dtype="float16"),
             ["m, revision=1", "m, no revision"],
         ),
         (
@@ -87,11 +88,6 @@ def test_models_of_the_same_name_are_distinguished_by_what_differs(
     first: EvaluatedModel, second: EvaluatedModel, names: list[str]
 ) -> None:
     assert list(labels([first, second]).values()) == names
-
-
-def test_names_omit_what_all_their_models_share() -> None:
-    both = [named("hf", pretrained="m", dtype="float16", revision=revision) for revision in "12"]
-    assert list(labels(both).values()) == ["m, revision=1", "m, revision=2"]
 
 
 def test_models_with_different_arguments_never_share_a_name() -> None:
@@ -138,9 +134,6 @@ def test_a_setting_lists_only_what_differs_from_the_harnesss_default(tmp_path: P
         ("gen_kwargs", "do_sample=True,temperature=1"),
         ("rows", "embedded"),
     )
-
-
-def test_a_chat_template_counts_even_without_its_text(tmp_path: Path) -> None:
     # The harness writes an empty text where --apply_chat_template was given to such a model, and null without it.
     assert of_file(tmp_path, chat_template=None).setting == ()
     assert of_file(tmp_path, chat_template="").setting == (("chat template", "without a text of its own"),)

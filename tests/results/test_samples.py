@@ -50,16 +50,17 @@ def test_every_draw_is_a_response(responses: Any, draws: list[str | None]) -> No
     assert responses_in({"doc": {}, "filtered_resps": responses}) == draws
 
 
-@pytest.mark.parametrize("read", [response_in, responses_in])
-@pytest.mark.parametrize("responses", [[], ["x", "y"], [[]], [[["x"]]], [["x", 3]], [3], {}])
+NO_RESPONSE: Sequence[Any] = ([], ["x", "y"], [[]], [[["x"]]], [["x", 3]], [3], {})
+
+
+@pytest.mark.parametrize(
+    ("read", "responses"),
+    # Several draws are not one response.
+    [(response_in, [["x", "y"]]), *((read, none) for read in (response_in, responses_in) for none in NO_RESPONSE)],
+)
 def test_two_requests_and_what_is_no_text_are_an_error(read: Callable[[Any], object], responses: Any) -> None:
     with pytest.raises(ValueError, match=r"^field 'filtered_resps': expected one response, found "):
         read({"doc": {}, "filtered_resps": responses})
-
-
-def test_several_draws_are_not_one_response() -> None:
-    with pytest.raises(ValueError, match=r"^field 'filtered_resps': expected one response, found "):
-        response_in({"doc": {}, "filtered_resps": [["x", "y"]]})
 
 
 @pytest.mark.parametrize("line", [{}, {"doc": {}}, {"filtered_resps": ["x"]}, {"doc": "x", "filtered_resps": ["x"]}])

@@ -76,15 +76,6 @@ def test_different_settings_within_a_family_are_a_warning_that_names_the_tasks(t
     )
 
 
-def test_runs_of_one_task_in_two_settings_are_kept_apart(tmp_path: Path) -> None:
-    verbalizer(tmp_path / "a", LONG)
-    verbalizer(tmp_path / "b", LONGEST, date=2000)
-    runs = load([tmp_path])
-    assert list(runs.labels.values()) == ["one, gen_kwargs=max_gen_toks=8192", "one, gen_kwargs=max_gen_toks=16384"]
-    assert [run.figure("acc") for run in runs.counting] == [0.5, 0.5]
-    assert runs.issues == ()
-
-
 def test_unambiguous_runs_are_one_model_next_to_runs_that_are_kept_apart(tmp_path: Path) -> None:
     # Whether the runs of the other families belong to the first or the second cannot be told.
     verbalizer(tmp_path / "a")

@@ -64,12 +64,10 @@ def test_reliability_is_by_row(sides: Sides) -> None:
     assert (found.reliable.before, found.reliable.after) == (0.25, 0.5)
     assert (found.any_of.before, found.any_of.after) == (0.75, 1.0)
     assert found.reliable.change.has_interval
-
-
-def test_one_of_several_draws_is_the_score_itself(sides: Sides) -> None:
-    found = drawn(sides, k=1)
-    assert found.reliable
-    assert (found.reliable.before, found.reliable.after) == (0.5, 0.75)
+    # One of several draws is the score itself.
+    one = drawn(sides, k=1).reliable
+    assert one
+    assert (one.before, one.after) == (0.5, 0.75)
 
 
 def test_k_beyond_the_draws_is_an_error(sides: Sides) -> None:
@@ -117,37 +115,26 @@ def test_lower_is_better_has_zero_as_right(tmp_path: Path) -> None:
     assert found.reliable.before == 1.0
 
 
-def test_without_a_direction_nothing_is_right_and_there_is_no_reliability(sides: Sides) -> None:
+def test_without_a_direction_or_with_fractional_scores_there_is_no_reliability(sides: Sides, tmp_path: Path) -> None:
     both = unit(sides.take(SST2))
     found = drawn(replace(both, headline=replace(both.headline, higher_is_better=None)))
     assert (found.reliable, found.any_of) == (None, None)
     assert (found.within, found.between) == (drawn(sides).within, drawn(sides).between)
-
-
-def test_fractional_scores_have_no_reliability(tmp_path: Path) -> None:
     shares = [[0.5, 1.0], [0.25, 1.0]]
-    found = drawn(two_models(tmp_path, shares, shares))
+    found = drawn(two_models(tmp_path / "shares", shares, shares))
     assert (found.reliable, found.any_of) == (None, None)
     assert found.within[0] == pytest.approx(0.03125 / 2)
 
 
-def test_a_single_draw_leaves_the_chance_in_draws_unknown(tmp_path: Path) -> None:
+def test_a_single_draw_leaves_the_chance_in_draws_unknown_unless_decoding_is_greedy(tmp_path: Path) -> None:
     found = drawn(two_models(tmp_path, BEFORE, AFTER[:1]))
     assert found.draws == (2, 1)
     assert isnan(found.within[1])
     assert isnan(found.between[1])
     assert isnan(found.change.sufficient)
-
-
-def test_greedy_decoding_adds_no_chance(tmp_path: Path) -> None:
     greedy = {"generation_kwargs": {"do_sample": False}}
-    found = drawn(two_models(tmp_path, BEFORE, AFTER[:1], config=greedy))
-    assert found.change.within == pytest.approx(0.25)
-
-
-def test_single_draws_are_as_they_were(tmp_path: Path) -> None:
-    sides = two_models(tmp_path, BEFORE[:1], AFTER[:1])
-    assert sampled(unit(sides.take(SST2))) is None
+    assert drawn(two_models(tmp_path, BEFORE, AFTER[:1], config=greedy)).change.within == pytest.approx(0.25)
+    assert sampled(unit(two_models(tmp_path / "single", BEFORE[:1], AFTER[:1]).take(SST2))) is None
 
 
 def test_a_group_pools_the_rows_of_its_tasks(tmp_path: Path) -> None:

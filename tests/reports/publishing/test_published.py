@@ -103,9 +103,10 @@ def test_a_name_without_results_is_an_error_that_lists_those_with(tmp_path: Path
         only(tmp_path).headline("other")
 
 
-def test_the_figure_of_a_group_is_the_harness_s_own(result_folder: ResultFolder, real_rows: str) -> None:
-    tasks = ["verbalizer_sst2"]
-    folder = result_folder("random", tasks, limit=5, source=real_rows)
+def test_the_figure_of_a_group_is_the_harness_s_own_and_its_record_is_valid(
+    result_folder: ResultFolder, real_rows: str
+) -> None:
+    folder = result_folder("random", ["verbalizer_sst2"], limit=5, source=real_rows)
     model = only(folder, GivenName(folder, ID))
     of_group = model.headline("verbalizer_sst2")
     of_tasks = [score for score in model.scores() if score.metric == "acc"]
@@ -115,6 +116,12 @@ def test_the_figure_of_a_group_is_the_harness_s_own(result_folder: ResultFolder,
     assert of_group.value == pytest.approx(sum(score.value for score in of_tasks) / 12)
     assert (of_group.metric, of_group.higher_is_better) == ("acc", True)
     assert all(score.range != (-inf, inf) for score in model.scores())
+    (record,) = records(folder, GivenName(folder, ID)).values()
+    results = [each for each in record["evaluation_results"] if each["metric_config"]["metric_id"] == "acc"]
+    assert len(results) == 12
+    assert {each["score_details"]["uncertainty"]["num_samples"] for each in results} == {5}
+    assert {each["generation_config"]["generation_args"]["temperature"] for each in results} == {0.0}
+    require_valid(record)
 
 
 def test_a_group_whose_tasks_are_of_two_runs_has_no_figure(tmp_path: Path) -> None:
@@ -205,61 +212,49 @@ def test_a_record_says_who_what_and_how_well(tmp_path: Path) -> None:
             "standard_error": {"value": 0.1, "method": "lm_eval: rows as independent"},
         },
     }
+    assert results["acc"]["source_data"]["additional_details"]["rows_hash"] == "rows"
     assert (results["acc"]["metric_config"]["min_score"], results["acc"]["metric_config"]["max_score"]) == (0.0, 1.0)
     assert [results[name]["metric_config"]["lower_is_better"] for name in ("acc", "prior_rate")] == [False, True]
     require_valid(record)
+    # The same results always make the same file.
+    assert records(tmp_path) == {path: record}
 
 
-def test_the_same_results_always_make_the_same_file(tmp_path: Path) -> None:
-    write_run(tmp_path, {SST2: right(3, of=4)})
-    assert records(tmp_path) == records(tmp_path)
+ELSEWHERE = "/home/somebody/rows"
 
 
 @pytest.mark.parametrize(
-    ("source", "path", "expected"),
+    ("task", "source", "path", "expected"),
     [
-        ("hub", "nyu-mll/glue", {"source_type": "hf_dataset", "hf_repo": "nyu-mll/glue"}),
-        ("hub", "sst2", {"source_type": "hf_dataset"}),
-        ("/home/somebody/rows", "sst2", {"source_type": "other"}),
-        ("hub", "/home/somebody/rows", {"source_type": "other"}),
+        (SST2, "hub", "nyu-mll/glue", {"source_type": "hf_dataset", "hf_repo": "nyu-mll/glue"}),
+        (SST2, "hub", "sst2", {"source_type": "hf_dataset"}),
+        (SST2, ELSEWHERE, "sst2", {"source_type": "other"}),
+        (SST2, "hub", ELSEWHERE, {"source_type": "other"}),
+        # The harness gives --metadata to all tasks of a run, so the source of another task is not that of its rows.
+        ("quiz", ELSEWHERE, "o/q", {"dataset_name": "o/q", "source_type": "hf_dataset", "hf_repo": "o/q"}),
+        ("quiz", ELSEWHERE, "gsm8k", {"dataset_name": "gsm8k", "source_type": "hf_dataset"}),
+        ("quiz", ELSEWHERE, ELSEWHERE, {"source_type": "other"}),
+        ("quiz", ELSEWHERE, r"C:\somebody\rows", {"source_type": "other"}),
+        ("quiz", ELSEWHERE, "json", {"source_type": "other"}),
+        # Rows that the task's own code makes.
+        ("quiz", ELSEWHERE, None, {"source_type": "other"}),
     ],
 )
 def test_where_the_rows_came_from_is_said_without_local_paths(
-    tmp_path: Path, source: str, path: str, expected: dict[str, str]
+    task: str, source: str, path: str | None, expected: dict[str, str], tmp_path: Path
 ) -> None:
-    config = {"dataset_path": path, "metadata": {**CONFIG["metadata"], "source": source}}
-    write_run(tmp_path, {SST2: right(3, of=4)}, config=config)
-    (record,) = records(tmp_path).values()
-    data = record["evaluation_results"][0]["source_data"]
-    assert {name: data.get(name) for name in ("source_type", "hf_repo") if name in data} == expected
-    assert data["additional_details"]["rows_hash"] == "rows"
-    assert "somebody" not in json.dumps(record)
-    require_valid(record)
-
-
-@pytest.mark.parametrize(
-    ("path", "kwargs", "expected"),
-    [
-        ("owner/quiz", None, {"dataset_name": "owner/quiz", "source_type": "hf_dataset", "hf_repo": "owner/quiz"}),
-        ("gsm8k", None, {"dataset_name": "gsm8k", "source_type": "hf_dataset"}),
-        ("/home/somebody/rows", None, {"dataset_name": "quiz", "source_type": "other"}),
-        (r"C:\somebody\rows", None, {"dataset_name": "quiz", "source_type": "other"}),
-        ("json", {"data_files": "/home/somebody/a.jsonl"}, {"dataset_name": "quiz", "source_type": "other"}),
-        # Rows that the task's own code makes.
-        (None, None, {"dataset_name": "quiz", "source_type": "other"}),
-    ],
-)
-def test_the_dataset_of_another_task_has_its_name_on_the_hub_or_that_of_the_task(
-    tmp_path: Path, path: str | None, kwargs: Any, expected: dict[str, str]
-) -> None:
-    write_other_run(tmp_path, {"quiz": MadeUp(right(3, of=4))})
+    write = write_run if task == SST2 else write_other_run
+    rows: Any = right(3, of=4) if task == SST2 else MadeUp(right(3, of=4))
+    write(tmp_path, {task: rows})
     with edited(tmp_path) as content:
-        content["configs"]["quiz"] |= {"dataset_path": path, "dataset_kwargs": kwargs, "test_split": "test"}
-        # The harness gives --metadata to all tasks of a run.
-        content["configs"]["quiz"]["metadata"]["source"] = "/home/somebody/others"
+        kwargs = {"data_files": f"{ELSEWHERE}/a.jsonl"} if path == "json" else None
+        content["configs"][task] |= {"dataset_path": path, "dataset_kwargs": kwargs, "test_split": "test"}
+        content["configs"][task]["metadata"]["source"] = source
     (record,) = records(tmp_path).values()
     data = record["evaluation_results"][0]["source_data"]
-    assert {name: data[name] for name in ("dataset_name", "source_type", "hf_repo") if name in data} == expected
+    found = {name: data[name] for name in ("dataset_name", "source_type", "hf_repo") if name in data}
+    # A dataset without a place on the hub has the name of the task's.
+    assert found == {"dataset_name": "sst2" if task == SST2 else task, **expected}
     assert "somebody" not in json.dumps(record)
     require_valid(record)
 
@@ -273,14 +268,4 @@ def test_a_metric_without_known_limits_has_infinite_ones(tmp_path: Path) -> None
     assert mine["score_details"]["score"] == -7
     assert [mine["metric_config"][name] for name in ("min_score", "max_score")] == ["-Infinity", "Infinity"]
     assert mine["metric_config"]["lower_is_better"] is True
-    require_valid(record)
-
-
-def test_real_results_are_valid(result_folder: ResultFolder, real_rows: str) -> None:
-    folder = result_folder("random", ["verbalizer_sst2"], limit=5, source=real_rows)
-    (record,) = records(folder, GivenName(folder, "our-team/random")).values()
-    of_acc = [each for each in record["evaluation_results"] if each["metric_config"]["metric_id"] == "acc"]
-    assert len(of_acc) == 12
-    assert {each["score_details"]["uncertainty"]["num_samples"] for each in of_acc} == {5}
-    assert {each["generation_config"]["generation_args"]["temperature"] for each in of_acc} == {0.0}
     require_valid(record)

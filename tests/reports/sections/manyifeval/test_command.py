@@ -37,8 +37,6 @@ def leaf(name: str, figures: Mapping[str, Any], n: int = 100, **metadata: Any) -
     return {
         "results": {name: results},
         "configs": {name: {**config, "metadata": said}},
-        "versions": {name: said["version"]},
-        "n-shot": {name: 0},
         "n-samples": {name: {"original": 100, "effective": n}},
     }
 
@@ -106,8 +104,8 @@ def write(path: Path, *tasks: Content, model: str = "hf", model_args: object = N
     return path
 
 
-def write_refined(path: Path, strategy: str, *tasks: Content, **top: Any) -> Path:
-    arguments = {"base": "hf", **BASE, "strategy": strategy, "rounds": 5}
+def write_refined(path: Path, strategy: str, *tasks: Content, pretrained: str = "tiny", **top: Any) -> Path:
+    arguments = {"base": "hf", **BASE, "pretrained": pretrained, "strategy": strategy, "rounds": 5}
     return write(path, *(tasks or (refined(),)), model=NAME, model_args=arguments, **top)
 
 
@@ -292,19 +290,17 @@ def test_methods_that_refine_otherwise_are_not_compared(
     assert bool(footnotes) is ("model_args" in config)
 
 
-def test_methods_on_different_tasks_are_not_compared(tmp_path: Path) -> None:
+def test_all_methods_have_the_same_tasks_and_all_tasks_the_same_setting(tmp_path: Path) -> None:
     write(tmp_path / "results_1.json", plain(), plain("manyifeval_n02"))
-    write_refined(tmp_path / "results_2.json", "oracle")
+    refined_run = write_refined(tmp_path / "results_2.json", "oracle")
     assert re.search(
         r"tasks: manyifeval_n01, manyifeval_n02 for 'none' \(.*results_1.json\) and manyifeval_n01 for 'oracle' "
         r"\(.*results_2.json\)",
         complaint_of(tmp_path),
     )
-
-
-def test_tasks_of_one_method_must_have_the_same_setting(tmp_path: Path) -> None:
+    refined_run.unlink()
     write(tmp_path / "results_1.json", plain())
-    write(tmp_path / "results_2.json", plain("manyifeval_n02", source="embedded"))
+    write(tmp_path / "results_3.json", plain("manyifeval_n02", source="embedded"))
     expected = "source: 'hub' for 'none', task manyifeval_n01 .* and 'embedded' for 'none', task manyifeval_n02"
     assert re.search(expected, complaint_of(tmp_path))
 
@@ -383,13 +379,6 @@ def test_a_last_round_that_disagrees_with_the_last_answers_means_mixed_runs(
 @pytest.mark.parametrize(
     ("path", "complaint"),
     [
-        (("n-samples", "manyifeval_n01", "effective"), "'effective' in n-samples is None; expected the number of rows"),
-        (("n-samples", "manyifeval_n01"), "'effective' in n-samples is None; expected the number of rows"),
-        (("n-samples",), "'effective' in n-samples is None; expected the number of rows"),
-        (
-            ("configs", "manyifeval_n01", "metadata", "source"),
-            "written by an older version of lm-eval-ext, which did not record source in the metadata; run it again",
-        ),
         (("config", "model"), "no config.model and config.model_args; expected both"),
         (("config", "model_args", "base"), "no 'base' in config.model_args; expected one"),
     ],
@@ -404,16 +393,24 @@ def test_other_missing_fields_are_named(path: tuple[str, ...], complaint: str, t
     assert complaint_of(file).startswith(f"{file}, task 'manyifeval_n01': {complaint}")
 
 
-def test_an_unknown_strategy_is_named_with_the_known_ones(tmp_path: Path) -> None:
-    write_refined(tmp_path / "results_1.json", "hope")
-    said = complaint_of(tmp_path)
-    assert "1.json, task 'manyifeval_n01', config.model_args: no strategy 'hope'; expected one of none" in said
-
-
-def test_refined_answers_of_an_unnamed_model_are_not_mistaken_for_first_answers(tmp_path: Path) -> None:
-    # The harness, given an LM and no name of one, writes down the name of its class.
-    write(tmp_path / "results_1.json", refined(), model="SelfRefineLM")
-    assert "config.model is 'SelfRefineLM'; expected 'self_refine'" in complaint_of(tmp_path)
+@pytest.mark.parametrize(
+    ("config", "complaint"),
+    [
+        (
+            {"model_args": {"base": "hf", "strategy": "hope"}},
+            ", config.model_args: no strategy 'hope'; expected one of none",
+        ),
+        # The harness, given an LM and no name of one, writes down the name of its class.
+        ({"model": "SelfRefineLM"}, ": config.model is 'SelfRefineLM'; expected 'self_refine'"),
+    ],
+)
+def test_refined_answers_of_an_unknown_strategy_or_model_are_an_error(
+    config: Content, complaint: str, tmp_path: Path
+) -> None:
+    file = write_refined(tmp_path / "results_1.json", "oracle")
+    with edited(file) as content:
+        content["config"] |= config
+    assert complaint_of(file).startswith(f"{file}, task 'manyifeval_n01'{complaint}")
 
 
 @pytest.mark.usefixtures("sentence_data")
@@ -436,44 +433,22 @@ def test_real_result_files_are_read(result_folder: ResultFolder, capsys: pytest.
     assert said.err == ""
 
 
-def test_the_command_prints_the_table_and_reports_omissions_on_standard_error(
+def test_the_command_reports_omissions_on_standard_error_and_prints_no_control_characters(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(tmp_path / "results_1.json", plain())
-    write_refined(tmp_path / "results_2.json", "feedback_each_cot")
-    other = write(tmp_path / "results_3.json", other_task())
+    write(tmp_path / "results_1.json", plain("one\ud800\x1b[2J"), model_args={"pretrained": "two\nlines"})
+    other = write(tmp_path / "results_2.json", other_task())
     assert main(["manyifeval", "table", str(tmp_path)]) == 0
     said = capsys.readouterr()
-    assert [line for line in said.out.splitlines() if line.startswith("| ")][2:] == [
-        "| zero-shot | 0.250 | 0.500 | - | - | - | - | - |",
-        # 30 of 40 and 4 of 20 are judged followed: 0.75 / 0.95 = 0.789; 2 · 0.789 · 0.75 / 1.539 = 0.769
-        "| refinement w/ feedback+each+cot | 0.750 | 0.875 | 0.79 | 0.75 | 0.77 | 0.050 | 12.50 |",
-        "| After round | 0 | 1 | 2 | 3 | 4 | 5 |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| refinement w/ feedback+each+cot | 0.000 / 0.500 | 0.031 / 0.531 | 0.062 / 0.562 | 0.094 / 0.594 "
-        "| 0.125 / 0.625 | 0.750 / 0.875 |",
-    ]
+    assert "### `hf pretrained=two lines`" in said.out
+    assert "one<U+D800><U+001B>[2J" in said.out
     assert said.err == f"{other}: no results of manyifeval tasks (ifeval); ignored\n"
-
-
-def test_unprintable_names_do_not_break_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(tmp_path / "results_1.json", plain("one\ud800\x1b[2J"), model_args={"pretrained": "two\nlines"})
-    assert main(["manyifeval", "table", str(tmp_path)]) == 0
-    out = capsys.readouterr().out
-    assert "### `hf pretrained=two lines`" in out
-    assert "one<U+D800><U+001B>[2J" in out
 
 
 # The tables
 
 
 FIGURE_9 = Confusion(true_positives=76, false_positives=17, false_negatives=24, true_negatives=83)
-
-
-def method(folder: Path, strategy: str, *tasks: Content, pretrained: str = "tiny") -> Path:
-    """Write what a method scored."""
-    arguments = {"base": "hf", "pretrained": pretrained, "strategy": strategy, "rounds": 5}
-    return write(folder / f"results_{pretrained}_{strategy}.json", *tasks, model=NAME, model_args=arguments)
 
 
 @pytest.mark.parametrize(
@@ -495,7 +470,7 @@ def test_a_row_is_formatted_like_table_2(
 ) -> None:
     task = refined(prompt=0.621, inst=0.909, feedback=feedback, unparsable=unparsable, requests=31.25)
     row = f"{STRATEGIES[strategy].title} | 0.621 | 0.909 | {shown} | 31.25"
-    assert rows("Method", method(tmp_path, strategy, task)) == [row]
+    assert rows("Method", write_refined(tmp_path / "results_1.json", strategy, task)) == [row]
 
 
 def test_several_tasks_are_pooled_by_rows_and_judgments(tmp_path: Path) -> None:
@@ -503,8 +478,8 @@ def test_several_tasks_are_pooled_by_rows_and_judgments(tmp_path: Path) -> None:
     judged: Content = {"unparsable": 0.5, "requests": 3.0, "after": ((0.5, 0.75), (0.7, 0.85))}
     more: Content = {"unparsable": 0.25, "requests": 7.0, "after": ((0.1, 0.35), (0.5, 0.65))}
     none: Content = {"feedback": Confusion(), "unparsable": "N/A"}
-    method(
-        tmp_path,
+    write_refined(
+        tmp_path / "results_1.json",
         "feedback",
         refined("a", 0.9, 100, 2, inst=0.95, feedback=ten, **judged),
         refined("b", 0.5, 300, 2, inst=0.71, feedback=forty, **more),
@@ -517,22 +492,25 @@ def test_several_tasks_are_pooled_by_rows_and_judgments(tmp_path: Path) -> None:
     after = "refinement w/ feedback | 0.200 / 0.450 | 0.550 / 0.700 | 0.600 / 0.770"
     assert rows("After round", tmp_path) == [after]
     # A task without judgments does not affect their shares.
-    method(tmp_path, "feedback", refined("a", feedback=FIGURE_9, unparsable=0.5), refined("b", n=900, **none))
+    without = refined("b", n=900, **none)
+    write_refined(tmp_path / "results_1.json", "feedback", refined("a", feedback=FIGURE_9, unparsable=0.5), without)
     assert rows("Method", tmp_path)[0].split(" | ")[3:7] == ["0.82", "0.76", "0.79", "0.500"]
 
 
 def test_request_counts_for_only_some_tasks_are_not_shown(tmp_path: Path) -> None:
-    method(tmp_path, "none", unjudged("manyifeval_n01"))
+    write_refined(tmp_path / "results_1.json", "none", unjudged("manyifeval_n01"))
     assert rows("Method", tmp_path)[0].endswith("| 1.00")
-    write(tmp_path / "results_plain.json", plain("manyifeval_n02"), model_args={"pretrained": "tiny"})
+    write(tmp_path / "results_plain.json", plain("manyifeval_n02"))
     assert rows("Method", tmp_path)[0].endswith("| -")
 
 
 def test_models_are_sorted_by_name_and_methods_in_the_papers_order(tmp_path: Path) -> None:
     for model in ("b", "a"):
         for strategy, of in reversed([*STRATEGIES.items()]):
-            method(tmp_path, strategy, refined() if of.refines else unjudged(), pretrained=model)
-    assert [line for line in printed(tmp_path) if line.startswith("#")] == [f"### `hf pretrained={it}`" for it in "ab"]
+            task = refined() if of.refines else unjudged()
+            write_refined(tmp_path / f"results_{model}_{strategy}.json", strategy, task, pretrained=model)
+    heads = [line for line in printed(tmp_path) if line.startswith("#")]
+    assert heads == [f"### `hf dtype=float32,pretrained={model}`" for model in "ab"]
     titles = [
         "zero-shot",
         "refinement w/o feedback",
