@@ -24,6 +24,9 @@ TASKS = ("sums", "told", "plain_text", "pairs", "translated")
 """The tasks in no group."""
 # 0.5.0.dev1 cannot run them: it takes a list of values for repeats, and loses the references of corpus metrics.
 RUNNABLE = tuple(name for name in TASKS if not (HAS_SCORERS and name in ("told", "translated")))
+CONFIGS: Mapping[str, Mapping[str, Any]] = yaml.safe_load(
+    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+)
 # The harness looks for a function in the folder of the task's YAML.
 FUNCTIONS = """
 def followed(doc, results):
@@ -46,8 +49,8 @@ def write_tasks(folder: Path) -> Path:
             {"question": f"Is {name[:-1]} {row} red?", "choices": list(COLORS), "label": row % 3, "story": row // 2}
             for row in range(16)
         ]
-        _task(folder, f"{name}_few", questions[:4], CHOICES)
-        _task(folder, f"{name}_many", questions[4:], CHOICES)
+        _task(folder, f"{name}_few", questions[:4], CONFIGS["choices"])
+        _task(folder, f"{name}_many", questions[4:], CONFIGS["choices"])
         group = {
             "group": name,
             "task": [f"{name}_few", f"{name}_many"],
@@ -57,89 +60,18 @@ def write_tasks(folder: Path) -> Path:
         _write(folder / f"{name}.yaml", group)
     # 0.5.0.dev1 takes an answer of digits for a number, which no text equals.
     sums = [{"question": f"What is {row} + 2?", "answer": f"It is n{row + 2}. #### n{row + 2}"} for row in range(8)]
-    _task(folder, "sums", sums, SUMS)
+    _task(folder, "sums", sums, CONFIGS["sums"])
     told = [{"prompt": f"Say a{row} and b.", "words": [f"a{row}", "b"][: 1 + row % 2]} for row in range(8)]
-    _task(folder, "told", told, TOLD)
+    _task(folder, "told", told, CONFIGS["told"])
     texts = [{"text": f"A plain text of {'many ' * row}words, number {row}."} for row in range(6)]
-    _task(folder, "plain_text", texts, PLAIN_TEXT)
+    _task(folder, "plain_text", texts, CONFIGS["plain_text"])
     pairs = [
         {"one": f"stone {row}", "other": f"stone {row * (row % 3)}", "label": int(row % 3 == 1)} for row in range(12)
     ]
-    _task(folder, "pairs", pairs, PAIRS)
+    _task(folder, "pairs", pairs, CONFIGS["pairs"])
     words = [{"source": f"stone number {row}", "target": f"the stone number {row} is here"} for row in range(8)]
-    _task(folder, "translated", words, TRANSLATED)
+    _task(folder, "translated", words, CONFIGS["translated"])
     return folder
-
-
-def _metrics(**directions: bool) -> list[dict[str, Any]]:
-    """Return a list of metrics whose aggregation is the harness's own for this metric."""
-    return [{"metric": metric, "higher_is_better": higher} for metric, higher in directions.items()]
-
-
-CHOICES: Mapping[str, Any] = {
-    "output_type": "multiple_choice",
-    "doc_to_text": "{{question}}",
-    "doc_to_target": "label",
-    "doc_to_choice": "choices",
-    "metric_list": [
-        {"metric": metric, "aggregation": "mean", "higher_is_better": True} for metric in ("acc", "acc_norm")
-    ],
-}
-SUMS: Mapping[str, Any] = {
-    "output_type": "generate_until",
-    "doc_to_text": "{{question}}",
-    "doc_to_target": "{{answer.split('#### ')[-1]}}",
-    "generation_kwargs": {"until": ["\n"], "max_gen_toks": 8, "do_sample": False},
-    "metric_list": [{"metric": "exact_match", "aggregation": "mean", "higher_is_better": True}],
-    "filter_list": [
-        {
-            "name": "strict-match",
-            "filter": [{"function": "regex", "regex_pattern": "#### (n\\d+)"}, {"function": "take_first"}],
-        },
-        {
-            "name": "flexible-extract",
-            "filter": [
-                {"function": "regex", "group_select": -1, "regex_pattern": "(n\\d+)"},
-                {"function": "take_first"},
-            ],
-        },
-    ],
-}
-TOLD: Mapping[str, Any] = {
-    "output_type": "generate_until",
-    "doc_to_text": "prompt",
-    "doc_to_target": 0,
-    "generation_kwargs": {"until": ["\n"], "max_gen_toks": 8, "do_sample": False},
-    "process_results": "!function functions.followed",
-    "metric_list": [
-        {"metric": "prompt_level_strict_acc", "aggregation": "mean", "higher_is_better": True},
-        {
-            "metric": "inst_level_strict_acc",
-            "aggregation": "!function functions.share_of_all",
-            "higher_is_better": True,
-        },
-    ],
-}
-PLAIN_TEXT: Mapping[str, Any] = {
-    "output_type": "loglikelihood_rolling",
-    "doc_to_text": "",
-    "doc_to_target": "{{text}}",
-    "metric_list": _metrics(word_perplexity=False, byte_perplexity=False, bits_per_byte=False),
-}
-PAIRS: Mapping[str, Any] = {
-    "output_type": "multiple_choice",
-    "doc_to_text": "Are {{one}} and {{other}} the same?",
-    "doc_to_target": "label",
-    "doc_to_choice": ["no", "yes"],
-    "metric_list": _metrics(f1=True, mcc=True, acc=True),
-}
-TRANSLATED: Mapping[str, Any] = {
-    "output_type": "generate_until",
-    "doc_to_text": "{{source}}",
-    "doc_to_target": "{{target}}",
-    "generation_kwargs": {"until": ["\n"], "max_gen_toks": 8, "do_sample": False},
-    "metric_list": _metrics(bleu=True, chrf=True, ter=False),
-}
 
 
 def _task(folder: Path, name: str, rows: Iterable[Mapping[str, Any]], config: Mapping[str, Any]) -> None:
