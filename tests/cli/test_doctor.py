@@ -8,6 +8,7 @@ from pathlib import Path
 
 import huggingface_hub.constants
 import pytest
+from packaging.version import Version
 
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.cli import doctor, main
@@ -15,6 +16,8 @@ from lm_eval_ext.cli.doctor import Finding
 from lm_eval_ext.families.natural_instructions import subtasks
 from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
 from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.harness import installation
+from lm_eval_ext.harness.versions import OLDEST, TESTED
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.families.natural_instructions.task_files import TASK, version_1, version_2, write
 from tests.hub import closed_port
@@ -198,6 +201,30 @@ def test_further_lines_of_a_finding_are_indented_below_the_first() -> None:
         "                   pip install weights",
         "                   a copy",
     ]
+
+
+@pytest.mark.parametrize(
+    ("version", "ok", "required", "said"),
+    [
+        (OLDEST, True, True, f"{installation.FOLDER}"),
+        (TESTED[-1], True, True, f"{installation.FOLDER}"),
+        ("0.4.11", False, True, f"; expected {OLDEST} or later: upgrade lm-eval"),
+        (
+            "9.0",
+            False,
+            False,
+            f"; newer than {TESTED[-1]}, the newest that lm-eval-ext was tested with; check a known result",
+        ),
+    ],
+)
+def test_only_a_harness_that_is_too_old_is_a_fault(
+    version: str, ok: bool, required: bool, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installation, "VERSION", Version(version))
+    finding = doctor._harness()
+    assert (finding.ok, finding.required) == (ok, required)
+    assert finding.text.startswith(f"lm-eval {version} at ")
+    assert finding.text.endswith(said)
 
 
 def test_missing_base_weights_are_reported_with_one_remedy_per_line(
