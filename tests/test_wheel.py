@@ -14,7 +14,7 @@ import sys
 import tarfile
 import venv
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -219,7 +219,7 @@ class Life:
         importable: which modules could be imported with it.
         script: whether its command was there.
         tasks_path: what the command printed.
-        listed: what the harness listed with it.
+        seen: what was seen of its use: ``listed`` is what the harness listed with it.
         left: the files that its removal left, and those that were missing after it.
         listed_without: what the harness listed after it.
     """
@@ -229,18 +229,41 @@ class Life:
     importable: list[str]
     script: bool
     tasks_path: str
-    listed: set[str]
+    seen: Mapping[str, Any]
     left: set[Path]
     listed_without: set[str]
 
 
-def lived(environment: Environment, *arguments: str | Path, uses: Callable[[], set[str]] | None = None) -> Life:
+def listed(environment: Environment) -> Mapping[str, Any]:
+    return {"listed": environment.listed()}
+
+
+def used_without_extras(environment: Environment) -> Mapping[str, Any]:
+    """Return also which libraries could be imported, and what a run and the doctor printed."""
+    variables = variables_of(environment.empty)
+    options = ("--model", "reference", "--tasks", TASK, "--limit", "2", "--metadata", '{"source": "embedded"}')
+    with forking(variables, environment.scripts / "python") as forks:
+
+        def of(*arguments: str) -> str:
+            return printed(forks.run("-m", *arguments, folder=environment.empty, environment=variables))
+
+        return {
+            "libraries": environment.importable("torch", "transformers", "accelerate", "lm_eval", "datasets"),
+            "evaluation": of("lm_eval", *options),
+            "doctor": of("lm_eval_ext", "doctor"),
+            "listed": cells(of("lm_eval", "ls", "tasks")),
+        }
+
+
+def lived(
+    environment: Environment, *arguments: str | Path, use: Callable[[Environment], Mapping[str, Any]] = listed
+) -> Life:
     """Install the package, use it and remove it.
 
     Args:
         environment: where.
         arguments: how pip is told to install it.
-        uses: more that is done with it and returns what the harness lists; else it only lists.
+        use: what is done with it; returns what was seen.
     """
     files, content = environment.files(), environment.content()
     environment.install(*arguments)
@@ -249,49 +272,17 @@ def lived(environment: Environment, *arguments: str | Path, uses: Callable[[], s
     script = (environment.scripts / "lm-eval-ext").is_file()
     # Used, so that whatever Python writes at run time is there too.
     tasks_path = environment.run("lm-eval-ext", "tasks-path").strip()
-    listed = uses() if uses else environment.listed()
+    seen = use(environment)
     environment.pip("uninstall", "--yes", "lm-eval-ext")
     left = environment.files() ^ files
-    return Life(environment, added, importable, script, tasks_path, listed, left, environment.listed())
-
-
-@dataclass(frozen=True)
-class Used:
-    """What was done with an installed wheel, without any extra of ours or of the harness.
-
-    Attributes:
-        life: from its installation to its removal.
-        harness: which of the libraries of both could be imported.
-        evaluation: what the harness printed of a run.
-        doctor: what the doctor printed.
-    """
-
-    life: Life
-    harness: list[str]
-    evaluation: str
-    doctor: str
+    return Life(environment, added, importable, script, tasks_path, seen, left, environment.listed())
 
 
 @pytest.fixture(scope="module")
-def used(wheel: Path, small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Used:
+def of_wheel(wheel: Path, small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Life:
     """Install the wheel with the harness and what the harness requires, without any extra of either, and use it."""
     environment = new_environment(tmp_path_factory.mktemp("installed"), *REQUIRED, harness=Path(small_harness))
-    found: dict[str, Any] = {}
-
-    def use() -> set[str]:
-        found["harness"] = environment.importable("torch", "transformers", "accelerate", "lm_eval", "datasets")
-        variables = variables_of(environment.empty)
-        options = ("--model", "reference", "--tasks", TASK, "--limit", "2", "--metadata", '{"source": "embedded"}')
-        with forking(variables, environment.scripts / "python") as forks:
-
-            def of(*arguments: str) -> str:
-                return printed(forks.run("-m", *arguments, folder=environment.empty, environment=variables))
-
-            found["evaluation"] = of("lm_eval", *options)
-            found["doctor"] = of("lm_eval_ext", "doctor")
-            return cells(of("lm_eval", "ls", "tasks"))
-
-    return Used(lived(environment, wheel, uses=use), **found)
+    return lived(environment, wheel, use=used_without_extras)
 
 
 # What is in the wheel
@@ -400,16 +391,16 @@ def test_the_entry_points_name_what_the_autoload_registers(wheel: Path) -> None:
 # What works with only the harness
 
 
-def test_the_harness_lists_and_runs_our_task_without_torch(used: Used) -> None:
-    assert used.harness == ["lm_eval", "datasets"]
-    assert used.life.listed >= {TASK, "verbalizer", HARNESS_TASK}
-    rows = [[cell.strip() for cell in line.split("|")] for line in used.evaluation.splitlines()]
+def test_the_harness_lists_and_runs_our_task_without_torch(of_wheel: Life) -> None:
+    assert of_wheel.seen["libraries"] == ["lm_eval", "datasets"]
+    assert of_wheel.seen["listed"] >= {TASK, "verbalizer", HARNESS_TASK}
+    rows = [[cell.strip() for cell in line.split("|")] for line in of_wheel.seen["evaluation"].splitlines()]
     scores = {row[5]: row[7] for row in rows if len(row) > 7}
     assert scores["acc"] == "1"
 
 
-def test_the_doctor_passes_with_a_wheel(used: Used) -> None:
-    findings = used.doctor.splitlines()
+def test_the_doctor_passes_with_a_wheel(of_wheel: Life) -> None:
+    findings = of_wheel.seen["doctor"].splitlines()
     marks = {finding.split()[1]: finding.split()[0] for finding in findings if not finding.startswith(" ")}
     assert {subject for subject, mark in marks.items() if mark == "ok"} == {
         *("harness", "autoload", "tasks", "models", "sentences", "words", "embedded")
@@ -420,7 +411,7 @@ def test_the_doctor_passes_with_a_wheel(used: Used) -> None:
 
 
 @pytest.fixture(scope="module")
-def editable(checkout: Path, small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Life:
+def of_editable(checkout: Path, small_harness: str, tmp_path_factory: pytest.TempPathFactory) -> Life:
     """Install the checkout editable, use it and remove it."""
     folder = tmp_path_factory.mktemp("editable")
     environment = new_environment(folder, *REQUIRED, "hatchling", harness=Path(small_harness))
@@ -431,11 +422,11 @@ def editable(checkout: Path, small_harness: str, tmp_path_factory: pytest.TempPa
 def test_uninstalling_leaves_nothing_behind_and_a_working_harness(
     kind: str, checkout: Path, request: pytest.FixtureRequest
 ) -> None:
-    life: Life = request.getfixturevalue("used").life if kind == "wheel" else request.getfixturevalue("editable")
+    life: Life = request.getfixturevalue(f"of_{kind}")
     assert life.added == set(WHEEL if kind == "wheel" else EDITABLE)
     assert life.importable == ["lm_eval_ext"]
     assert life.script
-    assert life.listed >= {TASK, HARNESS_TASK}
+    assert life.seen["listed"] >= {TASK, HARNESS_TASK}
     tasks = checkout / "tasks" if kind == "editable" else life.environment.site / "lm_eval_ext/tasks"
     assert life.tasks_path == str(tasks.resolve())
 
