@@ -6,8 +6,8 @@ row succeed and fail together. Datasets are strata. ``compare``, ``check`` and t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isinf, nan, sqrt
 from statistics import NormalDist
@@ -31,6 +31,42 @@ ByDataset = dict[str, list[tuple[NDArray[np.int32], Floats, float]]]
 """For each dataset and task, the dataset rows of its answers, their values, and the weight of each answer."""
 Measure = str | Callable[[Rows], Floats]
 """A metric, or what returns a number for each row of a task, shape (rows,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowSums:
+    """Sums over all answers to each row of some datasets.
+
+    Attributes:
+        values: the sum of what is measured of the answers, such as their changes, shape (rows,).
+        weights: the sum of their weights, shape (rows,).
+        rows_by_dataset: the number of rows of each dataset, in the order of the rows; datasets are strata.
+    """
+
+    values: Floats
+    weights: Floats
+    rows_by_dataset: tuple[int, ...]
+
+    @classmethod
+    def of(cls, answers: ByDataset) -> RowSums:
+        """Return the sums over each row that was asked."""
+        values, weights = [], []
+        for of_dataset in answers.values():
+            length = 1 + max(int(clusters.max()) for clusters, _, _ in of_dataset)
+            sums, weighed = np.zeros(length), np.zeros(length)
+            for clusters, of_answers, weight in of_dataset:
+                sums += np.bincount(clusters, of_answers, length)
+                weighed += np.bincount(clusters, np.full(len(clusters), weight), length)
+            values.append(sums[weighed > 0])
+            weights.append(weighed[weighed > 0])
+        return cls(np.concatenate(values), np.concatenate(weights), tuple(map(len, values)))
+
+    def squared_deviations(self) -> float:
+        """Return the sum of the squared deviations of rows from what their dataset's rows have in common."""
+        deviations = self.values - float(self.values.sum()) / float(self.weights.sum()) * self.weights
+        starts = np.cumsum([0, *self.rows_by_dataset[:-1]])
+        means = np.add.reduceat(deviations, starts) / self.rows_by_dataset
+        return float(np.sum((deviations - np.repeat(means, self.rows_by_dataset)) ** 2))
 
 
 @dataclass(frozen=True)
@@ -62,24 +98,20 @@ class MeanChange:
     is_share: bool = True
 
     @classmethod
-    def of_rows(
-        cls, changes: Floats, weights: Floats, rows_by_dataset: Sequence[int], answers: int, *, is_share: bool = True
-    ) -> MeanChange:
+    def of_rows(cls, changes: RowSums, answers: int, *, is_share: bool = True) -> MeanChange:
         """Return the mean change of rows.
 
         Args:
-            changes: the sum of the changes of all answers to each row, shape (rows,).
-            weights: the sum of the weights of these answers, shape (rows,).
-            rows_by_dataset: the number of rows of each dataset, in the order of the rows; datasets are strata.
+            changes: the changes of the answers.
             answers: the number of pairs of answers.
             is_share: whether the score is a share.
         """
-        rows, total = len(changes), float(weights.sum())
-        value = float(changes.sum()) / total
-        freedom = rows - len(rows_by_dataset)
+        rows, change, total = len(changes.values), float(changes.values.sum()), float(changes.weights.sum())
+        value = change / total
+        freedom = rows - len(changes.rows_by_dataset)
         if freedom < 1:
             return cls(value, value, inf, 0, rows, answers, is_share)
-        squares = squared_deviations(changes, weights, rows_by_dataset)
+        squares = changes.squared_deviations()
         if not is_share:
             # Rows that are all equal do not tell how rows vary.
             error = sqrt(squares * rows / freedom) / total if squares else inf
@@ -87,7 +119,7 @@ class MeanChange:
         made_up = 2 * (total / rows) ** 2 / (answers / rows)
         with_both = total * (rows + 2) / rows
         error = sqrt(squares * rows / freedom + made_up) / with_both
-        return cls(value, float(changes.sum()) / with_both, error, freedom, rows, answers)
+        return cls(value, change / with_both, error, freedom, rows, answers)
 
     def __neg__(self) -> MeanChange:
         """Return the change in the other direction."""
@@ -123,13 +155,6 @@ class MeanChange:
         return 1.0 if isinf(self.error) else float(stdtr(self.freedom, deviation / self.error))
 
 
-def squared_deviations(changes: Floats, weights: Floats, rows_by_dataset: Sequence[int]) -> float:
-    """Return the sum of the squared deviations of rows from what their dataset's rows have in common."""
-    deviations = changes - float(changes.sum()) / float(weights.sum()) * weights
-    means = np.add.reduceat(deviations, np.cumsum([0, *rows_by_dataset[:-1]])) / rows_by_dataset
-    return float(np.sum((deviations - np.repeat(means, rows_by_dataset)) ** 2))
-
-
 @dataclass(frozen=True)
 class Difference:
     """How a score differs over the rows that both sides have.
@@ -138,9 +163,7 @@ class Difference:
         before, after: the scores: means over all answers, or over the tasks where these have equal weight.
         change: after minus before, with its 95 % interval.
         mean: the change with what its limits at any level are computed from.
-        by_row: the sum of the changes of all answers to each row of the datasets, shape (rows,).
-        weight_by_row: the sum of the weights of these answers, shape (rows,).
-        rows_by_dataset: the number of rows of each dataset, in the order of the rows.
+        by_row: the changes of the answers to each row of the datasets.
         answers: the number of pairs of answers.
         lost, added: the numbers of answers that only the first, or only the second, side has.
         increased, decreased: the numbers of answers whose score is larger, or smaller, on the second side: of answers
@@ -152,9 +175,7 @@ class Difference:
     after: float
     change: Estimate
     mean: MeanChange
-    by_row: Floats = field(default_factory=lambda: np.empty(0))
-    weight_by_row: Floats = field(default_factory=lambda: np.empty(0))
-    rows_by_dataset: tuple[int, ...] = ()
+    by_row: RowSums = RowSums(np.empty(0), np.empty(0), ())
     answers: int = 0
     lost: int = 0
     added: int = 0
@@ -170,7 +191,7 @@ class Difference:
     @property
     def rows(self) -> int:
         """The number of dataset rows compared."""
-        return len(self.by_row)
+        return len(self.by_row.values)
 
     @property
     def changed(self) -> int | None:
@@ -184,7 +205,7 @@ class Difference:
         It is that of a paired sign-flip test over rows or, if nothing is paired, of the standard error in the results.
         """
         if self.answers:
-            return sign_flip_p(self.by_row)
+            return sign_flip_p(self.by_row.values)
         return nan if isinf(self.mean.error) else 2 * NormalDist().cdf(-abs(self.change.value) / self.mean.error)
 
 
@@ -243,24 +264,12 @@ def difference_of(
         changes.setdefault(first.dataset, []).append((clusters[known], weight * (new - old), weight))
     if not answers:
         return Difference.none(lost, added)
-    by_row, weight_by_row, rows_by_dataset = sums_by_row(changes)
-    total = sum(float(of_dataset.sum()) for of_dataset in np.split(weight_by_row, np.cumsum(rows_by_dataset)))
-    mean = MeanChange.of_rows(by_row, weight_by_row, rows_by_dataset, answers, is_share=is_share)
-    change = Estimate(mean.value, *mean.limits(ONE_SIDE, ONE_SIDE), rows=len(by_row), answers=answers)
-    return Difference(
-        float(before / total),
-        float(after / total),
-        change,
-        mean,
-        by_row,
-        weight_by_row,
-        rows_by_dataset,
-        answers,
-        lost,
-        added,
-        increased,
-        decreased,
-    )
+    by_row = RowSums.of(changes)
+    total = sum(float(part.sum()) for part in np.split(by_row.weights, np.cumsum(by_row.rows_by_dataset)))
+    scores = float(before / total), float(after / total)
+    mean = MeanChange.of_rows(by_row, answers, is_share=is_share)
+    change = Estimate(mean.value, *mean.limits(ONE_SIDE, ONE_SIDE), rows=mean.rows, answers=answers)
+    return Difference(*scores, change, mean, by_row, answers, lost, added, increased, decreased)
 
 
 def in_common(before: Rows, after: Rows) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -273,24 +282,3 @@ def _means(clusters: NDArray[np.int32], values: Floats) -> tuple[NDArray[np.int3
     """Return the dataset rows of answers, and the mean of the answers to each."""
     rows, of = np.unique(clusters, return_inverse=True)
     return rows, np.bincount(of, values) / np.bincount(of)
-
-
-def sums_by_row(answers: ByDataset) -> tuple[Floats, Floats, tuple[int, ...]]:
-    """Return the sums of values and of weights over each row that was asked, and how many rows each dataset has.
-
-    Args:
-        answers: for each dataset and task, the dataset rows of its answers, their values, and the weight of each.
-
-    Returns:
-        Values and weights, shape (rows,) each, dataset by dataset, and the number of rows of each dataset.
-    """
-    values, weights = [], []
-    for of_dataset in answers.values():
-        length = 1 + max(int(clusters.max()) for clusters, _, _ in of_dataset)
-        sums, weighed = np.zeros(length), np.zeros(length)
-        for clusters, of_answers, weight in of_dataset:
-            sums += np.bincount(clusters, of_answers, length)
-            weighed += np.bincount(clusters, np.full(len(clusters), weight), length)
-        values.append(sums[weighed > 0])
-        weights.append(weighed[weighed > 0])
-    return np.concatenate(values), np.concatenate(weights), tuple(map(len, values))

@@ -75,7 +75,7 @@ def test_runs_of_different_tasks_over_one_dataset_are_paired_by_its_rows(tmp_pat
     other = replace(second, rows=replace(second.rows, ids=second.rows.ids + 50))
     found = difference_of([(first, other)], "acc")
     assert (found.rows, found.answers, found.lost, found.added) == (100, 100, 0, 0)
-    assert np.array_equal(found.by_row, np.repeat([0.0, -1.0, 0.0], [40, 20, 40]))
+    assert np.array_equal(found.by_row.values, np.repeat([0.0, -1.0, 0.0], [40, 20, 40]))
 
 
 def test_a_row_that_a_side_has_no_number_for_does_not_count(tmp_path: Path) -> None:

@@ -99,16 +99,15 @@ def of_baseline(
         draws = min(draws_of(unit))
         halves = drawn.take(name) if drawn and draws > 1 else unit
         shown = halves.difference if isinstance(halves, Compared) else unit.difference
-        if changed is None and np.any(shown.by_row):
+        if changed is None and np.any(shown.by_row.values):
             scores = f"{unit.headline.name} {_number(unit, unit.difference.before)}"
             if halves is unit:
                 about = f"of two runs of the baseline: {scores} and {_number(unit, shown.after)}"
             else:
                 about = f"of the baseline: {scores}, {draws} draws of each row"
             about += f"; two runs differ by a standard error of {amount(shown.mean.error, is_share=unit.is_share)}"
-            worse = -unit.sign * shown.by_row
-            weights, of_datasets = shown.weight_by_row, shown.rows_by_dataset
-            asked = Asked(weights, of_datasets, _answers_per_row(shown), shown=worse, is_share=unit.is_share)
+            worse = -unit.sign * shown.by_row.values
+            asked = replace(_asked(shown), shown=worse, is_share=unit.is_share)
             plans.append(_planned(unit, asked, bounds[name], about))
             continue
         found = _by_assumption(unit, bounds[name], changed, of_one_run=of_one_run)
@@ -141,8 +140,7 @@ def _by_assumption(unit: Compared, bound: float, changed: float | None, *, of_on
     if lacking:
         about += f", because {lacking} has no samples; its tasks are taken to have the same rows"
         return _planned(unit, Asked.alike(max(run.count for run in runs), len(runs), share), bound, about)
-    asked = Asked(difference.weight_by_row, difference.rows_by_dataset, _answers_per_row(difference), share)
-    return _planned(unit, asked, bound, about)
+    return _planned(unit, replace(_asked(difference), changed=share), bound, about)
 
 
 def _planned(unit: Compared, asked: Asked, bound: float, about: str) -> Planned:
@@ -150,8 +148,9 @@ def _planned(unit: Compared, asked: Asked, bound: float, about: str) -> Planned:
     return Planned(unit.name, asked, bound, about, scale, unit.worst_drop)
 
 
-def _answers_per_row(difference: Difference) -> int:
-    return max(1, round(difference.answers / difference.rows))
+def _asked(difference: Difference) -> Asked:
+    rows = difference.by_row
+    return Asked(rows.weights, rows.rows_by_dataset, max(1, round(difference.answers / difference.rows)))
 
 
 def _number(unit: Compared, score: float) -> str:

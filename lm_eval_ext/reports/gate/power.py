@@ -18,7 +18,7 @@ from statistics import NormalDist, fmean
 import numpy as np
 from scipy.special import stdtrit
 
-from lm_eval_ext.reports.paired import MeanChange
+from lm_eval_ext.reports.paired import MeanChange, RowSums
 from lm_eval_ext.reports.statistics import Floats
 
 LEVEL = 0.05
@@ -245,4 +245,5 @@ def drops(asked: Asked, drop: float, pairs: int) -> Iterator[MeanChange]:
             # What was lost cannot be lost again; it is a share of what does not get worse by itself.
             worse += weights / answers * generator.binomial(answers - lost, min(1.0, drop / left))
         for of_pair, changes in zip(weights, worse, strict=True):
-            yield MeanChange.of_rows(changes, of_pair, of_datasets, asked.rows * answers, is_share=asked.is_share)
+            sums = RowSums(changes, of_pair, of_datasets)
+            yield MeanChange.of_rows(sums, asked.rows * answers, is_share=asked.is_share)

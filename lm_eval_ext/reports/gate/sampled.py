@@ -17,7 +17,7 @@ import numpy as np
 
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.units import Compared
-from lm_eval_ext.reports.paired import ByDataset, Difference, difference_of, in_common, squared_deviations, sums_by_row
+from lm_eval_ext.reports.paired import ByDataset, Difference, RowSums, difference_of, in_common
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.rows import Rows
 
@@ -219,10 +219,8 @@ def change_of(unit: Compared) -> ChangeComponents:
                 added, by_one = added + variance / rows.drawn, by_one + variance
         at_hand.setdefault(pair[0].dataset, []).append((clusters, added, 1.0))
         of_one_draw.setdefault(pair[0].dataset, []).append((clusters, by_one, 1.0))
-    changes, weights, of_datasets = difference.by_row, difference.weight_by_row, difference.rows_by_dataset
-    count = len(changes)
-    between = nan
-    if freedom := count - len(of_datasets):
-        between = squared_deviations(changes, weights, of_datasets) / freedom - sums_by_row(at_hand)[0].mean()
-    within = float(sums_by_row(of_one_draw)[0].mean())
-    return ChangeComponents(within, float(np.maximum(between, 0.0)), count, float(weights.sum()) / count)
+    changes, count, between = difference.by_row, difference.rows, nan
+    if freedom := count - len(changes.rows_by_dataset):
+        between = changes.squared_deviations() / freedom - RowSums.of(at_hand).values.mean()
+    within = float(RowSums.of(of_one_draw).values.mean())
+    return ChangeComponents(within, float(np.maximum(between, 0.0)), count, float(changes.weights.sum()) / count)

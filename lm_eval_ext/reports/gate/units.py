@@ -16,7 +16,7 @@ import numpy as np
 from lm_eval_ext.families.schema import SHARE, Metric
 from lm_eval_ext.reports.evidence import Evidence, Floor, replicates, terms_by_cluster, without_each
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.paired import ByDataset, Difference, MeanChange, difference_of, in_common, sums_by_row
+from lm_eval_ext.reports.paired import ByDataset, Difference, MeanChange, RowSums, difference_of, in_common
 from lm_eval_ext.reports.statistics import Floats, estimate
 from lm_eval_ext.results.comparability import PairOfRuns, of_an_older_run
 from lm_eval_ext.results.issue import Issue, Severity, error, named, note, warning
@@ -286,19 +286,10 @@ def _of_sums(unit: Compared) -> Difference:
         contributed.setdefault(dataset, []).append((asked, share * of_rows, share))
     if not answers:
         return Difference.none(lost, added)
-    by_row, weight_by_row, rows_by_dataset = sums_by_row(contributed)
-    return Difference(
-        float(before / total),
-        float(after / total),
-        estimate(np.sum(changes, axis=0) / total),
-        MeanChange.of_rows(by_row, weight_by_row, rows_by_dataset, answers, is_share=unit.is_share),
-        by_row,
-        weight_by_row,
-        rows_by_dataset,
-        answers,
-        lost,
-        added,
-    )
+    by_row, scores = RowSums.of(contributed), (float(before / total), float(after / total))
+    mean = MeanChange.of_rows(by_row, answers, is_share=unit.is_share)
+    change = estimate(np.sum(changes, axis=0) / total)
+    return Difference(*scores, change, mean, by_row, answers, lost, added)
 
 
 def pseudo_values(change: float, without: Floats) -> Floats:

@@ -53,7 +53,7 @@ def sides(tmp_path: Path) -> Sides:
 def test_scores_are_means_over_draws(sides: Sides) -> None:
     found = unit(sides.take(SST2)).difference
     assert (found.before, found.after, found.change.value) == (0.5, 0.75, 0.25)
-    assert found.by_row.tolist() == [0, 0, 0, 1]
+    assert found.by_row.values.tolist() == [0, 0, 0, 1]
 
 
 def test_reliability_is_by_row(sides: Sides) -> None:
