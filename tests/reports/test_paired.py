@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lm_eval_ext.reports.paired import Difference, MeanChange, difference_of
+from lm_eval_ext.reports.paired import Difference, MeanChange, RowSums, difference_of
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import TaskRun
@@ -98,7 +98,7 @@ def test_runs_without_samples_cannot_be_paired(tmp_path: Path) -> None:
 def change(changes: Floats, answers: int = 1, datasets: tuple[int, ...] = ()) -> MeanChange:
     """Return the mean of the changes of rows with so many answers each."""
     rows = len(changes)
-    return MeanChange.of_rows(changes, np.full(rows, float(answers)), datasets or (rows,), answers * rows)
+    return MeanChange.of_rows(RowSums(changes, np.full(rows, float(answers)), datasets or (rows,)), answers * rows)
 
 
 def test_with_one_answer_to_each_row_it_is_the_interval_of_bonett_and_price() -> None:

@@ -18,14 +18,14 @@ from lm_eval_ext.reports.gate.power import (
     simulate,
     smallest_regression,
 )
-from lm_eval_ext.reports.paired import MeanChange
+from lm_eval_ext.reports.paired import MeanChange, RowSums
 from lm_eval_ext.reports.statistics import Floats
 
 
 def drop(changes: Floats, answers: int = 1) -> MeanChange:
     """Return the drop of rows with so many answers each, whose changes are those of the score."""
     rows = len(changes)
-    return MeanChange.of_rows(-changes, np.full(rows, float(answers)), (rows,), answers * rows)
+    return MeanChange.of_rows(RowSums(-changes, np.full(rows, float(answers)), (rows,)), answers * rows)
 
 
 def decided(found: MeanChange, bound: float, level: float = 0.05) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lm_eval_ext.reports.figure import Curves, HeatMap, Section
-from lm_eval_ext.reports.paired import ONE_SIDE, MeanChange
+from lm_eval_ext.reports.paired import ONE_SIDE, MeanChange, RowSums
 from lm_eval_ext.reports.sections.manyifeval.curves import type_name
 from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.results.issue import error, note, warning
@@ -89,7 +89,7 @@ def test_a_broken_repeated_instruction_is_broken_in_every_repetition(known: Sect
     assert list(found[DROP_ONE, 3].values()) == [exact(0.0), exact(0.0), exact(0.0)]
     # The difference has the limits of check: rows that all changed alike do not exclude that others would not.
     (*_, difference) = found[ORACLE, 3].values()
-    limits = MeanChange.of_rows(np.zeros(ROWS), np.ones(ROWS), [ROWS], ROWS).limits(ONE_SIDE, ONE_SIDE)
+    limits = MeanChange.of_rows(RowSums(np.zeros(ROWS), np.ones(ROWS), (ROWS,)), ROWS).limits(ONE_SIDE, ONE_SIDE)
     assert (difference.low, difference.high) == pytest.approx(limits)
 
 
