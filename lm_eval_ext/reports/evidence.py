@@ -23,7 +23,7 @@ from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates
 from lm_eval_ext.results.aggregation import Aggregate
 from lm_eval_ext.results.issue import Issue, named, note
 from lm_eval_ext.results.models import Sizes
-from lm_eval_ext.results.runs import Runs, TaskRun
+from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 
 
 @dataclass(frozen=True)
@@ -235,9 +235,7 @@ class Evidence:
         Raises:
             ValueError: the task has no samples.
         """
-        if run.rows is None:
-            raise ValueError(f"{run.task}: no samples")
-        clusters = run.rows.clusters
+        clusters = rows_of(run).clusters
         return self.population.ratio(run.dataset, clusters, part, whole).measured(name_of(run, measured))
 
 

@@ -20,7 +20,7 @@ from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.statistics import Floats, sign_flip_p
 from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.rows import Rows
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.runs import TaskRun, rows_of
 
 ONE_SIDE = 0.025
 """The level of each end of a 95 % interval."""
@@ -239,17 +239,14 @@ def difference_of(
     before = after = 0.0
     answers = lost = added = increased = decreased = 0
     for first, second in pairs:
-        if first.rows is None or second.rows is None:
-            raise ValueError(f"{first.task if first.rows is None else second.task}: no samples")
-        old, new = (
-            rows.numbers(measure) if isinstance(measure, str) else measure(rows) for rows in (first.rows, second.rows)
-        )
+        rows, others = rows_of(first), rows_of(second)
+        old, new = (each.numbers(measure) if isinstance(measure, str) else measure(each) for each in (rows, others))
         if first.task == second.task:
-            mine, theirs = in_common(first.rows, second.rows)
-            clusters = first.rows.clusters[mine]
+            mine, theirs = in_common(rows, others)
+            clusters = rows.clusters[mine]
         else:
-            (ours, old), (others, new) = _means(first.rows.clusters, old), _means(second.rows.clusters, new)
-            clusters, mine, theirs = np.intersect1d(ours, others, assume_unique=True, return_indices=True)
+            (asked, old), (also_asked, new) = _means(rows.clusters, old), _means(others.clusters, new)
+            clusters, mine, theirs = np.intersect1d(asked, also_asked, assume_unique=True, return_indices=True)
         lost, added = lost + len(old) - len(mine), added + len(new) - len(theirs)
         old, new = old[mine], new[theirs]
         known = ~(np.isnan(old) | np.isnan(new))

@@ -249,6 +249,17 @@ class Runs:
         return tuple(run for run in self.counting if run.family.name == family and model in (None, run.model))
 
 
+def rows_of(run: TaskRun) -> Rows:
+    """Return the rows of a run.
+
+    Raises:
+        ValueError: it has no samples.
+    """
+    if run.rows is None:
+        raise ValueError(f"{run.task}: no samples")
+    return run.rows
+
+
 def newest(runs: Iterable[TaskRun], key: Callable[[TaskRun], Key]) -> tuple[dict[Key, TaskRun], list[Issue]]:
     """Return the newest of the runs that share a key, and which runs a newer one replaces.
 

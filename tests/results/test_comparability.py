@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lm_eval_ext.reports.sections.examples import rows_of
 from lm_eval_ext.results.comparability import OfOneSeed, as_one
 from lm_eval_ext.results.load import load_apart
-from lm_eval_ext.results.runs import Runs
+from lm_eval_ext.results.runs import Runs, rows_of
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, edited, edited_lines, results_in, samples_of
 from tests.reports.gate.two_runs import SAMPLING, write_draws

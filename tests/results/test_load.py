@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.sections.examples import rows_of
 from lm_eval_ext.reports.statistics import estimate
 from lm_eval_ext.results.load import load, load_apart
-from lm_eval_ext.results.runs import Role, Runs, TaskRun
+from lm_eval_ext.results.runs import Role, Runs, TaskRun, rows_of
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import CONFIG, SST2, STAMP, edited, samples_of, verbalizer_line, write_run
 from tests.reports.manyifeval_files import of_model, row

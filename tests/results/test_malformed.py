@@ -13,10 +13,9 @@ import pytest
 
 from lm_eval_ext.cli import main
 from lm_eval_ext.families.registry import FAMILIES
-from lm_eval_ext.reports.sections.examples import rows_of
 from lm_eval_ext.results.files import MOST_MEMBERS, read, shown
 from lm_eval_ext.results.load import find_runs, load
-from lm_eval_ext.results.runs import Runs
+from lm_eval_ext.results.runs import Runs, rows_of
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import CONFIG, SST2, edited, edited_lines, samples_of, verbalizer_line, write_run
 

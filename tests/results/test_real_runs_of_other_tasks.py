@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.reports.sections.examples import rows_of
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
-from lm_eval_ext.results.runs import Runs, TaskRun, possible_weights
+from lm_eval_ext.results.runs import Runs, TaskRun, possible_weights, rows_of
 from lm_eval_ext.sources import RowsError
 from tests.own_tasks import GROUPS, RUNNABLE
 from tests.reports.files import SST2, write_run

@@ -13,7 +13,6 @@ from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext.harness.versions import HAS_SCORERS
-from lm_eval_ext.reports.sections.examples import rows_of
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
 from lm_eval_ext.results.rows import (
@@ -22,7 +21,7 @@ from lm_eval_ext.results.rows import (
     response_in,
     responses_in,
 )
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.runs import TaskRun, rows_of
 from lm_eval_ext.results.samples import certainties, scores_of_draws
 from tests.conftest import save
 from tests.other_files import STAMP, MadeUp, write_other_run

@@ -20,6 +20,7 @@ from lm_eval_ext.reports.gate.units import Compared
 from lm_eval_ext.reports.paired import ByDataset, Difference, RowSums, difference_of, in_common
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.rows import Rows
+from lm_eval_ext.results.runs import rows_of
 
 TOLERANCE = 0.05
 """The share of a standard error that more draws could still remove, at most, where draws suffice."""
@@ -204,9 +205,7 @@ def change_of(unit: Compared) -> ChangeComponents:
     at_hand: ByDataset = {}
     of_one_draw: ByDataset = {}
     for pair in unit.runs:
-        first, second = pair[0].rows, pair[1].rows
-        if first is None or second is None:
-            raise ValueError(f"{pair[0].task}: no samples")
+        first, second = map(rows_of, pair)
         mine, theirs = in_common(first, second)
         if not len(mine):
             continue

@@ -20,7 +20,7 @@ from lm_eval_ext.reports.paired import ByDataset, Difference, MeanChange, RowSum
 from lm_eval_ext.reports.statistics import Floats, estimate
 from lm_eval_ext.results.comparability import PairOfRuns, of_an_older_run
 from lm_eval_ext.results.issue import Issue, Severity, error, named, note, warning
-from lm_eval_ext.results.runs import Runs, TaskRun, lowest_groups, possible_weights
+from lm_eval_ext.results.runs import Runs, TaskRun, lowest_groups, possible_weights, rows_of
 
 TASKS_NAMED = 3
 """The most tasks that a reason names; the rest are counted."""
@@ -263,9 +263,7 @@ def _of_sums(unit: Compared) -> Difference:
     contributed: ByDataset = {}
     answers = lost = added = 0
     for pair in unit.runs:
-        first, second = pair[0].rows, pair[1].rows
-        if first is None or second is None:
-            raise ValueError(f"{pair[0].task}: no samples")
+        first, second = map(rows_of, pair)
         mine, theirs = in_common(first, second)
         lost, added, answers = lost + len(first) - len(mine), added + len(second) - len(mine), answers + len(mine)
         if not len(mine):

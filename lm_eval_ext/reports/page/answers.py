@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.figure import Answers
 from lm_eval_ext.reports.paired import ROUNDING, in_common
-from lm_eval_ext.reports.sections.examples import Answer, Candidate, rows_of, shown
+from lm_eval_ext.reports.sections.examples import Answer, Candidate, shown
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.issue import Issue, note
-from lm_eval_ext.results.runs import Runs, TaskRun
+from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 
 EACH = 20
 """How many answers are shown behind each headline of a model, unless a user asks for another number."""

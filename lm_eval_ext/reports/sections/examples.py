@@ -25,7 +25,7 @@ from lm_eval_ext.reports.study import Entry
 from lm_eval_ext.results.issue import Issue, note
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.rows import Rows
-from lm_eval_ext.results.runs import Runs, TaskRun
+from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 
 MOST = 10
 """The most examples for a family."""
@@ -62,17 +62,6 @@ class Answer:
             ValueError: the run has no samples, or the line cannot be read.
         """
         return rows_of(self.run).line(self.row)
-
-
-def rows_of(run: TaskRun) -> Rows:
-    """Return the rows of a run.
-
-    Raises:
-        ValueError: it has no samples.
-    """
-    if run.rows is None:
-        raise ValueError(f"{run.task}: no samples")
-    return run.rows
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,13 @@ from lm_eval_ext.reports.sections.examples import (
     asked_and_answered,
     counts_of,
     examples,
-    rows_of,
     scored,
     share_counted,
 )
 from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.study import Entry, SameRows, Study
 from lm_eval_ext.results.issue import Issue, warning
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.runs import TaskRun, rows_of
 from lm_eval_ext.verifiers import instructions_of
 
 FAMILY = "hierarchy"

@@ -22,7 +22,6 @@ from lm_eval_ext.reports.sections.examples import (
     by_instruction,
     examples,
     places_in,
-    rows_of,
     scored,
 )
 from lm_eval_ext.reports.sections.figures import EDITIONS, captions, verdicts
@@ -46,7 +45,7 @@ from lm_eval_ext.reports.sections.manyifeval.refinement import refinement
 from lm_eval_ext.reports.sections.manyifeval.variants import placements, reliability, repetition, wide, wordings
 from lm_eval_ext.reports.study import Entry, Study, grouped
 from lm_eval_ext.results.rows import ASKED, Rows, response_in
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.runs import TaskRun, rows_of
 from lm_eval_ext.verifiers import MissingDataError, Response, instructions_of
 
 FIRST_ANSWER = f"{PROMPT_LEVEL}_round_0"

@@ -15,7 +15,7 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Forest, Panel, Table, TableCell
 from lm_eval_ext.reports.layout import MISSING, drawn, panels, table
 from lm_eval_ext.reports.paired import Difference, difference_of
-from lm_eval_ext.reports.sections.examples import UNREADABLE, Line, counts_of, rows_of
+from lm_eval_ext.reports.sections.examples import UNREADABLE, Line, counts_of
 from lm_eval_ext.reports.sections.figures import captioned
 from lm_eval_ext.reports.sections.manyifeval.curves import (
     BY_TYPE,
@@ -32,7 +32,7 @@ from lm_eval_ext.reports.statistics import Ratio, Replicates, estimate, holm, ov
 from lm_eval_ext.reports.study import OWN, Cells, Entry, Key, Measure, SameRows, Study, grouped
 from lm_eval_ext.reports.wording import figure as shown
 from lm_eval_ext.results.issue import Issue, error, named, note
-from lm_eval_ext.results.runs import Role, TaskRun
+from lm_eval_ext.results.runs import Role, TaskRun, rows_of
 
 MEAN, RELIABLE = "mean over variants", "every variant followed"
 USUAL, LARGER = "15 types", "larger pool"

@@ -21,7 +21,6 @@ from lm_eval_ext.reports.sections.examples import (
     asked_and_answered,
     examples,
     places_in,
-    rows_of,
 )
 from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.sections.natural_instructions.runs import (
@@ -44,7 +43,7 @@ from lm_eval_ext.reports.study import ABOVE_FLOOR, Cells, Entry, Key, change, ex
 from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.runs import TaskRun, rows_of
 
 BY_SCOPE = {"model": "", "scope": "mean over"}
 MOST_CELLS = 1500

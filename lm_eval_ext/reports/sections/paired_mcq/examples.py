@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.families.paired_mcq.schema import NO_LETTER
-from lm_eval_ext.reports.sections.examples import Answer, Behavior, Candidate, Hits, Pick, rows_of, scored
+from lm_eval_ext.reports.sections.examples import Answer, Behavior, Candidate, Hits, Pick, scored
 from lm_eval_ext.reports.sections.paired_mcq.measures import BIAS, entropies
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.reports.study import Entry, grouped
 from lm_eval_ext.results.rows import Rows
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.runs import TaskRun, rows_of
 
 READINGS = {
     "none": "no answer",

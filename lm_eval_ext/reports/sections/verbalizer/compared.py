@@ -38,7 +38,7 @@ from lm_eval_ext.reports.statistics import Floats, Ratio
 from lm_eval_ext.reports.study import OWN, Cells, Entry, SameRows, Study, exists, grouped
 from lm_eval_ext.results.models import FEW_SHOT, EvaluatedModel
 from lm_eval_ext.results.rows import ASKED
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.runs import TaskRun, rows_of
 
 NATURAL, UNNATURAL = f"natural ({GOLDEN})", f"unnatural ({FLIPPED})"
 SETTINGS = {
@@ -267,14 +267,14 @@ def spread_of(runs: Sequence[TaskRun]) -> Spread:
 
 def _spreads(run: TaskRun) -> Floats:
     """Return a task's spread, followed by that of every shuffle, shape (1 + SHUFFLES,)."""
-    assert run.rows is not None
+    rows = rows_of(run)
     # Whether each answer was given to each wording that was asked at all, shape (rows, wordings).
-    asked = np.stack([run.rows.values[ASKED + metric] > 0 for metric in wordings_of(run)], axis=1)
+    asked = np.stack([rows.values[ASKED + metric] > 0 for metric in wordings_of(run)], axis=1)
     wordings = asked[:, asked.any(axis=0)].astype(np.float64)
     # Sorted by row, and within a row by wording, so that tasks on the same rows are shuffled alike: an answer to a row
     # under one verbalizer tells about that under another.
-    order = np.lexsort((np.argmax(wordings, axis=1), run.rows.clusters))
-    values, wordings, clusters = run.rows.values["acc"][order], wordings[order], run.rows.clusters[order]
+    order = np.lexsort((np.argmax(wordings, axis=1), rows.clusters))
+    values, wordings, clusters = rows.values["acc"][order], wordings[order], rows.clusters[order]
     dealt = np.concatenate([values[None], values[_shuffles(run.dataset, clusters.tobytes())]])
     found: Floats = np.ptp(dealt @ wordings / wordings.sum(axis=0), axis=1)
     return found

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from lm_eval_ext.reports.sections.examples import Answer, Behavior, Candidate, Line, rows_of, scored
+from lm_eval_ext.reports.sections.examples import Answer, Behavior, Candidate, Line, scored
 from lm_eval_ext.reports.sections.verbalizer.runs import DIRECT, FLIPPED, GOLDEN, THOUGHT
 from lm_eval_ext.reports.study import Entry, Study, grouped
+from lm_eval_ext.results.runs import rows_of
 
 ENOUGH = 3
 """The fewest models for which “most models” means anything."""
