@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import regex
 
-from lm_eval_ext.verifiers import sentences, tokens
+from lm_eval_ext.verifiers import tokenization
 
 if TYPE_CHECKING:
     from lm_eval_ext.verifiers.detection import Detection
@@ -142,43 +142,43 @@ class Text:
     @cached_property
     def capital_words(self) -> int:
         """The number of NLTK word tokens whose letters are all capitals, including "I" and "A"."""
-        return tokens.count_capital_words(self.raw)
+        return tokenization.count_capital_words(self.raw)
 
     def has_sentences(self, count: int) -> bool:
         """Return whether NLTK's sentence splitter finds at least ``count`` sentences."""
-        return sentences.has_at_least(count, self.raw)
+        return tokenization.has_sentences(count, self.raw)
 
     def has_statements(self, count: int) -> bool:
         """Return whether at least ``count`` sentences certainly end with a full stop; a quick answer, often no."""
-        return sentences.certainly_has_statements(count, self.raw)
+        return tokenization.has_statements(count, self.raw)
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
         """The sentences that NLTK's splitter finds."""
-        return tuple(sentences.split(self.raw))
+        return tuple(tokenization.sentences(self.raw))
 
     @cached_property
     def ifeval_sentences(self) -> tuple[str, ...]:
         """The sentences by IFEval's own rules, which need no data and know few abbreviations."""
-        return tuple(sentences.split_as_ifeval(self.raw))
+        return tuple(tokenization.ifeval_sentences(self.raw))
 
     def each_sentence(self) -> Iterator[str]:
         """Return an iterator over the sentences that splits no further than it is read."""
-        return iter(self.__dict__.get("sentences") or sentences.split(self.raw))
+        return iter(self.__dict__.get("sentences") or tokenization.sentences(self.raw))
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
         """NLTK's word tokens; punctuation marks are tokens, and "don't" is two."""
-        return tuple(tokens.word_tokens(self.raw))
+        return tuple(tokenization.word_tokens(self.raw))
 
     def each_token(self) -> Iterator[str]:
         """Return an iterator over the word tokens that tokenizes no further than it is read, sentence by sentence."""
-        return iter(self.__dict__.get("tokens") or tokens.word_tokens(self.raw))
+        return iter(self.__dict__.get("tokens") or tokenization.word_tokens(self.raw))
 
     @cached_property
     def first_tag(self) -> str | None:
         """The part of speech (Penn Treebank) of the first word token; ``None`` if there is no token."""
-        return tokens.first_tag(self.raw)
+        return tokenization.first_tag(self.raw)
 
     @cached_property
     def chunks(self) -> tuple[str, ...]:

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import EDITIONS, Checker, ifrlvr, instruction, instruction_ids
-from lm_eval_ext.verifiers.sentences import split_as_ifeval
 from lm_eval_ext.verifiers.text import Text
+from lm_eval_ext.verifiers.tokenization import ifeval_sentences
 from tests.conftest import ROOT
 from tests.verifiers.cases import Case, counted, documented, judged
 
@@ -248,7 +248,7 @@ test_both_editions = judged(CASES)
     ],
 )
 def test_ifevals_own_rules_divide_sentences(text: str, sentences: list[str]) -> None:
-    assert split_as_ifeval(text) == sentences
+    assert ifeval_sentences(text) == sentences
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import regex
 
-from lm_eval_ext.verifiers import phrases, tokens
+from lm_eval_ext.verifiers import phrases, tokenization
 from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Positive, Trimmed, checker, whole_number
 from lm_eval_ext.verifiers.text import Text, spoken
 
@@ -179,7 +179,7 @@ class Pronouns(Checker):
         # NLTK always divides a chunk from one of these marks at its end.
         if sum((chunk[:-1] if chunk[-1] in ",;:!?" else chunk) in PRONOUNS for chunk in spaced.split()) >= self.N:
             return True
-        return sum(token in PRONOUNS for token in tokens.word_tokens(spaced)) >= self.N
+        return sum(token in PRONOUNS for token in tokenization.word_tokens(spaced)) >= self.N
 
     def repaired(self, text: Text) -> bool:
         words = Text(_THAT_IS.sub("", text.folded)).whole_words

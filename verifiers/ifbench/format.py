@@ -12,7 +12,7 @@ from unicodedata import category
 
 import regex
 
-from lm_eval_ext.verifiers import sentences
+from lm_eval_ext.verifiers import tokenization
 from lm_eval_ext.verifiers.checker import Checker, OneRule, Phrase, checker
 from lm_eval_ext.verifiers.ifbench import nesting
 from lm_eval_ext.verifiers.text import Text, fold, has_word, spoken, without_punctuation
@@ -350,7 +350,7 @@ class NoBulletsBullets(Checker):
                 return False
             else:
                 closed = not line
-                count += len(list(islice(sentences.split(line), 2)))
+                count += len(list(islice(tokenization.sentences(line), 2)))
         return bullets >= 2
 
     def repaired(self, text: Text) -> bool:
@@ -358,7 +358,7 @@ class NoBulletsBullets(Checker):
         if len(bullets) < 2:
             return False
         before = "\n".join(text.lines[: bullets[0]])
-        return sum(_PERIOD.search(sentence) is not None for sentence in sentences.split(before)) >= 2
+        return sum(_PERIOD.search(sentence) is not None for sentence in tokenization.sentences(before)) >= 2
 
 
 @checker(

@@ -8,7 +8,7 @@ from itertools import chain
 
 import regex
 
-from lm_eval_ext.verifiers import nltk_data
+from lm_eval_ext.verifiers import tokenization
 from lm_eval_ext.verifiers.checker import Checker, OneRule, Percentage, Phrase, checker
 from lm_eval_ext.verifiers.text import Text
 
@@ -48,7 +48,7 @@ def stop_words() -> frozenset[str]:
     Raises:
         MissingDataError: they are not installed.
     """
-    with nltk_data.find(nltk_data.STOP_WORDS).open(encoding="utf-8") as file:
+    with tokenization.find(tokenization.STOP_WORDS).open(encoding="utf-8") as file:
         return frozenset(file.read().split())
 
 

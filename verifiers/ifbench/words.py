@@ -9,7 +9,7 @@ from collections import Counter
 from functools import lru_cache
 from itertools import islice, pairwise
 
-from lm_eval_ext.verifiers import tokens
+from lm_eval_ext.verifiers import tokenization
 from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Positive, Trimmed, checker
 from lm_eval_ext.verifiers.markdown import BLANK_LINES
 from lm_eval_ext.verifiers.text import Text, without_punctuation
@@ -291,7 +291,7 @@ class KeywordsSpecificPosition(Checker):
         keyword = self.keyword.lower()
         if _is_missing(keyword, text):
             return False
-        words = (token for token in tokens.word_tokens(self._sentence(text)) if any(map(str.isalnum, token)))
+        words = (token for token in tokenization.word_tokens(self._sentence(text)) if any(map(str.isalnum, token)))
         return next(islice(words, self.m - 1, None), "").lower() == keyword
 
     def repaired(self, text: Text) -> bool:

@@ -12,8 +12,8 @@ from itertools import islice
 from lm_eval_ext.verifiers import markdown
 from lm_eval_ext.verifiers.checker import Checker, OneRule, Positive, checker
 from lm_eval_ext.verifiers.ifeval.length import NumberParagraphs, are_paragraphs
-from lm_eval_ext.verifiers.sentences import split_as_ifeval
 from lm_eval_ext.verifiers.text import Text, has_word, spoken
+from lm_eval_ext.verifiers.tokenization import ifeval_sentences
 
 _COMPOSED = 3
 """The number of paragraphs of ``counting_composition``."""
@@ -79,7 +79,7 @@ class SentenceHyphens(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        sentences = split_as_ifeval(text.raw.replace("-", " "))
+        sentences = ifeval_sentences(text.raw.replace("-", " "))
         # Of what there is more on one side, nothing is compared.
         return all(
             piece == sentence and piece == piece.strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import chain, islice, pairwise
 
-from lm_eval_ext.verifiers import phrases, tokens
+from lm_eval_ext.verifiers import phrases, tokenization
 from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Relation, Trimmed, checker, compare
 from lm_eval_ext.verifiers.ifbench.words import KeywordsSpecificPosition, initials, is_palindrome, letters_of
 from lm_eval_ext.verifiers.ifeval.keywords import Frequency, LetterFrequency, OfKeywords
@@ -131,7 +131,7 @@ class KeywordSpecificPosition(KeywordsSpecificPosition):
 
     def faithful(self, text: Text) -> bool:
         sentence = "".join(text.ifeval_sentences[self.n - 1 : self.n])
-        return next(islice(tokens.word_tokens(sentence), self.m - 1, None), None) == self.keyword
+        return next(islice(tokenization.word_tokens(sentence), self.m - 1, None), None) == self.keyword
 
 
 @checker(

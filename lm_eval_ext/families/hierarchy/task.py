@@ -30,7 +30,7 @@ from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, shows
 from lm_eval_ext.harness.requests import Composed, KnownAnswers
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers import sentences
+from lm_eval_ext.verifiers import tokenization
 
 log = logging.getLogger(f"lm_eval.{__name__}")
 """A child of the harness's own logger, because only that one shows its messages."""
@@ -99,7 +99,7 @@ class HierarchyTask(FamilyTask):
         Raises:
             RowsError: there are fewer task prompts than turns.
         """
-        sentences.require()
+        tokenization.require_sentences()
         found = rows(self.source, self.row_seed)
         if len(found[0].others) < self._arm.earlier:
             raise RowsError(

@@ -31,7 +31,7 @@ from lm_eval_ext.families.ifbench.texts import break_one, respond
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
 from lm_eval_ext.harness.requests import Composed, KnownAnswers, KnownInstance, with_floors
-from lm_eval_ext.verifiers.nltk_data import PUNKT, STOP_WORDS, TAGGER, find
+from lm_eval_ext.verifiers.tokenization import PUNKT, STOP_WORDS, TAGGER, find
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance

@@ -49,10 +49,10 @@ from lm_eval_ext.metadata import mark_version
 from lm_eval_ext.self_refine import metrics as refinement
 from lm_eval_ext.self_refine.loop import Refined
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers import instructions_of, sentences
+from lm_eval_ext.verifiers import instructions_of
 from lm_eval_ext.verifiers.ifeval.language import CapitalWordFrequency
 from lm_eval_ext.verifiers.ifeval.length import NumberSentences
-from lm_eval_ext.verifiers.nltk_data import PUNKT, STOP_WORDS, TAGGER, find
+from lm_eval_ext.verifiers.tokenization import PUNKT, STOP_WORDS, TAGGER, find, require_sentences
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
@@ -250,7 +250,7 @@ class ManyIFEvalTask(PlacedTask):
             MissingDataError: they are not.
         """
         if any(isinstance(one, SPLIT_BY_NLTK) for row in self.evaluated_rows() for one in row.instructions):
-            sentences.require()
+            require_sentences()
 
     def evaluated_rows(self) -> Sequence[InstructionRow]:
         """Return the rows that the documents show."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lm_eval_ext.verifiers import MissingDataError, instruction, nltk_data
+from lm_eval_ext.verifiers import MissingDataError, instruction, tokenization
 from lm_eval_ext.verifiers.ifbench import ratio
 from lm_eval_ext.verifiers.text import Text
 from tests.verifiers.cases import Case, judged
@@ -91,7 +91,7 @@ def test_without_nltks_stop_words_the_error_says_what_to_do(monkeypatch: pytest.
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(MissingDataError, match=r"python -m nltk.downloader stopwords\nOffline: copy corpora/stopwords"):
-        nltk_data.find(nltk_data.STOP_WORDS)
+        tokenization.find(tokenization.STOP_WORDS)
 
 
 SENTENCES = [
