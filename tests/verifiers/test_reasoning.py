@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lm_eval_ext.verifiers.reasoning import is_cut_off, is_empty, without_reasoning
+from lm_eval_ext.verifiers.verify import is_cut_off, is_empty, without_reasoning
 
 
 @pytest.mark.parametrize(

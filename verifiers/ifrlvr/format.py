@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from itertools import islice
 
-from lm_eval_ext.verifiers import markdown
+from lm_eval_ext.verifiers import structure
 from lm_eval_ext.verifiers.checker import Checker, OneRule, Positive, checker
 from lm_eval_ext.verifiers.ifeval.length import NumberParagraphs, are_paragraphs
 from lm_eval_ext.verifiers.text import Text, has_word, spoken
@@ -120,7 +120,7 @@ class Paragraphs2(Checker):
         return are_paragraphs(text.raw.split("\n\n"), 2)
 
     def repaired(self, text: Text) -> bool:
-        return len(list(islice(filter(has_word, markdown.BLANK_LINES.split(text.raw)), 3))) == 2
+        return len(list(islice(filter(has_word, structure.BLANK_LINES.split(text.raw)), 3))) == 2
 
 
 @checker(
@@ -147,7 +147,7 @@ class CountingComposition(Checker):
         )
 
     def repaired(self, text: Text) -> bool:
-        paragraphs = markdown.split_at_dividers(text.lines)
+        paragraphs = structure.split_at_dividers(text.lines)
         return are_paragraphs(paragraphs, _COMPOSED) and all(
             self._is_composed(Text(sentence).whole_words for sentence in Text(paragraph).each_sentence())
             for paragraph in filter(str.strip, paragraphs)

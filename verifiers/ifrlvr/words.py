@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import chain, islice, pairwise
 
-from lm_eval_ext.verifiers import phrases, tokenization
+from lm_eval_ext.verifiers import tokenization
 from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Relation, Trimmed, checker, compare
 from lm_eval_ext.verifiers.ifbench.words import KeywordsSpecificPosition, initials, is_palindrome, letters_of
 from lm_eval_ext.verifiers.ifeval.keywords import Frequency, LetterFrequency, OfKeywords
@@ -115,7 +115,7 @@ class ExcludeWordHarder(OneRule):
     keyword: Trimmed
 
     def holds(self, text: Text, repaired: bool) -> bool:
-        return not (phrases.whole_words(self.keyword, text) if repaired else f" {self.keyword} " in text.raw)
+        return not (text.count_phrase(self.keyword) if repaired else f" {self.keyword} " in text.raw)
 
 
 @checker(
@@ -210,7 +210,7 @@ class WordCountDifferentNumbers(Frequency):
     """
 
     def repaired(self, text: Text) -> bool:
-        return phrases.whole_words(self.keyword, text) == self.frequency
+        return text.count_phrase(self.keyword) == self.frequency
 
 
 @checker("keywords:word_once", "Include keyword {keyword} in your response.")

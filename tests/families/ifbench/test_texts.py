@@ -13,7 +13,7 @@ from lm_eval_ext.families.ifbench.task import known_answers
 from lm_eval_ext.families.ifbench.texts import break_one, overlap, respond
 from lm_eval_ext.families.instructions import bank
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response, instruction
-from lm_eval_ext.verifiers.ifbench.ratio import stop_words
+from lm_eval_ext.verifiers.ifbench.small_groups import stop_words
 
 NO_WITNESS = {"105": ("format:options", "format:newline"), "212": ("words:consonants", "ratio:overlap")}
 """The published rows without one: an option of two words, each on a new line; and a response with 54 % of its word

@@ -19,8 +19,7 @@ from lm_eval_ext.families.manyifeval.schema import OF_TYPES
 from lm_eval_ext.families.manyifeval.scores import score as scored
 from lm_eval_ext.regrade import accuracies, regrade
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers import Response
-from lm_eval_ext.verifiers.reasoning import without_reasoning
+from lm_eval_ext.verifiers import Response, without_reasoning
 from tests.conftest import SHARED, EvaluateEach, Harness, Run
 from tests.families.jsonl import write_jsonl
 from tests.families.manyifeval.files import published_rows
