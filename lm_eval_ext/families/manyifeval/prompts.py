@@ -16,11 +16,9 @@ import hashlib
 import json
 import random
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import islice
 from math import prod
 
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row, named_lines
@@ -79,16 +77,14 @@ def kinds() -> tuple[Kind, ...]:
 
 def prompts(row_seed: int, start: int, stop: int) -> list[str]:
     """Return the prompts of a draw from place ``start`` to ``stop``, of ``ROUNDS`` times as many as there are kinds."""
-    return list(islice(_draw(row_seed), start, stop))
-
-
-def _draw(row_seed: int) -> Iterator[str]:
     generator = random.Random(generator_name(SEED, row_seed, "kinds"))  # noqa: S311 # reproducible by design
+    drawn = []
     for turn in range(ROUNDS):
         for kind in generator.sample(kinds(), len(kinds())):
             # Each seed has a part of the kind's prompts of its own; when all are given, they are dealt anew.
             lap, place = divmod(row_seed, kind.size // ROUNDS)
-            yield kind.prompt(_shuffled(place * ROUNDS + turn, kind.size, lap))
+            drawn.append(kind.prompt(_shuffled(place * ROUNDS + turn, kind.size, lap)))
+    return drawn[start:stop]
 
 
 def _shuffled(number: int, size: int, lap: int) -> int:

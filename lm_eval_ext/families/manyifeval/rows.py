@@ -191,13 +191,7 @@ def demonstrated(selection: Selection, n: int) -> Iterator[InstructionRow]:
         yield replace(row, witness=known or respond(row.instructions) or row.witness)
 
 
-@cache
-def rows_hash(selection: Selection) -> str:
-    """Return the ``hash_of`` the rows of a selection."""
-    return hash_of(evaluated(selection))
-
-
-def hash_of(rows: Sequence[InstructionRow]) -> str:
+def rows_hash(rows: Sequence[InstructionRow]) -> str:
     """Return 16 hexadecimal digits that are equal if the prompts, the instructions and their order are equal."""
     shown = [(row.key, row.prompt, list(map(repr, row.instructions))) for row in rows]
     return digest(json.dumps(shown, ensure_ascii=False))

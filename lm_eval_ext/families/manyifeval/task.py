@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -240,8 +240,12 @@ class ManyIFEvalTask(PlacedTask):
     def documents(self) -> Documents:
         """Return the rows; data that a verdict needs is checked now rather than after the last answer."""
         self.require_data()
-        dataset = _as_dataset(self._selection, self.placement)
-        return Documents(TEST, dataset, {"rows_hash": rows_hash(self._selection)})
+        dataset = datasets.Dataset.from_list(self.docs())
+        return Documents(TEST, dataset, {"rows_hash": rows_hash(self.evaluated_rows())})
+
+    def docs(self) -> list[dict[str, Any]]:
+        """Return the rows as the harness's documents."""
+        return [document(row, self.placement) for row in self.evaluated_rows()]
 
     def require_data(self) -> None:
         """Check that the data are installed that the verdicts need.
@@ -357,8 +361,3 @@ def document(row: InstructionRow, placement: Placement) -> dict[str, Any]:
         "witness": row.witness,
         **placed(placement, row.task_prompt, row.prompt),
     }
-
-
-@cache
-def _as_dataset(selection: Selection, placement: Placement) -> datasets.Dataset:
-    return datasets.Dataset.from_list([document(row, placement) for row in evaluated(selection)])

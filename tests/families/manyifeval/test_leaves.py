@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.manyifeval.rows import Selection, prompt_of, rows_hash, rows_of
+from lm_eval_ext.families.manyifeval.rows import Selection, evaluated, prompt_of, rows_hash, rows_of
 from lm_eval_ext.verifiers import instructions_of
 from tests.across_versions import plain_instance
 from tests.families.manyifeval.table_4 import FIFTEEN
@@ -38,7 +38,7 @@ def test_a_leaf_has_the_number_of_instructions_in_its_name(leaf: str) -> None:
     assert len({each.id for each in expected[0].instructions}) == (1 if repeat else count)
     metadata = task.config.metadata
     assert metadata["rows_origin"] == "bare task prompts, instructions composed"
-    assert metadata["rows_hash"] == rows_hash(Selection("embedded", count, repeat))
+    assert metadata["rows_hash"] == rows_hash(evaluated(Selection("embedded", count, repeat)))
 
 
 def test_the_leaf_of_single_instructions_has_each_of_the_ten_alone() -> None:

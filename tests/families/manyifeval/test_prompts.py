@@ -22,7 +22,7 @@ from lm_eval_ext.families.manyifeval.prompts import (
     recipe,
     reconstruct,
 )
-from lm_eval_ext.families.manyifeval.rows import IFEVAL_FILES, SPLITS, Selection, rows_hash, rows_of, tasks
+from lm_eval_ext.families.manyifeval.rows import IFEVAL_FILES, SPLITS, Selection, evaluated, rows_hash, rows_of, tasks
 from lm_eval_ext.metadata import digest
 from lm_eval_ext.sources import RowsError, Table
 from lm_eval_ext.verifiers import instructions_of
@@ -169,7 +169,7 @@ def test_a_copy_in_a_folder_gives_the_same_rows_under_any_of_its_names(
     tmp_path: Path, source: str, ifeval: Rows, name: str
 ) -> None:
     write_rows(tmp_path / name, ifeval)
-    assert rows_hash(Selection(str(tmp_path), 10)) == rows_hash(Selection(source, 10))
+    assert rows_hash(evaluated(Selection(str(tmp_path), 10))) == rows_hash(evaluated(Selection(source, 10)))
 
 
 @pytest.mark.parametrize("name", ["anything.jsonl", "anything.parquet"])

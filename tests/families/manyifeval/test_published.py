@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.families.manyifeval.command import as_published
-from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, all_rows, rows_hash, rows_of
+from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, all_rows, evaluated, rows_hash, rows_of
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instruction
 from tests.families.jsonl import write_jsonl, write_rows
@@ -40,7 +40,7 @@ def test_exported_rows_are_read_back_unchanged_from_a_file_or_folder(tmp_path: P
     assert len(ours) == 1000
     for source in (path, str(tmp_path)):
         assert all_rows(source, "test") == without_witness(ours)
-        assert rows_hash(Selection(source, 10)) == rows_hash(Selection("embedded", 10))
+        assert rows_hash(evaluated(Selection(source, 10))) == rows_hash(evaluated(Selection("embedded", 10)))
         repeated, other = (rows_of(Selection(where, 4, repeat=True)) for where in (source, "embedded"))
         assert repeated == without_witness(other)
 
