@@ -53,49 +53,46 @@ def stop_words() -> frozenset[str]:
 
 
 @checker("ratio:sentence_type", "Maintain a 2:1 ratio of declarative to interrogative sentences.")
-class SentenceType(Checker):
+class SentenceType(OneRule):
     """Twice as many declarative as interrogative sentences; sentences are Punkt's.
 
     Faithful: they end with a full stop or with a question mark, and 0 is twice 0. Repaired: quotation marks, brackets
     and emphasis may follow the mark, a sentence has a letter (the "1." of a list has none), and there is a question.
     """
 
-    def faithful(self, text: Text) -> bool:
+    def holds(self, text: Text, repaired: bool) -> bool:
         # Punkt is slow. No more sentences can be questions than there are question marks.
-        if text.has_statements(2 * text.raw.count("?") + 1):
+        if not repaired and text.has_statements(2 * text.raw.count("?") + 1):
             return False
-        ends = [sentence[-1:] for sentence in text.sentences]
-        return ends.count(".") == 2 * ends.count("?")
-
-    def repaired(self, text: Text) -> bool:
-        ends = _last_marks(text)
-        return ends.count(".") == 2 * ends.count("?") > 0
+        ends = _last_marks(text, repaired)
+        return ends.count(".") == 2 * ends.count("?") and (not repaired or "?" in ends)
 
 
 @checker(
     "ratio:sentence_balance",
     "Ensure that the ratio of sentence types (declarative, interrogative, exclamatory) is balanced.",
 )
-class SentenceBalance(Checker):
+class SentenceBalance(OneRule):
     """As many declarative as interrogative and as exclamatory sentences; sentences are Punkt's.
 
     Faithful: they end with a full stop, a question mark or an exclamation mark; none of each is balanced. Repaired: as
     in ``ratio:sentence_type``, and there is one of each.
     """
 
-    def faithful(self, text: Text) -> bool:
-        if text.has_statements(min(text.raw.count("?"), text.raw.count("!")) + 1):
+    def holds(self, text: Text, repaired: bool) -> bool:
+        if not repaired and text.has_statements(min(text.raw.count("?"), text.raw.count("!")) + 1):
             return False
-        ends = [sentence[-1:] for sentence in text.sentences]
-        return ends.count(".") == ends.count("?") == ends.count("!")
-
-    def repaired(self, text: Text) -> bool:
-        ends = _last_marks(text)
-        return ends.count(".") == ends.count("?") == ends.count("!") > 0
+        ends = _last_marks(text, repaired)
+        return ends.count(".") == ends.count("?") == ends.count("!") and (not repaired or "?" in ends)
 
 
-def _last_marks(text: Text) -> list[str]:
-    """Return the mark that ends each sentence for a reader: "?" for an interrobang, "." for an ellipsis."""
+def _last_marks(text: Text, repaired: bool) -> list[str]:
+    """Return what ends each sentence: its last character; for a reader, its mark.
+
+    That is "?" for an interrobang, and "." for an ellipsis.
+    """
+    if not repaired:
+        return [sentence[-1:] for sentence in text.sentences]
     marks = []
     for sentence in text.sentences:
         if any(map(str.isalpha, sentence)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import chain, islice, pairwise
 
 from lm_eval_ext.verifiers import tokenization
@@ -33,11 +34,12 @@ def _ends_with(text: Text, word: str, repaired: bool) -> bool:
     return _NEITHER_WORD_NOR_SPACE.sub("", last).lower() == word.lower()
 
 
-def _sentences(text: Text, repaired: bool) -> list[Text]:
-    """Return the sentences as an edition divides a text; for a reader, those with a word."""
-    if repaired:
-        return [sentence for sentence in map(Text, text.each_sentence()) if sentence.whole_words]
-    return list(map(Text, text.ifeval_sentences))
+def _every_sentence(holds: Callable[[Text, str, bool], bool], text: Text, word: str, repaired: bool) -> bool:
+    """Return whether a rule holds of all sentences, as an edition divides a text; for a reader, there is one."""
+    if not repaired:
+        return all(holds(Text(sentence), word, False) for sentence in text.ifeval_sentences)
+    sentences = [sentence for sentence in map(Text, text.each_sentence()) if sentence.whole_words]
+    return bool(sentences) and all(holds(sentence, word, True) for sentence in sentences)
 
 
 @checker("first_word:first_word_answer", "The first word of your response should be the word {first_word}.")
@@ -64,10 +66,7 @@ class FirstWordSent(OneRule):
     first_word: Trimmed
 
     def holds(self, text: Text, repaired: bool) -> bool:
-        sentences = _sentences(text, repaired)
-        return bool(sentences or not repaired) and all(
-            _begins_with(sentence, self.first_word, repaired) for sentence in sentences
-        )
+        return _every_sentence(_begins_with, text, self.first_word, repaired)
 
 
 @checker("last_word:last_word_answer", "The last word of your response should be the word {last_word}.")
@@ -98,10 +97,7 @@ class LastWordSent(OneRule):
     last_word: Trimmed
 
     def holds(self, text: Text, repaired: bool) -> bool:
-        sentences = _sentences(text, repaired)
-        return bool(sentences or not repaired) and all(
-            _ends_with(sentence, self.last_word, repaired) for sentence in sentences
-        )
+        return _every_sentence(_ends_with, text, self.last_word, repaired)
 
 
 @checker("keywords:exclude_word_harder", "Do not include keyword {keyword} in the response.")

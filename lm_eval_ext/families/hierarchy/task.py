@@ -16,7 +16,6 @@ from lm_eval_ext.families.hierarchy.rows import (
     MOST_TURNS,
     Arm,
     Row,
-    by_key,
     rows,
     rows_hash,
     with_objects,
@@ -178,7 +177,7 @@ class HierarchyTask(FamilyTask):
         return Composed(answers, f"hierarchy, key {row.key!r}")
 
     def _row(self, doc: Mapping[str, Any]) -> Row:
-        return by_key(self.source, self.row_seed)[doc["key"]]
+        return next(row for row in rows(self.source, self.row_seed) if row.key == doc["key"])
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``."""

@@ -547,15 +547,15 @@ PHRASINGS = 5
 """The number of wordings of each of the 15: the published one, and the others."""
 
 
-def conflicting(first: str, second: str) -> bool:
-    """Tell whether two ids may not occur in one response; an id conflicts with itself."""
-    one, other = BY_ID[first], BY_ID[second]
-    return one.slot == other.slot or second in one.excludes or first in other.excludes
+def conflicting(first: str, second: str, types: Mapping[str, Kind] | Mapping[str, InSection] = BY_ID) -> bool:
+    """Tell whether two ids may not occur in one response, or be about one section; an id conflicts with itself.
 
-
-def conflicting_in_section(first: str, second: str) -> bool:
-    """Tell whether two ids may not be about one section; an id conflicts with itself."""
-    one, other = IN_SECTIONS[first], IN_SECTIONS[second]
+    Args:
+        first: an id.
+        second: another one.
+        types: ``BY_ID`` for a response, ``IN_SECTIONS`` for a section.
+    """
+    one, other = types[first], types[second]
     return one.slot == other.slot or second in one.excludes or first in other.excludes
 
 

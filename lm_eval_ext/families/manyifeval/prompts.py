@@ -16,6 +16,7 @@ import hashlib
 import json
 import random
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -114,7 +115,7 @@ class Cut:
     key: int
     split: str
     sha256: str
-    spans: tuple[tuple[int, int], ...]
+    spans: Sequence[tuple[int, int]]
 
     def of(self, prompt: str) -> str:
         """Return the part of a prompt that is kept."""
@@ -126,10 +127,7 @@ class Cut:
 def recipe() -> tuple[Cut, ...]:
     """Return the table, in the order of its keys."""
     lines = (files(__package__) / "recipe.jsonl").read_text(encoding="utf-8").splitlines()
-    return tuple(
-        Cut(line["key"], line["split"], line["sha256"], tuple((start, end) for start, end in line["spans"]))
-        for line in map(json.loads, lines)
-    )
+    return tuple(Cut(**line) for line in map(json.loads, lines))
 
 
 def reconstruct(table: Table, split: str) -> tuple[Task, ...]:

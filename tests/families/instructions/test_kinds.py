@@ -6,7 +6,6 @@ import random
 import re
 import string
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,13 @@ from lm_eval_ext.families.instructions.kinds import (
     BY_ID,
     ENDINGS,
     FIFTEEN,
+    IN_SECTIONS,
     KINDS,
     SECTION_LETTERS,
     SECTION_TYPES,
     WIDE,
     Draws,
     conflicting,
-    conflicting_in_section,
     in_section,
     prose_has,
     stated,
@@ -46,33 +45,31 @@ def test_of_the_fifteen_only_those_of_length_and_those_of_case_conflict() -> Non
 
 
 def test_exclusion_is_mutual_and_a_type_excludes_itself() -> None:
-    for one, other in product(WIDE.weights, repeat=2):
-        assert conflicting(one, other) is conflicting(other, one)
-        assert conflicting(one, one)
-    for one, other in product(SECTION_TYPES, repeat=2):
-        assert conflicting_in_section(one, other) is conflicting_in_section(other, one)
-        assert conflicting_in_section(one, one)
+    for names, types in ((WIDE.weights, BY_ID), (SECTION_TYPES, IN_SECTIONS)):
+        for one, other in product(names, repeat=2):
+            assert conflicting(one, other, types) is conflicting(other, one, types)
+            assert conflicting(one, one, types)
 
 
 @pytest.mark.parametrize(
-    ("conflict", "one", "other", "expected"),
+    ("types", "one", "other", "expected"),
     [
-        (conflicting, "length_constraints:number_words", "change_case:english_capital", False),
-        (conflicting, "keywords:existence", "keywords:forbidden_words", False),
-        (conflicting, "detectable_format:title", "startend:quotation", False),
-        (conflicting, "length_constraints:number_words", "count:unique_word_count", True),
-        (conflicting, "format:sub-bullets", "length_constraints:number_paragraphs", True),
-        (conflicting, "count:person_names", "change_case:english_capital", True),
-        (conflicting, "words:repeats", "count:numbers", False),
-        (conflicting_in_section, "section:exact_sentences", "detectable_format:number_bullet_lists", True),
-        (conflicting_in_section, "section:lowercase", "detectable_content:postscript", True),
-        (conflicting_in_section, "section:lowercase", "keywords:existence", False),
+        (BY_ID, "length_constraints:number_words", "change_case:english_capital", False),
+        (BY_ID, "keywords:existence", "keywords:forbidden_words", False),
+        (BY_ID, "detectable_format:title", "startend:quotation", False),
+        (BY_ID, "length_constraints:number_words", "count:unique_word_count", True),
+        (BY_ID, "format:sub-bullets", "length_constraints:number_paragraphs", True),
+        (BY_ID, "count:person_names", "change_case:english_capital", True),
+        (BY_ID, "words:repeats", "count:numbers", False),
+        (IN_SECTIONS, "section:exact_sentences", "detectable_format:number_bullet_lists", True),
+        (IN_SECTIONS, "section:lowercase", "detectable_content:postscript", True),
+        (IN_SECTIONS, "section:lowercase", "keywords:existence", False),
     ],
 )
 def test_types_conflict_where_no_response_and_no_section_can_follow_both(
-    conflict: Callable[[str, str], bool], one: str, other: str, expected: bool
+    types: Any, one: str, other: str, expected: bool
 ) -> None:
-    assert conflict(one, other) is expected
+    assert conflicting(one, other, types) is expected
 
 
 def test_what_a_type_excludes_is_a_type() -> None:
