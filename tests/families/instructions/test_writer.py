@@ -343,8 +343,3 @@ def test_a_row_without_a_known_answer_is_named_with_the_policy() -> None:
     row = InstructionRow(17, "Say it.", "Say it.", (CAPITAL, SMALL))
     with pytest.raises(ValueError, match=r"key 17, 2 instructions: no answer is known for policy 'oracle'"):
         known_answers(row)["oracle"]
-
-
-def test_an_unknown_policy_is_a_missing_key() -> None:
-    with pytest.raises(KeyError, match="orakel"):
-        known_answers(InstructionRow(1, "Say it.", "Say it.", (TITLE,)))["orakel"]

@@ -150,9 +150,9 @@ def mixed_rows(count: int, row_seed: int | None = None) -> tuple[MixedRow, ...]:
         MissingDataError: NLTK's sentence data are not installed.
     """
     sections = count // PER_SECTION
-    headings = (
-        "Section 1 and Section 2" if sections == 2 else f"Section 1, Section 2 and so on up to Section {sections}"
-    )
+    headings = "Section 1 and Section 2"
+    if sections > 2:
+        headings = f"Section 1, Section 2 and so on up to Section {sections}"
     lead = SECTIONS_LEAD.format(sections=sections, headings=headings, count=count)
     rows = []
     for key, subject in enumerate(SUBJECTS, start=1):
