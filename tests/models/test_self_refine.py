@@ -39,24 +39,19 @@ Task:
 {rest}"""
 
 
-ASKED_TOGETHER = f"""The response should follow these instructions:
-1. {NO_COMMAS}
-2. {QUOTED}
-
-Does the response follow each of them? """
-
-
-def judging_together(answer: str) -> str:
-    ending = "Answer with one line per instruction and nothing else: its number, a colon, and YES or NO."
-    return about(answer, ASKED_TOGETHER + ending)
-
-
-def reasoning_together(answer: str) -> str:
-    ending = """Reason first, then finish with the line "Verdicts:" and, below it, one line per instruction and \
+DIRECT_ALL = "Answer with one line per instruction and nothing else: its number, a colon, and YES or NO."
+REASONED_ALL = """Reason first, then finish with the line "Verdicts:" and, below it, one line per instruction and \
 nothing else: its number, a colon, and YES or NO.
 
 Let's think step by step."""
-    return about(answer, ASKED_TOGETHER + ending)
+
+
+def judging_together(answer: str, ending: str = DIRECT_ALL) -> str:
+    return about(
+        answer,
+        f"The response should follow these instructions:\n1. {NO_COMMAS}\n2. {QUOTED}\n\n"
+        f"Does the response follow each of them? {ending}",
+    )
 
 
 def judging_one(answer: str, instruction: str, ending: str) -> str:
@@ -99,9 +94,15 @@ SEQUENCES: Mapping[str, list[tuple[list[str], list[str]]]] = {
     ],
     "feedback_cot": [
         ([FIRST_PROMPT], [COMMA_BARE]),
-        ([reasoning_together(COMMA_BARE)], ["1. One is after Blue.\n2. It is not wrapped.\n\nVerdicts:\n1: NO\n2: NO"]),
+        (
+            [judging_together(COMMA_BARE, REASONED_ALL)],
+            ["1. One, after Blue.\n2. Bare.\n\nVerdicts:\n1: NO\n2: NO"],
+        ),
         ([revising(COMMA_BARE, NO_COMMAS, QUOTED)], [BARE]),
-        ([reasoning_together(BARE)], ["1. YES, none is left.\n2. It is wrapped.\n\nVerdicts:\n1: YES\n2: YES"]),
+        (
+            [judging_together(BARE, REASONED_ALL)],
+            ["1. YES, none.\n2. It is wrapped.\n\nVerdicts:\n1: YES\n2: YES"],
+        ),
     ],
     "feedback_each": [
         ([FIRST_PROMPT], [COMMA_BARE]),

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval import simple_evaluate
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.manyifeval.rows import Selection, demonstrated, rows_of
 from lm_eval_ext.families.manyifeval.schema import OF_TYPES
 from lm_eval_ext.families.manyifeval.scores import score as scored
@@ -23,6 +20,7 @@ from lm_eval_ext.verifiers import Response, without_reasoning
 from tests.conftest import SHARED, EvaluateEach, Harness, Run
 from tests.families.jsonl import write_jsonl
 from tests.families.manyifeval.files import published_rows
+from tests.harness.tasks import make
 
 pytestmark = pytest.mark.harness
 
@@ -31,8 +29,6 @@ DISTINCT = {f"manyifeval_n{count:02d}": count for count in range(1, 11)}
 REPEATED = {f"manyifeval_repeat_n{count:02d}": count for count in range(2, 11)}
 LEVELS = [f"{level}_level_{kind}_acc" for level in ("prompt", "inst") for kind in ("strict", "loose", "repaired")]
 STRICT = ("prompt_level_strict_acc", "inst_level_strict_acc")
-
-Sample = Mapping[str, Any]
 
 
 def score(run: Run, name: str, metric: str) -> float:
@@ -45,10 +41,6 @@ def score(run: Run, name: str, metric: str) -> float:
 def near(expected: float | list[float]) -> Any:
     """Return a mean of equal shares: exact except for the last digits of their sum."""
     return pytest.approx(expected, rel=1e-12, abs=1e-12)
-
-
-def in_order(run: Run, task: str) -> list[dict[str, Any]]:
-    return sorted(run.samples[task], key=itemgetter("doc_id"))
 
 
 POLICIES = ("oracle", "drop_one", "ignore")
@@ -140,15 +132,9 @@ def test_few_shot_examples_precede_every_row_and_follow_their_instructions(harne
             assert sample["prompt_level_strict_acc"] == 1.0
 
 
-def simply_evaluate(source: str, task: str, **settings: Any) -> Any:
-    """Run the harness in this process, without the seconds in which it indexes its own tasks."""
-    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": source})
-    return simple_evaluate(model="reference", tasks=[task], task_manager=manager, bootstrap_iters=0, **settings)
-
-
 def test_more_few_shot_examples_than_available_are_an_error() -> None:
     with pytest.raises(RowsError, match=r"'embedded': --num_fewshot 7 asks for more few-shot examples than the 6"):
-        simply_evaluate("embedded", "manyifeval_n03", num_fewshot=7, limit=2)
+        make("manyifeval_n03").demonstrations(7)
 
 
 def test_a_chat_model_with_weights_is_asked_and_scored(harness: Harness, tiny_model: Path) -> None:
@@ -159,7 +145,7 @@ def test_a_chat_model_with_weights_is_asked_and_scored(harness: Harness, tiny_mo
         details=True,
     )
     assert run.status == 0, run.output[-3000:]
-    samples = in_order(run, "manyifeval_n03")
+    samples = sorted(run.samples["manyifeval_n03"], key=itemgetter("doc_id"))
     assert len(samples) == 4
     for sample, row in zip(samples, rows_of(Selection("embedded", 3)), strict=False):
         arguments = sample["arguments"]["gen_args_0"]

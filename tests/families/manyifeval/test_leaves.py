@@ -61,13 +61,6 @@ def test_the_leaf_of_single_instructions_has_each_of_the_ten_alone() -> None:
     assert min(counts.values()) >= 20
 
 
-def test_the_first_of_the_single_instructions_is_the_row_with_one() -> None:
-    single = make("manyifeval_single")
-    one = make("manyifeval_n01")
-    assert [dict(doc) for doc in list(single.eval_docs)[::10]] == [dict(doc) for doc in one.eval_docs]
-    assert single.config.metadata["rows_hash"] != one.config.metadata["rows_hash"]
-
-
 # Leaves that say something wrong
 
 

@@ -122,12 +122,6 @@ def test_repeated_rows_have_the_first_instruction_the_configured_number_of_times
         assert row.prompt == one.prompt + f"\n{line}" * (count - 1)
 
 
-@pytest.mark.parametrize("count", [0, 11])
-def test_a_number_of_instructions_without_rows_is_an_error(count: int) -> None:
-    with pytest.raises(RowsError, match=rf"source 'embedded', split 'test': no rows with {count} instructions"):
-        rows_of(Selection("embedded", count))
-
-
 def test_the_hash_depends_on_the_number_of_instructions_repetition_and_task_prompts() -> None:
     chosen = [Selection("embedded", count, keys=keys) for keys in (None, (1, 2)) for count in COUNTS]
     chosen.append(Selection("embedded", 1, single=True))
