@@ -41,17 +41,14 @@ class ScriptedLM(LM):  # type: ignore[misc] # the harness ships no types
         return [self.reply(prompt) for prompt in self.calls[-1]]
 
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
-        return [(-1.5, True) for _ in requests]
+        raise NotImplementedError
 
     def loglikelihood_rolling(self, requests: list[Instance]) -> list[float]:
-        return [-2.5 for _ in requests]
+        raise NotImplementedError
 
     def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
         end = "|answer:" if add_generation_prompt else ""
         return "|".join(f"<{message['role']}>{message['content']}" for message in chat_history) + end
-
-    def chat_template(self, chat_template: bool | str = False) -> str:
-        return f"template {chat_template}"
 
 
 def row(task: str = TASK) -> InstructionRow:

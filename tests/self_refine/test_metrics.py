@@ -133,22 +133,6 @@ def test_reasoning_is_ignored_in_verdicts() -> None:
     assert found["feedback_true_positives"] == 2
 
 
-@pytest.mark.parametrize(
-    ("better", "names"),
-    [
-        (True, ("prompt_level_strict_acc_round_0", "inst_level_strict_acc_round_5")),
-        (True, ("feedback_precision", "feedback_recall", "feedback_f1")),
-        (True, ("feedback_precision_by_count", "feedback_f1_by_count")),
-        (False, ("feedback_unparsable",)),
-        # what there is of each depends on the answers, and a request is neither good nor bad
-        (None, tuple(f"feedback_{truth}_{said}" for truth in ("true", "false") for said in ("positives", "negatives"))),
-        (None, ("base_requests", "rounds")),
-    ],
-)
-def test_the_direction_of_each_metric_is_declared(better: bool | None, names: tuple[str, ...]) -> None:
-    assert [SCHEMA.metric(name).higher_is_better for name in names] == [better] * len(names)
-
-
 def test_without_a_judging_model_there_are_verdicts_but_no_replies() -> None:
     (found,) = run("oracle", 1, BARE, BOTH)
     assert found["rounds"][0] == {"answer": BARE, "followed": [True, False], "judged": [True, False], "replies": []}

@@ -16,7 +16,7 @@ from nltk.tokenize import RegexpTokenizer
 from nltk.tokenize.punkt import PunktTokenizer
 
 from lm_eval_ext.verifiers.text import Text
-from tests.verifiers.cases import read
+from tests.families.jsonl import read_jsonl
 
 
 @settings(derandomize=True, deadline=None, max_examples=500)
@@ -94,7 +94,7 @@ def test_words_in_capitals_are_nltks_tokens_in_adversarial_and_in_any_text(text:
 
 
 def responses(shared_data: Path) -> list[str]:
-    return [row["response"] for row in read(shared_data / "ifeval" / "ifeval_responses.jsonl")]
+    return [row["response"] for row in read_jsonl(shared_data / "ifeval" / "ifeval_responses.jsonl")]
 
 
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])

@@ -9,7 +9,7 @@ import pytest
 from lm_eval.tasks.ifeval.instructions_registry import INSTRUCTION_DICT
 
 from lm_eval_ext.verifiers import ifbench, instruction, instruction_ids
-from tests.verifiers.cases import read
+from tests.families.jsonl import read_jsonl
 from tests.verifiers.test_contract import OF_IFEVAL
 
 # Those that IFEval's code brings into a normal form, and two names of languages that are easily mistaken.
@@ -107,7 +107,7 @@ def test_the_description_has_the_wording_of_the_code(name: str, described: tuple
 
 def test_the_prompts_have_the_description_of_every_other_instruction(shared_data: Path) -> None:
     found: dict[str, bool] = {}
-    for row in read(shared_data / "ifeval" / "ifbench_test.jsonl"):
+    for row in read_jsonl(shared_data / "ifeval" / "ifbench_test.jsonl"):
         for name, arguments in zip(row["instruction_id_list"], row["kwargs"], strict=True):
             described = instruction(name, arguments).describe().strip() in row["prompt"]
             found[name] = found.get(name, True) and described

@@ -88,52 +88,35 @@ def test_the_hash_depends_on_messages_and_instructions(tmp_path: Path) -> None:
     assert rows_hash(rows(path, TWO_TURNS)) == hashes[0]
 
 
-WRONG: list[tuple[str, Row, Row, str]] = [
-    (ONE_TURN, ONE, {"prompt": " "}, r"row 1, field 'prompt': expected text, found ' '"),
-    (ONE_TURN, ONE, {"key": 1.5}, r"row 1, field 'key': expected a number or text, found 1\.5"),
-    (ONE_TURN, ONE, {"kwargs": [{"N": 3}]}, r"fields 'instruction_id_list' and 'kwargs': words:start_verb: unknown"),
-    (TWO_TURNS, TWO, {"messages": "Hi"}, r"field 'messages': expected a list of messages, found 'Hi'"),
-    (TWO_TURNS, TWO, {"messages": MESSAGES[:2]}, r"field 'messages': roles 'user', 'assistant'; expected user, assist"),
-    (TWO_TURNS, TWO, {"messages": [*MESSAGES[:2], {"role": "user", "content": ""}]}, r"'messages\[2\]\.content'"),
+OTHER = TWO | {"messages": [*MESSAGES[:2], {"role": "user", "content": "Otherwise."}]}
+# The published code would draw the argument whenever it judges.
+DRAWN = TWO | {"key": 2, "kwargs": [{"N": None}]}
+WRONG: list[tuple[str, list[Row], str]] = [
+    (ONE_TURN, [ONE | {"prompt": " "}], r"row 1, field 'prompt': expected text, found ' '"),
+    (ONE_TURN, [ONE | {"key": 1.5}], r"row 1, field 'key': expected a number or text, found 1\.5"),
+    (ONE_TURN, [ONE | {"kwargs": [{"N": 3}]}], r"'instruction_id_list' and 'kwargs': words:start_verb: unknown"),
+    (ONE_TURN, [ONE | {"instruction_id_list": ["count:numbers"]}], "count:numbers: missing argument 'N'"),
+    (ONE_TURN, [ONE, ONE], "row 2, field 'key': '1' is already row 1; expected unique rows"),
+    (TWO_TURNS, [ONE], "no field 'messages'; expected key, messages, instruction_id_list, kwargs;"),
+    (TWO_TURNS, [TWO | {"messages": "Hi"}], r"field 'messages': expected a list of messages, found 'Hi'"),
+    (TWO_TURNS, [TWO | {"messages": MESSAGES[:2]}], r"'messages': roles 'user', 'assistant'; expected user, assist"),
+    (TWO_TURNS, [TWO | {"messages": [*MESSAGES[:2], {"role": "user", "content": ""}]}], r"'messages\[2\]\.content'"),
+    (TWO_TURNS, [TWO, OTHER, TWO], "row 3, field 'key': 1 is already row 1 with the same messages"),
+    (TWO_TURNS, [DRAWN], "no row whose instructions have all their arguments"),
 ]
 
 
-@pytest.mark.parametrize(("dataset", "row", "change", "message"), WRONG)
-def test_a_bad_row_is_named_with_its_field(dataset: str, row: Row, change: Row, message: str, tmp_path: Path) -> None:
-    source = write_rows(tmp_path / "rows.jsonl", [row | change])
+@pytest.mark.parametrize(("dataset", "found", "message"), WRONG)
+def test_a_bad_row_is_named_with_its_field(dataset: str, found: list[Row], message: str, tmp_path: Path) -> None:
     with pytest.raises(RowsError, match=message):
-        rows(source, dataset)
+        rows(write_rows(tmp_path / "rows.jsonl", found), dataset)
 
 
-def test_a_missing_field_is_named_with_those_expected(tmp_path: Path) -> None:
-    source = write_rows(tmp_path / "rows.jsonl", [ONE])
-    with pytest.raises(RowsError, match="no field 'messages'; expected key, messages, instruction_id_list, kwargs;"):
-        rows(source, TWO_TURNS)
-
-
-def test_a_key_that_occurs_twice_is_named(tmp_path: Path) -> None:
-    source = write_rows(tmp_path / "rows.jsonl", [ONE, ONE])
-    with pytest.raises(RowsError, match="row 2, field 'key': '1' is already row 1; expected unique rows"):
-        rows(source, ONE_TURN)
-
-
-def test_a_prompt_may_recur_with_another_second_message_but_not_with_the_same(tmp_path: Path) -> None:
-    other = TWO | {"messages": [*MESSAGES[:2], {"role": "user", "content": "Otherwise."}]}
-    assert len(rows(write_rows(tmp_path / "two.jsonl", [TWO, other]), TWO_TURNS)) == 2
-    with pytest.raises(RowsError, match="row 3, field 'key': 1 is already row 1 with the same messages"):
-        rows(write_rows(tmp_path / "three.jsonl", [TWO, other, TWO]), TWO_TURNS)
-
-
-def test_conversations_without_an_argument_are_left_out_and_counted(tmp_path: Path) -> None:
-    # The published code would draw one whenever it judges.
-    drawn = TWO | {"key": 2, "kwargs": [{"N": None}]}
-    found = all_rows(write_rows(tmp_path / "some.jsonl", [drawn, TWO, drawn | {"kwargs": [{}]}]), TWO_TURNS)
-    assert ([row.key for row in found[0]], found[1]) == ([1], 2)
-    with pytest.raises(RowsError, match="no row whose instructions have all their arguments"):
-        rows(write_rows(tmp_path / "none.jsonl", [drawn]), TWO_TURNS)
-    without = ONE | {"instruction_id_list": ["count:numbers"]}
-    with pytest.raises(RowsError, match="count:numbers: missing argument 'N'"):
-        rows(write_rows(tmp_path / "one.jsonl", [without]), ONE_TURN)
+def test_a_prompt_may_recur_with_another_second_message_and_is_left_out_without_an_argument(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "some.jsonl", [DRAWN, TWO, OTHER, DRAWN | {"kwargs": [{}]}])
+    found, left_out = all_rows(path, TWO_TURNS)
+    assert [(row.key, row.second) for row in found] == [(1, MESSAGES[2]["content"]), (1, "Otherwise.")]
+    assert left_out == 2
 
 
 def test_the_embedded_files_have_the_hubs_columns() -> None:

@@ -84,14 +84,11 @@ def test_sizes_come_from_all_parts_of_their_range_at_every_number_of_instruction
                 if second:
                     assert abs(len(drawn[name, "at least"]) - len(drawn[name, "less than"])) <= 1
                 for relation, values in (("at least" if second else "", first), ("less than", second or range(0))):
-                    assert_spread(drawn[name, relation], values)
-
-
-def assert_spread(sizes: Sequence[int], values: range) -> None:
-    """Assert that as many sizes are up to any value as there would be if they were evenly spread, nearly."""
-    for value in values:
-        expected = len(sizes) * (value - values.start + 1) / len(values)
-        assert abs(sum(size <= value for size in sizes) - expected) <= MOST_SIZES
+                    sizes = drawn[name, relation]
+                    # As many are up to any value as there would be if they were evenly spread, nearly.
+                    for value in values:
+                        expected = len(sizes) * (value - values.start + 1) / len(values)
+                        assert abs(sum(size <= value for size in sizes) - expected) <= MOST_SIZES
 
 
 @pytest.mark.parametrize("row_seeds", [FEW, MANY])

@@ -30,7 +30,7 @@ from lm_eval_ext.families.instructions.kinds import (
     stated,
 )
 from lm_eval_ext.families.manyifeval.dense.rows import word_list
-from lm_eval_ext.verifiers import Checker, ifbench, ifeval, instruction, instruction_ids
+from lm_eval_ext.verifiers import ifbench, ifeval, instruction, instruction_ids
 from tests.families.manyifeval.table_4 import CASE, LENGTH
 from tests.families.manyifeval.table_4 import FIFTEEN as TABLE_4
 
@@ -182,17 +182,15 @@ def test_a_type_about_sections_has_a_wording_that_states_its_arguments(name: str
         drawn = in_section(name, draws)
         text = stated(drawn)
         assert re.match(r"(contains|does not contain|has|is|starts|ends|highlights) ", text)
-        values = values_of(drawn)
+        values = [
+            one for value in drawn.arguments().values() for one in (value if isinstance(value, list) else [value])
+        ]
         assert [str(value) for value in values if isinstance(value, int)] == re.findall(r"\d+", text)
         assert not re.search(r"[{}]|less than|\b1 ", text)
         for value in values:
             if isinstance(value, str) and value not in ("at least", "less than"):
                 assert f'"{value}"' in text
                 assert "m" not in value or name == "keywords:letter_frequency"
-
-
-def values_of(drawn: Checker) -> list[object]:
-    return [one for value in drawn.arguments().values() for one in (value if isinstance(value, list) else [value])]
 
 
 def test_every_letter_leaves_something_to_end_a_section_with() -> None:
