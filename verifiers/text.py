@@ -181,10 +181,6 @@ class Text:
         """Return whether NLTK's sentence splitter finds at least ``count`` sentences."""
         return tokenization.has_sentences(count, self.raw)
 
-    def has_statements(self, count: int) -> bool:
-        """Return whether at least ``count`` sentences certainly end with a full stop; a quick answer, often no."""
-        return tokenization.has_statements(count, self.raw)
-
     @cached_property
     def sentences(self) -> tuple[str, ...]:
         """The sentences that NLTK's splitter finds."""
@@ -207,11 +203,6 @@ class Text:
     def each_token(self) -> Iterator[str]:
         """Return an iterator over the word tokens that tokenizes no further than it is read, sentence by sentence."""
         return iter(self.__dict__.get("tokens") or tokenization.word_tokens(self.raw))
-
-    @cached_property
-    def first_tag(self) -> str | None:
-        """The part of speech (Penn Treebank) of the first word token; ``None`` if there is no token."""
-        return tokenization.first_tag(self.raw)
 
     @cached_property
     def chunks(self) -> tuple[str, ...]:

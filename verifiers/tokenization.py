@@ -196,7 +196,7 @@ def has_sentences(count: int, text: str) -> bool:
 
 
 def has_statements(count: int, text: str) -> bool:
-    """Return whether at least ``count`` sentences of a text certainly end with a full stop, without splitting it.
+    """Return whether at least ``count`` sentences of a text certainly end with a full stop; a quick answer, often no.
 
     Raises:
         MissingDataError: NLTK's English data are not installed.
@@ -450,7 +450,7 @@ def _count_with_neighbors(text: str) -> int:
 
 
 def first_tag(text: str) -> str | None:
-    """Return the tag of the first word token of a text; ``None`` if it has none.
+    """Return the part of speech (Penn Treebank) of the first word token of a text; ``None`` if it has none.
 
     Raises:
         MissingDataError: NLTK's sentence or tagger data are not installed.

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 
 from lm_eval_ext.families.manyifeval.answers import RowInstance, Shown, known_answers
@@ -344,16 +343,12 @@ def test_the_papers_method_in_five_rounds_is_the_default() -> None:
 
 
 def test_every_request_has_the_rows_document_and_generation_arguments() -> None:
-    class Recording(ScriptedLM):
-        def generate_until(self, requests: list[Instance]) -> list[str]:
-            asked.extend(requests)
-            return super().generate_until(requests)
-
-    asked: list[Instance] = []
     arguments: tuple[Any, ...] = ("as the harness shows it", {"until": ["."], "do_sample": False})
     plain = plain_instance("generate_until", {"key": 7}, arguments, task="manyifeval_n02", row=5, idx=2)
     of = RowInstance.of(plain, known_answers(row()), row=row(), shown=Shown())
-    SelfRefineLM(Recording(lambda _prompt: "NO"), strategy="feedback_each", rounds=2).generate_until([of])
+    base = ScriptedLM(lambda _prompt: "NO")
+    SelfRefineLM(base, strategy="feedback_each", rounds=2).generate_until([of])
+    asked = base.asked
     assert len(asked) == 1 + 2 * (2 + 1)
     assert asked[0].args == plain.args
     for one in asked:

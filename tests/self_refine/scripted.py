@@ -21,7 +21,7 @@ Reply = Callable[[str], str]
 
 
 class ScriptedLM(LM):  # type: ignore[misc] # the harness ships no types
-    """Replies to each prompt as a function says, or one reply after the other; keeps every call's prompts."""
+    """Replies to each prompt as a function says, or one reply after the other; keeps every call's prompts and requests."""
 
     tokenizer_name = "scripted"
 
@@ -33,11 +33,11 @@ class ScriptedLM(LM):  # type: ignore[misc] # the harness ships no types
             remaining = iter(replies)
             self.reply = lambda _prompt: next(remaining)
         self.calls: list[list[str]] = []
-        self.generation_arguments: list[dict[str, object]] = []
+        self.asked: list[Instance] = []
 
     def generate_until(self, requests: list[Instance]) -> list[str]:
         self.calls.append([request.args[0] for request in requests])
-        self.generation_arguments += [request.args[1] for request in requests]
+        self.asked += requests
         return [self.reply(prompt) for prompt in self.calls[-1]]
 
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:

@@ -62,7 +62,7 @@ class SentenceType(OneRule):
 
     def holds(self, text: Text, repaired: bool) -> bool:
         # Punkt is slow. No more sentences can be questions than there are question marks.
-        if not repaired and text.has_statements(2 * text.raw.count("?") + 1):
+        if not repaired and tokenization.has_statements(2 * text.raw.count("?") + 1, text.raw):
             return False
         ends = _last_marks(text, repaired)
         return ends.count(".") == 2 * ends.count("?") and (not repaired or "?" in ends)
@@ -80,7 +80,7 @@ class SentenceBalance(OneRule):
     """
 
     def holds(self, text: Text, repaired: bool) -> bool:
-        if not repaired and text.has_statements(min(text.raw.count("?"), text.raw.count("!")) + 1):
+        if not repaired and tokenization.has_statements(min(map(text.raw.count, "?!")) + 1, text.raw):
             return False
         ends = _last_marks(text, repaired)
         return ends.count(".") == ends.count("?") == ends.count("!") and (not repaired or "?" in ends)

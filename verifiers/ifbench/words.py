@@ -258,12 +258,12 @@ class StartVerb(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        return "VB" in (text.first_tag or "")
+        return "VB" in (tokenization.first_tag(text.raw) or "")
 
     def repaired(self, text: Text) -> bool:
         body = text.folded.lstrip("\n\t0123456789" + AROUND)
         small = body[:1].lower() + body[1:]
-        return any((Text(start).first_tag or "").startswith(_VERBS) for start in (body, small))
+        return any((tokenization.first_tag(start) or "").startswith(_VERBS) for start in (body, small))
 
 
 def _is_missing(keyword: str, text: Text) -> bool:

@@ -542,7 +542,6 @@ FIFTEEN = Pool("fifteen", {name: max(_SLOTS.values()) // _SLOTS[BY_ID[name].slot
 """ManyIFEval's 15 (Table 4). Two in one slot conflict (section 3.1: one variant each of length and case)."""
 SECTIONS = tuple(tuple(name for name, kind in IN_SECTIONS.items() if kind.slot == slot) for slot in _ABOUT_SECTIONS)
 """The types of instructions about sections, by slot."""
-SECTION_TYPES = tuple(name for slot in SECTIONS for name in slot)
 PHRASINGS = 5
 """The number of wordings of each of the 15: the published one, and the others."""
 

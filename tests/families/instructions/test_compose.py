@@ -14,7 +14,7 @@ from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.compose import Level, Task, compose, is_sensible, keywords, levels
 from lm_eval_ext.families.instructions.kinds import FIFTEEN, WIDE, conflicting
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, all_rows, evaluated, rows_hash
-from lm_eval_ext.verifiers import Checker, instruction
+from lm_eval_ext.verifiers import instruction
 from tests.families.manyifeval.table_4 import CASE, LENGTH
 from tests.families.manyifeval.table_4 import FIFTEEN as TYPES
 
@@ -142,18 +142,12 @@ def test_the_instructions_depend_on_seed_task_prompt_and_draw_and_on_nothing_els
 def test_keywords_that_the_task_prompt_mentions_are_not_drawn(named: Callable[[str], str]) -> None:
     left = keywords()[-8:]
     (one,) = compose([Task(3, named(" ".join(keywords()[:-8])))], FIFTEEN, None, 3)
-    drawn = words_of(one.instructions)
+    drawn: list[str] = []
+    for given in (each.arguments() for each in one.instructions):
+        drawn += [*given.get("keywords", []), *given.get("forbidden_words", []), *filter(None, [given.get("keyword")])]
     assert drawn
     assert set(drawn) <= set(left)
     assert len(set(drawn)) == len(drawn)
-
-
-def words_of(instructions: Sequence[Checker]) -> list[str]:
-    """Return every keyword, forbidden ones too."""
-    found: list[str] = []
-    for given in (each.arguments() for each in instructions):
-        found += [*given.get("keywords", []), *given.get("forbidden_words", []), *filter(None, [given.get("keyword")])]
-    return found
 
 
 def test_a_row_is_sensible_for_its_number_of_words() -> None:

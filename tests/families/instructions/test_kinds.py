@@ -21,7 +21,7 @@ from lm_eval_ext.families.instructions.kinds import (
     IN_SECTIONS,
     KINDS,
     SECTION_LETTERS,
-    SECTION_TYPES,
+    SECTIONS,
     WIDE,
     Draws,
     conflicting,
@@ -45,7 +45,7 @@ def test_of_the_fifteen_only_those_of_length_and_those_of_case_conflict() -> Non
 
 
 def test_exclusion_is_mutual_and_a_type_excludes_itself() -> None:
-    for names, types in ((WIDE.weights, BY_ID), (SECTION_TYPES, IN_SECTIONS)):
+    for names, types in ((WIDE.weights, BY_ID), (IN_SECTIONS, IN_SECTIONS)):
         for one, other in product(names, repeat=2):
             assert conflicting(one, other, types) is conflicting(other, one, types)
             assert conflicting(one, one, types)
@@ -75,7 +75,7 @@ def test_types_conflict_where_no_response_and_no_section_can_follow_both(
 def test_what_a_type_excludes_is_a_type() -> None:
     excluded = {name for kind in KINDS for name in kind.excludes}
     assert excluded <= set(WIDE.weights)
-    assert {name for kind in KINDS if kind.section for name in kind.section.excludes} <= set(SECTION_TYPES)
+    assert {name for kind in KINDS if kind.section for name in kind.section.excludes} <= set(IN_SECTIONS)
     assert len(BY_ID) == len(KINDS)
 
 
@@ -175,7 +175,7 @@ def test_letter_counts_match_the_letters_frequency_in_prose(
     assert prose_has(which, relation, count, words) is sensible
 
 
-@pytest.mark.parametrize("name", SECTION_TYPES)
+@pytest.mark.parametrize("name", IN_SECTIONS)
 def test_a_type_about_sections_has_a_wording_that_states_its_arguments(name: str) -> None:
     draws = Draws(random.Random(0).choice, iter(word_list()), "m")  # noqa: S311 # as above
     for _ in range(20):
@@ -196,7 +196,7 @@ def test_a_type_about_sections_has_a_wording_that_states_its_arguments(name: str
 def test_every_letter_leaves_something_to_end_a_section_with() -> None:
     for letter in SECTION_LETTERS:
         assert [ending for ending in ENDINGS if letter not in ending]
-    assert len(set(SECTION_TYPES)) == len(SECTION_TYPES) == 23
+    assert len(IN_SECTIONS) == sum(map(len, SECTIONS)) == 23
 
 
 def test_no_keyword_of_the_list_is_part_of_another() -> None:

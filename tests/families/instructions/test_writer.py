@@ -12,7 +12,7 @@ import pytest
 
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.compose import keywords
-from lm_eval_ext.families.instructions.kinds import SECTION_TYPES, WIDE, Draws
+from lm_eval_ext.families.instructions.kinds import IN_SECTIONS, WIDE, Draws
 from lm_eval_ext.families.instructions.plan import Bounds, plan_for
 from lm_eval_ext.families.instructions.writer import break_one, respond
 from lm_eval_ext.families.manyifeval.answers import POLICIES, known_answers
@@ -113,7 +113,7 @@ def test_any_of_a_sections_instructions_can_be_broken_and_the_others_followed() 
                 assert text is not None, (about, broken)
                 assert is_as_intended(text, about, broken)
             judged |= {one.id for one in about}
-    assert judged == set(SECTION_TYPES)
+    assert judged == set(IN_SECTIONS)
 
 
 def test_a_chosen_instruction_is_broken_and_the_others_are_followed() -> None:

@@ -121,27 +121,19 @@ ELSEWHERE = (
 )
 
 
-def evaluated(placement: str) -> Mapping[str, Any]:
-    results: Mapping[str, Any] | None = simple_evaluate(
+@pytest.mark.parametrize("placement", ["earlier_turn", "system"])
+def test_who_ignores_the_system_message_follows_what_stands_elsewhere(placement: str) -> None:
+    metadata = {"source": "embedded", "placement": placement}
+    found = simple_evaluate(
         "reference",
         model_args="policy=ignore_system",
         tasks=list(KINDS),
-        task_manager=TaskManager(
-            include_path=[tasks_dir()],
-            include_defaults=False,
-            metadata={"source": "embedded", "placement": placement},
-        ),
+        task_manager=TaskManager(include_path=[tasks_dir()], include_defaults=False, metadata=metadata),
         limit=2,
         bootstrap_iters=0,
         apply_chat_template=True,
     )
-    assert results is not None
-    return results
-
-
-@pytest.mark.parametrize("placement", ["earlier_turn", "system"])
-def test_who_ignores_the_system_message_follows_what_stands_elsewhere(placement: str) -> None:
-    found = evaluated(placement)
+    assert found is not None
     for task, headline in KINDS.items():
         assert found["results"][task][f"{headline},none"] == (0.0 if placement == "system" else 1.0), task
         assert str(found["versions"][task]).endswith(f"+embedded+{placement}"), task

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from lm_eval_ext.families.instructions.kinds import IN_SECTIONS, SECTION_TYPES, conflicting, stated
+from lm_eval_ext.families.instructions.kinds import IN_SECTIONS, conflicting, stated
 from lm_eval_ext.families.manyifeval.dense.rows import (
     COUNTS,
     PER_SECTION,
@@ -106,7 +106,7 @@ def test_no_two_instructions_of_a_report_name_one_word() -> None:
 
 def test_all_types_occur_about_as_often_as_their_slot_allows() -> None:
     counts = Counter(each.id for row in mixed_rows(500) for each in row.instructions)
-    assert set(counts) == set(SECTION_TYPES)
+    assert set(counts) == set(IN_SECTIONS)
     assert min(counts.values()) > 60
 
 
