@@ -21,7 +21,7 @@ Reply = Callable[[str], str]
 
 
 class ScriptedLM(LM):  # type: ignore[misc] # the harness ships no types
-    """Replies to each prompt as a function says, or one reply after the other; keeps every call's prompts and requests."""
+    """Replies to each prompt as a function says, or one reply after the other; keeps what is asked, call by call."""
 
     tokenizer_name = "scripted"
 

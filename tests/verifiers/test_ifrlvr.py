@@ -133,6 +133,7 @@ CASES: dict[str, list[Case]] = {
         ({"first_word": "growth"}, "Growth is slow. growth hurts! Growth ends", True, True),
         ({"first_word": "a"}, "A fox runs. A hen hides.", True, True),
         ({"first_word": "growth"}, "Growth is slow. It hurts.", False, False),
+        ({"first_word": "growth"}, "?", False, False),
     ],
     "keywords:exclude_word_harder": [
         ({"keyword": "fox"}, "The foxes and the ox sleep.", True, True),
@@ -184,6 +185,7 @@ CASES: dict[str, list[Case]] = {
         ({"last_word": "single"}, "I am single. Is she single? All are single", True, True),
         ({"last_word": "fox"}, "Fox! A fox.", True, True),
         ({"last_word": "single"}, "I am single. She is not.", False, False),
+        ({"last_word": "single"}, "?", False, False),
     ],
     "letters:letter_counting": [
         ({"N": 3, "relation": "less than"}, "ok", True, True),
