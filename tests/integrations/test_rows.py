@@ -12,10 +12,8 @@ from lm_eval_ext.integrations.trl_rewards import AllFollowed
 from lm_eval_ext.verifiers import Checker, ifbench, instruction_ids
 from lm_eval_ext.verifiers.checker import checker_type
 
-FOR_TESTS: dict[str, Any] = {
-    "instruction_id_list": [["punctuation:no_comma", "custom:reverse_newline"]],
-    "kwargs": [[{}, {}]],
-}
+IDS = ["punctuation:no_comma", "custom:reverse_newline"]
+FOR_TESTS: dict[str, Any] = {"instruction_id_list": [IDS], "kwargs": [[{}, {}]]}
 
 
 def test_ifbenchs_58_are_for_tests_and_ifevals_25_if_rlvrs_29_and_our_own_5_are_for_training() -> None:

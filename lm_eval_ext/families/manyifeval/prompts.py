@@ -63,8 +63,7 @@ class Kind:
         for phrases in self.phrases:
             number, place = divmod(number, len(phrases))
             chosen.append(phrases[place])
-        given = iter(chosen)
-        found = _PART.sub(lambda _: next(given), self.template)
+        found = _PART.sub("{}", self.template).format(*chosen)
         return found[0].upper() + found[1:]
 
 

@@ -215,8 +215,6 @@ def test_the_rows_reconstructed_from_ifeval_have_not_changed(shared_data: Path) 
     assert rows_hash(evaluated(Selection(where, 1, single=True))) == "29ef36cdbb8f2eac"
 
 
-TASK = "Is it cold at the poles for most of the year?"
-
 # Table 6: the ten instructions of its example, in its order, as IFEval's schema has them.
 OF_TABLE_6: dict[str, dict[str, Any]] = {
     "detectable_content:number_placeholders": {"num_placeholders": 3},
@@ -251,4 +249,4 @@ is point 2
 
 def test_ten_instructions_are_shown_as_in_table_6() -> None:
     ten = instructions_of(list(OF_TABLE_6), list(OF_TABLE_6.values()))
-    assert prompt_of(TASK, ten) == PROMPT
+    assert prompt_of(PROMPT.partition("\n")[0], ten) == PROMPT
