@@ -13,7 +13,7 @@ from string import ascii_lowercase
 from typing import Any, Literal
 
 from lm_eval_ext.families.instructions import named_lines
-from lm_eval_ext.verifiers import Checker, instruction
+from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.checker import RELATIONS
 
 
@@ -556,11 +556,6 @@ def conflicting(first: str, second: str, types: Mapping[str, Kind] | Mapping[str
     """
     one, other = types[first], types[second]
     return one.slot == other.slot or second in one.excludes or first in other.excludes
-
-
-def in_section(name: str, draws: Draws) -> Checker:
-    """Return an instruction about a section, with drawn arguments."""
-    return instruction(name, draws.arguments(IN_SECTIONS[name].arguments))
 
 
 def stated(given: Checker) -> str:

@@ -357,13 +357,12 @@ def _content(table: Table) -> Content:
 def _bare(table: Table) -> tuple[Task, ...]:
     texts, keys = table.text("task_prompt", BARE_FIELDS), table.column("key", BARE_FIELDS)
     check_keys(table.origin, keys)
-    seen: set[int | str] = set()
+    found: dict[int | str, Task] = {}
     for number, (key, text) in enumerate(zip(keys, texts, strict=True), start=1):
-        if key in seen:
+        if key in found:
             raise RowsError(f"{table.origin}, row {number}, field 'key': expected a unique key, found {key!r} again")
-        text_in(f"{table.origin}, row {number}", "task_prompt", text)
-        seen.add(key)
-    return tuple(Task(key, text) for key, text in zip(keys, texts, strict=True))
+        found[key] = Task(key, text_in(f"{table.origin}, row {number}", "task_prompt", text))
+    return tuple(found.values())
 
 
 def _finished(table: Table) -> tuple[InstructionRow, ...]:

@@ -25,7 +25,6 @@ from lm_eval_ext.families.instructions.kinds import (
     WIDE,
     Draws,
     conflicting,
-    in_section,
     prose_has,
     stated,
 )
@@ -179,7 +178,7 @@ def test_letter_counts_match_the_letters_frequency_in_prose(
 def test_a_type_about_sections_has_a_wording_that_states_its_arguments(name: str) -> None:
     draws = Draws(random.Random(0).choice, iter(word_list()), "m")  # noqa: S311 # as above
     for _ in range(20):
-        drawn = in_section(name, draws)
+        drawn = instruction(name, draws.arguments(IN_SECTIONS[name].arguments))
         text = stated(drawn)
         assert re.match(r"(contains|does not contain|has|is|starts|ends|highlights) ", text)
         values = [

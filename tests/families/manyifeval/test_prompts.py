@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import Counter
@@ -17,7 +18,6 @@ from lm_eval_ext.families.manyifeval.prompts import (
     Cut,
     Kind,
     kinds,
-    prompt_digest,
     prompts,
     recipe,
     reconstruct,
@@ -123,7 +123,7 @@ def test_the_table_contains_no_text_and_its_spans_are_in_order() -> None:
 def test_every_digest_matches_its_prompt_and_every_span_lies_within_it(ifeval: Rows) -> None:
     prompts = {row["key"]: row["prompt"] for row in ifeval}
     for cut in recipe():
-        assert prompt_digest(prompts[cut.key]) == cut.sha256
+        assert hashlib.sha256(prompts[cut.key].encode()).hexdigest().startswith(cut.sha256)
         assert cut.spans[-1][1] <= len(prompts[cut.key])
 
 

@@ -17,13 +17,12 @@ from lm_eval_ext.families.instructions.kinds import (
     SECTIONS,
     Draws,
     conflicting,
-    in_section,
     stated,
 )
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval.rows import frozen, row_id
 from lm_eval_ext.metadata import digest, generator_name
-from lm_eval_ext.verifiers import Checker
+from lm_eval_ext.verifiers import Checker, instruction
 
 SEED, SECTIONS_SEED = 20261124, 20261125
 """The seeds of the draws of words, and of instructions about sections; changing them changes scores."""
@@ -181,7 +180,7 @@ def _section(generator: random.Random, words: Iterator[str]) -> Iterator[Checker
             chosen.append(name)
         if len(chosen) == PER_SECTION:
             break
-    return (in_section(name, draws) for name in chosen)
+    return (instruction(name, draws.arguments(IN_SECTIONS[name].arguments)) for name in chosen)
 
 
 def report(about: Sequence[int], instructions: Sequence[Checker], broken: Collection[int] = ()) -> str | None:
