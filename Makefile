@@ -199,7 +199,7 @@ $(OF_HARNESS)/.installed: pyproject.toml constraints.txt
 # NLTK's data for the environment in the folder %, which looks for them there: from NLTK's server; where that is out of
 # reach, from a package that carries all but the tagger. NLTK reads nothing that another account could have written.
 %/nltk_data:
-	@$*/bin/python -c "from pathlib import Path; from lm_eval_ext.verifiers import nltk_data as nltk; \
+	@$*/bin/python -c "from pathlib import Path; from lm_eval_ext.verifiers import tokenization as nltk; \
 	  [nltk.download(data, Path('$@')) for data in (nltk.PUNKT, nltk.STOP_WORDS, nltk.TAGGER)]" 2> /dev/null \
 	  || { echo "NLTK's server is out of reach: its data come from a package, without the tagger." && rm -rf $@ \
 	    && $*/bin/python -m pip install --quiet --no-deps --constraint constraints.txt --target $*/carrier llama-index-core \

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from lm_eval_ext.verifiers import MissingDataError, sentences
+from lm_eval_ext.verifiers import MissingDataError, tokenization
 
 
 def main() -> None:
     """Print the table, each row as soon as it is measured."""
     try:
         # Checked now, because the benchmarks that need the data run after minutes of others.
-        sentences.require()
+        tokenization.require_sentences()
     except MissingDataError as error:
         sys.exit(f"Nothing was measured: {error}")
     # Imported after this check, because they import the harness, which takes seconds.

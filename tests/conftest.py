@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.verifiers import MissingDataError, sentences
-from lm_eval_ext.verifiers.nltk_data import STOP_WORDS, TAGGER, find
+from lm_eval_ext.verifiers import MissingDataError
+from lm_eval_ext.verifiers.tokenization import STOP_WORDS, TAGGER, find, require_sentences
 from tests import machine, nltk_places
 from tests.across_versions import bare_name
 from tests.forks import HARNESS, Forks, forking
@@ -278,7 +278,7 @@ def shared_data() -> Path:
 def sentence_data() -> None:
     """Skip where NLTK's sentence data are not installed."""
     try:
-        sentences.require()
+        require_sentences()
     except MissingDataError as error:
         pytest.skip(str(error))
 

@@ -18,7 +18,7 @@ from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import Verdict, instruction
 from tests.cli.test_cli import COMMAND, run
 from tests.conftest import ROOT, offline_environment
-from tests.verifiers.cases import read
+from tests.families.jsonl import read_jsonl
 
 ASKED = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
 
@@ -373,7 +373,7 @@ def test_the_accuracies_of_real_responses_are_the_recorded_ones(
 ) -> None:
     prompts = str(shared_data / "ifeval" / "ifeval_input_data.jsonl")
     by_model: dict[str, list[dict[str, Any]]] = {}
-    for row in read(shared_data / "ifeval" / "ifeval_responses.jsonl"):
+    for row in read_jsonl(shared_data / "ifeval" / "ifeval_responses.jsonl"):
         by_model.setdefault(row["model"], []).append(row)
     assert {len(rows) for rows in by_model.values()} == {541}
     for model, rows in by_model.items():

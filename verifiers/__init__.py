@@ -12,8 +12,7 @@ first needed.
 from lm_eval_ext.verifiers import ifeval, ifrlvr, own
 from lm_eval_ext.verifiers.checker import EDITIONS, Checker, Edition, checker, instruction, instruction_ids
 from lm_eval_ext.verifiers.ifbench import GROUPS as IFBENCH_GROUPS
-from lm_eval_ext.verifiers.nltk_data import MissingDataError
-from lm_eval_ext.verifiers.reasoning import without_reasoning
+from lm_eval_ext.verifiers.tokenization import MissingDataError
 from lm_eval_ext.verifiers.verify import (
     Response,
     Verdict,
@@ -21,6 +20,7 @@ from lm_eval_ext.verifiers.verify import (
     unpacked,
     verify,
     verify_all,
+    without_reasoning,
 )
 
 __all__ = [

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -78,6 +78,8 @@ def _detect(text: str) -> Detection:
 def _factory() -> DetectorFactory:
     factory = DetectorFactory()
     factory.set_seed(SEED)
+    # The probabilities of each language, given a piece of a word; filled as needed.
+    factory.given = {}
     # Sorted, because the order in which a folder lists its files differs between machines.
     files = sorted(path for path in Path(PROFILES_DIRECTORY).iterdir() if not path.name.startswith("."))
     factory.load_json_profile([path.read_text(encoding="utf-8") for path in files])
@@ -93,7 +95,7 @@ class QuickDetector(Detector):  # type: ignore[misc] # langdetect has no types
 
     def __init__(self, factory: DetectorFactory) -> None:
         super().__init__(factory)
-        self._given = _given(factory)
+        self._given: dict[str, Probabilities] = factory.given
 
     def _init_probability(self) -> Probabilities:
         return np.array(super()._init_probability())
@@ -108,9 +110,3 @@ class QuickDetector(Detector):  # type: ignore[misc] # langdetect has no types
         # Not numpy's sum, which adds in another order.
         prob /= sum(prob.tolist())
         return float(prob.max())
-
-
-@lru_cache(maxsize=1)
-def _given(_factory: DetectorFactory) -> dict[str, Probabilities]:
-    """Return the store of a factory's probabilities of each language, given a piece of a word; filled as needed."""
-    return {}

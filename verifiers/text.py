@@ -1,23 +1,35 @@
-"""The only tokenization: the quantities that checkers count in a response, each computed at most once per text."""
+"""A text, and what checkers count in it, each quantity at most once: words, sentences, tokens, and keywords.
+
+A keyword is found as IFEval does, as a regular expression (``as_regex``), and as a human reader would, as whole words.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 import string
+import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import regex
 
-from lm_eval_ext.verifiers import sentences, tokens
+from lm_eval_ext.verifiers import tokenization
+
+if sys.version_info >= (3, 11):
+    from re import _parser as parser  # type: ignore[attr-defined] # Python's only parser of patterns
+else:
+    import sre_parse as parser
 
 if TYPE_CHECKING:
     from lm_eval_ext.verifiers.detection import Detection
 
 # Not re, whose \w splits words of Indic scripts at every vowel sign. NLTK, and therefore IFEval, uses regex too.
-_WORD = regex.compile(r"\w+")
+WORD = regex.compile(r"\w+")
 # Much faster for text with few non-ASCII characters: word characters become an a, all others a space.
 _SPACED = bytes(ord("a" if chr(code).isalnum() or chr(code) == "_" else " ") for code in range(128)) + bytes(128)
 _ASCII = bytes(range(128))
@@ -27,7 +39,7 @@ _ASCII_WORD = regex.compile(r"[a-z0-9]+")
 
 @lru_cache(maxsize=4096)
 def _as_ascii(character: str) -> str:
-    return "a" if _WORD.match(character) else " "
+    return "a" if WORD.match(character) else " "
 
 
 _LIKE_ASCII = "\u017f\u212a\u0130\u0131"
@@ -40,7 +52,14 @@ _WHOLE_WORD = regex.compile(
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 # More accents on one letter than any writing needs. They remain as they are: sorting them takes quadratic time.
 _STACK = regex.compile(r"(\p{M}{31,}+)")
+AROUND = string.punctuation + " "
+"""What IFBench takes off the ends of a word."""
 _STRAIGHT = str.maketrans("’‘“”", "''\"\"")
+# The characters that extend a word: letters, combining marks and digits, except in scripts without spaces between words
+# or between a word and its particle. The underscore is excluded, because emphasis may touch a word, as in _art_.
+_PART_OF_WORD = r"[[\p{L}\p{M}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]"
+
+_STARTS = regex.compile(_PART_OF_WORD, regex.VERSION1)
 
 
 def fold(text: str) -> str:
@@ -69,6 +88,20 @@ def has_word(text: str) -> bool:
 def spoken(text: str) -> list[str]:
     """Return what is between white space and has a letter or digit."""
     return list(filter(has_word, text.split()))
+
+
+@lru_cache(maxsize=4096)
+def as_words(phrase: str) -> regex.Pattern[str]:
+    """Return a pattern that finds the phrase in a folded text: literally, as whole words, ignoring case.
+
+    A plural is a different word; if a phrase begins or ends with a mark, as "C++" does, a word may touch it there. The
+    kind of white space within the phrase does not matter.
+    """
+    folded = fold(phrase).strip()
+    before = f"(?<!{_PART_OF_WORD})" if _STARTS.match(folded[0]) else ""
+    after = f"(?!{_PART_OF_WORD})" if _STARTS.match(folded[-1]) else ""
+    escaped = r"\s+".join(map(regex.escape, folded.split()))
+    return regex.compile(before + escaped + after, regex.IGNORECASE | regex.VERSION1)
 
 
 class Text:
@@ -131,7 +164,7 @@ class Text:
         r"""The number of maximal runs of ``\w``: "don't" is two words, "well-known" two, "U.S.A." three."""
         others = set(self.utf8.translate(None, _ASCII).decode("utf-8", "surrogatepass"))
         if len(others) > _FEW:
-            return len(_WORD.findall(self.raw))
+            return len(WORD.findall(self.raw))
         text = self.raw
         for character in others:
             text = text.replace(character, _as_ascii(character))
@@ -142,43 +175,34 @@ class Text:
     @cached_property
     def capital_words(self) -> int:
         """The number of NLTK word tokens whose letters are all capitals, including "I" and "A"."""
-        return tokens.count_capital_words(self.raw)
+        return tokenization.count_capital_words(self.raw)
 
     def has_sentences(self, count: int) -> bool:
         """Return whether NLTK's sentence splitter finds at least ``count`` sentences."""
-        return sentences.has_at_least(count, self.raw)
-
-    def has_statements(self, count: int) -> bool:
-        """Return whether at least ``count`` sentences certainly end with a full stop; a quick answer, often no."""
-        return sentences.certainly_has_statements(count, self.raw)
+        return tokenization.has_sentences(count, self.raw)
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
         """The sentences that NLTK's splitter finds."""
-        return tuple(sentences.split(self.raw))
+        return tuple(tokenization.sentences(self.raw))
 
     @cached_property
     def ifeval_sentences(self) -> tuple[str, ...]:
         """The sentences by IFEval's own rules, which need no data and know few abbreviations."""
-        return tuple(sentences.split_as_ifeval(self.raw))
+        return tuple(tokenization.ifeval_sentences(self.raw))
 
     def each_sentence(self) -> Iterator[str]:
         """Return an iterator over the sentences that splits no further than it is read."""
-        return iter(self.__dict__.get("sentences") or sentences.split(self.raw))
+        return iter(self.__dict__.get("sentences") or tokenization.sentences(self.raw))
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
         """NLTK's word tokens; punctuation marks are tokens, and "don't" is two."""
-        return tuple(tokens.word_tokens(self.raw))
+        return tuple(tokenization.word_tokens(self.raw))
 
     def each_token(self) -> Iterator[str]:
         """Return an iterator over the word tokens that tokenizes no further than it is read, sentence by sentence."""
-        return iter(self.__dict__.get("tokens") or tokens.word_tokens(self.raw))
-
-    @cached_property
-    def first_tag(self) -> str | None:
-        """The part of speech (Penn Treebank) of the first word token; ``None`` if there is no token."""
-        return tokens.first_tag(self.raw)
+        return iter(self.__dict__.get("tokens") or tokenization.word_tokens(self.raw))
 
     @cached_property
     def chunks(self) -> tuple[str, ...]:
@@ -200,6 +224,26 @@ class Text:
         """The words as a reader sees them, in lower case."""
         return tuple(map(str.lower, self.whole_words))
 
+    def count_phrase(self, phrase: str) -> int:
+        """Return how often a phrase occurs to a human reader, as ``as_words`` finds it.
+
+        In ASCII, a word of letters is one exactly where neither a letter nor a digit touches it. Compiling the pattern
+        takes longer than counting the words of a long text.
+        """
+        if phrase.isascii() and phrase.isalpha() and self.folded.isascii():
+            return self.ascii_words[phrase.lower()]
+        return len(as_words(phrase).findall(self.folded))
+
+    def count_quickly(self, phrase: str) -> int | None:
+        """Return how often a phrase matches as a regular expression, ignoring case; ``None`` without a quick answer.
+
+        There is one for ASCII letters and spaces, which match only themselves, unless the text has one of the few
+        non-ASCII characters that match such a letter, for example the long s.
+        """
+        if not (phrase.isascii() and phrase.replace(" ", "").isalpha()):
+            return None
+        return None if self.caseless is None else self.caseless.count(phrase.lower().encode("ascii"))
+
     @property
     def language(self) -> str | None:
         """The language that langdetect detects (ISO 639-1); ``None`` if it cannot identify one."""
@@ -211,3 +255,111 @@ class Text:
         from lm_eval_ext.verifiers.detection import detect  # noqa: PLC0415 # imports langdetect and numpy
 
         return detect(self.raw)
+
+
+# Keywords as regular expressions.
+
+MOST_REPETITIONS = 1
+"""The maximum number of unbounded repetitions in a keyword that are followed by something that can fail: the time is
+then at most quadratic in the text."""
+MOST_WAYS = 1000
+"""The maximum number of ways to combine the bounded repetitions and alternatives of a keyword."""
+_REPETITIONS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
+
+
+@lru_cache(maxsize=4096)
+def as_regex(
+    phrase: str, owner: str, flags: re.RegexFlag = re.IGNORECASE, before: str = "", after: str = ""
+) -> re.Pattern[str]:
+    """Return the phrase compiled as a regular expression, as in IFEval.
+
+    Args:
+        phrase: a keyword or a marker.
+        owner: the instruction id, for the message.
+        flags: IFEval ignores the case of keywords and lower-cases the text for markers.
+        before: the expression that IFEval puts before the phrase.
+        after: the expression that it puts after the phrase.
+
+    Raises:
+        ValueError: the phrase is not a valid regular expression (IFEval fails on such a keyword), or its search could
+            take practically forever (IFEval hangs). The limits concern only the expression, so the error depends
+            neither on the text nor on the machine.
+    """
+    whole = before + phrase + after
+    try:
+        compiled = re.compile(whole, flags)
+    except re.error as error:
+        raise ValueError(
+            f"{owner}: IFEval searches for {whole!r}, an invalid regular expression ({error}); "
+            "the repaired edition matches keywords and markers literally"
+        ) from None
+    # Without what IFEval adds to any phrase.
+    choices, usual = (_choices(parser.parse(each, flags), False) for each in (whole, f"{before}a{after}"))
+    repetitions = choices.repetitions - usual.repetitions
+    if choices.nested:
+        excess = "a repetition of something that can itself match in several ways; expected none"
+    elif repetitions > MOST_REPETITIONS:
+        excess = f"{repetitions} unbounded repetitions before its end; expected at most {MOST_REPETITIONS}"
+    elif choices.ways > MOST_WAYS * usual.ways:
+        excess = (
+            f"more than {MOST_WAYS} ways to combine its optional parts and alternatives; expected at most {MOST_WAYS}"
+        )
+    else:
+        return compiled
+    raise ValueError(
+        f"{owner}: IFEval searches for the regular expression {phrase!r}, which has {excess}: "
+        "on some texts the search would take too long; the repaired edition matches keywords and markers literally"
+    )
+
+
+@dataclass(frozen=True)
+class _Choices:
+    """The number of ways in which part of a regular expression can match, if a search may have to try them all.
+
+    Attributes:
+        repetitions: the unbounded repetitions that are retried if the rest fails; a back reference counts as one.
+        ways: the product of the other choices: the counts of bounded repetitions, and alternatives.
+        nested: whether something with a choice is itself repeated, so that there are exponentially many ways.
+    """
+
+    repetitions: int = 0
+    ways: int = 1
+    nested: bool = False
+
+
+def _choices(parsed: Any, can_fail: bool) -> _Choices:
+    """Return the choices of a sequence; ``can_fail``: whether something after it can fail and make it backtrack."""
+    total = _Choices()
+    for operator, argument in reversed(list(parsed)):
+        found = _choices_of(str(operator), argument, can_fail)
+        total = _Choices(total.repetitions + found.repetitions, total.ways * found.ways, total.nested or found.nested)
+        # Anything that is not optional can fail.
+        can_fail = can_fail or str(operator) not in _REPETITIONS or argument[0] > 0
+    return total
+
+
+def _choices_of(operator: str, argument: Any, can_fail: bool) -> _Choices:
+    if operator in _REPETITIONS:
+        least, most, body = argument
+        inner = _choices(body, can_fail or most > 1)
+        if most == parser.MAXREPEAT:
+            return _Choices(inner.repetitions + can_fail, inner.ways, inner != _Choices())
+        nested = inner.nested or (most > 1 and inner.repetitions > 0)
+        ways = inner.ways ** min(most, MOST_WAYS.bit_length()) * (most - least + 1)  # more is already too many
+        return _Choices(inner.repetitions, ways, nested)
+    if operator == "BRANCH":
+        branches = [_choices(branch, can_fail) for branch in argument[1]]
+        return _Choices(
+            max(branch.repetitions for branch in branches),
+            sum(branch.ways for branch in branches),
+            any(branch.nested for branch in branches),
+        )
+    if operator == "GROUPREF":
+        return _Choices(repetitions=1)
+    parts: tuple[Any, ...] = argument if isinstance(argument, tuple) else (argument,)
+    inside = [_choices(part, can_fail) for part in parts if isinstance(part, parser.SubPattern)]
+    return _Choices(
+        sum(part.repetitions for part in inside),
+        math.prod(part.ways for part in inside),
+        any(part.nested for part in inside),
+    )

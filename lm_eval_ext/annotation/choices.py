@@ -32,7 +32,7 @@ from lm_eval_ext.results.load import load
 from lm_eval_ext.results.rows import generated
 from lm_eval_ext.results.runs import Runs
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers.reasoning import without_reasoning
+from lm_eval_ext.verifiers import without_reasoning
 
 FAMILY = "paired_mcq"
 COLUMNS = ("question", "options", "response", "label", "mode", "model", "task", "row")

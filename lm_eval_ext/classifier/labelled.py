@@ -12,7 +12,7 @@ from typing import Any
 
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
 from lm_eval_ext.sources import RowsError, row_of_line
-from lm_eval_ext.verifiers.reasoning import without_reasoning
+from lm_eval_ext.verifiers import without_reasoning
 
 CODES = {"X": "none", "Y": "refused"}
 """The published annotations' codes for responses that choose no listed option: "No correct answer" and "Refuse"."""

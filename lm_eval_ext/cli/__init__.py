@@ -30,7 +30,7 @@ ERRORS = frozenset(
         "lm_eval_ext.reports.errors.ReportError",
         "lm_eval_ext.sources.RowsError",
         "lm_eval_ext.training.run.TrainingError",
-        "lm_eval_ext.verifiers.nltk_data.MissingDataError",
+        "lm_eval_ext.verifiers.tokenization.MissingDataError",
     }
 )
 """What commands raise about their input, by name, because importing all of them takes a second."""

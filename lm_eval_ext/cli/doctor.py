@@ -19,7 +19,7 @@ from lm_eval_ext.classifier.encoder import reader as encoder
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.harness import installation
 from lm_eval_ext.harness.versions import OLDEST, TESTED
-from lm_eval_ext.verifiers import MissingDataError, nltk_data, sentences
+from lm_eval_ext.verifiers.tokenization import STOP_WORDS, TAGGER, MissingDataError, find, require_sentences
 
 INDENT = 17
 """The width of a finding's mark and subject; further lines of its text are indented as far."""
@@ -132,9 +132,9 @@ def _models() -> Finding:
 
 
 DATA: Mapping[str, tuple[Sequence[Callable[[], object]], str]] = {
-    "sentences": ([sentences.require], "NLTK's sentence data, which the manyifeval tasks need, are installed"),
+    "sentences": ([require_sentences], "NLTK's sentence data, which the manyifeval tasks need, are installed"),
     "words": (
-        [partial(nltk_data.find, data) for data in (nltk_data.STOP_WORDS, nltk_data.TAGGER)],
+        [partial(find, data) for data in (STOP_WORDS, TAGGER)],
         "NLTK's stop words and tagger, which two instructions of IFBench need, are here",
     ),
 }
@@ -143,9 +143,9 @@ DATA: Mapping[str, tuple[Sequence[Callable[[], object]], str]] = {
 
 def _data(subject: str) -> Finding:
     missing = []
-    for find in DATA[subject][0]:
+    for require in DATA[subject][0]:
         try:
-            find()
+            require()
         except MissingDataError as error:
             missing.append(str(error))
     return Finding(subject, not missing, "\n".join(missing) or DATA[subject][1], required=False)

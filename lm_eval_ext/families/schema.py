@@ -109,7 +109,7 @@ class Metric:
 
 
 EMPTY_RATE = Metric("empty_rate", higher_is_better=False, in_groups=True, drawn=False)
-"""A metric of every family: the share of rows whose response has no answer (``verifiers.reasoning.is_empty``). A report
+"""A metric of every family: the share of rows whose response has no answer (``verifiers.verify.is_empty``). A report
 warns where it is high, and draws it where it is a part of something."""
 
 

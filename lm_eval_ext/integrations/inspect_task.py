@@ -19,7 +19,7 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(f"this needs Inspect ({error}): pip install 'lm-eval-ext[inspect]'") from error
 
-from lm_eval_ext.integrations.rows import Judging, RowError, row_columns, row_instructions
+from lm_eval_ext.integrations.rows import Judging, row_asked, row_instructions
 from lm_eval_ext.verifiers import Edition
 
 
@@ -106,8 +106,5 @@ def record_to_sample(row: Mapping[str, Any]) -> Sample:
     Raises:
         RowError: the row lacks a column or has malformed instructions; the message gives its ``key``.
     """
-    where = f"row with key {row['key']!r}" if "key" in row else "row without a key"
-    if not isinstance(row.get("prompt"), str):
-        raise RowError(f"{where}: 'prompt' must be text, found {row.get('prompt')!r}")
-    row_instructions(row, where)
-    return Sample(input=row["prompt"], id=row.get("key"), metadata=row_columns(row, where))
+    prompt, columns = row_asked(row)
+    return Sample(input=prompt, id=row.get("key"), metadata=columns)

@@ -17,7 +17,7 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(f"this needs lighteval ({error}): pip install 'lm-eval-ext[lighteval]'") from error
 
-from lm_eval_ext.integrations.rows import Judging, RowError, named, row_columns, row_instructions, words
+from lm_eval_ext.integrations.rows import Judging, RowError, named, row_asked, row_instructions, words
 from lm_eval_ext.verifiers import Edition
 
 
@@ -27,12 +27,8 @@ def instruction_prompt(line: Mapping[str, Any], task_name: str = "") -> Doc:
     Raises:
         RowError: the row lacks a column or has malformed instructions; the message gives its ``key``.
     """
-    where = f"{task_name}, row with key {line['key']!r}" if "key" in line else f"{task_name}, row without a key"
-    if not isinstance(line.get("prompt"), str):
-        raise RowError(f"{where}: 'prompt' must be text, found {line.get('prompt')!r}")
-    row_instructions(line, where)
-    specific = row_columns(line, where)
-    return Doc(task_name=task_name, query=line["prompt"], choices=[""], gold_index=0, specific=specific)
+    prompt, columns = row_asked(line, f"{task_name}, ")
+    return Doc(task_name=task_name, query=prompt, choices=[""], gold_index=0, specific=columns)
 
 
 class InstructionsFollowed(SampleLevelComputation):

@@ -123,6 +123,23 @@ def row_instructions(row: Mapping[str, Any], where: str) -> tuple[Checker, ...]:
     return instructions
 
 
+def row_asked(row: Mapping[str, Any], of: str = "") -> tuple[str, dict[str, Any]]:
+    """Return the prompt of a row and its ``row_columns``, which are instructions with their arguments.
+
+    Args:
+        row: with ``prompt`` and, to be named in errors, ``key``; see ``row_columns``.
+        of: what the row is of, for messages.
+
+    Raises:
+        RowError: as ``row_instructions``, or the prompt is no text.
+    """
+    where = f"{of}row with key {row['key']!r}" if "key" in row else f"{of}row without a key"
+    if not isinstance(row.get("prompt"), str):
+        raise RowError(f"{where}: 'prompt' must be text, found {row.get('prompt')!r}")
+    row_instructions(row, where)
+    return row["prompt"], row_columns(row, where)
+
+
 @contextmanager
 def _naming(where: str) -> Iterator[None]:
     """Name the row in an error of the checkers."""

@@ -10,7 +10,7 @@ from lm_eval_ext.families.ifbench.rows import Turns
 from lm_eval_ext.families.ifbench.task import TwoTurnsInstance
 from lm_eval_ext.harness.requests import KnownInstance
 from lm_eval_ext.models.wrapping import WrappingLM
-from lm_eval_ext.verifiers.reasoning import without_reasoning
+from lm_eval_ext.verifiers import without_reasoning
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import LM, Instance

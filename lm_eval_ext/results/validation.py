@@ -19,7 +19,7 @@ from lm_eval_ext.results.models import EvaluatedModel, chat_template
 from lm_eval_ext.results.rows import generated
 from lm_eval_ext.results.runs import Role, Runs, TaskRun, settings_that_differ
 from lm_eval_ext.sources import EMBEDDED
-from lm_eval_ext.verifiers.reasoning import is_cut_off
+from lm_eval_ext.verifiers.verify import is_cut_off
 
 NEARLY_ALL = 0.9
 """The share of answers from which on a task measures what went wrong, and hardly the model."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lm_eval_ext.verifiers.reasoning import without_reasoning
+from lm_eval_ext.verifiers import without_reasoning
 
 # All quantifiers are bounded, so that matching takes linear time on any reply.
 _MARKS = re.compile(r"\\[a-z]{1,10}|[*_`\"'{}$\u201c\u201d\u2018\u2019]")

@@ -17,8 +17,7 @@ from typing import Protocol
 
 from lm_eval_ext.self_refine.judgment import concluded, verdict, verdicts
 from lm_eval_ext.self_refine.strategies import Strategy, judge_one, judge_together, revise
-from lm_eval_ext.verifiers import Checker, Response
-from lm_eval_ext.verifiers.reasoning import without_reasoning
+from lm_eval_ext.verifiers import Checker, Response, without_reasoning
 
 
 @dataclass(frozen=True)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import copy
 import logging
-import pickle
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval.api.instance import Instance
+from lm_eval.api.model import CachingLM
 
 from lm_eval_ext.families.manyifeval.answers import RowInstance, Shown, known_answers
-from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.self_refine import SelfRefineLM
 from lm_eval_ext.self_refine.strategies import STRATEGIES, VERSION
 from tests.across_versions import plain_instance
-from tests.self_refine.scripted import FIRST_PROMPT, NO_COMMAS, QUOTED, TASK, Reply, ScriptedLM, request, row
+from tests.self_refine.scripted import FIRST_PROMPT, NO_COMMAS, QUOTED, TASK, ScriptedLM, request, row
 
 pytestmark = pytest.mark.harness
 
@@ -38,24 +38,19 @@ Task:
 {rest}"""
 
 
-ASKED_TOGETHER = f"""The response should follow these instructions:
-1. {NO_COMMAS}
-2. {QUOTED}
-
-Does the response follow each of them? """
-
-
-def judging_together(answer: str) -> str:
-    ending = "Answer with one line per instruction and nothing else: its number, a colon, and YES or NO."
-    return about(answer, ASKED_TOGETHER + ending)
-
-
-def reasoning_together(answer: str) -> str:
-    ending = """Reason first, then finish with the line "Verdicts:" and, below it, one line per instruction and \
+DIRECT_ALL = "Answer with one line per instruction and nothing else: its number, a colon, and YES or NO."
+REASONED_ALL = """Reason first, then finish with the line "Verdicts:" and, below it, one line per instruction and \
 nothing else: its number, a colon, and YES or NO.
 
 Let's think step by step."""
-    return about(answer, ASKED_TOGETHER + ending)
+
+
+def judging_together(answer: str, ending: str = DIRECT_ALL) -> str:
+    return about(
+        answer,
+        f"The response should follow these instructions:\n1. {NO_COMMAS}\n2. {QUOTED}\n\n"
+        f"Does the response follow each of them? {ending}",
+    )
 
 
 def judging_one(answer: str, instruction: str, ending: str) -> str:
@@ -98,9 +93,15 @@ SEQUENCES: Mapping[str, list[tuple[list[str], list[str]]]] = {
     ],
     "feedback_cot": [
         ([FIRST_PROMPT], [COMMA_BARE]),
-        ([reasoning_together(COMMA_BARE)], ["1. One is after Blue.\n2. It is not wrapped.\n\nVerdicts:\n1: NO\n2: NO"]),
+        (
+            [judging_together(COMMA_BARE, REASONED_ALL)],
+            ["1. One, after Blue.\n2. Bare.\n\nVerdicts:\n1: NO\n2: NO"],
+        ),
         ([revising(COMMA_BARE, NO_COMMAS, QUOTED)], [BARE]),
-        ([reasoning_together(BARE)], ["1. YES, none is left.\n2. It is wrapped.\n\nVerdicts:\n1: YES\n2: YES"]),
+        (
+            [judging_together(BARE, REASONED_ALL)],
+            ["1. YES, none.\n2. It is wrapped.\n\nVerdicts:\n1: YES\n2: YES"],
+        ),
     ],
     "feedback_each": [
         ([FIRST_PROMPT], [COMMA_BARE]),
@@ -152,7 +153,8 @@ def test_each_strategy_sends_exactly_these_prompts(strategy: str) -> None:
 
 def test_a_row_repaired_in_round_2_is_unchanged_in_round_3() -> None:
     early, late = row("Describe a hill."), row("Describe a lake.")
-    base = ScriptedLM(_revises_after({"hill": 2, "lake": 4}))
+    revisions = {"hill": iter([COMMA_BARE] * 2), "lake": iter([COMMA_BARE] * 4)}
+    base = ScriptedLM(lambda prompt: next(revisions["hill" if "hill" in prompt else "lake"], DONE))
     answers = SelfRefineLM(base, strategy="oracle", rounds=5).generate_until([request(early), request(late)])
 
     asked = [["hill" if "hill" in prompt else "lake" for prompt in call] for call in base.calls]
@@ -185,24 +187,6 @@ def test_without_early_stopping_a_kept_answer_is_judged_in_every_round() -> None
     assert [answer.requests for answer in (hill, lake)] == [1 + 3, 1 + 3 + 3]
 
 
-def test_without_early_stopping_rounds_without_a_revision_go_on() -> None:
-    base = ScriptedLM(lambda prompt: "1: YES\n2: YES" if "YES" in prompt else DONE)
-    (answer,) = SelfRefineLM(base, strategy="feedback", rounds=2, early_stop=False).generate_until([request()])
-    assert base.calls == [[FIRST_PROMPT], [judging_together(DONE)], [judging_together(DONE)]]
-    assert (len(answer.rounds), answer.requests) == (3, 3)
-
-
-def _revises_after(rounds: Mapping[str, int]) -> Reply:
-    asked: dict[str, int] = dict.fromkeys(rounds, -1)
-
-    def reply(prompt: str) -> str:
-        (about,) = (name for name in rounds if name in prompt)
-        asked[about] += 1
-        return DONE if asked[about] >= rounds[about] else COMMA_BARE
-
-    return reply
-
-
 @pytest.mark.parametrize("rows", [1, 7])
 @pytest.mark.parametrize(
     ("strategy", "calls", "requests"),
@@ -224,29 +208,6 @@ def test_the_base_is_called_once_and_at_most_twice_a_round(strategy: str, calls:
     assert len(base.calls) == calls
     assert sum(map(len, base.calls)) == requests * rows
     assert [answer.requests for answer in answers] == [requests] * rows
-
-
-@pytest.mark.parametrize(
-    ("shown", "before", "after"),
-    [
-        (Shown(), "", ""),
-        (Shown(system="Be brief."), "Be brief.", ""),
-        (Shown(chat=True), "<user>", "|answer:"),
-        (Shown(system="Be brief.", chat=True), "<system>Be brief.|<user>", "|answer:"),
-    ],
-)
-def test_all_prompts_are_formatted_like_the_first(shown: Shown, before: str, after: str) -> None:
-    base = ScriptedLM([COMMA_BARE, "1: NO\n2: NO", DONE, "1: YES\n2: YES"])
-    SelfRefineLM(base, strategy="feedback", rounds=2).generate_until([request(shown=shown)])
-    # The first is the harness's own and is unchanged.
-    assert base.calls[1:] == [
-        [f"{before}{prompt}{after}"]
-        for prompt in (
-            judging_together(COMMA_BARE),
-            revising(COMMA_BARE, NO_COMMAS, QUOTED),
-            judging_together(DONE),
-        )
-    ]
 
 
 def test_reasoning_is_kept_in_the_rounds_but_not_in_later_prompts() -> None:
@@ -275,37 +236,17 @@ def test_an_instruction_with_an_unparsable_judgment_is_revised() -> None:
     assert feedback.replies == ("YES", "I could not say.")
 
 
-def test_copies_of_an_answer_keep_its_rounds() -> None:
-    base = ScriptedLM([BARE, DONE])
-    (answer,) = SelfRefineLM(base, strategy="oracle", rounds=2).generate_until([request()])
-    copied = pickle.loads(pickle.dumps(answer))  # noqa: S301 # our own
-    assert copied == DONE
-    assert copied.rounds == answer.rounds
-    assert copied.planned == 2
-
-
 def test_everything_except_generation_is_delegated_to_the_base() -> None:
-    base = ScriptedLM([])
-    base._rank, base._world_size, base._device = 1, 2, "somewhere"  # as a base that runs in parallel has them
-    base.batch_sizes = {0: 8}
+    left = (
+        *("loglikelihood", "loglikelihood_rolling", "chat_template", "tokenizer_name", "device", "rank", "world_size"),
+        *("all_gather", "gather_object", "barrier", "batch_sizes"),
+    )
+    given = {name: object() for name in left}
+    base = type("Base", (ScriptedLM,), given)([])
     model = SelfRefineLM(base, strategy="none")
-    one = plain_instance("loglikelihood", {}, ("a", "b"))
-    assert model.loglikelihood([one]) == [(-1.5, True)]
-    assert model.loglikelihood_rolling([one]) == [-2.5]
+    assert {name: getattr(model, name) for name in left} == given
     assert model.apply_chat_template([{"role": "user", "content": "Hi"}]) == "<user>Hi|answer:"
     assert model.apply_chat_template([{"role": "user", "content": "Hi"}], add_generation_prompt=False) == "<user>Hi"
-    assert model.chat_template("mine") == "template mine"
-    assert model.tokenizer_name == "scripted"
-    assert (model.rank, model.world_size, model.device) == (1, 2, "somewhere")
-    assert model.batch_sizes == {0: 8}
-    base.all_gather = lambda tensor: [tensor, "other"]
-    base.gather_object = lambda obj, dst=0: [obj, dst]
-    waited: list[bool] = []
-    base.barrier = lambda: waited.append(True)
-    assert model.all_gather("mine") == ["mine", "other"]
-    assert model.gather_object("mine", dst=1) == ["mine", 1]
-    model.barrier()
-    assert waited == [True]
     assert not hasattr(model, "tokenizer")
     assert model.get_model_info() == {"self_refine_version": VERSION}
     base.get_model_info = lambda: {"model_sha": "abc"}
@@ -401,33 +342,13 @@ def test_the_papers_method_in_five_rounds_is_the_default() -> None:
     assert (model.strategy, model.rounds) == (STRATEGIES["feedback_each_cot"], 5)
 
 
-@pytest.mark.parametrize(
-    ("strategy", "replies"),
-    [
-        ("feedback", ("1: NO\n2: YES",)),
-        ("feedback_cot", ("Verdicts:\n1: NO\n2: YES",)),
-        ("feedback_each", ("NO", "YES")),
-        ("feedback_each_cot", ("Verdict: NO", "Verdict: YES")),
-    ],
-)
-def test_the_reference_model_judges_truthfully_in_the_requested_format(strategy: str, replies: tuple[str, ...]) -> None:
-    # drop_one breaks the first of the two instructions
-    (answer,) = SelfRefineLM(ReferenceLM("drop_one"), strategy=strategy, rounds=1).generate_until([request()])
-    assert answer.rounds[0].feedback is not None
-    assert answer.rounds[0].feedback.replies == replies
-
-
 def test_every_request_has_the_rows_document_and_generation_arguments() -> None:
-    class Recording(ScriptedLM):
-        def generate_until(self, requests: list[Instance]) -> list[str]:
-            asked.extend(requests)
-            return super().generate_until(requests)
-
-    asked: list[Instance] = []
     arguments: tuple[Any, ...] = ("as the harness shows it", {"until": ["."], "do_sample": False})
     plain = plain_instance("generate_until", {"key": 7}, arguments, task="manyifeval_n02", row=5, idx=2)
     of = RowInstance.of(plain, known_answers(row()), row=row(), shown=Shown())
-    SelfRefineLM(Recording(lambda _prompt: "NO"), strategy="feedback_each", rounds=2).generate_until([of])
+    base = ScriptedLM(lambda _prompt: "NO")
+    SelfRefineLM(base, strategy="feedback_each", rounds=2).generate_until([of])
+    asked = base.asked
     assert len(asked) == 1 + 2 * (2 + 1)
     assert asked[0].args == plain.args
     for one in asked:
@@ -456,3 +377,66 @@ def test_the_log_describes_each_step(caplog: pytest.LogCaptureFixture) -> None:
         "self_refine, round 2 of 2, feedback: 6 requests for 3 rows",
         "self_refine, round 2 of 2, refinement: 3 requests for 3 rows",
     ]
+
+
+# Caches of responses (``--use_cache``): each serves only the refining LM that filled it.
+
+ANSWERED: dict[str, Any] = {"base": "reference", "policy": "drop_one", "strategy": "oracle", "rounds": 2}
+
+
+def test_a_cache_keeps_the_rounds(tmp_path: Path) -> None:
+    path = str(tmp_path / "responses.db")
+    first, again = (
+        CachingLM(SelfRefineLM(ScriptedLM(replies), "oracle", rounds=2), path).generate_until([request()])
+        for replies in ([BARE, DONE], [])
+    )
+    assert again == first == [DONE]
+    assert (again[0].rounds, again[0].planned) == (first[0].rounds, 2)
+
+
+def test_an_interrupted_run_resumes_where_it_stopped(tmp_path: Path) -> None:
+    path = str(tmp_path / "responses.db")
+    judged = "1: YES\n2: NO"
+    asked = ScriptedLM([BARE, judged])  # and then it has no reply any more
+    with pytest.raises(StopIteration):
+        CachingLM(SelfRefineLM(asked, "feedback", rounds=1), path).generate_until([request()])
+    assert [len(call) for call in asked.calls] == [1, 1, 1]
+
+    rest = ScriptedLM([DONE])
+    (answer,) = CachingLM(SelfRefineLM(rest, "feedback", rounds=1), path).generate_until([request()])
+    assert rest.calls == [[revising(BARE, QUOTED)]]
+    assert [one.answer for one in answer.rounds] == [BARE, DONE]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "refused"),
+    [
+        (ANSWERED, ""),
+        # Meant to change no answer
+        (ANSWERED | {"batch_size": 8, "max_batch_size": 16, "device": "cpu"}, ""),
+        (ANSWERED | {"rounds": 3}, "a separate cache for each model and strategy"),
+        (
+            ANSWERED | {"strategy": "all_false"},
+            r"the responses of .*'strategy': 'oracle'.* of .*'strategy': 'all_false'",
+        ),
+        (ANSWERED | {"policy": "oracle"}, "'policy': 'drop_one'.*'policy': 'oracle'"),
+        (ANSWERED | {"seed": 1}, "'seed': '1'"),
+        ({"base": ScriptedLM([]), "strategy": "oracle", "rounds": 2}, "'base': 'reference'.*'base': 'ScriptedLM'"),
+    ],
+)
+def test_a_cache_serves_only_the_same_base_with_the_same_arguments(
+    arguments: dict[str, Any], refused: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "responses.db"
+    CachingLM(SelfRefineLM(**ANSWERED | {"batch_size": 1}), str(path)).generate_until([request()])
+    for cache in (r"responses\.db", r"responses\.base\.db"):
+        with pytest.raises(ValueError, match=rf"{cache} contains .*{refused}") if refused else nullcontext():
+            CachingLM(SelfRefineLM(**arguments), str(path))
+        path.unlink()  # what the refusal of the first would name; the base LM has one of its own
+
+
+def test_a_cache_filled_by_another_model_is_rejected(tmp_path: Path) -> None:
+    path = str(tmp_path / "responses.db")
+    CachingLM(ScriptedLM([BARE]), path).generate_until([request()])
+    with pytest.raises(ValueError, match="contains the responses of another model"):
+        CachingLM(SelfRefineLM(ScriptedLM([]), strategy="oracle"), path)

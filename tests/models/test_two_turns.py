@@ -47,7 +47,7 @@ def test_the_second_message_follows_the_models_own_answer_in_two_calls() -> None
         ],
     ]
     assert [(answer, answer.first) for answer in answers] == [("14", "Because."), ("21", "So.")]
-    assert base.generation_arguments == [GENERATION] * 4
+    assert [one.args[1] for one in base.asked] == [GENERATION] * 4
 
 
 def test_the_system_prompt_stays_and_reasoning_goes() -> None:

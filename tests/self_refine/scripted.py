@@ -21,7 +21,7 @@ Reply = Callable[[str], str]
 
 
 class ScriptedLM(LM):  # type: ignore[misc] # the harness ships no types
-    """Replies to each prompt as a function says, or one reply after the other; keeps every call's prompts."""
+    """Replies to each prompt as a function says, or one reply after the other; keeps what is asked, call by call."""
 
     tokenizer_name = "scripted"
 
@@ -33,25 +33,22 @@ class ScriptedLM(LM):  # type: ignore[misc] # the harness ships no types
             remaining = iter(replies)
             self.reply = lambda _prompt: next(remaining)
         self.calls: list[list[str]] = []
-        self.generation_arguments: list[dict[str, object]] = []
+        self.asked: list[Instance] = []
 
     def generate_until(self, requests: list[Instance]) -> list[str]:
         self.calls.append([request.args[0] for request in requests])
-        self.generation_arguments += [request.args[1] for request in requests]
+        self.asked += requests
         return [self.reply(prompt) for prompt in self.calls[-1]]
 
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
-        return [(-1.5, True) for _ in requests]
+        raise NotImplementedError
 
     def loglikelihood_rolling(self, requests: list[Instance]) -> list[float]:
-        return [-2.5 for _ in requests]
+        raise NotImplementedError
 
     def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
         end = "|answer:" if add_generation_prompt else ""
         return "|".join(f"<{message['role']}>{message['content']}" for message in chat_history) + end
-
-    def chat_template(self, chat_template: bool | str = False) -> str:
-        return f"template {chat_template}"
 
 
 def row(task: str = TASK) -> InstructionRow:

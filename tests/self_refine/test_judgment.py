@@ -74,8 +74,3 @@ def test_a_megabyte_of_any_text_is_parsed(unit: str) -> None:
 )
 def test_the_shortest_reply_in_the_requested_format_is_parsed(strategy: str, verdicts: list[bool], said: str) -> None:
     assert reply(verdicts, STRATEGIES[strategy]) == said
-
-
-def test_the_tenth_instruction_has_a_number_of_two_digits() -> None:
-    said = "\n".join(f"{number}: {'NO' if number == 10 else 'YES'}, as asked" for number in range(1, 11))
-    assert verdicts(said, 10) == (True,) * 9 + (False,)

@@ -124,14 +124,6 @@ def test_every_row_has_every_metric() -> None:
     assert names == {frozenset(by_round | {one.name for one in SCHEMA.metrics if one.needs == (REFINED,)} - rounds)}
 
 
-def test_without_refinement_there_is_only_the_first_round() -> None:
-    (found,) = run("none", 5, BARE)
-    assert [name for name in found if "_round_" in name] == [
-        "prompt_level_strict_acc_round_0",
-        "inst_level_strict_acc_round_0",
-    ]
-
-
 def test_reasoning_is_ignored_in_verdicts() -> None:
     thinking = f"<think>a, b</think>{BOTH}\n"
     refined = Refined([Round(thinking, Feedback((True, True)))], 1)
@@ -141,36 +133,12 @@ def test_reasoning_is_ignored_in_verdicts() -> None:
     assert found["feedback_true_positives"] == 2
 
 
-@pytest.mark.parametrize(
-    ("better", "names"),
-    [
-        (True, ("prompt_level_strict_acc_round_0", "inst_level_strict_acc_round_5")),
-        (True, ("feedback_precision", "feedback_recall", "feedback_f1")),
-        (True, ("feedback_precision_by_count", "feedback_f1_by_count")),
-        (False, ("feedback_unparsable",)),
-        # what there is of each depends on the answers, and a request is neither good nor bad
-        (None, tuple(f"feedback_{truth}_{said}" for truth in ("true", "false") for said in ("positives", "negatives"))),
-        (None, ("base_requests", "rounds")),
-    ],
-)
-def test_the_direction_of_each_metric_is_declared(better: bool | None, names: tuple[str, ...]) -> None:
-    assert [SCHEMA.metric(name).higher_is_better for name in names] == [better] * len(names)
-
-
 def test_without_a_judging_model_there_are_verdicts_but_no_replies() -> None:
     (found,) = run("oracle", 1, BARE, BOTH)
     assert found["rounds"][0] == {"answer": BARE, "followed": [True, False], "judged": [True, False], "replies": []}
 
 
 # Counts of judgments
-
-
-def test_judgments_are_counted_by_truth_and_verdict() -> None:
-    judgments = [(True, True)] * 4 + [(False, True)] * 3 + [(True, False)] * 2 + [(False, False)] * 1
-    assert Confusion.of(judgments) == Confusion(
-        true_positives=4, false_positives=3, false_negatives=2, true_negatives=1
-    )
-    assert Confusion.of(iter(judgments)) == Confusion.of(judgments)
 
 
 def test_figure_9_reproduces_table_2() -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,11 +14,6 @@ from lm_eval_ext.verifiers.text import Text
 
 Case = tuple[dict[str, Any], str, bool, bool]
 """Arguments, a text, and whether it follows in the faithful and in the repaired edition."""
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a file of JSON lines."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def judged(cases: Mapping[str, Sequence[Case]]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.verifiers import EDITIONS, IFBENCH_GROUPS, Edition, instruction, instruction_ids, verify
+from lm_eval_ext.verifiers import EDITIONS, Edition, instruction, instruction_ids, verify
 from lm_eval_ext.verifiers.text import Text
 
 Example = tuple[dict[str, Any], str, str]
@@ -33,7 +33,8 @@ def of_tables(*modules: str) -> dict[str, Example]:
 
 
 OF_IFEVAL = of_tables(*(f"ifeval.test_{part}" for part in ("format", "keywords", "language", "length", "startend")))
-CASES = OF_IFEVAL | of_tables(*(f"ifbench.test_{group}" for group in IFBENCH_GROUPS), "test_ifrlvr", "test_own")
+OF_IFBENCH = of_tables(*(f"ifbench.test_{part}" for part in ("count", "custom", "format", "small_groups", "words")))
+CASES = OF_IFEVAL | OF_IFBENCH | of_tables("test_ifrlvr", "test_own")
 """By instruction id."""
 
 

@@ -126,14 +126,6 @@ def test_a_seed_set_elsewhere_has_no_effect(empty_cache: None, monkeypatch: pyte
     assert len(answers) == 1
 
 
-def test_a_text_is_passed_to_langdetect_only_once(detected: Counter[str]) -> None:
-    text = "The weather is fine today."
-    for edition in EDITIONS:
-        for language in ("en", "de", "fr"):
-            instruction("language:response_language", {"language": language}).follows(Text(text), edition)
-    assert detected == {text: 1}
-
-
 def test_a_text_without_any_language_is_passed_to_langdetect_only_once(detected: Counter[str]) -> None:
     assert [detect("12345"), detect("12345")] == [Detection(None, 0.0)] * 2
     assert detected == {"12345": 1}

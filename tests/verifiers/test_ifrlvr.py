@@ -9,15 +9,14 @@ import gzip
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lm_eval_ext.verifiers import EDITIONS, Checker, ifrlvr, instruction, instruction_ids
-from lm_eval_ext.verifiers.sentences import split_as_ifeval
 from lm_eval_ext.verifiers.text import Text
+from lm_eval_ext.verifiers.tokenization import ifeval_sentences
 from tests.conftest import ROOT
 from tests.verifiers.cases import Case, counted, documented, judged
 
@@ -134,6 +133,7 @@ CASES: dict[str, list[Case]] = {
         ({"first_word": "growth"}, "Growth is slow. growth hurts! Growth ends", True, True),
         ({"first_word": "a"}, "A fox runs. A hen hides.", True, True),
         ({"first_word": "growth"}, "Growth is slow. It hurts.", False, False),
+        ({"first_word": "growth"}, "?", False, False),
     ],
     "keywords:exclude_word_harder": [
         ({"keyword": "fox"}, "The foxes and the ox sleep.", True, True),
@@ -185,6 +185,7 @@ CASES: dict[str, list[Case]] = {
         ({"last_word": "single"}, "I am single. Is she single? All are single", True, True),
         ({"last_word": "fox"}, "Fox! A fox.", True, True),
         ({"last_word": "single"}, "I am single. She is not.", False, False),
+        ({"last_word": "single"}, "?", False, False),
     ],
     "letters:letter_counting": [
         ({"N": 3, "relation": "less than"}, "ok", True, True),
@@ -248,7 +249,7 @@ test_both_editions = judged(CASES)
     ],
 )
 def test_ifevals_own_rules_divide_sentences(text: str, sentences: list[str]) -> None:
-    assert split_as_ifeval(text) == sentences
+    assert ifeval_sentences(text) == sentences
 
 
 @pytest.fixture(scope="module")
@@ -260,24 +261,12 @@ def recorded(shared_data: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-def differences(rows: Iterable[dict[str, Any]]) -> list[tuple[str, object]]:
-    """Return id and published verdict where the faithful edition has another one."""
-    return [
-        (row["id"], row["verdict"])
-        for row in rows
-        if instruction(row["id"], row["kwargs"]).faithful(Text(row["response"])) is not row["verdict"]
-    ]
-
-
-def test_recorded_verdicts_of_every_ninth_text(recorded: list[dict[str, Any]]) -> None:
-    assert {row["id"] for row in recorded[::9]} == set(IDS)
-    assert differences(recorded[::9]) == []
-
-
-@pytest.mark.slow
-def test_all_recorded_verdicts(recorded: list[dict[str, Any]]) -> None:
+@pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.slow)])
+def test_recorded_verdicts(recorded: list[dict[str, Any]], every: int) -> None:
     assert len(recorded) == 13_762
-    assert differences(recorded) == []
+    assert {row["id"] for row in recorded[::every]} == set(IDS)
+    for row in recorded[::every]:
+        assert instruction(row["id"], row["kwargs"]).faithful(Text(row["response"])) is row["verdict"], row
 
 
 @pytest.mark.slow

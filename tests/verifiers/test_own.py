@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from lm_eval_ext.verifiers import instruction
 from tests.verifiers.cases import Case, judged
 
 # Instruction id -> cases: arguments, text, faithful, repaired; the same verdicts here.
@@ -41,17 +38,3 @@ CASES: dict[str, list[Case]] = {
 
 
 test_both_editions = judged(CASES)
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "description"),
-    [
-        ("first_letter", {"letter": "M"}, "Start with the letter m."),
-        ("exact_sentences", {"num_sentences": 3.0}, "Write exactly 3 sentences."),
-        ("lowercase", {}, "Use no capital letters."),
-        ("capitals", {}, "Use capital letters only."),
-        ("question", {}, "Ask a question."),
-    ],
-)
-def test_descriptions(name: str, arguments: dict[str, object], description: str) -> None:
-    assert instruction(f"section:{name}", arguments).describe() == description

@@ -21,7 +21,7 @@ import pytest
 from lm_eval_ext.regrade import accuracies, regrade
 from lm_eval_ext.verifiers import instruction, verify
 from lm_eval_ext.verifiers.text import Text
-from tests.verifiers.cases import read
+from tests.families.jsonl import read_jsonl
 from tests.verifiers.test_contract import OF_IFEVAL
 
 RESPONSES = (
@@ -73,13 +73,13 @@ def ifeval(shared_data: Path) -> Iterator[Ifeval]:
 @pytest.fixture(scope="module")
 def prompts(shared_data: Path) -> dict[int, dict[str, Any]]:
     """Return IFEval's 541 rows by key."""
-    return {row["key"]: row for row in read(shared_data / "ifeval" / "ifeval_input_data.jsonl")}
+    return {row["key"]: row for row in read_jsonl(shared_data / "ifeval" / "ifeval_input_data.jsonl")}
 
 
 @pytest.fixture(scope="module")
 def texts(shared_data: Path) -> list[str]:
     """Return real responses, each once."""
-    return list(dict.fromkeys(row["response"] for path in RESPONSES for row in read(shared_data / path)))
+    return list(dict.fromkeys(row["response"] for path in RESPONSES for row in read_jsonl(shared_data / path)))
 
 
 @pytest.mark.parametrize("every", [EVERY_ROW, pytest.param(1, marks=pytest.mark.slow)])
@@ -90,7 +90,7 @@ def test_ifevals_rows_get_ifevals_verdicts(
     judge = ifeval.utils.test_instruction_following_loose if loose else ifeval.utils.test_instruction_following_strict
     differences = []
     verdicts = 0
-    rows = read(shared_data / "ifeval" / "ifeval_responses.jsonl")
+    rows = read_jsonl(shared_data / "ifeval" / "ifeval_responses.jsonl")
     for row in rows[::every]:
         prompt, response = prompts[row["key"]], row["response"]
         random.seed(0)
@@ -114,7 +114,7 @@ def test_samples_of_the_harnesss_own_task_have_its_accuracies(
 ) -> None:
     samples: list[dict[str, Any]] = []
     scores = []
-    for row in read(shared_data / "ifeval" / "ifeval_responses.jsonl")[::10]:
+    for row in read_jsonl(shared_data / "ifeval" / "ifeval_responses.jsonl")[::10]:
         doc, response = prompts[row["key"]], row["response"]
         random.seed(0)
         scores.append(ifeval.utils.process_results(doc, [response]))

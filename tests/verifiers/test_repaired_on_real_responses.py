@@ -10,16 +10,17 @@ from pathlib import Path
 
 from lm_eval_ext.verifiers import EDITIONS, Response, instructions_of
 from tests.conftest import ROOT, SHARED
-from tests.verifiers.cases import counted, documented, read
+from tests.families.jsonl import read_jsonl
+from tests.verifiers.cases import counted, documented
 
 PAGE = (ROOT / "docs/verifiers.md").read_text(encoding="utf-8")
 
 
 def judged(data: Path) -> list[tuple[str, bool, bool]]:
     """Return id and strict verdicts, faithful and repaired, of four models' responses to IFEval's 541 prompts."""
-    prompts = {row["key"]: row for row in read(data / "ifeval/ifeval_input_data.jsonl")}
+    prompts = {row["key"]: row for row in read_jsonl(data / "ifeval/ifeval_input_data.jsonl")}
     found: list[tuple[str, bool, bool]] = []
-    for row in read(data / "ifeval/ifeval_responses.jsonl"):
+    for row in read_jsonl(data / "ifeval/ifeval_responses.jsonl"):
         ids, response = prompts[row["key"]]["instruction_id_list"], Response(row["response"])
         instructions = instructions_of(ids, prompts[row["key"]]["kwargs"])
         both = (response.follows(instructions, edition).follow_instruction_list for edition in EDITIONS)

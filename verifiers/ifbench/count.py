@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import string
 from typing import Annotated
 
 import regex
 
-from lm_eval_ext.verifiers import phrases, tokens
+from lm_eval_ext.verifiers import tokenization
 from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Positive, Trimmed, checker, whole_number
-from lm_eval_ext.verifiers.text import Text, spoken
+from lm_eval_ext.verifiers.text import AROUND, Text, spoken
 
 CONJUNCTIONS = frozenset({"and", "but", "for", "nor", "or", "so", "yet"})
 NAMES = (
@@ -45,7 +44,6 @@ _NUMBER = regex.compile(r"(?<![\p{L}\p{N}])(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?
 _LETTERS = re.compile(r"[a-z]+")
 _THAT_IS = re.compile(r"\bi\.\s?e\.")
 _NO_ONE = re.compile(r"\bno one\b", re.IGNORECASE)
-_STRIPPED = string.punctuation + " "
 _MARKS = frozenset(".,!?;:")
 _INTERROBANGS = ("?!", "!?", "‽")
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -82,7 +80,7 @@ class UniqueWordCount(OneRule):
     N: Count
 
     def holds(self, text: Text, repaired: bool) -> bool:
-        words = text.small_words if repaired else (chunk.strip(_STRIPPED) for chunk in text.lower.split())
+        words = text.small_words if repaired else (chunk.strip(AROUND) for chunk in text.lower.split())
         return len(set(words)) >= self.N
 
 
@@ -96,7 +94,7 @@ class Conjunctions(OneRule):
     small_n: Count
 
     def holds(self, text: Text, repaired: bool) -> bool:
-        words = set(text.small_words) if repaired else (chunk.strip(_STRIPPED).lower() for chunk in set(text.chunks))
+        words = set(text.small_words) if repaired else (chunk.strip(AROUND).lower() for chunk in set(text.chunks))
         return sum(word in CONJUNCTIONS for word in words) >= self.small_n
 
 
@@ -179,7 +177,7 @@ class Pronouns(Checker):
         # NLTK always divides a chunk from one of these marks at its end.
         if sum((chunk[:-1] if chunk[-1] in ",;:!?" else chunk) in PRONOUNS for chunk in spaced.split()) >= self.N:
             return True
-        return sum(token in PRONOUNS for token in tokens.word_tokens(spaced)) >= self.N
+        return sum(token in PRONOUNS for token in tokenization.word_tokens(spaced)) >= self.N
 
     def repaired(self, text: Text) -> bool:
         words = Text(_THAT_IS.sub("", text.folded)).whole_words
@@ -203,7 +201,7 @@ class WordsJapanese(Checker):
         return f"Every {ordinal(self.N)} word of your response must be in Japanese."
 
     def faithful(self, text: Text) -> bool:
-        words = (chunk.strip(_STRIPPED) for chunk in text.chunks[self.N - 1 :: self.N])
+        words = (chunk.strip(AROUND) for chunk in text.chunks[self.N - 1 :: self.N])
         return all(not word or word.isdigit() or _JAPANESE.search(word) for word in words)
 
     def repaired(self, text: Text) -> bool:
@@ -238,6 +236,6 @@ class KeywordsMultiple(OneRule):
     def holds(self, text: Text, repaired: bool) -> bool:
         keywords = self.keyword1, self.keyword2, self.keyword3, self.keyword4, self.keyword5
         return all(
-            (phrases.whole_words(keyword, text) if repaired else text.lower.count(keyword.lower())) == times
+            (text.count_phrase(keyword) if repaired else text.lower.count(keyword.lower())) == times
             for keyword, times in zip(keywords, TIMES, strict=True)
         )

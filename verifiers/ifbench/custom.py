@@ -13,11 +13,10 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import islice, pairwise
 
-from lm_eval_ext.verifiers import markdown
+from lm_eval_ext.verifiers import structure
 from lm_eval_ext.verifiers.checker import Checker, checker
-from lm_eval_ext.verifiers.text import Text, fold, has_word, without_punctuation
+from lm_eval_ext.verifiers.text import AROUND, Text, fold, has_word, without_punctuation
 
-_AROUND = string.punctuation + " "
 _CITY = ("ID", "Country", "City", "Year", "Count")
 _PRODUCT = ("ProductID", "Category", "Brand", "Price", "Stock")
 _STUDENT = ("StudentID", "Subject", "Grade", "Semester", "Score")
@@ -168,7 +167,7 @@ class ReverseNewline(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        lines = [stripped for line in text.lines if (stripped := line.strip(_AROUND))]
+        lines = [stripped for line in text.lines if (stripped := line.strip(AROUND))]
         first = next((number for number, line in enumerate(lines) if "Zimbabwe" in line), len(lines))
         listed = [as_ascii(line) for line in lines[first:]]
         return len(listed) >= 52 and all(before >= after for before, after in pairwise(listed))
@@ -377,7 +376,7 @@ def _table(text: Text, count: int, repaired: bool, delimiter: str = ",", keep_qu
     """
     table = text.raw
     if repaired:
-        _, blocks = markdown.divide_code(text.lines)
+        _, blocks = structure.divide_code(text.lines)
         body = blocks[0].split("\n") if len(blocks) == 1 else text.lines
         table = "\n".join(line.strip(" \r") for line in body if line.strip())
     # Two double quotation marks inside a quoted field are one that is part of it.

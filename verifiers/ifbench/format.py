@@ -12,14 +12,12 @@ from unicodedata import category
 
 import regex
 
-from lm_eval_ext.verifiers import sentences
+from lm_eval_ext.verifiers import structure, tokenization
 from lm_eval_ext.verifiers.checker import Checker, OneRule, Phrase, checker
-from lm_eval_ext.verifiers.ifbench import nesting
-from lm_eval_ext.verifiers.text import Text, fold, has_word, spoken, without_punctuation
+from lm_eval_ext.verifiers.text import AROUND, Text, fold, has_word, spoken, without_punctuation
 
 _LETTERED = re.compile(r"\W*[aA]\W*[bB]\W*[cC]\W*")
 _OPTION = re.compile(r"/|,|\bor\b")
-_AROUND = string.punctuation + " "
 _AFTER_QUOTE = string.digits + string.punctuation.replace('"', "")
 _MARKDOWN = ("*", "+", "-")
 _BULLET = re.compile(r"(?:[*+•-]|\d{1,3}[.)])\s")
@@ -61,10 +59,10 @@ class Parentheses(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        return nesting.closes_after_reaching(5, text.raw)
+        return structure.closes_after_reaching(5, text.raw)
 
     def repaired(self, text: Text) -> bool:
-        return nesting.bracket_depth(text.raw) >= 5
+        return structure.bracket_depth(text.raw) >= 5
 
 
 @checker(
@@ -80,10 +78,10 @@ class Quotes(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        return nesting.falls_back_after_reaching(3, text.raw)
+        return structure.falls_back_after_reaching(3, text.raw)
 
     def repaired(self, text: Text) -> bool:
-        return nesting.quotation_depth(text.raw) >= 3
+        return structure.quotation_depth(text.raw) >= 3
 
 
 @checker("format:options", "Answer with one of the following options: {options}. Do not give any explanation.")
@@ -103,7 +101,7 @@ class Options(Checker):
         options = [option.strip() for option in self.options.split(divider)]
         if _LETTERED.match(self.options):
             return text.raw in options
-        return text.raw.strip(_AROUND).lower() in [option.strip(_AROUND).lower() for option in options]
+        return text.raw.strip(AROUND).lower() in [option.strip(AROUND).lower() for option in options]
 
     def repaired(self, text: Text) -> bool:
         return _bare(text.raw) in {_bare(option) for option in _OPTION.split(self.options)} - {""}
@@ -236,7 +234,7 @@ class QuoteUnquote(Checker):
         return '""' not in packed and not packed.rstrip(_AFTER_QUOTE).endswith('"')
 
     def repaired(self, text: Text) -> bool:
-        return nesting.quotations_are_followed_by_words(text.folded)
+        return structure.quotations_are_followed_by_words(text.folded)
 
 
 @checker("format:list", "Answer with a list of items, instead of bullet points use {sep}.")
@@ -350,7 +348,7 @@ class NoBulletsBullets(Checker):
                 return False
             else:
                 closed = not line
-                count += len(list(islice(sentences.split(line), 2)))
+                count += len(list(islice(tokenization.sentences(line), 2)))
         return bullets >= 2
 
     def repaired(self, text: Text) -> bool:
@@ -358,7 +356,7 @@ class NoBulletsBullets(Checker):
         if len(bullets) < 2:
             return False
         before = "\n".join(text.lines[: bullets[0]])
-        return sum(_PERIOD.search(sentence) is not None for sentence in sentences.split(before)) >= 2
+        return sum(_PERIOD.search(sentence) is not None for sentence in tokenization.sentences(before)) >= 2
 
 
 @checker(

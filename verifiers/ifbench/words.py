@@ -9,10 +9,10 @@ from collections import Counter
 from functools import lru_cache
 from itertools import islice, pairwise
 
-from lm_eval_ext.verifiers import tokens
+from lm_eval_ext.verifiers import tokenization
 from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Positive, Trimmed, checker
-from lm_eval_ext.verifiers.markdown import BLANK_LINES
-from lm_eval_ext.verifiers.text import Text, without_punctuation
+from lm_eval_ext.verifiers.structure import BLANK_LINES
+from lm_eval_ext.verifiers.text import AROUND, Text, without_punctuation
 
 PRIMES = frozenset({2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97})
 """Those below 100; IFBench knows no longer words."""
@@ -21,7 +21,6 @@ PALINDROME_LENGTH = 5
 VOWELS = frozenset("aeiou")
 MOST_VOWELS = 3
 _CLUSTER = re.compile("[b-df-hj-np-tv-z]{2}")
-_STRIPPED = string.punctuation + " "
 _VERBS = ("VB", "MD")
 """The beginnings of the tags of verbs; MD is an auxiliary such as "can"."""
 
@@ -220,7 +219,7 @@ class LastFirst(Checker):
 
     def faithful(self, text: Text) -> bool:
         for sentence, following in pairwise(text.each_sentence()):
-            last, first = sentence.rstrip(_STRIPPED).split(), following.lstrip(_STRIPPED).split()
+            last, first = sentence.rstrip(AROUND).split(), following.lstrip(AROUND).split()
             if not last or not first or last[-1].lower() != first[0].lower():
                 return False
         return True
@@ -242,7 +241,7 @@ class ParagraphLastFirst(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        paragraphs = (line.strip().lower().strip(_STRIPPED).split() for line in text.lines)
+        paragraphs = (line.strip().lower().strip(AROUND).split() for line in text.lines)
         return all(words[0] == words[-1] for words in paragraphs if words)
 
     def repaired(self, text: Text) -> bool:
@@ -259,12 +258,12 @@ class StartVerb(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        return "VB" in (text.first_tag or "")
+        return "VB" in (tokenization.first_tag(text.raw) or "")
 
     def repaired(self, text: Text) -> bool:
-        body = text.folded.lstrip("\n\t0123456789" + _STRIPPED)
+        body = text.folded.lstrip("\n\t0123456789" + AROUND)
         small = body[:1].lower() + body[1:]
-        return any((Text(start).first_tag or "").startswith(_VERBS) for start in (body, small))
+        return any((tokenization.first_tag(start) or "").startswith(_VERBS) for start in (body, small))
 
 
 def _is_missing(keyword: str, text: Text) -> bool:
@@ -291,7 +290,7 @@ class KeywordsSpecificPosition(Checker):
         keyword = self.keyword.lower()
         if _is_missing(keyword, text):
             return False
-        words = (token for token in tokens.word_tokens(self._sentence(text)) if any(map(str.isalnum, token)))
+        words = (token for token in tokenization.word_tokens(self._sentence(text)) if any(map(str.isalnum, token)))
         return next(islice(words, self.m - 1, None), "").lower() == keyword
 
     def repaired(self, text: Text) -> bool:

@@ -6,9 +6,9 @@ import json
 import re
 from typing import NoReturn
 
-from lm_eval_ext.verifiers import markdown, phrases
+from lm_eval_ext.verifiers import structure
 from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Trimmed, checker
-from lm_eval_ext.verifiers.text import Text, has_word
+from lm_eval_ext.verifiers.text import Text, as_regex, has_word
 
 # IFEval allows any white space before the mark, even line feeds; white space on the same line gives the same count in
 # linear time.
@@ -49,7 +49,7 @@ class NumberBulletLists(Checker):
         return stars + dashes == self.num_bullets
 
     def repaired(self, text: Text) -> bool:
-        return markdown.count_outer_items(text.lines) == self.num_bullets
+        return structure.count_outer_items(text.lines) == self.num_bullets
 
 
 @checker(
@@ -110,7 +110,7 @@ class NumberHighlightedSections(Checker):
         return sum(1 for highlight in found if highlight.strip("*").strip()) >= self.num_highlights
 
     def repaired(self, text: Text) -> bool:
-        return markdown.count_emphases(text.lines) >= self.num_highlights
+        return structure.count_emphases(text.lines) >= self.num_highlights
 
 
 @checker(
@@ -138,7 +138,7 @@ class MultipleSections(Checker):
         self._pattern()
 
     def _pattern(self) -> re.Pattern[str]:
-        return phrases.as_regex(self.section_spliter, self.id, re.UNICODE, before=r"\s?", after=r"\s?\d+\s?")
+        return as_regex(self.section_spliter, self.id, re.UNICODE, before=r"\s?", after=r"\s?\d+\s?")
 
     def repaired(self, text: Text) -> bool:
         # Matches white space on the same line only: including that of blank lines above gives the same count in
@@ -165,7 +165,7 @@ class JsonFormat(OneRule):
         for ticks in ("```json", "```Json", "```JSON", "```"):
             body = body.removeprefix(ticks)
         body = body.removesuffix("```").strip()
-        if repaired and len(blocks := markdown.divide_code(text.lines)[1]) == 1:
+        if repaired and len(blocks := structure.divide_code(text.lines)[1]) == 1:
             body = blocks[0]
         try:
             found = json.loads(body, parse_constant=_refuse if repaired else None)
@@ -245,11 +245,11 @@ class Postscript(Checker):
 
     def _pattern(self) -> re.Pattern[str]:
         if self.postscript_marker in _IFEVAL_MARKERS:
-            return phrases.as_regex(_IFEVAL_MARKERS[self.postscript_marker], self.id, re.MULTILINE)
+            return as_regex(_IFEVAL_MARKERS[self.postscript_marker], self.id, re.MULTILINE)
         marker = self.postscript_marker.lower()
         # The context that IFEval adds matters only then; it takes quadratic time in a run of blanks.
         before, after = (r"\s*", r".*$") if _OPERATORS.search(marker) else ("", "")
-        return phrases.as_regex(marker, self.id, re.MULTILINE, before, after)
+        return as_regex(marker, self.id, re.MULTILINE, before, after)
 
     def repaired(self, text: Text) -> bool:
         marker = self.postscript_marker

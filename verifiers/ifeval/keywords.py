@@ -7,7 +7,6 @@ import re
 import string
 from typing import Annotated
 
-from lm_eval_ext.verifiers import phrases
 from lm_eval_ext.verifiers.checker import (
     Checker,
     Count,
@@ -20,7 +19,7 @@ from lm_eval_ext.verifiers.checker import (
     compare,
     several_phrases,
 )
-from lm_eval_ext.verifiers.text import Text
+from lm_eval_ext.verifiers.text import Text, as_regex
 
 # IFEval replaces a character that is not a letter by a random one; this is the first draw of a generator seeded with 0.
 _IN_PLACE_OF_A_NON_LETTER = random.Random(0).choice(string.ascii_letters).lower()  # noqa: S311 # reproducible by design
@@ -38,15 +37,15 @@ class OfKeywords(OneRule):
     def count(self, keyword: str, text: Text, repaired: bool) -> int:
         """Return how often one of them occurs."""
         if repaired:
-            return phrases.whole_words(keyword, text)
-        quick = phrases.occurrences(keyword, text)
-        return len(phrases.as_regex(keyword, self.id).findall(text.raw)) if quick is None else quick
+            return text.count_phrase(keyword)
+        quick = text.count_quickly(keyword)
+        return len(as_regex(keyword, self.id).findall(text.raw)) if quick is None else quick
 
     def require_judgeable(self) -> None:
         for name, value in self.arguments().items():
             if name.startswith("keyword"):
                 for keyword in [value] if isinstance(value, str) else value:
-                    phrases.as_regex(keyword, self.id)
+                    as_regex(keyword, self.id)
 
 
 @checker("keywords:existence", "Include keywords {keywords} in the response.")
@@ -95,8 +94,7 @@ class ForbiddenWords(Checker):
 
     def faithful(self, text: Text) -> bool:
         return not any(
-            phrases.occurrences(word, text) != 0 and self._pattern(word).search(text.raw)
-            for word in self.forbidden_words
+            text.count_quickly(word) != 0 and self._pattern(word).search(text.raw) for word in self.forbidden_words
         )
 
     def require_judgeable(self) -> None:
@@ -104,10 +102,10 @@ class ForbiddenWords(Checker):
             self._pattern(word)
 
     def _pattern(self, word: str) -> re.Pattern[str]:
-        return phrases.as_regex(word, self.id, before=r"\b", after=r"\b")
+        return as_regex(word, self.id, before=r"\b", after=r"\b")
 
     def repaired(self, text: Text) -> bool:
-        return not any(phrases.whole_words(word, text) for word in self.forbidden_words)
+        return not any(text.count_phrase(word) for word in self.forbidden_words)
 
 
 @checker(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import regex
 
-from lm_eval_ext.verifiers import markdown
+from lm_eval_ext.verifiers import structure
 from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Positive, Relation, checker, compare, phrase
 from lm_eval_ext.verifiers.text import Text, fold, has_word
 
@@ -55,7 +55,7 @@ class NumberParagraphs(OneRule):
 
     def holds(self, text: Text, repaired: bool) -> bool:
         if repaired:
-            pieces = [piece if has_word(piece) else "" for piece in markdown.split_at_dividers(text.lines)]
+            pieces = [piece if has_word(piece) else "" for piece in structure.split_at_dividers(text.lines)]
         else:
             pieces = text.raw.split(_IFEVAL_DIVIDER)
         return are_paragraphs(pieces, self.num_paragraphs)
@@ -108,6 +108,6 @@ class NthParagraphFirstWord(Checker):
         return "".join(map(str.lower, re.split(r"[.,?!'\"]", word, maxsplit=1)[0])) == self.first_word
 
     def repaired(self, text: Text) -> bool:
-        words = [_FIRST_WORD.search(paragraph) for paragraph in markdown.BLANK_LINES.split(text.folded)]
+        words = [_FIRST_WORD.search(paragraph) for paragraph in structure.BLANK_LINES.split(text.folded)]
         first = [word[0].lower() for word in words if word]
         return len(first) == self.num_paragraphs and first[self.nth_paragraph - 1] == fold(self.first_word.strip())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Phrase, checker
-from lm_eval_ext.verifiers.ifbench.repeat import RepeatSpan, as_copied
+from lm_eval_ext.verifiers.ifbench.small_groups import RepeatSpan, as_copied
 from lm_eval_ext.verifiers.ifeval.startend import SIX_ASTERISKS
 from lm_eval_ext.verifiers.text import Text
 

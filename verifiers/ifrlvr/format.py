@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterable
 from itertools import islice
 
-from lm_eval_ext.verifiers import markdown
+from lm_eval_ext.verifiers import structure
 from lm_eval_ext.verifiers.checker import Checker, OneRule, Positive, checker
 from lm_eval_ext.verifiers.ifeval.length import NumberParagraphs, are_paragraphs
-from lm_eval_ext.verifiers.sentences import split_as_ifeval
 from lm_eval_ext.verifiers.text import Text, has_word, spoken
+from lm_eval_ext.verifiers.tokenization import ifeval_sentences
 
 _COMPOSED = 3
 """The number of paragraphs of ``counting_composition``."""
@@ -79,7 +79,7 @@ class SentenceHyphens(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        sentences = split_as_ifeval(text.raw.replace("-", " "))
+        sentences = ifeval_sentences(text.raw.replace("-", " "))
         # Of what there is more on one side, nothing is compared.
         return all(
             piece == sentence and piece == piece.strip()
@@ -120,7 +120,7 @@ class Paragraphs2(Checker):
         return are_paragraphs(text.raw.split("\n\n"), 2)
 
     def repaired(self, text: Text) -> bool:
-        return len(list(islice(filter(has_word, markdown.BLANK_LINES.split(text.raw)), 3))) == 2
+        return len(list(islice(filter(has_word, structure.BLANK_LINES.split(text.raw)), 3))) == 2
 
 
 @checker(
@@ -147,7 +147,7 @@ class CountingComposition(Checker):
         )
 
     def repaired(self, text: Text) -> bool:
-        paragraphs = markdown.split_at_dividers(text.lines)
+        paragraphs = structure.split_at_dividers(text.lines)
         return are_paragraphs(paragraphs, _COMPOSED) and all(
             self._is_composed(Text(sentence).whole_words for sentence in Text(paragraph).each_sentence())
             for paragraph in filter(str.strip, paragraphs)

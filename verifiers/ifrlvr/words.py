@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import chain, islice, pairwise
 
-from lm_eval_ext.verifiers import phrases, tokens
+from lm_eval_ext.verifiers import tokenization
 from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Relation, Trimmed, checker, compare
 from lm_eval_ext.verifiers.ifbench.words import KeywordsSpecificPosition, initials, is_palindrome, letters_of
 from lm_eval_ext.verifiers.ifeval.keywords import Frequency, LetterFrequency, OfKeywords
@@ -33,11 +34,12 @@ def _ends_with(text: Text, word: str, repaired: bool) -> bool:
     return _NEITHER_WORD_NOR_SPACE.sub("", last).lower() == word.lower()
 
 
-def _sentences(text: Text, repaired: bool) -> list[Text]:
-    """Return the sentences as an edition divides a text; for a reader, those with a word."""
-    if repaired:
-        return [sentence for sentence in map(Text, text.each_sentence()) if sentence.whole_words]
-    return list(map(Text, text.ifeval_sentences))
+def _every_sentence(holds: Callable[[Text, str, bool], bool], text: Text, word: str, repaired: bool) -> bool:
+    """Return whether a rule holds of all sentences, as an edition divides a text; for a reader, there is one."""
+    if not repaired:
+        return all(holds(Text(sentence), word, False) for sentence in text.ifeval_sentences)
+    sentences = [sentence for sentence in map(Text, text.each_sentence()) if sentence.whole_words]
+    return bool(sentences) and all(holds(sentence, word, True) for sentence in sentences)
 
 
 @checker("first_word:first_word_answer", "The first word of your response should be the word {first_word}.")
@@ -64,10 +66,7 @@ class FirstWordSent(OneRule):
     first_word: Trimmed
 
     def holds(self, text: Text, repaired: bool) -> bool:
-        sentences = _sentences(text, repaired)
-        return bool(sentences or not repaired) and all(
-            _begins_with(sentence, self.first_word, repaired) for sentence in sentences
-        )
+        return _every_sentence(_begins_with, text, self.first_word, repaired)
 
 
 @checker("last_word:last_word_answer", "The last word of your response should be the word {last_word}.")
@@ -98,10 +97,7 @@ class LastWordSent(OneRule):
     last_word: Trimmed
 
     def holds(self, text: Text, repaired: bool) -> bool:
-        sentences = _sentences(text, repaired)
-        return bool(sentences or not repaired) and all(
-            _ends_with(sentence, self.last_word, repaired) for sentence in sentences
-        )
+        return _every_sentence(_ends_with, text, self.last_word, repaired)
 
 
 @checker("keywords:exclude_word_harder", "Do not include keyword {keyword} in the response.")
@@ -115,7 +111,7 @@ class ExcludeWordHarder(OneRule):
     keyword: Trimmed
 
     def holds(self, text: Text, repaired: bool) -> bool:
-        return not (phrases.whole_words(self.keyword, text) if repaired else f" {self.keyword} " in text.raw)
+        return not (text.count_phrase(self.keyword) if repaired else f" {self.keyword} " in text.raw)
 
 
 @checker(
@@ -131,7 +127,7 @@ class KeywordSpecificPosition(KeywordsSpecificPosition):
 
     def faithful(self, text: Text) -> bool:
         sentence = "".join(text.ifeval_sentences[self.n - 1 : self.n])
-        return next(islice(tokens.word_tokens(sentence), self.m - 1, None), None) == self.keyword
+        return next(islice(tokenization.word_tokens(sentence), self.m - 1, None), None) == self.keyword
 
 
 @checker(
@@ -210,7 +206,7 @@ class WordCountDifferentNumbers(Frequency):
     """
 
     def repaired(self, text: Text) -> bool:
-        return phrases.whole_words(self.keyword, text) == self.frequency
+        return text.count_phrase(self.keyword) == self.frequency
 
 
 @checker("keywords:word_once", "Include keyword {keyword} in your response.")

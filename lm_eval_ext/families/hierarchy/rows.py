@@ -198,12 +198,6 @@ def rows(source: str, row_seed: int | None) -> tuple[Row, ...]:
     return tuple(found)
 
 
-@cache
-def by_key(source: str, row_seed: int | None) -> Mapping[str, Row]:
-    """Return the rows by their keys."""
-    return {row.key: row for row in rows(source, row_seed)}
-
-
 def rows_hash(found: Sequence[Row], asked: Sequence[str]) -> str:
     """Return 16 hexadecimal digits that are equal if the requests and the instructions are equal."""
     shown = [(row.key, text, repr(row.own), repr(row.rival)) for row, text in zip(found, asked, strict=True)]

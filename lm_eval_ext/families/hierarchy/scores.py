@@ -8,7 +8,7 @@ from typing import Any
 from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.floors import answers_to
 from lm_eval_ext.verifiers import Response, instructions_of
-from lm_eval_ext.verifiers.reasoning import is_empty
+from lm_eval_ext.verifiers.verify import is_empty
 
 
 def score(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import datasets
@@ -16,7 +16,6 @@ from lm_eval_ext.families.hierarchy.rows import (
     MOST_TURNS,
     Arm,
     Row,
-    by_key,
     rows,
     rows_hash,
     with_objects,
@@ -24,13 +23,12 @@ from lm_eval_ext.families.hierarchy.rows import (
 from lm_eval_ext.families.hierarchy.schema import SCHEMA, SLIPPED, TURNS
 from lm_eval_ext.families.hierarchy.scores import score
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.families.manyifeval.prompts import IFEVAL
 from lm_eval_ext.families.manyifeval.rows import NAME, TEST, origin
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, shows
 from lm_eval_ext.harness.requests import Composed, KnownAnswers
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers import sentences
+from lm_eval_ext.verifiers import tokenization
 
 log = logging.getLogger(f"lm_eval.{__name__}")
 """A child of the harness's own logger, because only that one shows its messages."""
@@ -61,15 +59,9 @@ class HierarchyTask(FamilyTask):
         """Return the dataset of the task prompts, which is manyifeval's, with a task that reads it."""
         return {NAME: "hierarchy_system_user"}
 
-    @classmethod
-    def datasets_at(cls, source: str) -> list[str]:
-        """Return the dataset where manyifeval has it."""
-        return ManyIFEvalTask.datasets_at(source)
-
-    @classmethod
-    def hub_datasets(cls) -> list[sources.HubDataset]:
-        """Return the location of the task prompts."""
-        return [IFEVAL]
+    # The dataset is where manyifeval has it.
+    datasets_at = ManyIFEvalTask.datasets_at
+    hub_datasets = ManyIFEvalTask.hub_datasets
 
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Take the arm and the number of turns from a leaf's config; see the base class."""
@@ -99,16 +91,30 @@ class HierarchyTask(FamilyTask):
         Raises:
             RowsError: there are fewer task prompts than turns.
         """
-        sentences.require()
+        tokenization.require_sentences()
         found = rows(self.source, self.row_seed)
         if len(found[0].others) < self._arm.earlier:
             raise RowsError(
                 f"source {self.source!r}: {len(found[0].others) + 1} task prompts; task {self.config.task!r} needs one "
                 f"for each of its {self._arm.earlier + 1} turns"
             )
-        asked = [self._arm.request(row) for row in found]
-        dataset = _as_dataset(self.source, self.row_seed, self._arm)
-        return Documents(TEST, dataset, {"rows_hash": rows_hash(found, asked)})
+        docs: list[dict[str, Any]] = [
+            {
+                "key": row.key,
+                "row": row.prompt_key,
+                "side": row.side,
+                "task_prompt": row.task_prompt,
+                "prompt": self._arm.request(row),
+                "pair": row.pair.name,
+                "group": row.pair.group,
+                "instruction_id_list": [instruction.id for instruction in (row.own, row.rival)],
+                "kwargs": [instruction.arguments() for instruction in (row.own, row.rival)],
+                "witness": row.answer("own"),
+            }
+            for row in found
+        ]
+        facts = {"rows_hash": rows_hash(found, [doc["prompt"] for doc in docs])}
+        return Documents(TEST, datasets.Dataset.from_list(docs), facts)
 
     def before_requests(self) -> None:
         """Check that the run has conversations.
@@ -171,29 +177,8 @@ class HierarchyTask(FamilyTask):
         return Composed(answers, f"hierarchy, key {row.key!r}")
 
     def _row(self, doc: Mapping[str, Any]) -> Row:
-        return by_key(self.source, self.row_seed)[doc["key"]]
+        return next(row for row in rows(self.source, self.row_seed) if row.key == doc["key"])
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``."""
         return dict(score(doc, results))
-
-
-@cache
-def _as_dataset(source: str, row_seed: int | None, arm: Arm) -> datasets.Dataset:
-    return datasets.Dataset.from_list(
-        [
-            {
-                "key": row.key,
-                "row": row.prompt_key,
-                "side": row.side,
-                "task_prompt": row.task_prompt,
-                "prompt": arm.request(row),
-                "pair": row.pair.name,
-                "group": row.pair.group,
-                "instruction_id_list": [instruction.id for instruction in (row.own, row.rival)],
-                "kwargs": [instruction.arguments() for instruction in (row.own, row.rival)],
-                "witness": row.answer("own"),
-            }
-            for row in rows(source, row_seed)
-        ]
-    )

@@ -80,36 +80,26 @@ ROLES = ("user", "assistant", "user")
 """The roles of a conversation. The published answer in the middle is another model's and is not used."""
 
 
-@dataclass(frozen=True)
-class Selection:
-    """Which rows a task evaluates.
-
-    Attributes:
-        source: see the module.
-        dataset: ``ONE_TURN`` or ``TWO_TURNS``.
-    """
-
-    source: str
-    dataset: str
-
-
-def rows(selection: Selection) -> tuple[IFBenchRow, ...]:
-    """Return the rows that can be judged, in the order of the source; raises as ``all_rows``."""
-    return all_rows(selection)[0]
+def rows(source: str, dataset: str) -> tuple[IFBenchRow, ...]:
+    """Return the rows that can be judged, in the order of the source; arguments and errors as of ``all_rows``."""
+    return all_rows(source, dataset)[0]
 
 
 @cache
-def all_rows(selection: Selection) -> tuple[tuple[IFBenchRow, ...], int]:
+def all_rows(source: str, dataset: str) -> tuple[tuple[IFBenchRow, ...], int]:
     """Return the rows of a source that can be judged, and how many conversations were left out.
 
     These cannot, because an argument of an instruction is null: the published code draws a value whenever it judges, so
     that the verdict is a matter of chance.
 
+    Args:
+        source: see the module.
+        dataset: ``ONE_TURN`` or ``TWO_TURNS``.
+
     Raises:
         RowsError: the rows are not available, or a row lacks a field or has an invalid one; the message names file, row
             and field. In a prompt with its instructions, a missing argument is such an error.
     """
-    source, dataset = selection.source, selection.dataset
     path = Path(source).expanduser()
     if source not in (sources.HUB, sources.EMBEDDED) and path.is_file():
         table = sources.from_file(path.resolve())
@@ -165,8 +155,7 @@ def _messages(where: str, row: Mapping[str, Any]) -> tuple[str, str]:
     return first, second
 
 
-@cache
-def rows_hash(selection: Selection) -> str:
+def rows_hash(found: Sequence[IFBenchRow]) -> str:
     """Return 16 hexadecimal digits that are equal if the messages, the instructions and their order are equal."""
-    shown = [(row.key, row.prompt, row.second, list(map(repr, row.instructions))) for row in rows(selection)]
+    shown = [(row.key, row.prompt, row.second, list(map(repr, row.instructions))) for row in found]
     return digest(json.dumps(shown, ensure_ascii=False))

@@ -18,7 +18,6 @@ from lm_eval_ext.families.ifbench.rows import (
     TEST,
     TWO_TURNS,
     IFBenchRow,
-    Selection,
     Turns,
     all_rows,
     rows,
@@ -31,7 +30,7 @@ from lm_eval_ext.families.ifbench.texts import break_one, respond
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
 from lm_eval_ext.harness.requests import Composed, KnownAnswers, KnownInstance, with_floors
-from lm_eval_ext.verifiers.nltk_data import PUNKT, STOP_WORDS, TAGGER, find
+from lm_eval_ext.verifiers.tokenization import PUNKT, STOP_WORDS, TAGGER, find
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
@@ -103,7 +102,7 @@ class IFBenchTask(FamilyTask):
             raise ValueError(f"task {task!r}: turns must be 1 or 2, found {turns!r}")
         refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
         self._turns = turns
-        self._selection = Selection(self.source, DATASETS[turns])
+        self._dataset = DATASETS[turns]
         config["test_split"] = TEST
         self.has = (HAS_TWO_TURNS,) if turns > 1 else ()
         if self.source != sources.HUB:
@@ -115,12 +114,13 @@ class IFBenchTask(FamilyTask):
         """Return the rows; data that a verdict needs is checked now rather than after the last answer."""
         for data in (PUNKT, STOP_WORDS, TAGGER):
             find(data)
-        facts: dict[str, Any] = {"rows_hash": rows_hash(self._selection)}
-        if left_out := all_rows(self._selection)[1]:
+        found, left_out = all_rows(self.source, self._dataset)
+        facts: dict[str, Any] = {"rows_hash": rows_hash(found)}
+        if left_out:
             facts["rows_left_out"] = left_out
             message = "%s: rows left out: %d; an argument of their instructions is null in the data"
             log.warning(message, self.config.task, left_out)
-        return Documents(TEST, _as_dataset(self._selection), facts)
+        return Documents(TEST, _as_dataset(self.source, self._dataset), facts)
 
     def before_requests(self) -> None:
         """Reject an LM that would take the first of two turns only.
@@ -151,7 +151,7 @@ class IFBenchTask(FamilyTask):
 
     @cached_property
     def _by_identity(self) -> Mapping[tuple[int | str, str, str], IFBenchRow]:
-        return {(row.key, row.prompt, row.second): row for row in rows(self._selection)}
+        return {(row.key, row.prompt, row.second): row for row in rows(self.source, self._dataset)}
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``.
@@ -168,7 +168,7 @@ class IFBenchTask(FamilyTask):
 
 
 @cache
-def _as_dataset(selection: Selection) -> datasets.Dataset:
+def _as_dataset(source: str, dataset: str) -> datasets.Dataset:
     return datasets.Dataset.from_list(
         [
             {
@@ -179,7 +179,7 @@ def _as_dataset(selection: Selection) -> datasets.Dataset:
                 "kwargs": [instruction.arguments() for instruction in row.instructions],
                 "witness": respond(row.instructions) or "",
             }
-            for row in rows(selection)
+            for row in rows(source, dataset)
         ]
     )
 

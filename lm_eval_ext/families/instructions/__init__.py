@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from lm_eval_ext.families.schema import EMPTY_RATE, Occurrences
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response, Verdict, instructions_of
-from lm_eval_ext.verifiers.reasoning import is_empty
+from lm_eval_ext.verifiers.verify import is_empty
 
 Kind = TypeVar("Kind", bound=Hashable)
 

@@ -13,7 +13,7 @@ from string import ascii_lowercase
 from typing import Any, Literal
 
 from lm_eval_ext.families.instructions import named_lines
-from lm_eval_ext.verifiers import Checker, instruction
+from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.checker import RELATIONS
 
 
@@ -542,26 +542,20 @@ FIFTEEN = Pool("fifteen", {name: max(_SLOTS.values()) // _SLOTS[BY_ID[name].slot
 """ManyIFEval's 15 (Table 4). Two in one slot conflict (section 3.1: one variant each of length and case)."""
 SECTIONS = tuple(tuple(name for name, kind in IN_SECTIONS.items() if kind.slot == slot) for slot in _ABOUT_SECTIONS)
 """The types of instructions about sections, by slot."""
-SECTION_TYPES = tuple(name for slot in SECTIONS for name in slot)
 PHRASINGS = 5
 """The number of wordings of each of the 15: the published one, and the others."""
 
 
-def conflicting(first: str, second: str) -> bool:
-    """Tell whether two ids may not occur in one response; an id conflicts with itself."""
-    one, other = BY_ID[first], BY_ID[second]
+def conflicting(first: str, second: str, types: Mapping[str, Kind] | Mapping[str, InSection] = BY_ID) -> bool:
+    """Tell whether two ids may not occur in one response, or be about one section; an id conflicts with itself.
+
+    Args:
+        first: an id.
+        second: another one.
+        types: ``BY_ID`` for a response, ``IN_SECTIONS`` for a section.
+    """
+    one, other = types[first], types[second]
     return one.slot == other.slot or second in one.excludes or first in other.excludes
-
-
-def conflicting_in_section(first: str, second: str) -> bool:
-    """Tell whether two ids may not be about one section; an id conflicts with itself."""
-    one, other = IN_SECTIONS[first], IN_SECTIONS[second]
-    return one.slot == other.slot or second in one.excludes or first in other.excludes
-
-
-def in_section(name: str, draws: Draws) -> Checker:
-    """Return an instruction about a section, with drawn arguments."""
-    return instruction(name, draws.arguments(IN_SECTIONS[name].arguments))
 
 
 def stated(given: Checker) -> str:

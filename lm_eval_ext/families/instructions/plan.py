@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from lm_eval_ext.families.instructions.kinds import BY_ID
 from lm_eval_ext.verifiers import own
 from lm_eval_ext.verifiers.checker import Checker, Relation
-from lm_eval_ext.verifiers.ifbench import count, ratio, sentence, words
+from lm_eval_ext.verifiers.ifbench import count, small_groups, words
 from lm_eval_ext.verifiers.ifbench import format as formats
 from lm_eval_ext.verifiers.ifeval import format as layout
 from lm_eval_ext.verifiers.ifeval import keywords, language, length, startend
@@ -191,7 +191,7 @@ def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR
         case formats.QuoteUnquote():
             plan.pieces += [EXPLAINED] * follow
             plan.last = plan.last if follow else plan.last or QUOTED_LAST
-        case ratio.StopWords(percentage):
+        case small_groups.StopWords(percentage):
             plan.stop_words.narrow(*((0, percentage) if follow else (percentage + 1, 100)))
         case words.Repeats(number):
             plan.pieces += [] if follow else [" ".join(["barley"] * (number + 1))]
@@ -247,11 +247,11 @@ def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR
             plan.thesis = True
         case formats.TitleCase():
             plan.title_case = True
-        case ratio.SentenceType():
+        case small_groups.SentenceType():
             plan.kinds = "?"
-        case ratio.SentenceBalance():
+        case small_groups.SentenceBalance():
             plan.kinds = "?!"
-        case sentence.Keyword(word, number):
+        case small_groups.Keyword(word, number):
             plan.placed.append((number, 0, word))
         case words.KeywordsSpecificPosition(word, number, place):
             plan.placed.append((number, place, word))

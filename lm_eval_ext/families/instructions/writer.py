@@ -18,7 +18,7 @@ from itertools import cycle, islice, pairwise, permutations
 from lm_eval_ext.families.instructions import bank, is_as_intended, named_lines
 from lm_eval_ext.families.instructions.plan import Plan, plan_for
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response
-from lm_eval_ext.verifiers.ifbench.ratio import stop_words
+from lm_eval_ext.verifiers.ifbench.small_groups import stop_words
 from lm_eval_ext.verifiers.text import Text
 
 TRIES = 4

@@ -12,26 +12,20 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import datasets
-
 from lm_eval_ext.families.instructions.compose import is_sensible
 from lm_eval_ext.families.instructions.kinds import FIFTEEN, PHRASINGS, phrased
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval import schema
 from lm_eval_ext.families.manyifeval.rows import (
-    TEST,
     InstructionRow,
     Selection,
     evaluated,
     frozen,
-    hash_of,
     prompt_of,
     row_id,
 )
-from lm_eval_ext.families.manyifeval.schema import Placement
 from lm_eval_ext.families.manyifeval.scores import of_incomplete_variants
-from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask, document
-from lm_eval_ext.harness.family_task import Documents
+from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.requests import Composed
 from lm_eval_ext.metadata import generator_name
 from lm_eval_ext.sources import RowsError
@@ -157,11 +151,12 @@ class CousinsTask(ManyIFEvalTask):
         """Return the variants of every row, one after the other."""
         return [each.row for each in variants(self._selection)]
 
-    def documents(self) -> Documents:
-        """Return them; see the base class."""
-        self.require_data()
-        dataset = _as_dataset(self._selection, self.placement)
-        return Documents(TEST, dataset, {"rows_hash": hash_of(self.evaluated_rows())})
+    def docs(self) -> list[dict[str, Any]]:
+        """Return their documents, each with its number and its wordings."""
+        return [
+            {**doc, "cousin": each.number, "phrasings": list(each.phrasings)}
+            for doc, each in zip(super().docs(), variants(self._selection), strict=True)
+        ]
 
     def demonstrations(self, n: int) -> list[dict[str, Any]]:
         """Return few-shot examples in the published wording."""
@@ -175,13 +170,3 @@ class CousinsTask(ManyIFEvalTask):
         """Score a variant; see the base class."""
         found = super().score(doc, results)
         return found if self.is_whole(doc) else found | of_incomplete_variants(doc)
-
-
-@cache
-def _as_dataset(selection: Selection, placement: Placement) -> datasets.Dataset:
-    return datasets.Dataset.from_list(
-        [
-            {**document(each.row, placement), "cousin": each.number, "phrasings": list(each.phrasings)}
-            for each in variants(selection)
-        ]
-    )

@@ -16,11 +16,10 @@ import hashlib
 import json
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import islice
 from math import prod
 
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row, named_lines
@@ -37,8 +36,6 @@ _PART = re.compile(r"\{(\w+)\}")
 IFEVAL = HubDataset("google/IFEval")
 IFEVAL_SPLIT = "train"
 COLUMNS = ("key", "prompt", "instruction_id_list", "kwargs")
-DIGITS = 12
-"""Number of hexadecimal digits of a prompt's SHA-256 in the table."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +61,7 @@ class Kind:
         for phrases in self.phrases:
             number, place = divmod(number, len(phrases))
             chosen.append(phrases[place])
-        given = iter(chosen)
-        found = _PART.sub(lambda _: next(given), self.template)
+        found = _PART.sub("{}", self.template).format(*chosen)
         return found[0].upper() + found[1:]
 
 
@@ -79,16 +75,14 @@ def kinds() -> tuple[Kind, ...]:
 
 def prompts(row_seed: int, start: int, stop: int) -> list[str]:
     """Return the prompts of a draw from place ``start`` to ``stop``, of ``ROUNDS`` times as many as there are kinds."""
-    return list(islice(_draw(row_seed), start, stop))
-
-
-def _draw(row_seed: int) -> Iterator[str]:
     generator = random.Random(generator_name(SEED, row_seed, "kinds"))  # noqa: S311 # reproducible by design
+    drawn = []
     for turn in range(ROUNDS):
         for kind in generator.sample(kinds(), len(kinds())):
             # Each seed has a part of the kind's prompts of its own; when all are given, they are dealt anew.
             lap, place = divmod(row_seed, kind.size // ROUNDS)
-            yield kind.prompt(_shuffled(place * ROUNDS + turn, kind.size, lap))
+            drawn.append(kind.prompt(_shuffled(place * ROUNDS + turn, kind.size, lap)))
+    return drawn[start:stop]
 
 
 def _shuffled(number: int, size: int, lap: int) -> int:
@@ -118,7 +112,7 @@ class Cut:
     key: int
     split: str
     sha256: str
-    spans: tuple[tuple[int, int], ...]
+    spans: Sequence[tuple[int, int]]
 
     def of(self, prompt: str) -> str:
         """Return the part of a prompt that is kept."""
@@ -130,10 +124,7 @@ class Cut:
 def recipe() -> tuple[Cut, ...]:
     """Return the table, in the order of its keys."""
     lines = (files(__package__) / "recipe.jsonl").read_text(encoding="utf-8").splitlines()
-    return tuple(
-        Cut(line["key"], line["split"], line["sha256"], tuple((start, end) for start, end in line["spans"]))
-        for line in map(json.loads, lines)
-    )
+    return tuple(Cut(**line) for line in map(json.loads, lines))
 
 
 def reconstruct(table: Table, split: str) -> tuple[Task, ...]:
@@ -158,15 +149,10 @@ def reconstruct(table: Table, split: str) -> tuple[Task, ...]:
             raise RowsError(f"{table.origin}: no row with key {cut.key}; expected all 541 rows of google/IFEval")
         number, row = rows[cut.key]
         where, prompt = f"{table.origin}, row {number}", row["prompt"]
-        if not isinstance(prompt, str) or prompt_digest(prompt) != cut.sha256:
+        if not isinstance(prompt, str) or not hashlib.sha256(prompt.encode()).hexdigest().startswith(cut.sha256):
             raise RowsError(
                 f"{where}, field 'prompt': this is not the prompt of google/IFEval with key {cut.key}; "
                 "expected its text unchanged"
             )
         tasks.append(Task(cut.key, cut.of(prompt), instructions_of_row(where, row)))
     return tuple(tasks)
-
-
-def prompt_digest(prompt: str) -> str:
-    """Return the hexadecimal digits that identify a prompt of IFEval."""
-    return hashlib.sha256(prompt.encode()).hexdigest()[:DIGITS]

@@ -191,13 +191,7 @@ def demonstrated(selection: Selection, n: int) -> Iterator[InstructionRow]:
         yield replace(row, witness=known or respond(row.instructions) or row.witness)
 
 
-@cache
-def rows_hash(selection: Selection) -> str:
-    """Return the ``hash_of`` the rows of a selection."""
-    return hash_of(evaluated(selection))
-
-
-def hash_of(rows: Sequence[InstructionRow]) -> str:
+def rows_hash(rows: Sequence[InstructionRow]) -> str:
     """Return 16 hexadecimal digits that are equal if the prompts, the instructions and their order are equal."""
     shown = [(row.key, row.prompt, list(map(repr, row.instructions))) for row in rows]
     return digest(json.dumps(shown, ensure_ascii=False))
@@ -218,7 +212,7 @@ def all_rows(source: str, split: str, row_seed: int | None = None, wide: bool = 
 def _all_rows(source: str, split: str, row_seed: int | None, wide: bool) -> tuple[InstructionRow, ...]:
     pool = WIDE if wide else FIFTEEN
     if row_seed is not None:
-        of_draw = _drawn(source, split, row_seed)
+        of_draw = tasks(source, split, row_seed)
         composed = compose(of_draw, pool, row_seed, len(of_draw))
         return tuple(row for task, each in zip(of_draw, composed, strict=True) for row in nested(task, each))
     table = _table(source, split)
@@ -274,39 +268,35 @@ def task_prompts(source: str, row_seed: int | None) -> tuple[Task, ...]:
     Raises:
         RowsError: as ``all_rows``.
     """
-    if row_seed is not None:
-        return _drawn(source, TEST, row_seed)
-    if _content(_table(source, TEST)) == Content.FINISHED:
+    if row_seed is None and _content(_table(source, TEST)) == Content.FINISHED:
         bare = {row.key: row.task_prompt for row in all_rows(source, TEST)}
         return tuple(Task(key, task_prompt) for key, task_prompt in bare.items())
-    return tasks(source, TEST)
+    return tasks(source, TEST, row_seed)
 
 
-def tasks(source: str, split: str) -> tuple[Task, ...]:
+def tasks(source: str, split: str, row_seed: int | None = None) -> tuple[Task, ...]:
     """Return the bare task prompts of one split of a source whose rows are not finished.
+
+    Under a row seed, they come out of the grammar, unless they are a user's own bare ones.
 
     Raises:
         RowsError: as ``all_rows``.
     """
+    if row_seed is not None and _draws_prompts(source, split, row_seed):
+        drawn = enumerate(prompts(row_seed, *PARTS[split]), start=PARTS[split][0] + 1)
+        return tuple(Task(key, prompt) for key, prompt in drawn)
     table = _table(source, split)
     return _bare(table) if _content(table) == Content.BARE else reconstruct(table, split)
 
 
-def _drawn(source: str, split: str, row_seed: int) -> tuple[Task, ...]:
-    """Return the task prompts of a row seed: a user's own bare ones, or those out of the grammar."""
-    return _own_tasks(source, split, row_seed) or tuple(
-        Task(key, prompt) for key, prompt in enumerate(prompts(row_seed, *PARTS[split]), start=PARTS[split][0] + 1)
-    )
-
-
-def _own_tasks(source: str, split: str, row_seed: int) -> tuple[Task, ...]:
-    """Return the bare task prompts that a user gives; none if a row seed draws them, too.
+def _draws_prompts(source: str, split: str, row_seed: int) -> bool:
+    """Tell whether a row seed draws the task prompts of a source, too: all but a user's own bare ones.
 
     Raises:
         RowsError: the rows are finished.
     """
     if source in (sources.HUB, sources.EMBEDDED):
-        return ()
+        return True
     table = _table(source, split)
     content = _content(table)
     if content == Content.FINISHED:
@@ -314,7 +304,7 @@ def _own_tasks(source: str, split: str, row_seed: int) -> tuple[Task, ...]:
             f"{table.origin}: {ROW_SEED} {row_seed}, but its rows are finished, and nothing is drawn; "
             f"remove {ROW_SEED}, or use bare task prompts ({', '.join(BARE_FIELDS)} only) or another source"
         )
-    return _bare(table) if content == Content.BARE else ()
+    return content != Content.BARE
 
 
 def origin(source: str, row_seed: int | None = None) -> str:
@@ -323,7 +313,7 @@ def origin(source: str, row_seed: int | None = None) -> str:
     Raises:
         RowsError: as ``all_rows``.
     """
-    if row_seed is not None and not _own_tasks(source, TEST, row_seed):
+    if row_seed is not None and _draws_prompts(source, TEST, row_seed):
         return Content.FRESH.value
     return _content(_table(source, TEST)).value
 
@@ -367,13 +357,12 @@ def _content(table: Table) -> Content:
 def _bare(table: Table) -> tuple[Task, ...]:
     texts, keys = table.text("task_prompt", BARE_FIELDS), table.column("key", BARE_FIELDS)
     check_keys(table.origin, keys)
-    seen: set[int | str] = set()
+    found: dict[int | str, Task] = {}
     for number, (key, text) in enumerate(zip(keys, texts, strict=True), start=1):
-        if key in seen:
+        if key in found:
             raise RowsError(f"{table.origin}, row {number}, field 'key': expected a unique key, found {key!r} again")
-        text_in(f"{table.origin}, row {number}", "task_prompt", text)
-        seen.add(key)
-    return tuple(Task(key, text) for key, text in zip(keys, texts, strict=True))
+        found[key] = Task(key, text_in(f"{table.origin}, row {number}", "task_prompt", text))
+    return tuple(found.values())
 
 
 def _finished(table: Table) -> tuple[InstructionRow, ...]:

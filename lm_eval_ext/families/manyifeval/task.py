@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,10 +49,10 @@ from lm_eval_ext.metadata import mark_version
 from lm_eval_ext.self_refine import metrics as refinement
 from lm_eval_ext.self_refine.loop import Refined
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers import instructions_of, sentences
+from lm_eval_ext.verifiers import instructions_of
 from lm_eval_ext.verifiers.ifeval.language import CapitalWordFrequency
 from lm_eval_ext.verifiers.ifeval.length import NumberSentences
-from lm_eval_ext.verifiers.nltk_data import PUNKT, STOP_WORDS, TAGGER, find
+from lm_eval_ext.verifiers.tokenization import PUNKT, STOP_WORDS, TAGGER, find, require_sentences
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
@@ -240,8 +240,12 @@ class ManyIFEvalTask(PlacedTask):
     def documents(self) -> Documents:
         """Return the rows; data that a verdict needs is checked now rather than after the last answer."""
         self.require_data()
-        dataset = _as_dataset(self._selection, self.placement)
-        return Documents(TEST, dataset, {"rows_hash": rows_hash(self._selection)})
+        dataset = datasets.Dataset.from_list(self.docs())
+        return Documents(TEST, dataset, {"rows_hash": rows_hash(self.evaluated_rows())})
+
+    def docs(self) -> list[dict[str, Any]]:
+        """Return the rows as the harness's documents."""
+        return [document(row, self.placement) for row in self.evaluated_rows()]
 
     def require_data(self) -> None:
         """Check that the data are installed that the verdicts need.
@@ -250,7 +254,7 @@ class ManyIFEvalTask(PlacedTask):
             MissingDataError: they are not.
         """
         if any(isinstance(one, SPLIT_BY_NLTK) for row in self.evaluated_rows() for one in row.instructions):
-            sentences.require()
+            require_sentences()
 
     def evaluated_rows(self) -> Sequence[InstructionRow]:
         """Return the rows that the documents show."""
@@ -357,8 +361,3 @@ def document(row: InstructionRow, placement: Placement) -> dict[str, Any]:
         "witness": row.witness,
         **placed(placement, row.task_prompt, row.prompt),
     }
-
-
-@cache
-def _as_dataset(selection: Selection, placement: Placement) -> datasets.Dataset:
-    return datasets.Dataset.from_list([document(row, placement) for row in evaluated(selection)])

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from lm_eval_ext.families.natural_instructions.scores import Scorer, rouge_l
 from lm_eval_ext.sources import RowsError, row_of_line
-from lm_eval_ext.verifiers.reasoning import without_reasoning
+from lm_eval_ext.verifiers import without_reasoning
 
 Number = TypeVar("Number", int, float)
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.floors import answers_to
 from lm_eval_ext.sources import reason
-from lm_eval_ext.verifiers.reasoning import is_empty, without_reasoning
+from lm_eval_ext.verifiers.verify import is_empty, without_reasoning
 
 if TYPE_CHECKING:
     import torch

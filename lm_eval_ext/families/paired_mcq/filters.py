@@ -21,7 +21,7 @@ from typing import Any, Literal
 from lm_eval_ext.classifier.reading import Answer, Reader, Reading
 from lm_eval_ext.families.paired_mcq.scores import options_of
 from lm_eval_ext.harness import lm
-from lm_eval_ext.verifiers.reasoning import is_empty, without_reasoning
+from lm_eval_ext.verifiers.verify import is_empty, without_reasoning
 
 
 class ReadingFilter(lm.Filter):  # type: ignore[misc] # the harness ships no types

@@ -27,7 +27,7 @@ from lm_eval_ext.families.verbalizer.prompt import Reads, row_part, row_starts
 from lm_eval_ext.families.verbalizer.schema import PARAPHRASE
 from lm_eval_ext.families.verbalizer.verbalizer import Invalid, marker
 from lm_eval_ext.harness import lm
-from lm_eval_ext.verifiers.reasoning import is_empty, without_reasoning
+from lm_eval_ext.verifiers.verify import is_empty, without_reasoning
 
 REACH = 120
 """Characters of context around a label: without a bound, a degenerate response would take quadratic time."""
@@ -360,7 +360,7 @@ def kind_of(response: str | None, labels: Sequence[str], prompt: str, row: str) 
         row: the part of it that shows the row.
 
     Returns:
-        The first that applies: ``empty`` (see ``verifiers.reasoning.is_empty``); ``echo``: most of it is copied from
+        The first that applies: ``empty`` (see ``verifiers.verify.is_empty``); ``echo``: most of it is copied from
         the row or the prompt; ``refusal``: it begins with an apology, a refusal, or that it does not know;
         ``multiple``: it names two or more labels; ``inflected``: it has another form of a label word ("entails");
         ``other``.

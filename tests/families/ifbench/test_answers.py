@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from lm_eval_ext.families.ifbench.rows import IFBenchRow, Turns
 from lm_eval_ext.families.ifbench.task import first_answers, known_answers
-from lm_eval_ext.harness.requests import Composed
 from lm_eval_ext.verifiers import instruction
 
 MULTIPLES, VOWELS = instruction("custom:multiples"), instruction("words:vowel")
@@ -24,13 +21,6 @@ def test_a_policy_is_a_text_and_after_two_turns_the_first_ignores() -> None:
     assert isinstance(twice, Turns)
     assert (twice, twice.first) == (known_answers(ONE)["oracle"], known_answers(ONE)["ignore"])
     assert first_answers(TWO)["oracle"] == twice.first
-
-
-@pytest.mark.parametrize("answers", [known_answers, first_answers])
-def test_an_unknown_policy_is_none(answers: Callable[[IFBenchRow], Composed]) -> None:
-    assert "prior" not in answers(ONE)
-    with pytest.raises(KeyError):
-        answers(ONE)["prior"]
 
 
 def test_a_row_that_nobody_can_follow_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

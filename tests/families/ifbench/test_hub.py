@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, Selection, rows_hash
+from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, rows, rows_hash
 from tests.forks import Forks
 from tests.hub import ifbench, serve
 from tests.test_hub import environment
 
 PRINT_HASHES = f"""
-from lm_eval_ext.families.ifbench.rows import Selection, rows_hash
+from lm_eval_ext.families.ifbench.rows import rows, rows_hash
 for dataset in {(ONE_TURN, TWO_TURNS)!r}:
-    print(rows_hash(Selection("hub", dataset)))
+    print(rows_hash(rows("hub", dataset)))
 """
 
 
@@ -23,7 +23,7 @@ def test_rows_come_from_both_repositories(forks: Forks, tmp_path: Path) -> None:
         found = forks.run("-c", PRINT_HASHES, folder=tmp_path, environment=settings)
     assert found.returncode == 0, found.stderr[-3000:]
     # The stand-in has the embedded rows.
-    assert found.stdout.split() == [rows_hash(Selection("embedded", dataset)) for dataset in (ONE_TURN, TWO_TURNS)]
+    assert found.stdout.split() == [rows_hash(rows("embedded", dataset)) for dataset in (ONE_TURN, TWO_TURNS)]
     assert hub.downloads(".parquet") == [
         "allenai/IFBench_multi-turn/ifbench_constraints/test-00000-of-00001.parquet",
         "allenai/IFBench_test/data/train-00000-of-00001.parquet",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.ifbench.rows import Selection, rows, rows_hash
+from lm_eval_ext.families.ifbench.rows import rows, rows_hash
 from lm_eval_ext.families.ifbench.task import IFBenchTask
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from lm_eval_ext.verifiers import instructions_of
@@ -24,8 +24,8 @@ LEAF = {"include": f"{tasks_dir()}/ifbench/_ifbench", "task": "mine", "dataset_p
 @pytest.mark.parametrize("name", LEAVES)
 def test_a_leaf_shows_each_row_with_its_witness(name: str) -> None:
     task = make(name)
-    found = rows(Selection("embedded", name))
-    assert task.config.metadata["rows_hash"] == rows_hash(Selection("embedded", name))
+    found = rows("embedded", name)
+    assert task.config.metadata["rows_hash"] == rows_hash(found)
     for doc, row in zip(task.eval_docs, found, strict=True):
         assert (doc["key"], task.doc_to_text(doc), doc.get("second", "")) == (row.key, row.prompt, row.second)
         # The nulls with which a table pads its rows do not matter.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, Selection, all_rows, rows, rows_hash
+from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, all_rows, rows, rows_hash
 from lm_eval_ext.sources import EMBEDDED_FOLDER, RowsError
 from lm_eval_ext.verifiers import ifbench, instruction, instruction_ids
 from tests.families.jsonl import write_rows
@@ -32,7 +32,7 @@ TYPES = {*instruction_ids(ifbench)}
 
 
 def test_there_are_58_types_and_the_embedded_rows_have_each_of_them() -> None:
-    found = rows(Selection("embedded", ONE_TURN))
+    found = rows("embedded", ONE_TURN)
     assert len(TYPES) == 58
     assert set(instruction_ids()) >= TYPES
     assert {one.id for row in found for one in row.instructions} == TYPES
@@ -41,15 +41,15 @@ def test_there_are_58_types_and_the_embedded_rows_have_each_of_them() -> None:
 
 @pytest.mark.parametrize("name", [ONE_TURN, TWO_TURNS])
 def test_no_embedded_prompt_is_a_published_one(name: str, shared_data: Path) -> None:
-    real = {row.prompt for row in rows(Selection(str(shared_data / "ifeval"), ONE_TURN))}
+    real = {row.prompt for row in rows(str(shared_data / "ifeval"), ONE_TURN)}
     # A whole task that IFBench asks in one wording only is an instruction, and not written anew.
-    ours = [row for row in rows(Selection("embedded", name)) if not row.instructions[0].id.startswith("custom:")]
+    ours = [row for row in rows("embedded", name) if not row.instructions[0].id.startswith("custom:")]
     assert not [row.prompt for row in ours if row.prompt in real]
 
 
 def test_the_embedded_conversations_give_the_instructions_in_the_second_message() -> None:
-    found = rows(Selection("embedded", TWO_TURNS))
-    alone = {row.instructions: row.prompt for row in rows(Selection("embedded", ONE_TURN))}
+    found = rows("embedded", TWO_TURNS)
+    alone = {row.instructions: row.prompt for row in rows("embedded", ONE_TURN)}
     assert len(found) == 44
     for row in found:
         assert row.prompt in alone[row.instructions] != row.prompt
@@ -60,9 +60,9 @@ def test_the_embedded_conversations_give_the_instructions_in_the_second_message(
 def test_a_folder_or_file_in_the_hubs_columns_is_read(tmp_path: Path, suffix: str) -> None:
     for dataset, row in ((ONE_TURN, ONE), (TWO_TURNS, TWO)):
         path = write_rows(tmp_path / f"{dataset}_test.{suffix}", [row])
-        of_folder, of_file = (rows(Selection(source, dataset)) for source in (str(tmp_path), path))
+        of_folder, of_file = (rows(source, dataset) for source in (str(tmp_path), path))
         assert of_folder == of_file
-    (one,), (two,) = (rows(Selection(str(tmp_path), dataset)) for dataset in (ONE_TURN, TWO_TURNS))
+    (one,), (two,) = (rows(str(tmp_path), dataset) for dataset in (ONE_TURN, TWO_TURNS))
     assert (one.key, one.prompt, one.second) == ("1", "Why? Be calm.", "")
     # The published answer in the middle is another model's.
     assert (two.prompt, two.second) == ("Why?", "Again, with 2 numbers.")
@@ -70,7 +70,7 @@ def test_a_folder_or_file_in_the_hubs_columns_is_read(tmp_path: Path, suffix: st
 
 
 def test_the_published_rows_are_300_with_344_instructions(shared_data: Path) -> None:
-    found = rows(Selection(str(shared_data / "ifeval"), ONE_TURN))
+    found = rows(str(shared_data / "ifeval"), ONE_TURN)
     assert len(found) == 300
     assert Counter(len(row.instructions) for row in found) == {1: 256, 2: 44}
     assert {one.id for row in found for one in row.instructions} == TYPES
@@ -81,59 +81,42 @@ def test_the_hash_depends_on_messages_and_instructions(tmp_path: Path) -> None:
     hashes = []
     for number, change in enumerate(changes):
         path = write_rows(tmp_path / f"{number}.jsonl", [TWO | change])
-        hashes.append(rows_hash(Selection(path, TWO_TURNS)))
+        hashes.append(rows_hash(rows(path, TWO_TURNS)))
     assert len(set(hashes)) == len(changes)
     other_answer = [MESSAGES[0], {"role": "assistant", "content": "Otherwise."}, MESSAGES[2]]
     path = write_rows(tmp_path / "5.jsonl", [TWO | {"messages": other_answer}])
-    assert rows_hash(Selection(path, TWO_TURNS)) == hashes[0]
+    assert rows_hash(rows(path, TWO_TURNS)) == hashes[0]
 
 
-WRONG: list[tuple[str, Row, Row, str]] = [
-    (ONE_TURN, ONE, {"prompt": " "}, r"row 1, field 'prompt': expected text, found ' '"),
-    (ONE_TURN, ONE, {"key": 1.5}, r"row 1, field 'key': expected a number or text, found 1\.5"),
-    (ONE_TURN, ONE, {"kwargs": [{"N": 3}]}, r"fields 'instruction_id_list' and 'kwargs': words:start_verb: unknown"),
-    (TWO_TURNS, TWO, {"messages": "Hi"}, r"field 'messages': expected a list of messages, found 'Hi'"),
-    (TWO_TURNS, TWO, {"messages": MESSAGES[:2]}, r"field 'messages': roles 'user', 'assistant'; expected user, assist"),
-    (TWO_TURNS, TWO, {"messages": [*MESSAGES[:2], {"role": "user", "content": ""}]}, r"'messages\[2\]\.content'"),
+OTHER = TWO | {"messages": [*MESSAGES[:2], {"role": "user", "content": "Otherwise."}]}
+# The published code would draw the argument whenever it judges.
+DRAWN = TWO | {"key": 2, "kwargs": [{"N": None}]}
+WRONG: list[tuple[str, list[Row], str]] = [
+    (ONE_TURN, [ONE | {"prompt": " "}], r"row 1, field 'prompt': expected text, found ' '"),
+    (ONE_TURN, [ONE | {"key": 1.5}], r"row 1, field 'key': expected a number or text, found 1\.5"),
+    (ONE_TURN, [ONE | {"kwargs": [{"N": 3}]}], r"'instruction_id_list' and 'kwargs': words:start_verb: unknown"),
+    (ONE_TURN, [ONE | {"instruction_id_list": ["count:numbers"]}], "count:numbers: missing argument 'N'"),
+    (ONE_TURN, [ONE, ONE], "row 2, field 'key': '1' is already row 1; expected unique rows"),
+    (TWO_TURNS, [ONE], "no field 'messages'; expected key, messages, instruction_id_list, kwargs;"),
+    (TWO_TURNS, [TWO | {"messages": "Hi"}], r"field 'messages': expected a list of messages, found 'Hi'"),
+    (TWO_TURNS, [TWO | {"messages": MESSAGES[:2]}], r"'messages': roles 'user', 'assistant'; expected user, assist"),
+    (TWO_TURNS, [TWO | {"messages": [*MESSAGES[:2], {"role": "user", "content": ""}]}], r"'messages\[2\]\.content'"),
+    (TWO_TURNS, [TWO, OTHER, TWO], "row 3, field 'key': 1 is already row 1 with the same messages"),
+    (TWO_TURNS, [DRAWN], "no row whose instructions have all their arguments"),
 ]
 
 
-@pytest.mark.parametrize(("dataset", "row", "change", "message"), WRONG)
-def test_a_bad_row_is_named_with_its_field(dataset: str, row: Row, change: Row, message: str, tmp_path: Path) -> None:
-    source = write_rows(tmp_path / "rows.jsonl", [row | change])
+@pytest.mark.parametrize(("dataset", "found", "message"), WRONG)
+def test_a_bad_row_is_named_with_its_field(dataset: str, found: list[Row], message: str, tmp_path: Path) -> None:
     with pytest.raises(RowsError, match=message):
-        rows(Selection(source, dataset))
+        rows(write_rows(tmp_path / "rows.jsonl", found), dataset)
 
 
-def test_a_missing_field_is_named_with_those_expected(tmp_path: Path) -> None:
-    source = write_rows(tmp_path / "rows.jsonl", [ONE])
-    with pytest.raises(RowsError, match="no field 'messages'; expected key, messages, instruction_id_list, kwargs;"):
-        rows(Selection(source, TWO_TURNS))
-
-
-def test_a_key_that_occurs_twice_is_named(tmp_path: Path) -> None:
-    source = write_rows(tmp_path / "rows.jsonl", [ONE, ONE])
-    with pytest.raises(RowsError, match="row 2, field 'key': '1' is already row 1; expected unique rows"):
-        rows(Selection(source, ONE_TURN))
-
-
-def test_a_prompt_may_recur_with_another_second_message_but_not_with_the_same(tmp_path: Path) -> None:
-    other = TWO | {"messages": [*MESSAGES[:2], {"role": "user", "content": "Otherwise."}]}
-    assert len(rows(Selection(write_rows(tmp_path / "two.jsonl", [TWO, other]), TWO_TURNS))) == 2
-    with pytest.raises(RowsError, match="row 3, field 'key': 1 is already row 1 with the same messages"):
-        rows(Selection(write_rows(tmp_path / "three.jsonl", [TWO, other, TWO]), TWO_TURNS))
-
-
-def test_conversations_without_an_argument_are_left_out_and_counted(tmp_path: Path) -> None:
-    # The published code would draw one whenever it judges.
-    drawn = TWO | {"key": 2, "kwargs": [{"N": None}]}
-    found = all_rows(Selection(write_rows(tmp_path / "some.jsonl", [drawn, TWO, drawn | {"kwargs": [{}]}]), TWO_TURNS))
-    assert ([row.key for row in found[0]], found[1]) == ([1], 2)
-    with pytest.raises(RowsError, match="no row whose instructions have all their arguments"):
-        rows(Selection(write_rows(tmp_path / "none.jsonl", [drawn]), TWO_TURNS))
-    without = ONE | {"instruction_id_list": ["count:numbers"]}
-    with pytest.raises(RowsError, match="count:numbers: missing argument 'N'"):
-        rows(Selection(write_rows(tmp_path / "one.jsonl", [without]), ONE_TURN))
+def test_a_prompt_may_recur_with_another_second_message_and_is_left_out_without_an_argument(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "some.jsonl", [DRAWN, TWO, OTHER, DRAWN | {"kwargs": [{}]}])
+    found, left_out = all_rows(path, TWO_TURNS)
+    assert [(row.key, row.second) for row in found] == [(1, MESSAGES[2]["content"]), (1, "Otherwise.")]
+    assert left_out == 2
 
 
 def test_the_embedded_files_have_the_hubs_columns() -> None:

@@ -13,8 +13,8 @@ import pytest
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.compose import Level, Task, compose, is_sensible, keywords, levels
 from lm_eval_ext.families.instructions.kinds import FIFTEEN, WIDE, conflicting
-from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, all_rows, hash_of, rows_hash
-from lm_eval_ext.verifiers import Checker, instruction
+from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, all_rows, evaluated, rows_hash
+from lm_eval_ext.verifiers import instruction
 from tests.families.manyifeval.table_4 import CASE, LENGTH
 from tests.families.manyifeval.table_4 import FIFTEEN as TYPES
 
@@ -84,14 +84,11 @@ def test_sizes_come_from_all_parts_of_their_range_at_every_number_of_instruction
                 if second:
                     assert abs(len(drawn[name, "at least"]) - len(drawn[name, "less than"])) <= 1
                 for relation, values in (("at least" if second else "", first), ("less than", second or range(0))):
-                    assert_spread(drawn[name, relation], values)
-
-
-def assert_spread(sizes: Sequence[int], values: range) -> None:
-    """Assert that as many sizes are up to any value as there would be if they were evenly spread, nearly."""
-    for value in values:
-        expected = len(sizes) * (value - values.start + 1) / len(values)
-        assert abs(sum(size <= value for size in sizes) - expected) <= MOST_SIZES
+                    sizes = drawn[name, relation]
+                    # As many are up to any value as there would be if they were evenly spread, nearly.
+                    for value in values:
+                        expected = len(sizes) * (value - values.start + 1) / len(values)
+                        assert abs(sum(size <= value for size in sizes) - expected) <= MOST_SIZES
 
 
 @pytest.mark.parametrize("row_seeds", [FEW, MANY])
@@ -145,18 +142,12 @@ def test_the_instructions_depend_on_seed_task_prompt_and_draw_and_on_nothing_els
 def test_keywords_that_the_task_prompt_mentions_are_not_drawn(named: Callable[[str], str]) -> None:
     left = keywords()[-8:]
     (one,) = compose([Task(3, named(" ".join(keywords()[:-8])))], FIFTEEN, None, 3)
-    drawn = words_of(one.instructions)
+    drawn: list[str] = []
+    for given in (each.arguments() for each in one.instructions):
+        drawn += [*given.get("keywords", []), *given.get("forbidden_words", []), *filter(None, [given.get("keyword")])]
     assert drawn
     assert set(drawn) <= set(left)
     assert len(set(drawn)) == len(drawn)
-
-
-def words_of(instructions: Sequence[Checker]) -> list[str]:
-    """Return every keyword, forbidden ones too."""
-    found: list[str] = []
-    for given in (each.arguments() for each in instructions):
-        found += [*given.get("keywords", []), *given.get("forbidden_words", []), *filter(None, [given.get("keyword")])]
-    return found
 
 
 def test_a_row_is_sensible_for_its_number_of_words() -> None:
@@ -196,11 +187,11 @@ def test_every_choice_is_equally_likely_given_those_before() -> None:
 
 
 def test_the_rows_of_a_seed_are_the_same_with_every_version_of_python() -> None:
-    hashes = [rows_hash(Selection("embedded", count, row_seed=7)) for count in (1, 5, 10)]
+    hashes = [rows_hash(evaluated(Selection("embedded", count, row_seed=7))) for count in (1, 5, 10)]
     assert hashes == ["8b61fd9bdb35bc84", "2d515beace495cb5", "3ee45d7ddd8d34c5"]
 
 
 def test_the_rows_of_the_larger_pool_are_the_same_and_can_be_followed() -> None:
     rows = rows_of(7, 10, wide=True)
-    assert hash_of(rows) == "a3ccf8361d83b7c6"
+    assert rows_hash(rows) == "a3ccf8361d83b7c6"
     assert all(is_as_intended(row.witness or "", row.instructions) for row in rows[::10])

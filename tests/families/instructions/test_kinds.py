@@ -6,7 +6,6 @@ import random
 import re
 import string
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -19,19 +18,18 @@ from lm_eval_ext.families.instructions.kinds import (
     BY_ID,
     ENDINGS,
     FIFTEEN,
+    IN_SECTIONS,
     KINDS,
     SECTION_LETTERS,
-    SECTION_TYPES,
+    SECTIONS,
     WIDE,
     Draws,
     conflicting,
-    conflicting_in_section,
-    in_section,
     prose_has,
     stated,
 )
 from lm_eval_ext.families.manyifeval.dense.rows import word_list
-from lm_eval_ext.verifiers import Checker, ifbench, ifeval, instruction, instruction_ids
+from lm_eval_ext.verifiers import ifbench, ifeval, instruction, instruction_ids
 from tests.families.manyifeval.table_4 import CASE, LENGTH
 from tests.families.manyifeval.table_4 import FIFTEEN as TABLE_4
 
@@ -46,39 +44,37 @@ def test_of_the_fifteen_only_those_of_length_and_those_of_case_conflict() -> Non
 
 
 def test_exclusion_is_mutual_and_a_type_excludes_itself() -> None:
-    for one, other in product(WIDE.weights, repeat=2):
-        assert conflicting(one, other) is conflicting(other, one)
-        assert conflicting(one, one)
-    for one, other in product(SECTION_TYPES, repeat=2):
-        assert conflicting_in_section(one, other) is conflicting_in_section(other, one)
-        assert conflicting_in_section(one, one)
+    for names, types in ((WIDE.weights, BY_ID), (IN_SECTIONS, IN_SECTIONS)):
+        for one, other in product(names, repeat=2):
+            assert conflicting(one, other, types) is conflicting(other, one, types)
+            assert conflicting(one, one, types)
 
 
 @pytest.mark.parametrize(
-    ("conflict", "one", "other", "expected"),
+    ("types", "one", "other", "expected"),
     [
-        (conflicting, "length_constraints:number_words", "change_case:english_capital", False),
-        (conflicting, "keywords:existence", "keywords:forbidden_words", False),
-        (conflicting, "detectable_format:title", "startend:quotation", False),
-        (conflicting, "length_constraints:number_words", "count:unique_word_count", True),
-        (conflicting, "format:sub-bullets", "length_constraints:number_paragraphs", True),
-        (conflicting, "count:person_names", "change_case:english_capital", True),
-        (conflicting, "words:repeats", "count:numbers", False),
-        (conflicting_in_section, "section:exact_sentences", "detectable_format:number_bullet_lists", True),
-        (conflicting_in_section, "section:lowercase", "detectable_content:postscript", True),
-        (conflicting_in_section, "section:lowercase", "keywords:existence", False),
+        (BY_ID, "length_constraints:number_words", "change_case:english_capital", False),
+        (BY_ID, "keywords:existence", "keywords:forbidden_words", False),
+        (BY_ID, "detectable_format:title", "startend:quotation", False),
+        (BY_ID, "length_constraints:number_words", "count:unique_word_count", True),
+        (BY_ID, "format:sub-bullets", "length_constraints:number_paragraphs", True),
+        (BY_ID, "count:person_names", "change_case:english_capital", True),
+        (BY_ID, "words:repeats", "count:numbers", False),
+        (IN_SECTIONS, "section:exact_sentences", "detectable_format:number_bullet_lists", True),
+        (IN_SECTIONS, "section:lowercase", "detectable_content:postscript", True),
+        (IN_SECTIONS, "section:lowercase", "keywords:existence", False),
     ],
 )
 def test_types_conflict_where_no_response_and_no_section_can_follow_both(
-    conflict: Callable[[str, str], bool], one: str, other: str, expected: bool
+    types: Any, one: str, other: str, expected: bool
 ) -> None:
-    assert conflict(one, other) is expected
+    assert conflicting(one, other, types) is expected
 
 
 def test_what_a_type_excludes_is_a_type() -> None:
     excluded = {name for kind in KINDS for name in kind.excludes}
     assert excluded <= set(WIDE.weights)
-    assert {name for kind in KINDS if kind.section for name in kind.section.excludes} <= set(SECTION_TYPES)
+    assert {name for kind in KINDS if kind.section for name in kind.section.excludes} <= set(IN_SECTIONS)
     assert len(BY_ID) == len(KINDS)
 
 
@@ -178,14 +174,16 @@ def test_letter_counts_match_the_letters_frequency_in_prose(
     assert prose_has(which, relation, count, words) is sensible
 
 
-@pytest.mark.parametrize("name", SECTION_TYPES)
+@pytest.mark.parametrize("name", IN_SECTIONS)
 def test_a_type_about_sections_has_a_wording_that_states_its_arguments(name: str) -> None:
     draws = Draws(random.Random(0).choice, iter(word_list()), "m")  # noqa: S311 # as above
     for _ in range(20):
-        drawn = in_section(name, draws)
+        drawn = instruction(name, draws.arguments(IN_SECTIONS[name].arguments))
         text = stated(drawn)
         assert re.match(r"(contains|does not contain|has|is|starts|ends|highlights) ", text)
-        values = values_of(drawn)
+        values = [
+            one for value in drawn.arguments().values() for one in (value if isinstance(value, list) else [value])
+        ]
         assert [str(value) for value in values if isinstance(value, int)] == re.findall(r"\d+", text)
         assert not re.search(r"[{}]|less than|\b1 ", text)
         for value in values:
@@ -194,14 +192,10 @@ def test_a_type_about_sections_has_a_wording_that_states_its_arguments(name: str
                 assert "m" not in value or name == "keywords:letter_frequency"
 
 
-def values_of(drawn: Checker) -> list[object]:
-    return [one for value in drawn.arguments().values() for one in (value if isinstance(value, list) else [value])]
-
-
 def test_every_letter_leaves_something_to_end_a_section_with() -> None:
     for letter in SECTION_LETTERS:
         assert [ending for ending in ENDINGS if letter not in ending]
-    assert len(set(SECTION_TYPES)) == len(SECTION_TYPES) == 23
+    assert len(IN_SECTIONS) == sum(map(len, SECTIONS)) == 23
 
 
 def test_no_keyword_of_the_list_is_part_of_another() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.compose import keywords
-from lm_eval_ext.families.instructions.kinds import BY_ID, SECTION_TYPES, WIDE, Draws
+from lm_eval_ext.families.instructions.kinds import IN_SECTIONS, WIDE, Draws
 from lm_eval_ext.families.instructions.plan import Bounds, plan_for
 from lm_eval_ext.families.instructions.writer import break_one, respond
 from lm_eval_ext.families.manyifeval.answers import POLICIES, known_answers
@@ -67,26 +67,23 @@ def test_the_table_above_lists_all_fifteen_instructions() -> None:
     assert set(ARGUMENTS) == FIFTEEN
 
 
-@pytest.mark.parametrize("name", sorted({*WIDE.weights} - FIFTEEN))
-def test_every_instruction_of_the_larger_pool_can_be_followed_and_broken(name: str) -> None:
-    generator = random.Random(name)  # noqa: S311 # reproducible by design
-    words = iter(generator.sample(keywords(), len(keywords())))
-    alone = [instruction(name, Draws(generator.choice, words).arguments(WIDE.arguments(name)))]
-    assert verdicts(respond(alone), alone) == [(True,), (True,)]
-    assert verdicts(respond(alone, [0]), alone) == [(False,), (False,)]
+# Instructions of the larger pool, and those that models are trained with -> number of draws
+DRAWN = dict.fromkeys(sorted({*WIDE.weights} - FIFTEEN), 1) | dict.fromkeys(instruction_ids(ifrlvr), 200)
 
 
-TRAINED_WITH = instruction_ids(ifrlvr)
-
-
-@pytest.mark.parametrize("name", TRAINED_WITH)
-def test_of_200_draws_every_instruction_that_models_are_trained_with_can_be_followed_and_broken(name: str) -> None:
-    for seed in range(200):
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_instruction_that_is_drawn_can_be_followed_and_broken(name: str) -> None:
+    for seed in range(DRAWN[name]):
         generator = random.Random(seed)  # noqa: S311 # reproducible by design
         words = iter(generator.sample(keywords(), len(keywords())))
-        alone = [instruction(name, Draws(generator.choice, words).arguments(BY_ID[name].arguments))]
-        assert verdicts(respond(alone), alone) == [(True,), (True,)], alone
-        assert verdicts(respond(alone, [0]), alone) == [(False,), (False,)], alone
+        assert_followed_and_broken(name, Draws(generator.choice, words).arguments(WIDE.arguments(name)))
+
+
+def assert_followed_and_broken(name: str, arguments: dict[str, Any]) -> None:
+    """Assert that there is a text that follows an instruction in both editions, and one that breaks it in both."""
+    alone = [instruction(name, arguments)]
+    assert verdicts(respond(alone), alone) == [(True,), (True,)], arguments
+    assert verdicts(respond(alone, [0]), alone) == [(False,), (False,)], arguments
 
 
 @pytest.mark.parametrize("code", ["de", "en", "es", "fr", "it", "pt"])
@@ -116,7 +113,7 @@ def test_any_of_a_sections_instructions_can_be_broken_and_the_others_followed() 
                 assert text is not None, (about, broken)
                 assert is_as_intended(text, about, broken)
             judged |= {one.id for one in about}
-    assert judged == set(SECTION_TYPES)
+    assert judged == set(IN_SECTIONS)
 
 
 def test_a_chosen_instruction_is_broken_and_the_others_are_followed() -> None:
@@ -163,9 +160,7 @@ def test_instructions_that_exclude_each_other_have_a_plan_if_one_is_broken() -> 
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_every_single_instruction_can_be_followed_and_broken(name: str) -> None:
     for arguments in ARGUMENTS[name]:
-        alone = [instruction(name, arguments)]
-        assert verdicts(respond(alone), alone) == [(True,), (True,)], arguments
-        assert verdicts(respond(alone, [0]), alone) == [(False,), (False,)], arguments
+        assert_followed_and_broken(name, arguments)
 
 
 def letter(which: str, count: int, relation: str) -> Checker:
@@ -343,8 +338,3 @@ def test_a_row_without_a_known_answer_is_named_with_the_policy() -> None:
     row = InstructionRow(17, "Say it.", "Say it.", (CAPITAL, SMALL))
     with pytest.raises(ValueError, match=r"key 17, 2 instructions: no answer is known for policy 'oracle'"):
         known_answers(row)["oracle"]
-
-
-def test_an_unknown_policy_is_a_missing_key() -> None:
-    with pytest.raises(KeyError, match="orakel"):
-        known_answers(InstructionRow(1, "Say it.", "Say it.", (TITLE,)))["orakel"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.answers import RowInstance, Shown, judgments, known_answers, repaired_answers
+from lm_eval_ext.families.manyifeval.answers import judgments, known_answers, repaired_answers
 from lm_eval_ext.families.manyifeval.rows import InstructionRow
-from tests.across_versions import plain_instance
 from tests.self_refine.scripted import row
 
 pytestmark = pytest.mark.harness
@@ -51,15 +50,3 @@ def test_a_model_that_is_told_of_every_broken_instruction_repairs_all_of_them(
 )
 def test_every_policy_except_ignore_judges_truthfully(policy: str, asked: tuple[int, ...], said: list[bool]) -> None:
     assert judgments(ONCE, BARE, asked, lambda verdicts: str(list(verdicts)))[policy] == str(said)
-
-
-def test_an_unknown_policy_has_no_judge() -> None:
-    with pytest.raises(KeyError, match="hope"):
-        judgments(ONCE, BARE, (0,), str)["hope"]
-
-
-def test_a_request_with_its_row_is_a_harness_request() -> None:
-    plain = plain_instance("generate_until", {"key": 7}, ("shown", {"until": []}), task="manyifeval_n02", row=5, idx=2)
-    asked = RowInstance.of(plain, known_answers(ONCE), row=ONCE, shown=Shown())
-    for part in fields(plain):
-        assert getattr(asked, part.name) == getattr(plain, part.name)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.rows import Selection, rows_hash
+from lm_eval_ext.families.manyifeval.rows import Selection, evaluated, rows_hash
 from tests.conftest import Run
 from tests.families.jsonl import read_jsonl
 from tests.forks import Forks
@@ -53,7 +53,7 @@ def test_rows_come_from_the_hub_by_default_and_from_its_cache_offline(
             assert metadata["source"] == "hub"
             assert metadata["rows_origin"] == "task prompts cut out of google/IFEval, instructions composed"
             # The rows are those of a copy in a folder.
-            assert metadata["rows_hash"] == rows_hash(Selection(str(shared_data / "ifeval"), count))
+            assert metadata["rows_hash"] == rows_hash(evaluated(Selection(str(shared_data / "ifeval"), count)))
             assert found.results["configs"][task]["dataset_path"] == "google/IFEval"
     assert len(set(doc_hashes(first)["manyifeval_n02"])) == 100
     assert doc_hashes(first) == doc_hashes(again)

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval import simple_evaluate
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.manyifeval.rows import Selection, demonstrated, rows_of
 from lm_eval_ext.families.manyifeval.schema import OF_TYPES
 from lm_eval_ext.families.manyifeval.scores import score as scored
 from lm_eval_ext.regrade import accuracies, regrade
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers import Response
-from lm_eval_ext.verifiers.reasoning import without_reasoning
+from lm_eval_ext.verifiers import Response, without_reasoning
 from tests.conftest import SHARED, EvaluateEach, Harness, Run
 from tests.families.jsonl import write_jsonl
 from tests.families.manyifeval.files import published_rows
+from tests.harness.tasks import make
 
 pytestmark = pytest.mark.harness
 
@@ -32,8 +29,6 @@ DISTINCT = {f"manyifeval_n{count:02d}": count for count in range(1, 11)}
 REPEATED = {f"manyifeval_repeat_n{count:02d}": count for count in range(2, 11)}
 LEVELS = [f"{level}_level_{kind}_acc" for level in ("prompt", "inst") for kind in ("strict", "loose", "repaired")]
 STRICT = ("prompt_level_strict_acc", "inst_level_strict_acc")
-
-Sample = Mapping[str, Any]
 
 
 def score(run: Run, name: str, metric: str) -> float:
@@ -46,10 +41,6 @@ def score(run: Run, name: str, metric: str) -> float:
 def near(expected: float | list[float]) -> Any:
     """Return a mean of equal shares: exact except for the last digits of their sum."""
     return pytest.approx(expected, rel=1e-12, abs=1e-12)
-
-
-def in_order(run: Run, task: str) -> list[dict[str, Any]]:
-    return sorted(run.samples[task], key=itemgetter("doc_id"))
 
 
 POLICIES = ("oracle", "drop_one", "ignore")
@@ -85,7 +76,10 @@ def test_a_policys_scores_are_those_that_it_implies_in_every_task_and_group(
             expected = {task: implied(policy, count, group == "manyifeval_repeat") for task, count in tasks.items()}
             for task, (prompt, inst) in expected.items():
                 assert run.results["n-samples"][task] == {"original": 100, "effective": asked}
-                check(run, task, tasks[task], prompt, inst)
+                for edition in ("strict", "repaired"):
+                    assert score(run, task, f"prompt_level_{edition}_acc") == prompt, task
+                    assert score(run, task, f"inst_level_{edition}_acc") == near(inst), task
+                assert score(run, task, "curse_residual") == near(prompt - inst ** tasks[task])
                 # With two or more to choose from, one is dropped that no loose variant follows.
                 if policy == "oracle" or (policy == "drop_one" and group == "manyifeval" and tasks[task] > 1):
                     assert [score(run, task, f"{level}_level_loose_acc") for level in ("prompt", "inst")] == [
@@ -104,14 +98,6 @@ def implied(policy: str, count: int, repeated: bool) -> tuple[float, float]:
     """Return the shares of prompts and of instructions that a policy follows: it drops a repeated one everywhere."""
     dropped = 0.0 if repeated else (count - 1) / count
     return {"oracle": (1.0, 1.0), "drop_one": (0.0, dropped), "ignore": (0.0, 0.0)}[policy]
-
-
-def check(run: Run, task: str, count: int, prompt: float, inst: float) -> None:
-    """Both editions have the shares, and the residual is their difference from what is predicted."""
-    for kind in ("strict", "repaired"):
-        assert score(run, task, f"prompt_level_{kind}_acc") == prompt, task
-        assert score(run, task, f"inst_level_{kind}_acc") == near(inst), task
-    assert score(run, task, "curse_residual") == near(prompt - inst**count)
 
 
 def check_types(run: Run, task: str, value: float) -> None:
@@ -141,15 +127,9 @@ def test_few_shot_examples_precede_every_row_and_follow_their_instructions(harne
             assert sample["prompt_level_strict_acc"] == 1.0
 
 
-def simply_evaluate(source: str, task: str, **settings: Any) -> Any:
-    """Run the harness in this process, without the seconds in which it indexes its own tasks."""
-    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": source})
-    return simple_evaluate(model="reference", tasks=[task], task_manager=manager, bootstrap_iters=0, **settings)
-
-
 def test_more_few_shot_examples_than_available_are_an_error() -> None:
     with pytest.raises(RowsError, match=r"'embedded': --num_fewshot 7 asks for more few-shot examples than the 6"):
-        simply_evaluate("embedded", "manyifeval_n03", num_fewshot=7, limit=2)
+        make("manyifeval_n03").demonstrations(7)
 
 
 def test_a_chat_model_with_weights_is_asked_and_scored(harness: Harness, tiny_model: Path) -> None:
@@ -160,7 +140,7 @@ def test_a_chat_model_with_weights_is_asked_and_scored(harness: Harness, tiny_mo
         details=True,
     )
     assert run.status == 0, run.output[-3000:]
-    samples = in_order(run, "manyifeval_n03")
+    samples = sorted(run.samples["manyifeval_n03"], key=itemgetter("doc_id"))
     assert len(samples) == 4
     for sample, row in zip(samples, rows_of(Selection("embedded", 3)), strict=False):
         arguments = sample["arguments"]["gen_args_0"]

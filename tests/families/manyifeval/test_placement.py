@@ -13,7 +13,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.manyifeval.schema import PLACEMENTS
-from lm_eval_ext.families.manyifeval.task import AGREED, ASKED, STATED, placed
+from lm_eval_ext.families.manyifeval.task import AGREED, STATED, placed
 from lm_eval_ext.harness.family_task import Asking
 from lm_eval_ext.sources import RowsError
 from tests.conftest import EvaluateEach, Harness, Run
@@ -37,24 +37,16 @@ def with_model(model: Path, placement: str, *options: str) -> tuple[str, ...]:
 @pytest.fixture(scope="module")
 def runs(evaluate_each: EvaluateEach, tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
     """Return all runs that succeed; the harness's own start takes longer than they do."""
-    each: dict[str, Sequence[str]] = {placement: with_model(tiny_model, placement) for placement in PLACEMENTS}
-    for placement in ("system", "earlier_turn"):
-        brief = with_model(tiny_model, placement, "--system_instruction", "Be brief.")
-        each[f"{placement} after a system instruction"] = brief
+    brief = ("--system_instruction", "Be brief.")
+    each: dict[str, Sequence[str]] = {name: with_model(tiny_model, name, *brief) for name in PLACEMENTS}
     for placement in ("before", "after"):
         each[f"{placement} without a chat template"] = options_of(placement, "--model", "reference")
     return evaluate_each(tmp_path_factory.mktemp("placements"), each)
 
 
-def stated(doc: dict[str, Any]) -> str:
-    """Return how the published prompt states the instructions."""
-    text = doc["prompt"].removeprefix(doc["task_prompt"]).strip()
-    assert isinstance(text, str)
-    return text
-
-
 def conversation(doc: dict[str, Any], placement: str) -> Sequence[tuple[str, str]]:
-    task, instructions = doc["task_prompt"], stated(doc)
+    """Return what is said, after the run's system instruction."""
+    task, instructions = doc["task_prompt"], doc["prompt"].removeprefix(doc["task_prompt"]).strip()
     return {
         "after": [("user", f"{task}\n\n{instructions}")],
         "before": [("user", f"{instructions}\n\n{task}")],
@@ -68,18 +60,10 @@ def test_the_model_is_shown_the_instructions_at_their_place(runs: Mapping[str, R
     found = runs[placement]
     for sample in found.samples[TASK]:
         turns = "".join(f"{role}: {content}\n" for role, content in conversation(sample["doc"], placement))
-        assert sample["arguments"]["gen_args_0"]["arg_0"] == f"{turns}assistant:"
+        before = f"system: Be brief.\n{turns}" if placement != "system" else turns.replace(": ", ": Be brief.\n\n", 1)
+        assert sample["arguments"]["gen_args_0"]["arg_0"] == f"{before}assistant:"
     version = str(found.results["versions"][TASK])
     assert version == ("1.1+embedded" if placement == "after" else f"1.1+embedded+{placement}")
-
-
-@pytest.mark.parametrize(("placement", "between"), [("system", "\n\n"), ("earlier_turn", "\nuser: ")])
-def test_a_system_instruction_comes_before_the_placed_ones(
-    runs: Mapping[str, Run], placement: str, between: str
-) -> None:
-    first = runs[f"{placement} after a system instruction"].samples[TASK][0]
-    prompt = first["arguments"]["gen_args_0"]["arg_0"]
-    assert prompt.startswith(f"system: Be brief.{between}{stated(first['doc'])}\n")
 
 
 @pytest.mark.parametrize("placement", ["before", "after"])
@@ -111,22 +95,6 @@ def test_what_cannot_be_placed_is_an_error(
     assert message in " ".join(found.output.split())
 
 
-def test_a_chat_template_without_a_system_role_is_an_error(harness: Harness, tiny_model: Path, tmp_path: Path) -> None:
-    model = tmp_path / "no-system-role"
-    model.mkdir()
-    for file in tiny_model.iterdir():
-        (model / file.name).write_bytes(file.read_bytes())
-    template = model / "chat_template.jinja"
-    assert template.is_file()
-    refusal = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
-    template.write_text(refusal + template.read_text(encoding="utf-8"), encoding="utf-8")
-    found = harness(*with_model(model, "system"))
-    assert found.status != 0
-    assert "placement 'system', but the prompt that the model's chat template makes lacks the instructions" in " ".join(
-        found.output.split()
-    )
-
-
 def test_few_shot_examples_cannot_state_instructions_elsewhere(harness: Harness, tiny_model: Path) -> None:
     found = harness(*with_model(tiny_model, "earlier_turn", "--num_fewshot", "1"))
     assert found.status != 0
@@ -153,27 +121,19 @@ ELSEWHERE = (
 )
 
 
-def evaluated(placement: str) -> Mapping[str, Any]:
-    results: Mapping[str, Any] | None = simple_evaluate(
+@pytest.mark.parametrize("placement", ["earlier_turn", "system"])
+def test_who_ignores_the_system_message_follows_what_stands_elsewhere(placement: str) -> None:
+    metadata = {"source": "embedded", "placement": placement}
+    found = simple_evaluate(
         "reference",
         model_args="policy=ignore_system",
         tasks=list(KINDS),
-        task_manager=TaskManager(
-            include_path=[tasks_dir()],
-            include_defaults=False,
-            metadata={"source": "embedded", "placement": placement},
-        ),
+        task_manager=TaskManager(include_path=[tasks_dir()], include_defaults=False, metadata=metadata),
         limit=2,
         bootstrap_iters=0,
         apply_chat_template=True,
     )
-    assert results is not None
-    return results
-
-
-@pytest.mark.parametrize("placement", ["earlier_turn", "system"])
-def test_who_ignores_the_system_message_follows_what_stands_elsewhere(placement: str) -> None:
-    found = evaluated(placement)
+    assert found is not None
     for task, headline in KINDS.items():
         assert found["results"][task][f"{headline},none"] == (0.0 if placement == "system" else 1.0), task
         assert str(found["versions"][task]).endswith(f"+embedded+{placement}"), task
@@ -195,11 +155,6 @@ def test_a_finished_prompt_that_is_not_a_task_with_instructions_cannot_be_placed
     assert placed("after", "Write a poem.", prompt) == {}
     with pytest.raises(RowsError, match="followed by the instructions, so these cannot be stated elsewhere"):
         placed("before", "Write a poem.", prompt)
-
-
-def test_the_parts_of_a_prompt_are_the_task_and_what_states_the_instructions() -> None:
-    found = placed("before", "Write a poem.", "Write a poem.\n\nNo commas.")
-    assert found == {STATED: "No commas.", ASKED: "No commas.\n\nWrite a poem."}
 
 
 @pytest.mark.parametrize(("rendered", "warned"), [("user: A message.", False), ([{"role": "user"}], True)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import Counter
@@ -17,12 +18,11 @@ from lm_eval_ext.families.manyifeval.prompts import (
     Cut,
     Kind,
     kinds,
-    prompt_digest,
     prompts,
     recipe,
     reconstruct,
 )
-from lm_eval_ext.families.manyifeval.rows import IFEVAL_FILES, SPLITS, Selection, rows_hash, rows_of, tasks
+from lm_eval_ext.families.manyifeval.rows import IFEVAL_FILES, SPLITS, Selection, rows_of, tasks
 from lm_eval_ext.metadata import digest
 from lm_eval_ext.sources import RowsError, Table
 from lm_eval_ext.verifiers import instructions_of
@@ -123,7 +123,7 @@ def test_the_table_contains_no_text_and_its_spans_are_in_order() -> None:
 def test_every_digest_matches_its_prompt_and_every_span_lies_within_it(ifeval: Rows) -> None:
     prompts = {row["key"]: row["prompt"] for row in ifeval}
     for cut in recipe():
-        assert prompt_digest(prompts[cut.key]) == cut.sha256
+        assert hashlib.sha256(prompts[cut.key].encode()).hexdigest().startswith(cut.sha256)
         assert cut.spans[-1][1] <= len(prompts[cut.key])
 
 
@@ -164,21 +164,16 @@ def test_spans_are_joined_and_capitalized() -> None:
 # Sources
 
 
-@pytest.mark.parametrize("name", IFEVAL_FILES)
-def test_a_copy_in_a_folder_gives_the_same_rows_under_any_of_its_names(
-    tmp_path: Path, source: str, ifeval: Rows, name: str
-) -> None:
-    write_rows(tmp_path / name, ifeval)
-    assert rows_hash(Selection(str(tmp_path), 10)) == rows_hash(Selection(source, 10))
-
-
-@pytest.mark.parametrize("name", ["anything.jsonl", "anything.parquet"])
-def test_a_copy_given_by_path_gives_the_same_rows_under_any_name(
-    tmp_path: Path, source: str, ifeval: Rows, name: str
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [*((name, ".") for name in IFEVAL_FILES), *((name, name) for name in ("anything.jsonl", "anything.parquet"))],
+)
+def test_a_copy_gives_the_same_rows_in_a_folder_under_any_of_its_names_and_by_path_under_any(
+    tmp_path: Path, source: str, ifeval: Rows, name: str, given: str
 ) -> None:
     write_rows(tmp_path / name, ifeval)
     for split in SPLITS:
-        assert tasks(str(tmp_path / name), split) == tasks(source, split)
+        assert tasks(str(tmp_path / given), split) == tasks(source, split)
 
 
 def test_nulls_for_the_arguments_of_other_instructions_are_ignored(tmp_path: Path, source: str, ifeval: Rows) -> None:
@@ -192,12 +187,6 @@ def test_nulls_for_the_arguments_of_other_instructions_are_ignored(tmp_path: Pat
 
 
 # Errors
-
-
-def first_of_the_test_split(ifeval: Rows) -> int:
-    """Return the index, in the file, of the first row of the test split."""
-    key = next(cut.key for cut in recipe() if cut.split == "test")
-    return next(index for index, row in enumerate(ifeval) if row["key"] == key)
 
 
 def without(row: dict[str, Any], field: str) -> dict[str, Any]:
@@ -220,10 +209,10 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
 def test_an_invalid_row_is_named_with_the_field(
     tmp_path: Path, ifeval: Rows, change: Callable[[dict[str, Any]], dict[str, Any]], message: str
 ) -> None:
-    index = first_of_the_test_split(ifeval)
-    changed = [change(row) if number == index else row for number, row in enumerate(ifeval)]
+    key = next(cut.key for cut in recipe() if cut.split == "test")
+    changed = [change(row) if row["key"] == key else row for row in ifeval]
     path = write_jsonl(tmp_path / "changed.jsonl", changed)
-    expected = message.format(row=index + 1, key=ifeval[index]["key"])
+    expected = message.format(row=1 + [row["key"] for row in ifeval].index(key), key=key)
     with pytest.raises(RowsError, match=rf"changed\.jsonl.*{expected}"):
         tasks(path, "test")
 
@@ -248,16 +237,13 @@ def test_a_missing_column_is_named_with_the_existing_ones(
         tasks(str(path), "test")
 
 
-def from_the_hub(ifeval: Rows) -> Table:
-    """Return rows as the hub's library gives them: with a null for every argument of another instruction."""
-    loaded = datasets.Dataset.from_list(ifeval)
-    assert any(value is None for arguments in loaded[0]["kwargs"] for value in arguments.values())
-    return Table("google/IFEval (hub), split train", loaded, tuple(loaded.column_names), {})
-
-
 def test_rows_loaded_by_datasets_give_the_same_task_prompts(source: str, ifeval: Rows) -> None:
+    loaded = datasets.Dataset.from_list(ifeval)
+    # As the hub's library gives them, there is a null for every argument of another instruction.
+    assert any(value is None for arguments in loaded[0]["kwargs"] for value in arguments.values())
+    table = Table("google/IFEval (hub), split train", loaded, tuple(loaded.column_names), {})
     for split in SPLITS:
-        assert reconstruct(from_the_hub(ifeval), split) == tasks(source, split)
+        assert reconstruct(table, split) == tasks(source, split)
 
 
 def test_a_folder_without_rows_names_the_accepted_files(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from lm_eval_ext.families.manyifeval.rows import (
     InstructionRow,
     Selection,
     all_rows,
+    evaluated,
     origin,
     prompt_of,
     rows_hash,
@@ -76,7 +77,7 @@ def test_a_row_seed_draws_task_prompts_and_instructions_whatever_the_source(sour
     assert not {row.task_prompt for row in fresh} & {row.task_prompt for row in default}
     for row in fresh:
         assert is_as_intended(row.witness or "", row.instructions), row
-    assert len({rows_hash(Selection(source, 3, row_seed=row_seed)) for row_seed in (None, 7)}) == 2
+    assert len({rows_hash(evaluated(Selection(source, 3, row_seed=row_seed))) for row_seed in (None, 7)}) == 2
     assert origin(source, 7) == "task prompts and instructions composed under the row seed"
 
 
@@ -121,30 +122,24 @@ def test_repeated_rows_have_the_first_instruction_the_configured_number_of_times
         assert row.prompt == one.prompt + f"\n{line}" * (count - 1)
 
 
-@pytest.mark.parametrize("count", [0, 11])
-def test_a_number_of_instructions_without_rows_is_an_error(count: int) -> None:
-    with pytest.raises(RowsError, match=rf"source 'embedded', split 'test': no rows with {count} instructions"):
-        rows_of(Selection("embedded", count))
-
-
 def test_the_hash_depends_on_the_number_of_instructions_repetition_and_task_prompts() -> None:
-    hashes = [rows_hash(Selection("embedded", count, keys=keys)) for keys in (None, (1, 2)) for count in COUNTS]
-    hashes.append(rows_hash(Selection("embedded", 1, single=True)))
-    hashes += [rows_hash(Selection("embedded", count, True)) for count in COUNTS[1:]]
-    assert len(set(hashes)) == 20 + 1 + 9
+    chosen = [Selection("embedded", count, keys=keys) for keys in (None, (1, 2)) for count in COUNTS]
+    chosen.append(Selection("embedded", 1, single=True))
+    chosen += [Selection("embedded", count, True) for count in COUNTS[1:]]
+    assert len({rows_hash(evaluated(selection)) for selection in chosen}) == 20 + 1 + 9
     # Once, the first instruction is the first instruction.
-    assert rows_hash(Selection("embedded", 1, True)) == rows_hash(Selection("embedded", 1))
+    assert rows_hash(evaluated(Selection("embedded", 1, True))) == rows_hash(evaluated(Selection("embedded", 1)))
 
 
 def test_the_hash_covers_prompts_arguments_and_order_but_not_the_file(tmp_path: Path) -> None:
     published = published_rows()
     same = write_jsonl(tmp_path / "same.jsonl", published)
-    assert rows_hash(Selection(same, 2)) == rows_hash(Selection("embedded", 2))
+    assert rows_hash(evaluated(Selection(same, 2))) == rows_hash(evaluated(Selection("embedded", 2)))
     changed = [dict(row) for row in published]
     changed[1]["prompt"] += "!"  # key 1 with two instructions
     for name, other in (("prompt", changed), ("order", published[::-1])):
         path = write_jsonl(tmp_path / f"{name}.jsonl", other)
-        assert rows_hash(Selection(path, 2)) != rows_hash(Selection(same, 2))
+        assert rows_hash(evaluated(Selection(path, 2))) != rows_hash(evaluated(Selection(same, 2)))
 
 
 def test_the_results_record_the_kind_of_rows(source: str, tmp_path: Path) -> None:
@@ -162,14 +157,14 @@ import json, sys
 from dataclasses import asdict
 from lm_eval_ext.families.manyifeval.answers import known_answers
 from lm_eval_ext.families.manyifeval.dense import rows as dense
-from lm_eval_ext.families.manyifeval.rows import SPLITS, Selection, all_rows, rows_hash
+from lm_eval_ext.families.manyifeval.rows import SPLITS, Selection, all_rows, evaluated, rows_hash
 sys.stdout.reconfigure(encoding="utf-8")
 for source in sys.argv[1:]:
     for split in SPLITS:
         for row in all_rows(source, split):
             print(json.dumps([row.key, row.prompt, list(map(repr, row.instructions)), row.witness]))
     for count in range(1, 11):
-        print(rows_hash(Selection(source, count)), rows_hash(Selection(source, count, True)))
+        print(rows_hash(evaluated(Selection(source, count))), rows_hash(evaluated(Selection(source, count, True))))
     for row in all_rows(source, "test")[::50]:
         print(json.dumps(dict(known_answers(row))))
 for row in all_rows("embedded", "test", 7):
@@ -215,12 +210,10 @@ def test_the_embedded_few_shot_examples_have_not_changed() -> None:
 
 def test_the_rows_reconstructed_from_ifeval_have_not_changed(shared_data: Path) -> None:
     where = str(shared_data / "ifeval")
-    hashes = [rows_hash(Selection(where, count)) for count in (1, 5, 10)]
+    hashes = [rows_hash(evaluated(Selection(where, count))) for count in (1, 5, 10)]
     assert hashes == ["724900260d6733f4", "84297c9faa35da0e", "e77060ac080659fd"]
-    assert rows_hash(Selection(where, 1, single=True)) == "29ef36cdbb8f2eac"
+    assert rows_hash(evaluated(Selection(where, 1, single=True))) == "29ef36cdbb8f2eac"
 
-
-TASK = "Is it cold at the poles for most of the year?"
 
 # Table 6: the ten instructions of its example, in its order, as IFEval's schema has them.
 OF_TABLE_6: dict[str, dict[str, Any]] = {
@@ -256,4 +249,4 @@ is point 2
 
 def test_ten_instructions_are_shown_as_in_table_6() -> None:
     ten = instructions_of(list(OF_TABLE_6), list(OF_TABLE_6.values()))
-    assert prompt_of(TASK, ten) == PROMPT
+    assert prompt_of(PROMPT.partition("\n")[0], ten) == PROMPT

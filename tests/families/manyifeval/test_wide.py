@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, rows_of, tasks
+from lm_eval_ext.families.manyifeval.rows import all_rows, tasks
 from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.sources import RowsError
 from tests.conftest import EvaluateEach, Run
@@ -56,16 +56,6 @@ def test_the_scores_are_those_that_the_policy_implies(runs: Mapping[str, Run], p
     if policy == "oracle":
         loose = [results[leaf][f"{level}_level_loose_acc,none"] for leaf in LEAVES for level in ("prompt", "inst")]
         assert set(loose) == {1.0}
-
-
-def test_a_sample_tells_its_instructions_and_its_witness(runs: Mapping[str, Run], source: str) -> None:
-    run = runs["oracle"]
-    found = rows_of(Selection(source, 10, wide=True), "test")
-    samples = sorted(run.samples["manyifeval_wide_n10"], key=lambda sample: sample["doc_id"])
-    assert [sample["doc"]["prompt"] for sample in samples] == [row.prompt for row in found]
-    assert [sample["resps"] for sample in samples] == [[[row.witness]] for row in found]
-    assert [len(row.instructions) for row in found] == [10] * 3
-    assert run.results["configs"]["manyifeval_wide_n10"]["metadata"]["wide"] is True
 
 
 def test_the_report_shows_both_pools_and_the_larger_one_in_no_other_figure(

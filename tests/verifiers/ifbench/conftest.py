@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import Response
-from tests.verifiers.cases import read
+from tests.families.jsonl import read_jsonl
 
 EDITS: Mapping[str, Callable[[str], str]] = {
     "none": lambda text: text,
@@ -38,10 +38,10 @@ def _real_tagger(request: pytest.FixtureRequest) -> None:
 def recorded(shared_data: Path) -> dict[str, list[tuple[Response, dict[str, Any]]]]:
     """Return, by group, each edited response with the row of one recorded verdict."""
     folder = shared_data / "ifeval"
-    texts = {(row["model"], row["key"]): row["response"] for row in read(folder / "ifeval_responses.jsonl")}
+    texts = {(row["model"], row["key"]): row["response"] for row in read_jsonl(folder / "ifeval_responses.jsonl")}
     responses: dict[tuple[str, int, str], Response] = {}
     groups: dict[str, list[tuple[Response, dict[str, Any]]]] = {}
-    for row in read(folder / "ifbench_verdicts.jsonl"):
+    for row in read_jsonl(folder / "ifbench_verdicts.jsonl"):
         edited = row["model"], row["key"], row["edit"]
         if edited not in responses:
             responses[edited] = Response(EDITS[row["edit"]](texts[row["model"], row["key"]]))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import IFBENCH_GROUPS, Response, ifbench, instruction, instruction_ids, instructions_of
-from tests.verifiers.cases import read
+from tests.families.jsonl import read_jsonl
 
 
 @pytest.mark.parametrize("group", IFBENCH_GROUPS)
@@ -35,10 +35,10 @@ def test_recorded_verdicts(group: str, recorded: Mapping[str, Sequence[tuple[Res
 
 def test_published_verdicts_on_a_models_answers(shared_data: Path) -> None:
     folder = shared_data / "ifeval"
-    arguments = {row["prompt"].strip(): row["kwargs"] for row in read(folder / "ifbench_test.jsonl")}
+    arguments = {row["prompt"].strip(): row["kwargs"] for row in read_jsonl(folder / "ifbench_test.jsonl")}
     differences = []
     followed = []
-    for row in read(folder / "ifbench_sample_responses.jsonl"):
+    for row in read_jsonl(folder / "ifbench_sample_responses.jsonl"):
         ids = row["instruction_id_list"]
         # One prompt was changed since; its instruction takes no arguments.
         instructions = instructions_of(ids, arguments.get(row["prompt"].strip(), [{}] * len(ids)))

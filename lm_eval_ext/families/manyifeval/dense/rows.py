@@ -12,17 +12,17 @@ from typing import Any
 
 from lm_eval_ext.families.instructions.kinds import (
     ENDINGS,
+    IN_SECTIONS,
     SECTION_LETTERS,
     SECTIONS,
     Draws,
-    conflicting_in_section,
-    in_section,
+    conflicting,
     stated,
 )
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval.rows import frozen, row_id
 from lm_eval_ext.metadata import digest, generator_name
-from lm_eval_ext.verifiers import Checker
+from lm_eval_ext.verifiers import Checker, instruction
 
 SEED, SECTIONS_SEED = 20261124, 20261125
 """The seeds of the draws of words, and of instructions about sections; changing them changes scores."""
@@ -148,27 +148,27 @@ def mixed_rows(count: int, row_seed: int | None = None) -> tuple[MixedRow, ...]:
         RuntimeError: a section has no witness, which cannot happen unless its types exclude each other.
         MissingDataError: NLTK's sentence data are not installed.
     """
-    return tuple(_mixed_row(key, subject, count, row_seed) for key, subject in enumerate(SUBJECTS, start=1))
-
-
-def _mixed_row(key: int, subject: str, count: int, row_seed: int | None) -> MixedRow:
-    generator = random.Random(generator_name(SECTIONS_SEED, row_seed, key, count))  # noqa: S311 # reproducible by design
-    words = iter(generator.sample(_words(), len(_words())))
     sections = count // PER_SECTION
-    drawn = [(number, each) for number in range(1, sections + 1) for each in _section(generator, words)]
-    # The place of an instruction in the list says nothing about that of its section in the report.
-    generator.shuffle(drawn)
-    about, instructions = zip(*drawn, strict=True)
-    lines = [f"- Section {number} {stated(each)}." for number, each in drawn]
-    headings = (
-        "Section 1 and Section 2" if sections == 2 else f"Section 1, Section 2 and so on up to Section {sections}"
-    )
+    headings = "Section 1 and Section 2"
+    if sections > 2:
+        headings = f"Section 1, Section 2 and so on up to Section {sections}"
     lead = SECTIONS_LEAD.format(sections=sections, headings=headings, count=count)
-    prompt = "\n".join([f"Write a business report on {subject}. {lead}", "", *lines])
-    witness = frozen("sections").get(row_id(key, prompt)) or report(about, instructions)
-    if witness is None:
-        raise RuntimeError(f"report {key} with {count} instructions, row seed {row_seed}: a section has no witness")
-    return MixedRow(key, prompt, about, instructions, witness)
+    rows = []
+    for key, subject in enumerate(SUBJECTS, start=1):
+        name = generator_name(SECTIONS_SEED, row_seed, key, count)
+        generator = random.Random(name)  # noqa: S311 # reproducible by design
+        words = iter(generator.sample(_words(), len(_words())))
+        drawn = [(number, each) for number in range(1, sections + 1) for each in _section(generator, words)]
+        # The place of an instruction in the list says nothing about that of its section in the report.
+        generator.shuffle(drawn)
+        about, instructions = zip(*drawn, strict=True)
+        lines = [f"- Section {number} {stated(each)}." for number, each in drawn]
+        prompt = "\n".join([f"Write a business report on {subject}. {lead}", "", *lines])
+        witness = frozen("sections").get(row_id(key, prompt)) or report(about, instructions)
+        if witness is None:
+            raise RuntimeError(f"report {key} with {count} instructions, row seed {row_seed}: a section has no witness")
+        rows.append(MixedRow(key, prompt, about, instructions, witness))
+    return tuple(rows)
 
 
 def _section(generator: random.Random, words: Iterator[str]) -> Iterator[Checker]:
@@ -176,11 +176,11 @@ def _section(generator: random.Random, words: Iterator[str]) -> Iterator[Checker
     chosen: list[str] = []
     for slot in generator.sample(SECTIONS, len(SECTIONS)):
         name = generator.choice(slot)
-        if not any(conflicting_in_section(name, other) for other in chosen):
+        if not any(conflicting(name, other, IN_SECTIONS) for other in chosen):
             chosen.append(name)
         if len(chosen) == PER_SECTION:
             break
-    return (in_section(name, draws) for name in chosen)
+    return (instruction(name, draws.arguments(IN_SECTIONS[name].arguments)) for name in chosen)
 
 
 def report(about: Sequence[int], instructions: Sequence[Checker], broken: Collection[int] = ()) -> str | None:

@@ -14,8 +14,8 @@ from lm_eval_ext.families.instructions import by_kind
 from lm_eval_ext.families.manyifeval.schema import OF_SECTION_TYPES, PRIMACY
 from lm_eval_ext.families.schema import EMPTY_RATE, Occurrences
 from lm_eval_ext.verifiers import Verdict, instructions_of, without_reasoning
-from lm_eval_ext.verifiers.reasoning import is_empty
 from lm_eval_ext.verifiers.text import Text, fold
+from lm_eval_ext.verifiers.verify import is_empty
 
 _WORD = re.compile(r"[^\W\d_]+")
 # What follows the number is a mark, perhaps with a title; "Section 3 shows" begins a sentence.

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from lm_eval_ext.families.instructions.kinds import SECTION_TYPES, conflicting_in_section, stated
+from lm_eval_ext.families.instructions.kinds import IN_SECTIONS, conflicting, stated
 from lm_eval_ext.families.manyifeval.dense.rows import (
     COUNTS,
     PER_SECTION,
@@ -93,7 +93,7 @@ def test_a_prompt_states_every_instruction_of_every_section(count: int) -> None:
         assert Counter(row.sections) == dict.fromkeys(range(1, count // PER_SECTION + 1), PER_SECTION)
         for number in set(row.sections):
             names = [one.id for one, section in zip(row.instructions, row.sections, strict=True) if section == number]
-            assert not [pair for pair in combinations(names, 2) if conflicting_in_section(*pair)]
+            assert not [pair for pair in combinations(names, 2) if conflicting(*pair, IN_SECTIONS)]
 
 
 def test_no_two_instructions_of_a_report_name_one_word() -> None:
@@ -106,7 +106,7 @@ def test_no_two_instructions_of_a_report_name_one_word() -> None:
 
 def test_all_types_occur_about_as_often_as_their_slot_allows() -> None:
     counts = Counter(each.id for row in mixed_rows(500) for each in row.instructions)
-    assert set(counts) == set(SECTION_TYPES)
+    assert set(counts) == set(IN_SECTIONS)
     assert min(counts.values()) > 60
 
 

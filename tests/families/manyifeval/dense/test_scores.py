@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.instructions.kinds import SECTION_TYPES
+from lm_eval_ext.families.instructions.kinds import IN_SECTIONS
 from lm_eval_ext.families.manyifeval.dense.scores import by_place, score_sections, score_words, sections_of
 from lm_eval_ext.families.manyifeval.schema import OF_SECTION_TYPES
 
@@ -91,7 +91,7 @@ def test_each_type_has_how_many_are_followed_and_asked() -> None:
 
 
 def test_every_type_about_sections_has_a_metric() -> None:
-    assert {name: f"section_acc_{name.replace(':', '_')}" for name in SECTION_TYPES} == OF_SECTION_TYPES
+    assert {name: f"section_acc_{name.replace(':', '_')}" for name in IN_SECTIONS} == OF_SECTION_TYPES
 
 
 @pytest.mark.parametrize(

@@ -211,10 +211,7 @@ def expected_of(policy: str, row: MixedRow) -> dict[str, float]:
     }
 
 
-OF_SECTIONS = ("oracle", "first_half", "drop_one", "first_sections", "break_all", "ignore")
-
-
-@pytest.mark.parametrize("policy", OF_SECTIONS)
+@pytest.mark.parametrize("policy", ["oracle", "first_half", "drop_one", "first_sections", "break_all", "ignore"])
 @pytest.mark.parametrize("count", [COUNTS[0], COUNTS[2], COUNTS[-1]])
 def test_a_row_in_sections_has_the_scores_that_the_policy_implies(policy: str, count: int) -> None:
     for row in mixed_rows(count)[:: 1 if count < 100 else 10]:

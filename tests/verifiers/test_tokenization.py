@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.verifiers import MissingDataError, nltk_data
+from lm_eval_ext.verifiers import MissingDataError, tokenization
 from tests.loopback import serving_folder
 
 INDEX = """<nltk_data><packages>
@@ -39,9 +39,9 @@ import logging, os, sys
 import nltk.data
 nltk.data.path[:] = [os.path.expanduser("~/nltk_data")]
 logging.basicConfig(format="log: %(message)s")
-from lm_eval_ext.verifiers import sentences
-print(list(sentences.split("It rains, Mr. Smith. We go home.")))
-print(list(sentences.split("One. Two.")))
+from lm_eval_ext.verifiers import tokenization
+print(list(tokenization.sentences("It rains, Mr. Smith. We go home.")))
+print(list(tokenization.sentences("One. Two.")))
 """
 
 
@@ -49,7 +49,7 @@ print(list(sentences.split("One. Two.")))
 def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a server of data: the English part of the installed ones, zipped."""
     content, folder = tmp_path_factory.mktemp("content"), tmp_path_factory.mktemp("served")
-    english = Path(str(nltk_data.find(nltk_data.PUNKT)))
+    english = Path(str(tokenization.find(tokenization.PUNKT)))
     shutil.copytree(english, content / "punkt_tab/english")
     shutil.make_archive(str(folder / "punkt_tab"), "zip", content)
     return folder
@@ -87,7 +87,7 @@ def start(tmp_path: Path) -> Started:
     (tmp_path / "path/sitecustomize.py").write_text(STAND_IN, encoding="utf-8")
 
     def run(address: str, **variables: str) -> subprocess.Popen[str]:
-        kept = {name: value for name, value in os.environ.items() if name not in {*nltk_data.OFFLINE, "NLTK_DATA"}}
+        kept = {name: value for name, value in os.environ.items() if name not in {*tokenization.OFFLINE, "NLTK_DATA"}}
         here = {"HOME": str(tmp_path / "home"), "PYTHONPATH": str(tmp_path / "path"), "STAND_IN": address}
         return subprocess.Popen(
             [sys.executable, "-c", PROGRAM],
@@ -128,7 +128,7 @@ def test_runs_that_start_at_once_do_not_spoil_each_others_download_and_later_one
     assert sorted(path.name for path in (folder / "tokenizers").iterdir()) == ["punkt_tab", "punkt_tab.zip"]
 
 
-@pytest.mark.parametrize("variable", nltk_data.OFFLINE)
+@pytest.mark.parametrize("variable", tokenization.OFFLINE)
 def test_where_offline_is_set_nothing_is_asked_for(
     variable: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -150,7 +150,7 @@ def test_a_server_that_refuses_connections_is_the_same_error(monkeypatch: pytest
 def test_a_server_that_never_answers_is_the_same_error_after_a_few_seconds(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(nltk_data, "ANSWER_SECONDS", 1)
+    monkeypatch.setattr(tokenization, "ANSWER_SECONDS", 1)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/index.xml"
         message = error_without_data(monkeypatch, tmp_path, {"STAND_IN": address})
@@ -178,15 +178,15 @@ def error_without_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable
     (tmp_path / "path").mkdir()
     (tmp_path / "path/sitecustomize.py").write_text(STAND_IN, encoding="utf-8")
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "data")])
-    for variable in nltk_data.OFFLINE:
+    for variable in tokenization.OFFLINE:
         monkeypatch.delenv(variable, raising=False)
     for variable, value in {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", **variables}.items():
         monkeypatch.setenv(variable, value)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "path"))
-    nltk_data._failed_download.cache_clear()
+    tokenization._failed_download.cache_clear()
     try:
         with pytest.raises(MissingDataError) as caught:
-            nltk_data.find(nltk_data.PUNKT)
+            tokenization.find(tokenization.PUNKT)
     finally:
-        nltk_data._failed_download.cache_clear()
+        tokenization._failed_download.cache_clear()
     return str(caught.value)

@@ -1,4 +1,4 @@
-"""Descriptions have the wording of IFBench's code, which its prompts share but for the exceptions listed here."""
+"""Descriptions have the wordings of IFEval's and IFBench's code, and our own instructions their own."""
 
 from __future__ import annotations
 
@@ -6,11 +6,38 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lm_eval.tasks.ifeval.instructions_registry import INSTRUCTION_DICT
 
 from lm_eval_ext.verifiers import ifbench, instruction, instruction_ids
-from tests.verifiers.cases import read
+from tests.families.jsonl import read_jsonl
+from tests.verifiers.test_contract import OF_IFEVAL
 
-# Instructions that some prompts word otherwise -> arguments and the wording of the code.
+# Those that IFEval's code brings into a normal form, and two names of languages that are easily mistaken.
+OTHERS: list[tuple[str, dict[str, Any]]] = [
+    ("keywords:frequency", {"keyword": " fail ", "frequency": 2, "relation": "less than"}),
+    ("keywords:forbidden_words", {"forbidden_words": ["yes", "no", "yes"]}),
+    ("keywords:letter_frequency", {"letter": "B", "let_frequency": 8, "let_relation": "at least"}),
+    ("language:response_language", {"language": "pa"}),
+    ("language:response_language", {"language": "fa"}),
+    ("detectable_content:postscript", {"postscript_marker": " P.S. "}),
+    ("detectable_format:multiple_sections", {"section_spliter": " Day ", "num_sections": 4}),
+    ("startend:end_checker", {"end_phrase": " The end. "}),
+]
+# The code of the harness breaks this one's lines.
+ON_ONE_LINE = "detectable_format:number_bullet_lists"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [*((name, arguments) for name, (arguments, *_) in OF_IFEVAL.items()), *OTHERS]
+)
+def test_the_description_is_that_of_ifeval(name: str, arguments: dict[str, Any]) -> None:
+    published = INSTRUCTION_DICT[name](name).build_description(**arguments).strip()
+    if name == ON_ONE_LINE:
+        published = " ".join(published.split())
+    assert instruction(name, arguments).describe() == published
+
+
+# IFBench's that some prompts word otherwise -> arguments and the wording of the code.
 OTHERWISE: dict[str, tuple[dict[str, Any], str]] = {
     "count:conjunctions": (
         {"small_n": 3.0},
@@ -63,17 +90,24 @@ OTHERWISE: dict[str, tuple[dict[str, Any], str]] = {
         "Each paragraph must end with the same word it started with, separate paragraphs with a newline.",
     ),
 }
+OWN: dict[str, tuple[dict[str, Any], str]] = {
+    "section:first_letter": ({"letter": "M"}, "Start with the letter m."),
+    "section:exact_sentences": ({"num_sentences": 3.0}, "Write exactly 3 sentences."),
+    "section:lowercase": ({}, "Use no capital letters."),
+    "section:capitals": ({}, "Use capital letters only."),
+    "section:question": ({}, "Ask a question."),
+}
 
 
-@pytest.mark.parametrize("name", OTHERWISE)
-def test_the_description_has_the_wording_of_the_code(name: str) -> None:
-    arguments, wording = OTHERWISE[name]
+@pytest.mark.parametrize(("name", "described"), (OTHERWISE | OWN).items())
+def test_the_description_has_the_wording_of_the_code(name: str, described: tuple[dict[str, Any], str]) -> None:
+    arguments, wording = described
     assert instruction(name, arguments).describe() == wording
 
 
 def test_the_prompts_have_the_description_of_every_other_instruction(shared_data: Path) -> None:
     found: dict[str, bool] = {}
-    for row in read(shared_data / "ifeval" / "ifbench_test.jsonl"):
+    for row in read_jsonl(shared_data / "ifeval" / "ifbench_test.jsonl"):
         for name, arguments in zip(row["instruction_id_list"], row["kwargs"], strict=True):
             described = instruction(name, arguments).describe().strip() in row["prompt"]
             found[name] = found.get(name, True) and described
