@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.ratio import Ratio
 from lm_eval_ext.verifiers import EDITIONS, ifrlvr, instruction, instruction_ids
-from tests.verifiers.test_contract import CASES
+from tests.verifiers.test_contract import EXAMPLES
 from tests.verifiers.test_properties import SHAPES, seconds
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -114,7 +114,7 @@ def measure() -> Iterator[Ratio]:
 
 
 def _on_long_texts() -> Ratio:
-    judges = [instruction(name, CASES[name][0]) for name in instruction_ids(ifrlvr)]
+    judges = [instruction(name, EXAMPLES[name][0]) for name in instruction_ids(ifrlvr)]
     long, short = (
         sum(
             seconds(judge, shape(size), edition)

@@ -14,7 +14,7 @@ from lm_eval_ext.verifiers import IFBENCH_GROUPS, ifbench, ifeval, ifrlvr, instr
 from lm_eval_ext.verifiers.checker import Checker, Count, checker, checker_type
 from lm_eval_ext.verifiers.text import Text
 from tests.conftest import ROOT
-from tests.verifiers.test_contract import CASES
+from tests.verifiers.test_contract import EXAMPLES
 
 FREQUENCY = {"keyword": "war", "frequency": 3, "relation": "at least"}
 LETTER = {"letter": "a", "let_frequency": 3, "let_relation": "at least"}
@@ -111,17 +111,17 @@ def test_an_unknown_or_missing_argument_is_an_error(
         instruction(name, arguments)
 
 
-Examples = list[tuple[str, dict[str, Any], str]]
+Arguments = list[tuple[str, dict[str, Any], str]]
 IS_RELATION = {"relation", "let_relation", "capital_relation"}
-EXAMPLES: Examples = [
-    (name, arguments, argument) for name, (arguments, _, _) in CASES.items() for argument in arguments
+EVERY: Arguments = [
+    (name, arguments, argument) for name, (arguments, _, _) in EXAMPLES.items() for argument in arguments
 ]
 """Every argument of every instruction: the instruction, all its arguments, and which of them."""
-COUNTS = [each for each in EXAMPLES if isinstance(each[1][each[2]], (int, float)) and each[2] != "percentage"]
-RELATIONS = [each for each in EXAMPLES if each[2] in IS_RELATION]
-PHRASES = [each for each in EXAMPLES if isinstance(each[1][each[2]], str) and each[2] not in IS_RELATION]
-LETTERS = [each for each in EXAMPLES if each[2] == "letter"]
-LISTS = [each for each in EXAMPLES if isinstance(each[1][each[2]], list)]
+COUNTS = [each for each in EVERY if isinstance(each[1][each[2]], (int, float)) and each[2] != "percentage"]
+RELATIONS = [each for each in EVERY if each[2] in IS_RELATION]
+PHRASES = [each for each in EVERY if isinstance(each[1][each[2]], str) and each[2] not in IS_RELATION]
+LETTERS = [each for each in EVERY if each[2] == "letter"]
+LISTS = [each for each in EVERY if isinstance(each[1][each[2]], list)]
 FROM_1 = {
     *("length_constraints:nth_paragraph_first_word", "count:counting_composition", "count:words_japanese"),
     *("keywords:keyword_specific_position", "sentence:keyword", "words:keywords_specific_position"),
@@ -131,7 +131,7 @@ UP_TO = {"max_words", "n_end"}
 """What another argument is the least of."""
 
 
-REJECTED: tuple[tuple[Examples, Sequence[object], type[Exception], str], ...] = (
+REJECTED: tuple[tuple[Arguments, Sequence[object], type[Exception], str], ...] = (
     (COUNTS, ["3", 2.5, True, False, [3], float("nan")], TypeError, "must be a whole number, found "),
     (COUNTS, [-1], ValueError, "must be .* or more, found -1"),
     (RELATIONS, ["at most", "At least", "at least ", "", ">=", 3], ValueError, "must be 'at least' or 'less than', fo"),

@@ -2,57 +2,47 @@
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from lm_eval_ext.verifiers import EDITIONS, Edition, instruction, instruction_ids, verify
 from lm_eval_ext.verifiers.text import Text
+from tests.verifiers.cases import CASES, IFEVAL
 
 Example = tuple[dict[str, Any], str, str]
 """Arguments, a response that follows, and one that narrowly does not."""
 
 
-def of_tables(*modules: str) -> dict[str, Example]:
-    """Return the first example in each table of test modules of this folder, by instruction id."""
-    tables = {
-        name: cases
-        for module in modules
-        for name, cases in importlib.import_module(f"tests.verifiers.{module}").CASES.items()
-    }
-    return {
-        name: next(
-            (arguments, good, near_miss)
-            for arguments, good, *of_good in cases
-            for others, near_miss, *of_near_miss in cases
-            if of_good == [True, True] and of_near_miss == [False, False] and others == arguments and near_miss.strip()
-        )
-        for name, cases in tables.items()
-    }
-
-
-OF_IFEVAL = of_tables(*(f"ifeval.test_{part}" for part in ("format", "keywords", "language", "length", "startend")))
-OF_IFBENCH = of_tables(*(f"ifbench.test_{part}" for part in ("count", "custom", "format", "small_groups", "words")))
-CASES = OF_IFEVAL | OF_IFBENCH | of_tables("test_ifrlvr", "test_own")
-"""By instruction id."""
+EXAMPLES: Mapping[str, Example] = {
+    name: next(
+        (arguments, good, near_miss)
+        for arguments, good, *of_good in cases
+        for others, near_miss, *of_near_miss in cases
+        if of_good == [True, True] and of_near_miss == [False, False] and others == arguments and near_miss.strip()
+    )
+    for name, cases in CASES.items()
+}
+"""The first example in each table, by instruction id."""
+OF_IFEVAL = {name: EXAMPLES[name] for name in IFEVAL}
 
 
 def test_the_cases_cover_the_registry() -> None:
-    assert set(CASES) == set(instruction_ids())
+    assert set(EXAMPLES) == set(instruction_ids())
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("blank", ["", " ", "\n\n", "\t \u00a0\u2003"])
 def test_a_blank_response_follows_nothing(name: str, edition: Edition, blank: str) -> None:
-    assert instruction(name, CASES[name][0]).follows(Text(blank), edition) is False
-    assert verify(blank, [name], [CASES[name][0]], edition=edition, loose=True).follow_all_instructions is False
+    assert instruction(name, EXAMPLES[name][0]).follows(Text(blank), edition) is False
+    assert verify(blank, [name], [EXAMPLES[name][0]], edition=edition, loose=True).follow_all_instructions is False
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_a_checker_describes_itself_without_gaps_and_knows_its_id(name: str) -> None:
-    checker = instruction(name, CASES[name][0])
+    checker = instruction(name, EXAMPLES[name][0])
     assert checker.id == name
     description = checker.describe()
     assert description == description.strip()
@@ -60,8 +50,8 @@ def test_a_checker_describes_itself_without_gaps_and_knows_its_id(name: str) -> 
     assert checker.describe() == description
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_a_checker_documents_its_rule(name: str) -> None:
-    rule = type(instruction(name, CASES[name][0])).__doc__
+    rule = type(instruction(name, EXAMPLES[name][0])).__doc__
     assert rule is not None
-    assert not rule.startswith(f"{type(instruction(name, CASES[name][0])).__name__}(")  # not what dataclasses write
+    assert not rule.startswith(f"{type(instruction(name, EXAMPLES[name][0])).__name__}(")  # not what dataclasses write

@@ -16,7 +16,7 @@ from lm_eval_ext.verifiers import EDITIONS, instruction, verify
 from lm_eval_ext.verifiers import detection as module
 from lm_eval_ext.verifiers.detection import Detection, QuickDetector, detect
 from lm_eval_ext.verifiers.text import Text
-from tests.verifiers.test_contract import CASES
+from tests.verifiers.test_contract import EXAMPLES
 
 # Without a seed langdetect answers these differently from call to call.
 UNCERTAIN = ["THE МИР hello", "HELLO 123!", "ma non si", "THEN МИР", "la casa", "ok nu da"]
@@ -159,9 +159,9 @@ def test_the_cache_of_detections_is_bounded(detected: Counter[str], monkeypatch:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_verdicts_do_not_use_or_seed_the_global_random_state(name: str, edition: str, empty_cache: None) -> None:
-    arguments, good, near_miss = CASES[name]
+    arguments, good, near_miss = EXAMPLES[name]
     before = random.getstate()
     for response in (good, near_miss, "…", "12345"):
         verify(response, [name], [arguments], edition=edition, loose=True)  # type: ignore[arg-type] # of EDITIONS

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response, detection, instruction
 from lm_eval_ext.verifiers.text import Text
-from tests.verifiers.test_contract import CASES
+from tests.verifiers.test_contract import EXAMPLES
 
-CHECKERS = tuple(instruction(name, arguments) for name, (arguments, _, _) in CASES.items())
+CHECKERS = tuple(instruction(name, arguments) for name, (arguments, _, _) in EXAMPLES.items())
 
 # Lone surrogates, marks that turn the direction of writing, joiners, emoji, NUL, every kind of line end and space, and
 # what the checkers look for.
@@ -77,7 +77,7 @@ def test_a_verdict_does_not_depend_on_what_was_judged_before(text: str, generato
 
 
 def test_a_verdict_is_the_same_in_threads_that_share_the_response() -> None:
-    texts = [text for _, good, near_miss in CASES.values() for text in (good, near_miss)][::4]
+    texts = [text for _, good, near_miss in EXAMPLES.values() for text in (good, near_miss)][::4]
     alone = [verdicts(text) for text in texts]
     detection._seen.clear()
     shared = [Response(text) for text in texts]

@@ -1,11 +1,9 @@
-"""custom, in both editions: texts that follow, and near misses.
+"""Cases of IFBench's group custom, whose texts are long and made from each other.
 
-``test_differences.py`` judges the texts of the documentation.
+``ifbench/test_differences.py`` judges those of the documentation.
 """
 
 from __future__ import annotations
-
-from tests.verifiers.cases import Case, judged
 
 CAPITALS = (
     "Reykjavik, Helsinki, Oslo, Tallinn, Stockholm, Riga, Moscow, Copenhagen, Vilnius, Minsk, Dublin, Berlin, "
@@ -41,7 +39,6 @@ OPTIONS = "\n".join(f"{letter}) Monet" for letter in "ABCDE")
 QUESTIONS = "\n\n".join(f"Question {number}: Who {'really ' * number}painted it?\n{OPTIONS}" for number in range(1, 5))
 STORY = " ".join(f"{letter}nn went home." for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
-# Instruction id -> cases: text, faithful, repaired. The published code gave the same faithful verdicts.
 TEXTS: dict[str, list[tuple[str, bool, bool]]] = {
     "custom:multiples": [
         ("14, 21, 28, 35, 42, 49", True, True),
@@ -174,10 +171,7 @@ TEXTS: dict[str, list[tuple[str, bool, bool]]] = {
         ("١٨١٥-٠٦-١٨", True, False),
     ],
 }
+"""By instruction id: a text, and whether it follows in the faithful and in the repaired edition.
 
-
-# As in the other groups, with the arguments, of which these instructions have none.
-CASES: dict[str, list[Case]] = {name: [({}, *case) for case in cases] for name, cases in TEXTS.items()}
-
-
-test_both_editions = judged(CASES)
+The published code gave the same faithful verdicts.
+"""

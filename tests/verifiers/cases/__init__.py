@@ -1,37 +1,35 @@
-"""How tables of both editions' verdicts are judged: one of texts, and one of how often they differ."""
+"""Texts that follow an instruction and near misses, with the verdicts of both editions; and how often these differ."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-import pytest
+import yaml
 
-from lm_eval_ext.verifiers import EDITIONS, instruction
-from lm_eval_ext.verifiers.text import Text
+from tests.verifiers.cases.custom import TEXTS
 
 Case = tuple[dict[str, Any], str, bool, bool]
 """Arguments, a text, and whether it follows in the faithful and in the repaired edition."""
 
 
-def judged(cases: Mapping[str, Sequence[Case]]) -> Any:
-    """Return the test that every text of a table gets its verdicts.
+def _table(benchmark: str) -> Mapping[str, Sequence[Case]]:
+    text = Path(__file__).with_name(f"{benchmark}.yaml").read_text(encoding="utf-8")
+    return {name: [tuple(case) for case in cases] for name, cases in yaml.safe_load(text).items()}
 
-    Args:
-        cases: id of an instruction to its cases.
-    """
 
-    @pytest.mark.parametrize(
-        ("name", "arguments", "text", "verdicts"),
-        [(name, arguments, text, verdicts) for name, of in cases.items() for arguments, text, *verdicts in of],
-    )
-    def test(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-        checker = instruction(name, arguments)
-        assert [checker.follows(Text(text), edition) for edition in EDITIONS] == verdicts
-
-    return test
+IFEVAL = _table("ifeval")
+CASES: Mapping[str, Sequence[Case]] = {
+    **IFEVAL,
+    **_table("ifbench"),
+    **{name: [({}, *case) for case in cases] for name, cases in TEXTS.items()},
+    **_table("ifrlvr"),
+    **_table("own"),
+}
+"""By instruction id."""
 
 
 def counted(verdicts: Iterable[tuple[str, bool, bool]]) -> dict[str, tuple[int, int, int]]:
