@@ -13,7 +13,7 @@ from typing import Literal
 
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.power import (
-    LEVEL,
+    ERROR_RATE,
     POWER,
     draws_to_decide,
     rows_to_decide,
@@ -176,7 +176,7 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
         change = unit.difference.change.value
         if change == 0:
             verdict = "the same"
-        elif not adjusted.get(name, nan) < LEVEL:
+        elif not adjusted.get(name, nan) < ERROR_RATE:
             verdict = "unclear"
         elif not unit.sign:
             verdict = "different"
@@ -230,9 +230,12 @@ def check(
     testable, findings = comparable(sides, bounds, directed=not both)
     ways = {name: (unit.drop, -unit.drop) if both else (unit.drop,) for name, unit in testable.items()}
     p = {name: min(1.0, len(each) * min(way.p_above(bounds[name]) for way in each)) for name, each in ways.items()}
-    adjusted, levels = holm(p), holm_levels(p, LEVEL)
+    adjusted, levels = holm(p), holm_levels(p, ERROR_RATE)
     for name, unit in testable.items():
-        drop, bound = Estimate(unit.drop.value, *unit.drop.limits(LEVEL if both else levels[name], LEVEL)), bounds[name]
+        drop, bound = (
+            Estimate(unit.drop.value, *unit.drop.limits(ERROR_RATE if both else levels[name], ERROR_RATE)),
+            bounds[name],
+        )
         measured, tested = (unit, unit.difference), (p[name], adjusted[name])
         found = Finding(name, unit.family, "", *measured, *tested, sampled=sampled(unit, k), allowed=bound, drop=drop)
         scale = 1.0 if unit.is_share else abs(unit.difference.before)
@@ -313,18 +316,18 @@ def _judged(finding: Finding, unit: Compared, tests: int, visible: float, requir
     warnings += (issue for issue in issues if issue.severity == "warning")
     notes = [issue for issue in issues if issue.severity == "note"]
     beyond, *_, undecided, within = STATUS[requirement]
-    if finding.adjusted < LEVEL:
+    if finding.adjusted < ERROR_RATE:
         return replace(finding, verdict=beyond, issues=(*warnings, *notes))
     if warnings:
         return replace(finding, verdict="CANNOT TELL", issues=(*warnings, *notes))
-    if all(way.p_below(allowed) < LEVEL for way in ways):
+    if all(way.p_below(allowed) < ERROR_RATE for way in ways):
         at_end = [note(cannot_drop)] if most <= allowed else []
         return replace(finding, verdict=within, issues=(*at_end, *notes))
     if isinf(drop.error):
         alone = "a single row of each dataset" if drop.rows > 1 else "a single row"
         why = "rows with equal values have no interval" if drop.freedom else f"{alone} has no interval"
         return replace(finding, verdict="CANNOT TELL", issues=(warning(why), *notes))
-    level = LEVEL / (tests * len(ways))
+    level = ERROR_RATE / (tests * len(ways))
     smallest, verdict = smallest_regression(drop, allowed, level), undecided
     if most <= allowed:
         verdict = "CANNOT TELL"

@@ -12,8 +12,9 @@ import numpy as np
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.findings import comparable, rounded
-from lm_eval_ext.reports.gate.power import LEVEL, Asked, rows_to_decide, simulate, smallest_regression
+from lm_eval_ext.reports.gate.power import ERROR_RATE, Asked, rows_to_decide, simulate, smallest_regression
 from lm_eval_ext.reports.gate.sampled import draws_of
+from lm_eval_ext.reports.gate.text import reading
 from lm_eval_ext.reports.gate.units import Compared, Sides
 from lm_eval_ext.reports.paired import Difference
 from lm_eval_ext.reports.wording import MISSING, amount
@@ -186,7 +187,7 @@ def text(plans: Sequence[Planned], tests: int) -> Iterator[str]:
         plans: at least one.
         tests: the number of drops that a check would test.
     """
-    level = LEVEL / tests
+    level = ERROR_RATE / tests
     for plan in plans:
         asked = plan.asked
         yield f"{plan.name}: {asked.rows:,} rows, {asked.answers} answer{'s' * (asked.answers > 1)} each; {plan.about}"
@@ -207,11 +208,6 @@ def text(plans: Sequence[Planned], tests: int) -> Iterator[str]:
             else "  these rows cannot show a regression (80 % power)"
         )
     bounds = named([*dict.fromkeys(amount(plan.bound, is_share=plan.asked.is_share) for plan in plans)])
-    yield (
-        f"Shares of {PAIRS:,} simulated pairs of runs (fewer of very many rows) that `check` calls a regression or not "
-        f"worse, if a drop of {bounds} is allowed. Between two runs of equal quality, answers change: as many get "
-        "better as worse, each by itself, or as in two runs of the baseline. The candidate loses further ones at "
-        "random. Rows to decide: about how many rows like these give the right one of the two in four runs of five."
-    )
+    yield reading("shares", pairs=PAIRS, bounds=bounds)
     if tests > 1:
-        yield f"A regression is tested at the first level of Holm's method, {LEVEL:g} / {tests}."
+        yield reading("several drops", error=ERROR_RATE, tests=tests)

@@ -21,7 +21,7 @@ from scipy.special import stdtrit
 from lm_eval_ext.reports.paired import MeanChange
 from lm_eval_ext.reports.statistics import Floats
 
-LEVEL = 0.05
+ERROR_RATE = 0.05
 """The probability, at most, of each error: calling an allowed drop a regression, or a larger one not worse."""
 MOST_ROWS = 1_000_000
 """The most rows that anybody would evaluate."""
@@ -34,7 +34,7 @@ AT_ONCE = 2_000_000
 """The most rows that are simulated at once."""
 
 
-def rows_to_decide(drop: MeanChange, bound: float, level: float = LEVEL, power: float = POWER) -> float:
+def rows_to_decide(drop: MeanChange, bound: float, level: float = ERROR_RATE, power: float = POWER) -> float:
     """Return about how many rows like these would decide, with some power, if the true drop is the measured one.
 
     They decide if the gate calls the drop what it is, a regression or not worse.
@@ -52,7 +52,7 @@ def rows_to_decide(drop: MeanChange, bound: float, level: float = LEVEL, power: 
 
 
 def draws_to_decide(
-    drop: MeanChange, error: Callable[[float], float], bound: float, level: float = LEVEL, power: float = POWER
+    drop: MeanChange, error: Callable[[float], float], bound: float, level: float = ERROR_RATE, power: float = POWER
 ) -> float:
     """Return about how many draws of these rows on each side would decide.
 
@@ -102,7 +102,7 @@ def _decides(drop: MeanChange, bound: float, level: float, power: float) -> bool
     away = NormalDist().inv_cdf(power) * sqrt(max(0.0, drop.error**2 - _made_up(drop)))
     value = drop.value - away if drop.value > bound else drop.value + away
     measured = replace(drop, value=value, center=value * drop.rows / (drop.rows + 2) if drop.is_share else value)
-    return measured.p_above(bound) < level if drop.value > bound else measured.p_below(bound) < LEVEL
+    return measured.p_above(bound) < level if drop.value > bound else measured.p_below(bound) < ERROR_RATE
 
 
 def _as_many(drop: MeanChange, rows: int) -> MeanChange:
@@ -195,7 +195,7 @@ class Simulated:
     typical: MeanChange
 
 
-def simulate(asked: Asked, drop: float, bound: float, pairs: int, level: float = LEVEL) -> Simulated:
+def simulate(asked: Asked, drop: float, bound: float, pairs: int, level: float = ERROR_RATE) -> Simulated:
     """Return what the gate says about a true drop.
 
     Args:
@@ -210,7 +210,7 @@ def simulate(asked: Asked, drop: float, bound: float, pairs: int, level: float =
     typical = MeanChange(drop, drop, error, found[0].freedom, asked.rows, asked.rows * asked.answers, asked.is_share)
     return Simulated(
         fmean(one.p_above(bound) < level for one in found),
-        fmean(one.p_below(bound) < LEVEL for one in found),
+        fmean(one.p_below(bound) < ERROR_RATE for one in found),
         typical,
     )
 
