@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from lm_eval_ext.reports.sections.examples import rows_of
-from lm_eval_ext.results.comparability import OfOneSeed, as_one
+from lm_eval_ext.results.comparability import as_one
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.runs import Runs
 from lm_eval_ext.sources import RowsError
@@ -24,7 +24,7 @@ DRAWS = {SST2: [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]}
 
 def together(folders: Sequence[Path]) -> Runs:
     found = load_apart([[folder] for folder in folders])
-    return as_one([OfOneSeed(runs, folder.name) for runs, folder in zip(found, folders, strict=True)])
+    return as_one(found, [folder.name for folder in folders])
 
 
 def drawn(folder: Path, *counts: int) -> None:
@@ -62,7 +62,7 @@ def test_a_run_with_several_draws_counts_with_each_of_them(tmp_path: Path) -> No
 def test_one_run_stays_as_it_is(tmp_path: Path) -> None:
     (folder,) = write_draws(tmp_path, {SST2: [[1.0, 0.0]]})
     (found,) = load_apart([[folder]])
-    assert as_one([OfOneSeed(found, "one")]) is found
+    assert as_one([found], ["one"]) is found
 
 
 def test_runs_without_samples_have_mean_figures(tmp_path: Path) -> None:

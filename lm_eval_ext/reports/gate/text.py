@@ -14,7 +14,7 @@ from lm_eval_ext.floors import ALL_IN_WORDS
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.figure import Unit
 from lm_eval_ext.reports.gate.findings import NOTHING, Finding, Outcome
-from lm_eval_ext.reports.gate.power import ERROR_RATE
+from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.sampled import TOLERANCE
 from lm_eval_ext.reports.gate.units import limits_in_words
 from lm_eval_ext.reports.statistics import DRAWS
@@ -30,10 +30,12 @@ NAMES_LISTED = 10
 
 LEFT = ("", "verdict", "task or group", "metric", "95 %", "limits", "candidate is", "answer")
 """The headings of columns of text; those of numbers are aligned to the right."""
-READING = re.compile(r"^## (.+)\n\n((?:.+\n)+)", re.MULTILINE).findall(
-    Path(__file__).with_name("reading.md").read_text(encoding="utf-8")
+READING: Mapping[str, str] = dict(
+    re.findall(
+        r"^## (.+)\n\n((?:.+\n)+)", Path(__file__).with_name("reading.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
 )
-"""How to read what is printed: names and texts."""
+"""How to read what is printed: texts by their headings."""
 
 
 def reading(name: str, **known: object) -> str:
@@ -43,7 +45,7 @@ def reading(name: str, **known: object) -> str:
         name: its heading.
         known: what stands for the names in braces.
     """
-    return dict(READING)[name].strip().replace("\n", " ").format(**known)
+    return READING[name].strip().replace("\n", " ").format(**known)
 
 
 FLOORS_READING = reading("floors", answers=ALL_IN_WORDS)
@@ -234,7 +236,7 @@ def check_text(outcome: Outcome, titles: tuple[str, str]) -> Iterator[str]:
     if tests:
         name = "same" if outcome.requirement == "same" else "worse"
         comparisons = f"{tests} comparison{'s' if tests > 1 else ''}"
-        yield reading(name, certain=1 - ERROR_RATE, error=ERROR_RATE, comparisons=comparisons)
+        yield reading(name, certain=1 - ALPHA, alpha=ALPHA, comparisons=comparisons)
 
 
 def verdict_in_words(outcome: Outcome) -> str:
