@@ -160,8 +160,9 @@ def test_other_prompts_or_rows_are_refused(tmp_path: Path) -> None:
 def test_a_missing_task_or_fewer_rows_are_refused(tmp_path: Path) -> None:
     folders = write_draws(tmp_path, {**DRAWS, "verbalizer_snli_unnatural_flipped": DRAWS[SST2]})[:1]
     folders += write_draws(tmp_path, {SST2: DRAWS[SST2][1:]}, seed=2)
-    with pytest.raises(RowsError, match="one-2 lacks verbalizer_snli_unnatural_flipped"):
-        together(folders)
+    for order in (folders, folders[::-1]):
+        with pytest.raises(RowsError, match="one-2 lacks verbalizer_snli_unnatural_flipped"):
+            together(order)
     folders = write_draws(tmp_path / "less", {SST2: [[1.0, 0.0]]}) + write_draws(
         tmp_path / "less", {SST2: [[1.0]]}, seed=2
     )
