@@ -16,7 +16,7 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_ext.reports.gate.power import LEVEL
+from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.sampled import all_right
 from lm_eval_ext.reports.paired import MeanChange, RowSums
 from lm_eval_ext.reports.statistics import Floats, Population, Replicates, estimate
@@ -66,7 +66,7 @@ def shares(rows: int, draws: int, accuracy: float, pairs: int) -> list[float]:
             contained[1].append(_rows_then_draws(generator, counts, right, draws))
         contained[2].append(_each_draw(right, draws))
         drop = MeanChange.of_rows(RowSums(-change, np.ones(rows), (rows,)), rows)
-        contained[3].append(drop.p_above(0) >= LEVEL / 2 and drop.p_below(0) >= LEVEL / 2)
+        contained[3].append(drop.p_above(0) >= ALPHA / 2 and drop.p_below(0) >= ALPHA / 2)
         reliable = all_right(right[1], draws, K) - all_right(right[0], draws, K)
         contained[4].append(_contains_zero(weights @ reliable / rows))
     return [float(np.mean(found)) for found in contained]

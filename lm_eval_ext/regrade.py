@@ -14,7 +14,7 @@ from typing import Any
 from lm_eval_ext.cli.progress import with_progress
 from lm_eval_ext.floors import EXAMPLES, FLOORS, accepted
 from lm_eval_ext.results.rows import is_sample, responses_in
-from lm_eval_ext.sources import RowsError, row_of_line
+from lm_eval_ext.sources import RowsError, numbered_rows
 from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response, Verdict, instructions_of, unpacked
 from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH, ROW_FIELDS
 
@@ -77,7 +77,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _print_floors(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
-    rows = (asked(f"{origin}, row {number}", line) for number, line in enumerate(lines, start=1) if line.strip())
+    rows = (asked(where, row) for where, row in numbered_rows(lines, origin))
     of_rows, of_types = accepted(rows)
     if not of_rows.asked:
         raise RowsError(f"{origin}: no rows; expected one prompt with its instructions per line")
@@ -163,18 +163,16 @@ def regrade(
     Raises:
         RowsError: a line is invalid, or there are no rows; the message names file, row and field.
     """
-    is_blank = True
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            is_blank = False
-            where = f"{origin}, row {number}"
-            for found in answered(where, line, prompts):
-                with _naming(where, found.asked):
-                    instructions = instructions_of(found.asked["instruction_id_list"], found.asked["kwargs"])
-                    response = Response(found.response, strip_reasoning=strip_reasoning)
-                    strict, loose = (response.follows(instructions, edition, loose) for loose in (False, True))
-                yield Judged(found, strict, loose)
-    if is_blank:
+    is_empty = True
+    for where, row in numbered_rows(lines, origin):
+        is_empty = False
+        for found in answered(where, row, prompts):
+            with _naming(where, found.asked):
+                instructions = instructions_of(found.asked["instruction_id_list"], found.asked["kwargs"])
+                response = Response(found.response, strip_reasoning=strip_reasoning)
+                strict, loose = (response.follows(instructions, edition, loose) for loose in (False, True))
+            yield Judged(found, strict, loose)
+    if is_empty:
         raise RowsError(f"{origin}: no rows; expected one response per line")
 
 
@@ -234,12 +232,12 @@ class Answered:
     draw: int = 0
 
 
-def answered(where: str, line: bytes, prompts: Prompts | None) -> tuple[Answered, ...]:
-    """Parse a line; return its response, or each of several draws, whose rows have their number as ``draw``.
+def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tuple[Answered, ...]:
+    """Return the response of a row, or each of several draws, whose rows have their number as ``draw``.
 
     Args:
         where: file and row, for messages.
-        line: a JSON object in UTF-8: a row with ``response``, ``instruction_id_list`` and ``kwargs``, or with
+        row: a row with ``response``, ``instruction_id_list`` and ``kwargs``, or with
             ``ground_truth`` (see ``unpacked``) in place of the latter two; a line of the harness's samples, whose
             ``doc`` has them; or, with ``prompts``, a row with ``response`` and the ``key`` (or ``prompt``) of the
             prompt that it answers.
@@ -248,7 +246,6 @@ def answered(where: str, line: bytes, prompts: Prompts | None) -> tuple[Answered
     Raises:
         RowsError: the line has none of these formats; the message names file, row and field.
     """
-    row: Mapping[str, Any] = row_of_line(where, line)
     if prompts is None and is_sample(row):
         asked = _asked_of_sample(where, row["doc"])
         try:
@@ -277,17 +274,16 @@ def answered(where: str, line: bytes, prompts: Prompts | None) -> tuple[Answered
     return (Answered(row, asked, response or ""),)
 
 
-def asked(where: str, line: bytes) -> tuple[str, tuple[Checker, ...]]:
-    """Return the prompt and the instructions of a line, which needs no response.
+def asked(where: str, row: Mapping[str, Any]) -> tuple[str, tuple[Checker, ...]]:
+    """Return the prompt and the instructions of a row, which needs no response.
 
     Args:
         where: file and row, for messages.
-        line: as in ``answered``, with a ``prompt``, or with ``messages``, of which the user's last one is the prompt.
+        row: as in ``answered``, with a ``prompt``, or with ``messages``, of which the user's last one is the prompt.
 
     Raises:
         RowsError: the line has none of these; the message names file, row and field.
     """
-    row = row_of_line(where, line)
     found = _asked_of_sample(where, row["doc"]) if is_sample(row) else _plain(where, row)
     _require(where, found, COLUMNS)
     prompt = found.get("prompt")
@@ -385,19 +381,17 @@ def read_prompts(path: Path) -> Prompts:
     by_key: dict[str | int, Mapping[str, Any]] = {}
     by_text: dict[str, Mapping[str, Any]] = {}
     with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                where = f"{path}, row {number}"
-                row = _plain(where, row_of_line(where, line))
-                _require(where, row, FIELDS, hint="")
-                if not isinstance(row["key"], str | int):
-                    raise RowsError(f"{where}, field 'key': expected text or a whole number, found {row['key']!r}")
-                if not isinstance(row["prompt"], str):
-                    raise RowsError(f"{where}, field 'prompt': expected text, found {row['prompt']!r}")
-                if row["key"] in by_key:
-                    raise RowsError(f"{where}: key {row['key']!r} already occurs in an earlier row; expected it once")
-                by_key[row["key"]] = row
-                by_text.setdefault(row["prompt"], row)
+        for where, found in numbered_rows(lines, str(path)):
+            row = _plain(where, found)
+            _require(where, row, FIELDS, hint="")
+            if not isinstance(row["key"], str | int):
+                raise RowsError(f"{where}, field 'key': expected text or a whole number, found {row['key']!r}")
+            if not isinstance(row["prompt"], str):
+                raise RowsError(f"{where}, field 'prompt': expected text, found {row['prompt']!r}")
+            if row["key"] in by_key:
+                raise RowsError(f"{where}: key {row['key']!r} already occurs in an earlier row; expected it once")
+            by_key[row["key"]] = row
+            by_text.setdefault(row["prompt"], row)
     if not by_key:
         raise RowsError(f"{path}: no prompts; expected one row with {', '.join(FIELDS)} per line")
     return Prompts(str(path), by_key, by_text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -309,6 +309,18 @@ def _evaluated_row(where: str, line: bytes) -> dict[str, Any]:
                     f"({error.object[error.start]!a}), which is not a character; fix or remove the row"
                 ) from error
     return row
+
+
+def numbered_rows(lines: Iterable[bytes], origin: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield, for each non-blank line, its name for messages and the row that it contains.
+
+    Raises:
+        RowsError: a line is not a JSON object.
+    """
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            where = f"{origin}, row {number}"
+            yield where, row_of_line(where, line)
 
 
 def row_of_line(where: str, line: bytes) -> dict[str, Any]:

@@ -96,36 +96,44 @@ def prompts(tmp_path: Path) -> Prompts:
     return read_prompts(path)
 
 
-def test_a_row_with_instructions_and_response_is_complete() -> None:
-    row = {**ASKED, "response": "Hello", "note": 1}
-    (found,) = answered("here", line(row), None)
-    assert (found.row, found.asked, found.response) == (row, row, "Hello")
+SAMPLE = {"doc_id": 0, "doc": PROMPT, "resps": [["Hello "]], "filter": "none"}
+
+
+@pytest.mark.parametrize(
+    ("row", "response"),
+    [
+        ({**ASKED, "response": "Hello", "note": 1}, "Hello"),
+        # as lm-eval 0.4 and 0.5 write it
+        ({**SAMPLE, "filtered_resps": ["Hello"]}, "Hello"),
+        ({**SAMPLE, "filtered_resps": [["Hello"]]}, "Hello"),
+        # what an API withheld is empty
+        ({**ASKED, "response": None}, ""),
+        ({**SAMPLE, "filtered_resps": [None]}, ""),
+        ({**SAMPLE, "filtered_resps": [[None]]}, ""),
+    ],
+)
+def test_a_row_is_a_response_with_its_instructions(row: dict[str, Any], response: str) -> None:
+    (found,) = answered("here", row, None)
+    assert (found.row, found.asked, found.response) == (row, row.get("doc", row), response)
 
 
 @pytest.mark.parametrize("written", [json.dumps, repr], ids=["JSON", "a Python literal"])
 def test_a_row_of_if_rlvr_has_its_instructions_in_ground_truth(written: Callable[[Any], str], tmp_path: Path) -> None:
     packed = {"ground_truth": written([{"instruction_id": ["punctuation:no_comma"], "kwargs": [None]}])}
     asked = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [None]}
-    (found,) = answered("here", line({**packed, "response": "Hello"}), None)
+    (found,) = answered("here", {**packed, "response": "Hello"}, None)
     assert (found.row, found.response) == ({**packed, **asked, "response": "Hello"}, "Hello")
-    (found,) = answered("here", line({"doc": packed, "filtered_resps": ["Hello"]}), None)
+    (found,) = answered("here", {"doc": packed, "filtered_resps": ["Hello"]}, None)
     assert found.asked == {**packed, **asked}
     path = tmp_path / "prompts.jsonl"
     path.write_bytes(line({"key": 7, "prompt": "Say hello.", **packed}))
-    (found,) = answered("here", line({"key": 7, "response": "Hello"}), read_prompts(path))
+    (found,) = answered("here", {"key": 7, "response": "Hello"}, read_prompts(path))
     assert found.asked["instruction_id_list"] == ["punctuation:no_comma"]
-
-
-@pytest.mark.parametrize("responses", [["Hello"], [["Hello"]]], ids=["lm-eval 0.4", "lm-eval 0.5"])
-def test_a_line_of_a_samples_file_is_a_row(responses: list[Any]) -> None:
-    row = {"doc_id": 0, "doc": PROMPT, "resps": [["Hello "]], "filtered_resps": responses, "filter": "none"}
-    (found,) = answered("here", line(row), None)
-    assert (found.row, found.asked, found.response) == (row, PROMPT, "Hello")
 
 
 def test_every_draw_of_a_row_is_a_response_with_its_number() -> None:
     row = {"doc_id": 0, "doc": PROMPT, "filtered_resps": [["Hello", None, "Hello"]]}
-    found = answered("here", line(row), None)
+    found = answered("here", row, None)
     assert [(one.row, one.asked, one.response, one.draw) for one in found] == [
         ({**row, "draw": 1}, PROMPT, "Hello", 1),
         ({**row, "draw": 2}, PROMPT, "", 2),
@@ -135,28 +143,15 @@ def test_every_draw_of_a_row_is_a_response_with_its_number() -> None:
 
 @pytest.mark.parametrize("names", [{"key": 7}, {"key": 7, "prompt": "another"}, {"prompt": "Say hello."}])
 def test_a_bare_response_gets_the_instructions_of_its_prompt(names: dict[str, Any], prompts: Prompts) -> None:
-    (found,) = answered("here", line({**names, "response": "Hello", "model": "m"}), prompts)
+    (found,) = answered("here", {**names, "response": "Hello", "model": "m"}, prompts)
     assert found.row == {**PROMPT, **names, "response": "Hello", "model": "m"}
     assert (found.asked, found.response) == (PROMPT, "Hello")
 
 
 def test_the_prompts_instructions_are_used_if_prompts_are_given(prompts: Prompts) -> None:
     other = {"instruction_id_list": ["startend:quotation"], "kwargs": [{}]}
-    (found,) = answered("here", line({"key": "b", "response": "Hello", **other}), prompts)
+    (found,) = answered("here", {"key": "b", "response": "Hello", **other}, prompts)
     assert found.row["instruction_id_list"] == found.asked["instruction_id_list"] == ["punctuation:no_comma"]
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        {**ASKED, "response": None},
-        {"doc": PROMPT, "filtered_resps": [None]},
-        {"doc": PROMPT, "filtered_resps": [[None]]},
-    ],
-)
-def test_a_null_response_is_empty(row: dict[str, Any]) -> None:
-    (found,) = answered("here", line(row), None)
-    assert (found.response, found.row.get("response")) == ("", None)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +185,7 @@ def test_a_null_response_is_empty(row: dict[str, Any]) -> None:
 )
 def test_any_other_row_is_an_error_that_says_what_was_expected(row: dict[str, Any], complaint: str) -> None:
     with pytest.raises(RowsError, match=f"^file, row 3{complaint}"):
-        answered("file, row 3", line(row), None)
+        answered("file, row 3", row, None)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +202,7 @@ def test_any_other_row_is_an_error_that_says_what_was_expected(row: dict[str, An
 )
 def test_a_response_to_an_unknown_prompt_is_an_error(row: dict[str, Any], complaint: str, prompts: Prompts) -> None:
     with pytest.raises(RowsError, match=f"^file, row 3{complaint}"):
-        answered("file, row 3", line(row), prompts)
+        answered("file, row 3", row, prompts)
 
 
 @pytest.mark.parametrize(

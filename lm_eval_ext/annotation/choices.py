@@ -20,7 +20,7 @@ from typing import Any
 
 from lm_eval_ext.annotation.sheet import CSV, Cell, read_sheet, require_new_sheet, write_sheet
 from lm_eval_ext.classifier.evaluation import table
-from lm_eval_ext.classifier.labelled import labelled_row, numbered_rows
+from lm_eval_ext.classifier.labelled import labelled_row
 from lm_eval_ext.classifier.reading import Reading
 from lm_eval_ext.cli.parser import count
 from lm_eval_ext.cli.progress import counted
@@ -31,7 +31,7 @@ from lm_eval_ext.reports.wording import as_csv
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.rows import generated
 from lm_eval_ext.results.runs import Runs
-from lm_eval_ext.sources import RowsError
+from lm_eval_ext.sources import RowsError, numbered_rows
 from lm_eval_ext.verifiers import without_reasoning
 
 FAMILY = "paired_mcq"

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
-from lm_eval_ext.sources import RowsError, row_of_line
+from lm_eval_ext.sources import RowsError, numbered_rows
 
 JSONL, CSV = ".jsonl", ".csv"
 SEPARATORS = (",", ";", "\t")
@@ -100,11 +100,7 @@ def _require_suffix(path: Path) -> None:
 def _read_jsonl(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
     rows = []
     with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            where = f"{path}, row {number}"
-            row = row_of_line(where, line)
+        for where, row in numbered_rows(lines, str(path)):
             _require_columns(where, columns, row)
             for column, value in row.items():
                 if isinstance(value, bool) or not isinstance(value, str | int | float | None):

@@ -20,9 +20,10 @@ from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
 from lm_eval_ext.classifier.encoder.weights import ENCODER
 from lm_eval_ext.classifier.evaluation import BATCH, as_markdown, evaluate, readings
-from lm_eval_ext.classifier.labelled import answer_of_row, labelled_file, numbered_rows
+from lm_eval_ext.classifier.labelled import answer_of_row, labelled_file
 from lm_eval_ext.cli.parser import count, share
 from lm_eval_ext.cli.progress import with_progress
+from lm_eval_ext.sources import numbered_rows
 from lm_eval_ext.training.run import CHECKPOINT, add_recipe_to, recipe_of, renamed_at_the_end, require_free
 
 DEFAULTS = {"encoder": ENCODER, "causal": CAUSAL}

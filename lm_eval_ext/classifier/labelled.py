@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
-from lm_eval_ext.sources import RowsError, row_of_line
+from lm_eval_ext.sources import RowsError, numbered_rows
 from lm_eval_ext.verifiers import without_reasoning
 
 CODES = {"X": "none", "Y": "refused"}
@@ -52,18 +52,6 @@ def labelled_file(path: Path) -> list[Labelled]:
     if not rows:
         raise RowsError(f"{path}: no rows")
     return rows
-
-
-def numbered_rows(lines: Iterable[bytes], origin: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield, for each non-blank line, its name for messages and the row that it contains.
-
-    Raises:
-        RowsError: a line is not a JSON object.
-    """
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            where = f"{origin}, row {number}"
-            yield where, row_of_line(where, line)
 
 
 def labelled_row(where: str, row: Mapping[str, Any]) -> Labelled:

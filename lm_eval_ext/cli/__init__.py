@@ -116,8 +116,8 @@ def _add_commands(parser: Parser, above: Sequence[str], words: Sequence[str]) ->
         below: Parser = added.add_parser(name, help=command["help"])
         if name not in words[:1]:
             continue
+        below.description = command.get("description")
         if "function" in command:
-            below.description = command.get("description")
             _imported(command["function"])(below)
             below.epilog = f"Example: {below.prog} {command['example']}".rstrip()
         else:

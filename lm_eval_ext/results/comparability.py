@@ -208,49 +208,38 @@ def of_an_older_run(runs: Sequence[TaskRun]) -> str:
     return f"from an older run than the newest one in the folder ({newest.path}): {named(older)}" if older else ""
 
 
-@dataclass(frozen=True)
-class OfOneSeed:
-    """The runs of one model with one seed, which give one draw of every row, or several.
-
-    Attributes:
-        runs: the run of each task.
-        place: where they are from, for messages.
-    """
-
-    runs: Runs
-    place: str
-
-
-def as_one(sides: Sequence[OfOneSeed]) -> Runs:
+def as_one(draws: Sequence[Runs], places: Sequence[str]) -> Runs:
     """Return the runs of a model with several seeds as one run, whose rows have the draws of all of them.
 
     Args:
-        sides: the runs, with one numbering of the datasets' rows and the same answer readers.
+        draws: the runs with each seed, which give one draw of every row, or several; with one numbering of the
+            datasets' rows and the same answer readers.
+        places: where each are from, for messages.
 
     Raises:
         RowsError: two of them differ in anything but the seed, or do not differ in the seed; the message says in what.
     """
-    first, *others = sides
-    if not others:
-        return first.runs
-    for other in others:
-        if difference := next(_differences(first, other), None):
+    first, place = draws[0], places[0]
+    if len(draws) == 1:
+        return first
+    for other, elsewhere in zip(draws[1:], places[1:], strict=True):
+        if difference := next(_differences(first, other, (place, elsewhere)), None):
             raise RowsError(
-                f"{first.place} and {other.place} are not two draws of one run: {difference}; expected runs that "
-                "differ in the seed alone"
+                f"{place} and {elsewhere} are not two draws of one run: {difference}; expected runs that differ in the "
+                "seed alone"
             )
-    issues = [issue for side in sides for issue in side.runs.issues]
-    by_task = [{run.task: _without_seed(run) for run in side.runs.counting} for side in sides]
+    issues = [issue for runs in draws for issue in runs.issues]
+    by_task = [{run.task: _without_seed(run) for run in runs.counting} for runs in draws]
     labels = labels_of({run.model for run in by_task[0].values()})
     together = [_together([of_side[task] for of_side in by_task]) for task in by_task[0]]
     if greedy := [run.task for run in together if run.decoding.temperature == 0]:
         advice = "to sample, pass --gen_kwargs do_sample=true,temperature=…"
         issues.append(note(f"{named(greedy)}: decoded greedily, so a seed should change nothing; {advice}"))
-    for one, other in combinations(sides, 2):
-        of_one = {run.task: run for run in one.runs.counting}
-        both = f"{one.place} and {other.place} have the same"
+    for (one, place), (other, elsewhere) in combinations(zip(draws, places, strict=True), 2):
+        of_one = {run.task: run for run in one.counting}
+        both = f"{place} and {elsewhere} have the same"
         same = []
-        for run in other.runs.counting:
+        for run in other.counting:
             seeds = _seeds(run)
             if seeds == _seeds(of_one[run.task]):
                 said = ", ".join(f"{name} {value}" for name, value in seeds.items()) or "none recorded"
@@ -267,8 +256,8 @@ def as_one(sides: Sequence[OfOneSeed]) -> Runs:
                     "and the seed that differs has no effect"
                 )
             )
-    not_counting = (run for run in first.runs.found if run.role is not Role.COUNTS)
-    return replace(first.runs, found=(*together, *not_counting), labels=labels, issues=tuple(dict.fromkeys(issues)))
+    not_counting = (run for run in first.found if run.role is not Role.COUNTS)
+    return replace(first, found=(*together, *not_counting), labels=labels, issues=tuple(dict.fromkeys(issues)))
 
 
 def _seeds(run: TaskRun) -> dict[str, str]:
@@ -295,13 +284,12 @@ def _without_seed(run: TaskRun) -> TaskRun:
     return replace(run, model=model, setting=without_arguments(run, run.setting, (SAMPLING_SEED,)), config=config)
 
 
-def _differences(one: OfOneSeed, other: OfOneSeed) -> Iterator[str]:
+def _differences(one: Runs, other: Runs, names: tuple[str, str]) -> Iterator[str]:
     """Yield in what two runs differ, besides the seed."""
-    tasks, others = ({run.task: _without_seed(run) for run in side.runs.counting} for side in (one, other))
-    for missing, where in ((tasks.keys() - others.keys(), other), (others.keys() - tasks.keys(), one)):
+    tasks, others = ({run.task: _without_seed(run) for run in runs.counting} for runs in (one, other))
+    for missing, where in ((tasks.keys() - others.keys(), names[1]), (others.keys() - tasks.keys(), names[0])):
         if missing:
-            yield f"{where.place} lacks {min(missing)}"
-    names = one.place, other.place
+            yield f"{where} lacks {min(missing)}"
     for task, run in tasks.items():
         pair = PairOfRuns(run, others[task], names)
         ours, theirs = (

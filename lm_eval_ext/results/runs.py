@@ -187,10 +187,8 @@ class TaskRun:
     def figure(self, metric: str, reader: str | None = None) -> float | None:
         """Return a figure of the results; ``None`` if it is missing or not a number that the metric can have."""
         value = self.figures.get(f"{metric},{reader or self.reader}")
-        least, most = self.schema.range(metric)
-        # All that is known about a user-defined metric is that it fits a floating-point number.
-        least, most = max(least, -sys.float_info.max), min(most, sys.float_info.max)
-        return float(value) if isinstance(value, float | int) and least <= value <= most else None
+        # Values outside the metric's range are refused as the file is read, but for NaN and infinity.
+        return float(value) if isinstance(value, float | int) and abs(value) <= sys.float_info.max else None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lm_eval_ext.results.comparability import OfOneSeed, as_one
+from lm_eval_ext.results.comparability import as_one
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.runs import Runs, rows_of
 from lm_eval_ext.sources import RowsError
@@ -23,7 +23,7 @@ DRAWS = {SST2: [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]}
 
 def together(folders: Sequence[Path]) -> Runs:
     found = load_apart([[folder] for folder in folders])
-    return as_one([OfOneSeed(runs, folder.name) for runs, folder in zip(found, folders, strict=True)])
+    return as_one(found, [folder.name for folder in folders])
 
 
 def drawn(folder: Path, *counts: int) -> None:
@@ -61,7 +61,7 @@ def test_a_run_with_several_draws_counts_with_each_of_them(tmp_path: Path) -> No
 def test_one_run_stays_as_it_is(tmp_path: Path) -> None:
     (folder,) = write_draws(tmp_path, {SST2: [[1.0, 0.0]]})
     (found,) = load_apart([[folder]])
-    assert as_one([OfOneSeed(found, "one")]) is found
+    assert as_one([found], ["one"]) is found
 
 
 def test_runs_without_samples_have_mean_figures(tmp_path: Path) -> None:
@@ -159,8 +159,9 @@ def test_other_prompts_or_rows_are_refused(tmp_path: Path) -> None:
 def test_a_missing_task_or_fewer_rows_are_refused(tmp_path: Path) -> None:
     folders = write_draws(tmp_path, {**DRAWS, "verbalizer_snli_unnatural_flipped": DRAWS[SST2]})[:1]
     folders += write_draws(tmp_path, {SST2: DRAWS[SST2][1:]}, seed=2)
-    with pytest.raises(RowsError, match="one-2 lacks verbalizer_snli_unnatural_flipped"):
-        together(folders)
+    for order in (folders, folders[::-1]):
+        with pytest.raises(RowsError, match="one-2 lacks verbalizer_snli_unnatural_flipped"):
+            together(order)
     folders = write_draws(tmp_path / "less", {SST2: [[1.0, 0.0]]}) + write_draws(
         tmp_path / "less", {SST2: [[1.0]]}, seed=2
     )

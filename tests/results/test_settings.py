@@ -17,7 +17,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.reports.gate.units import Compared, Sides
 from lm_eval_ext.reports.page.build import provenance
-from lm_eval_ext.results.comparability import OfOneSeed, as_one
+from lm_eval_ext.results.comparability import as_one
 from lm_eval_ext.results.issue import note, warning
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import Decoding, settings_of
@@ -153,7 +153,7 @@ def test_draws_of_a_real_model_are_told_apart_by_temperature_and_seed(tiny_model
     # The same in two ways: several draws of each row.
     seeds = [tmp_path / "single" / f"0.7-{seed}" for seed in (1, 2)]
     together, (repeated,) = (
-        as_one([OfOneSeed(one, "a run") for one in load_apart([[path] for path in paths])]).counting
+        as_one(load_apart([[path] for path in paths]), [*map(str, paths)]).counting
         for paths in (seeds, [tmp_path / "repeated"])
     )
     assert [run.rows.drawn for run in (*together, repeated) if run.rows] == [2, 3]

@@ -29,7 +29,7 @@ from lm_eval_ext.reports.gate.text import by_issue, check_text, compare_text, fl
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import one_line, readable
 from lm_eval_ext.results import PLACES
-from lm_eval_ext.results.comparability import OfOneSeed, as_one
+from lm_eval_ext.results.comparability import as_one
 from lm_eval_ext.results.files import files_at, find
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.places import Opened, opened
@@ -196,14 +196,12 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    try:
-        _require_apart(options)
-    except (OSError, ReportError) as error:
-        # Not even an error may be written over what was given.
-        print(f"lm-eval-ext: cannot tell: {one_line(str(error))}", file=sys.stderr)
-        return CANNOT_TELL
+    files: Mapping[str, Path] = {}
     # An error or a bug must not look like a regression, whose exit status it would have.
     try:
+        _require_apart(options)
+        # Not even an error may be written over what was given.
+        files = _files(options)
         with opened([*options.against, *options.candidate]) as places:
             before, after = places.split(len(options.against))
             _require_writable(options)
@@ -220,7 +218,7 @@ def _check(options: argparse.Namespace) -> int:
         said = one_line(f"{type(error).__name__}: {error}")
         print(readable(traceback.format_exc()), file=sys.stderr)
     # A CI system must not show the files of an earlier check, or none.
-    for kind, path in _files(options).items():
+    for kind, path in files.items():
         content = failed(kind, said)
         if path == PRINTED:
             _print(content.decode().splitlines())
@@ -320,9 +318,8 @@ def _sides(before: Opened, after: Opened, names: tuple[str, str], others: Choice
                     "expected one: give the folder or file of one"
                 )
             )
-    each = [OfOneSeed(runs, place) for place, runs in zip(given, found, strict=True)]
     count = len(before.names)
-    sides = [as_one(of_side) for of_side in (each[:count], each[count:]) if of_side]
+    sides = [as_one(found[part], given[part]) for part in (slice(count), slice(count, None)) if found[part]]
     return Sides(sides[0], sides[-1], names)
 
 

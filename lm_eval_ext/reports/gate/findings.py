@@ -13,7 +13,7 @@ from typing import Literal
 
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.power import (
-    LEVEL,
+    ALPHA,
     POWER,
     draws_to_decide,
     rows_to_decide,
@@ -65,7 +65,7 @@ class Finding:
         sampled: what several draws per row tell; ``None`` if there are no several draws.
         allowed: of a check, the largest allowed drop; else NaN.
         drop: of a check, how much worse it is, positive if worse in either direction of the metric, with one-sided
-            limits: the lower one at the level of Holm's method (where the same is required, at 5 %), the upper one at
+            limits: the lower one at the alpha of Holm's method (where the same is required, at 5 %), the upper one at
             5 %. NaN if nothing was compared.
         rows_to_decide: of a check that the rows do not decide, about how many like them would; infinite if no practical
             number does, NaN if it is decided or unknown.
@@ -176,7 +176,7 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
         change = unit.difference.change.value
         if change == 0:
             verdict = "the same"
-        elif not adjusted.get(name, nan) < LEVEL:
+        elif not adjusted.get(name, nan) < ALPHA:
             verdict = "unclear"
         elif not unit.sign:
             verdict = "different"
@@ -230,9 +230,10 @@ def check(
     testable, findings = comparable(sides, bounds, directed=not both)
     ways = {name: (unit.drop, -unit.drop) if both else (unit.drop,) for name, unit in testable.items()}
     p = {name: min(1.0, len(each) * min(way.p_above(bounds[name]) for way in each)) for name, each in ways.items()}
-    adjusted, levels = holm(p), holm_levels(p, LEVEL)
+    adjusted, alphas = holm(p), holm_levels(p, ALPHA)
     for name, unit in testable.items():
-        drop, bound = Estimate(unit.drop.value, *unit.drop.limits(LEVEL if both else levels[name], LEVEL)), bounds[name]
+        limits = unit.drop.limits(ALPHA if both else alphas[name], ALPHA)
+        drop, bound = Estimate(unit.drop.value, *limits), bounds[name]
         measured, tested = (unit, unit.difference), (p[name], adjusted[name])
         found = Finding(name, unit.family, "", *measured, *tested, sampled=sampled(unit, k), allowed=bound, drop=drop)
         scale = 1.0 if unit.is_share else abs(unit.difference.before)
@@ -313,25 +314,25 @@ def _judged(finding: Finding, unit: Compared, tests: int, visible: float, requir
     warnings += (issue for issue in issues if issue.severity == "warning")
     notes = [issue for issue in issues if issue.severity == "note"]
     beyond, *_, undecided, within = STATUS[requirement]
-    if finding.adjusted < LEVEL:
+    if finding.adjusted < ALPHA:
         return replace(finding, verdict=beyond, issues=(*warnings, *notes))
     if warnings:
         return replace(finding, verdict="CANNOT TELL", issues=(*warnings, *notes))
-    if all(way.p_below(allowed) < LEVEL for way in ways):
+    if all(way.p_below(allowed) < ALPHA for way in ways):
         at_end = [note(cannot_drop)] if most <= allowed else []
         return replace(finding, verdict=within, issues=(*at_end, *notes))
     if isinf(drop.error):
         alone = "a single row of each dataset" if drop.rows > 1 else "a single row"
         why = "rows with equal values have no interval" if drop.freedom else f"{alone} has no interval"
         return replace(finding, verdict="CANNOT TELL", issues=(warning(why), *notes))
-    level = LEVEL / (tests * len(ways))
-    smallest, verdict = smallest_regression(drop, allowed, level), undecided
+    alpha = ALPHA / (tests * len(ways))
+    smallest, verdict = smallest_regression(drop, allowed, alpha), undecided
     if most <= allowed:
         verdict = "CANNOT TELL"
         warnings.append(warning(f"{cannot_drop}: allow less, or leave it out of the bounds"))
     elif smallest > visible:
         verdict = "CANNOT TELL"
-        needed = rows_to_show(drop, visible, allowed, level)
+        needed = rows_to_show(drop, visible, allowed, alpha)
         enough = (
             f"about {rounded(needed)} would (80 % power): evaluate more rows" if needed < inf else "no number would"
         )
@@ -339,7 +340,7 @@ def _judged(finding: Finding, unit: Compared, tests: int, visible: float, requir
         warnings.append(warning(f"{drop.rows} rows {blind}; {enough}, or give a larger --resolution"))
     # That all tests succeed is at least as probable as the sum of their errors says.
     way = max(ways, key=lambda way: way.value)
-    aim = allowed, level, POWER if way.value > allowed else 1 - (1 - POWER) / len(ways)
+    aim = allowed, alpha, POWER if way.value > allowed else 1 - (1 - POWER) / len(ways)
     rows = rows_to_decide(way, *aim)
     decide = f"about {rounded(rows)} rows would decide" if rows < inf else "no practical number of rows would decide"
     if finding.sampled and isnan(finding.sampled.change.within):

@@ -151,43 +151,24 @@ def junit(outcome: Outcome, properties: Mapping[str, str], date: float, notices:
         date: the date of the candidate's run, in seconds since 1970; the time of writing would differ every time.
         notices: what standard error says about the two runs, whatever the outcome.
     """
-    cases = []
-    for one in outcome.findings:
-        element = ELEMENTS.get(outcome.status_of(one), UNDECIDED if one.verdict == "INCONCLUSIVE" else "")
-        cases.append((one.family or "unknown", one.name, element, one.verdict.lower(), what(one)))
-    return _xml(cases, date, properties, notices)
-
-
-def _xml(
-    cases: Sequence[tuple[str, str, str, str, str]],
-    date: float,
-    properties: Mapping[str, str] | None = None,
-    notices: Sequence[str] = (),
-) -> bytes:
-    """Return a test suite as JUnit XML.
-
-    Args:
-        cases: of each test case the class, the name, the element that says what was found (none if it passed), the
-            verdict and what is said.
-        date: as for ``junit``.
-        properties: as for ``junit``.
-        notices: as for ``junit``.
-    """
-    elements = [element for _, _, element, _, _ in cases]
+    elements = [
+        ELEMENTS.get(outcome.status_of(one), UNDECIDED if one.verdict == "INCONCLUSIVE" else "")
+        for one in outcome.findings
+    ]
     failures, errors, skipped = (str(elements.count(element)) for element in (*ELEMENTS.values(), UNDECIDED))
-    totals = {"tests": str(len(cases)), "failures": failures, "errors": errors}
+    totals = {"tests": str(len(elements)), "failures": failures, "errors": errors}
     root = ElementTree.Element("testsuites", totals)
     when = datetime.fromtimestamp(date, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
     of_suite = {"skipped": skipped, "time": "0", "timestamp": when, "hostname": "localhost"}
     suite = ElementTree.SubElement(root, "testsuite", {"name": "lm-eval-ext check", **totals, **of_suite})
-    if properties is not None:
+    if properties:
         listed = ElementTree.SubElement(suite, "properties")
         for name, value in properties.items():
             ElementTree.SubElement(listed, "property", {"name": name, "value": _clean(value)})
-    for family, name, element, verdict, found in cases:
-        names, said = {"classname": _clean(family), "name": _clean(name)}, _clean(found)
+    for one, element in zip(outcome.findings, elements, strict=True):
+        names, said = {"classname": _clean(one.family or "unknown"), "name": _clean(one.name)}, _clean(what(one))
         case = ElementTree.SubElement(suite, "testcase", {**names, "time": "0"})
-        attributes = {"message": said, "type": verdict} if element else {}
+        attributes = {"message": said, "type": one.verdict.lower()} if element else {}
         ElementTree.SubElement(case, element or "system-out", attributes).text = said
     if notices:
         ElementTree.SubElement(suite, "system-out").text = "\n".join(map(_clean, notices))
@@ -208,10 +189,12 @@ def failed(kind: str, said: str) -> bytes:
         kind: the option that names the file: ``junit``, ``markdown``, ``json`` or ``csv``.
         said: why.
     """
-    if kind == "junit":
-        # There may be no candidate whose date it could have.
-        return _xml([("check", "check", "error", "cannot tell", said)], date=0)
     if kind == "markdown":
         return f"## lm-eval-ext check: cannot tell\n\nThe command failed: {escaped(said)}\n".encode()
-    outcome = Outcome((Finding("check", "", "CANNOT TELL", issues=(error(said),)),), requirement="no-regression")
+    # A test case is of a class; no finding failed that is of a family.
+    finding = Finding("check", "check" if kind == "junit" else "", "CANNOT TELL", issues=(error(said),))
+    outcome = Outcome((finding,), requirement="no-regression")
+    if kind == "junit":
+        # There may be no candidate whose date it could have.
+        return junit(outcome, {}, date=0)
     return (as_csv(outcome) if kind == "csv" else as_json(outcome, ("", ""))).encode()

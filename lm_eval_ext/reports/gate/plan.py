@@ -12,8 +12,9 @@ import numpy as np
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.findings import comparable, rounded
-from lm_eval_ext.reports.gate.power import LEVEL, Asked, rows_to_decide, simulate, smallest_regression
+from lm_eval_ext.reports.gate.power import ALPHA, Asked, rows_to_decide, simulate, smallest_regression
 from lm_eval_ext.reports.gate.sampled import draws_of
+from lm_eval_ext.reports.gate.text import reading
 from lm_eval_ext.reports.gate.units import Compared, Sides
 from lm_eval_ext.reports.paired import Difference
 from lm_eval_ext.reports.wording import MISSING, amount
@@ -106,22 +107,21 @@ def of_baseline(
             else:
                 about = f"of the baseline: {scores}, {draws} draws of each row"
             about += f"; two runs differ by a standard error of {amount(shown.mean.error, is_share=unit.is_share)}"
-            worse = -unit.sign * shown.by_row.values
-            asked = replace(_asked(shown), shown=worse, is_share=unit.is_share)
-            plans.append(_planned(unit, asked, bounds[name], about))
+            asked = replace(_asked(shown), shown=-unit.sign * shown.by_row.values, is_share=unit.is_share)
+        elif isinstance(assumed := _assumed(unit, changed, of_one_run=of_one_run), str):
+            left_out[name] = assumed
             continue
-        found = _by_assumption(unit, bounds[name], changed, of_one_run=of_one_run)
-        if isinstance(found, Planned):
-            plans.append(found)
         else:
-            left_out[name] = found
+            asked, about = assumed
+        scale = 1.0 if unit.is_share else abs(unit.difference.before)
+        plans.append(Planned(name, asked, bounds[name], about, scale, unit.worst_drop))
     if not plans:
         raise ReportError(f"nothing to plan for: {'; '.join(f'{name}: {why}' for name, why in left_out.items())}")
     return plans, left_out, len(testable)
 
 
-def _by_assumption(unit: Compared, bound: float, changed: float | None, *, of_one_run: bool) -> Planned | str:
-    """Return the plan of a task or group of which nothing shows how much changes, or why there is none."""
+def _assumed(unit: Compared, changed: float | None, *, of_one_run: bool) -> tuple[Asked, str] | str:
+    """Return what a task or group asks of which nothing shows how much changes, and from where; or why that fails."""
     runs, difference = [before for before, _ in unit.runs], unit.difference
     lacking = next((run.task for run in runs if run.rows is None), "")
     if difference.unpaired and not lacking:
@@ -139,13 +139,8 @@ def _by_assumption(unit: Compared, bound: float, changed: float | None, *, of_on
         about += ", because the two runs agree in every row"
     if lacking:
         about += f", because {lacking} has no samples; its tasks are taken to have the same rows"
-        return _planned(unit, Asked.alike(max(run.count for run in runs), len(runs), share), bound, about)
-    return _planned(unit, replace(_asked(difference), changed=share), bound, about)
-
-
-def _planned(unit: Compared, asked: Asked, bound: float, about: str) -> Planned:
-    scale = 1.0 if unit.is_share else abs(unit.difference.before)
-    return Planned(unit.name, asked, bound, about, scale, unit.worst_drop)
+        return Asked.alike(max(run.count for run in runs), len(runs), share), about
+    return replace(_asked(difference), changed=share), about
 
 
 def _asked(difference: Difference) -> Asked:
@@ -185,7 +180,7 @@ def text(plans: Sequence[Planned], tests: int) -> Iterator[str]:
         plans: at least one.
         tests: the number of drops that a check would test.
     """
-    level = LEVEL / tests
+    alpha = ALPHA / tests
     for plan in plans:
         asked = plan.asked
         yield f"{plan.name}: {asked.rows:,} rows, {asked.answers} answer{'s' * (asked.answers > 1)} each; {plan.about}"
@@ -193,24 +188,19 @@ def text(plans: Sequence[Planned], tests: int) -> Iterator[str]:
         yield f"  {f'true drop{unit}':>18}  {'regression':>10}  {'not worse':>9}  rows to decide"
         pairs = min(PAIRS, max(100, FEWER // asked.rows))
         drops = [share * plan.scale for share in DROPS if share * plan.scale <= plan.most]
-        found = [simulate(asked, drop, plan.bound, pairs, level) for drop in drops]
+        found = [simulate(asked, drop, plan.bound, pairs, alpha) for drop in drops]
         for drop, one in zip(drops, found, strict=True):
-            rows = rows_to_decide(one.typical, plan.bound, level)
+            rows = rows_to_decide(one.typical, plan.bound, alpha)
             decide = "it is the bound" if drop == plan.bound else rounded(rows) if isfinite(rows) else MISSING
             size = 100 * drop if asked.is_share else drop
             yield f"  {size:>18.3g}  {one.beyond:>10.1%}  {one.within:>9.1%}  {decide:>14}"
-        smallest = smallest_regression(found[0].typical, plan.bound, level)
+        smallest = smallest_regression(found[0].typical, plan.bound, alpha)
         yield (
             f"  a regression shows from a true drop of {amount(smallest, is_share=asked.is_share)} on (80 % power)"
             if smallest <= plan.most
             else "  these rows cannot show a regression (80 % power)"
         )
     bounds = named([*dict.fromkeys(amount(plan.bound, is_share=plan.asked.is_share) for plan in plans)])
-    yield (
-        f"Shares of {PAIRS:,} simulated pairs of runs (fewer of very many rows) that `check` calls a regression or not "
-        f"worse, if a drop of {bounds} is allowed. Between two runs of equal quality, answers change: as many get "
-        "better as worse, each by itself, or as in two runs of the baseline. The candidate loses further ones at "
-        "random. Rows to decide: about how many rows like these give the right one of the two in four runs of five."
-    )
+    yield reading("shares", pairs=PAIRS, bounds=bounds)
     if tests > 1:
-        yield f"A regression is tested at the first level of Holm's method, {LEVEL:g} / {tests}."
+        yield reading("several drops", alpha=ALPHA, tests=tests)

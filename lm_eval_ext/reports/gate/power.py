@@ -21,8 +21,8 @@ from scipy.special import stdtrit
 from lm_eval_ext.reports.paired import MeanChange, RowSums
 from lm_eval_ext.reports.statistics import Floats
 
-LEVEL = 0.05
-"""The probability, at most, of each error: calling an allowed drop a regression, or a larger one not worse."""
+ALPHA = 0.05
+"""The error rate of a test: how often, at most, it calls an allowed drop a regression, or a larger one not worse."""
 MOST_ROWS = 1_000_000
 """The most rows that anybody would evaluate."""
 MOST_DRAWS = 1000
@@ -34,7 +34,7 @@ AT_ONCE = 2_000_000
 """The most rows that are simulated at once."""
 
 
-def rows_to_decide(drop: MeanChange, bound: float, level: float = LEVEL, power: float = POWER) -> float:
+def rows_to_decide(drop: MeanChange, bound: float, alpha: float = ALPHA, power: float = POWER) -> float:
     """Return about how many rows like these would decide, with some power, if the true drop is the measured one.
 
     They decide if the gate calls the drop what it is, a regression or not worse.
@@ -42,17 +42,17 @@ def rows_to_decide(drop: MeanChange, bound: float, level: float = LEVEL, power: 
     Args:
         drop: the measured drop.
         bound: the largest allowed drop.
-        level: the level at which a regression is tested; 0.05, or less where several drops are.
+        alpha: the error rate of the test for a regression: 0.05, or less where several drops are tested.
         power: the probability that the rows decide.
 
     Returns:
         The number; infinite if no practical number would, if the drop is the bound, or if there is no standard error.
     """
-    return _fewest(lambda rows: _decides(_as_many(drop, rows), bound, level, power), MOST_ROWS)
+    return _fewest(lambda rows: _decides(_as_many(drop, rows), bound, alpha, power), MOST_ROWS)
 
 
 def draws_to_decide(
-    drop: MeanChange, error: Callable[[float], float], bound: float, level: float = LEVEL, power: float = POWER
+    drop: MeanChange, error: Callable[[float], float], bound: float, alpha: float = ALPHA, power: float = POWER
 ) -> float:
     """Return about how many draws of these rows on each side would decide.
 
@@ -60,7 +60,7 @@ def draws_to_decide(
         drop: the measured drop.
         error: the standard error of a drop by the number of draws, without the made-up rows.
         bound: as for ``rows_to_decide``.
-        level: as for ``rows_to_decide``.
+        alpha: as for ``rows_to_decide``.
         power: as for ``rows_to_decide``.
 
     Returns:
@@ -68,24 +68,24 @@ def draws_to_decide(
     """
     made_up = _made_up(drop)
     return _fewest(
-        lambda draws: _decides(replace(drop, error=sqrt(error(draws) ** 2 + made_up)), bound, level, power), MOST_DRAWS
+        lambda draws: _decides(replace(drop, error=sqrt(error(draws) ** 2 + made_up)), bound, alpha, power), MOST_DRAWS
     )
 
 
-def rows_to_show(drop: MeanChange, true_drop: float, bound: float, level: float) -> float:
+def rows_to_show(drop: MeanChange, true_drop: float, bound: float, alpha: float) -> float:
     """Return about how many rows like these would show a true drop to be beyond the bound, with 80 % power.
 
     Args:
         drop: the measured drop, whose error the rows are taken to have, but for what the drop adds to it.
         true_drop: the drop to be shown.
         bound: the largest allowed drop.
-        level: as for ``smallest_regression``.
+        alpha: as for ``smallest_regression``.
 
     Returns:
         The number; infinite if no practical number would, or if there is no standard error.
     """
     none = replace(drop, value=0.0, error=sqrt(_variance_without_drop(drop)))
-    return _fewest(lambda rows: smallest_regression(_as_many(none, rows), bound, level) <= true_drop, MOST_ROWS)
+    return _fewest(lambda rows: smallest_regression(_as_many(none, rows), bound, alpha) <= true_drop, MOST_ROWS)
 
 
 def _fewest(enough: Callable[[int], bool], most: int) -> float:
@@ -94,7 +94,7 @@ def _fewest(enough: Callable[[int], bool], most: int) -> float:
     return number if number <= most else inf
 
 
-def _decides(drop: MeanChange, bound: float, level: float, power: float) -> bool:
+def _decides(drop: MeanChange, bound: float, alpha: float, power: float) -> bool:
     """Return whether the gate calls a true drop what it is, with some power.
 
     That is so if it does where chance has moved the measured drop so far towards the bound as in ``1 - power`` of runs.
@@ -102,7 +102,7 @@ def _decides(drop: MeanChange, bound: float, level: float, power: float) -> bool
     away = NormalDist().inv_cdf(power) * sqrt(max(0.0, drop.error**2 - _made_up(drop)))
     value = drop.value - away if drop.value > bound else drop.value + away
     measured = replace(drop, value=value, center=value * drop.rows / (drop.rows + 2) if drop.is_share else value)
-    return measured.p_above(bound) < level if drop.value > bound else measured.p_below(bound) < LEVEL
+    return measured.p_above(bound) < alpha if drop.value > bound else measured.p_below(bound) < ALPHA
 
 
 def _as_many(drop: MeanChange, rows: int) -> MeanChange:
@@ -122,19 +122,19 @@ def _made_up(drop: MeanChange) -> float:
     return 2 * drop.rows / drop.answers / (drop.rows + 2) ** 2 if drop.is_share and drop.answers else 0.0
 
 
-def smallest_regression(drop: MeanChange, bound: float, level: float) -> float:
+def smallest_regression(drop: MeanChange, bound: float, alpha: float) -> float:
     """Return the smallest true drop that rows like these would show to be beyond the bound, with 80 % power.
 
     Args:
         drop: the measured drop, whose error the rows are taken to have.
         bound: the largest allowed drop.
-        level: the level of the test: of the first step of Holm's method if several drops are tested.
+        alpha: the error rate of the test: of the first step of Holm's method if several drops are tested.
     """
     if isinf(drop.error):
         return inf
     found = bound
     # To the smallest measured drop that is beyond the bound, then to the true drop that is mostly measured as larger.
-    for errors in (float(stdtrit(drop.freedom, 1 - level)), NormalDist().inv_cdf(POWER)):
+    for errors in (float(stdtrit(drop.freedom, 1 - alpha)), NormalDist().inv_cdf(POWER)):
         # Rows that become worse also differ: a drop adds its own variance, at most drop / rows.
         own = errors**2 / drop.rows if drop.is_share else 0.0
         found += (own + sqrt(own**2 + 4 * (own * found + errors**2 * _variance_without_drop(drop)))) / 2
@@ -195,7 +195,7 @@ class Simulated:
     typical: MeanChange
 
 
-def simulate(asked: Asked, drop: float, bound: float, pairs: int, level: float = LEVEL) -> Simulated:
+def simulate(asked: Asked, drop: float, bound: float, pairs: int, alpha: float = ALPHA) -> Simulated:
     """Return what the gate says about a true drop.
 
     Args:
@@ -203,14 +203,14 @@ def simulate(asked: Asked, drop: float, bound: float, pairs: int, level: float =
         drop: the true drop.
         bound: the allowed drop.
         pairs: the number of simulated pairs of runs.
-        level: the level of the lower limit; below 0.05 if several drops are tested.
+        alpha: the error rate of the lower limit; below 0.05 if several drops are tested.
     """
     found = list(drops(asked, drop, pairs))
     error = fmean(one.error for one in found)
     typical = MeanChange(drop, drop, error, found[0].freedom, asked.rows, asked.rows * asked.answers, asked.is_share)
     return Simulated(
-        fmean(one.p_above(bound) < level for one in found),
-        fmean(one.p_below(bound) < LEVEL for one in found),
+        fmean(one.p_above(bound) < alpha for one in found),
+        fmean(one.p_below(bound) < ALPHA for one in found),
         typical,
     )
 

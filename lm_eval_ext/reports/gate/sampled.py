@@ -16,11 +16,10 @@ from math import ceil, inf, isnan, nan
 import numpy as np
 
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate.units import Compared
-from lm_eval_ext.reports.paired import ByDataset, Difference, RowSums, difference_of, in_common
+from lm_eval_ext.reports.gate.units import Compared, on_paired_rows
+from lm_eval_ext.reports.paired import Difference, difference_of
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.rows import Rows
-from lm_eval_ext.results.runs import rows_of
 
 TOLERANCE = 0.05
 """The share of a standard error that more draws could still remove, at most, where draws suffice."""
@@ -35,13 +34,8 @@ def all_right(right: Floats, draws: int, k: int) -> Floats:
     Args:
         right: the number of right draws of each row, shape (rows,).
         draws: the number of draws of each row, n.
-        k: the size of the sets.
-
-    Raises:
-        ValueError: ``k`` is not from 1 to ``draws``.
+        k: the size of the sets, at least 1 and at most ``draws``.
     """
-    if not 1 <= k <= draws:
-        raise ValueError(f"k is {k}; expected a number from 1 to {draws}, the number of draws")
     share = np.ones(len(right))
     for taken in range(k):
         # A factor of 0 makes the product 0 before a later factor could be negative.
@@ -57,10 +51,7 @@ def any_right(right: Floats, draws: int, k: int) -> Floats:
     Args:
         right: the number of right draws of each row, shape (rows,).
         draws: the number of draws of each row, n.
-        k: the size of the sets.
-
-    Raises:
-        ValueError: ``k`` is not from 1 to ``draws``.
+        k: the size of the sets, at least 1 and at most ``draws``.
     """
     return 1.0 - all_right(draws - right, draws, k)
 
@@ -202,24 +193,16 @@ def sampled(unit: Compared, k: int | None = None) -> Sampled | None:
 def change_of(unit: Compared) -> ChangeComponents:
     """Return the components of the variance of a difference with answers; NaN between rows if there are too few."""
     metric, difference = unit.headline.name, unit.difference
-    at_hand: ByDataset = {}
-    of_one_draw: ByDataset = {}
-    for pair in unit.runs:
-        first, second = map(rows_of, pair)
-        mine, theirs = in_common(first, second)
-        if not len(mine):
-            continue
-        weight, clusters = 1 / len(mine) if unit.tasks_weigh_alike else 1.0, first.clusters[mine]
-        added, by_one = np.zeros(len(mine)), np.zeros(len(mine))
-        for run, rows, kept in ((pair[0], first, mine), (pair[1], second, theirs)):
-            # Greedy decoding draws nothing.
-            if rows.drawn > 1 or run.decoding.temperature != 0:
-                variance = weight**2 * within_rows(rows.draws_of(metric)[kept])
-                added, by_one = added + variance / rows.drawn, by_one + variance
-        at_hand.setdefault(pair[0].dataset, []).append((clusters, added, 1.0))
-        of_one_draw.setdefault(pair[0].dataset, []).append((clusters, by_one, 1.0))
+    # What the draws at hand, and a single one, add to the sum of the squares of the rows' changes.
+    at_hand = of_one_draw = 0.0
+    for run in (run for pair in unit.runs for run in on_paired_rows(pair, metric)):
+        # Greedy decoding draws nothing.
+        if run.rows and (run.rows.drawn > 1 or run.decoding.temperature != 0):
+            weight = 1 / len(run.rows) if unit.tasks_weigh_alike else 1.0
+            variance = weight**2 * float(within_rows(run.rows.draws_of(metric)).sum())
+            at_hand, of_one_draw = at_hand + variance / run.rows.drawn, of_one_draw + variance
     changes, count, between = difference.by_row, difference.rows, nan
     if freedom := count - len(changes.rows_by_dataset):
-        between = changes.squared_deviations() / freedom - RowSums.of(at_hand).values.mean()
-    within = float(RowSums.of(of_one_draw).values.mean())
-    return ChangeComponents(within, float(np.maximum(between, 0.0)), count, float(changes.weights.sum()) / count)
+        between = changes.squared_deviations() / freedom - at_hand / count
+    scale = float(changes.weights.sum()) / count
+    return ChangeComponents(of_one_draw / count, float(np.maximum(between, 0.0)), count, scale)

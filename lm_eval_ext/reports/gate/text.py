@@ -1,20 +1,25 @@
-"""The outcome of a comparison or a check, and what several draws per row tell, in plain text."""
+"""The outcome of a comparison or a check, and what several draws per row tell, in plain text.
+
+How tables are read stands in ``reading.md``. Each of its texts is a format: ``{after}`` stands for what the code knows.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isinf, isnan
+from pathlib import Path
 
 from lm_eval_ext.floors import ALL_IN_WORDS
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.figure import Unit
 from lm_eval_ext.reports.gate.findings import NOTHING, Finding, Outcome
-from lm_eval_ext.reports.gate.power import LEVEL
+from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.sampled import TOLERANCE
 from lm_eval_ext.reports.gate.units import limits_in_words
 from lm_eval_ext.reports.statistics import DRAWS
 from lm_eval_ext.reports.wording import MISSING, figure, interval
-from lm_eval_ext.results.issue import named
+from lm_eval_ext.results.issue import grouped, named
 from lm_eval_ext.results.runs import TaskRun
 
 ARROWS: Mapping[bool | None, str] = {True: "↑", False: "↓", None: ""}
@@ -25,11 +30,25 @@ NAMES_LISTED = 10
 
 LEFT = ("", "verdict", "task or group", "metric", "95 %", "limits", "candidate is", "answer")
 """The headings of columns of text; those of numbers are aligned to the right."""
-FLOORS_READING = (
-    f"floor: what the best answer without content scores on the same rows ({ALL_IN_WORDS}), in percent. above: (score "
-    "- floor) / (1 - floor), 0 % at the floor and 100 % if all is right, as an accuracy corrected for chance; 95 %: "
-    "its interval, from a bootstrap over the rows."
+READING: Mapping[str, str] = dict(
+    re.findall(
+        r"^## (.+)\n\n((?:.+\n)+)", Path(__file__).with_name("reading.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
 )
+"""How to read what is printed: texts by their headings."""
+
+
+def reading(name: str, **known: object) -> str:
+    """Return a text on how to read what is printed.
+
+    Args:
+        name: its heading.
+        known: what stands for the names in braces.
+    """
+    return READING[name].strip().replace("\n", " ").format(**known)
+
+
+FLOORS_READING = reading("floors", answers=ALL_IN_WORDS)
 
 
 def described(run: TaskRun) -> str:
@@ -177,38 +196,15 @@ def compare_text(outcome: Outcome, names: tuple[str, str], titles: tuple[str, st
 
 def _reading(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
     before, after = names
-    yield (
-        f"Scores in percent (↑ higher is better, ↓ lower is better); change: {after} minus {before}, in percentage "
-        "points."
-    )
-    yield (
-        "95 %: confidence interval of the change, between the limits that check uses: those of a t distribution over "
-        "the changes of the rows of each dataset, each with all answers to it, and of two made-up rows."
-    )
-    yield (
-        "p: two-sided paired randomization (sign-flip) test of no change, over all patterns of signs; one observation "
-        "is the sum over all answers to a row."
-    )
-    yield (
-        "changed %, got better, got worse: the share of the answers whose score changed, and how many of them now have "
-        "a better or a worse one, such as right instead of wrong."
-    )
-    others = [each.name for each in outcome.findings if not each.is_share]
-    if others:
-        yield f"Not in percent, because it is not a share: {named(others, NAMES_LISTED)}."
+    yield from (reading(name, before=before, after=after) for name in ("scores", "interval", "test", "flips"))
+    if others := [each.name for each in outcome.findings if not each.is_share]:
+        yield reading("no shares", names=named(others, NAMES_LISTED))
     # With known rows.
     not_means = (each for each in outcome.findings if each.unit and not each.unit.is_mean_of_rows)
     if aggregated := [each.name for each in not_means if not each.difference.unpaired]:
-        yield (
-            f"Not a mean over rows: {named(aggregated, NAMES_LISTED)}. The interval is from a bootstrap that "
-            f"recomputes the score on {DRAWS} resamples of the rows; the observations of the test are the rows' "
-            "jackknife pseudo-values."
-        )
+        yield reading("no means", names=named(aggregated, NAMES_LISTED), draws=DRAWS)
     groups, tasks = outcome.tests
-    yield (
-        f"Holm: p after Holm correction, separately for {groups} groups and {tasks} single tasks; {after} is called "
-        "better or worse if it is below 0.05."
-    )
+    yield reading("correction", groups=groups, tasks=tasks, after=after)
 
 
 def by_issue(issues: Iterable[tuple[str, str]]) -> list[str]:
@@ -217,9 +213,7 @@ def by_issue(issues: Iterable[tuple[str, str]]) -> list[str]:
     Args:
         issues: names and the issues about them.
     """
-    of_issue: dict[str, list[str]] = {}
-    for name, issue in issues:
-        of_issue.setdefault(issue, []).append(name)
+    of_issue = grouped((issue, name) for name, issue in issues)
     return [f"  {named(about, NAMES_LISTED)}: {issue}" for issue, about in of_issue.items()]
 
 
@@ -239,23 +233,10 @@ def check_text(outcome: Outcome, titles: tuple[str, str]) -> Iterator[str]:
         yield f"not checked: {one.name}: {one.issues[0]}"
     tests = sum(not isnan(finding.p) for finding in findings)
     yield f"baseline: {titles[0]}; candidate: {titles[1]}"
-    if tests and outcome.requirement == "same":
-        yield (
-            "Scores are in percent and drops in points, except where a score is not a share; a negative drop is a "
-            "gain. The same: both limits are within what is allowed in either direction (limits: one-sided, "
-            f"{1 - LEVEL:.0%}, paired, one observation per dataset row). Different: p, of a change that is allowed, is "
-            f"below {LEVEL} (two-sided, with Holm correction for {tests} comparison{'s' if tests > 1 else ''}). "
-            "Otherwise, the check cannot tell."
-        )
-    elif tests:
-        yield (
-            "Scores are in percent and drops in points, except where a score is not a share. A drop is a regression if "
-            "its lower limit is beyond what is allowed, and is not worse if its upper limit is within it; otherwise it "
-            "is inconclusive, or the check cannot tell, because the rows could not even have shown a large drop. "
-            "Limits: one-sided, "
-            f"{1 - LEVEL:.0%}, paired, one observation per dataset row; the lower ones with Holm correction for "
-            f"{tests} comparison{'s' if tests > 1 else ''}. An allowed drop fails at most one check in twenty."
-        )
+    if tests:
+        name = "same" if outcome.requirement == "same" else "worse"
+        comparisons = f"{tests} comparison{'s' if tests > 1 else ''}"
+        yield reading(name, certain=1 - ALPHA, alpha=ALPHA, comparisons=comparisons)
 
 
 def verdict_in_words(outcome: Outcome) -> str:
@@ -340,15 +321,7 @@ def sampled_text(outcome: Outcome, names: tuple[str, str], k: int | None = None)
         rows.append([each.unit.name, *variances, draws])
     yield from _aligned(head, rows)
     yield ""
-    yield (
-        f"draws: of each row, {before} / {after}. reliable@k, pass@k: of k draws of a row, all are right, or at least "
-        f"one is: {before}, {after} and the change, in percent, as unbiased estimates from all draws."
-    )
-    yield (
-        "within: variance of the draws around the expected value of their row; between: variance of the rows' expected "
-        "values (estimates; 0 where one would be negative). enough draws: with as many per row on each side, further "
-        f"ones reduce the standard error of the change by at most {TOLERANCE:.0%}; any: a further draw of each row "
-        "always helps as much as further rows."
-    )
+    yield reading("draws", before=before, after=after)
+    yield reading("variances", tolerance=TOLERANCE)
     if any(each.draws[0] != each.draws[1] for each in found):
-        yield "Where the sides have different numbers of draws, the p-value of no change is approximate."
+        yield reading("unequal draws")

@@ -19,7 +19,7 @@ from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.paired import ByDataset, Difference, MeanChange, RowSums, difference_of, in_common
 from lm_eval_ext.reports.statistics import Floats, estimate
 from lm_eval_ext.results.comparability import PairOfRuns, of_an_older_run
-from lm_eval_ext.results.issue import Issue, Severity, error, named, note, warning
+from lm_eval_ext.results.issue import Issue, Severity, error, grouped, named, note, warning
 from lm_eval_ext.results.runs import Runs, TaskRun, lowest_groups, possible_weights, rows_of
 
 TASKS_NAMED = 3
@@ -133,7 +133,7 @@ class Compared:
     def above(self) -> AboveFloor | None:
         """How far the scores of both sides are above the floor; ``None`` if there is none (``no_floor``)."""
         metric = self.headline.name
-        paired = [pair for pair in (_on_paired_rows(pair, metric) for pair in self.runs) if pair[0].count]
+        paired = [pair for pair in (on_paired_rows(pair, metric) for pair in self.runs) if pair[0].count]
         both = [(of_side, self.evidence.floor(of_side, metric)) for of_side in zip(*paired, strict=True)]
         found = [
             (floor, floor.above(self.evidence.mean(of_side, metric))) for of_side, floor in both if floor is not None
@@ -197,7 +197,7 @@ def limits_in_words(units: Iterable[Compared]) -> str:
     return ", ".join(f"{limit} in {' and '.join(names)}" for limit, names in sides.items())
 
 
-def _on_paired_rows(pair: tuple[TaskRun, TaskRun], metric: str) -> tuple[TaskRun, TaskRun]:
+def on_paired_rows(pair: tuple[TaskRun, TaskRun], metric: str) -> tuple[TaskRun, TaskRun]:
     """Return two runs of a task with the rows on which they are compared; without samples, as they are."""
     first, second = pair[0].rows, pair[1].rows
     if first is None or second is None:
@@ -369,15 +369,12 @@ class Sides:
             if lacking:
                 return error(what if is_all else f"{what}: {named(sorted(lacking), TASKS_NAMED)}")
         pairs = tuple(PairOfRuns(before[part], after[part], self.names) for part in parts)
-        obstacles: dict[Issue, list[str]] = {}
-        for pair in pairs:
-            if obstacle := pair.obstacle:
-                obstacles.setdefault(obstacle, []).append(pair.before.task)
-        for obstacle, of_tasks in obstacles.items():
+        tasks_of = grouped((why, pair.before.task) for pair in pairs if (why := pair.obstacle))
+        for obstacle, of_tasks in tasks_of.items():
             return error(f"{obstacle} ({named(of_tasks, TASKS_NAMED)})") if len(pairs) > 1 else obstacle
         first, of_before = pairs[0].before, [pair.before for pair in pairs]
-        if obstacle := unlike(of_before):
-            return obstacle
+        if why_unlike := unlike(of_before):
+            return why_unlike
         alike: bool | Issue = first.schema.tasks_weigh_alike
         if is_group and not all(run.is_ours for run in of_before):
             alike = weights([(name, of_before), (name, [pair.after for pair in pairs])])

@@ -15,7 +15,7 @@ from math import isinf, isnan
 from lm_eval_ext.reports.evidence import Floor
 from lm_eval_ext.reports.figure import Estimate, Unit
 from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome, check, rounded
-from lm_eval_ext.reports.gate.power import LEVEL
+from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.text import by_issue, checked_cells
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import MISSING, amount, figure, interval
@@ -167,7 +167,7 @@ def _levels(finding: Finding) -> Iterator[Finding]:
     levels = schema.by_level({pair.before.task: pair.before.metadata for pair in unit.pairs})
     for level, tasks in levels.items() if len(levels) > 1 else ():
         part = replace(unit, name=level, pairs=tuple(pair for pair in unit.pairs if pair.before.task in tasks))
-        limits = Estimate(part.drop.value, *part.drop.limits(LEVEL, LEVEL))
+        limits = Estimate(part.drop.value, *part.drop.limits(ALPHA, ALPHA))
         yield Finding(level, unit.family, "", part, part.difference, allowed=finding.allowed, drop=limits)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isnan, sqrt
+from math import isnan
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,6 @@ from scipy import stats
 from lm_eval_ext.reports.gate.findings import Finding, compare
 from lm_eval_ext.reports.gate.text import compare_text
 from lm_eval_ext.reports.gate.units import Sides
-from lm_eval_ext.reports.statistics import Population, estimate
 from lm_eval_ext.results.load import load_apart
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited_lines, results_in, samples_of
@@ -190,21 +189,6 @@ def test_fractional_scores_have_the_p_value_of_a_t_test(result_folder: ResultFol
     assert one[ENCODING].difference.change.value == pytest.approx(changes.sum() / one[ENCODING].difference.answers)
     # Other tasks' rows do not differ: the test of the group is that of the task.
     assert one[ENCODING].p == pytest.approx(one[task].p)
-
-
-def test_the_interval_covers_the_truth_19_times_out_of_20() -> None:
-    rows, copies, runs = 150, 4, 300
-    generator = np.random.default_rng(0)
-    population = Population({"data": rows}.__getitem__)
-    numbers = np.repeat(np.arange(rows, dtype=np.int32), copies)
-    covered = 0
-    for _ in range(runs):
-        # The value of a row applies to all answers to it.
-        values = np.repeat(generator.normal(0.1, 1, rows), copies) + generator.normal(0, 0.5, rows * copies)
-        found_of_run = estimate(population.ratio("data", numbers, values).value)
-        covered += found_of_run.low <= 0.1 <= found_of_run.high
-    # 300 runs: 0.95, give or take three times sqrt(0.95 * 0.05 / 300) = 0.038.
-    assert abs(covered / runs - 0.95) < 3 * sqrt(0.95 * 0.05 / runs)
 
 
 # The text

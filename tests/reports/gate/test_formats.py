@@ -105,9 +105,15 @@ def test_what_is_inconclusive_is_an_error_if_not_worse_is_required(outcome: Outc
     assert [error.get("type") for error in root.iter("error")] == ["cannot tell", "inconclusive"]
 
 
+def test_what_passed_has_neither_failure_nor_error() -> None:
+    root = parsed(junit(Outcome((Finding(SST2, "", "NOT WORSE"),), requirement="no-regression"), {}, 0.0))
+    assert [each.tag for case in root.iter("testcase") for each in case] == ["system-out"]
+
+
 def test_a_check_that_failed_is_one_error() -> None:
     root = parsed(failed("junit", "results: no such folder \x07"))
     assert (root.get("tests"), root.get("errors")) == ("1", "1")
+    assert [case.get("classname") for case in root.iter("testcase")] == ["check"]
     (error,) = root.iter("error")
     assert error.get("message") == error.text == "results: no such folder <U+0007>"
 

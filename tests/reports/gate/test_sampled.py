@@ -209,9 +209,3 @@ def test_they_are_the_shares_of_all_sets_of_k_draws() -> None:
             counted = np.array([float(right)])
             assert all_right(counted, draws, k) == pytest.approx([sum(map(all, sets)) / len(sets)])
             assert any_right(counted, draws, k) == pytest.approx([sum(map(any, sets)) / len(sets)])
-
-
-@pytest.mark.parametrize("k", [0, 4, -1])
-def test_k_must_be_a_number_of_draws(k: int) -> None:
-    with pytest.raises(ValueError, match=rf"k is {k}; expected a number from 1 to 3, the number of draws"):
-        all_right(np.array([1.0]), 3, k)

@@ -10,7 +10,7 @@ from typing import Any
 from lm_eval_ext.reports.gate.findings import Finding, Outcome
 from lm_eval_ext.reports.gate.units import Compared, Sides
 from lm_eval_ext.reports.statistics import Floats
-from lm_eval_ext.results.comparability import OfOneSeed, as_one
+from lm_eval_ext.results.comparability import as_one
 from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
@@ -66,7 +66,7 @@ def sides_of(
     """Return two sides: each a folder or file, or several that are the same run with other seeds."""
     given = [[side] if isinstance(side, Path) else side for side in (before, after)]
     found = iter(load_apart([[path] for side in given for path in side], others=others))
-    first, second = (as_one([OfOneSeed(next(found), "a run") for _ in side]) for side in given)
+    first, second = (as_one([next(found) for _ in side], [*map(str, side)]) for side in given)
     return Sides(first, second, names)
 
 

@@ -22,7 +22,7 @@ from lm_eval_ext.reports.sections.paired_mcq.measures import Measured, distance,
 from lm_eval_ext.reports.sections.paired_mcq.section import figures, section
 from lm_eval_ext.reports.statistics import DRAWS
 from lm_eval_ext.reports.study import Cells
-from lm_eval_ext.results.comparability import OfOneSeed, as_one
+from lm_eval_ext.results.comparability import as_one
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.rows import Coded
@@ -392,7 +392,7 @@ def test_several_runs_as_one_have_the_certainty_of_every_draw(tmp_path: Path) ->
         with edited(folder) as content:
             content["config"]["random_seed"] = seed
     sides = load_apart([[folder] for folder in folders])
-    (run,) = as_one([OfOneSeed(runs, folder.name) for runs, folder in zip(sides, folders, strict=True)]).counting
+    (run,) = as_one(sides, [folder.name for folder in folders]).counting
     assert doubts(run)["reader unsure"].tolist() == [0.5, 0, 0, 0.5, 0.5, 0]
 
 
