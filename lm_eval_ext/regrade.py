@@ -24,11 +24,6 @@ FIELDS = ("key", "prompt", *COLUMNS)
 
 def add_verify_to(verify: argparse.ArgumentParser) -> None:
     """Add the options of ``verify``."""
-    verify.description = (
-        "Prints each row with follow_instruction_list and follow_all_instructions, and the accuracies "
-        "(prompt_level_strict_acc, inst_level_strict_acc and both loose) on standard error. A null response follows "
-        "no instruction. Reasoning blocks (<think> ...) are removed before a response is judged."
-    )
     verify.add_argument(
         "rows",
         metavar="ROWS.jsonl",

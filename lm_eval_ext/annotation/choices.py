@@ -314,10 +314,6 @@ def add_annotate_to(annotate: argparse.ArgumentParser) -> None:
 
 def add_labels_to(labels: argparse.ArgumentParser) -> None:
     """Add the options of ``labels``."""
-    labels.description = (
-        "Prints how often each label and each response mode occurs, by model: the paper's Table 5, and the "
-        "modes of its Table 6. Answers without a label are counted and left out."
-    )
     labels.add_argument(
         "data", nargs="+", type=Path, metavar="DATA", help="labeled sheets, or labeled rows as for train"
     )

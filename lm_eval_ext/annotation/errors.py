@@ -208,12 +208,6 @@ def tally(paths: Sequence[Path]) -> dict[str, dict[str, dict[str, dict[str, Any]
 
 def add_sample_to(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``sample``."""
-    parser.description = (
-        "Draws instances at random and writes each model's answers to them, with the input, the "
-        "references, ROUGE-L, the prompt and an empty column 'label'. The sample depends on the seed, the subtask and "
-        "its evaluated instances alone, so it is the same for every model and encoding. An existing file is not "
-        "overwritten."
-    )
     parser.add_argument(
         "results",
         metavar="RESULTS",
@@ -246,11 +240,6 @@ def add_sample_to(parser: argparse.ArgumentParser) -> None:
 
 def add_tally_to(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``tally``."""
-    parser.description = (
-        "Prints one JSON object: by model, encoding and subtask, and over all subtasks, the number of "
-        "answers, how many are labeled, and for each label the number of answers and their percentage of the labeled "
-        "ones (Table 5). An answer may have several labels, separated by semicolons; case does not matter."
-    )
     parser.add_argument("sheets", metavar="SHEET", nargs="+", type=Path, help="labeled sheets, .csv or .jsonl")
     parser.set_defaults(run=_print_tally)
 

@@ -31,12 +31,6 @@ DEFAULTS = {"encoder": ENCODER, "causal": CAUSAL}
 
 def add_train_to(train: argparse.ArgumentParser) -> None:
     """Add the options of ``train``."""
-    train.description = (
-        "Splits the rows by question, trains on one part, evaluates on the other, and writes the adapter "
-        "with a model card. If it is stopped, the same command continues. Rows have options ([{letter, text}]), "
-        'response and label (a letter, a list of letters, "refused", "none" or "contradiction"), or label_kind and '
-        "label_letter as in the published annotations; optionally question and model."
-    )
     train.add_argument("data", metavar="DATA.jsonl", nargs="*", type=Path)
     train.add_argument(
         "--generated",
@@ -134,11 +128,6 @@ def _train(options: argparse.Namespace) -> int:
 
 def add_evaluate_to(judge: argparse.ArgumentParser) -> None:
     """Add the options of ``evaluate``."""
-    judge.description = (
-        "Prints accuracy, macro-F1 and weighted-F1 by model on three sets of rows: rows whose label is one "
-        "option, all rows, and rows where the rules abstain or disagree with the last reader. Then lists the "
-        "accuracy by certainty and the errors by kind."
-    )
     judge.add_argument("data", metavar="DATA.jsonl", type=Path, help="labeled rows, as for train")
     judge.add_argument(
         "--reader",
@@ -164,11 +153,6 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 def add_read_to(read: argparse.ArgumentParser) -> None:
     """Add the options of ``read``."""
-    read.description = (
-        "Each row needs options ([{letter, text}]) and response. It is printed with two more fields: "
-        'reading (a letter, a list of letters, "refused", "none" or "contradiction") and certainty (0 to 1). '
-        "Reasoning blocks (<think> ...) are ignored; a null response counts as empty."
-    )
     read.add_argument("rows", metavar="ROWS.jsonl", help='JSON lines; "-": standard input')
     read.add_argument("--reader", metavar="NAME", default="default", help=f'default: "default"; {readers.EXPECTED}')
     _add_placement_to(read)

@@ -20,7 +20,7 @@ from lm_eval_ext.cli.parser import Parser, offer_completion, words_of
 from lm_eval_ext.cli.progress import checking, print_past_progress
 
 COMMANDS = ConfigParser(interpolation=None, delimiters="=")
-"""By the words of a command: its help, and the function that gives a parser its options, or neither; see the file."""
+"""By the words of a command: its help, and the function that gives a parser its options, or none; see the file."""
 COMMANDS.read_string(Path(__file__).with_name("commands.ini").read_text(encoding="utf-8"))
 
 ERRORS = frozenset(
@@ -117,6 +117,7 @@ def _add_commands(parser: Parser, above: Sequence[str], words: Sequence[str]) ->
         if name not in words[:1]:
             continue
         if "function" in command:
+            below.description = command.get("description")
             _imported(command["function"])(below)
             below.epilog = f"Example: {below.prog} {command['example']}".rstrip()
         else:
@@ -146,7 +147,6 @@ def _tasks_path(_options: argparse.Namespace) -> int:
 
 def add_doctor_to(doctor: Parser) -> None:
     """Add the options of ``doctor``."""
-    doctor.description = "Exit status: 0 if everything required is available, else 1."
     doctor.add_argument("--source", help='the source that must be available: "hub", "embedded", a folder or a file')
     doctor.add_argument(
         "--include_path",

@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
 def add_rows_to(rows: argparse.ArgumentParser) -> None:
     """Add the options of ``rows``."""
-    rows.description = (
-        "Prints one JSON object per line: task, doc (the row), prompt (without a chat template) and oracle "
-        "(an answer that is right; in manyifeval and ifbench, a response that follows all instructions)."
-    )
     rows.add_argument("task", metavar="TASK", help="a task, group or tag of this package, or of your own")
     rows.add_argument("--include_path", metavar="FOLDER", help="a folder with the YAML files of your own tasks")
     rows.add_argument("--source", default=HUB, help=f'"{HUB}" (the default), "{EMBEDDED}", a folder or a file')

@@ -17,14 +17,6 @@ from lm_eval_ext.families.natural_instructions.statistics import statistics
 
 def add_score_to(score: argparse.ArgumentParser) -> None:
     """Add the options of ``score``."""
-    score.description = (
-        "Each row has task (a name), encoding (text, or a list of texts: the parts of the instruction that "
-        "the prompt showed), prediction (the model's answer; null counts as empty) and references (a list of correct "
-        "answers). Rows without references are skipped and counted. ROUGE-L uses stemming, takes the best reference "
-        "and ranges from 0 to 1. Reasoning blocks (<think> ...) are removed first. Prints one JSON object: rouge_l and "
-        "rows (the mean and the number of rows, per task and encoding), encodings (the mean over tasks, with equal "
-        "weight), bleurt and encodings_bleurt (the same in BLEURT; null without --bleurt), scored, skipped."
-    )
     score.add_argument("predictions", metavar="PREDICTIONS.jsonl", help='JSON lines; "-": standard input')
     score.add_argument(
         "--bleurt",
@@ -36,12 +28,6 @@ def add_score_to(score: argparse.ArgumentParser) -> None:
 
 def add_statistics_to(statistics: argparse.ArgumentParser) -> None:
     """Add the options of ``statistics``."""
-    statistics.description = (
-        "Prints one JSON object: total (the number of subtasks and of instances), lengths (the mean number "
-        "of words of each text of an instruction, where an omitted text has none, and of the reasons and suggestions "
-        "of its examples; given: how many there are), categories and source_datasets (subtasks and instances of each), "
-        "subtasks (what each consists of), missing (the subtasks without a file)."
-    )
     statistics.add_argument(
         "source", metavar="SOURCE", help='a folder of task files; "embedded"; or "hub", which downloads all files'
     )

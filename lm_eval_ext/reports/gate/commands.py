@@ -53,14 +53,6 @@ THE_SIDES = ("the baseline", "the candidate")
 
 def add_compare_to(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``compare``."""
-    parser.description = (
-        "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for two models, or for one model at two "
-        "points in time. For every task and group that both have, it prints the headline metric of each, the "
-        "paired difference with a 95 % confidence interval (dataset rows are the observations), and the p-value "
-        "of a two-sided paired randomization test, raw and after Holm correction. Tasks that cannot be compared "
-        "are listed with the reason; issues with the files go to standard error. Of runs that sample (temperature "
-        "above 0), each side can be several runs that differ in the seed alone."
-    )
     _add_sides_to(parser)
     _add_files_to(parser)
     parser.set_defaults(run=_compare)
@@ -68,20 +60,6 @@ def add_compare_to(parser: argparse.ArgumentParser) -> None:
 
 def add_check_to(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``check``."""
-    parser.description = (
-        "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for a candidate and for a baseline. "
-        "The drop of the headline metric of each task or group has one-sided 95 % limits, from answers paired by "
-        "dataset row. REGRESSION: the lower limit (Holm correction) is beyond the allowed drop. NOT WORSE: the upper "
-        "limit is within it. INCONCLUSIVE: neither; the message says how many rows would decide. This passes if the "
-        "rows could have shown a drop of --resolution. A candidate whose true drops are allowed fails at most one "
-        "check in twenty. The baseline's lowest-level groups and its tasks in no group are checked, or what --bounds "
-        "names. Exit status: 0 pass; 1 regression; 2 cannot tell: a task, its "
-        "samples or some rows are missing or differ, prompts, settings, gold answers or answer readers differ, samples "
-        "and results disagree, the rows are too few, the command itself failed, or, with --require no-worse, something "
-        "is inconclusive. With --same, for the same model served otherwise: SAME (0): shown to be neither worse nor "
-        "better by more than allowed; DIFFERENT (1): shown to be one of them; CANNOT TELL (2): anything else. Of runs "
-        "that sample (temperature above 0), each side can be several runs that differ in the seed alone."
-    )
     _add_sides_to(parser)
     add_bounds_to(parser)
     required = parser.add_mutually_exclusive_group()
@@ -115,11 +93,6 @@ def add_check_to(parser: argparse.ArgumentParser) -> None:
 
 def add_plan_to(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``plan``."""
-    parser.description = (
-        "Says, before anything is run, how often a check of some size calls true drops of 0 to 10 points a regression "
-        "or not worse, and how many rows would decide. The size is that of a baseline (--against), of tasks of ours "
-        "(--tasks), or a number of rows (--rows)."
-    )
     parser.add_argument(
         "candidate",
         metavar="AGAIN",

@@ -32,13 +32,6 @@ from lm_eval_ext.results.runs import Runs
 
 def add_report_to(report: argparse.ArgumentParser) -> None:
     """Add the options of ``report``."""
-    report.description = (
-        "Reads what `lm_eval --output_path FOLDER --log_samples` wrote for one or many models; no model is loaded. "
-        "If a model ran a task several times, the newest run counts. What is missing or superseded is listed on "
-        "the page and on standard error. With --against, the page is about one candidate and begins with the verdict "
-        "that `check` gives: where it is worse than the baseline by more than allowed (0.02 without --max-drop and "
-        "--bounds), where it is not, and how many rows would decide the rest."
-    )
     report.add_argument("runs", nargs="+", metavar="RUNS", help=f"one or several of these: {PLACES}")
     report.add_argument(
         "--against",

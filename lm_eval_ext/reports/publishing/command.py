@@ -43,11 +43,6 @@ OPTIONAL: Mapping[str, tuple[str, ...]] = {HUB_EVAL_RESULTS: ("source_url",), EV
 
 def add_publish_to(export: argparse.ArgumentParser) -> None:
     """Add the options of ``export``."""
-    export.description = (
-        "Reads what `lm_eval --output_path FOLDER` wrote for one or many models, and writes one file for "
-        "each model in the format of a site that collects results. Nothing is uploaded. For the figures of a report as "
-        "files, see `lm-eval-ext report --export`."
-    )
     export.add_argument("runs", nargs="+", metavar="RUNS", help=f"one or several of these: {PLACES}")
     export.add_argument(
         "--format",

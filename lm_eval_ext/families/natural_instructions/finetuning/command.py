@@ -39,12 +39,6 @@ DEFAULT_SUBTASKS = {"generalization": "non-evaluation", "task-specific": "evalua
 
 def add_export_to(export: argparse.ArgumentParser) -> None:
     """Add the options of ``export``."""
-    export.description = (
-        "Prints subtask, index, encoding, prompt (as the tasks show it), completion (the answer, after a "
-        "space), references and split. The splits are the paper's: 6,500 instances of a subtask for training, 500 for "
-        "development, 1,000 for tests, at random; in the same proportions if there are fewer. Instances that the "
-        "tasks evaluate are in none of them. Standard error has the numbers of each subtask."
-    )
     _add_pairs_to(export)
     export.add_argument("--split", choices=tuple(SIZES), default="train", help="default: train")
     export.add_argument(
@@ -76,12 +70,6 @@ def _export(options: argparse.Namespace) -> int:
 
 def add_train_to(train: argparse.ArgumentParser) -> None:
     """Add the options of ``train``."""
-    train.description = (
-        "Fine-tunes an encoder-decoder such as BART as a whole, or a causal model with a LoRA adapter, "
-        "which is merged at the end. The loss is computed on the answers only. The result is a folder for `lm_eval "
-        "--model hf --model_args pretrained=DIR` (with backend=seq2seq for an encoder-decoder), with training.json. If "
-        "it is stopped, the same command continues."
-    )
     train.add_argument("--base", metavar="PATH_OR_ID", required=True, help="the model, for example facebook/bart-base")
     train.add_argument("--output", metavar="DIR", required=True, type=Path, help="a new or empty folder")
     train.add_argument(

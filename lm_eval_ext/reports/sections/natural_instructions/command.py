@@ -51,15 +51,6 @@ ALIKE = (
 
 def add_gains_to(gains: argparse.ArgumentParser) -> None:
     """Add the options of ``gains``."""
-    gains.description = (
-        "Reads what `lm_eval --tasks natural_instructions_... --output_path FOLDER` wrote for one model "
-        "under several encodings, and prints one JSON object: per category of subtasks, per source dataset and on "
-        "average, each "
-        "encoding's ROUGE-L, the base's on the same subtasks (base_rouge_l), and the gain in percent, (encoding - base)"
-        " / base; the same in BLEURT if the tasks were run with it. Every subtask has the same weight. Subtasks that "
-        "lack a run of the encoding or of the base are left out and listed on standard error. If a task was run "
-        "several times, the newest run counts."
-    )
     gains.add_argument(
         "results",
         metavar="RESULTS",
