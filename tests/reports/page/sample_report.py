@@ -118,8 +118,16 @@ def sizes(names: Sequence[str]) -> Figure:
         for place, count in enumerate(counts)
         for rank, name in enumerate(names)
     }
-    options = {"logarithmic": True, "reference": 0.5, "reference_name": "random guessing"}
-    return figure("sizes", Curves, values, ("parameters", "model"), x_axis="parameters", **options)
+    return figure(
+        "sizes",
+        Curves,
+        values,
+        ("parameters", "model"),
+        x_axis="parameters",
+        logarithmic=True,
+        reference=0.5,
+        reference_name="random guessing",
+    )
 
 
 def heat_map(name: str, rows: Sequence[str], columns: Sequence[str], unit: Unit = "share") -> Figure:
