@@ -20,7 +20,7 @@ from lm_eval_ext.cli.parser import Parser, offer_completion, words_of
 from lm_eval_ext.cli.progress import checking, print_past_progress
 
 COMMANDS = ConfigParser(interpolation=None, delimiters="=")
-"""By the words of a command: its help, its description, and the function that gives a parser its options; see there."""
+"""By the words of a command: its help, and the function that gives a parser its options, or none; see the file."""
 COMMANDS.read_string(Path(__file__).with_name("commands.ini").read_text(encoding="utf-8"))
 
 ERRORS = frozenset(

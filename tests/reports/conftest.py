@@ -20,7 +20,7 @@ ResultFolder = Callable[..., Path]
 
 
 @cache
-def _manager(metadata: tuple[tuple[str, str | int], ...]) -> TaskManager:
+def _manager(*metadata: tuple[str, str | int]) -> TaskManager:
     return TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=dict(metadata))
 
 
@@ -32,25 +32,15 @@ def result_folder(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
     many rows of each (all of them), whether the chat template is applied, metadata (the embedded rows).
     """
 
-    def make(
-        policy: str,
-        tasks: Sequence[str],
-        *,
-        limit: int | None = None,
-        chat: bool = False,
-        **metadata: str | int,
-    ) -> Path:
-        given: dict[str, str | int] = {"source": "embedded", **metadata}
-        return evaluated(policy, tuple(tasks), limit, chat, tuple(sorted(given.items())))
+    made: dict[object, Path] = {}
 
-    @cache
-    def evaluated(
-        policy: str,
-        tasks: tuple[str, ...],
-        limit: int | None,
-        chat: bool,
-        metadata: tuple[tuple[str, str | int], ...],
+    def make(
+        policy: str, tasks: Sequence[str], *, limit: int | None = None, chat: bool = False, **metadata: str | int
     ) -> Path:
+        given = sorted({"source": "embedded", **metadata}.items())
+        asked = (policy, *tasks), limit, chat, *given
+        if asked in made:
+            return made[asked]
         folder = tmp_path_factory.mktemp("run")
         model, colon, arguments = policy.partition(":")
         tracker = EvaluationTracker(output_path=str(folder))
@@ -58,7 +48,7 @@ def result_folder(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
             model if colon else "reference",
             model_args=arguments if colon else f"policy={policy}",
             tasks=list(tasks),
-            task_manager=_manager(metadata),
+            task_manager=_manager(*given),
             limit=limit,
             bootstrap_iters=0,
             evaluation_tracker=tracker,
@@ -66,6 +56,7 @@ def result_folder(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
             apply_chat_template=chat,
         )
         save(results, tracker)
+        made[asked] = folder
         return folder
 
     return make

@@ -37,26 +37,22 @@ def lacking_prior_rate(folder: Path, *, samples: bool) -> Evidence:
 
 
 @pytest.mark.parametrize("samples", [True, False])
-def test_a_metric_missing_from_the_results_has_no_value(samples: bool, tmp_path: Path) -> None:
+def test_a_metric_missing_from_the_results_has_no_value_and_one_unknown_to_the_family_is_an_error(
+    samples: bool, tmp_path: Path
+) -> None:
     evidence = lacking_prior_rate(tmp_path, samples=samples)
     (run,) = evidence.runs.counting
     assert np.isnan(evidence.ratio(run, "prior_rate").value).all()
     assert evidence.ratio(run, "acc").value[0] == 0.5
     assert not isnan(evidence.mean([run], "acc")[0])
+    with pytest.raises(KeyError, match="accuracy"):
+        evidence.ratio(run, "accuracy")
 
 
 @pytest.mark.parametrize("samples", [True, False])
 def test_a_report_shows_results_without_a_metric(samples: bool, tmp_path: Path) -> None:
     (section,) = build(lacking_prior_rate(tmp_path, samples=samples).runs).sections
     assert "verbalizer_naturalness" in [figure.name for figure in section.figures]
-
-
-@pytest.mark.parametrize("samples", [True, False])
-def test_a_metric_unknown_to_the_family_is_an_error(samples: bool, tmp_path: Path) -> None:
-    evidence = lacking_prior_rate(tmp_path, samples=samples)
-    (run,) = evidence.runs.counting
-    with pytest.raises(KeyError, match="accuracy"):
-        evidence.ratio(run, "accuracy")
 
 
 ROWS = 300
@@ -238,8 +234,12 @@ def test_what_an_answer_without_content_is_best_at_has_no_floor(
     assert evidence.no_floor(evidence.runs.counting, metric) == []
 
 
-def test_a_task_whose_documents_lack_what_is_needed_has_no_floor_and_a_reason(tmp_path: Path) -> None:
+def test_a_task_whose_documents_lack_what_is_needed_has_no_floor_and_a_reason_and_one_without_samples_has_none(
+    tmp_path: Path,
+) -> None:
     path = write_run(tmp_path, {SST2: [1, 0]})
+    without = Evidence(load([write_run(tmp_path / "without samples", {SST2: [1, 0]}, samples=False)]))
+    assert without.floor(without.runs.counting, "acc") is None
     with edited_lines(samples_of(path)) as lines:
         for line in lines:
             del line["doc"]["golden_label"]
@@ -250,11 +250,6 @@ def test_a_task_whose_documents_lack_what_is_needed_has_no_floor_and_a_reason(tm
         "note",
         "no floor, because it cannot be computed from the documents: the samples have no 'golden_label'",
     )
-
-
-def test_a_run_without_samples_has_no_floor(tmp_path: Path) -> None:
-    evidence = Evidence(load([write_run(tmp_path, {SST2: [1, 0]}, samples=False)]))
-    assert evidence.floor(evidence.runs.counting, "acc") is None
 
 
 def test_compare_and_check_say_how_far_both_sides_are_above_the_floor(

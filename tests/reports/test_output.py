@@ -62,14 +62,6 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "write", fake)
 
 
-def test_a_file_is_replaced_atomically(tmp_path: Path) -> None:
-    path = tmp_path / "page.html"
-    path.write_bytes(b"what was there, and longer")
-    write({path: b"new"})
-    assert path.read_bytes() == b"new"
-    assert names(tmp_path) == ["page.html"]
-
-
 def test_a_new_file_has_default_permissions(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
@@ -79,11 +71,13 @@ def test_a_new_file_has_default_permissions(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
 
 
-def test_a_file_keeps_its_permissions(tmp_path: Path) -> None:
+def test_a_file_is_replaced_atomically_and_keeps_its_permissions(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    path.touch()
+    path.write_bytes(b"what was there, and longer")
     path.chmod(0o604)
     write({path: b"new"})
+    assert path.read_bytes() == b"new"
+    assert names(tmp_path) == ["page.html"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o604
 
 

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import nan
+from typing import Any
 
-from lm_eval_ext.reports.figure import (
-    Bars,
-    Curves,
-    Estimate,
-    Example,
-    Figure,
-    HeatMap,
-    Panel,
-    Report,
-    Section,
-    Series,
-    Table,
-    TableCell,
-    Unit,
-)
+from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Example, Figure, HeatMap, Mark, Report, Section, Unit
+from lm_eval_ext.reports.layout import panels, table
+from lm_eval_ext.reports.study import Cells, Key
 from lm_eval_ext.results.issue import error, note, warning
 
 LONG_NAME = (
@@ -30,6 +20,8 @@ HOSTILE = "<script>document.title = 'taken'</script> & \"quoted\" $x^2$ \x00\x1b
 LONG_LINE = "word" * 1500
 """6,000 characters without a blank."""
 VERBALIZERS = ("positive/negative", "1/0", "yes/no", "true/false", "dog/cat", "negative/positive")
+ROWS = 100
+"""How many rows every figure is over."""
 
 
 def models(count: int) -> tuple[str, ...]:
@@ -37,117 +29,104 @@ def models(count: int) -> tuple[str, ...]:
     return (LONG_NAME, "oracle", *(f"organisation/model-{number}b-instruct" for number in range(3, count + 1)))[:count]
 
 
-def estimates(values: Sequence[float], spread: float = 0.04, unit: Unit = "share") -> tuple[Estimate, ...]:
-    """Return estimates with an interval around each; a NaN has none."""
+def figure(  # noqa: PLR0913 # what figures differ in
+    name: str,
+    mark: type[Mark],
+    values: Mapping[Key, float],
+    facts: Sequence[str],
+    *,
+    spread: float = 0.04,
+    unit: Unit = "share",
+    axis: str = "accuracy",
+    **options: Any,
+) -> Figure:
+    """Return a figure with an interval around each of its values; a NaN has none.
+
+    Args:
+        name: its name.
+        mark: what is drawn.
+        values: by what they are about.
+        facts: of these, the first ones are what panels are for, the last but one is down, and the last one across.
+        spread: how far an interval reaches on either side.
+        unit: the unit of the values.
+        axis: what they are.
+        options: attributes of the mark.
+    """
     least, most = (0.0, 1.0) if unit == "share" else (-100.0, 100.0)
-    return tuple(Estimate(value, max(value - spread, least), min(value + spread, most)) for value in values)
+    lines = {
+        key: {"": Estimate(value, max(value - spread, least), min(value + spread, most), ROWS, ROWS)}
+        for key, value in values.items()
+    }
+    cells, (*by, down, across) = Cells(tuple(facts), lines), facts
+    drawn = panels(cells, mark, down, across, tuple(by), untold=(), unit=unit, axis=axis, **options)
+    numbers = table(cells.wide(across, heading=f"{{{across}}}"), (*by, down), unit)
+    return Figure(name, f"What do {name} show?", "Higher is better (Figure 1).", drawn, numbers)
 
 
 def bars(names: Sequence[str]) -> Figure:
     """Return bars by model, natural, neutral and unnatural; the last one's unnatural value is missing."""
     random_numbers = random.Random(7)  # noqa: S311 # the same report every time
-    levels = ("natural", "neutral", "unnatural")
     values = {
-        level: [random_numbers.uniform(0.2 + 0.2 * (2 - rank), 0.9 - 0.2 * rank) for _ in names]
-        for rank, level in enumerate(levels)
+        (name, level): random_numbers.uniform(0.6 - 0.2 * rank, 0.9 - 0.2 * rank)
+        for rank, level in enumerate(("natural", "neutral", "unnatural"))
+        for name in names
     }
-    values["unnatural"][-1] = nan
-    series = tuple(Series(level, estimates(values[level])) for level in levels)
-    return Figure(
-        "naturalness",
-        "How much of a label's meaning does a model let go of?",
-        "Longer is better. If a model follows the instruction, the three bars are equally long (§4.2).",
-        (Panel("", Bars(tuple(names), series, "accuracy", reference=0.5, reference_name="random guessing")),),
-        table(("model",), [(name,) for name in names], series),
-        issues=(note("The last model has no unnatural rows."),) if len(names) > 1 else (),
-    )
+    values[names[-1], "unnatural"] = nan
+    found = figure("naturalness", Bars, values, ("model", "level"), reference=0.5, reference_name="random guessing")
+    return replace(found, issues=(note("The last model has no unnatural rows."),) if len(names) > 1 else ())
 
 
 def parts(names: Sequence[str]) -> Figure:
     """Return a panel of bars for each model, whose lighter portion is a part of them."""
-    levels = ("no constraint", "first letter", "letter and text", "text only")
-    values = [0.05, 0.12, 0.33, 0.46]
-    panels = tuple(
-        Panel(
-            name, Bars(levels, (Series("mismatch", estimates(values), (0.0, 0.02, 0.2, 0.46)),), "mismatch", "refusal")
-        )
-        for name in names
-    )
-    rows = [(name, level) for name in names for level in levels]
-    series = (Series("mismatch", estimates(values * len(names))),)
-    return Figure(
-        "mismatch",
-        "Do the first token and the text agree?",
-        "Shorter is better (Figure 2).",
-        panels,
-        table(("model", "constraint"), rows, series),
+    mismatches = {"no constraint": 0.05, "first letter": 0.12, "letter and text": 0.33, "text only": 0.46}
+    values = {(name, level, "mismatch"): value for name in names for level, value in mismatches.items()}
+    found = figure("mismatch", Bars, values, ("model", "constraint", "measure"), axis="mismatch", part="refusal")
+    return replace(
+        found,
+        panels=tuple(
+            replace(panel, mark=replace(panel.mark, series=(replace(series, parts=(0.0, 0.02, 0.2, 0.46)),)))
+            for panel in found.panels
+            if isinstance(panel.mark, Bars)
+            for series in panel.mark.series
+        ),
     )
 
 
 def curves(names: Sequence[str]) -> Figure:
     """Return a panel of curves for each model, one of them predicted."""
-    x = tuple(range(1, 11))
-    panels, rows, columns = [], [], []
+    values: dict[Key, float] = {}
     for rank, name in enumerate(names):
         followed = 0.97 - 0.01 * rank
-        instruction = Series("instruction accuracy", estimates([followed] * 10, 0.02))
-        prompt = Series("prompt accuracy", estimates([max(0.0, followed**n - 0.01 * n) for n in x]))
-        predicted = Series("predicted: instruction accuracy ^ n", tuple(Estimate(followed**n) for n in x), dashed=True)
-        panels.append(Panel(name, Curves(x, (prompt, instruction, predicted), "instructions (n)", "accuracy")))
-        rows += [(name, n) for n in x]
-        columns.append((prompt, instruction, predicted))
-    merged = tuple(
-        Series(parts[0].name, tuple(value for part in parts for value in part.values))
-        for parts in zip(*columns, strict=True)
-    )
-    return Figure(
-        "manyif",
-        "What do many instructions at once cost?",
-        "Higher is better (Figure 1).",
-        tuple(panels),
-        table(("model", "n"), rows, merged),
-    )
+        for n in range(1, 11):
+            values[name, n, "prompt accuracy"] = max(0.0, followed**n - 0.01 * n)
+            values[name, n, "instruction accuracy"] = followed
+            values[name, n, "predicted"] = followed**n
+    return figure("manyif", Curves, values, ("model", "n", "measure"), dashed=["predicted"], x_axis="instructions (n)")
 
 
 def together(names: Sequence[str]) -> Figure:
     """Return curves of all models in one panel."""
-    x = (0, 1, 2, 3, 4, 5)
-    series = tuple(
-        Series(name, estimates([min(1.0, 0.3 + 0.03 * rank + 0.04 * n) for n in x], 0.03))
-        for rank, name in enumerate(names)
-    )
-    columns = [(str(n),) for n in x]
-    return Figure(
-        "rounds",
-        "Does refining help?",
-        "Higher is better.",
-        (Panel("", Curves(x, series, "round", "prompt accuracy")),),
-        table(("round",), columns, series),
-    )
+    values = {(n, name): min(1.0, 0.3 + 0.03 * rank + 0.04 * n) for n in range(6) for rank, name in enumerate(names)}
+    return figure("rounds", Curves, values, ("round", "model"), x_axis="round", spread=0.03)
 
 
 def sizes(names: Sequence[str]) -> Figure:
     """Return curves over magnitudes, of which each has only some, with a reference line."""
-    x = (70_000_000, 80_000_000, 250_000_000, 1_400_000_000, 6_900_000_000, 7_000_000_000, 180_000_000_000)
-    series = tuple(
-        Series(
-            name,
-            tuple(
-                estimate if (place + rank) % 3 else Estimate(nan)
-                for place, estimate in enumerate(estimates([0.2 + 0.02 * rank + 0.05 * n for n in range(len(x))]))
-            ),
-        )
+    counts = (70_000_000, 80_000_000, 250_000_000, 1_400_000_000, 6_900_000_000, 7_000_000_000, 180_000_000_000)
+    values = {
+        (count, name): 0.2 + 0.02 * rank + 0.05 * place if (place + rank) % 3 else nan
+        for place, count in enumerate(counts)
         for rank, name in enumerate(names)
-    )
-    curves_of_all = Curves(
-        x, series, "parameters", "accuracy", logarithmic=True, reference=0.5, reference_name="random guessing"
-    )
-    return Figure(
+    }
+    return figure(
         "sizes",
-        "Do larger models follow it better?",
-        "Higher is better.",
-        (Panel("", curves_of_all),),
-        table(("parameters",), [(str(count),) for count in x], series),
+        Curves,
+        values,
+        ("parameters", "model"),
+        x_axis="parameters",
+        logarithmic=True,
+        reference=0.5,
+        reference_name="random guessing",
     )
 
 
@@ -156,49 +135,18 @@ def heat_map(name: str, rows: Sequence[str], columns: Sequence[str], unit: Unit 
     span = {"share": 1.0, "change": 0.3, "number": 40.0}[unit]
     offset = 0.5 if unit == "change" else 0.0
     random_numbers = random.Random(name)  # noqa: S311 # the same report every time
-    values = [[span * (random_numbers.random() - offset) for _ in columns] for _ in rows]
-    values[-1][-1] = nan
-    series = tuple(
-        Series(column, estimates([line[place] for line in values], 0.05 * span, unit))
-        for place, column in enumerate(columns)
-    )
-    cells = tuple(tuple(s.values[row] for s in series) for row in range(len(rows)))
-    return Figure(
-        name,
-        "Which are hard?",
-        "Darker is more.",
-        (Panel("", HeatMap(tuple(rows), tuple(columns), cells, "accuracy", unit)),),
-        table(("row",), [(row,) for row in rows], series, unit),
-    )
+    values = {(row, column): span * (random_numbers.random() - offset) for row in rows for column in columns}
+    values[rows[-1], columns[-1]] = nan
+    return figure(name, HeatMap, values, ("row", "column of it"), spread=0.05 * span, unit=unit)
 
 
 def gains(names: Sequence[str]) -> Figure:
     """Return bars that go both ways, one per encoding and model."""
-    encodings = ("bold", "rewritten as a question", "in a box", "repeated at the end")
-    values = [0.08, -0.11, 0.002, 0.35]
-    series = tuple(
-        Series(name, estimates([v - 0.01 * n for v in values], unit="change")) for n, name in enumerate(names)
-    )
-    return Figure(
-        "gains",
-        "What does an encoding gain?",
-        "Right of the line is better.",
-        (Panel("", Bars(encodings, series, "gain", unit="change")),),
-        table(("encoding",), [(e,) for e in encodings], series, "change"),
-    )
-
-
-def table(
-    heads: Sequence[str], rows: Sequence[Sequence[TableCell]], series: Sequence[Series], unit: Unit = "share"
-) -> Table:
-    """Return a table with a column for each series, and the number of rows as the last."""
-    return Table(
-        (*heads, *(s.name for s in series), "rows"),
-        tuple(
-            (*row, *((s.values[n] if s.values[n].exists else None) for s in series), 100) for n, row in enumerate(rows)
-        ),
-        unit,
-    )
+    encodings = {"bold": 0.08, "rewritten as a question": -0.11, "in a box": 0.002, "repeated at the end": 0.35}
+    values = {
+        (encoding, name): gain - 0.01 * rank for encoding, gain in encodings.items() for rank, name in enumerate(names)
+    }
+    return figure("gains", Bars, values, ("encoding", "model"), unit="change", axis="gain")
 
 
 def report(count: int) -> Report:
@@ -212,7 +160,25 @@ def report(count: int) -> Report:
         "natural_instructions: gain",
     )
     kinds = tuple(f"instruction:type_{number}" for number in range(1, 16))
-    examples = tuple(
+    figures = {
+        "verbalizer": [
+            bars(names),
+            sizes(names),
+            heat_map("by_verbalizer", names, VERBALIZERS),
+            heat_map("by_dataset", [f"dataset {HOSTILE}", *VERBALIZERS], [*names, *kinds], "change"),
+        ],
+        "manyifeval": [
+            curves(names),
+            together(names),
+            heat_map("by_kind", kinds, [str(n) for n in range(1, 11)]),
+        ],
+        "paired_mcq": [parts(names)],
+        "natural_instructions": [
+            gains(names[:7]),
+            heat_map("scores", names, ("ROUGE-L", "BLEURT", "exact match"), "number"),
+        ],
+    }
+    examples = [
         Example(
             f"what number {number} shows {HOSTILE}",
             names[0],
@@ -222,45 +188,12 @@ def report(count: int) -> Report:
             (("expected", "A"), ("read", HOSTILE)),
         )
         for number in range(10)
-    )
+    ]
+    first, *others = [Section(name, name, "Does it do as told?", of_section) for name, of_section in figures.items()]
     return Report(
         f"Instruction following {HOSTILE}",
         heat_map("summary", names, headlines),
-        [
-            Section(
-                "verbalizer",
-                "Verbalizers",
-                "Does a model do as told where its prior says otherwise?",
-                [
-                    bars(names),
-                    sizes(names),
-                    heat_map("by_verbalizer", names, VERBALIZERS),
-                    heat_map("by_dataset", [f"dataset {HOSTILE}", *VERBALIZERS], [*names, *kinds], "change"),
-                ],
-                examples,
-                [note("Two tasks were left out.")],
-            ),
-            Section(
-                "manyifeval",
-                "Many instructions",
-                "How many instructions can a model follow at once?",
-                [
-                    curves(names),
-                    together(names),
-                    heat_map("by_kind", kinds, [str(n) for n in range(1, 11)]),
-                ],
-            ),
-            Section("paired_mcq", "Paired questions", "Does the text say what the first token says?", [parts(names)]),
-            Section(
-                "natural_instructions",
-                "Natural instructions",
-                "Does the encoding matter?",
-                [
-                    gains(names[:7]),
-                    heat_map("scores", names, ("ROUGE-L", "BLEURT", "exact match"), "number"),
-                ],
-            ),
-        ],
+        [replace(first, examples=examples, issues=[note("Two tasks were left out.")]), *others],
         [
             (name, [("command", f"lm_eval --model hf --model_args {name} {HOSTILE}"), ("lm_eval", "0.4.12")])
             for name in names

@@ -186,8 +186,9 @@ def test_a_table_that_fits_its_card_is_not_cut_off(reader: Reader, models: int) 
     assert [(name, wide, seen) for name, wide, seen, room in tables if seen < wide <= room] == []
 
 
-def test_on_a_phone_every_number_is_visible(reader: Reader) -> None:
-    page = reader.open_expanded(20, 390)
+@pytest.mark.parametrize("models", [KNOWN, 20], ids=["leaderboard", "figures"])
+def test_on_a_phone_every_number_is_visible_and_named(reader: Reader, models: int) -> None:
+    page = reader.open_expanded(models, 390)
     outside = "[...document.querySelectorAll('td, th')].filter(e => e.getBoundingClientRect().right > innerWidth)"
     assert page.evaluate(f"{outside}.map(e => e.textContent)") == []
     # Without the heading of its column a number says nothing.
@@ -363,14 +364,17 @@ def test_a_mark_says_its_value_where_it_is_pointed_at(reader: Reader) -> None:
     told = page.evaluate(
         "[...document.querySelectorAll(':is(#by_verbalizer, #rounds) svg:last-of-type :has(> title)')].map(p => {"
         "p.scrollIntoView({block: 'center', behavior: 'instant'}); const b = p.getBoundingClientRect();"
-        "return [p.textContent, document.elementFromPoint(b.left + b.width / 2, b.top + b.height / 2).textContent]; })"
+        "const at = right => document.elementFromPoint(b.left + b.width / 2 + right, b.top + b.height / 2).textContent;"
+        "return [p.textContent, at(0), at(5)]; })"
     )
     # A cell of each model and verbalizer; a point of each model and round, of which those that are close overlap.
     cells, points = told[:120], told[120:]
     assert len(points) == 120
-    assert all(own == pointed_at and "positive/negative: " in own for own, pointed_at in cells[:1])
-    assert all(own == pointed_at for own, pointed_at in cells)
-    assert sum(own == pointed_at for own, pointed_at in points) > 60
+    assert all(own == pointed_at and "positive/negative: " in own for own, pointed_at, _ in cells[:1])
+    assert all(own == pointed_at for own, pointed_at, _ in cells)
+    # A marker's radius is 3 pixels, and what is around it belongs to it.
+    for place in (1, 2):
+        assert sum(point[0] == point[place] for point in points) > 60
 
 
 def test_the_heads_of_tables_break_between_words_only(reader: Reader) -> None:

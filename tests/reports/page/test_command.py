@@ -139,17 +139,6 @@ def test_without_a_file_the_recorded_sizes_are_used(tmp_path: Path) -> None:
     assert of_page(page).numbers("verbalizer_scaling", "llama-…", "llama-7b", "6738415616")
 
 
-def test_an_invalid_file_of_sizes_is_an_error_and_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_run(tmp_path / "run", {SST2: [1, 0]})
-    sizes, page = tmp_path / "models.toml", tmp_path / "a.html"
-    sizes.write_text("[A]\none = 'huge'\n", encoding="utf-8")
-    assert main(["report", str(tmp_path / "run"), "--sizes", str(sizes), "-o", str(page)]) == 1
-    assert "[A], 'one': 'huge'; expected a number of parameters" in capsys.readouterr().err
-    assert main(["report", str(tmp_path / "run"), "--sizes", str(tmp_path / "no.toml"), "-o", str(page)]) == 1
-    assert "no.toml: No such file or directory" in capsys.readouterr().err
-    assert not page.exists()
-
-
 def test_omissions_are_reported_on_the_page_and_on_standard_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -179,26 +168,27 @@ def test_the_page_is_byte_identical_for_the_same_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("output", "message"),
+    ("words", "message"),
     [
-        (".", "is a folder; expected the name of the page to write"),
-        ("nowhere/report.html", "its folder does not exist"),
+        # Before anything is read.
+        ("no_run_at_all -o .", "is a folder; expected the name of the page to write"),
+        ("no_run_at_all -o nowhere/report.html", "its folder does not exist"),
+        ("results_y.json", "results_y.json: No such file or directory"),
+        ("results_x.json", "results_x.json"),
+        ("run --sizes models.toml", "[A], 'one': 'huge'; expected a number of parameters"),
+        ("run --sizes no.toml", "no.toml: No such file or directory"),
     ],
 )
-def test_an_unwritable_page_is_reported_before_anything_is_read(
-    output: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_what_cannot_be_read_or_written_is_an_error_and_an_existing_page_is_kept(
+    words: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["report", "no_run_at_all", "-o", output]) == 1
+    write_run(tmp_path / "run", {SST2: [1, 0]})
+    for name, text in {"report.html": "old", "results_x.json": "{}", "models.toml": "[A]\none = 'huge'\n"}.items():
+        Path(name).write_text(text, encoding="utf-8")
+    assert main(["report", *words.split()]) == 1
     assert message in capsys.readouterr().err
-
-
-def test_an_existing_page_is_kept_if_the_new_one_fails(tmp_path: Path) -> None:
-    page = tmp_path / "report.html"
-    page.write_text("the old one")
-    (tmp_path / "results_x.json").write_text("{}")
-    assert main(["report", str(tmp_path), "-o", str(page)]) == 1
-    assert page.read_text() == "the old one"
+    assert Path("report.html").read_text(encoding="utf-8") == "old"
 
 
 def test_no_page_is_written_over_what_it_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -256,11 +246,6 @@ def test_figures_cannot_go_to_standard_output(capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         main(["report", "run", "--export", "-"])
     assert "expected the name of a folder" in capsys.readouterr().err
-
-
-def test_missing_runs_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(tmp_path / "results_x.json"), "-o", str(tmp_path / "report.html")]) == 1
-    assert "results_x.json: No such file or directory" in capsys.readouterr().err
 
 
 def test_without_matplotlib_the_error_names_the_extra(

@@ -13,12 +13,25 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.figure import Figure as Drawing
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Forest, HeatMap, Mark, Panel, Series, Table, Unit
 from lm_eval_ext.reports.page.drawing import NARROW, PICTURE, WIDE, looks, pngs, svgs
 from lm_eval_ext.reports.page.drawing.frame import ELLIPSIS, scales, shortened, told_apart, width, wrapped
-from lm_eval_ext.reports.page.drawing.palette import DARK_INK, LIGHT_INK, ROLE_OF, ROLES, SERIES, SHADES, contrast
+from lm_eval_ext.reports.page.drawing.palette import (
+    DARK_INK,
+    LIGHT,
+    LIGHT_INK,
+    ROLE_OF,
+    ROLES,
+    SERIES,
+    SHADES,
+    contrast,
+)
+from lm_eval_ext.reports.page.drawing.svg import svg as svg_text
 from lm_eval_ext.reports.wording import magnitude
 from tests.reports.page import sample_report as sample
 
@@ -123,10 +136,14 @@ def test_drawings_share_no_ids_and_refer_only_to_their_own() -> None:
     assert taken
 
 
-def test_drawing_again_gives_the_same_bytes() -> None:
-    figure = sample.curves(sample.models(2))
-    assert svgs(figure, {}) == svgs(figure, {})
-    assert pngs(figure, {}) == pngs(figure, {})
+def test_a_path_keeps_its_shape() -> None:
+    drawing = Drawing(figsize=(2, 1), dpi=72)
+    points = [(100, 0), (105, 0), (105, 20), (125, 30), (130, 40), (120, 50), (105, 60), (100, 50), (90, 40), (100, 0)]
+    codes = [Path.MOVETO, *[Path.LINETO] * 3, *[Path.CURVE3] * 2, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
+    drawing.add_artist(PathPatch(Path(points, codes), facecolor=LIGHT["ink"], linewidth=0, transform=None))
+    # From the top, not the bottom; a line along an axis by its end, or by its length if that is shorter.
+    expected = 'd="M100 72h5V52L125 42Q130 32 120 22C105 12 100 22 90 32Z"'
+    assert expected in svg_text(drawing, "name", "label")
 
 
 def test_drawings_use_the_colors_declared_by_the_page() -> None:

@@ -71,22 +71,24 @@ def test_figures_are_raw_numbers_with_the_bounds_of_their_intervals(cell: TableC
     assert text == f"model,accuracy,accuracy low,accuracy high\nm,{expected}\nother,1.0,,\n"
 
 
-def test_columns_without_estimates_are_not_split() -> None:
-    assert as_csv(Table(("model", "rows"), (("m", 100), ("o", None)))) == "model,rows\nm,100\no,\n"
-
-
-def test_non_numeric_text_is_quoted_and_can_be_encoded() -> None:
-    text = as_csv(Table(("a,b", "c"), (('say "no"', "\ud800"),)))
-    assert text == '"a,b",c\n"say ""no""",<U+D800>\n'
+@pytest.mark.parametrize(
+    ("columns", "row", "expected"),
+    [
+        pytest.param(("model", "rows"), ("m", None), "model,rows\nm,\n", id="columns without estimates are not split"),
+        pytest.param(("a,b", "c"), ('say "no"', "\ud800"), '"a,b",c\n"say ""no""",<U+D800>\n', id="quotes"),
+        # A task is named by whoever wrote it.
+        pytest.param(("=1+1", "a\ud800"), ("m", 1), "'=1+1,a<U+D800>\nm,1\n", id="headings"),
+        *(
+            pytest.param(
+                ("n",) * 2, (f"{begins}1+1", f"a{begins}1"), f"n,n\n'{begins}1+1,a{begins}1\n", id=repr(begins)
+            )
+            for begins in ("=", "+", "-", "@", "\t")
+        ),
+    ],
+)
+def test_text_is_quoted_and_can_be_encoded_and_is_no_formula(
+    columns: tuple[str, ...], row: tuple[TableCell, ...], expected: str
+) -> None:
+    text = as_csv(Table(columns, (row,)))
+    assert text == expected
     text.encode("utf-8")
-
-
-@pytest.mark.parametrize("begins", ["=", "+", "-", "@", "\t"])
-def test_a_model_name_is_not_a_formula(begins: str) -> None:
-    rows = list(csv.reader(as_csv(Table(("model", "n"), ((f"{begins}1+1", 1), (f"a{begins}1", 2)))).splitlines()))
-    assert rows[1:] == [[f"'{begins}1+1", "1"], [f"a{begins}1", "2"]]
-
-
-def test_a_heading_is_not_a_formula_and_can_be_encoded() -> None:
-    # A task is named by whoever wrote it.
-    assert as_csv(Table(("=1+1", "a\ud800"), (("m", 1),))).encode() == b"'=1+1,a<U+D800>\nm,1\n"

@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 from math import ceil, isfinite
 from typing import Any
 
-from matplotlib import rcParamsDefault
+from matplotlib import rc_params_from_file, rcParamsDefault
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
@@ -341,44 +342,28 @@ def whiskers(axes: Axes, places: Sequence[float], estimates: Sequence[Estimate],
 
 
 def style() -> Any:
-    """Return every setting, so that none of the user's remains, in the type that the installed version expects."""
+    """Return every setting, so that none of the user's remains, in the type that the installed version expects.
+
+    Colors and lengths that the layout here relies on are not in ``report.mplstyle``, which has the rest of the style.
+    """
     defaults = {name: value for name, value in rcParamsDefault.items() if not name.startswith("backend")}
+    own = rc_params_from_file(str(files(__package__) / "report.mplstyle"), use_default_template=False)
     return {
         **defaults,
-        "axes.axisbelow": True,
+        **own,
         "axes.edgecolor": LIGHT["muted"],
-        "axes.facecolor": "none",
         "axes.labelcolor": LIGHT["muted"],
-        "axes.labelpad": 3.0,
         "axes.labelsize": SMALL,
-        "axes.spines.bottom": False,
-        "axes.spines.left": False,
-        "axes.spines.right": False,
-        "axes.spines.top": False,
-        "font.family": ["DejaVu Sans"],
         "font.size": TEXT,
         "grid.color": LIGHT["grid"],
-        "grid.linewidth": 1.0,
-        "hatch.linewidth": 1.1,
-        "lines.scale_dashes": False,
-        # Names are not formulas.
-        "text.parse_math": False,
         "text.color": LIGHT["ink"],
         "xtick.color": LIGHT["muted"],
         "xtick.labelsize": SMALL,
-        "xtick.major.pad": 4.0,
-        "xtick.major.size": 0.0,
         "ytick.color": LIGHT["muted"],
         "ytick.labelsize": SMALL,
-        "ytick.major.pad": 5.0,
-        "ytick.major.size": 0.0,
-        # What the legend's layout relies on; lengths are in units of the font size.
-        "legend.borderaxespad": 0.0,
-        "legend.borderpad": 0.0,
+        # Lengths are in units of the font size.
         "legend.columnspacing": _COLUMN_GAP / TEXT,
         "legend.fontsize": TEXT,
-        "legend.frameon": False,
-        "legend.handleheight": 0.8,
         "legend.handlelength": _HANDLE / TEXT,
         "legend.handletextpad": _HANDLE_GAP / TEXT,
         "legend.labelspacing": _LEGEND_LINE / TEXT - 1.05,
