@@ -49,15 +49,19 @@ def test_all_commands_are_listed() -> None:
     assert ["natural-instructions", "gains"] in EVERY
 
 
-def test_the_help_of_every_command_ends_with_an_example_of_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_of_every_command_says_what_it_does_and_ends_with_an_example_of_its_options(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     groups = [command[:-1] for command in EVERY if command]
     for command in EVERY:
         if command in groups:
             continue
         with pytest.raises(SystemExit):
             main([*command, "--help"])
-        *_, last = capsys.readouterr().out.split("\n\n")
-        said, *words = shlex.split(last)
+        printed = capsys.readouterr().out
+        described = COMMANDS[" ".join(command)].get("description", "") if command else ""
+        assert "".join(described.split()) in "".join(printed.split())
+        said, *words = shlex.split(printed.split("\n\n")[-1])
         assert [said, *words[: 1 + len(command)]] == ["Example:", "lm-eval-ext", *command]
         if ">" in words:
             words = words[: words.index(">")]

@@ -288,11 +288,12 @@ def test_wrong_options_are_rejected(capsys: Output, words: str, complaint: str) 
     assert complaint in capsys.readouterr().err
 
 
-def test_an_internal_error_cannot_tell(capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("step", ["_require_apart", "check"])
+def test_an_internal_error_cannot_tell(step: str, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr("lm_eval_ext.reports.gate.commands.check", broken)
+    monkeypatch.setattr(f"lm_eval_ext.reports.gate.commands.{step}", broken)
     assert call("check worse --against baseline --max-drop 0.02") == 2
     assert "ZeroDivisionError: a defect" in capsys.readouterr().err
 
