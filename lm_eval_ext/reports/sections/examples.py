@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Example
-from lm_eval_ext.reports.sections.figures import EDITIONS
+from lm_eval_ext.reports.sections.figures import VERDICT_KINDS
 from lm_eval_ext.reports.statistics import Floats, Ratio
 from lm_eval_ext.reports.study import Entry
 from lm_eval_ext.results.issue import Issue, note
@@ -332,15 +332,16 @@ def continuations(line: Line) -> list[tuple[str, str, float]]:
 
 
 def by_instruction(instructions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return what is said about each instruction of a row: in which editions it is followed.
+    """Return what is said about each instruction of a row: by which kinds of verdict it is followed.
 
     Args:
-        instructions: the ``id`` of each, and whether it is followed by edition; an id may be there several times.
+        instructions: the ``id`` of each, and whether it is followed by kind of verdict; an id may be there several
+            times.
     """
     found = {}
     for number, one in enumerate(instructions, start=1):
-        followed = [edition for edition in EDITIONS if one[edition]]
-        among = "" if len(followed) in (0, len(EDITIONS)) else f" ({', '.join(followed)})"
+        followed = [kind for kind in VERDICT_KINDS if one[kind]]
+        among = "" if len(followed) in (0, len(VERDICT_KINDS)) else f" ({', '.join(followed)})"
         found[f"{number}. {one['id']}"] = f"{'followed' if followed else 'not followed'}{among}"
     return found
 

@@ -19,7 +19,7 @@ from lm_eval_ext.reports.sections.examples import (
     scored,
     share_counted,
 )
-from lm_eval_ext.reports.sections.figures import EDITIONS, captioned, captions, verdicts
+from lm_eval_ext.reports.sections.figures import VERDICT_KINDS, captioned, captions, verdicts
 from lm_eval_ext.reports.study import FLOOR, OWN, Entry, Study, grouped
 from lm_eval_ext.results.issue import warning
 from lm_eval_ext.results.rows import ASKED
@@ -55,7 +55,7 @@ BEHAVIORS = (
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    orders = {"group": tuple(OF_GROUPS), "edition": EDITIONS}
+    orders = {"group": tuple(OF_GROUPS), "verdict": VERDICT_KINDS}
     found = Study.of(evidence, FAMILY, lambda run: {"turns": int(run.metadata["turns"])}, orders)
     if not found.entries:
         return None
@@ -79,20 +79,20 @@ def _figures(found: Study) -> Iterator[Figure]:
 
 def _floors(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figure]:
     """Yield prompt-level accuracy above what the best answer without content scores, if that is known."""
-    by_edition = [
-        replace(entry.with_facts(edition=edition), metric=f"prompt_level_{edition}_acc")
+    by_verdict = [
+        replace(entry.with_facts(verdict=verdict), metric=f"prompt_level_{verdict}_acc")
         for entry in entries
-        for edition in EDITIONS
+        for verdict in VERDICT_KINDS
     ]
-    cells = found.means(by_edition, ("edition", "model"), {"accuracy": OWN})
-    cells = found.with_floors(cells, by_edition, "accuracy")
+    cells = found.means(by_verdict, ("verdict", "model"), {"accuracy": OWN})
+    cells = found.with_floors(cells, by_verdict, "accuracy")
     issues = found.no_floors(entries, HEADLINE)
     if issues or any(FLOOR in line for line in cells.lines.values()):
-        bars = panels(cells.only(["accuracy"]), Bars, "model", COLUMN, ("edition",), axis="prompt level")
+        bars = panels(cells.only(["accuracy"]), Bars, "model", COLUMN, ("verdict",), axis="prompt level")
         yield captioned(
             f"{name}_floor",
-            over_floor(bars, cells, ("edition",)),
-            table(cells, ("model", "edition")),
+            over_floor(bars, cells, ("verdict",)),
+            table(cells, ("model", "verdict")),
             issues,
             (HEADLINE, STRICT, REPAIRED),
             floors=floors_in_words(cells),

@@ -25,7 +25,7 @@ from lm_eval_ext.reports.sections.examples import (
     rows_of,
     scored,
 )
-from lm_eval_ext.reports.sections.figures import EDITIONS, captions, verdicts
+from lm_eval_ext.reports.sections.figures import VERDICT_KINDS, captions, verdicts
 from lm_eval_ext.reports.sections.manyifeval.curves import (
     ACCURACIES,
     FAMILY,
@@ -212,9 +212,9 @@ def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
         found["each instruction"] = reason
     if not judged:
         found["verdicts"] = ", ".join(
-            f"{edition}: {'all followed' if line[f'prompt_level_{edition}_acc'] else 'not all'}"
-            for edition in EDITIONS
-            if f"prompt_level_{edition}_acc" in line
+            f"{kind}: {'all followed' if line[f'prompt_level_{kind}_acc'] else 'not all'}"
+            for kind in VERDICT_KINDS
+            if f"prompt_level_{kind}_acc" in line
         )
     rounds = line.get("rounds")
     for number, one in enumerate(rounds if isinstance(rounds, list) else ()):
@@ -243,11 +243,11 @@ def _judged(line: Line) -> tuple[list[Mapping[str, Any]], str]:
         return [], ""
     except (MissingDataError, OSError) as error:
         return [], f"cannot be judged here: {error}"
-    recorded = (line.get(f"inst_level_{edition}_acc", nan) for edition in found)
+    recorded = (line.get(f"inst_level_{kind}_acc", nan) for kind in found)
     if not all(map(isclose, (verdict.share for verdict in found.values()), recorded)):
         return [], "unknown: the scores in the samples are not those that the checkers give now"
     return [
-        {"id": one.id, **{edition: verdict.follow_instruction_list[place] for edition, verdict in found.items()}}
+        {"id": one.id, **{kind: verdict.follow_instruction_list[place] for kind, verdict in found.items()}}
         for place, one in enumerate(instructions)
     ], ""
 

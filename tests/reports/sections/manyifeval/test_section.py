@@ -74,7 +74,7 @@ def test_prediction_and_floor_are_dashed_in_one_panel_per_model_and_one_panel_ha
     assert list(together.series[-1].values) == list(first.series[-1].values) == floors
 
 
-def test_the_verdicts_of_a_policy_agree_in_both_editions(known: Section) -> None:
+def test_the_strict_and_the_repaired_verdict_on_a_policy_agree(known: Section) -> None:
     found = numbers(known, "manyifeval_verdicts")
     assert values(found[ORACLE, "prompt level"]) == {"strict": 1.0, "loose": 1.0, "repaired": 1.0}
     assert values(found[DROP_ONE, "prompt level"])["strict"] == values(found[DROP_ONE, "prompt level"])["repaired"] == 0
