@@ -144,13 +144,16 @@ def _of_models(cells: Cells, models: Collection[str]) -> Cells:
     return cells.where(lambda about: about["model"] in models)
 
 
-def table(cells: Cells, heads: Mapping[str, str] | Collection[str], unit: Unit = "share") -> Table:
+def table(
+    cells: Cells, heads: Mapping[str, str] | Collection[str], unit: Unit = "share", metrics: Collection[str] = ()
+) -> Table:
     """Return a table: what each line is about, then its columns, but for which answers score floors.
 
     Args:
         cells: the figures.
         heads: the facts that identify a line, in order, with their headings if these are others.
         unit: the unit of the figures.
+        metrics: what they show besides the metrics of the columns.
     """
     headings = heads if isinstance(heads, Mapping) else dict.fromkeys(heads, "")
     columns = dict.fromkeys(column for line in cells.lines.values() for column in line if column != FLOOR_BY)
@@ -161,6 +164,7 @@ def table(cells: Cells, heads: Mapping[str, str] | Collection[str], unit: Unit =
             for about, line in cells.about()
         ),
         unit,
+        metrics=frozenset(metrics).union(*(cells.metrics.get(column, ()) for column in columns)),
     )
 
 
@@ -190,7 +194,7 @@ def other_tasks(  # noqa: PLR0913 # as above
     cells, heads = study.means(study.others, (("model", "task", *facts),), measures), ("model", "task", *facts)
     bars = panels(cells.only(titles or [*measures]), Bars, "task", COLUMN, ("model",), axis=axis, **options)
     name = f"{study.others[0].run.family.name}_others"
-    yield Figure(name, "Other tasks", reading, bars, table(cells, heads), metrics=tuple(measures.values()))
+    yield Figure(name, "Other tasks", reading, bars, table(cells, heads))
 
 
 def shown(value: Any) -> Any:

@@ -42,7 +42,6 @@ def captioned(
     drawn: tuple[Panel, ...],
     numbers: Table,
     issues: tuple[Issue, ...] = (),
-    metrics: tuple[str, ...] = (),
     **known: str | int,
 ) -> Figure:
     """Return a figure with its title and its reading.
@@ -52,11 +51,10 @@ def captioned(
         drawn: its panels.
         numbers: its table.
         issues: what is missing, and why.
-        metrics: those that it shows.
         known: what stands for the names in braces.
     """
     title, reading = captions()[name]
-    return Figure(name, title.format(**known), reading.format(**known), drawn, numbers, issues, metrics)
+    return Figure(name, title.format(**known), reading.format(**known), drawn, numbers, issues)
 
 
 def verdicts(study: Study, entries: Iterable[Entry], name: str, issues: tuple[Issue, ...] = (), **known: str) -> Figure:
@@ -71,4 +69,4 @@ def verdicts(study: Study, entries: Iterable[Entry], name: str, issues: tuple[Is
     cells = study.means(by_verdict, ("model", "level", "verdict"), {"accuracy": OWN})
     bars = panels(cells, Bars, "model", "verdict", ("level",), axis="accuracy")
     numbers = table(cells.wide("verdict", heading="{verdict}"), ("model", "level"))
-    return captioned(name, bars, numbers, issues, tuple(dict.fromkeys(entry.metric for entry in by_verdict)), **known)
+    return captioned(name, bars, numbers, issues, **known)

@@ -172,7 +172,6 @@ def _arms(found: Study, entries: Sequence[Entry]) -> Figure:
         ),
         table(cells, ("arm", "model")),
         found.incomplete(entries),
-        tuple(verdicts.values()),
     )
 
 
@@ -195,7 +194,6 @@ def _cost(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
         panels(cells.only(["cost"]), Forest, "arm", by=("model",), axis="cost of the conflict", unit="change"),
         table(cells, ("model", "arm")),
         tuple(issues),
-        (HEADLINE,),
     )
 
 
@@ -218,7 +216,6 @@ def _turns(found: Study) -> Figure:
             cells.only({FOLLOWED: FOLLOWED, SLIPPED_ONCE: SLIPPED_ONCE, "gain": "cost of the slip"}), ("model", "turns")
         ),
         tuple(issues),
-        (HEADLINE,),
     )
 
 
@@ -249,9 +246,8 @@ def _pairs(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
         panels(cells, HeatMap, "pair", "side", ("model",), axis="obeys")
         if len(cells.values("model")) <= MOST_MODELS
         else (),
-        table(wide, ("model", "group", "pair")),
+        table(wide, ("model", "group", "pair"), metrics=[HEADLINE]),
         tuple(unread),
-        (HEADLINE,),
     )
 
 

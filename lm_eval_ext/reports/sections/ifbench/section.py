@@ -94,7 +94,6 @@ def _floors(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figur
             over_floor(bars, cells, ("verdict",)),
             table(cells, ("model", "verdict")),
             issues,
-            (HEADLINE, STRICT, REPAIRED),
             floors=floors_in_words(cells),
         )
 
@@ -111,7 +110,6 @@ def _by_group(found: Study, entries: Sequence[Entry], name: str) -> Figure:
         f"{name}_groups",
         tuple(heat_maps(cells, "group", axis="followed")),
         table(cells.wide("model", heading="{model}"), ("group",)),
-        metrics=tuple(OF_GROUPS.values()),
     )
 
 
@@ -141,9 +139,8 @@ def _by_type(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figu
             for (group,), part in in_words.split("group")
             for panel in heat_maps(part, "name", NARROW, axis="followed")
         ),
-        table(cells.wide("model", heading="{model}"), ("type", "instructions")),
+        table(cells.wide("model", heading="{model}"), ("type", "instructions"), metrics=OF_GROUPS.values()),
         issues,
-        tuple(OF_GROUPS.values()),
     )
 
 
@@ -154,7 +151,6 @@ def _first_and_second(found: Study, entries: Sequence[Entry]) -> Figure:
         "ifbench_two_turns_answers",
         panels(cells, Bars, "model", axis="accuracy"),
         table(cells, ("model",)),
-        metrics=(FIRST_TURN, HEADLINE),
     )
 
 

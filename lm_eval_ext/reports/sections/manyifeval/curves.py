@@ -15,7 +15,6 @@ from lm_eval_ext.families.manyifeval.schema import (
     FORM,
     MIXED,
     OF_REPORTS,
-    OF_SECTION_TYPES,
     OF_SECTIONS,
     SINGLE,
     WIDE,
@@ -114,9 +113,8 @@ def curse(study: Study) -> Figure:
                 axis="accuracy",
             ),
         ),
-        table(cells, ("model", "instructions")),
+        table(cells, ("model", "instructions"), metrics=["curse_residual"]),
         study.no_floors(of_kind(study), PROMPT_LEVEL),
-        (PROMPT_LEVEL, INST_LEVEL, "curse_residual"),
         floors=floors_in_words(cells),
     )
 
@@ -155,7 +153,6 @@ def types(study: Study) -> Figure:
         ),
         table(by_number.wide("instructions", heading="n = {instructions}").joined(pooled), ("model", "type")),
         study.incomplete(of_kind(study)),
-        (f"{BY_TYPE}*",),
     )
 
 
@@ -170,7 +167,6 @@ def single(study: Study) -> Figure:
         "manyifeval_single",
         tuple(heat_maps(cells, "type", axis="followed")),
         table(cells.wide("model", heading="{model}"), ("type",)),
-        metrics=(f"{BY_TYPE}*", PROMPT_LEVEL),
     )
 
 
@@ -209,7 +205,6 @@ def lists(study: Study) -> Iterator[Figure]:
             panels(cells.only(list(columns)[:4]), Curves, "instructions", by=("model",), **options),
             table(cells, {"model": "", "instructions": unit}),
             tuple(issues),
-            tuple(columns.values()),
         )
     entries = tuple(
         entry.with_facts(type=entry["type"].removeprefix("section acc ").removeprefix("section "))
@@ -223,7 +218,6 @@ def lists(study: Study) -> Iterator[Figure]:
             if len(cells.values("model")) <= MAP_EACH
             else (),
             table(cells.wide("instructions", heading="n = {instructions}"), ("model", "type")),
-            metrics=tuple(OF_SECTION_TYPES.values()),
         )
 
 

@@ -82,8 +82,11 @@ def refinement(study: Study) -> Iterator[Figure]:
         yield captioned(
             "manyifeval_feedback",
             panels(_titled(judgments), Bars, "titled", COLUMN, axis="share"),
-            table(judgments, {"base": "model", "method": "", "judgments": ""}),
-            metrics=("feedback_precision", "feedback_recall", "feedback_f1", UNPARSABLE),
+            table(
+                judgments,
+                {"base": "model", "method": "", "judgments": ""},
+                metrics=["feedback_precision", "feedback_recall", "feedback_f1", UNPARSABLE],
+            ),
         )
     readable = {(about["base"], about["place"]) for about, line in judgments.about() if line["unparsable"].value != 1}
     by_model = [
@@ -229,9 +232,8 @@ def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> 
             x_axis="rounds of refinement",
             axis="accuracy",
         ),
-        table(wide, {"base": "model", "method": "", "level": "", "requests per row": ""}),
+        table(wide, {"base": "model", "method": "", "level": "", "requests per row": ""}, metrics=[REQUESTS]),
         tuple(issues),
-        (*(f"{level}_round_*" for level in ACCURACIES.values()), REQUESTS),
     )
 
 
@@ -272,9 +274,8 @@ def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
     return captioned(
         "manyifeval_confusion",
         panels(_titled(cells), HeatMap, "row", COLUMN, ("titled",), axis="share of a row", higher_is_better=None),
-        table(cells, {"base": "model", "method": "", "round": "", "checker": "", "judgments": ""}),
+        table(cells, {"base": "model", "method": "", "round": "", "checker": "", "judgments": ""}, metrics=COUNTS),
         tuple(issues),
-        COUNTS,
     )
 
 

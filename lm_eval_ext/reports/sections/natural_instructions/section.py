@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import chain, islice
 
@@ -116,7 +117,6 @@ def _rouge_l(runs: Comparable) -> Figure:
             for about, line in cells.about()
             if not exists(line[ROUGE_L])
         ),
-        (ROUGE_L,),
         floors=floors_in_words(cells),
     )
 
@@ -130,7 +130,6 @@ def _gain(runs: Comparable) -> Iterator[Figure]:
         "natural_instructions_gain",
         panels(gains.only(["gain"]), Bars, "model", "encoding", ("scope",), **options),
         table(_side_by_side(gains), BY_SCOPE, "change"),
-        metrics=(ROUGE_L,),
         base=runs.base,
     )
 
@@ -161,7 +160,7 @@ def _by_part(runs: Comparable, part: str) -> Iterator[Figure]:
     gains = runs.gains(scopes)
     if not gains.where(lambda about: about["scope"] in parts).known().lines:
         return
-    gains = Cells(gains.by, {key: line for _, of_model in gains.split("model") for key, line in of_model.lines.items()})
+    gains = replace(gains, lines={key: line for _, part in gains.split("model") for key, line in part.lines.items()})
     named_parts = gains.with_fact("part", lambda about: about["scope"].replace("_", " "))
     counted = _side_by_side(gains).with_fact("subtasks", lambda about: len(scopes[about["scope"]]))
     options = {"axis": "gain in ROUGE-L", "unit": "change"}
@@ -169,7 +168,6 @@ def _by_part(runs: Comparable, part: str) -> Iterator[Figure]:
         f"natural_instructions_gain_by_{part.replace(' ', '_')}",
         panels(named_parts.only(["gain"]), HeatMap, "part", "encoding", ("model",), **options),
         table(counted, {"model": "", "scope": part, "subtasks": ""}, "change"),
-        metrics=(ROUGE_L,),
         base=runs.base,
     )
 
@@ -185,7 +183,6 @@ def _bleurt(runs: Comparable, checkpoint: str) -> Iterator[Figure]:
         "natural_instructions_bleurt",
         panels(cells, Bars, "model", "encoding", ("scope",), untold=("scope",), axis="BLEURT", unit="number"),
         table(wide, BY_SCOPE, "number"),
-        metrics=(BLEURT,),
         checkpoint=checkpoint,
         base=runs.base,
     )
@@ -212,7 +209,6 @@ def _ablation(runs: Comparable) -> Iterator[Figure]:
         "natural_instructions_ablation",
         tuple(found),
         table(cells, ("model", "encoding", "compared with"), "change"),
-        metrics=(ROUGE_L,),
         scope=ablated[0][0],
     )
 
@@ -225,13 +221,12 @@ def _by_subtask(runs: Comparable) -> Iterator[Figure]:
     if not subtasks:
         return
     cells = runs.means({subtask: (subtask,) for subtask in subtasks}, runs.encodings)
-    cells = Cells(cells.by, {key: line for _, part in cells.split("model") for key, line in part.lines.items()})
+    cells = replace(cells, lines={key: line for _, part in cells.split("model") for key, line in part.lines.items()})
     in_words = cells.with_fact("subtask", lambda about: about["scope"].removeprefix("subtask").replace("_", " "))
     yield captioned(
         "natural_instructions_subtasks",
         panels(in_words, HeatMap, "subtask", "encoding", ("model",), axis="ROUGE-L"),
         table(cells.wide("encoding", heading="{encoding}"), {"model": "", "scope": "subtask"}),
-        metrics=(ROUGE_L,),
     )
 
 
@@ -286,8 +281,7 @@ def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) ->
     return captioned(
         "natural_instructions_upper_bound",
         (Panel("", drawn(means, Bars, "model", "encoding", axis="ROUGE-L", **options)),),
-        table(Cells(("model", "encoding"), lines), ("model", "encoding")),
-        metrics=(ROUGE_L,),
+        table(Cells(("model", "encoding"), lines), ("model", "encoding"), metrics=[ROUGE_L]),
         number=number,
     )
 

@@ -88,7 +88,6 @@ def by_naturalness(study: Study) -> Figure:
         ),
         table(cells, HEADS),
         (*incomplete(study), *study.no_floors(study.entries, "acc")),
-        tuple(METRICS.values()),
         floors=floors_in_words(cells),
     )
 
@@ -101,7 +100,6 @@ def by_words(study: Study) -> Figure:
         panels(cells, HeatMap, "model", "words", ("naturalness", "prompting"), axis="accuracy"),
         table(cells.wide("naturalness", "words", heading="{words} ({naturalness})"), ("model", "prompting")),
         incomplete(study),
-        ("acc",),
     )
 
 
@@ -145,7 +143,6 @@ def _by_size(study: Study, cells: Cells, heading: str, name: str) -> Figure:
         panels(drawn, Curves, "parameters", "family", ("panel",), **options),
         table(wide, ("family", "model", "parameters")),
         (*incomplete(study), *left_out),
-        ("acc",),
     )
 
 
@@ -157,7 +154,6 @@ def by_dataset(study: Study) -> Figure:
         _by_model_or_naturalness(cells, "dataset"),
         table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", "dataset")),
         incomplete(study),
-        ("acc",),
     )
 
 
@@ -181,7 +177,6 @@ def by_kind(study: Study) -> Figure | None:
         _by_model_or_naturalness(cells, "kind"),
         table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", "kind", "datasets")),
         incomplete(study),
-        ("acc",),
     )
 
 
@@ -208,7 +203,6 @@ def invalid_answers(study: Study) -> Figure | None:
         panels(cells, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="share", higher_is_better=False),
         table(cells, HEADS),
         incomplete(study),
-        tuple(KINDS_OF_INVALID.values()),
     )
 
 
