@@ -221,6 +221,25 @@ class Behavior:
                     yield Candidate(why, Answer(run, row), Answer(other.run, int(places[row])))
 
 
+def of_verdicts(published: str, of: Callable[[Entry], object] = lambda _: True) -> tuple[Behavior, ...]:
+    """Return what answers show on which the published strict verdict differs from the loose and the repaired one.
+
+    Args:
+        published: who published it.
+        of: returns whether a run can show it.
+    """
+    strict, loose, repaired = (f"prompt_level_{kind}_acc" for kind in VERDICT_KINDS)
+    yes, no = "it follows the instructions", "it does not"
+    stricter = f"A human reader would say {yes} (repaired verdict); {published}'s strict verdict says {no}."
+    milder = f"{published}'s strict verdict says {yes}; a human reader would say {no} (repaired verdict)."
+    loosely = "Follows the instructions except for its first or last line, or its asterisks (loose verdict)."
+    return (
+        Behavior(loosely, scored({strict: 0, loose: 1}), of),
+        Behavior(stricter, scored({strict: 0, repaired: 1}), of),
+        Behavior(milder, scored({strict: 1, repaired: 0}), of),
+    )
+
+
 def choose(behaviors: Sequence[Sequence[Candidate]], most: int = MOST) -> list[Candidate]:
     """Return candidates for every behavior in turn: one of each, then a second of each, until there are enough.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 from lm_eval_ext.families.hierarchy.schema import ALONE, OBEYS, SCHEMA, SLIPPED, TURNS
@@ -202,11 +203,7 @@ def _turns(found: Study) -> Figure:
     models = {entry["model"] for entry in found.entries if entry["turns"] > 1}
     entries = [entry for entry in found.entries if entry["of"] == "system" and entry["model"] in models]
     compared, issues = found.on_same_rows(entries, ("model", "turns"), OF_HISTORIES)
-    lines = [
-        (model, turns)
-        for model in found.in_order("model", models)
-        for turns in found.in_order("turns", (entry["turns"] for entry in entries))
-    ]
+    lines = product(found.in_order("model", models), found.in_order("turns", (entry["turns"] for entry in entries)))
     sides = SLIPPED_ONCE, FOLLOWED
     cells = found.gains(compared, ("model", "turns"), "history", sides, HEADLINE, lines=lines)
     return captioned(

@@ -16,6 +16,7 @@ from lm_eval_ext.reports.sections.examples import (
     by_instruction,
     counts_of,
     examples,
+    of_verdicts,
     scored,
     share_counted,
 )
@@ -27,22 +28,9 @@ from lm_eval_ext.results.rows import ASKED
 FAMILY = "ifbench"
 NARROW = 4
 """The most models side by side where the names of rows are long."""
-STRICT, REPAIRED, INST = "prompt_level_strict_acc", "prompt_level_repaired_acc", "inst_level_loose_acc"
+STRICT, INST = "prompt_level_strict_acc", "inst_level_loose_acc"
 BEHAVIORS = (
-    Behavior(
-        "Follows the instructions except for its first or last line, or its asterisks (loose verdict).",
-        scored({HEADLINE: 1, STRICT: 0}),
-    ),
-    Behavior(
-        "A human reader would say it follows the instructions (repaired verdict); IFBench's strict verdict says it "
-        "does not.",
-        scored({STRICT: 0, REPAIRED: 1}),
-    ),
-    Behavior(
-        "IFBench's strict verdict says it follows the instructions; a human reader would say it does not (repaired "
-        "verdict).",
-        scored({STRICT: 1, REPAIRED: 0}),
-    ),
+    *of_verdicts("IFBench"),
     Behavior(
         "The first answer follows the instructions by chance; the second, which was asked to, does not.",
         scored({FIRST_TURN: 1, HEADLINE: 0}),

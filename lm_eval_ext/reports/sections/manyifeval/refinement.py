@@ -220,15 +220,14 @@ def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> 
         "requests per row",
         lambda about: f"{found.value:.2f}" if (found := counts[tuple(about[fact] for fact in METHOD)]).exists else None,
     )
-    several = len(cells.values("base")) > 1
     return captioned(
         "manyifeval_rounds",
         panels(
-            cells.with_fact("panel", "{base}: {level}" if several else "{level}"),
+            _titled(cells, "level"),
             Curves,
             "round",
             "method",
-            ("panel",),
+            ("titled",),
             x_axis="rounds of refinement",
             axis="accuracy",
         ),
@@ -237,9 +236,9 @@ def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> 
     )
 
 
-def _titled(cells: Cells) -> Cells:
-    """Return cells with the method as the panel or category that they are shown in."""
-    return cells.with_fact("titled", "{base}: {method}" if len(cells.values("base")) > 1 else "{method}")
+def _titled(cells: Cells, fact: str = "method") -> Cells:
+    """Return cells with a fact, and of several models also theirs, as the panel or category that they are shown in."""
+    return cells.with_fact("titled", f"{{base}}: {{{fact}}}" if len(cells.values("base")) > 1 else f"{{{fact}}}")
 
 
 def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:

@@ -21,6 +21,7 @@ from lm_eval_ext.reports.sections.examples import (
     Line,
     by_instruction,
     examples,
+    of_verdicts,
     places_in,
     rows_of,
     scored,
@@ -50,7 +51,6 @@ from lm_eval_ext.results.runs import TaskRun
 from lm_eval_ext.verifiers import MissingDataError, Response, instructions_of
 
 FIRST_ANSWER = f"{PROMPT_LEVEL}_round_0"
-LOOSE, REPAIRED = "prompt_level_loose_acc", "prompt_level_repaired_acc"
 OF_REPORT = (
     "words_followed",
     "words_modified",
@@ -151,6 +151,7 @@ def _lost(run: TaskRun, other: TaskRun) -> tuple[int, int, str] | None:
     return None
 
 
+_LOOSELY, *_REPAIRED = of_verdicts("IFEval", _once)
 BEHAVIORS: tuple[Callable[[Iterable[Entry]], Iterator[Candidate]], ...] = (
     Behavior(
         "Follows {one_less} of {instructions} instructions, which counts as a failure at prompt level.",
@@ -168,23 +169,8 @@ BEHAVIORS: tuple[Callable[[Iterable[Entry]], Iterator[Candidate]], ...] = (
         scored({FIRST_ANSWER: 1, PROMPT_LEVEL: 0}),
         _once,
     ),
-    Behavior(
-        "A human reader would say it follows the instructions (repaired verdict); IFEval's strict verdict says it does "
-        "not.",
-        scored({PROMPT_LEVEL: 0, REPAIRED: 1}),
-        _once,
-    ),
-    Behavior(
-        "IFEval's strict verdict says it follows the instructions; a human reader would say it does not (repaired "
-        "verdict).",
-        scored({PROMPT_LEVEL: 1, REPAIRED: 0}),
-        _once,
-    ),
-    Behavior(
-        "Follows the instructions except for its first or last line, or its asterisks (loose verdict).",
-        scored({PROMPT_LEVEL: 0, LOOSE: 1}),
-        _once,
-    ),
+    *_REPAIRED,
+    _LOOSELY,
     Behavior(
         "Follows the instruction when it is given once, but not when it is given {instructions} times.",
         scored({PROMPT_LEVEL: 0}),
