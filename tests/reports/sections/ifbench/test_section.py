@@ -37,17 +37,9 @@ def known(folders: list[Path]) -> Section:
 
 
 def test_the_figures_are_of_one_turn_and_then_of_two(known: Section) -> None:
-    assert names(known) == [
-        "ifbench_verdicts",
-        "ifbench_floor",
-        "ifbench_groups",
-        "ifbench_types",
-        "ifbench_two_turns_verdicts",
-        "ifbench_two_turns_floor",
-        "ifbench_two_turns_groups",
-        "ifbench_two_turns_types",
-        "ifbench_two_turns_answers",
-    ]
+    of_each = ("verdicts", "floor", "groups", "types")
+    expected = [f"{turns}_{name}" for turns in ("ifbench", "ifbench_two_turns") for name in of_each]
+    assert names(known) == [*expected, "ifbench_two_turns_answers"]
 
 
 def test_verdicts_stand_side_by_side_by_level(known: Section) -> None:
