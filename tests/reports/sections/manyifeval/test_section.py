@@ -230,13 +230,6 @@ def test_a_task_without_loose_and_repaired_verdicts_has_its_other_figures(tmp_pa
     assert dict(found.examples[0].facts)["verdicts"] == "strict: not all"
 
 
-def test_a_type_without_a_metric_counts_as_an_instruction(tmp_path: Path) -> None:
-    line = row(1, [1, 0])
-    line["doc"]["instruction_id_list"].append("language:response_language")
-    found = of_rows(tmp_path, {"mine": [line]})
-    assert [row[1] for row in figure(found, "manyifeval_curse").table.rows] == [3]
-
-
 # What is missing
 
 
@@ -510,11 +503,6 @@ def test_single_instructions_have_a_share_for_each_type_and_are_in_no_other_figu
     # A task with one instruction and another with single ones are not the same condition.
     assert {about[1] for about in numbers(found, "manyifeval_curse")} == {2}
     assert "manyifeval_others" not in names(found)
-
-
-def test_single_instructions_may_be_all_that_was_run(tmp_path: Path) -> None:
-    found = of_rows(tmp_path, {SINGLE: [single(1, TYPES[0], True)]})
-    assert names(found) == ["manyifeval_single"]
 
 
 def test_an_older_run_with_one_instruction_does_not_record_whether_it_is_single(tmp_path: Path) -> None:

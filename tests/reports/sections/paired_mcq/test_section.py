@@ -102,12 +102,6 @@ def test_always_a_never_mismatches_and_only_answers_a(known: Section) -> None:
     assert {share for of_letters in shares.values() for share in of_letters.values()} == {0.0}
 
 
-def test_letters_are_counted_as_shares_of_all_rows(known: Section) -> None:
-    for line in cells(known, "letters").values():
-        *shares, _ = values(line).values()
-        assert sum(shares) == pytest.approx(1)
-
-
 def test_entropy_and_position_bias_equal_those_of_the_harness(known: Section, folders: Mapping[str, Path]) -> None:
     runs = load(list(folders.values())).counting
     assert len(runs) == len(POLICIES) * 3
