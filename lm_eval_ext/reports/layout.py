@@ -29,6 +29,7 @@ def panels(  # noqa: PLR0913 # a drawing has as many parts
     by: tuple[str, ...] = (),
     *,
     untold: Collection[str] = ("model",),
+    most: int | None = None,
     **options: Any,
 ) -> tuple[Panel, ...]:
     """Return a panel for each combination of the values of some facts, which are its title.
@@ -40,8 +41,11 @@ def panels(  # noqa: PLR0913 # a drawing has as many parts
         across: the fact whose values are series or columns.
         by: the facts that panels are for.
         untold: those of them that are not in titles if they have only one value.
+        most: of how many models there are panels; of more, there are none. ``None``: of any number.
         options: see ``drawn``.
     """
+    if most is not None and len(cells.values("model")) > most:
+        return ()
     told = [place for place, fact in enumerate(by) if fact not in untold or len(cells.values(fact)) > 1]
     return tuple(
         Panel(", ".join(str(key[place]) for place in told), drawn(part, mark, down, across, **options))

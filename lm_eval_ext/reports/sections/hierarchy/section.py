@@ -240,9 +240,7 @@ def _pairs(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     )
     yield captioned(
         "hierarchy_pairs",
-        panels(cells, HeatMap, "pair", "side", ("model",), axis="obeys")
-        if len(cells.values("model")) <= MOST_MODELS
-        else (),
+        panels(cells, HeatMap, "pair", "side", ("model",), most=MOST_MODELS, axis="obeys"),
         table(wide, ("model", "group", "pair"), metrics=[HEADLINE]),
         tuple(unread),
     )

@@ -35,7 +35,7 @@ BY_TYPE = "strict_acc_"
 """The prefix of an instruction type's name in the name of its metric."""
 MAP_EACH = 6
 """Up to this many models get a heat map each."""
-NUMBERED = {"x_axis": "instructions", "axis": "prompt level"}
+NUMBERED: Mapping[str, Any] = {"x_axis": "instructions", "axis": "prompt level"}
 MOST_CURVES = 6
 """The most curves in one panel: each needs its own color, and its intervals must be distinguishable."""
 OVERALL = "all types"
@@ -145,11 +145,7 @@ def types(study: Study) -> Figure:
         "manyifeval_types",
         (
             *(overall if len(models) > 1 else ()),
-            *(
-                panels(by_number, HeatMap, "type", "instructions", ("model",), axis="followed")
-                if len(models) <= MAP_EACH
-                else ()
-            ),
+            *panels(by_number, HeatMap, "type", "instructions", ("model",), most=MAP_EACH, axis="followed"),
         ),
         table(by_number.wide("instructions", heading="n = {instructions}").joined(pooled), ("model", "type")),
         study.incomplete(of_kind(study)),
@@ -214,9 +210,7 @@ def lists(study: Study) -> Iterator[Figure]:
         cells = study.means(entries, ("model", "type", "instructions"), {"followed": OWN})
         yield captioned(
             "manyifeval_mixed_types",
-            panels(cells, HeatMap, "type", "instructions", ("model",), axis="followed")
-            if len(cells.values("model")) <= MAP_EACH
-            else (),
+            panels(cells, HeatMap, "type", "instructions", ("model",), most=MAP_EACH, axis="followed"),
             table(cells.wide("instructions", heading="n = {instructions}"), ("model", "type")),
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,7 @@ from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun
 
 BY_SCOPE = {"model": "", "scope": "mean over"}
+GAIN: Mapping[str, Any] = {"axis": "gain in ROUGE-L", "unit": "change"}
 MOST_CELLS = 1500
 """The most cells in the subtask heat maps; if there would be more, they show only the evaluation split."""
 TAKEN_AWAY = {
@@ -125,10 +127,9 @@ def _gain(runs: Comparable) -> Iterator[Figure]:
     gains = runs.gains(runs.scopes).known("scope")
     if not gains.lines:
         return
-    options = {"untold": ("scope",), "axis": "gain in ROUGE-L", "unit": "change"}
     yield captioned(
         "natural_instructions_gain",
-        panels(gains.only(["gain"]), Bars, "model", "encoding", ("scope",), **options),
+        panels(gains.only(["gain"]), Bars, "model", "encoding", ("scope",), untold=("scope",), **GAIN),
         table(_side_by_side(gains), BY_SCOPE, "change"),
         base=runs.base,
     )
@@ -163,10 +164,9 @@ def _by_part(runs: Comparable, part: str) -> Iterator[Figure]:
     gains = replace(gains, lines={key: line for _, part in gains.split("model") for key, line in part.lines.items()})
     named_parts = gains.with_fact("part", lambda about: about["scope"].replace("_", " "))
     counted = _side_by_side(gains).with_fact("subtasks", lambda about: len(scopes[about["scope"]]))
-    options = {"axis": "gain in ROUGE-L", "unit": "change"}
     yield captioned(
         f"natural_instructions_gain_by_{part.replace(' ', '_')}",
-        panels(named_parts.only(["gain"]), HeatMap, "part", "encoding", ("model",), **options),
+        panels(named_parts.only(["gain"]), HeatMap, "part", "encoding", ("model",), **GAIN),
         table(counted, {"model": "", "scope": part, "subtasks": ""}, "change"),
         base=runs.base,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from math import isnan, log
 from pathlib import Path
@@ -443,9 +443,7 @@ def shown(measured: Measured, name: str) -> Figure:
 def together(results: Sequence[Measured]) -> Measured:
     """Return what was measured in several tasks."""
     parts = zip(*((one.figures, one.readers, one.letters) for one in results), strict=True)
-    return Measured(
-        *(Cells(of_all[0].by, {key: line for each in of_all for key, line in each.lines.items()}) for of_all in parts)
-    )
+    return Measured(*(reduce(Cells.joined, of_all) for of_all in parts))
 
 
 def test_with_many_letter_distributions_each_model_shows_its_most_biased_one() -> None:
