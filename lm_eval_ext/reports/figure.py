@@ -61,12 +61,14 @@ class Table:
         rows: a cell for each column.
         unit: the unit of the estimates.
         kinds: a kind for each row, by which the page can filter them; empty: no filter.
+        metrics: which metrics of the family's schema it shows; ``*`` stands for any text, as there.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[TableCell, ...], ...]
     unit: Unit = "share"
     kinds: tuple[str, ...] = ()
+    metrics: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Check that every row has as many cells as there are headings, and a kind if any has one.
@@ -245,7 +247,6 @@ class Figure:
         panels: none if the values have no common scale.
         table: every number that is drawn.
         issues: what is missing and why.
-        metrics: which metrics of the family's schema it shows; ``*`` stands for any text, as there.
     """
 
     name: str
@@ -254,7 +255,6 @@ class Figure:
     panels: tuple[Panel, ...]
     table: Table
     issues: tuple[Issue, ...] = ()
-    metrics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ def panels(  # noqa: PLR0913 # a drawing has as many parts
     by: tuple[str, ...] = (),
     *,
     untold: Collection[str] = ("model",),
+    most: int | None = None,
     **options: Any,
 ) -> tuple[Panel, ...]:
     """Return a panel for each combination of the values of some facts, which are its title.
@@ -40,8 +41,11 @@ def panels(  # noqa: PLR0913 # a drawing has as many parts
         across: the fact whose values are series or columns.
         by: the facts that panels are for.
         untold: those of them that are not in titles if they have only one value.
+        most: of how many models there are panels; of more, there are none. ``None``: of any number.
         options: see ``drawn``.
     """
+    if most is not None and len(cells.values("model")) > most:
+        return ()
     told = [place for place, fact in enumerate(by) if fact not in untold or len(cells.values(fact)) > 1]
     return tuple(
         Panel(", ".join(str(key[place]) for place in told), drawn(part, mark, down, across, **options))
@@ -144,13 +148,16 @@ def _of_models(cells: Cells, models: Collection[str]) -> Cells:
     return cells.where(lambda about: about["model"] in models)
 
 
-def table(cells: Cells, heads: Mapping[str, str] | Collection[str], unit: Unit = "share") -> Table:
+def table(
+    cells: Cells, heads: Mapping[str, str] | Collection[str], unit: Unit = "share", metrics: Collection[str] = ()
+) -> Table:
     """Return a table: what each line is about, then its columns, but for which answers score floors.
 
     Args:
         cells: the figures.
         heads: the facts that identify a line, in order, with their headings if these are others.
         unit: the unit of the figures.
+        metrics: what they show besides the metrics of the columns.
     """
     headings = heads if isinstance(heads, Mapping) else dict.fromkeys(heads, "")
     columns = dict.fromkeys(column for line in cells.lines.values() for column in line if column != FLOOR_BY)
@@ -161,6 +168,7 @@ def table(cells: Cells, heads: Mapping[str, str] | Collection[str], unit: Unit =
             for about, line in cells.about()
         ),
         unit,
+        metrics=frozenset(metrics).union(*(cells.metrics.get(column, ()) for column in columns)),
     )
 
 
@@ -190,7 +198,7 @@ def other_tasks(  # noqa: PLR0913 # as above
     cells, heads = study.means(study.others, (("model", "task", *facts),), measures), ("model", "task", *facts)
     bars = panels(cells.only(titles or [*measures]), Bars, "task", COLUMN, ("model",), axis=axis, **options)
     name = f"{study.others[0].run.family.name}_others"
-    yield Figure(name, "Other tasks", reading, bars, table(cells, heads), metrics=tuple(measures.values()))
+    yield Figure(name, "Other tasks", reading, bars, table(cells, heads))
 
 
 def shown(value: Any) -> Any:

@@ -84,10 +84,12 @@ class Cells:
     Attributes:
         by: the names of the facts that distinguish the lines.
         lines: by the values of these, the columns of each line: replicates, or what is shown as it is.
+        metrics: by column, those of the family's schema that it shows, unless it is computed from other columns.
     """
 
     by: tuple[str, ...]
     lines: Mapping[Key, Mapping[str, Any]]
+    metrics: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def about(self) -> Iterator[tuple[dict[str, Any], Mapping[str, Any]]]:
         """Yield what each line is about, and its columns."""
@@ -135,13 +137,13 @@ class Cells:
             (*key, value.format(**about) if isinstance(value, str) else value(about)): columns
             for key, (about, columns) in zip(self.lines, self.about(), strict=True)
         }
-        return Cells((*self.by, fact), lines)
+        return replace(self, by=(*self.by, fact), lines=lines)
 
     def only(self, columns: Mapping[str, str] | Collection[str]) -> Cells:
         """Return the cells with some of their columns, under other names if a mapping gives these."""
         names = columns if isinstance(columns, Mapping) else dict(zip(columns, columns, strict=True))
         lines = {key: {new: line[name] for name, new in names.items()} for key, line in self.lines.items()}
-        return replace(self, lines=lines)
+        return replace(self, lines=lines, metrics={new: self.metrics.get(name, ()) for name, new in names.items()})
 
     def joined(self, other: Cells) -> Cells:
         """Return the cells with the columns of others that are about the same, and their lines about anything else."""
@@ -150,7 +152,7 @@ class Cells:
             key: {**dict.fromkeys(names, UNKNOWN), **self.lines.get(key, {}), **other.lines.get(key, {})}
             for key in (*self.lines, *other.lines)
         }
-        return replace(self, lines=lines)
+        return replace(self, lines=lines, metrics={**self.metrics, **other.metrics})
 
     def wide(self, *facts: str, heading: str) -> Cells:
         """Return cells with a column for each combination of the values of some facts and each column.
@@ -159,15 +161,17 @@ class Cells:
             facts: the facts whose values become columns.
             heading: a format of the columns' headings, with these facts and ``column``.
         """
-        headings = dict.fromkeys(
-            heading.format(**about, column=column) for about, line in self.about() for column in line
-        )
+        headings = {
+            heading.format(**about, column=column): self.metrics.get(column, ())
+            for about, line in self.about()
+            for column in line
+        }
         kept = tuple(fact for fact in self.by if fact not in facts)
         lines: dict[Key, dict[str, Any]] = {}
         for about, line in self.about():
             found = lines.setdefault(tuple(about[fact] for fact in kept), dict.fromkeys(headings, UNKNOWN))
             found.update({heading.format(**about, column=column): value for column, value in line.items()})
-        return Cells(kept, lines)
+        return replace(self, by=kept, lines=lines, metrics=headings)
 
 
 @dataclass(frozen=True)
@@ -272,7 +276,11 @@ class Study:
             found[key] = {
                 column: self._mean(group, measure) if is_whole else UNKNOWN for column, measure in measures.items()
             }
-        return Cells(facts, found)
+        own = {entry.metric for group in groups.values() for entry in group}
+        names = {
+            column: [measure] if measure else own for column, measure in measures.items() if isinstance(measure, str)
+        }
+        return Cells(facts, found, names)
 
     def with_floors(self, cells: Cells, entries: Iterable[Entry], column: str, metric: str = OWN) -> Cells:
         """Return means with what the best answer without content scores on the same rows, and how far they are above.
@@ -349,7 +357,7 @@ class Study:
             first, second = ([entry.run for entry in groups[key]] for key in keys)
             return change(list(zip(first, second, strict=True)), metric, after - before)
 
-        return wide.with_columns({"gain": gain})
+        return replace(wide.with_columns({"gain": gain}), metrics={**wide.metrics, "gain": [metric]})
 
     def _crossed(self, keys: Iterable[Key], blocks: Sequence[tuple[str, ...]], within: int) -> Iterator[Key]:
         """Yield every combination of the values of blocks of facts, in order; see ``means``."""

@@ -12,7 +12,7 @@ TYPES = ("punctuation:no_comma", "startend:quotation", "keywords:existence", "de
 """The first n of them are what a row with n instructions asks for."""
 SINGLE = "manyifeval_single"
 """The task of single instructions; each of its rows asks for one of a task prompt's."""
-EDITIONS = ("strict", "loose", "repaired")
+VERDICT_KINDS = ("strict", "loose", "repaired")
 
 Line = dict[str, Any]
 
@@ -32,9 +32,9 @@ def row(key: int, followed: Sequence[bool | int], *, repeated: bool = False, **m
     """
     asked = [TYPES[0]] * len(followed) if repeated else list(TYPES[: len(followed)])
     levels: Line = {}
-    for edition in EDITIONS:
-        levels[f"prompt_level_{edition}_acc"] = float(all(followed))
-        levels[f"inst_level_{edition}_acc"] = sum(followed) / len(followed)
+    for verdict in VERDICT_KINDS:
+        levels[f"prompt_level_{verdict}_acc"] = float(all(followed))
+        levels[f"inst_level_{verdict}_acc"] = sum(followed) / len(followed)
     by_type = {
         metric(name): [sum(yes for one, yes in zip(asked, followed, strict=True) if one == name), asked.count(name)]
         for name in TYPES

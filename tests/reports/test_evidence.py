@@ -154,7 +154,7 @@ def test_the_floors_of_a_run_on_the_published_prompts_are_those_of_the_prompts(
 ) -> None:
     (run,) = load([result_folder("empty", ["ifbench"], source=str(shared_data / "ifeval"))]).counting
     floors = {
-        answer: tuple(round(300 * of[f"prompt_level_{edition}_acc"]) for edition in ("strict", "repaired"))
+        answer: tuple(round(300 * of[f"prompt_level_{verdict}_acc"]) for verdict in ("strict", "repaired"))
         for answer, of in floored(run).items()
     }
     assert floors == FLOORS_OF["ifbench_test.jsonl"]

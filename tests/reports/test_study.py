@@ -277,6 +277,13 @@ def test_joined_cells_have_all_lines_and_unknown_figures_where_one_of_both_has_n
     assert found.lines["c", 1]["x"] is UNKNOWN
 
 
+def test_columns_show_their_metrics_under_whatever_name_and_beside_whatever_others() -> None:
+    cells, other = replace(CELLS, metrics={"x": ["acc"]}), replace(CELLS, metrics={"y": ["prior_rate"]})
+    assert cells.only({"x": "renamed"}).metrics == {"renamed": ["acc"]}
+    assert cells.wide("n", heading="{n}").metrics == {"1": ["acc"], "2": ["acc"]}
+    assert cells.joined(other).metrics == {"x": ["acc"], "y": ["prior_rate"]}
+
+
 def test_facts_become_columns_with_unknown_figures_where_a_combination_is_missing() -> None:
     found = CELLS.wide("n", heading="{column} of {n}")
     assert found.by == ("model",)

@@ -321,5 +321,4 @@ def summary(evidence: Evidence, boards: Sequence[Board]) -> Figure:
             ("model", *(one.heading for one in every)),
             tuple((name, *(one.standings[name].estimate for one in every)) for name in labels.values()),
         ),
-        metrics=tuple(dict.fromkeys(one.metric for one in every)),
     )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Example
-from lm_eval_ext.reports.sections.figures import EDITIONS
+from lm_eval_ext.reports.sections.figures import VERDICT_KINDS
 from lm_eval_ext.reports.statistics import Floats, Ratio
 from lm_eval_ext.reports.study import Entry
 from lm_eval_ext.results.issue import Issue, note
@@ -210,6 +210,25 @@ class Behavior:
                     yield Candidate(why, Answer(run, row), Answer(other.run, int(places[row])))
 
 
+def of_verdicts(published: str, of: Callable[[Entry], object] = lambda _: True) -> tuple[Behavior, ...]:
+    """Return what answers show on which the published strict verdict differs from the loose and the repaired one.
+
+    Args:
+        published: who published it.
+        of: returns whether a run can show it.
+    """
+    strict, loose, repaired = (f"prompt_level_{kind}_acc" for kind in VERDICT_KINDS)
+    yes, no = "it follows the instructions", "it does not"
+    stricter = f"A human reader would say {yes} (repaired verdict); {published}'s strict verdict says {no}."
+    milder = f"{published}'s strict verdict says {yes}; a human reader would say {no} (repaired verdict)."
+    loosely = "Follows the instructions except for its first or last line, or its asterisks (loose verdict)."
+    return (
+        Behavior(loosely, scored({strict: 0, loose: 1}), of),
+        Behavior(stricter, scored({strict: 0, repaired: 1}), of),
+        Behavior(milder, scored({strict: 1, repaired: 0}), of),
+    )
+
+
 def choose(behaviors: Sequence[Sequence[Candidate]], most: int = MOST) -> list[Candidate]:
     """Return candidates for every behavior in turn: one of each, then a second of each, until there are enough.
 
@@ -321,15 +340,16 @@ def continuations(line: Line) -> list[tuple[str, str, float]]:
 
 
 def by_instruction(instructions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return what is said about each instruction of a row: in which editions it is followed.
+    """Return what is said about each instruction of a row: by which kinds of verdict it is followed.
 
     Args:
-        instructions: the ``id`` of each, and whether it is followed by edition; an id may be there several times.
+        instructions: the ``id`` of each, and whether it is followed by kind of verdict; an id may be there several
+            times.
     """
     found = {}
     for number, one in enumerate(instructions, start=1):
-        followed = [edition for edition in EDITIONS if one[edition]]
-        among = "" if len(followed) in (0, len(EDITIONS)) else f" ({', '.join(followed)})"
+        followed = [kind for kind in VERDICT_KINDS if one[kind]]
+        among = "" if len(followed) in (0, len(VERDICT_KINDS)) else f" ({', '.join(followed)})"
         found[f"{number}. {one['id']}"] = f"{'followed' if followed else 'not followed'}{among}"
     return found
 

@@ -1,4 +1,4 @@
-"""What figures of all families share: the prose around them, and the figure on the editions of verdicts.
+"""What figures of all families share: the prose around them, and the figure on the kinds of verdicts.
 
 Each family has its prose in a ``figures.md``. It begins with the title of the section and its question. The heading of
 a figure is its name (or several, if figures share a text) and its title, and the text below says how to read it. Both
@@ -18,7 +18,7 @@ from lm_eval_ext.reports.layout import panels, table
 from lm_eval_ext.reports.study import OWN, Entry, Study
 from lm_eval_ext.results.issue import Issue
 
-EDITIONS = ("strict", "loose", "repaired")
+VERDICT_KINDS = ("strict", "loose", "repaired")
 """The verdicts on an instruction."""
 LEVELS = {"prompt": "prompt level", "inst": "instruction level"}
 _HEADING = re.compile(r"^#+ ", re.MULTILINE)
@@ -42,7 +42,6 @@ def captioned(
     drawn: tuple[Panel, ...],
     numbers: Table,
     issues: tuple[Issue, ...] = (),
-    metrics: tuple[str, ...] = (),
     **known: str | int,
 ) -> Figure:
     """Return a figure with its title and its reading.
@@ -52,23 +51,22 @@ def captioned(
         drawn: its panels.
         numbers: its table.
         issues: what is missing, and why.
-        metrics: those that it shows.
         known: what stands for the names in braces.
     """
     title, reading = captions()[name]
-    return Figure(name, title.format(**known), reading.format(**known), drawn, numbers, issues, metrics)
+    return Figure(name, title.format(**known), reading.format(**known), drawn, numbers, issues)
 
 
 def verdicts(study: Study, entries: Iterable[Entry], name: str, issues: tuple[Issue, ...] = (), **known: str) -> Figure:
-    """Return the accuracies of every edition side by side, at both levels; ``known`` is as for ``captioned``."""
-    by_edition = [
-        replace(entry.with_facts(level=title, edition=edition), metric=f"{level}_level_{edition}_acc")
+    """Return the accuracies of each verdict side by side, at both levels; ``known`` is as for ``captioned``."""
+    by_verdict = [
+        replace(entry.with_facts(level=title, verdict=verdict), metric=f"{level}_level_{verdict}_acc")
         for entry in entries
         for level, title in LEVELS.items()
-        for edition in EDITIONS
+        for verdict in VERDICT_KINDS
     ]
-    study = study.ordered(level=LEVELS.values(), edition=EDITIONS)
-    cells = study.means(by_edition, ("model", "level", "edition"), {"accuracy": OWN})
-    bars = panels(cells, Bars, "model", "edition", ("level",), axis="accuracy")
-    numbers = table(cells.wide("edition", heading="{edition}"), ("model", "level"))
-    return captioned(name, bars, numbers, issues, tuple(dict.fromkeys(entry.metric for entry in by_edition)), **known)
+    study = study.ordered(level=LEVELS.values(), verdict=VERDICT_KINDS)
+    cells = study.means(by_verdict, ("model", "level", "verdict"), {"accuracy": OWN})
+    bars = panels(cells, Bars, "model", "verdict", ("level",), axis="accuracy")
+    numbers = table(cells.wide("verdict", heading="{verdict}"), ("model", "level"))
+    return captioned(name, bars, numbers, issues, **known)

@@ -48,13 +48,8 @@ def test_a_real_run_has_its_differences_and_its_scores(other_runs: list[Path]) -
     found = report(*other_runs)
     assert found.title == "wrong-2 and wrong-6"
     shown = figures(found)
-    assert [*shown] == [
-        "summary",
-        "any_task_differences",
-        "any_task_differences_in_units",
-        "any_task_scores",
-        "any_task_scores_in_units",
-    ]
+    of_section = ("differences", "differences_in_units", "scores", "scores_in_units")
+    assert [*shown] == ["summary", *(f"any_task_{name}" for name in of_section)]
     changes = {row[0]: row for row in shown["any_task_differences"].table.rows}
     # Of 16 questions, the one model answers 15 rightly, and the other one 5.
     assert changes["colors (2 tasks)"][1:3] == ("acc ↑", "wrong-6")

@@ -92,7 +92,7 @@ def test_every_drawn_metric_appears_in_a_figure_of_runs_that_have_it(
 ) -> None:
     # Of some metrics the samples have what figures are computed from, but no value that a mean is over.
     given = {name for run in runs.of(family) for name in (*run.metrics, *(run.rows.line(0) if run.rows else ()))}
-    shown = {metric for figure in sections[family].figures for metric in figure.metrics}
+    shown = {metric for figure in sections[family].figures for metric in figure.table.metrics}
     drawn = [one.name for one in FAMILIES[family].schema.metrics if one.drawn and one.name not in OF_MORE_WORDINGS]
     had = [name for name in drawn if any(fnmatchcase(metric, name) for metric in given)]
     assert had == drawn
@@ -123,8 +123,8 @@ def test_a_section_and_its_figures_are_the_same_whether_the_results_or_only_the_
 def test_figures_show_only_metrics_of_the_schema(family: str, sections: Mapping[str, Section]) -> None:
     known = [metric.name for metric in FAMILIES[family].schema.metrics if metric.drawn]
     for figure in sections[family].figures:
-        assert figure.metrics, figure.name
-        assert [metric for metric in figure.metrics if not any(alike(metric, name) for name in known)] == []
+        assert figure.table.metrics, figure.name
+        assert [metric for metric in figure.table.metrics if not any(alike(metric, name) for name in known)] == []
 
 
 @pytest.mark.parametrize("family", FAMILIES)

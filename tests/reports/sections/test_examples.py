@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.reports.sections.examples import Answer, Candidate, NoAnswerError, asked_and_answered, choose, examples
+from lm_eval_ext.reports.sections.examples import Answer, Candidate, asked_and_answered, choose, examples
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import Runs
@@ -48,11 +48,6 @@ def test_the_generated_answer_is_shown_among_several_requests() -> None:
         "resps": [[["-1.5", "True"]], ["The answer is A."]],
     }
     assert asked_and_answered(row) == ("Q in words", "The answer is A.")
-
-
-def test_a_row_without_generated_text_is_not_shown() -> None:
-    with pytest.raises(NoAnswerError, match="no text answer"):
-        asked_and_answered(line("Q", ["-1.5", "True"]))
 
 
 @pytest.fixture
@@ -122,6 +117,7 @@ FORM = "a different format from what the harness writes"
         pytest.param({"arguments": REQUEST, "resps": [[]]}, "no text answer", id="no answer"),
         pytest.param({"arguments": REQUEST, "resps": [None]}, "no text answer", id="null for an answer"),
         pytest.param({"arguments": REQUEST, "resps": [7]}, FORM, id="a number for an answer"),
+        pytest.param({"arguments": REQUEST, "resps": [[["-1.5", "True"]]]}, "no text answer", id="only a likelihood"),
     ],
 )
 def test_an_answer_is_shown_or_the_reason_is_given(changed: dict[str, object], reason: str, tmp_path: Path) -> None:

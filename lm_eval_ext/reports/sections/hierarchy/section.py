@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 from lm_eval_ext.families.hierarchy.schema import ALONE, OBEYS, SCHEMA, SLIPPED, TURNS
@@ -171,7 +172,6 @@ def _arms(found: Study, entries: Sequence[Entry]) -> Figure:
         ),
         table(cells, ("arm", "model")),
         found.incomplete(entries),
-        tuple(verdicts.values()),
     )
 
 
@@ -194,7 +194,6 @@ def _cost(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
         panels(cells.only(["cost"]), Forest, "arm", by=("model",), axis="cost of the conflict", unit="change"),
         table(cells, ("model", "arm")),
         tuple(issues),
-        (HEADLINE,),
     )
 
 
@@ -203,11 +202,7 @@ def _turns(found: Study) -> Figure:
     models = {entry["model"] for entry in found.entries if entry["turns"] > 1}
     entries = [entry for entry in found.entries if entry["of"] == "system" and entry["model"] in models]
     compared, issues = found.on_same_rows(entries, ("model", "turns"), OF_HISTORIES)
-    lines = [
-        (model, turns)
-        for model in found.in_order("model", models)
-        for turns in found.in_order("turns", (entry["turns"] for entry in entries))
-    ]
+    lines = product(found.in_order("model", models), found.in_order("turns", (entry["turns"] for entry in entries)))
     sides = SLIPPED_ONCE, FOLLOWED
     cells = found.gains(compared, ("model", "turns"), "history", sides, HEADLINE, lines=lines)
     return captioned(
@@ -217,7 +212,6 @@ def _turns(found: Study) -> Figure:
             cells.only({FOLLOWED: FOLLOWED, SLIPPED_ONCE: SLIPPED_ONCE, "gain": "cost of the slip"}), ("model", "turns")
         ),
         tuple(issues),
-        (HEADLINE,),
     )
 
 
@@ -245,12 +239,9 @@ def _pairs(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     )
     yield captioned(
         "hierarchy_pairs",
-        panels(cells, HeatMap, "pair", "side", ("model",), axis="obeys")
-        if len(cells.values("model")) <= MOST_MODELS
-        else (),
-        table(wide, ("model", "group", "pair")),
+        panels(cells, HeatMap, "pair", "side", ("model",), most=MOST_MODELS, axis="obeys"),
+        table(wide, ("model", "group", "pair"), metrics=[HEADLINE]),
         tuple(unread),
-        (HEADLINE,),
     )
 
 

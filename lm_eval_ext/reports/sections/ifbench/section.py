@@ -16,10 +16,11 @@ from lm_eval_ext.reports.sections.examples import (
     by_instruction,
     counts_of,
     examples,
+    of_verdicts,
     scored,
     share_counted,
 )
-from lm_eval_ext.reports.sections.figures import EDITIONS, captioned, captions, verdicts
+from lm_eval_ext.reports.sections.figures import VERDICT_KINDS, captioned, captions, verdicts
 from lm_eval_ext.reports.study import FLOOR, OWN, Entry, Study, grouped
 from lm_eval_ext.results.issue import warning
 from lm_eval_ext.results.rows import ASKED
@@ -27,22 +28,9 @@ from lm_eval_ext.results.rows import ASKED
 FAMILY = "ifbench"
 NARROW = 4
 """The most models side by side where the names of rows are long."""
-STRICT, REPAIRED, INST = "prompt_level_strict_acc", "prompt_level_repaired_acc", "inst_level_loose_acc"
+STRICT, INST = "prompt_level_strict_acc", "inst_level_loose_acc"
 BEHAVIORS = (
-    Behavior(
-        "Follows the instructions except for its first or last line, or its asterisks (loose verdict).",
-        scored({HEADLINE: 1, STRICT: 0}),
-    ),
-    Behavior(
-        "A human reader would say it follows the instructions (repaired verdict); IFBench's strict verdict says it "
-        "does not.",
-        scored({STRICT: 0, REPAIRED: 1}),
-    ),
-    Behavior(
-        "IFBench's strict verdict says it follows the instructions; a human reader would say it does not (repaired "
-        "verdict).",
-        scored({STRICT: 1, REPAIRED: 0}),
-    ),
+    *of_verdicts("IFBench"),
     Behavior(
         "The first answer follows the instructions by chance; the second, which was asked to, does not.",
         scored({FIRST_TURN: 1, HEADLINE: 0}),
@@ -55,7 +43,7 @@ BEHAVIORS = (
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    orders = {"group": tuple(OF_GROUPS), "edition": EDITIONS}
+    orders = {"group": tuple(OF_GROUPS), "verdict": VERDICT_KINDS}
     found = Study.of(evidence, FAMILY, lambda run: {"turns": int(run.metadata["turns"])}, orders)
     if not found.entries:
         return None
@@ -79,22 +67,21 @@ def _figures(found: Study) -> Iterator[Figure]:
 
 def _floors(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figure]:
     """Yield prompt-level accuracy above what the best answer without content scores, if that is known."""
-    by_edition = [
-        replace(entry.with_facts(edition=edition), metric=f"prompt_level_{edition}_acc")
+    by_verdict = [
+        replace(entry.with_facts(verdict=verdict), metric=f"prompt_level_{verdict}_acc")
         for entry in entries
-        for edition in EDITIONS
+        for verdict in VERDICT_KINDS
     ]
-    cells = found.means(by_edition, ("edition", "model"), {"accuracy": OWN})
-    cells = found.with_floors(cells, by_edition, "accuracy")
+    cells = found.means(by_verdict, ("verdict", "model"), {"accuracy": OWN})
+    cells = found.with_floors(cells, by_verdict, "accuracy")
     issues = found.no_floors(entries, HEADLINE)
     if issues or any(FLOOR in line for line in cells.lines.values()):
-        bars = panels(cells.only(["accuracy"]), Bars, "model", COLUMN, ("edition",), axis="prompt level")
+        bars = panels(cells.only(["accuracy"]), Bars, "model", COLUMN, ("verdict",), axis="prompt level")
         yield captioned(
             f"{name}_floor",
-            over_floor(bars, cells, ("edition",)),
-            table(cells, ("model", "edition")),
+            over_floor(bars, cells, ("verdict",)),
+            table(cells, ("model", "verdict")),
             issues,
-            (HEADLINE, STRICT, REPAIRED),
             floors=floors_in_words(cells),
         )
 
@@ -111,7 +98,6 @@ def _by_group(found: Study, entries: Sequence[Entry], name: str) -> Figure:
         f"{name}_groups",
         tuple(heat_maps(cells, "group", axis="followed")),
         table(cells.wide("model", heading="{model}"), ("group",)),
-        metrics=tuple(OF_GROUPS.values()),
     )
 
 
@@ -141,9 +127,8 @@ def _by_type(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figu
             for (group,), part in in_words.split("group")
             for panel in heat_maps(part, "name", NARROW, axis="followed")
         ),
-        table(cells.wide("model", heading="{model}"), ("type", "instructions")),
+        table(cells.wide("model", heading="{model}"), ("type", "instructions"), metrics=OF_GROUPS.values()),
         issues,
-        tuple(OF_GROUPS.values()),
     )
 
 
@@ -154,7 +139,6 @@ def _first_and_second(found: Study, entries: Sequence[Entry]) -> Figure:
         "ifbench_two_turns_answers",
         panels(cells, Bars, "model", axis="accuracy"),
         table(cells, ("model",)),
-        metrics=(FIRST_TURN, HEADLINE),
     )
 
 

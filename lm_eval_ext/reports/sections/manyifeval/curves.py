@@ -15,7 +15,6 @@ from lm_eval_ext.families.manyifeval.schema import (
     FORM,
     MIXED,
     OF_REPORTS,
-    OF_SECTION_TYPES,
     OF_SECTIONS,
     SINGLE,
     WIDE,
@@ -36,7 +35,7 @@ BY_TYPE = "strict_acc_"
 """The prefix of an instruction type's name in the name of its metric."""
 MAP_EACH = 6
 """Up to this many models get a heat map each."""
-NUMBERED = {"x_axis": "instructions", "axis": "prompt level"}
+NUMBERED: Mapping[str, Any] = {"x_axis": "instructions", "axis": "prompt level"}
 MOST_CURVES = 6
 """The most curves in one panel: each needs its own color, and its intervals must be distinguishable."""
 OVERALL = "all types"
@@ -114,9 +113,8 @@ def curse(study: Study) -> Figure:
                 axis="accuracy",
             ),
         ),
-        table(cells, ("model", "instructions")),
+        table(cells, ("model", "instructions"), metrics=["curse_residual"]),
         study.no_floors(of_kind(study), PROMPT_LEVEL),
-        (PROMPT_LEVEL, INST_LEVEL, "curse_residual"),
         floors=floors_in_words(cells),
     )
 
@@ -147,15 +145,10 @@ def types(study: Study) -> Figure:
         "manyifeval_types",
         (
             *(overall if len(models) > 1 else ()),
-            *(
-                panels(by_number, HeatMap, "type", "instructions", ("model",), axis="followed")
-                if len(models) <= MAP_EACH
-                else ()
-            ),
+            *panels(by_number, HeatMap, "type", "instructions", ("model",), most=MAP_EACH, axis="followed"),
         ),
         table(by_number.wide("instructions", heading="n = {instructions}").joined(pooled), ("model", "type")),
         study.incomplete(of_kind(study)),
-        (f"{BY_TYPE}*",),
     )
 
 
@@ -170,7 +163,6 @@ def single(study: Study) -> Figure:
         "manyifeval_single",
         tuple(heat_maps(cells, "type", axis="followed")),
         table(cells.wide("model", heading="{model}"), ("type",)),
-        metrics=(f"{BY_TYPE}*", PROMPT_LEVEL),
     )
 
 
@@ -209,7 +201,6 @@ def lists(study: Study) -> Iterator[Figure]:
             panels(cells.only(list(columns)[:4]), Curves, "instructions", by=("model",), **options),
             table(cells, {"model": "", "instructions": unit}),
             tuple(issues),
-            tuple(columns.values()),
         )
     entries = tuple(
         entry.with_facts(type=entry["type"].removeprefix("section acc ").removeprefix("section "))
@@ -219,11 +210,8 @@ def lists(study: Study) -> Iterator[Figure]:
         cells = study.means(entries, ("model", "type", "instructions"), {"followed": OWN})
         yield captioned(
             "manyifeval_mixed_types",
-            panels(cells, HeatMap, "type", "instructions", ("model",), axis="followed")
-            if len(cells.values("model")) <= MAP_EACH
-            else (),
+            panels(cells, HeatMap, "type", "instructions", ("model",), most=MAP_EACH, axis="followed"),
             table(cells.wide("instructions", heading="n = {instructions}"), ("model", "type")),
-            metrics=tuple(OF_SECTION_TYPES.values()),
         )
 
 

@@ -82,8 +82,11 @@ def refinement(study: Study) -> Iterator[Figure]:
         yield captioned(
             "manyifeval_feedback",
             panels(_titled(judgments), Bars, "titled", COLUMN, axis="share"),
-            table(judgments, {"base": "model", "method": "", "judgments": ""}),
-            metrics=("feedback_precision", "feedback_recall", "feedback_f1", UNPARSABLE),
+            table(
+                judgments,
+                {"base": "model", "method": "", "judgments": ""},
+                metrics=["feedback_precision", "feedback_recall", "feedback_f1", UNPARSABLE],
+            ),
         )
     readable = {(about["base"], about["place"]) for about, line in judgments.about() if line["unparsable"].value != 1}
     by_model = [
@@ -217,27 +220,25 @@ def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> 
         "requests per row",
         lambda about: f"{found.value:.2f}" if (found := counts[tuple(about[fact] for fact in METHOD)]).exists else None,
     )
-    several = len(cells.values("base")) > 1
     return captioned(
         "manyifeval_rounds",
         panels(
-            cells.with_fact("panel", "{base}: {level}" if several else "{level}"),
+            _titled(cells, "level"),
             Curves,
             "round",
             "method",
-            ("panel",),
+            ("titled",),
             x_axis="rounds of refinement",
             axis="accuracy",
         ),
-        table(wide, {"base": "model", "method": "", "level": "", "requests per row": ""}),
+        table(wide, {"base": "model", "method": "", "level": "", "requests per row": ""}, metrics=[REQUESTS]),
         tuple(issues),
-        (*(f"{level}_round_*" for level in ACCURACIES.values()), REQUESTS),
     )
 
 
-def _titled(cells: Cells) -> Cells:
-    """Return cells with the method as the panel or category that they are shown in."""
-    return cells.with_fact("titled", "{base}: {method}" if len(cells.values("base")) > 1 else "{method}")
+def _titled(cells: Cells, fact: str = "method") -> Cells:
+    """Return cells with a fact, and of several models also theirs, as the panel or category that they are shown in."""
+    return cells.with_fact("titled", f"{{base}}: {{{fact}}}" if len(cells.values("base")) > 1 else f"{{{fact}}}")
 
 
 def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
@@ -272,9 +273,8 @@ def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
     return captioned(
         "manyifeval_confusion",
         panels(_titled(cells), HeatMap, "row", COLUMN, ("titled",), axis="share of a row", higher_is_better=None),
-        table(cells, {"base": "model", "method": "", "round": "", "checker": "", "judgments": ""}),
+        table(cells, {"base": "model", "method": "", "round": "", "checker": "", "judgments": ""}, metrics=COUNTS),
         tuple(issues),
-        COUNTS,
     )
 
 

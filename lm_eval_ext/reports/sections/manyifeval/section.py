@@ -21,10 +21,11 @@ from lm_eval_ext.reports.sections.examples import (
     Line,
     by_instruction,
     examples,
+    of_verdicts,
     places_in,
     scored,
 )
-from lm_eval_ext.reports.sections.figures import EDITIONS, captions, verdicts
+from lm_eval_ext.reports.sections.figures import VERDICT_KINDS, captions, verdicts
 from lm_eval_ext.reports.sections.manyifeval.curves import (
     ACCURACIES,
     FAMILY,
@@ -49,7 +50,6 @@ from lm_eval_ext.results.runs import TaskRun, rows_of
 from lm_eval_ext.verifiers import MissingDataError, Response, instructions_of
 
 FIRST_ANSWER = f"{PROMPT_LEVEL}_round_0"
-LOOSE, REPAIRED = "prompt_level_loose_acc", "prompt_level_repaired_acc"
 OF_REPORT = (
     "words_followed",
     "words_modified",
@@ -150,6 +150,7 @@ def _lost(run: TaskRun, other: TaskRun) -> tuple[int, int, str] | None:
     return None
 
 
+_LOOSELY, *_REPAIRED = of_verdicts("IFEval", _once)
 BEHAVIORS: tuple[Callable[[Iterable[Entry]], Iterator[Candidate]], ...] = (
     Behavior(
         "Follows {one_less} of {instructions} instructions, which counts as a failure at prompt level.",
@@ -167,23 +168,8 @@ BEHAVIORS: tuple[Callable[[Iterable[Entry]], Iterator[Candidate]], ...] = (
         scored({FIRST_ANSWER: 1, PROMPT_LEVEL: 0}),
         _once,
     ),
-    Behavior(
-        "A human reader would say it follows the instructions (repaired verdict); IFEval's strict verdict says it does "
-        "not.",
-        scored({PROMPT_LEVEL: 0, REPAIRED: 1}),
-        _once,
-    ),
-    Behavior(
-        "IFEval's strict verdict says it follows the instructions; a human reader would say it does not (repaired "
-        "verdict).",
-        scored({PROMPT_LEVEL: 1, REPAIRED: 0}),
-        _once,
-    ),
-    Behavior(
-        "Follows the instructions except for its first or last line, or its asterisks (loose verdict).",
-        scored({PROMPT_LEVEL: 0, LOOSE: 1}),
-        _once,
-    ),
+    *_REPAIRED,
+    _LOOSELY,
     Behavior(
         "Follows the instruction when it is given once, but not when it is given {instructions} times.",
         scored({PROMPT_LEVEL: 0}),
@@ -211,9 +197,9 @@ def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
         found["each instruction"] = reason
     if not judged:
         found["verdicts"] = ", ".join(
-            f"{edition}: {'all followed' if line[f'prompt_level_{edition}_acc'] else 'not all'}"
-            for edition in EDITIONS
-            if f"prompt_level_{edition}_acc" in line
+            f"{kind}: {'all followed' if line[f'prompt_level_{kind}_acc'] else 'not all'}"
+            for kind in VERDICT_KINDS
+            if f"prompt_level_{kind}_acc" in line
         )
     rounds = line.get("rounds")
     for number, one in enumerate(rounds if isinstance(rounds, list) else ()):
@@ -242,11 +228,11 @@ def _judged(line: Line) -> tuple[list[Mapping[str, Any]], str]:
         return [], ""
     except (MissingDataError, OSError) as error:
         return [], f"cannot be judged here: {error}"
-    recorded = (line.get(f"inst_level_{edition}_acc", nan) for edition in found)
+    recorded = (line.get(f"inst_level_{kind}_acc", nan) for kind in found)
     if not all(map(isclose, (verdict.share for verdict in found.values()), recorded)):
         return [], "unknown: the scores in the samples are not those that the checkers give now"
     return [
-        {"id": one.id, **{edition: verdict.follow_instruction_list[place] for edition, verdict in found.items()}}
+        {"id": one.id, **{kind: verdict.follow_instruction_list[place] for kind, verdict in found.items()}}
         for place, one in enumerate(instructions)
     ], ""
 

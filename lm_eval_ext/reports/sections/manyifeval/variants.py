@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, MIXED, OF_REPORTS, OF_SECTIONS, SCHEMA, SINGLE, WIDE
+from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, MIXED, SCHEMA, SINGLE, WIDE
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Forest, Panel, Table, TableCell
+from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Forest, Panel
 from lm_eval_ext.reports.layout import MISSING, drawn, panels, table
 from lm_eval_ext.reports.paired import Difference, difference_of
 from lm_eval_ext.reports.sections.examples import UNREADABLE, Line, counts_of
@@ -28,7 +28,7 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
     facts,
     of_kind,
 )
-from lm_eval_ext.reports.statistics import Ratio, Replicates, estimate, holm, over
+from lm_eval_ext.reports.statistics import Ratio, Replicates, holm, over
 from lm_eval_ext.reports.study import OWN, Cells, Entry, Key, Measure, SameRows, Study, grouped
 from lm_eval_ext.reports.wording import figure as shown
 from lm_eval_ext.results.issue import Issue, error, named, note
@@ -60,8 +60,8 @@ def reliability(study: Study) -> Figure:
         table(
             cells.with_columns({"gap": lambda line: over(line[MEAN] - line[RELIABLE], line[MEAN])}),
             ("model", "instructions"),
+            metrics=["reliable_at_*", "reliability_gap", "strict_acc_phrasing_*"],
         ),
-        metrics=(PROMPT_LEVEL, "reliable_at_*", "reliability_gap", "strict_acc_phrasing_*"),
     )
 
 
@@ -77,7 +77,6 @@ def wide(study: Study) -> Figure:
         "manyifeval_wide",
         panels(cells.only([USUAL, LARGER]), Curves, "instructions", by=("model",), **NUMBERED),
         table(cells, ("model", "instructions")),
-        metrics=(PROMPT_LEVEL, INST_LEVEL),
         usual=USUAL,
     )
 
@@ -106,7 +105,6 @@ def repetition(study: Study) -> Figure | None:
         panels(cells.only([DIFFERENT, REPEATED]), Curves, "instructions", by=("model",), **NUMBERED),
         table(cells.only(headings), ("model", "instructions")),
         tuple(issues),
-        (PROMPT_LEVEL,),
     )
 
 
@@ -123,8 +121,8 @@ UNREAD = None
 
 def wordings(found: Study) -> Iterator[Figure]:
     """Yield the figure of the worst wordings, if a model has samples of variants."""
-    panels: list[Panel] = []
-    rows: list[tuple[TableCell, ...]] = []
+    less = "minus the type's mean"
+    lines: dict[Key, dict[str, Any]] = {}
     issues: list[Issue] = []
     models = grouped(of_kind(found, COUSINS), ["model"])
     for (model,), entries in models.items():
@@ -156,21 +154,18 @@ def wordings(found: Study) -> Iterator[Figure]:
         clear = [names[wording] for change, wording in worded if change.high < 0]
         costs = f"costs something in {named(clear, 3)}" if clear else "is not shown to cost anything"
         issues.append(note(f"{model}: the wording {costs}; {len(worded)} wordings compared at once"))
-        worst = worded[:WORST]
+        for change, wording in worded[:WORST]:
+            lines[model, names[wording], texts[wording]] = {"accuracy": values[wording], less: change}
+    if lines:
+        cells = Cells(("model", "wording", "text"), lines)
         # Without the group, which leaves too little room for the rest.
-        short = tuple(names[wording].partition(":")[2] for _, wording in worst)
-        title = model if len(models) > 1 else ""
-        panels.append(Panel(title, Forest(short, tuple(change for change, _ in worst), "difference", "change")))
-        rows += [
-            (model, names[wording], texts[wording], estimate(values[wording]), change) for change, wording in worst
-        ]
-    if rows:
+        in_short = cells.only([less]).with_fact("short", lambda about: about["wording"].partition(":")[2])
+        untold = ("model",) if len(models) == 1 else ()
         yield captioned(
             "manyifeval_wordings",
-            tuple(panels),
-            Table(("model", "wording", "text", "accuracy", "minus the type's mean"), tuple(rows)),
+            panels(in_short, Forest, "short", by=("model",), untold=untold, axis="difference", unit="change"),
+            table(cells, cells.by, metrics=[f"{BY_TYPE}*"]),
             tuple(issues),
-            (f"{BY_TYPE}*",),
             most=WORST,
         )
 
@@ -300,7 +295,6 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
         tuple(_panels(study, cells)),
         table(cells.with_columns(named_changes).only(columns), ("model", "task", "placement")),
         tuple(issues),
-        (PROMPT_LEVEL, INST_LEVEL, OF_REPORTS[0].name, OF_SECTIONS[0].name),
     )
 
 

@@ -217,7 +217,7 @@ def gains(study: Study, base: str) -> dict[str, Any]:
             {"subtask": subtask, "encoding": encoding, "missing": base if subtask in there else encoding}
             for subtask in sorted(there ^ of_base.keys())
         ]
-    pairs = list(with_bases(study.entries, lambda entry: of_base.get(entry["subtask"])))
+    pairs, _ = with_bases(study, study.entries, lambda entry: of_base.get(entry["subtask"]))
     return {
         "base": base,
         "categories": _by(study, pairs, "category", _gain),
@@ -298,7 +298,7 @@ def gaps(study: Study, bounds: Mapping[str, Entry]) -> dict[str, Any]:
             f"the upper bound is of other subtasks ({', '.join(bounds)}) than the scores ({', '.join(subtasks)}); "
             "expected the same ones"
         )
-    pairs = list(with_bases(study.entries, lambda entry: bounds.get(entry["subtask"])))
+    pairs, _ = with_bases(study, study.entries, lambda entry: bounds.get(entry["subtask"]))
     (mean,) = study.means(bounds.values(), ("model",), {ROUGE_L: ROUGE_L}).lines.values()
     return {
         "models": {subtask: in_words(bound.run) for subtask, bound in bounds.items()},

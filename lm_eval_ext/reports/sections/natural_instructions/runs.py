@@ -15,9 +15,9 @@ import numpy as np
 from lm_eval_ext.families.natural_instructions.schema import ENCODINGS, EVALUATION, SCHEMA, SOURCE_DATASET_OF
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.statistics import Floats
-from lm_eval_ext.reports.study import Cells, Entry, Study, grouped, shared_rows
+from lm_eval_ext.reports.study import Cells, Entry, SameRows, Study, grouped
 from lm_eval_ext.results.comparability import differences
-from lm_eval_ext.results.issue import Issue, error, named, note, warning
+from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.runs import TaskRun, newest
 from lm_eval_ext.sources import RowsError
 
@@ -83,8 +83,10 @@ class Comparable:
         if bases is None:
             bases = {encoding: self.base for encoding in self.encodings if encoding != self.base}
         by_asked = {(entry["model"], entry["subtask"], entry["encoding"]): entry for entry in self.entries}
-        pairs = with_bases(
-            self.entries, lambda one: by_asked.get((one["model"], one["subtask"], bases.get(one["encoding"])))
+        pairs, _ = with_bases(
+            self.study,
+            self.entries,
+            lambda one: by_asked.get((one["model"], one["subtask"], bases.get(one["encoding"]))),
         )
         found = self.study.gains(
             in_scopes(pairs, scopes),
@@ -120,21 +122,25 @@ def scopes_of(entries: Iterable[Entry], encodings: Collection[str]) -> dict[str,
     return chosen
 
 
-def with_bases(entries: Iterable[Entry], base_of: Callable[[Entry], Entry | None]) -> Iterator[Entry]:
-    """Yield each run, ``which`` is ``with``, and what it is compared with, the ``base``, with the rows that both have.
+def with_bases(
+    study: Study, entries: Iterable[Entry], base_of: Callable[[Entry], Entry | None], base: str = "base"
+) -> tuple[list[Entry], list[Issue]]:
+    """Return runs beside what they are compared with, with the rows that both have, and which of them lack some.
 
     Args:
-        entries: the runs.
+        study: all runs.
+        entries: the runs; ``which`` is ``with`` for them, and ``base`` for what they are compared with.
         base_of: returns what a run is compared with; it is left out if there is no such run.
+        base: what issues call that.
     """
-    for entry in entries:
-        beside = base_of(entry)
-        if beside is None:
-            continue
-        shared = shared_rows([entry.run, beside.run])
-        for which, one, kept in zip(("with", "base"), (entry, beside), shared.kept, strict=True):
-            facts = one.with_facts(encoding=entry["encoding"], which=which)
-            yield replace(facts, kept=kept if shared.left_out else None, reason=shared.reason)
+    texts = SameRows(f"no gain over {base}", f"instances left out of gains because it or {base} lacks them", "{count}")
+    pairs = [
+        one.with_facts(encoding=entry["encoding"], which=which, pair=f"{entry['model']}: {entry['task']}")
+        for entry in entries
+        if (beside := base_of(entry)) is not None
+        for which, one in (("with", entry), ("base", beside))
+    ]
+    return study.on_same_rows(pairs, ["pair"], texts)
 
 
 def relative_gain(found: Floats, base: Floats) -> Floats:
@@ -204,9 +210,9 @@ def comparable(evidence: Evidence) -> Comparable:
         ]
         of_model, left_out = _of_one_setting(entries, base)
         kept += of_model
-        issues += [
-            Issue(issue.severity, f"{model}: {issue.text}") for issue in (*left_out, *_without_pairs(of_model, base))
-        ]
+        of_base = {entry["subtask"]: entry for entry in of_model if entry["encoding"] == base}
+        _, unpaired = with_bases(study, of_model, lambda one, of=of_base: of.get(one["subtask"]), repr(base))  # type: ignore[misc]
+        issues += [*(replace(issue, text=f"{model}: {issue.text}") for issue in left_out), *unpaired]
     of_subtasks = grouped(kept, ["subtask"]).items()
     if different := sorted(of for (of,), group in of_subtasks if len({entry.run.identity for entry in group}) > 1):
         text = f"Models were run on different instances of {named(different, MOST_NAMED)}: do not compare them there."
@@ -229,20 +235,6 @@ def _of_one_setting(entries: Sequence[Entry], base: str) -> tuple[list[Entry], l
             else:
                 kept.append(entry)
     return kept, [warning(f"{named(tasks, MOST_NAMED)} left out: {reason}") for reason, tasks in left_out.items()]
-
-
-def _without_pairs(entries: Sequence[Entry], base: str) -> list[Issue]:
-    """Return which of a model's runs are compared with the base on only some of their instances, or on none."""
-    issues = []
-    of_base = {entry["subtask"]: entry for entry in entries if entry["encoding"] == base}
-    for entry in entries:
-        shared = shared_rows([entry.run, of_base.get(entry["subtask"], entry).run])
-        if shared.reason:
-            issues.append(error(f"{entry['task']}: no gain over {base!r}: {shared.reason}"))
-        elif shared.left_out:
-            text = f"instances left out of gains because it or {base!r} lacks them: {shared.left_out}"
-            issues.append(note(f"{entry['task']}: {text}"))
-    return issues
 
 
 def task_specific(runs: Iterable[TaskRun]) -> tuple[dict[str, TaskRun], list[Issue]]:

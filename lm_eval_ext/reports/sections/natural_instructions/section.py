@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +48,7 @@ from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun, rows_of
 
 BY_SCOPE = {"model": "", "scope": "mean over"}
+GAIN: Mapping[str, Any] = {"axis": "gain in ROUGE-L", "unit": "change"}
 MOST_CELLS = 1500
 """The most cells in the subtask heat maps; if there would be more, they show only the evaluation split."""
 TAKEN_AWAY = {
@@ -115,7 +118,6 @@ def _rouge_l(runs: Comparable) -> Figure:
             for about, line in cells.about()
             if not exists(line[ROUGE_L])
         ),
-        (ROUGE_L,),
         floors=floors_in_words(cells),
     )
 
@@ -124,12 +126,10 @@ def _gain(runs: Comparable) -> Iterator[Figure]:
     gains = runs.gains(runs.scopes).known("scope")
     if not gains.lines:
         return
-    options = {"untold": ("scope",), "axis": "gain in ROUGE-L", "unit": "change"}
     yield captioned(
         "natural_instructions_gain",
-        panels(gains.only(["gain"]), Bars, "model", "encoding", ("scope",), **options),
+        panels(gains.only(["gain"]), Bars, "model", "encoding", ("scope",), untold=("scope",), **GAIN),
         table(_side_by_side(gains), BY_SCOPE, "change"),
-        metrics=(ROUGE_L,),
         base=runs.base,
     )
 
@@ -160,15 +160,13 @@ def _by_part(runs: Comparable, part: str) -> Iterator[Figure]:
     gains = runs.gains(scopes)
     if not gains.where(lambda about: about["scope"] in parts).known().lines:
         return
-    gains = Cells(gains.by, {key: line for _, of_model in gains.split("model") for key, line in of_model.lines.items()})
+    gains = replace(gains, lines={key: line for _, part in gains.split("model") for key, line in part.lines.items()})
     named_parts = gains.with_fact("part", lambda about: about["scope"].replace("_", " "))
     counted = _side_by_side(gains).with_fact("subtasks", lambda about: len(scopes[about["scope"]]))
-    options = {"axis": "gain in ROUGE-L", "unit": "change"}
     yield captioned(
         f"natural_instructions_gain_by_{part.replace(' ', '_')}",
-        panels(named_parts.only(["gain"]), HeatMap, "part", "encoding", ("model",), **options),
+        panels(named_parts.only(["gain"]), HeatMap, "part", "encoding", ("model",), **GAIN),
         table(counted, {"model": "", "scope": part, "subtasks": ""}, "change"),
-        metrics=(ROUGE_L,),
         base=runs.base,
     )
 
@@ -184,7 +182,6 @@ def _bleurt(runs: Comparable, checkpoint: str) -> Iterator[Figure]:
         "natural_instructions_bleurt",
         panels(cells, Bars, "model", "encoding", ("scope",), untold=("scope",), axis="BLEURT", unit="number"),
         table(wide, BY_SCOPE, "number"),
-        metrics=(BLEURT,),
         checkpoint=checkpoint,
         base=runs.base,
     )
@@ -211,7 +208,6 @@ def _ablation(runs: Comparable) -> Iterator[Figure]:
         "natural_instructions_ablation",
         tuple(found),
         table(cells, ("model", "encoding", "compared with"), "change"),
-        metrics=(ROUGE_L,),
         scope=ablated[0][0],
     )
 
@@ -224,13 +220,12 @@ def _by_subtask(runs: Comparable) -> Iterator[Figure]:
     if not subtasks:
         return
     cells = runs.means({subtask: (subtask,) for subtask in subtasks}, runs.encodings)
-    cells = Cells(cells.by, {key: line for _, part in cells.split("model") for key, line in part.lines.items()})
+    cells = replace(cells, lines={key: line for _, part in cells.split("model") for key, line in part.lines.items()})
     in_words = cells.with_fact("subtask", lambda about: about["scope"].removeprefix("subtask").replace("_", " "))
     yield captioned(
         "natural_instructions_subtasks",
         panels(in_words, HeatMap, "subtask", "encoding", ("model",), axis="ROUGE-L"),
         table(cells.wide("encoding", heading="{encoding}"), {"model": "", "scope": "subtask"}),
-        metrics=(ROUGE_L,),
     )
 
 
@@ -285,8 +280,7 @@ def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) ->
     return captioned(
         "natural_instructions_upper_bound",
         (Panel("", drawn(means, Bars, "model", "encoding", axis="ROUGE-L", **options)),),
-        table(Cells(("model", "encoding"), lines), ("model", "encoding")),
-        metrics=(ROUGE_L,),
+        table(Cells(("model", "encoding"), lines), ("model", "encoding"), metrics=[ROUGE_L]),
         number=number,
     )
 

@@ -55,27 +55,23 @@ def unused_first() -> Pick:
 
 def _depends_on_order(_entry: Entry, rows: Rows) -> Hits:
     """Return the rows of the question whose answers vary most with the order of its options, if any do."""
-    if "entropy_text" not in rows.outcomes:
-        return np.zeros(len(rows), np.bool_)
-    clusters, differing = _by_question(rows, "entropy_text")
+    clusters, differing = _by_question(rows)
     most: Hits = (clusters == differing.argmax()) & (differing.max() > 0)
     return most
 
 
 def _agree_throughout(_entry: Entry, rows: Rows) -> Hits:
     """Return the matches whose question has the same answer for every order of its options."""
-    if "mismatch" not in rows.values or "entropy_text" not in rows.outcomes:
-        return np.zeros(len(rows), np.bool_)
-    clusters, differing = _by_question(rows, "entropy_text")
-    same: Hits = (rows.values["mismatch"] == 0) & (differing[clusters] == 0)
+    clusters, differing = _by_question(rows)
+    same: Hits = (rows.numbers("mismatch") == 0) & (differing[clusters] == 0)
     return same
 
 
-def _by_question(rows: Rows, metric: str) -> tuple[NDArray[np.int32], Floats]:
-    """Return the question number of each row, and the entropy of the choices for each question."""
+def _by_question(rows: Rows) -> tuple[NDArray[np.int32], Floats]:
+    """Return the question number of each row, and the entropy of the texts' choices for each question, if known."""
     questions, numbers = np.unique(rows.clusters, return_inverse=True)
-    clusters = numbers.astype(np.int32)
-    return clusters, entropies(clusters, rows.outcomes[metric], len(questions))
+    clusters, chosen = numbers.astype(np.int32), rows.outcomes.get("entropy_text")
+    return clusters, np.full(len(questions), np.nan) if chosen is None else entropies(clusters, chosen, len(questions))
 
 
 def _drawn_to_a_letter(_entry: Entry, rows: Rows) -> Hits:

@@ -76,7 +76,8 @@ class Measured:
 def _cells(lines: Mapping[Key, Mapping[str, Estimate]], columns: Iterable[str] = ()) -> Cells:
     """Return cells with some columns, and every other one that any line has."""
     columns = dict.fromkeys((*columns, *(column for line in lines.values() for column in line)))
-    return Cells(ASKED, {key: {column: line.get(column, MISSING) for column in columns} for key, line in lines.items()})
+    found = {key: {column: line.get(column, MISSING) for column in columns} for key, line in lines.items()}
+    return Cells(ASKED, found, {metric.name: [metric.name] for metric in SCHEMA.metrics})
 
 
 def in_order(cells: Cells) -> Cells:
@@ -267,7 +268,7 @@ def at_temperatures(evidence: Evidence) -> tuple[Cells, list[Issue]]:
                 else UNKNOWN
                 for metric in (*ENTROPY, *RATES)
             }
-    return Cells(BY_TEMPERATURE, lines), issues
+    return Cells(BY_TEMPERATURE, lines, {metric: [metric] for metric in (*ENTROPY, *RATES)}), issues
 
 
 def _ratio(evidence: Evidence, run: TaskRun, metric: str) -> Ratio:

@@ -119,7 +119,6 @@ def _mismatch(found: Measured) -> Figure | None:
         ),
         table(in_order(cells.only(columns | {column: column for column in of_reader})), ASKED),
         (note("The reader was sure of every text."),) if read == cells and not is_unsure else (),
-        metrics=tuple(columns),
         unsure=unsure,
     )
 
@@ -156,7 +155,6 @@ def _by_level(found: Measured, name: str, columns: Mapping[str, str], axis: str 
             )
         ),
         table(in_order(cells.only(headings)), ASKED),
-        metrics=tuple(headings),
     )
 
 
@@ -191,9 +189,8 @@ def _letters(found: Measured) -> Figure | None:
     return captioned(
         "paired_mcq_letters",
         panels(cells, Bars, "letter", "reading", ASKED, untold=ASKED, axis="share of rows"),
-        table(wide, (*ASKED, "reading")),
+        table(wide, (*ASKED, "reading"), metrics=[BIAS]),
         tuple(issues),
-        (BIAS,),
     )
 
 
@@ -222,7 +219,7 @@ def _of_readings(found: Measured, name: str, metrics: tuple[str, str], axis: str
         above = {f"{metric} {ABOVE_FLOOR}": f"{heading}, {ABOVE_FLOOR}" for metric, heading in names.items()}
         columns = {**names, FLOOR: FLOOR, **above}
         numbers = floored.only(there(floored, {column: columns[column] for column in columns if column in some}))
-    return captioned(f"paired_mcq_{name}", bars, table(numbers, ASKED, unit), metrics=metrics, floors=floors)
+    return captioned(f"paired_mcq_{name}", bars, table(numbers, ASKED, unit), floors=floors)
 
 
 def _readers(found: Measured) -> Figure | None:
@@ -250,9 +247,8 @@ def _readers(found: Measured) -> Figure | None:
     return captioned(
         "paired_mcq_readers",
         panels(of_chosen, Bars, "model", COLUMN, ("dataset", "level"), axis="mismatch"),
-        table(cells, ASKED),
+        table(cells, ASKED, metrics=["mismatch"]),
         tuple(issues),
-        ("mismatch",),
     )
 
 
@@ -317,7 +313,6 @@ def temperature_figures(evidence: Evidence) -> tuple[Figure, ...]:
             tuple(_panels(points.only(shown), unit)),
             table(points.only(shown).with_fact("at", "{temperature:g}"), HEADS, unit),
             tuple(issues),
-            tuple(metrics),
         )
         for name, metrics, unit in _FIGURES
         if (shown := {metric: name for metric, name in metrics.items() if points.only([metric]).known().lines})

@@ -91,7 +91,6 @@ def chain_of_thought(study: Study) -> Iterator[Figure]:
         ),
         table(wide, {"model": "", "scope": "dataset"}),
         (*incomplete(study), *issues),
-        ("acc",),
     )
     flipped = [entry for entry in entries if entry["words"] == FLIPPED]
     compared, issues = study.on_same_rows(flipped, ("model", "dataset"), OF_SETTINGS)
@@ -105,7 +104,6 @@ def chain_of_thought(study: Study) -> Iterator[Figure]:
         panels(gain, HeatMap, "model", "scope", axis="gain in accuracy", unit="change"),
         table(gain.wide("scope", heading="{scope}"), ("model",), "change"),
         (*incomplete(study), *issues),
-        ("acc",),
     )
 
 
@@ -144,7 +142,6 @@ def few_shot(study: Study) -> Figure | None:
             {"pair": "model", "shots": "examples", "scope": "dataset"},
         ),
         tuple(issues),
-        ("acc",),
     )
 
 
@@ -212,8 +209,7 @@ def paraphrases(study: Study) -> Figure | None:
     return captioned(
         "verbalizer_paraphrases",
         panels(columns, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="accuracy"),
-        table(cells, {**HEADS, "tasks": ""}),
-        metrics=("acc", *OF_WORDING.values(), SENSITIVITY, *RELIABLE.values()),
+        table(cells, {**HEADS, "tasks": ""}, metrics=["acc", *OF_WORDING.values(), SENSITIVITY, *RELIABLE.values()]),
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 
 from lm_eval_ext.families.verbalizer.schema import KINDS, SCHEMA
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Panel, Section
+from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Section
 from lm_eval_ext.reports.layout import COLUMN, floors_in_words, other_tasks, panels, table
 from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.figures import captioned, captions
@@ -27,7 +28,7 @@ from lm_eval_ext.reports.sections.verbalizer.runs import (
     kinds_of,
     prompting,
 )
-from lm_eval_ext.reports.study import Cells, Study
+from lm_eval_ext.reports.study import Cells, Entry, Study
 from lm_eval_ext.results.issue import note
 
 PANEL_EACH = 3
@@ -64,8 +65,8 @@ def section(evidence: Evidence) -> Section | None:
 def _figures(found: Study) -> Iterator[Figure | None]:
     """Yield the figures that there are results for, and ``None`` in place of others."""
     if found.entries:
-        yield from (by_naturalness(found), by_words(found), *scaling(found), by_dataset(found), by_kind(found))
-        yield invalid_answers(found)
+        yield from (by_naturalness(found), by_words(found), *scaling(found))
+        yield from (by_part(found, found.entries, "dataset"), by_kind(found), invalid_answers(found))
     yield from chain_of_thought(found)
     yield from (few_shot(found), paraphrases(found))
     yield from _others(found)
@@ -88,7 +89,6 @@ def by_naturalness(study: Study) -> Figure:
         ),
         table(cells, HEADS),
         (*incomplete(study), *study.no_floors(study.entries, "acc")),
-        tuple(METRICS.values()),
         floors=floors_in_words(cells),
     )
 
@@ -101,7 +101,6 @@ def by_words(study: Study) -> Figure:
         panels(cells, HeatMap, "model", "words", ("naturalness", "prompting"), axis="accuracy"),
         table(cells.wide("naturalness", "words", heading="{words} ({naturalness})"), ("model", "prompting")),
         incomplete(study),
-        ("acc",),
     )
 
 
@@ -145,19 +144,6 @@ def _by_size(study: Study, cells: Cells, heading: str, name: str) -> Figure:
         panels(drawn, Curves, "parameters", "family", ("panel",), **options),
         table(wide, ("family", "model", "parameters")),
         (*incomplete(study), *left_out),
-        ("acc",),
-    )
-
-
-def by_dataset(study: Study) -> Figure:
-    """Return accuracy under natural, neutral and unnatural label words on each dataset (section 4.4)."""
-    cells = study.means(study.entries, ("prompting", "model", "dataset", "naturalness"), ACCURACY, within=1)
-    return captioned(
-        "verbalizer_datasets",
-        _by_model_or_naturalness(cells, "dataset"),
-        table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", "dataset")),
-        incomplete(study),
-        ("acc",),
     )
 
 
@@ -175,26 +161,32 @@ def by_kind(study: Study) -> Figure | None:
         for kind, members in of_prompting[entry["prompting"]].items()
         if entry["dataset"] in members
     ]
-    cells = study.means(entries, ("prompting", "model", ("kind", "datasets"), "naturalness"), ACCURACY, within=1)
-    return captioned(
-        "verbalizer_kinds",
-        _by_model_or_naturalness(cells, "kind"),
-        table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", "kind", "datasets")),
-        incomplete(study),
-        ("acc",),
-    )
+    return by_part(study, entries, "kind", "datasets")
 
 
-def _by_model_or_naturalness(cells: Cells, parts: str) -> tuple[Panel, ...]:
-    """Return a panel for each model, or of many models one for each naturalness."""
-    return tuple(
-        panel
+def by_part(study: Study, entries: Iterable[Entry], part: str, *beside: str) -> Figure:
+    """Return accuracy under natural, neutral and unnatural label words on each part of the tasks (section 4.4).
+
+    There is a panel for each model, or of many models one for each naturalness.
+
+    Args:
+        study: all runs.
+        entries: the runs, with the part that they are of.
+        part: the fact that names it.
+        beside: what the table says of it.
+    """
+    cells = study.means(entries, ("prompting", "model", (part, *beside), "naturalness"), ACCURACY, within=1)
+    drawn = (
+        panels(of_prompting, HeatMap, part, "naturalness", ("model", "prompting"), axis="accuracy")
+        if len(of_prompting.values("model")) <= PANEL_EACH
+        else panels(of_prompting, HeatMap, "model", part, ("naturalness", "prompting"), axis="accuracy")
         for _, of_prompting in cells.split("prompting")
-        for panel in (
-            panels(of_prompting, HeatMap, parts, "naturalness", ("model", "prompting"), axis="accuracy")
-            if len(of_prompting.values("model")) <= PANEL_EACH
-            else panels(of_prompting, HeatMap, "model", parts, ("naturalness", "prompting"), axis="accuracy")
-        )
+    )
+    return captioned(
+        f"verbalizer_{part}s",
+        tuple(chain.from_iterable(drawn)),
+        table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", part, *beside)),
+        incomplete(study),
     )
 
 
@@ -208,7 +200,6 @@ def invalid_answers(study: Study) -> Figure | None:
         panels(cells, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="share", higher_is_better=False),
         table(cells, HEADS),
         incomplete(study),
-        tuple(KINDS_OF_INVALID.values()),
     )
 
 

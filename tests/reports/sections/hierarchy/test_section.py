@@ -72,14 +72,8 @@ def test_every_policy_obeys_whom_it_should_or_not_and_the_controls_stand_beside_
         for policy, obeys in zip(POLICIES, of_arm, strict=True)
     }
     # What is not obedience: the document wins, or neither is followed.
-    assert values(found[DOCUMENT, name_of("document")]) == {
-        "obeys": 0.0,
-        "obeys the rival": 1.0,
-        "neither": 0.0,
-        "both": 0.0,
-        "obeys (repaired)": 0.0,
-        "obeys the rival (repaired)": 1.0,
-    }
+    by_document = values(found[DOCUMENT, name_of("document")])
+    assert by_document == {column: float("rival" in column) for column in by_document}
     assert found[DOCUMENT, name_of("system")]["neither"].value == 1.0
 
 

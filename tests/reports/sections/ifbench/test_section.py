@@ -10,7 +10,7 @@ import pytest
 
 from lm_eval_ext.reports.figure import Bars, Section
 from lm_eval_ext.reports.page.build import build
-from lm_eval_ext.reports.sections.figures import EDITIONS
+from lm_eval_ext.reports.sections.figures import VERDICT_KINDS
 from lm_eval_ext.reports.sections.ifbench.section import section
 from lm_eval_ext.results.load import load
 from tests.reports.conftest import ResultFolder
@@ -37,17 +37,9 @@ def known(folders: list[Path]) -> Section:
 
 
 def test_the_figures_are_of_one_turn_and_then_of_two(known: Section) -> None:
-    assert names(known) == [
-        "ifbench_verdicts",
-        "ifbench_floor",
-        "ifbench_groups",
-        "ifbench_types",
-        "ifbench_two_turns_verdicts",
-        "ifbench_two_turns_floor",
-        "ifbench_two_turns_groups",
-        "ifbench_two_turns_types",
-        "ifbench_two_turns_answers",
-    ]
+    of_each = ("verdicts", "floor", "groups", "types")
+    expected = [f"{turns}_{name}" for turns in ("ifbench", "ifbench_two_turns") for name in of_each]
+    assert names(known) == [*expected, "ifbench_two_turns_answers"]
 
 
 def test_verdicts_stand_side_by_side_by_level(known: Section) -> None:
@@ -60,11 +52,11 @@ def test_verdicts_stand_side_by_side_by_level(known: Section) -> None:
     )
 
 
-def test_a_floor_is_drawn_for_each_edition_and_scores_stand_above_it(known: Section) -> None:
+def test_a_floor_is_drawn_for_each_verdict_and_scores_stand_above_it(known: Section) -> None:
     found = numbers(known, "ifbench_floor")
-    assert titles(known, "ifbench_floor") == [*EDITIONS]
-    for edition, bars in zip(EDITIONS, marks(figure(known, "ifbench_floor"), Bars), strict=True):
-        oracle, drop_one = found[ORACLE, edition], found[DROP_ONE, edition]
+    assert titles(known, "ifbench_floor") == [*VERDICT_KINDS]
+    for verdict, bars in zip(VERDICT_KINDS, marks(figure(known, "ifbench_floor"), Bars), strict=True):
+        oracle, drop_one = found[ORACLE, verdict], found[DROP_ONE, verdict]
         floor = oracle["floor"].value
         assert (bars.reference, bars.reference_name) == (floor, "floor: “ok”")
         assert 0 < floor < 1

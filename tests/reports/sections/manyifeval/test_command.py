@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -115,15 +115,9 @@ def printed(*paths: Path) -> list[str]:
 
 def rows(head: str, *paths: Path) -> list[str]:
     """Return the rows of all printed tables with a word at their head, without the bars at both ends."""
-
-    def found() -> Iterator[str]:
-        inside = False
-        for line in printed(*paths):
-            inside = line.startswith("| ") and (inside or line.startswith(f"| {head} |"))
-            if inside and not line.startswith((f"| {head} |", "| --- |")):
-                yield line.strip("| ")
-
-    return [*found()]
+    parts = "\n".join(printed(*paths)).split("\n\n")
+    tables = [part.splitlines() for part in parts if part.startswith(f"| {head} |")]
+    return [line.strip("| ") for _, _, *lines in tables for line in lines]
 
 
 def runs(*paths: Path) -> list[tuple[str, str]]:
@@ -511,16 +505,8 @@ def test_models_are_sorted_by_name_and_methods_in_the_papers_order(tmp_path: Pat
             write_refined(tmp_path / f"results_{model}_{strategy}.json", strategy, task, pretrained=model)
     heads = [line for line in printed(tmp_path) if line.startswith("#")]
     assert heads == [f"### `hf dtype=float32,pretrained={model}`" for model in "ab"]
-    titles = [
-        "zero-shot",
-        "refinement w/o feedback",
-        "refinement w/ feedback",
-        "refinement w/ feedback+cot",
-        "refinement w/ feedback+each",
-        "refinement w/ feedback+each+cot",
-        "refinement w/ oracle",
-        "refinement w/ all false",
-    ]
+    judges = ("feedback", "feedback+cot", "feedback+each", "feedback+each+cot", "oracle", "all false")
+    titles = ["zero-shot", "refinement w/o feedback", *(f"refinement w/ {judge}" for judge in judges)]
     assert [row.split(" | ")[0] for row in rows("Method", tmp_path)] == 2 * titles
     assert [row.split(" | ")[0] for row in rows("After round", tmp_path)] == 2 * titles[1:]
 

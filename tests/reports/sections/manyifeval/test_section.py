@@ -74,7 +74,7 @@ def test_prediction_and_floor_are_dashed_in_one_panel_per_model_and_one_panel_ha
     assert list(together.series[-1].values) == list(first.series[-1].values) == floors
 
 
-def test_the_verdicts_of_a_policy_agree_in_both_editions(known: Section) -> None:
+def test_the_strict_and_the_repaired_verdict_on_a_policy_agree(known: Section) -> None:
     found = numbers(known, "manyifeval_verdicts")
     assert values(found[ORACLE, "prompt level"]) == {"strict": 1.0, "loose": 1.0, "repaired": 1.0}
     assert values(found[DROP_ONE, "prompt level"])["strict"] == values(found[DROP_ONE, "prompt level"])["repaired"] == 0
@@ -228,13 +228,6 @@ def test_a_task_without_loose_and_repaired_verdicts_has_its_other_figures(tmp_pa
     found = of_rows(tmp_path, {N02: [bare]})
     assert numbers(found, "manyifeval_curse")[ONE, 2]["instruction level"].value == 0.5
     assert dict(found.examples[0].facts)["verdicts"] == "strict: not all"
-
-
-def test_a_type_without_a_metric_counts_as_an_instruction(tmp_path: Path) -> None:
-    line = row(1, [1, 0])
-    line["doc"]["instruction_id_list"].append("language:response_language")
-    found = of_rows(tmp_path, {"mine": [line]})
-    assert [row[1] for row in figure(found, "manyifeval_curse").table.rows] == [3]
 
 
 # What is missing
@@ -510,11 +503,6 @@ def test_single_instructions_have_a_share_for_each_type_and_are_in_no_other_figu
     # A task with one instruction and another with single ones are not the same condition.
     assert {about[1] for about in numbers(found, "manyifeval_curse")} == {2}
     assert "manyifeval_others" not in names(found)
-
-
-def test_single_instructions_may_be_all_that_was_run(tmp_path: Path) -> None:
-    found = of_rows(tmp_path, {SINGLE: [single(1, TYPES[0], True)]})
-    assert names(found) == ["manyifeval_single"]
 
 
 def test_an_older_run_with_one_instruction_does_not_record_whether_it_is_single(tmp_path: Path) -> None:

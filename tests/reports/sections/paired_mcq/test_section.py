@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from math import isnan, log
 from pathlib import Path
@@ -100,12 +100,6 @@ def test_always_a_never_mismatches_and_only_answers_a(known: Section) -> None:
     shares = {about[3]: values(line) for about, line in cells(known, "letters").items() if about[:3] == place}
     assert {reading: of_letters.pop("A") for reading, of_letters in shares.items()} == {"first token": 1, "text": 1}
     assert {share for of_letters in shares.values() for share in of_letters.values()} == {0.0}
-
-
-def test_letters_are_counted_as_shares_of_all_rows(known: Section) -> None:
-    for line in cells(known, "letters").values():
-        *shares, _ = values(line).values()
-        assert sum(shares) == pytest.approx(1)
 
 
 def test_entropy_and_position_bias_equal_those_of_the_harness(known: Section, folders: Mapping[str, Path]) -> None:
@@ -449,9 +443,7 @@ def shown(measured: Measured, name: str) -> Figure:
 def together(results: Sequence[Measured]) -> Measured:
     """Return what was measured in several tasks."""
     parts = zip(*((one.figures, one.readers, one.letters) for one in results), strict=True)
-    return Measured(
-        *(Cells(of_all[0].by, {key: line for each in of_all for key, line in each.lines.items()}) for of_all in parts)
-    )
+    return Measured(*(reduce(Cells.joined, of_all) for of_all in parts))
 
 
 def test_with_many_letter_distributions_each_model_shows_its_most_biased_one() -> None:
