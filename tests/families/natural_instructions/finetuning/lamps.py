@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.families.natural_instructions.task_files import folder_with, version_1
+from tests.families.natural_instructions.task_files import version_1
 
 LAMPS = "subtask033_winogrande_answer_generation"
 """The content is ours, the name a real one, so that the harness has a task for it."""
@@ -27,11 +27,6 @@ def lamps(instances: int = INSTANCES) -> dict[str, Any]:
         tens, ones = divmod(number, 20)
         rows.append({"input": f"place{tens} place{ones} shows {color}", "output": [ANSWERS[color]]})
     return version_1(Instances=rows)
-
-
-def folder_with_lamps(folder: Path, *names: str, instances: int = INSTANCES) -> str:
-    """Write the task under each of the names and return the folder, as a source."""
-    return folder_with(folder, lamps(instances), *names)
 
 
 def tiny_network(folder: Path, kind: str) -> Path:
