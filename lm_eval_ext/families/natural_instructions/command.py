@@ -50,9 +50,9 @@ def add_statistics_to(statistics: argparse.ArgumentParser) -> None:
 
 def _statistics(options: argparse.Namespace) -> int:
     found = statistics(options.source, partial(counted, unit="subtask"))
-    print(json.dumps(asdict(found), indent=2), flush=True)
-    if found.missing:
-        print(f"{len(found.missing)} of the 61 subtasks have no file in {options.source}", file=sys.stderr)
+    print(json.dumps(found, indent=2), flush=True)
+    if found["missing"]:
+        print(f"{len(found['missing'])} of the 61 subtasks have no file in {options.source}", file=sys.stderr)
     return 0
 
 
