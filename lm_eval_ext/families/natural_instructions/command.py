@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -64,8 +63,8 @@ def _score(options: argparse.Namespace) -> int:
     else:
         with Path(options.predictions).open("rb") as lines:
             scores = score(with_progress(lines), options.predictions, bleurt, progress)
-    print(json.dumps(asdict(scores), indent=2, sort_keys=True), flush=True)
-    print(f"{scores.scored} rows scored, {scores.skipped} skipped: no references", file=sys.stderr)
-    if not scores.scored:
+    print(json.dumps(scores, indent=2, sort_keys=True), flush=True)
+    print(f"{scores['scored']} rows scored, {scores['skipped']} skipped: no references", file=sys.stderr)
+    if not scores["scored"]:
         print("nothing was scored: no row has references, a list of correct answers", file=sys.stderr)
     return 0
