@@ -44,9 +44,7 @@ TEXTS = (
 @pytest.mark.parametrize("name", ["sheet.csv", "sheet.jsonl"])
 def test_every_text_is_read_back_as_it_was_written(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
-    rows: list[dict[str, Cell]] = [
-        {"id": number, "text": text, "score": 0.5, "label": ""} for number, text in enumerate(TEXTS)
-    ]
+    rows: list[dict[str, Cell]] = [{"id": n, "text": text, "score": 0.5, "label": ""} for n, text in enumerate(TEXTS)]
     write_sheet(path, ("id", "text", "score", "label"), rows)
     found = read_sheet(path, ("id", "label"))
     assert [row["text"] for row in found] == list(TEXTS)
