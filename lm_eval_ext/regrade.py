@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lm_eval_ext.cli.progress import with_progress
-from lm_eval_ext.floors import EXAMPLES, FLOORS, accepted
+from lm_eval_ext.floors import FLOORS, answers_to
 from lm_eval_ext.results.rows import is_sample, responses_in
 from lm_eval_ext.sources import RowsError, numbered_rows
 from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response, Verdict, instructions_of, unpacked
@@ -20,6 +22,9 @@ from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH, ROW_FIELDS
 
 FIELDS = ("key", "prompt", *COLUMNS)
 """Of a file of prompts: IFEval's ``input_data.jsonl``."""
+EXAMPLES = "examples"
+"""One more answer of an audit: what stands in quotation marks in the prompt, a line each."""
+_QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|`([^`\n]+)`")
 
 
 def add_verify_to(verify: argparse.ArgumentParser) -> None:
@@ -114,6 +119,61 @@ def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> 
             f"note: {len(missing)} of {len(prompts.by_key)} prompts have no response; the first is {missing[0]!r}",
             file=sys.stderr,
         )
+
+
+# What answers without content earn.
+
+
+def examples_in(prompt: str) -> str:
+    """Return what a prompt has in quotation marks or as code, a line each; empty if it has nothing of the kind."""
+    return "\n".join("".join(parts) for parts in _QUOTED.findall(prompt))
+
+
+@dataclass
+class Accepted:
+    """How often answers without content follow instructions, strictly judged.
+
+    Attributes:
+        asked: the number of rows, or of instructions of one type.
+        followed: of these, by answer and edition: rows with all instructions followed, or followed instructions.
+    """
+
+    asked: int = 0
+    followed: Counter[tuple[str, Edition]] = field(default_factory=Counter)
+
+    def share(self, answer: str, edition: Edition) -> float:
+        """Return the share of what was asked that an answer follows."""
+        return self.followed[answer, edition] / self.asked
+
+    @property
+    def floor(self) -> float:
+        """The share of the best of ``FLOORS``, by the published verdicts."""
+        return max(self.share(answer, "faithful") for answer in FLOORS)
+
+
+def accepted(rows: Iterable[tuple[str, Sequence[Checker]]]) -> tuple[Accepted, dict[str, Accepted]]:
+    """Return how often each answer is accepted: of rows, and of the instructions of each type.
+
+    Args:
+        rows: prompt and instructions of each.
+
+    Returns:
+        Of rows; and by instruction id, those that pay most for the best of ``FLOORS`` first.
+    """
+    of_rows, of_types = Accepted(), dict[str, Accepted]()
+    for prompt, instructions in rows:
+        answers = answers_to(prompt) | {EXAMPLES: examples_in(prompt)}
+        of_rows.asked += 1
+        for instruction in instructions:
+            of_types.setdefault(instruction.id, Accepted()).asked += 1
+        for name, answer in answers.items():
+            response = Response(answer)
+            for edition in EDITIONS:
+                verdict = response.follows(instructions, edition)
+                of_rows.followed[name, edition] += verdict.follow_all_instructions
+                for instruction, followed in zip(instructions, verdict.follow_instruction_list, strict=True):
+                    of_types[instruction.id].followed[name, edition] += followed
+    return of_rows, dict(sorted(of_types.items(), key=lambda found: (-found[1].floor, found[0])))
 
 
 # Verdicts.
@@ -325,10 +385,10 @@ def _require(
     expected: str = "",
     hint: str = f"; --prompts FILE supplies the instructions by key; {GROUND_TRUTH!r}, as in IF-RLVR, holds both",
 ) -> None:
-    for field in fields:
-        if field not in row:
-            found = ", ".join(row) + (hint if field in COLUMNS else "")
-            raise RowsError(f"{where}: no field {field!r}; expected {expected or ', '.join(fields)}; found {found}")
+    for name in fields:
+        if name not in row:
+            found = ", ".join(row) + (hint if name in COLUMNS else "")
+            raise RowsError(f"{where}: no field {name!r}; expected {expected or ', '.join(fields)}; found {found}")
 
 
 # A file of prompts with their instructions, for responses recorded without them.

@@ -26,7 +26,7 @@ from lm_eval_ext.families.natural_instructions.schema import BLEURT
 from lm_eval_ext.families.natural_instructions.subtasks import CATEGORIES, EVALUATION, SUBTASKS
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.verbalizer import task as verbalizer_task
-from lm_eval_ext.families.verbalizer.prompt import instructions
+from lm_eval_ext.families.verbalizer.verbalizer import instructions
 
 HERE = Path(__file__).resolve().parent
 

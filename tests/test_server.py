@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.verbalizer.prompt import Reads
+from lm_eval_ext.families.verbalizer.verbalizer import Reads
 from tests.conftest import EvaluateEach, Run, offline_environment
 from tests.families.verbalizer.test_real_model import check_readings_and_metrics
 from tests.families.verbalizer.wordy import build_wordy_model

@@ -16,11 +16,12 @@ import json
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from lm_eval.api.instance import Instance
 
-from lm_eval_ext.floors import answers_to
+from lm_eval_ext.floors import FLOORS
 from lm_eval_ext.metadata import digest
 
 if TYPE_CHECKING:
@@ -75,8 +76,9 @@ class Composed(Mapping[str, str]):
 
 def with_floors(known_answers: KnownAnswers, prompt: str) -> KnownAnswers:
     """Return known answers and, for policies that they lack, the answers without content to a prompt."""
+    without_content = Composed({name: partial(answer, prompt) for name, answer in FLOORS.items()}, "no content")
     # Chained, because answers that are composed when they are asked for are not copied. Nothing is written.
-    return ChainMap(cast("dict[str, Any]", known_answers), answers_to(prompt))
+    return ChainMap(cast("dict[str, Any]", known_answers), cast("dict[str, Any]", without_content))
 
 
 @dataclass

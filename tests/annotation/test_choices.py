@@ -13,7 +13,6 @@ from lm_eval_ext.annotation.choices import COLUMNS, MODES, label_in, mode_in, op
 from lm_eval_ext.annotation.sheet import read_sheet, write_sheet
 from lm_eval_ext.classifier.labelled import labelled_file
 from lm_eval_ext.cli import main
-from tests.conftest import ROOT
 from tests.reports.conftest import ResultFolder
 
 TASK, OTHER = "paired_mcq_opinionqa_medium", "paired_mcq_arc_challenge_medium"
@@ -258,10 +257,10 @@ def test_annotators_may_each_label_a_part_of_a_copy(tmp_path: Path, capsys: pyte
     assert "Not labeled yet, and left out: 1 of 4 answers." in capsys.readouterr().out
 
 
-def test_the_published_labels_have_their_published_letters(capsys: pytest.CaptureFixture[str]) -> None:
-    path = ROOT.parent / "shared" / "data" / "mcq" / "mismatch_train.jsonl"
-    if not path.is_file():
-        pytest.skip(f"{path} (the published annotations) is absent")
+def test_the_published_labels_have_their_published_letters(
+    shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = shared_data / "mcq" / "mismatch_train.jsonl"
     assert main(["classifier", "labels", str(path)]) == 0
     found = [list(map(str.strip, cells)) for cells in _cells(capsys.readouterr().out)]
     counts: dict[str, Counter[str]] = {cells[0]: Counter() for cells in found}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.annotation.sheet import read_sheet, require_new_sheet, write_sheet
+from lm_eval_ext.annotation.sheet import Cell, read_sheet, require_new_sheet, write_sheet
 from lm_eval_ext.sources import RowsError
 
 FORMULAS = (
@@ -44,14 +44,11 @@ TEXTS = (
 @pytest.mark.parametrize("name", ["sheet.csv", "sheet.jsonl"])
 def test_every_text_is_read_back_as_it_was_written(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
-    write_sheet(path, ("id", "text", "score", "label"), [_row(number, text) for number, text in enumerate(TEXTS)])
+    rows: list[dict[str, Cell]] = [{"id": n, "text": text, "score": 0.5, "label": ""} for n, text in enumerate(TEXTS)]
+    write_sheet(path, ("id", "text", "score", "label"), rows)
     found = read_sheet(path, ("id", "label"))
     assert [row["text"] for row in found] == list(TEXTS)
     assert found[2] == {"id": "2", "text": TEXTS[2], "score": "0.5", "label": ""}
-
-
-def _row(number: int, text: str) -> dict[str, str | int | float]:
-    return {"id": number, "text": text, "score": 0.5, "label": ""}
 
 
 def test_any_text_of_dangerous_characters_is_read_back_and_starts_no_cell(tmp_path: Path) -> None:

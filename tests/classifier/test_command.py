@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import os
 import re
-import shutil
-import signal
-import struct
 import subprocess
-import sys
-import termios
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,13 +15,13 @@ from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.corpus import division, generated
 from lm_eval_ext.classifier.encoder.weights import REPOSITORY, REVISION, base_folder
 from lm_eval_ext.cli import main
-from lm_eval_ext.training.run import Checkpoint
 from tests.classifier.causal.models import rows_to_learn
 from tests.classifier.encoder.tiny_base import as_the_base, write_tiny_base
 from tests.classifier.labelled_rows import OPTIONS, as_row, labelled_rows, write
 from tests.cli.test_cli import COMMAND
 from tests.conftest import offline_environment
 from tests.forks import Forks
+from tests.training.stopped import stopped_after
 
 
 @pytest.mark.parametrize(
@@ -292,38 +284,23 @@ def test_without_held_out_rows_nothing_is_evaluated(base_lm: Path, tmp_path: Pat
     assert "No rows were held out." in card
 
 
-def test_an_interrupted_or_killed_training_run_continues_to_the_same_adapter(
-    base_lm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_an_interrupted_training_run_continues_to_the_same_adapter(
+    base_lm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from lm_eval_ext.training import loop  # noqa: PLC0415 # torch may be absent
-
     data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
     recipe = ["--epochs", "3", "--batch-size", "4", "--learning-rate", "0.01", "--rank", "4", "--samples", "12"]
     options = ["--mode", "causal", "--base", str(base_lm), *recipe]
     unbroken, broken = tmp_path / "unbroken", tmp_path / "broken"
     trained(unbroken, data, *options)
-    # Saved after each step and killed after the fifth of nine, in the second epoch: what lies there at that moment is
-    # what a kill leaves, and what tidying up does to it afterwards is undone.
-    monkeypatch.setattr(loop, "SECONDS", 0)
-    unfinished, left = tmp_path / ".broken.unfinished", tmp_path / "left"
-    save = Checkpoint.save
-
-    def save_and_die(checkpoint: Checkpoint, state: Mapping[str, Any]) -> None:
-        save(checkpoint, state)
-        if len(state["losses"]) == 5:
-            shutil.copytree(unfinished, left)
-            raise KeyboardInterrupt
-
+    unfinished = tmp_path / ".broken.unfinished"
     command = ["classifier", "train", str(data), "--output", str(broken), *options]
-    with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "save", save_and_die)
+    # The fifth step of nine is in the second epoch.
+    with stopped_after(5):
         assert main(command) == 130
     *_, stopped, interrupted = capsys.readouterr().err.splitlines()
     assert stopped == f"training: stopped; the same command continues from {unfinished / 'checkpoint.pt'}"
     assert interrupted == "lm-eval-ext: interrupted"
     assert [path.name for path in unfinished.iterdir()] == ["checkpoint.pt"]
-    shutil.rmtree(unfinished)
-    left.rename(unfinished)
     assert not broken.exists()
     # Another run does not continue from there, and does not destroy it.
     capsys.readouterr()
@@ -400,49 +377,3 @@ def test_failed_training_leaves_nothing(
     assert main(["classifier", "train", "--output", str(tmp_path / "adapter"), *options]) == 1
     assert complaint in capsys.readouterr().err
     assert sorted(tmp_path.rglob("*")) == [mine.parent, mine, data]
-
-
-# Where the tests run in a shell's background, their children inherit that Ctrl-C is ignored.
-INTERRUPTIBLE = (
-    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])"
-)
-
-
-@pytest.mark.slow
-def test_ctrl_c_in_a_terminal_leaves_the_checkpoint_of_a_training_run_and_reports_it(
-    base_lm: Path, tmp_path: Path
-) -> None:
-    data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
-    checkpoint = tmp_path / ".adapter.unfinished" / "checkpoint.pt"
-    options = ["--mode", "causal", "--base", str(base_lm), "--epochs", "100000", "--output", str(tmp_path / "adapter")]
-    # A terminal of 80 columns, so that it shows its progress.
-    ours, its = os.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTIBLE, COMMAND, "classifier", "train", str(data), *options],
-        stderr=its,
-        env=offline_environment(),
-    ) as process:
-        os.close(its)
-        seen = b""
-        while b"training:" not in seen or not checkpoint.is_file():
-            seen += os.read(ours, 1024)
-        process.send_signal(signal.SIGINT)
-        after = _to_the_end(ours)
-        assert process.wait() == 130
-    assert b"lm-eval-ext: interrupted\r\n" in after
-    assert b"Traceback" not in after
-    assert f"training: stopped; the same command continues from {checkpoint}\r\n".encode() in after
-    assert sorted(tmp_path.iterdir()) == [checkpoint.parent, data]
-    assert list(checkpoint.parent.iterdir()) == [checkpoint]
-
-
-def _to_the_end(terminal: int) -> bytes:
-    seen = b""
-    try:
-        while part := os.read(terminal, 1024):
-            seen += part
-    except OSError:  # how Linux says that the other end is closed
-        pass
-    os.close(terminal)
-    return seen

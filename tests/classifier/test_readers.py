@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
@@ -15,15 +13,11 @@ from lm_eval_ext.classifier.causal.reader import causal_reader
 from lm_eval_ext.classifier.readers import LLM, reader, require
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
 from lm_eval_ext.training.run import LIBRARIES
+from tests.classifier.causal.models import DRINKS, moved
+
+pytestmark = pytest.mark.usefixtures("offline")
 
 TEA = Answer("B. Coffee", (Option("A", "Tea"), Option("B", "Coffee")))
-
-
-@pytest.fixture(autouse=True)
-def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Switch the hub off: a test that reaches for it fails at once."""
-    constants = pytest.importorskip("huggingface_hub.constants")
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
 
 
 @pytest.mark.parametrize("name", ["string_match", "rules"])
@@ -111,28 +105,15 @@ def test_a_tilde_path_to_an_adapter_is_expanded(tiny_model: Path, monkeypatch: p
     assert len(reader(f"~/{tiny_model.name}")([TEA])) == 1
 
 
-@pytest.mark.parametrize("shots", [0, 4])
-def test_any_model_can_be_used_as_an_llm_reader(tiny_model: Path, shots: Literal[0, 4]) -> None:
-    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
-    # Untrained: its first token is no letter.
-    assert reader(f"llm:{tiny_model}", shots=shots)([TEA]) == [Reading("none", (), 0.0)]
-
-
 def test_the_prefix_llm_names_a_language_model(learned: Path) -> None:
     # What the published classifiers' letter X says, which is what the adapter has learned, is no letter of an llm's.
-    sorry = Answer("sorry", tuple(map(Option, "ABC", ("Tea", "Coffee", "Water"))))
+    sorry = Answer("sorry", DRINKS)
     name = f"llm:{learned}"
     require(name)
     assert reader(name)([sorry]) == causal_reader(str(learned), shots=4)([sorry]) != reader(str(learned))([sorry])
 
 
-def test_a_faulty_base_model_is_reported_before_loading(tiny_model: Path, tmp_path: Path) -> None:
-    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
-    config = {"task_type": "CAUSAL_LM", "base_model_name_or_path": str(tiny_model), "peft_type": "LORA"}
-    (tmp_path / "adapter_config.json").write_text(json.dumps(config), encoding="utf-8")
-    (tmp_path / "adapter_model.safetensors").write_bytes(b"not looked into")
-    require(str(tmp_path))
-    config["base_model_name_or_path"] = str(tmp_path / "nowhere")
-    (tmp_path / "adapter_config.json").write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(ReaderError, match="nowhere"):
-        require(str(tmp_path))
+def test_a_faulty_base_model_is_reported_before_loading(learned: Path, tmp_path: Path) -> None:
+    require(str(learned))
+    with pytest.raises(ReaderError, match="/no/such/base"):
+        require(str(moved(learned, tmp_path / "moved", base_model_name_or_path="/no/such/base")))

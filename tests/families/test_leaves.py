@@ -15,7 +15,7 @@ from lm_eval_ext import tasks_dir
 from tests.across_versions import group_map, tasks_of
 from tests.conftest import ROOT
 from tests.families.manifest import MANIFEST, Family
-from tests.families.natural_instructions.tides import folder_with, tides
+from tests.families.natural_instructions.task_files import folder_with, version_1
 
 pytestmark = pytest.mark.harness
 
@@ -41,7 +41,7 @@ def family(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     if request.param == "natural_instructions":
         folder = tmp_path_factory.mktemp("subtasks")
         for subtask in {str(leaf.facts["subtask"]) for leaf in expected.leaves.values()}:
-            source = folder_with(folder, tides(Title=subtask), subtask)
+            source = folder_with(folder, version_1(Title=subtask), subtask)
     manager = TaskManager(
         include_path=str(Path(tasks_dir()) / request.param),
         include_defaults=False,

@@ -26,7 +26,7 @@ from lm_eval_ext.results.runs import TaskRun
 from tests.harness.tasks import OF_FAMILY
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited_lines, samples_of, write_run
-from tests.test_floors import FLOORS_OF
+from tests.test_regrade import FLOORS_OF
 
 
 def lacking_prior_rate(folder: Path, *, samples: bool) -> Evidence:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import torch
 
 from lm_eval_ext.training.loop import Loop, require_learned
 from lm_eval_ext.training.run import Checkpoint, DivergedError, Recipe, TrainingError
+from tests.training.stopped import stopped_after
 
 
 def ended(losses: list[float], after: float, weight: float = 1.0) -> None:
@@ -81,10 +81,7 @@ def test_losses_are_means_over_rows_and_those_of_dev_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("stopped", range(1, 6))
-def test_a_stopped_run_continues_to_the_same_weights_and_losses(
-    stopped: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lm_eval_ext.training.loop.SECONDS", 0)
+def test_a_stopped_run_continues_to_the_same_weights_and_losses(stopped: int, tmp_path: Path) -> None:
     recipe, dev, path = Recipe(0, 3, 2, 0.1, None), [torch.ones(2, 2)], tmp_path / "checkpoint.pt"
 
     def model() -> torch.nn.Module:
@@ -100,23 +97,17 @@ def test_a_stopped_run_continues_to_the_same_weights_and_losses(
         whole, begun, continued = model(), model(), model()
         torch.manual_seed(1)
         losses = loop_of(whole, recipe, dev=dev).run(None)
-        save = Checkpoint.save
-
-        def save_and_stop(checkpoint: Checkpoint, state: Mapping[str, Any]) -> None:
-            save(checkpoint, state)
-            assert set(state["parameters"]) == {"2.weight", "2.bias"}, "what is not trained takes no room"
-            if len(state["losses"]) == stopped:
-                raise KeyboardInterrupt
-
+        checkpoint = Checkpoint(path, {"seed": 1})
         torch.manual_seed(1)
-        monkeypatch.setattr(Checkpoint, "save", save_and_stop)
-        with pytest.raises(KeyboardInterrupt):
-            loop_of(begun, recipe, dev=dev).run(Checkpoint(path, {"seed": 1}))
-        monkeypatch.setattr(Checkpoint, "save", save)
+        with stopped_after(stopped), pytest.raises(KeyboardInterrupt):
+            loop_of(begun, recipe, dev=dev).run(checkpoint)
+        state = checkpoint.load()
+        assert state is not None
+        assert set(state["parameters"]) == {"2.weight", "2.bias"}, "what is not trained takes no room"
         # Half of a later state does not matter.
         path.with_name("checkpoint.pt.partial").write_bytes(b"PK")
         torch.manual_seed(2)
-        assert loop_of(continued, recipe, dev=dev).run(Checkpoint(path, {"seed": 1})) == losses
+        assert loop_of(continued, recipe, dev=dev).run(checkpoint) == losses
     assert weights(continued) == weights(whole) != weights(begun)
 
 

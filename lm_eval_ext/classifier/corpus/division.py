@@ -23,6 +23,8 @@ from lm_eval_ext.training.run import RECORD, Recipe, versions
 
 CALIBRATION = 1000
 """Number of responses to generate for calibration."""
+CARD = Path(__file__).with_name("card.md").read_text(encoding="utf-8")
+"""The model card, with fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,37 +167,8 @@ def card(  # noqa: PLR0913 # everything that describes a training run
         recipe: the hyperparameters; their seed is also that of the split.
     """
     sources = [*division.files, *([division.generated] if division.generated else [])]
-    lines = [
-        "---",
-        "library_name: peft",
-        "tags: [lm-eval-ext, answer-classifier]",
-        "---",
-        "",
-        f"# Answer classifier ({mode})",
-        "",
-        "Reads which option a free-text answer to a multiple-choice question chooses.",
-        "Use it with `lm-eval-ext classifier read ROWS.jsonl --reader THIS_FOLDER`, or in a task with",
-        '`--metadata \'{"answer_classifier": "THIS_FOLDER"}\'`.',
-        "",
-        "## Data",
-        "",
-        "| File | Rows | SHA-256 |",
-        "| --- | --- | --- |",
-        *(f"| {data.name} | {len(data.rows)} | {_hashes(data)} |" for data in sources),
-        "",
-        *_split(division, share, recipe.seed),
-        "",
-        "## Training",
-        "",
-        f"- mode {mode}, seed {recipe.seed}, epochs {recipe.epochs}",
-        f"- batch size {recipe.batch_size}, learning rate {recipe.learning_rate}, rank {recipe.rank}",
-        *_base(folder),
-        "- " + ", ".join(f"{package} {version}" for package, version in versions().items()),
-    ]
     # Training recorded its settings next to the adapter.
-    for file in sorted(folder.glob("*.json")):
-        if file.name in (RECORD, weights.DESCRIPTION):
-            lines += ["", f"`{file.name}`:", "", "```json", file.read_text(encoding="utf-8").strip(), "```"]
+    recorded = [file for file in sorted(folder.glob("*.json")) if file.name in (RECORD, weights.DESCRIPTION)]
     scores = []
     if division.held_out:
         scores.append(f"Evaluated on the held-out rows.\n\n{_tables(named, division.held_out)}")
@@ -207,8 +180,18 @@ def card(  # noqa: PLR0913 # everything that describes a training run
             f"Evaluated on {data.name} (SHA-256 {_hashes(data)}). None of its rows were used for training; {shared} of "
             f"its {len(data.rows)} rows are about questions in the training data.\n\n{_tables(named, data.rows)}"
         )
-    lines += ["", "## Scores", "", "\n".join(scores) or "No rows were held out.\n"]
-    return "\n".join(lines)
+    return CARD.format(
+        mode=mode,
+        recipe=recipe,
+        sources="\n".join(f"| {data.name} | {len(data.rows)} | {_hashes(data)} |" for data in sources),
+        split=_split(division, share, recipe.seed),
+        base=_base(folder),
+        packages=", ".join(f"{package} {version}" for package, version in versions().items()),
+        records="".join(
+            f"\n`{file.name}`:\n\n```json\n{file.read_text(encoding='utf-8').strip()}\n```\n" for file in recorded
+        ),
+        scores="\n".join(scores).removesuffix("\n") or "No rows were held out.",
+    )
 
 
 def _hashes(data: Data) -> str:
@@ -216,36 +199,35 @@ def _hashes(data: Data) -> str:
     return ", ".join(f"`{digest}`" if alone else f"{name} `{digest}`" for name, digest in data.hashes.items())
 
 
-def _split(division: Division, share: float, seed: int) -> list[str]:
+def _split(division: Division, share: float, seed: int) -> str:
     """Describe what was trained on and held out, and which rows are annotated."""
     count = len(division.generated.rows) if division.generated else 0
     if not division.files:
-        return [
+        return (
             f"Trained only on {count} generated responses. No annotated rows were used for training. No rows were held "
             "out."
-        ]
+        )
     taught, held_out = division.taught, division.held_out
-    lines = [
+    text = (
         f"Split by question (seed {seed}, share {share}): trained on {len(taught)} rows of {questions(taught)} "
-        f"questions; held out {len(held_out)} rows of {questions(held_out)} questions."
-    ]
+        f"questions; held out {len(held_out)} rows of {questions(held_out)} questions.\n"
+    )
     if count:
-        lines.append(f"The {count} generated responses were also used for training; none of them were held out.")
-    return [*lines, f"The training data include {len(taught)} annotated rows, from the files above."]
+        text += f"The {count} generated responses were also used for training; none of them were held out.\n"
+    return f"{text}The training data include {len(taught)} annotated rows, from the files above."
 
 
-def _base(folder: Path) -> list[str]:
+def _base(folder: Path) -> str:
     """Describe an adapter's base from the adapter's files; for a local base, its name and its weights' hashes."""
     ours, its = folder / weights.DESCRIPTION, folder / "adapter_config.json"
     described = json.loads((ours if ours.is_file() else its).read_text(encoding="utf-8"))
     base = described["base" if ours.is_file() else "base_model_name_or_path"]
     revision = described.get("revision")
     local = Path(base).is_dir()
-    lines = [f"- base `{Path(base).name if local else base}`" + (f", revision `{revision}`" if revision else "")]
-    if local:
-        files = sorted(Path(base).glob("*.safetensors"))
-        lines += [f"- base weights {path.name}: SHA-256 `{sha256(path)}`" for path in files]
-    return lines
+    text = f"- base `{Path(base).name if local else base}`" + (f", revision `{revision}`" if revision else "")
+    for path in sorted(Path(base).glob("*.safetensors")) if local else ():
+        text += f"\n- base weights {path.name}: SHA-256 `{sha256(path)}`"
+    return text
 
 
 def _tables(named: Mapping[str, Reader], rows: Sequence[Labelled]) -> str:

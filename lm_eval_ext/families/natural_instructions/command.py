@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -36,9 +35,9 @@ def add_statistics_to(statistics: argparse.ArgumentParser) -> None:
 
 def _statistics(options: argparse.Namespace) -> int:
     found = statistics(options.source, partial(counted, unit="subtask"))
-    print(json.dumps(asdict(found), indent=2), flush=True)
-    if found.missing:
-        print(f"{len(found.missing)} of the 61 subtasks have no file in {options.source}", file=sys.stderr)
+    print(json.dumps(found, indent=2), flush=True)
+    if found["missing"]:
+        print(f"{len(found['missing'])} of the 61 subtasks have no file in {options.source}", file=sys.stderr)
     return 0
 
 
@@ -50,8 +49,8 @@ def _score(options: argparse.Namespace) -> int:
     else:
         with Path(options.predictions).open("rb") as lines:
             scores = score(with_progress(lines), options.predictions, bleurt, progress)
-    print(json.dumps(asdict(scores), indent=2, sort_keys=True), flush=True)
-    print(f"{scores.scored} rows scored, {scores.skipped} skipped: no references", file=sys.stderr)
-    if not scores.scored:
+    print(json.dumps(scores, indent=2, sort_keys=True), flush=True)
+    print(f"{scores['scored']} rows scored, {scores['skipped']} skipped: no references", file=sys.stderr)
+    if not scores["scored"]:
         print("nothing was scored: no row has references, a list of correct answers", file=sys.stderr)
     return 0

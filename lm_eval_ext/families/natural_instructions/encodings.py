@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from lm_eval_ext.families.natural_instructions.subtasks import HEADINGS, Example, Field, Instruction
 from lm_eval_ext.sources import RowsError
@@ -46,40 +45,36 @@ def _without(field: Field) -> Encoding:
     return replace(ALL, fields=tuple(shown for shown in ALL.fields if shown != field))
 
 
-ENCODINGS: Mapping[str, Encoding] = MappingProxyType(
-    {
-        "instance": Encoding(),
-        "prompt": PROMPT,
-        "prompt_definition": Encoding(("definition", "prompt")),
-        "all": ALL,
-        "positive": Encoding(positive=True),
-    }
-)
+ENCODINGS: Mapping[str, Encoding] = {
+    "instance": Encoding(),
+    "prompt": PROMPT,
+    "prompt_definition": Encoding(("definition", "prompt")),
+    "all": ALL,
+    "positive": Encoding(positive=True),
+}
 """The five encodings of appendix C."""
 
-ABLATIONS: Mapping[str, Encoding] = MappingProxyType(
-    {
-        # Removing a field (Table 4, top).
-        "all_minus_definition": _without("definition"),
-        "all_minus_prompt": _without("prompt"),
-        "all_minus_avoid": _without("avoid"),
-        "all_minus_emphasis": _without("emphasis"),
-        "all_minus_positive": replace(ALL, positive=False),
-        "all_minus_negative": replace(ALL, negative=False),
-        "all_minus_examples": replace(ALL, positive=False, negative=False),
-        # Adding a field to the prompt (Table 4, bottom); adding the definition is one of the five encodings above.
-        "prompt_avoid": Encoding(("prompt", "avoid")),
-        "prompt_emphasis": Encoding(("prompt", "emphasis")),
-        "prompt_positive": replace(PROMPT, positive=True),
-        "prompt_negative": replace(PROMPT, negative=True),
-        "prompt_examples": replace(PROMPT, positive=True, negative=True),
-        # Also published.
-        "prompt_definition_positive": Encoding(("definition", "prompt"), positive=True),
-    }
-)
+ABLATIONS: Mapping[str, Encoding] = {
+    # Removing a field (Table 4, top).
+    "all_minus_definition": _without("definition"),
+    "all_minus_prompt": _without("prompt"),
+    "all_minus_avoid": _without("avoid"),
+    "all_minus_emphasis": _without("emphasis"),
+    "all_minus_positive": replace(ALL, positive=False),
+    "all_minus_negative": replace(ALL, negative=False),
+    "all_minus_examples": replace(ALL, positive=False, negative=False),
+    # Adding a field to the prompt (Table 4, bottom); adding the definition is one of the five encodings above.
+    "prompt_avoid": Encoding(("prompt", "avoid")),
+    "prompt_emphasis": Encoding(("prompt", "emphasis")),
+    "prompt_positive": replace(PROMPT, positive=True),
+    "prompt_negative": replace(PROMPT, negative=True),
+    "prompt_examples": replace(PROMPT, positive=True, negative=True),
+    # Also published.
+    "prompt_definition_positive": Encoding(("definition", "prompt"), positive=True),
+}
 """The encodings of the ablation study (section 6.3)."""
 
-ALL_ENCODINGS: Mapping[str, Encoding] = MappingProxyType({**ENCODINGS, **ABLATIONS})
+ALL_ENCODINGS: Mapping[str, Encoding] = {**ENCODINGS, **ABLATIONS}
 
 
 def example_pool(instruction: Instruction, encoding: Encoding, wanted: int | None, spare: int) -> Instruction:

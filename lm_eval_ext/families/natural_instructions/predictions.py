@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lm_eval_ext.families.natural_instructions.scores import Scorer, rouge_l
 from lm_eval_ext.sources import RowsError, row_of_line
@@ -21,28 +21,6 @@ JOINT = " + "
 
 Means = Mapping[str, Mapping[str, float]]
 """By task and encoding, the mean over their scored rows."""
-
-
-@dataclass(frozen=True)
-class PredictionScores:
-    """The means of a file of predictions. All mappings are in alphabetical order.
-
-    Attributes:
-        rouge_l: maps a task and an encoding to the mean over their scored rows.
-        rows: maps a task and an encoding to the number of these rows.
-        encodings: maps an encoding to the mean over the tasks that have it, with equal weight.
-        bleurt, encodings_bleurt: the same in BLEURT as ``rouge_l`` and ``encodings``; ``None`` if it was not requested.
-        scored: the number of rows with references.
-        skipped: the number of rows without references.
-    """
-
-    rouge_l: Means
-    rows: Mapping[str, Mapping[str, int]]
-    encodings: Mapping[str, float]
-    bleurt: Means | None
-    encodings_bleurt: Mapping[str, float] | None
-    scored: int
-    skipped: int
 
 
 Cell = tuple[str, str]
@@ -60,7 +38,7 @@ class _Prediction:
 
 def score(
     lines: Iterable[bytes], origin: str, bleurt: Scorer | None = None, progress: Progress = iter
-) -> PredictionScores:
+) -> dict[str, Any]:
     """Return the mean ROUGE-L of predictions, per task and encoding, and BLEURT on request.
 
     Args:
@@ -72,6 +50,15 @@ def score(
         origin: the file's name, for messages.
         bleurt: computes BLEURT.
         progress: passes on tasks and encodings and shows how many were scored by ``bleurt``.
+
+    Returns:
+        What the command prints, in alphabetical order of tasks and encodings:
+
+        * ``rouge_l``: by task and encoding, the mean over their scored rows; ``rows``: the number of these rows;
+        * ``encodings``: by encoding, the mean over the tasks that have it, with equal weight;
+        * ``bleurt``, ``encodings_bleurt``: the same in BLEURT as ``rouge_l`` and ``encodings``; ``None`` if it was not
+          requested;
+        * ``scored``, ``skipped``: the number of rows with and without references.
 
     Raises:
         RowsError: a line is not such a row, it was asked in another setting than the rows before it, or there are no
@@ -108,15 +95,15 @@ def score(
             of_cell = found[cell]
             means[cell] = fmean(bleurt([row.text for row in of_cell], [row.references for row in of_cell]))
         in_bleurt = _by_task(means)
-    return PredictionScores(
-        in_rouge_l,
-        _by_task(rows),
-        _over_tasks(in_rouge_l),
-        in_bleurt,
-        None if in_bleurt is None else _over_tasks(in_bleurt),
-        sum(rows.values()),
-        skipped,
-    )
+    return {
+        "rouge_l": in_rouge_l,
+        "rows": _by_task(rows),
+        "encodings": _over_tasks(in_rouge_l),
+        "bleurt": in_bleurt,
+        "encodings_bleurt": None if in_bleurt is None else _over_tasks(in_bleurt),
+        "scored": sum(rows.values()),
+        "skipped": skipped,
+    }
 
 
 def _by_task(values: Mapping[Cell, Number]) -> dict[str, dict[str, Number]]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 from lm_eval_ext.families.natural_instructions.subtasks import (
     CATEGORIES,
     SOURCE_DATASETS,
     SUBTASKS,
-    Instruction,
     instruction,
     is_there,
 )
@@ -18,86 +17,30 @@ from lm_eval_ext.sources import HUB
 
 TEXTS = ("title", "prompt", "definition", "avoid", "emphasis")
 """The texts of an instruction, as the attributes of ``Instruction``."""
-
-
-@dataclass(frozen=True)
-class Length:
-    """The length of a text.
-
-    Attributes:
-        mean_words: the mean number of words. A text that an instruction omits on purpose has none; a reason or a
-            suggestion that an example lacks does not count. ``None`` if there is no such field.
-        given: how many texts there are.
-    """
-
-    mean_words: float | None
-    given: int
-
-
-@dataclass(frozen=True)
-class SubtaskStatistics:
-    """What one subtask consists of.
-
-    Attributes:
-        category: its category.
-        source_dataset: the dataset that it was made from (Table 8).
-        evaluated: whether it is in the evaluation split.
-        instances: the number of instances in its file.
-        positive_examples, negative_examples: the number of examples of the instruction.
-        words: the number of words of each text; ``None`` if the file's version has no such field.
-    """
-
-    category: str
-    source_dataset: str
-    evaluated: bool
-    instances: int
-    positive_examples: int
-    negative_examples: int
-    words: Mapping[str, int | None]
-
-
-@dataclass(frozen=True)
-class Part:
-    """A category or a source dataset.
-
-    Attributes:
-        subtasks: the number of its subtasks.
-        instances: the number of their instances.
-    """
-
-    subtasks: int
-    instances: int
-
-
-@dataclass(frozen=True)
-class Statistics:
-    """What a set of instructions consists of.
-
-    Attributes:
-        total: all subtasks (Table 1).
-        lengths: the length of each text, of reasons and of suggestions (Table 1).
-        categories, source_datasets: by name.
-        subtasks: by name (Table 8).
-        missing: the subtasks without a file.
-    """
-
-    total: Part
-    lengths: Mapping[str, Length]
-    categories: Mapping[str, Part]
-    source_datasets: Mapping[str, Part]
-    subtasks: Mapping[str, SubtaskStatistics]
-    missing: tuple[str, ...]
-
-
 Progress = Callable[[Sequence[str]], Iterable[str]]
+Part = Mapping[str, int]
+"""``subtasks``: how many there are in a category or of a source dataset; ``instances``: how many these have."""
 
 
-def statistics(source: str, progress: Progress = iter) -> Statistics:
+def statistics(source: str, progress: Progress = iter) -> dict[str, Any]:
     """Return the statistics of the subtasks at a source.
 
     Args:
         source: ``"hub"`` (all files are downloaded), ``"embedded"`` or a folder with task files.
         progress: passes on the subtasks and shows how many were read.
+
+    Returns:
+        What the command prints:
+
+        * ``total``: all subtasks, a ``Part`` (Table 1);
+        * ``lengths``: by text of an instruction, ``reason`` and ``suggestion`` (Table 1): ``mean_words``, their mean
+          number of words, and ``given``, how many there are. A text that an instruction omits on purpose has none; a
+          reason or a suggestion that an example lacks does not count. The mean is ``None`` if there is no such field;
+        * ``categories`` and ``source_datasets``: a ``Part`` by name;
+        * ``subtasks``: by name (Table 8), its ``category``, its ``source_dataset``, whether it is ``evaluated`` (in the
+          evaluation split), the number of its ``instances``, ``positive_examples`` and ``negative_examples``, and
+          ``words``, the number of words of each text; ``None`` if the file's version has no such field;
+        * ``missing``: the subtasks without a file.
 
     Raises:
         RowsError: the source has no task files, or one that is not valid.
@@ -107,45 +50,41 @@ def statistics(source: str, progress: Progress = iter) -> Statistics:
         # Its message says what was expected and what was found.
         instruction(next(iter(SUBTASKS)), source)
     tasks = {name: instruction(name, source) for name in progress(there)}
-    subtasks = {name: _of(name, task) for name, task in tasks.items()}
-    lengths = {text: _length(one.words[text] for one in subtasks.values()) for text in TEXTS}
+    subtasks: dict[str, dict[str, Any]] = {
+        name: {
+            "category": SUBTASKS[name].category,
+            "source_dataset": SUBTASKS[name].source_dataset,
+            "evaluated": SUBTASKS[name].evaluated,
+            "instances": len(task.instances),
+            "positive_examples": len(task.positive),
+            "negative_examples": len(task.negative),
+            "words": {text: _words(getattr(task, text)) for text in TEXTS},
+        }
+        for name, task in tasks.items()
+    }
+
+    def part(field: str = "", value: str = "") -> Part:
+        instances = [one["instances"] for one in subtasks.values() if not field or one[field] == value]
+        return {"subtasks": len(instances), "instances": sum(instances)}
+
+    words = {text: [one["words"][text] for one in subtasks.values()] for text in TEXTS}
     examples = [example for task in tasks.values() for example in (*task.positive, *task.negative)]
     for text in ("reason", "suggestion"):
-        lengths[text] = _length(_words(getattr(example, text)) or None for example in examples)
-    return Statistics(
-        _part(subtasks.values()),
-        lengths,
-        {name: _part(one for one in subtasks.values() if one.category == name) for name in CATEGORIES},
-        {name: _part(one for one in subtasks.values() if one.source_dataset == name) for name in SOURCE_DATASETS},
-        subtasks,
-        tuple(name for name in SUBTASKS if name not in tasks),
-    )
-
-
-def _of(name: str, task: Instruction) -> SubtaskStatistics:
-    known = SUBTASKS[name]
-    return SubtaskStatistics(
-        known.category,
-        known.source_dataset,
-        known.evaluated,
-        len(task.instances),
-        len(task.positive),
-        len(task.negative),
-        {text: _words(getattr(task, text)) for text in TEXTS},
-    )
+        words[text] = [_words(getattr(example, text)) or None for example in examples]
+    counts = {text: [count for count in of_text if count is not None] for text, of_text in words.items()}
+    return {
+        "total": part(),
+        "lengths": {
+            text: {"mean_words": fmean(of_text) if of_text else None, "given": sum(map(bool, of_text))}
+            for text, of_text in counts.items()
+        },
+        "categories": {name: part("category", name) for name in CATEGORIES},
+        "source_datasets": {name: part("source_dataset", name) for name in SOURCE_DATASETS},
+        "subtasks": subtasks,
+        "missing": [name for name in SUBTASKS if name not in tasks],
+    }
 
 
 def _words(text: str | None) -> int | None:
     """Return the number of words, as separated by white space; Table 1 calls them tokens."""
     return None if text is None else len(text.split())
-
-
-def _part(subtasks: Iterable[SubtaskStatistics]) -> Part:
-    instances = [one.instances for one in subtasks]
-    return Part(len(instances), sum(instances))
-
-
-def _length(words: Iterable[int | None]) -> Length:
-    """Return the length of a text of several instructions or examples; ``None`` does not count."""
-    counts = [count for count in words if count is not None]
-    return Length(fmean(counts) if counts else None, sum(map(bool, counts)))

@@ -20,7 +20,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 from lm_eval_ext.sources import EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_NOTE, HUB, RowsError, no_folder, reason
@@ -46,12 +45,10 @@ class Subtask:
 
 
 _, *_ROWS = Path(__file__).with_name("subtasks.tsv").read_text(encoding="utf-8").splitlines()
-SUBTASKS: Mapping[str, Subtask] = MappingProxyType(
-    {
-        name: Subtask(name, version_2, category, source_dataset, split == "evaluation")
-        for name, version_2, category, source_dataset, split in (row.split("\t") for row in _ROWS)
-    }
-)
+SUBTASKS: Mapping[str, Subtask] = {
+    name: Subtask(name, version_2, category, source_dataset, split == "evaluation")
+    for name, version_2, category, source_dataset, split in (row.split("\t") for row in _ROWS)
+}
 """Maps names to subtasks, ordered by number."""
 EVALUATION = tuple(name for name, subtask in SUBTASKS.items() if subtask.evaluated)
 """The evaluation split (section 4.2): two subtasks of each category except long text generation."""
@@ -68,14 +65,12 @@ SOURCE_DATASETS = tuple(dict.fromkeys(subtask.source_dataset for subtask in SUBT
 
 Field = Literal["definition", "prompt", "avoid", "emphasis"]
 """The texts of an instruction that a prompt may show; no published prompt shows the title."""
-HEADINGS: Mapping[Field, str] = MappingProxyType(
-    {
-        "definition": "Definition",
-        "prompt": "Prompt",
-        "avoid": "Things to Avoid",
-        "emphasis": "Emphasis & Caution",
-    }
-)
+HEADINGS: Mapping[Field, str] = {
+    "definition": "Definition",
+    "prompt": "Prompt",
+    "avoid": "Things to Avoid",
+    "emphasis": "Emphasis & Caution",
+}
 """Maps a field to its name in a prompt and in a version-1 file, in the order in which a prompt shows them."""
 
 

@@ -84,23 +84,23 @@ class ClassifierFilter(ReadingFilter):
     """``mcq_classifier``: a trained classifier.
 
     Args:
-        name: see ``lm_eval_ext.classifier.readers.reader``.
+        name, shots: see ``lm_eval_ext.classifier.readers.reader``.
         placement: where it runs, if it is a causal model; see ``lm_eval_ext.classifier.availability``.
     """
 
-    def __init__(self, name: str = "default", **placement: Any) -> None:
+    def __init__(self, name: str = "default", shots: Literal[0, 4] = 4, **placement: Any) -> None:
         super().__init__()
-        self._name, self._placement = name, placement
+        self._name, self._shots, self._placement = name, shots, placement
 
     def reader(self) -> Reader:
         """Return the reader, after loading its weights."""
         from lm_eval_ext.classifier import readers  # noqa: PLC0415 # imports torch, unless the name is rules
         from lm_eval_ext.classifier.availability import Placement  # noqa: PLC0415 # as above
 
-        return readers.reader(self._name, Placement.of(self._placement))
+        return readers.reader(self._name, Placement.of(self._placement), self._shots)
 
 
-class LLMFilter(ReadingFilter):
+class LLMFilter(ClassifierFilter):
     """``mcq_llm``: an instruction-tuned LM that is asked which option the text gives (appendix A.4).
 
     Args:
@@ -110,15 +110,9 @@ class LLMFilter(ReadingFilter):
     """
 
     def __init__(self, path: str, shots: Literal[0, 4] = 4, **placement: Any) -> None:
-        super().__init__()
-        self._path, self._shots, self._placement = path, shots, placement
+        from lm_eval_ext.classifier.readers import LLM  # noqa: PLC0415 # only if a language model is used
 
-    def reader(self) -> Reader:
-        """Return the reader, after loading its weights."""
-        from lm_eval_ext.classifier import readers  # noqa: PLC0415 # torch
-        from lm_eval_ext.classifier.availability import Placement  # noqa: PLC0415 # as above
-
-        return readers.reader(f"{readers.LLM}{self._path}", Placement.of(self._placement), self._shots)
+        super().__init__(f"{LLM}{path}", shots, **placement)
 
 
 FILTERS = {

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import mode
 from typing import Any
 
 from lm_eval_ext.classifier.reading import REFUSED, Option, is_refusal, refusal_option
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS
 from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, Chosen, InShuffle, Letters, Refused
 from lm_eval_ext.families.schema import EMPTY_RATE
-from lm_eval_ext.floors import CONSTANT, most_frequent
+from lm_eval_ext.floors import CONSTANT
 
 Value = str | Sequence[str]
 """The reading of a text, as in ``Reading.value``: a letter, a list of letters, or a word of ``NO_OPTION``."""
@@ -106,7 +107,7 @@ def floors(docs: Iterable[Mapping[str, Any]], _config: Mapping[str, Any]) -> Ite
     nothing name no option, and the prompt itself names all of them.
     """
     golds = [doc["gold"] for doc in docs]
-    letter = most_frequent(golds)
+    letter = mode(golds)
     # Whether a letter is right depends on nothing else of a row.
     row = {"key": "", "shuffle": 0, "options": LETTERS}
     of_gold = {gold: scores({**row, "gold": gold}, letter, letter) for gold in {*golds} if gold}

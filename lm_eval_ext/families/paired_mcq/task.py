@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from functools import cache, cached_property
 from pathlib import Path
+from statistics import mode
 from typing import TYPE_CHECKING, Any
 
 import datasets
@@ -33,7 +34,6 @@ from lm_eval_ext.families.paired_mcq.filters import pipelines
 from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, LETTERS, Prompt
 from lm_eval_ext.families.paired_mcq.rows import Questions, questions, rows, rows_hash
 from lm_eval_ext.families.paired_mcq.scores import known, options_of, score
-from lm_eval_ext.floors import most_frequent
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
 from lm_eval_ext.harness.versions import asked_once
@@ -186,7 +186,7 @@ class PairedMCQTask(FamilyTask):
 
     @cached_property
     def _most_frequent_letter(self) -> str:
-        return most_frequent(self.eval_docs["gold"]) or LETTERS[0]
+        return mode(self.eval_docs["gold"]) or LETTERS[0]
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``."""

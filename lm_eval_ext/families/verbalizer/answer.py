@@ -23,9 +23,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from lm_eval_ext.families.leaf import template
-from lm_eval_ext.families.verbalizer.prompt import Reads, row_part, row_starts
 from lm_eval_ext.families.verbalizer.schema import PARAPHRASE
-from lm_eval_ext.families.verbalizer.verbalizer import Invalid, marker
+from lm_eval_ext.families.verbalizer.verbalizer import Invalid, Reads, marker
 from lm_eval_ext.harness import lm
 from lm_eval_ext.verifiers.verify import is_empty, without_reasoning
 
@@ -399,6 +398,19 @@ def _is_inflected(text: str, labels: Sequence[str]) -> bool:
 
 
 ANSWER_FILTER = "verbalizer_answer"
+OPENING = 40
+"""Length of the prompt's beginning by which a repetition is recognized, in characters."""
+
+
+def row_starts(prompt: str) -> tuple[str, ...]:
+    """Return how a row begins in a prompt: its first words, and the text before the first field on its line."""
+    before_field = re.search(r"^([^\n{]*\w[^\n{]*?)[ \t]*{{", prompt, re.MULTILINE)
+    return (prompt[:OPENING], *([before_field[1]] if before_field else []))
+
+
+def row_part(prompt: str) -> str:
+    """Return the part of a template that shows the row: from the line of its first field on."""
+    return prompt[prompt.rfind("\n", 0, prompt.find("{{") + 1) + 1 :]
 
 
 class VerbalizerAnswer(lm.Filter):  # type: ignore[misc] # the harness ships no types

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache, cached_property
+from statistics import mode
 from typing import Any, ClassVar, get_args
 
 import datasets
@@ -23,7 +24,6 @@ from lm_eval_ext.families.leaf import (
     template,
 )
 from lm_eval_ext.families.verbalizer.answer import ANSWER_FILTER, plain_label
-from lm_eval_ext.families.verbalizer.prompt import QUESTIONS, WORDINGS, Reads, instructions
 from lm_eval_ext.families.verbalizer.rows import (
     ALL_ROWS,
     DATASETS,
@@ -38,8 +38,16 @@ from lm_eval_ext.families.verbalizer.rows import (
     usable_rows,
 )
 from lm_eval_ext.families.verbalizer.schema import PARAPHRASE, ROW, SCHEMA, in_wordings, sensitivity
-from lm_eval_ext.families.verbalizer.verbalizer import Verbalizer, over_wordings, put_nonce_words
-from lm_eval_ext.floors import CONSTANT, most_frequent
+from lm_eval_ext.families.verbalizer.verbalizer import (
+    QUESTIONS,
+    WORDINGS,
+    Reads,
+    Verbalizer,
+    instructions,
+    over_wordings,
+    put_nonce_words,
+)
+from lm_eval_ext.floors import CONSTANT
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
 from lm_eval_ext.harness.requests import KnownAnswers
 from lm_eval_ext.metadata import PARAPHRASES, chosen_paraphrases
@@ -279,7 +287,7 @@ class VerbalizerTask(FamilyTask):
 
     @cached_property
     def _most_frequent_word(self) -> str:
-        return self._verbalizer.word(most_frequent(self.eval_docs[GOLDEN]))
+        return self._verbalizer.word(mode(self.eval_docs[GOLDEN]))
 
 
 def _defaults(reads: Reads, tokens: int) -> Mapping[str, Any]:

@@ -1,23 +1,30 @@
-"""A verbalizer: which word represents which label (section 3.2), and the score of an answer under it.
+"""A verbalizer: which word represents which label (section 3.2), how a prompt demands it, and the score of an answer.
 
+The wordings of the instruction are that of Figures 7 and 8, and others that mean the same (``instructions.json``).
 Under a row seed, pairs of nonce words, which no model has seen as labels, are the words of the neutral verbalizers.
 """
 
 from __future__ import annotations
 
+import json
 import operator
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from statistics import mode
 from typing import Any, Literal
 
 from lm_eval_ext.families.verbalizer.rows import GOLDEN
 from lm_eval_ext.families.verbalizer.schema import OF_WORDING, PARAPHRASE, RELIABLE, ROW, SENSITIVITY
-from lm_eval_ext.floors import CONSTANT, most_frequent
+from lm_eval_ext.floors import CONSTANT
 from lm_eval_ext.metadata import generator_name
 
+Reads = Literal["first", "final"]
+"""Which label of an answer counts: the first that it names, or the last one stated as the answer."""
+WORDINGS = 8
+"""The number of wordings, the published one included."""
 Invalid = Literal["empty", "echo", "refusal", "multiple", "inflected", "other"]
 """What a response is that gives no label word as its answer; see ``answer.kind_of``."""
 
@@ -84,6 +91,43 @@ class Verbalizer:
         }
 
 
+@dataclass(frozen=True)
+class Question:
+    """What the instruction of a dataset asks.
+
+    Attributes:
+        judged: what is to be judged: the object of the verb.
+        conditions: golden label name to the clause that holds for its rows, in the order of the prompt.
+    """
+
+    judged: str
+    conditions: Mapping[str, str]
+
+
+_TEXTS: Mapping[str, Any] = json.loads(Path(__file__).with_name("instructions.json").read_text(encoding="utf-8"))
+QUESTIONS: Mapping[str, Question] = {dataset: Question(**parts) for dataset, parts in _TEXTS["questions"].items()}
+"""By dataset, the parts of the instruction that depend on it, which every wording has in the words of the figures."""
+
+
+def instructions(dataset: str, reads: Reads, words: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the instruction of a dataset's prompts in every wording, the published one first.
+
+    Each has the role of a helpful assistant, what is judged, which word to output on which condition and, in direct
+    prompts, that nothing else may be output. A response that only repeats one of them is read as no answer (a test).
+
+    Args:
+        dataset: one of the nine.
+        reads: ``"first"`` for the direct prompt (Figure 7), ``"final"`` for the chain of thought (Figure 8).
+        words: the label word for each golden label name of ``QUESTIONS``.
+    """
+    question = QUESTIONS[dataset]
+    (one, first), (other, second) = ((words[golden], clause) for golden, clause in question.conditions.items())
+    return tuple(
+        text.format(judged=question.judged, first=first, second=second, one=one, other=other)
+        for text in _TEXTS["wordings"][reads]
+    )
+
+
 def floors(docs: Iterable[Mapping[str, Any]], config: Mapping[str, Any]) -> Iterator[dict[str, dict[str, float]]]:
     """Yield the metrics of the word that is right most often; see ``Family.floors``.
 
@@ -93,7 +137,7 @@ def floors(docs: Iterable[Mapping[str, Any]], config: Mapping[str, Any]) -> Iter
     words, prior = config["metadata"]["label_words"], config["metadata"]["prior_words"]
     verbalizer = Verbalizer(tuple(words), tuple(words.values()), tuple(prior[golden] for golden in words))
     labels = [doc[GOLDEN] for doc in docs]
-    word = verbalizer.word(most_frequent(labels))
+    word = verbalizer.word(mode(labels))
     yield from ({CONSTANT: verbalizer.score(word, golden)} for golden in labels)
 
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from lm_eval_ext.classifier.encoder.encoding import MARKER_NAMES, Encoded
 from tests.classifier.encoder.tiny_base import write_bert
 
-if TYPE_CHECKING:
-    from lm_eval_ext.classifier.encoder.network import AnswerEncoder
+pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
+pytest.importorskip("transformers", reason="transformers is not installed (extra: classifier)")
 
-torch: Any = pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
+import torch
+
+from lm_eval_ext.classifier.encoder.network import AnswerEncoder, base_encoder, batch_of, lora_of
+from lm_eval_ext.training.loop import with_lora
 
 WIDTH = 16
 WORDS = ["[PAD]", "[CLS]", "[SEP]", *MARKER_NAMES, *"abcdefgh"]
@@ -29,8 +32,6 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def encoder(base: Path) -> AnswerEncoder:
     """Return the encoder with scoring layers that are not zero."""
-    from lm_eval_ext.classifier.encoder.network import base_encoder  # noqa: PLC0415 # torch may be absent
-
     encoder = base_encoder(base).eval()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
@@ -48,12 +49,6 @@ LONG = Encoded(
     letters=("A", "B", "C"),
     named=(-1, 1, 2, 1, *(-1,) * 8),
 )
-
-
-def batch_of(encoded: Sequence[Encoded]) -> tuple[Any, Any, Any, Any]:
-    from lm_eval_ext.classifier.encoder.network import batch_of as batch  # noqa: PLC0415 # torch may be absent
-
-    return batch(encoded)
 
 
 def scores(encoder: AnswerEncoder, encoded: Sequence[Encoded]) -> tuple[Any, Any]:
@@ -124,8 +119,6 @@ def test_scores_do_not_depend_on_the_rest_of_the_batch(encoder: AnswerEncoder) -
 
 
 def test_an_untrained_encoder_prefers_only_options_that_are_named(base: Path) -> None:
-    from lm_eval_ext.classifier.encoder.network import base_encoder  # noqa: PLC0415 # torch may be absent
-
     # Its scoring layers are zero: 0 for each choice, and log(1 + 1) more for each time it is named.
     for found in scores(base_encoder(base).eval(), [LONG]):
         assert found[0].tolist() == pytest.approx([0, math.log(3), math.log(2), 0, 0, 0])
@@ -134,8 +127,6 @@ def test_an_untrained_encoder_prefers_only_options_that_are_named(base: Path) ->
 
 
 def test_two_encoders_with_the_same_base_are_equal(base: Path) -> None:
-    from lm_eval_ext.classifier.encoder.network import base_encoder  # noqa: PLC0415 # torch may be absent
-
     one, two = base_encoder(base), base_encoder(base)
     assert one.state_dict().keys() == two.state_dict().keys()
     assert all(torch.equal(value, two.state_dict()[name]) for name, value in one.state_dict().items())
@@ -144,9 +135,6 @@ def test_two_encoders_with_the_same_base_are_equal(base: Path) -> None:
 def test_an_adapter_trains_low_rank_matrices_markers_and_scores_but_not_the_base(base: Path) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
     tokenizers: Any = pytest.importorskip("tokenizers")
-    from lm_eval_ext.classifier.encoder.network import base_encoder, lora_of  # noqa: PLC0415 # torch may be absent
-    from lm_eval_ext.training.loop import with_lora  # noqa: PLC0415 # as above
-
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({word: at for at, word in enumerate(WORDS)}, "[PAD]"))
     model = with_lora(base_encoder(base), 8, lora_of(tokenizer))
     trained = {name: parameter.shape for name, parameter in model.named_parameters() if parameter.requires_grad}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, ReaderError
 from lm_eval_ext.classifier.corpus.generated import generated
@@ -29,64 +30,13 @@ def offered(*texts: str) -> tuple[Option, ...]:
     return tuple(map(Option, string.ascii_uppercase, texts))
 
 
-BUS = offered("Every day", "A few times a week", "Once a month or less", "Never")
-METAL = offered("Copper", "Iron", "Aluminium", "Lead")
-HOME = offered("A large city", "A suburb", "A small town", "The countryside")
-TAX = offered("Too high", "About right", "Too low", "Refused")
-PARK = offered("Strongly support", "Somewhat support", "Somewhat oppose", "Strongly oppose", "Refused")
-
-# What the rules leave to the encoder, except for one.
+CASES = yaml.safe_load(Path(__file__).with_name("answers.yaml").read_text(encoding="utf-8"))
+OFFERED = {name: offered(*texts) for name, texts in CASES["options"].items()}
+METAL, HOME, TAX = (OFFERED[name] for name in ("metal", "home", "tax"))
 HARD: list[tuple[str, tuple[Option, ...], Value]] = [
-    # Hedged.
-    (
-        "It is hard to be sure, though if pressed I'd lean toward the bus being something I take a few times a week.",
-        BUS,
-        "B",
-    ),
-    ("Probably about right, all things considered.", TAX, "B"),
-    ("About right, I should say, and certainly not too low.", TAX, "B"),
-    ("I suppose it would have to be a suburb, although a small town has its charms.", HOME, "B"),
-    ("Hmm. Tough one. D? Yes, D.", BUS, "D"),
-    ("Some would say A; others C. To me it is clearly B.", HOME, "B"),
-    # An option's words in a sentence of the answer's own.
-    ("I'd be happiest out in the countryside, far from the noise.", HOME, "D"),
-    ("People pay far too much, in my view: taxes are too high.", TAX, "A"),
-    ("Unlike most people here I never take the bus.", BUS, "D"),
-    ("The bus? Never.", BUS, "D"),
-    ("I reckon A few times a week is nearest.", BUS, "B"),
-    # One is left.
-    ("It is certainly not copper, and iron and lead are far too heavy, which leaves aluminium.", METAL, "C"),
-    ("It cannot be A or B, and C is far too light. That leaves D.", METAL, "D"),
-    ("Not a large city, not a suburb: the countryside.", HOME, "D"),
-    ("Anything but D. If I had to name one: B.", HOME, "B"),
-    # Taken back.
-    ("Iron? No. Lead? Yes, lead.", METAL, "D"),
-    ("I said C before. I take that back and go for D.", HOME, "D"),
-    ("Copper! No, sorry, silly me: lead.", METAL, "D"),
-    ("I used to think B, now I think D.", PARK, "D"),
-    ("The answer is A. Wait, I misread the question. It is C.", METAL, "C"),
-    # A refusal in any words: the option that offers one, if there is one.
-    ("That is a personal matter which I keep to myself.", TAX, "D"),
-    ("Whether it is too high or too low is for economists to decide, and I will not weigh in.", TAX, "D"),
-    ("My personal politics are not something I discuss with strangers.", PARK, "E"),
-    ("It would be wrong of me to take sides here.", PARK, "E"),
-    ("No comment.", TAX, "D"),
-    ("I'd rather keep that private.", BUS, "refused"),
-    ("Being a program, I have no home and no wish for one, so the question does not apply to me.", HOME, "refused"),
-    ("I cannot answer this question.", HOME, "refused"),
-    # Several.
-    ("Copper and also aluminium conduct well, so both are correct here.", METAL, ["A", "C"]),
-    ("Iron and lead, in equal measure.", METAL, ["B", "D"]),
-    ("Either a suburb or a small town would suit me equally well.", HOME, ["B", "C"]),
-    ("Both A and C apply; neither of the other two does.", METAL, ["A", "C"]),
-    # None.
-    ("None of these metals is liquid at room temperature; mercury is.", METAL, "none"),
-    ("The question has no correct answer among those listed.", METAL, "none"),
-    ("The list lacks the right one, which is silver.", METAL, "none"),
-    ("It is gold.", METAL, "none"),
-    ("asdf qwer zxcv", TAX, "none"),
-    ("Thank you for your question! Have a nice day.", BUS, "none"),
+    (response, OFFERED[options], expected) for options, response, expected in CASES["answers"]
 ]
+"""Responses that the rules leave to the encoder, except for one; to which options; and what they say."""
 
 
 @pytest.fixture(scope="module")

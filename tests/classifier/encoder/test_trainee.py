@@ -7,11 +7,10 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,8 +22,8 @@ from lm_eval_ext.classifier.encoder.weights import ENCODER
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.training.run import Checkpoint
 from tests.classifier.encoder.tiny_base import as_the_base, sha256_of, write_tiny_base
+from tests.training.stopped import stopped_after
 
 pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
 pytest.importorskip("transformers", reason="transformers is not installed (extra: classifier)")
@@ -41,7 +40,6 @@ from lm_eval_ext.classifier.encoder.trainee import (
     target,
     train_encoder,
 )
-from lm_eval_ext.training import loop
 
 MOST_BYTES = 3_000_000
 
@@ -143,20 +141,11 @@ def test_the_same_seed_writes_the_same_bytes_in_any_process(
 
 
 @pytest.mark.usefixtures("tiny_base")
-def test_a_stopped_run_continues_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_run_continues_to_the_same_bytes(tmp_path: Path) -> None:
     # With dropout and newly drawn markers in every epoch, all of which must go on where they were.
-    monkeypatch.setattr(loop, "SECONDS", 0)
-    save, path = Checkpoint.save, tmp_path / "checkpoint.pt"
-
-    def save_and_stop(checkpoint: Checkpoint, state: Mapping[str, Any]) -> None:
-        save(checkpoint, state)
-        if len(state["losses"]) == 1:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Checkpoint, "save", save_and_stop)
-    recipe, unbroken = replace(ENCODER, seed=0, epochs=3), tmp_path / "unbroken"
+    recipe, unbroken, path = replace(ENCODER, seed=0, epochs=3), tmp_path / "unbroken", tmp_path / "checkpoint.pt"
     train_encoder(few()[:4], unbroken, recipe)
-    with pytest.raises(KeyboardInterrupt):
+    with stopped_after(1), pytest.raises(KeyboardInterrupt):
         train_encoder(few()[:4], tmp_path, recipe, checkpoint=path)
     assert not (tmp_path / ADAPTER_WEIGHTS).exists()
     train_encoder(few()[:4], tmp_path, recipe, checkpoint=path)

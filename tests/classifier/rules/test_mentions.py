@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
+import yaml
 
 from lm_eval_ext.classifier.reading import Option
 from lm_eval_ext.classifier.rules.mentions import core, mentions, plain
@@ -47,58 +49,12 @@ def named(response: str, options: tuple[Option, ...] = OFTEN) -> list[tuple[str,
     return [(mention.letter, mention.how) for mention in mentions(response, options)]
 
 
-@pytest.mark.parametrize(
-    ("response", "expected"),
-    [
-        # Letters that are marked as such.
-        ("B.", [("B", "letter")]),
-        ("(B)", [("B", "letter")]),
-        ("[B]", [("B", "letter")]),
-        ('"B"', [("B", "letter")]),
-        ("I say: B:", [("B", "letter")]),
-        ("the answer is B", [("B", "letter")]),
-        ("option B", [("B", "letter")]),
-        ("OPTION B", [("B", "letter")]),
-        ("so\nB\nindeed", [("B", "letter")]),
-        # Capital letters that are not.
-        ("I say B indeed", [("B", "bare")]),
-        ("B or C", [("B", "bare"), ("C", "bare")]),
-        ("A or B", [("A", "bare"), ("B", "bare")]),
-        # Near misses: part of a word or an abbreviation, not offered, or small.
-        ("Best", []),
-        ("B2", []),
-        ("C-section", []),
-        ("D'accord", []),
-        ("A.D. 400", []),
-        ("in Washington, D.C.", []),
-        ("E. or F.", []),
-        ("C. S. Lewis wrote option B", [("B", "letter")]),
-        ("option b", []),
-        # The article.
-        ("A good point", []),
-        ("such is A matter of taste", []),
-        # Letter and text.
-        ("A. Often", [("A", "both")]),
-        ("C: very  often", [("C", "both")]),
-        ("(A) Often", [("A", "both")]),
-        ("D - never, ever!", [("D", "both")]),
-        # Two words of a text are enough, one is not.
-        ("B. Not very frequent", [("B", "both")]),
-        ("B. Not so frequent", [("B", "letter")]),
-        # ... that do not belong together.
-        ("A. Very often", [("A", "letter"), ("C", "text")]),
-        # Only the text, complete and in any case and spacing; the longest wins.
-        ("I would say often", [("A", "text")]),
-        ("VERY\nOFTEN", [("C", "text")]),
-        ("not very often", [("B", "text")]),
-        ("oftentimes", []),
-        ("very of ten", []),
-        ("never", []),
-        ("often, or very often", [("A", "text"), ("C", "text")]),
-    ],
-)
-def test_a_response_names_options(response: str, expected: list[tuple[str, str]]) -> None:
-    assert named(response) == expected
+MENTIONS = yaml.safe_load(Path(__file__).with_name("mentions.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("response", "expected"), [(response, expected) for response, *expected in MENTIONS])
+def test_a_response_names_options(response: str, expected: list[str]) -> None:
+    assert named(response) == [tuple(one.split()) for one in expected]
 
 
 @pytest.mark.parametrize(

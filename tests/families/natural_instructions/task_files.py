@@ -1,10 +1,12 @@
-"""A small subtask as a file of either version."""
+"""A small subtask as a file of either version, and the real ones as a folder."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 from typing import Any
+
+from tests.families.jsonl import read_jsonl
 
 TASK = "subtask900_ferries"
 
@@ -31,6 +33,11 @@ def version_1(**changed: object) -> dict[str, Any]:
             {"input": "  Cars queue. ", "output": ["waiting "]},
         ],
     } | changed
+
+
+def numbered(count: int) -> dict[str, Any]:
+    """Return the content of a version-1 file with so many instances, whose inputs are numbered."""
+    return version_1(Instances=[{"input": f"input {number}", "output": ["low"]} for number in range(count)])
 
 
 def version_2(content: dict[str, Any]) -> dict[str, Any]:
@@ -64,3 +71,21 @@ def write(folder: Path, content: object, name: str = TASK) -> Path:
     text = content if isinstance(content, (str, bytes)) else json.dumps(content)
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
+
+
+def folder_with(folder: Path, content: object, *names: str) -> str:
+    """Write content as task files of these names, and return their folder, as a source."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names or (TASK,):
+        write(folder, content, name)
+    return str(folder)
+
+
+def real_folder(shared_data: Path, folder: Path) -> str:
+    """Return all 48 real tasks at hand as a folder: eleven whole files, of the others their first twenty instances."""
+    real = shared_data / "natural_instructions"
+    for row in read_jsonl(real / "tasks_instructions_first20.jsonl"):
+        folder_with(folder, row, row["task"])
+    for path in (real / "eval_tasks").glob("*.json"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    return str(folder)

@@ -12,7 +12,7 @@ import pytest
 from lm_eval_ext.cli import main
 from lm_eval_ext.families.natural_instructions.scores import BleurtError, bleurt_scorer
 from lm_eval_ext.families.natural_instructions.task import NaturalInstructionsTask
-from tests.families.natural_instructions.tides import TIDES, folder_with, tides
+from tests.families.natural_instructions.task_files import TASK, folder_with, version_1
 
 torch = pytest.importorskip("torch", reason="torch is not installed (extra: bleurt)")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed (extra: bleurt)")
@@ -133,8 +133,8 @@ def test_the_longer_text_of_an_overlong_pair_is_truncated(
 
 
 def built(bleurt: str, folder: Path) -> NaturalInstructionsTask:
-    config = {"task": "tides", "dataset_name": TIDES, "encoding": "prompt"}
-    source = folder_with(folder, tides())
+    config = {"task": "ferries", "dataset_name": TASK, "encoding": "prompt"}
+    source = folder_with(folder, version_1())
     return NaturalInstructionsTask({**config, "metadata": {"source": source, "bleurt": bleurt}})
 
 

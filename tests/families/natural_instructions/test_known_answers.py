@@ -20,7 +20,7 @@ from lm_eval_ext.families.natural_instructions.task import NaturalInstructionsTa
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.sources import RowsError
 from tests.conftest import Harness, Run
-from tests.families.natural_instructions.tides import TIDES, folder_with, numbered, real_folder, tides
+from tests.families.natural_instructions.task_files import TASK, folder_with, numbered, real_folder, version_1
 
 pytestmark = pytest.mark.harness
 
@@ -116,7 +116,11 @@ def test_the_oracle_scores_one_under_every_encoding_of_the_real_subtasks(shared_
 
 
 def test_echo_has_the_score_computed_by_hand(harness: Harness, tmp_path: Path) -> None:
-    source = folder_with(tmp_path / "files", tides(), EVALUATION[0])
+    instances = [
+        {"input": "The gulls wade.", "output": ["low gulls"]},
+        {"input": "red green blue", "output": ["blue red", "green"]},
+    ]
+    source = folder_with(tmp_path / "files", version_1(Instances=instances), EVALUATION[0])
     run = evaluate(harness, "echo", leaf(EVALUATION[0], "prompt_definition"), source=source)
     # "The gulls wade." against "low gulls": 1 word in common of 3 and of 2; precision 1/3, recall 1/2, F 2/5.
     # "red green blue" against "blue red" (1 in order of 3 and 2: F 2/5) and "green" (1 of 3 and 1: F 1/2): the best.
@@ -124,8 +128,11 @@ def test_echo_has_the_score_computed_by_hand(harness: Harness, tmp_path: Path) -
     samples = run.samples[leaf(EVALUATION[0], "prompt_definition")]
     assert [sample["rouge_l"] for sample in samples] == [pytest.approx(0.4), pytest.approx(0.5)]
     assert samples[1]["doc"]["output"] == ["blue red", "green"]
-    definition = "Definition: You are told how high the water stands.\nPrompt: Name the tide.\n"
-    assert samples[0]["arguments"]["gen_args_0"]["arg_0"] == f"{definition}input: The gulls wade.\noutput:"
+    definition = "Definition: You are told what is seen from the quay.\nAnswer in a word.\n"
+    assert (
+        samples[0]["arguments"]["gen_args_0"]["arg_0"]
+        == f"{definition}Prompt: Say whether the ferry waits.\ninput: The gulls wade.\noutput:"
+    )
     settings = samples[0]["arguments"]["gen_args_0"]["arg_1"]
     assert (settings["until"], settings["max_gen_toks"], settings["do_sample"]) == (["\n\n"], 16, False)
 
@@ -181,14 +188,14 @@ def test_few_shot_is_rejected_with_a_pointer_to_examples() -> None:
 
 
 def test_a_custom_task_file_needs_a_leaf_of_four_lines(tmp_path: Path) -> None:
-    source = folder_with(tmp_path / "files", tides())
-    (tmp_path / "tides.yaml").write_text(
+    source = folder_with(tmp_path / "files", version_1())
+    (tmp_path / "ferries.yaml").write_text(
         "class: !function lm_eval_ext.families.natural_instructions.task.NaturalInstructionsTask\n"
-        f"task: tides_all\ndataset_name: {TIDES}\nencoding: all\n",
+        f"task: ferries_all\ndataset_name: {TASK}\nencoding: all\n",
         encoding="utf-8",
     )
     manager = TaskManager(include_path=str(tmp_path), include_defaults=False, metadata={"source": source})
-    built = manager.load(["tides_all"])["tasks"]["tides_all"]
+    built = manager.load(["ferries_all"])["tasks"]["ferries_all"]
     assert mean_under("oracle", built) == 1.0
     assert built.config.metadata["category"] is None
 
@@ -196,25 +203,28 @@ def test_a_custom_task_file_needs_a_leaf_of_four_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"dataset_name": None}, "task 'tides': dataset_name None; expected a subtask, such as subtask001"),
+        ({"dataset_name": None}, "task 'ferries': dataset_name None; expected a subtask, such as subtask001"),
         (
             {"encoding": "everything"},
-            "task 'tides': encoding 'everything'; expected one of instance, prompt, prompt_def",
+            "task 'ferries': encoding 'everything'; expected one of instance, prompt, prompt_def",
         ),
-        ({"encoding": None}, "task 'tides': encoding None; expected one of"),
-        ({"metadata": {"n": 0}}, "task 'tides': metadata n 0; expected a whole number, 1 or more"),
-        ({"metadata": {"n": True}}, "task 'tides': metadata n True; expected a whole number"),
-        ({"metadata": {"n": "50"}}, "task 'tides': metadata n '50'; expected a whole number"),
-        ({"metadata": {"examples": 2.5}}, "task 'tides': metadata examples 2.5; expected a whole number, 1 or more"),
+        ({"encoding": None}, "task 'ferries': encoding None; expected one of"),
+        ({"metadata": {"n": 0}}, "task 'ferries': metadata n 0; expected a whole number, 1 or more"),
+        ({"metadata": {"n": True}}, "task 'ferries': metadata n True; expected a whole number"),
+        ({"metadata": {"n": "50"}}, "task 'ferries': metadata n '50'; expected a whole number"),
+        ({"metadata": {"examples": 2.5}}, "task 'ferries': metadata examples 2.5; expected a whole number, 1 or more"),
         (
             {"metadata": {"examples": "all"}},
-            "task 'tides': metadata examples 'all'; expected a whole number, 1 or more, or \"paper\"",
+            "task 'ferries': metadata examples 'all'; expected a whole number, 1 or more, or \"paper\"",
         ),
-        ({"metadata": {"bleurt": True}}, "task 'tides': metadata bleurt True; expected the name or folder of a check"),
+        (
+            {"metadata": {"bleurt": True}},
+            "task 'ferries': metadata bleurt True; expected the name or folder of a check",
+        ),
     ],
 )
 def test_invalid_values_in_a_leaf_or_metadata_are_errors(changes: Mapping[str, Any], message: str) -> None:
-    config = {"task": "tides", "dataset_name": EVALUATION[0], "encoding": "all", "metadata": {}}
+    config = {"task": "ferries", "dataset_name": EVALUATION[0], "encoding": "all", "metadata": {}}
     settings = {**config, **changes}
     settings["metadata"] = {"source": "embedded", **settings["metadata"]}
     with pytest.raises(ValueError, match=re.escape(message)):
@@ -238,8 +248,8 @@ def test_new_tokens_and_a_system_prompt_leave_less_room_for_examples(shared_data
 
 
 def test_a_leafs_generation_arguments_extend_the_familys_and_affect_the_room_for_examples(tmp_path: Path) -> None:
-    config = {"task": "tides", "dataset_name": TIDES, "encoding": "all", "generation_kwargs": {"max_gen_toks": 700}}
-    source = folder_with(tmp_path / "files", tides())
+    config = {"task": "ferries", "dataset_name": TASK, "encoding": "all", "generation_kwargs": {"max_gen_toks": 700}}
+    source = folder_with(tmp_path / "files", version_1())
     built = NaturalInstructionsTask({**config, "metadata": {"source": source}})
     expected = {"until": ["\n\n"], "do_sample": False, "temperature": 0.0, "max_gen_toks": 700}
     assert built.config.generation_kwargs == expected
@@ -250,21 +260,21 @@ def test_a_leafs_generation_arguments_extend_the_familys_and_affect_the_room_for
 @pytest.mark.parametrize(
     ("answer", "expected", "empty"),
     [
-        ("low gulls", 1.0, 0.0),
-        ("<think>red?</think>low gulls", 1.0, 0.0),
-        ("<think>low gulls", 0.0, 1.0),  # no answer was reached
-        ("<think>low gulls</think>", 0.0, 1.0),
-        ("red", 0.0, 0.0),
+        ("gone", 1.0, 0.0),
+        ("<think>lost?</think>gone", 1.0, 0.0),
+        ("<think>gone", 0.0, 1.0),  # no answer was reached
+        ("<think>gone</think>", 0.0, 1.0),
+        ("lost", 0.0, 0.0),
         (None, 0.0, 1.0),  # an API withheld it
     ],
 )
 def test_reasoning_is_not_part_of_the_answer(answer: str | None, expected: float, empty: float, tmp_path: Path) -> None:
-    built = task(TIDES, "all", folder_with(tmp_path / "files", tides()))
-    # One example of each kind.
+    built = task(TASK, "all", folder_with(tmp_path / "files", version_1()))
+    # Two examples of each kind.
     assert built.process_results(built.eval_docs[0], [answer]) == {
         "rouge_l": expected,
         "empty_rate": empty,
-        "examples": 2.0,
+        "examples": 4.0,
     }
 
 
@@ -273,9 +283,9 @@ def test_instances_that_cannot_score_are_left_out_counted_and_reported_once(
 ) -> None:
     instances = [{"input": f"input {number}", "output": ["{}?", "low", "ebb"]} for number in range(260)]
     instances[110]["output"] = ["{}?"]
-    source = folder_with(tmp_path / "files", tides(Instances=instances))
+    source = folder_with(tmp_path / "files", version_1(Instances=instances))
     for encoding in ("prompt", "positive"):
-        built = task(TIDES, encoding, source, n=4)
+        built = task(TASK, encoding, source, n=4)
         # 60, 110, 160, 210
         assert [row["index"] for row in built.dataset["test"]] == [60, 160, 210]
         assert built.config.metadata["left_out"] == 1
@@ -288,16 +298,16 @@ def test_instances_that_cannot_score_are_left_out_counted_and_reported_once(
 
 def test_the_paper_setting_is_recorded_and_limited_to_the_context_of_gpt_3(tmp_path: Path) -> None:
     source = folder_with(tmp_path / "files", numbered(162))
-    built = task(TIDES, "positive", source, examples="paper", max_length=8192)
+    built = task(TASK, "positive", source, examples="paper", max_length=8192)
     record = built.config.metadata
     assert (record["examples"], record["version"]) == ("paper", "1.1+paper")
     # GPT-3's context, and not the model's: 3 * (2,048 - 16) characters.
     assert record["prompt_budget"] == {"limit": 6096, "unit": "characters"}
-    assert {row["examples"] for row in built.dataset["test"]} == {61}
+    assert {row["examples"] for row in built.dataset["test"]} == {62}
     # The model's own context where it is smaller: 3 * (512 - 16) characters.
-    smaller = task(TIDES, "positive", source, examples="paper", max_length=512).config.metadata
+    smaller = task(TASK, "positive", source, examples="paper", max_length=512).config.metadata
     assert smaller["prompt_budget"]["limit"] == 1488
-    default = task(TIDES, "positive", source)
+    default = task(TASK, "positive", source)
     assert default.config.metadata["version"] == 1.1
     assert default.config.metadata["instances_hash"] == record["instances_hash"]
     assert default.config.metadata["rows_hash"] != record["rows_hash"]
@@ -314,11 +324,11 @@ def test_the_paper_setting_says_where_no_instance_fills_the_context(caplog: pyte
 
 def test_the_metadata_set_the_numbers_of_instances_and_of_examples(tmp_path: Path) -> None:
     source = folder_with(tmp_path / "files", numbered(260))
-    few = task(TIDES, "positive", source, n=4, examples=3).dataset["test"]
-    # The file's one example, and two instances.
+    few = task(TASK, "positive", source, n=4, examples=3).dataset["test"]
+    # The file's two examples, and one instance.
     shown = [(row["index"], row["examples"], row["prompt"].count("output: low")) for row in few]
-    assert shown == [(index, 3, 3) for index in (60, 110, 160, 210)]
-    assert len(task(TIDES, "prompt", source).dataset["test"]) == 100
+    assert shown == [(index, 3, 1) for index in (60, 110, 160, 210)]
+    assert len(task(TASK, "prompt", source).dataset["test"]) == 100
 
 
 def test_the_embedded_subtasks_match_the_groups_and_the_readme() -> None:

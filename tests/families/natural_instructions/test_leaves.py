@@ -8,7 +8,7 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS
 from tests.families.manifest import ENCODINGS
-from tests.families.natural_instructions.tides import folder_with, tides
+from tests.families.natural_instructions.task_files import folder_with, version_1
 from tests.harness.tasks import OF_FAMILY, make
 
 pytestmark = pytest.mark.harness
@@ -21,14 +21,14 @@ def test_the_encodings_are_those_of_the_leaves() -> None:
 
 
 def test_leaves_of_one_subtask_differ_only_in_their_prompts(tmp_path: Path) -> None:
-    source = folder_with(tmp_path, tides(), SUBTASK)
+    source = folder_with(tmp_path, version_1(), SUBTASK)
     asked = {encoding: make(f"natural_instructions_{SUBTASK}_{encoding}", {"source": source}) for encoding in ENCODINGS}
     prompts = {encoding: task.doc_to_text(task.eval_docs[0]) for encoding, task in asked.items()}
-    bare = "input: The gulls wade.\noutput:"
+    bare = "input: Smoke rises behind the cape.\noutput:"
     assert all(prompt.endswith(bare) for prompt in prompts.values())
     assert [encoding for encoding, prompt in prompts.items() if prompt == bare] == ["instance"]
-    # The small task has no "Emphasis & Caution": two pairs of encodings show the same of it.
-    for one, other in (("all", "all_minus_emphasis"), ("prompt", "prompt_emphasis")):
+    # The small task has no "Things to Avoid": two pairs of encodings show the same of it.
+    for one, other in (("all", "all_minus_avoid"), ("prompt", "prompt_avoid")):
         assert prompts[one] == prompts[other]
     assert len(set(prompts.values())) == 18 - 2
     assert len({task.config.metadata["instances_hash"] for task in asked.values()}) == 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.natural_instructions.predictions import PredictionScores, score
+from lm_eval_ext.families.natural_instructions.predictions import score
 from lm_eval_ext.sources import RowsError
 
 
@@ -17,7 +17,7 @@ def row(prediction: str | None, *references: str, task: str = "t", encoding: Any
     return {"task": task, "encoding": encoding, "prediction": prediction, "references": list(references)}
 
 
-def scored(*rows: Mapping[str, Any]) -> PredictionScores:
+def scored(*rows: Mapping[str, Any]) -> dict[str, Any]:
     return score([json.dumps(one).encode() + b"\n" for one in rows], "rows.jsonl")
 
 
@@ -29,11 +29,11 @@ def test_means_are_per_task_and_encoding_and_weight_tasks_equally() -> None:
         row("dog", "cat"),  # 0
         row("cat", "the cat", encoding="f"),  # precision 1, recall 1/2: 2/3
     )
-    assert found.rouge_l == {"t": {"e": 0.5, "f": pytest.approx(2 / 3)}, "u": {"e": 1.0}}
-    assert found.rows == {"t": {"e": 3, "f": 1}, "u": {"e": 1}}
+    assert found["rouge_l"] == {"t": {"e": 0.5, "f": pytest.approx(2 / 3)}, "u": {"e": 1.0}}
+    assert found["rows"] == {"t": {"e": 3, "f": 1}, "u": {"e": 1}}
     # e: the mean of 1/2 and 1, and not of the four rows (5/8); f: of the one task that has it.
-    assert found.encodings == {"e": 0.75, "f": pytest.approx(2 / 3)}
-    assert (found.scored, found.skipped) == (5, 0)
+    assert found["encodings"] == {"e": 0.75, "f": pytest.approx(2 / 3)}
+    assert (found["scored"], found["skipped"]) == (5, 0)
 
 
 def test_bleurt_has_the_same_means() -> None:
@@ -52,20 +52,20 @@ def test_bleurt_has_the_same_means() -> None:
         {**row("unknown"), "references": None},
     ]
     found = score([json.dumps(one).encode() for one in rows], "rows.jsonl", length)
-    assert found.bleurt == {"t": {"e": pytest.approx(0.35), "f": 0.0}, "u": {"e": 0.4}}
-    assert found.encodings_bleurt == {"e": pytest.approx(0.375), "f": 0.0}
+    assert found["bleurt"] == {"t": {"e": pytest.approx(0.35), "f": 0.0}, "u": {"e": 0.4}}
+    assert found["encodings_bleurt"] == {"e": pytest.approx(0.375), "f": 0.0}
     assert asked == [["cats"], ["cat", "dogs"], [""]]
-    assert (found.scored, found.skipped) == (4, 1)
+    assert (found["scored"], found["skipped"]) == (4, 1)
 
 
 def test_an_encoding_is_a_string_or_a_list_of_parts() -> None:
     found = scored(*(row("cat", "cat", encoding=of) for of in ("prompt", ["Prompt"], ["Prompt", "Definition"])))
-    assert found.encodings == {"Prompt": 1.0, "Prompt + Definition": 1.0, "prompt": 1.0}
+    assert found["encodings"] == {"Prompt": 1.0, "Prompt + Definition": 1.0, "prompt": 1.0}
 
 
 def test_two_numbers_of_examples_are_not_mixed() -> None:
     few, many, plain = row("cat", "cat") | {"n_examples": 2}, row("cat", "cat") | {"n_examples": 46}, row("cat", "cat")
-    assert scored(few, many | {"encoding": "f"}, few).scored == 3
+    assert scored(few, many | {"encoding": "f"}, few)["scored"] == 3
     for mixed in ([few, few, many], [plain, plain, few]):
         with pytest.raises(
             RowsError, match=r"row 3, field 'n_examples': (46|2), but (2|None) in the first row of t, e"
@@ -77,8 +77,8 @@ def test_two_numbers_of_examples_are_not_mixed() -> None:
 def test_rows_without_references_are_skipped_and_counted(without: dict[str, Any]) -> None:
     unscored = {key: value for key, value in row("dog").items() if key != "references"} | without
     found = scored(unscored, row("cat", "cat"), unscored | {"task": "u"})
-    assert found.rouge_l == {"t": {"e": 1.0}}
-    assert (found.scored, found.skipped) == (1, 2)
+    assert found["rouge_l"] == {"t": {"e": 1.0}}
+    assert (found["scored"], found["skipped"]) == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_rows_without_references_are_skipped_and_counted(without: dict[str, Any]
     ],
 )
 def test_reasoning_is_not_part_of_the_answer(prediction: str | None, expected: float) -> None:
-    assert scored(row(prediction, "cat")).encodings == {"e": expected}
+    assert scored(row(prediction, "cat"))["encodings"] == {"e": expected}
 
 
 def test_the_means_do_not_depend_on_the_order_of_the_rows() -> None:
@@ -103,7 +103,7 @@ def test_the_means_do_not_depend_on_the_order_of_the_rows() -> None:
         for number in range(300)
     ]
     assert scored(*rows) == scored(*rows[::-1])
-    assert list(scored(*rows[::-1]).encodings) == ["e0", "e1", "e2"]
+    assert list(scored(*rows[::-1])["encodings"]) == ["e0", "e1", "e2"]
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,13 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.natural_instructions.predictions import PredictionScores, score
+from lm_eval_ext.families.natural_instructions.predictions import score
 from tests.families.jsonl import read_jsonl
 from tests.families.natural_instructions.test_encodings import PUBLISHED, WITH_EXAMPLES
 
@@ -20,20 +21,21 @@ FEWEST, FILLED = "gpt3_predictions.jsonl", "gpt3_predictions_filled.jsonl"
 
 
 @cache
-def scored(path: Path) -> PredictionScores:
+def scored(path: Path) -> dict[str, Any]:
     with path.open("rb") as lines:
         return score(lines, path.name)
 
 
 def means(path: Path) -> dict[str, float]:
     """Return the mean ROUGE-L in percent, by the name of the encoding."""
-    return {PUBLISHED[encoding]: 100 * mean for encoding, mean in scored(path).encodings.items()}
+    return {PUBLISHED[encoding]: 100 * mean for encoding, mean in scored(path)["encodings"].items()}
 
 
 def test_the_table_of_recorded_answers_matches_the_output_of_score(shared_data: Path) -> None:
     folder = shared_data / "natural_instructions"
     counts = [
-        (found.scored, found.skipped, len(found.rouge_l)) for found in map(scored, (folder / FEWEST, folder / FILLED))
+        (found["scored"], found["skipped"], len(found["rouge_l"]))
+        for found in map(scored, (folder / FEWEST, folder / FILLED))
     ]
     assert counts == [(12_100, 1_100, 11), (6_600, 600, 11)]
     fewest, filled = means(folder / FEWEST), means(folder / FILLED)
@@ -67,7 +69,9 @@ def test_answers_to_filled_contexts_score_as_in_the_library_itself(shared_data: 
             expected[row["task"]][" + ".join(row["encoding"])].append(best)
     assert sum(map(len, expected.values())) == 18
     for task, of in expected.items():
-        assert scored(path).rouge_l[task] == {encoding: pytest.approx(fmean(values)) for encoding, values in of.items()}
+        assert scored(path)["rouge_l"][task] == {
+            encoding: pytest.approx(fmean(values)) for encoding, values in of.items()
+        }
     # As computed once, independently of this package, in percent.
     assert means(path) == pytest.approx(
         {

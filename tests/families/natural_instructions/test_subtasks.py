@@ -18,6 +18,7 @@ from lm_eval_ext.families.natural_instructions import subtasks
 from lm_eval_ext.families.natural_instructions.subtasks import (
     CATEGORIES,
     EVALUATION,
+    HEADINGS,
     SUBTASKS,
     Example,
     Instance,
@@ -77,13 +78,7 @@ def test_version_2_names_differ_in_their_prefix_and_two_spellings() -> None:
 
 # Task files of both versions
 
-NAMES: dict[str, str] = {
-    "title": "Title",
-    "prompt": "Prompt",
-    "definition": "Definition",
-    "avoid": "Things to Avoid",
-    "emphasis": "Emphasis & Caution",
-}
+NAMES: Mapping[Any, str] = {"title": "Title", **HEADINGS}
 V1 = version_1()
 V2 = version_2(V1)
 EXAMPLES = V1["Examples"]
@@ -309,7 +304,9 @@ def test_the_real_evaluation_files_are_read_completely(evaluation_files: Mapping
         ]
 
 
-def test_the_48_real_instructions_are_read_completely(shortened_files: Mapping[Path, dict[str, Any]]) -> None:
+def test_the_48_real_instructions_are_read_completely_and_verbatim(
+    shortened_files: Mapping[Path, dict[str, Any]],
+) -> None:
     read_files = [read(path, path.stem) for path in shortened_files]
     assert [len(found.instances) for found in read_files] == [20] * 48
     assert sum(len(found.positive) for found in read_files) == 200
@@ -324,13 +321,9 @@ def test_the_48_real_instructions_are_read_completely(shortened_files: Mapping[P
         ("avoid", "- "): 1,
         ("emphasis", "- "): 4,
     }
-
-
-def test_every_real_text_is_kept_verbatim(shortened_files: Mapping[Path, dict[str, Any]]) -> None:
-    for path, content in shortened_files.items():
-        found = read(path, path.stem)
-        for field, name in NAMES.items():
-            assert getattr(found, field) == ("" if content[name] == "-" else content[name])
+    for content, found in zip(shortened_files.values(), read_files, strict=True):
+        texts = {field: content[name] for field, name in NAMES.items()}
+        assert {field: getattr(found, field) or "-" for field in NAMES} == texts
 
 
 def test_a_real_version_2_file_has_the_same_examples_and_instances(

@@ -18,9 +18,15 @@ from typing import Any, get_args
 import pytest
 
 from lm_eval_ext.families.leaf import template
-from lm_eval_ext.families.verbalizer.answer import VerbalizerAnswer, kind_of, plain_label, read_answer
-from lm_eval_ext.families.verbalizer.prompt import Reads, row_part, row_starts
-from lm_eval_ext.families.verbalizer.verbalizer import Invalid, Verbalizer, marker
+from lm_eval_ext.families.verbalizer.answer import (
+    VerbalizerAnswer,
+    kind_of,
+    plain_label,
+    read_answer,
+    row_part,
+    row_starts,
+)
+from lm_eval_ext.families.verbalizer.verbalizer import Invalid, Reads, Verbalizer, marker
 from tests.families.jsonl import read_jsonl
 
 HERE = Path(__file__).parent

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.families.verbalizer.answer import read_answer
-from lm_eval_ext.families.verbalizer.prompt import Reads
+from lm_eval_ext.families.verbalizer.verbalizer import Reads
 from tests.across_versions import filtered
 from tests.conftest import Harness, Run
 from tests.families.jsonl import read_jsonl

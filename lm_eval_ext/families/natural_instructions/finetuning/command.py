@@ -17,7 +17,14 @@ from lm_eval_ext.cli.parser import count
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.families.natural_instructions.budget import NEW_TOKENS, budget_of
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, ENCODINGS
-from lm_eval_ext.families.natural_instructions.finetuning.pairs import SIZES, Material, Request, pairs_hash, pairs_of
+from lm_eval_ext.families.natural_instructions.finetuning.pairs import (
+    SIZES,
+    Request,
+    pairs_hash,
+    pairs_in,
+    pairs_of,
+    summary_of,
+)
 from lm_eval_ext.families.natural_instructions.rows import PUBLISHED
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS
 from lm_eval_ext.sources import EMBEDDED, HUB
@@ -56,14 +63,12 @@ def _export(options: argparse.Namespace) -> int:
     request, subtasks = _request(options), subtasks_named(options.subtasks)
     budget = budget_of({"tokenizer": options.tokenizer, "max_length": options.max_length}, NEW_TOKENS)
     # All files are read before anything is printed, so that an error leaves no half of an export.
-    material = Material(
-        tuple(pairs_of(name, options.split, request, budget) for name in counted(subtasks, " subtasks"))
-    )
-    for pair in material.pairs:
+    material = [pairs_of(name, options.split, request, budget) for name in counted(subtasks, " subtasks")]
+    for pair in pairs_in(material):
         # ASCII works in any terminal or locale.
         print(json.dumps({**asdict(pair), "split": options.split}))
     sys.stdout.flush()
-    for line in material.described():
+    for line in summary_of(material):
         print(line, file=sys.stderr)
     return 0
 
@@ -143,15 +148,15 @@ def _train_one(
     budget, request = budget_of({"pretrained": options.base}, NEW_TOKENS), _request(options)
     few = replace(request, instances=options.plus)
     names = [(name, request) for name in subtasks] + [(name, few) for name in plus]
-    material = Material(tuple(pairs_of(name, "train", one, budget) for name, one in counted(names, " subtasks")))
-    for line in material.described():
+    material = [pairs_of(name, "train", one, budget) for name, one in counted(names, " subtasks")]
+    for line in summary_of(material):
         print(line, file=sys.stderr)
-    if not material.pairs:
+    if not (pairs := pairs_in(material)):
         raise TrainingError(
-            f"{'; '.join(map(str, material.of_subtasks))}. Nothing is left to train on; give files with more "
+            f"{'; '.join(map(str, material))}. Nothing is left to train on; give files with more "
             "instances, a shorter encoding or a smaller --evaluated (and the same n in lm_eval's --metadata)"
         )
-    dev = Material(tuple(pairs_of(name, "dev", request, budget) for name in counted(subtasks, " subtasks")))
+    dev = pairs_in([pairs_of(name, "dev", request, budget) for name in counted(subtasks, " subtasks")])
     recipe = recipe_of(options, RECIPES[backend])
     described = {
         "base": options.base,
@@ -164,7 +169,7 @@ def _train_one(
         "evaluated": options.evaluated,
         "instances": options.instances,
         **asdict(recipe),
-        "pairs_hash": pairs_hash(material.pairs, dev.pairs),
+        "pairs_hash": pairs_hash(pairs, dev),
     }
     if trainee.is_trained(output, described):
         print(f"{output}: already trained", file=sys.stderr)

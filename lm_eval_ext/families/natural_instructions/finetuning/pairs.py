@@ -195,32 +195,24 @@ def pairs_of(subtask: str, split: SplitName, request: Request, budget: Budget) -
     return SubtaskPairs(subtask, split, divided, encoded(file, request.encoding, indices, budget))
 
 
-@dataclass(frozen=True)
-class Material:
-    """The pairs of several subtasks, in their order."""
+def pairs_in(material: Sequence[SubtaskPairs]) -> list[Pair]:
+    """Return the pairs of several subtasks, in their order."""
+    return [pair for one in material for pair in one.encoded.pairs]
 
-    of_subtasks: tuple[SubtaskPairs, ...]
 
-    @property
-    def pairs(self) -> list[Pair]:
-        """All pairs."""
-        return [pair for one in self.of_subtasks for pair in one.encoded.pairs]
-
-    def described(self) -> list[str]:
-        """Return a line for each subtask, and lines that compare the numbers with the paper's."""
-        lines = [str(one) for one in self.of_subtasks]
-        for split, size in SIZES.items():
-            numbers = [len(one.encoded.pairs) for one in self.of_subtasks if one.split == split]
-            short = [number for number in numbers if number < size]
-            if nothing := [one.subtask for one in self.of_subtasks if one.split == split and not one.encoded.pairs]:
-                lines.append(f"{len(nothing)} of {len(numbers)} subtasks have no pairs: {', '.join(nothing)}")
-            if short:
-                least, most = min(short), max(short)
-                found = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-                lines.append(
-                    f"{len(short)} of {len(numbers)} subtasks have fewer pairs than the paper's {size:,}: {found}"
-                )
-        return lines
+def summary_of(material: Sequence[SubtaskPairs]) -> list[str]:
+    """Return a line for each subtask, and lines that compare the numbers with the paper's."""
+    lines = [str(one) for one in material]
+    for split, size in SIZES.items():
+        numbers = [len(one.encoded.pairs) for one in material if one.split == split]
+        short = [number for number in numbers if number < size]
+        if nothing := [one.subtask for one in material if one.split == split and not one.encoded.pairs]:
+            lines.append(f"{len(nothing)} of {len(numbers)} subtasks have no pairs: {', '.join(nothing)}")
+        if short:
+            least, most = min(short), max(short)
+            found = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+            lines.append(f"{len(short)} of {len(numbers)} subtasks have fewer pairs than the paper's {size:,}: {found}")
+    return lines
 
 
 def pairs_hash(*parts: Sequence[Pair]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 import transformers
 
-from lm_eval_ext.families.natural_instructions.finetuning.pairs import Material, Pair
+from lm_eval_ext.families.natural_instructions.finetuning.pairs import Pair, SubtaskPairs, pairs_in
 from lm_eval_ext.sources import reason
 from lm_eval_ext.training.loop import Loop, seeded, shuffled, with_lora
 from lm_eval_ext.training.run import (
@@ -82,8 +82,8 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
     base: str,
     recipe: Recipe,
     described: Mapping[str, Any],
-    material: Material,
-    dev: Material,
+    material: Sequence[SubtaskPairs],
+    dev: Sequence[Pair],
     output: Path,
     device: str | None,
 ) -> None:
@@ -105,7 +105,7 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
         TrainingError: the base cannot be loaded, the checkpoint belongs to another training, or the training diverges.
     """
     place = device or ("cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu")
-    pairs, dev_pairs, size = material.pairs, dev.pairs, recipe.batch_size
+    pairs, size = pairs_in(material), recipe.batch_size
     with renamed_at_the_end(output) as folder, seeded(recipe.seed, place), _without_own_displays():
         loaded = load_base(base)
         network = with_lora(loaded.network, recipe.rank).to(place)
@@ -121,7 +121,7 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
             recipe,
             lambda: shuffled(pairs, size, order.manual_seed(next(seeds))),
             loss,
-            dev=[dev_pairs[at : at + size] for at in range(0, len(dev_pairs), size)],
+            dev=[dev[at : at + size] for at in range(0, len(dev), size)],
             clip=CLIP,
             fused=True,
         )
@@ -129,7 +129,7 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
         record = {
             "recipe": described,
             "pairs": len(pairs),
-            "dev_pairs": len(dev_pairs),
+            "dev_pairs": len(dev),
             "subtasks": [
                 {
                     "subtask": one.subtask,
@@ -139,7 +139,7 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
                     "too_long": one.encoded.too_long,
                     "without_answer": one.encoded.without_answer,
                 }
-                for one in material.of_subtasks
+                for one in material
             ],
             "loss_per_epoch": losses,
             "dev_loss_per_epoch": dev_losses,

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.families.natural_instructions.finetuning.lamps import LAMPS, OTHER, folder_with_lamps, tiny_network
+from tests.families.natural_instructions.finetuning.lamps import LAMPS, OTHER, lamps, tiny_network
+from tests.families.natural_instructions.task_files import folder_with
 
 
 @pytest.fixture(scope="session")
 def lamp_files(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a folder with two subtasks, as a source: one of the evaluation split and one of the others."""
-    return folder_with_lamps(tmp_path_factory.mktemp("lamp-files"), LAMPS, OTHER)
+    return folder_with(tmp_path_factory.mktemp("lamp-files"), lamps(), LAMPS, OTHER)
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ INSTANCES = 400
 EVALUATED = 12
 
 
-def lamps(instances: int = INSTANCES, **changed: Any) -> dict[str, Any]:
+def lamps(instances: int = INSTANCES) -> dict[str, Any]:
     """Return a task whose answer depends on the color of a lamp; no two inputs are equal."""
     colors = list(ANSWERS)
     rows = []
@@ -26,15 +26,7 @@ def lamps(instances: int = INSTANCES, **changed: Any) -> dict[str, Any]:
         color = colors[number * 7 % 11 % 3]
         tens, ones = divmod(number, 20)
         rows.append({"input": f"place{tens} place{ones} shows {color}", "output": [ANSWERS[color]]})
-    return version_1(Instances=rows, **changed)
-
-
-def folder_with_lamps(folder: Path, *names: str, instances: int = INSTANCES) -> str:
-    """Write the task under each of the names and return the folder, as a source."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in names or (LAMPS,):
-        (folder / f"{name}.json").write_text(json.dumps(lamps(instances)), encoding="utf-8")
-    return str(folder)
+    return version_1(Instances=rows)
 
 
 def tiny_network(folder: Path, kind: str) -> Path:

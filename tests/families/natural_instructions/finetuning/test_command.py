@@ -21,7 +21,8 @@ from lm_eval_ext.families.natural_instructions.rows import evaluated
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS, read
 from lm_eval_ext.training.run import Checkpoint
 from tests.conftest import EvaluateEach
-from tests.families.natural_instructions.finetuning.lamps import EVALUATED, LAMPS, OTHER, folder_with_lamps
+from tests.families.natural_instructions.finetuning.lamps import EVALUATED, LAMPS, OTHER, lamps
+from tests.families.natural_instructions.task_files import folder_with
 
 INSTANCE = f"natural_instructions_{LAMPS}_instance"
 QUICK = ("--evaluated", str(EVALUATED), "--batch-size", "16", "--device", "cpu", "--encoding", "instance")
@@ -201,9 +202,9 @@ def test_generalization_adds_a_few_instances_of_evaluated_subtasks_on_request(be
 
 def test_a_subtask_that_is_evaluated_completely_is_left_out_and_named(bench: Bench, tmp_path: Path) -> None:
     small = "subtask053_multirc_correct_bad_question"
-    source = folder_with_lamps(tmp_path / "files", OTHER, instances=200)
+    source = folder_with(tmp_path / "files", lamps(200), OTHER)
     # Like the real file, it has 58 instances, too few to leave any for training.
-    folder_with_lamps(Path(source), small, instances=58)
+    folder_with(tmp_path / "files", lamps(58), small)
     given = ("--subtasks", OTHER, small, "--epochs", "1", "--evaluated", "100", "--instances", "16")
     _, told = bench.train(*given, "--source", source)
     numbers = [(one["subtask"], one["pairs"]) for one in record_of(bench.output)["subtasks"]]

@@ -9,8 +9,8 @@ from itertools import chain
 import pytest
 
 from lm_eval_ext.families.verbalizer.answer import read_answer
-from lm_eval_ext.families.verbalizer.prompt import QUESTIONS, WORDINGS, Reads, instructions
 from lm_eval_ext.families.verbalizer.rows import DATASETS
+from lm_eval_ext.families.verbalizer.verbalizer import QUESTIONS, WORDINGS, Reads, instructions
 from tests.conftest import ROOT
 from tests.families.verbalizer.table_1 import GOLDEN_NAMES, VERBALIZERS, words
 
