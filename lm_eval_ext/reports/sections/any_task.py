@@ -105,7 +105,7 @@ def _by_evidence(listed: tuple[str, Finding]) -> tuple[float, float, float, str]
 def _differences_figure(
     name: str, listed: Sequence[tuple[str, Finding]], found: Mapping[str, Outcome], first: str
 ) -> Figure:
-    is_share = listed[0][1].is_share
+    is_share, in_table = listed[0][1].is_share, listed[:LISTED]
     panels = []
     for label in found if is_share else ():
         of_model = [compared for each, compared in listed if each == label][:DRAWN]
@@ -113,23 +113,21 @@ def _differences_figure(
             names = tuple(name_with_tasks(compared) for compared in of_model)
             changes = tuple(compared.difference.change for compared in of_model)
             panels.append(Panel(f"{label} minus {first}", Forest(names, changes, "change", "change")))
-    rows: list[tuple[TableCell, ...]] = []
-    for label, compared in listed[:LISTED]:
-        difference = compared.difference
-        rows.append(
-            (
-                name_with_tasks(compared),
-                metric(compared),
-                label,
-                difference.change,
-                compared.verdict,
-                p_value(compared.adjusted),
-                difference.rows or None,
-                *compared.flips,
-            )
+    rows = tuple(
+        (
+            name_with_tasks(compared),
+            metric(compared),
+            label,
+            compared.difference.change,
+            compared.verdict,
+            p_value(compared.adjusted),
+            compared.difference.rows or None,
+            *compared.flips,
         )
+        for label, compared in in_table
+    )
     issues = []
-    if left_out := len(listed) - len(rows):
+    if left_out := len(listed) - len(in_table):
         text = "more differences, all with larger p-values, are left out: `compare` has those of two models."
         issues.append(note(f"{left_out} {text}"))
     for label, outcome in found.items():
@@ -146,9 +144,9 @@ def _differences_figure(
         tuple(panels),
         Table(
             ("task", "metric", "model", "change", "which is", "p (Holm)", "rows", "got better", "got worse"),
-            tuple(rows),
+            rows,
             "change" if is_share else "number",
-            tuple(compared.verdict for _, compared in listed[:LISTED]),
+            tuple(compared.verdict for _, compared in in_table),
         ),
         tuple(issues),
     )

@@ -180,7 +180,11 @@ def test_a_filter_is_the_same_for_all_models(tmp_path: Path) -> None:
         (path,) = folder.glob("results_*")
         with edited(path) as content:
             content["results"]["quiz"] = {f"acc,{name}": values[name] for name in order}
-    assert scores_by_metric(report(tmp_path / "one", tmp_path / "two")) == {("quiz", "acc,strict ↑"): [0.25, 0.25]}
+    found = report(tmp_path / "one", tmp_path / "two")
+    assert scores_by_metric(found) == {("quiz", "acc,strict ↑"): [0.25, 0.25]}
+    # Without samples, no rows are compared, and none are claimed to be.
+    ((*_, rows, _, _),) = figures(found)["any_task_differences"].table.rows
+    assert rows is None
 
 
 @pytest.mark.parametrize(
