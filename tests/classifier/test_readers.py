@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.classifier.availability import RULES_ONLY, ReaderError, file_of
+from lm_eval_ext.classifier.availability import RULES_ONLY, Placement, ReaderError, file_of
 from lm_eval_ext.classifier.causal.reader import causal_reader
 from lm_eval_ext.classifier.readers import LLM, reader, require
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
@@ -105,12 +105,16 @@ def test_a_tilde_path_to_an_adapter_is_expanded(tiny_model: Path, monkeypatch: p
     assert len(reader(f"~/{tiny_model.name}")([TEA])) == 1
 
 
-def test_the_prefix_llm_names_a_language_model(learned: Path) -> None:
+def test_the_prefix_llm_names_a_language_model(learned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # What the published classifiers' letter X says, which is what the adapter has learned, is no letter of an llm's.
     sorry = Answer("sorry", DRINKS)
     name = f"llm:{learned}"
     require(name)
     assert reader(name)([sorry]) == causal_reader(str(learned), shots=4)([sorry]) != reader(str(learned))([sorry])
+    asked: list[object] = []
+    monkeypatch.setattr("lm_eval_ext.classifier.causal.reader.causal_reader", lambda *given: asked.append(given))
+    reader(name, shots=0)
+    assert asked == [(str(learned), Placement(), 0)]
 
 
 def test_a_faulty_base_model_is_reported_before_loading(learned: Path, tmp_path: Path) -> None:
