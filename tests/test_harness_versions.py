@@ -25,7 +25,7 @@ OF_ONE_VERSION = {
     "test_server.py": "a real server is what it needs most; test_chat_apis.py has the harness's side",
     "verifiers/test_checker.py": "IFEval's names",
     "verifiers/ifeval/test_language.py": "IFEval's languages",
-    "verifiers/ifeval/test_wording.py": "IFEval's wordings",
+    "verifiers/test_wording.py": "IFEval's wordings",
     "verifiers/test_parity.py": "IFEval's verdicts",
 }
 TOUCHES = re.compile(
