@@ -43,8 +43,8 @@ from lm_eval_ext.families.manyifeval.schema import (
 )
 from lm_eval_ext.families.manyifeval.scores import score
 from lm_eval_ext.families.schema import PLACEMENT
-from lm_eval_ext.harness.family_task import Documents, FamilyTask, shows
-from lm_eval_ext.harness.requests import Composed
+from lm_eval_ext.harness.family_task import Documents, FamilyTask
+from lm_eval_ext.harness.requests import Composed, shows
 from lm_eval_ext.metadata import mark_version
 from lm_eval_ext.self_refine import metrics as refinement
 from lm_eval_ext.self_refine.loop import Refined
