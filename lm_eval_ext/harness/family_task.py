@@ -118,7 +118,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     TAKES: ClassVar[Collection[str]] = ("row_seed",)
     """The keys of ``--metadata`` that change the rows or the prompts of these tasks; they refuse the others of
     ``metadata.KEYS`` that do so elsewhere."""
-    ROW_SEED_EDITION: ClassVar[int] = 1
+    ROW_SEED_VERSION: ClassVar[int] = 1
     """See ``metadata.chosen_row_seed``."""
     METADATA: ClassVar[Mapping[str, Any]] = {}
     """Metadata of every leaf, for families without a YAML template."""
@@ -131,7 +131,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         chosen = {key: value for key, value in metadata.items() if key not in of_model}
         refuse_keys_of_others(config["task"], chosen, self.TAKES)
         self.source = sources.chosen_source(metadata)
-        self.row_seed = chosen_row_seed(config["task"], metadata, self.ROW_SEED_EDITION)
+        self.row_seed = chosen_row_seed(config["task"], metadata, self.ROW_SEED_VERSION)
         self.reports_details = chosen_details(config["task"], metadata)
         self.asking = Asking()
         self.has: Collection[str] = ()

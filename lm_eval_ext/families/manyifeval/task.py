@@ -193,7 +193,7 @@ class ManyIFEvalTask(PlacedTask):
 
     TAKES = ("row_seed", PLACEMENT, "keys")
     # In the first, other types and arguments were dealt to the rows of a seed.
-    ROW_SEED_EDITION = 2
+    ROW_SEED_VERSION = 2
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:
