@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import lm_eval
 from lm_eval.api.metrics import mean
+from lm_eval.api.samplers import ContextSampler
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import simple_parse_args_string
 
@@ -21,7 +22,6 @@ import lm_eval_ext
 from lm_eval_ext import sources
 from lm_eval_ext.harness.requests import (
     Asking,
-    Demonstrations,
     KnownAnswers,
     KnownInstance,
     asked,
@@ -97,6 +97,22 @@ class Documents:
     dataset: datasets.Dataset
     facts: Mapping[str, Any]
     share: Share | None = None
+
+
+class Demonstrations(ContextSampler):  # type: ignore[misc] # the harness ships no types
+    """The fixed demonstrations of a task, read on first use.
+
+    Args:
+        first: returns the first ``n`` demonstrations, as documents of the task.
+    """
+
+    def __init__(self, first: Callable[[int], list[dict[str, Any]]]) -> None:
+        super().__init__()
+        self._first = first
+
+    def sample(self, n: int, *_args: Any, **_kwargs: Any) -> list[dict[str, Any]]:
+        """Return the first ``n`` demonstrations, the same ones for every row."""
+        return self._first(n)
 
 
 class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no types

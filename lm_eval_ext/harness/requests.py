@@ -20,7 +20,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from lm_eval.api.instance import Instance
-from lm_eval.api.samplers import ContextSampler
 
 from lm_eval_ext.floors import FLOORS
 from lm_eval_ext.metadata import digest
@@ -67,22 +66,6 @@ def shows(prompt: Any, text: str) -> bool:
     return not isinstance(prompt, str) or all(
         line in prompt or json.dumps(line, ensure_ascii=False)[1:-1] in prompt for line in lines
     )
-
-
-class Demonstrations(ContextSampler):  # type: ignore[misc] # the harness ships no types
-    """The fixed demonstrations of a task, read on first use.
-
-    Args:
-        first: returns the first ``n`` demonstrations, as documents of the task.
-    """
-
-    def __init__(self, first: Callable[[int], list[dict[str, Any]]]) -> None:
-        super().__init__()
-        self._first = first
-
-    def sample(self, n: int, *_args: Any, **_kwargs: Any) -> list[dict[str, Any]]:
-        """Return the first ``n`` demonstrations, the same ones for every row."""
-        return self._first(n)
 
 
 KnownAnswers = Mapping[str, "str | tuple[str, ...]"]
