@@ -135,13 +135,13 @@ def chosen_paraphrases(task: str, metadata: dict[str, Any], most: int) -> int | 
     return count
 
 
-def chosen_row_seed(task: str, metadata: dict[str, Any], edition: int = 1) -> int | None:
+def chosen_row_seed(task: str, metadata: dict[str, Any], seed_version: int = 1) -> int | None:
     """Return the row seed that a task's metadata set, and mark the version with it; ``None`` if they set none.
 
     Args:
         task: the task's name, for messages.
         metadata: the task's metadata, whose ``version`` is modified: scores of different rows are not comparable.
-        edition: how often what draws the rows of a seed has changed, plus 1; part of the mark from 2 on.
+        seed_version: how often what draws the rows of a seed has changed, plus 1; part of the mark from 2 on.
 
     Raises:
         ValueError: it is not a whole number.
@@ -151,7 +151,7 @@ def chosen_row_seed(task: str, metadata: dict[str, Any], edition: int = 1) -> in
         return None
     if isinstance(row_seed, bool) or not isinstance(row_seed, int) or row_seed < 0:
         raise ValueError(f"task {task!r}: metadata {ROW_SEED} {row_seed!r}; expected a whole number, 0 or more")
-    mark_version(metadata, f"seed{row_seed}" if edition == 1 else f"seed{row_seed}.{edition}")
+    mark_version(metadata, f"seed{row_seed}" if seed_version == 1 else f"seed{row_seed}.{seed_version}")
     return row_seed
 
 

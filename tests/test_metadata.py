@@ -153,7 +153,7 @@ def test_a_row_seed_marks_the_version_and_changes_every_draw() -> None:
     metadata: dict[str, Any] = {"version": "1.1+embedded", "row_seed": 7}
     assert chosen_row_seed("a_task", metadata) == 7
     assert metadata["version"] == "1.1+embedded+seed7"
-    assert chosen_row_seed("a_task", later := {"version": "1.1", "row_seed": 7}, edition=2) == 7
+    assert chosen_row_seed("a_task", later := {"version": "1.1", "row_seed": 7}, seed_version=2) == 7
     assert later["version"] == "1.1+seed7.2"
     names = {generator_name(20241001, row_seed, "key") for row_seed in (None, 0, 1, 7, 17)}
     assert len(names) == 5

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import errno
-import json
+import inspect
 import logging
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import lm_eval
 from lm_eval.api.metrics import mean
 from lm_eval.api.samplers import ContextSampler
+from lm_eval.tasks import TaskManager
+from lm_eval.utils import simple_parse_args_string
 
 import lm_eval_ext
 from lm_eval_ext import sources
-from lm_eval_ext.harness.given import require_known_metadata
-from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, asked, fingerprint, functions, with_floors
+from lm_eval_ext.harness.requests import (
+    Asking,
+    KnownAnswers,
+    KnownInstance,
+    asked,
+    fingerprint,
+    functions,
+    with_floors,
+)
 from lm_eval_ext.harness.responses import (
     DRAWS,
     OverDraws,
@@ -42,7 +52,7 @@ from lm_eval_ext.harness.versions import (
     standard_errors,
     with_details,
 )
-from lm_eval_ext.metadata import chosen_details, chosen_row_seed, refuse_keys_of_others
+from lm_eval_ext.metadata import chosen_details, chosen_row_seed, expected, refuse_keys_of_others, unknown_keys
 
 if TYPE_CHECKING:
     import datasets
@@ -52,6 +62,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(f"lm_eval.{__name__}")
 """A child of the harness's own logger, because only that one shows ``INFO`` messages."""
+# The function that loads a run's tasks, whether it is called by the command or from Python.
+_RUN = inspect.unwrap(lm_eval.simple_evaluate).__code__
 
 
 @dataclass(frozen=True)
@@ -85,46 +97,6 @@ class Documents:
     dataset: datasets.Dataset
     facts: Mapping[str, Any]
     share: Share | None = None
-
-
-@dataclass(frozen=True)
-class Asking:
-    """The prompting options of a run that the harness passes to a task before its requests are built.
-
-    Attributes:
-        num_fewshot: the number of demonstrations in a prompt.
-        system_instruction: the user's system instruction; empty if there is none.
-        apply_chat_template: whether prompts go through a chat template.
-        chat_template: the method of the LM that renders messages as a prompt; ``None`` if none is applied.
-    """
-
-    num_fewshot: int = 0
-    system_instruction: str = ""
-    apply_chat_template: bool = False
-    chat_template: Callable[..., Any] | None = None
-
-    @property
-    def lm(self) -> Any:
-        """The LM, which the harness does not pass to tasks, but its method; ``None`` without a chat template."""
-        return getattr(self.chat_template, "__self__", None)
-
-    @property
-    def makes_prompts(self) -> bool:
-        """Whether chat templates are applied in this process, and not by a server."""
-        template = self.chat_template
-        return template is None or isinstance(template([{"role": "user", "content": "A message."}]), str)
-
-
-def shows(prompt: Any, text: str) -> bool:
-    """Return whether a prompt has all lines of a text; a prompt that a server makes of messages counts as if it had.
-
-    A chat template may leave out messages: HFLM removes the system message, with no more than a warning, if the
-    template rejects it. Some templates write what a tool returned as JSON.
-    """
-    lines = map(str.strip, text.splitlines())
-    return not isinstance(prompt, str) or all(
-        line in prompt or json.dumps(line, ensure_ascii=False)[1:-1] in prompt for line in lines
-    )
 
 
 class Demonstrations(ContextSampler):  # type: ignore[misc] # the harness ships no types
@@ -162,7 +134,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     TAKES: ClassVar[Collection[str]] = ("row_seed",)
     """The keys of ``--metadata`` that change the rows or the prompts of these tasks; they refuse the others of
     ``metadata.KEYS`` that do so elsewhere."""
-    ROW_SEED_EDITION: ClassVar[int] = 1
+    ROW_SEED_VERSION: ClassVar[int] = 1
     """See ``metadata.chosen_row_seed``."""
     METADATA: ClassVar[Mapping[str, Any]] = {}
     """Metadata of every leaf, for families without a YAML template."""
@@ -171,11 +143,11 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         # The harness instantiates the class and leaves its name in the config.
         config = {key: value for key, value in config.items() if key != "class"}
         metadata = config["metadata"] = {**self.METADATA, **(config.get("metadata") or {})}
-        of_model = require_known_metadata()
+        of_model = _arguments_of_model()
         chosen = {key: value for key, value in metadata.items() if key not in of_model}
         refuse_keys_of_others(config["task"], chosen, self.TAKES)
         self.source = sources.chosen_source(metadata)
-        self.row_seed = chosen_row_seed(config["task"], metadata, self.ROW_SEED_EDITION)
+        self.row_seed = chosen_row_seed(config["task"], metadata, self.ROW_SEED_VERSION)
         self.reports_details = chosen_details(config["task"], metadata)
         self.asking = Asking()
         self.has: Collection[str] = ()
@@ -543,3 +515,37 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
 def _function_of(metric: Metric) -> Callable[..., Any]:
     # The harness selects a figure's standard error by the identity of the function: only its own mean has one.
     return mean if metric.aggregation == "mean" else metric.aggregation
+
+
+def _arguments_of_model() -> frozenset[str]:
+    """Return the names of the model's arguments in the run that is loading a task, and check its other metadata.
+
+    The harness merges ``--model_args`` into the metadata of each task before the task sees them.
+
+    Returns:
+        The names; empty if a task is loaded from Python before the run.
+
+    Raises:
+        ValueError: a key of ``--metadata`` is a misspelt key of this package.
+    """
+    manager, of_model = None, frozenset[str]()
+    # No version of the harness tells a task which of its metadata come from where; the calls that load it know.
+    frame = inspect.currentframe()
+    while frame is not None:
+        if manager is None and isinstance(found := frame.f_locals.get("self"), TaskManager):
+            manager = found
+        if frame.f_code is _RUN:
+            given = frame.f_locals["model_args"]
+            of_model = frozenset((simple_parse_args_string(given) if isinstance(given, str) else given) or ())
+            break
+        frame = frame.f_back
+    if manager is not None:
+        _check_metadata(manager, of_model)
+    return of_model
+
+
+@lru_cache(maxsize=1)
+def _check_metadata(manager: TaskManager, of_model: frozenset[str]) -> None:
+    """Check the keys of a manager, which serves one run, and warn about those that nothing reads."""
+    if unknown := unknown_keys(key for key in manager.metadata or () if key not in of_model):
+        log.warning("--metadata: nothing in lm-eval-ext reads %s; its keys are %s", ", ".join(unknown), expected())

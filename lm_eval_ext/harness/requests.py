@@ -1,10 +1,10 @@
-"""Requests with known answers, from which the ``reference`` LM gives the correct one or a particular wrong one.
+"""What a run asks: its prompting options, and requests with known answers, of which the ``reference`` LM gives one.
 
 A family's task attaches to each request the answer of every *policy*; ``models/reference.py`` looks up the policy and
 does not depend on any family. The answers are attached to the request, not to its ``doc``, because the harness hashes
 the ``doc`` into ``doc_hash``, which must be the same for a row in every task.
 
-The second half completes the key of the harness's request cache (``--cache_requests``). The harness keys built requests
+The last part completes the key of the harness's request cache (``--cache_requests``). The harness keys built requests
 by task, number of demonstrations, system instruction and tokenizer. It leaves out the generation arguments
 (lm-eval#3881), the rows and the prompts, and so would reuse requests that were built from others.
 """
@@ -26,6 +26,46 @@ from lm_eval_ext.metadata import digest
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # not in Python 3.10
+
+
+@dataclass(frozen=True)
+class Asking:
+    """The prompting options of a run that the harness passes to a task before its requests are built.
+
+    Attributes:
+        num_fewshot: the number of demonstrations in a prompt.
+        system_instruction: the user's system instruction; empty if there is none.
+        apply_chat_template: whether prompts go through a chat template.
+        chat_template: the method of the LM that renders messages as a prompt; ``None`` if none is applied.
+    """
+
+    num_fewshot: int = 0
+    system_instruction: str = ""
+    apply_chat_template: bool = False
+    chat_template: Callable[..., Any] | None = None
+
+    @property
+    def lm(self) -> Any:
+        """The LM, which the harness does not pass to tasks, but its method; ``None`` without a chat template."""
+        return getattr(self.chat_template, "__self__", None)
+
+    @property
+    def makes_prompts(self) -> bool:
+        """Whether chat templates are applied in this process, and not by a server."""
+        template = self.chat_template
+        return template is None or isinstance(template([{"role": "user", "content": "A message."}]), str)
+
+
+def shows(prompt: Any, text: str) -> bool:
+    """Return whether a prompt has all lines of a text; a prompt that a server makes of messages counts as if it had.
+
+    A chat template may leave out messages: HFLM removes the system message, with no more than a warning, if the
+    template rejects it. Some templates write what a tool returned as JSON.
+    """
+    lines = map(str.strip, text.splitlines())
+    return not isinstance(prompt, str) or all(
+        line in prompt or json.dumps(line, ensure_ascii=False)[1:-1] in prompt for line in lines
+    )
 
 
 KnownAnswers = Mapping[str, "str | tuple[str, ...]"]

@@ -25,8 +25,8 @@ from lm_eval_ext.families.hierarchy.scores import score
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.manyifeval.rows import NAME, TEST, origin
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
-from lm_eval_ext.harness.family_task import Documents, FamilyTask, shows
-from lm_eval_ext.harness.requests import Composed, KnownAnswers
+from lm_eval_ext.harness.family_task import Documents, FamilyTask
+from lm_eval_ext.harness.requests import Composed, KnownAnswers, shows
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import tokenization
 

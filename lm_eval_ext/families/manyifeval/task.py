@@ -43,8 +43,8 @@ from lm_eval_ext.families.manyifeval.schema import (
 )
 from lm_eval_ext.families.manyifeval.scores import score
 from lm_eval_ext.families.schema import PLACEMENT
-from lm_eval_ext.harness.family_task import Documents, FamilyTask, shows
-from lm_eval_ext.harness.requests import Composed
+from lm_eval_ext.harness.family_task import Documents, FamilyTask
+from lm_eval_ext.harness.requests import Composed, shows
 from lm_eval_ext.metadata import mark_version
 from lm_eval_ext.self_refine import metrics as refinement
 from lm_eval_ext.self_refine.loop import Refined
@@ -193,7 +193,7 @@ class ManyIFEvalTask(PlacedTask):
 
     TAKES = ("row_seed", PLACEMENT, "keys")
     # In the first, other types and arguments were dealt to the rows of a seed.
-    ROW_SEED_EDITION = 2
+    ROW_SEED_VERSION = 2
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:
