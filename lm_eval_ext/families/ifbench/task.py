@@ -102,7 +102,6 @@ class IFBenchTask(FamilyTask):
             raise ValueError(f"task {task!r}: turns must be 1 or 2, found {turns!r}")
         refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
         self._turns = turns
-        self._dataset = DATASETS[turns]
         config["test_split"] = TEST
         self.has = (HAS_TWO_TURNS,) if turns > 1 else ()
         if self.source != sources.HUB:
@@ -114,13 +113,13 @@ class IFBenchTask(FamilyTask):
         """Return the rows; data that a verdict needs is checked now rather than after the last answer."""
         for data in (PUNKT, STOP_WORDS, TAGGER):
             find(data)
-        found, left_out = all_rows(self.source, self._dataset)
+        found, left_out = all_rows(self.source, DATASETS[self._turns])
         facts: dict[str, Any] = {"rows_hash": rows_hash(found)}
         if left_out:
             facts["rows_left_out"] = left_out
             message = "%s: rows left out: %d; an argument of their instructions is null in the data"
             log.warning(message, self.config.task, left_out)
-        return Documents(TEST, _as_dataset(self.source, self._dataset), facts)
+        return Documents(TEST, _as_dataset(self.source, DATASETS[self._turns]), facts)
 
     def before_requests(self) -> None:
         """Reject an LM that would take the first of two turns only.
@@ -151,7 +150,7 @@ class IFBenchTask(FamilyTask):
 
     @cached_property
     def _by_identity(self) -> Mapping[tuple[int | str, str, str], IFBenchRow]:
-        return {(row.key, row.prompt, row.second): row for row in rows(self.source, self._dataset)}
+        return {(row.key, row.prompt, row.second): row for row in rows(self.source, DATASETS[self._turns])}
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``.
