@@ -20,10 +20,11 @@ GROUND_TRUTH = "ground_truth"
 ROW_FIELDS = ("response", *COLUMNS)
 _SHOWN = 120
 """How many characters of a wrong ``ground_truth`` an error shows."""
-_NAMES = "think|thinking|reasoning"
-_TAG = re.compile(rf"<(?P<closes>/)?(?P<name>{_NAMES})>", re.IGNORECASE)
-_UNCLOSED = re.compile(rf"<(?:{_NAMES})>.*", re.DOTALL | re.IGNORECASE)
-_UNOPENED = re.compile(rf"^.*</(?:{_NAMES})>", re.DOTALL | re.IGNORECASE)
+REASONING_TAGS = "think|thinking|reasoning"
+"""The names of the tags around reasoning, as alternatives of a regular expression."""
+_TAG = re.compile(rf"<(?P<closes>/)?(?P<name>{REASONING_TAGS})>", re.IGNORECASE)
+_UNCLOSED = re.compile(rf"<(?:{REASONING_TAGS})>.*", re.DOTALL | re.IGNORECASE)
+_UNOPENED = re.compile(rf"^.*</(?:{REASONING_TAGS})>", re.DOTALL | re.IGNORECASE)
 
 
 def without_reasoning(response: str) -> str:

@@ -73,7 +73,7 @@ KnownAnswers = Mapping[str, "str | tuple[str, ...]"]
 
 
 @dataclass(frozen=True)
-class Composed(Mapping[str, str]):
+class LazyAnswers(Mapping[str, str]):
     """Answers by policy, each composed when it is asked for.
 
     Attributes:
@@ -109,14 +109,14 @@ class Composed(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self.answers)
 
-    def also(self, policy: str, like: str) -> Composed:
+    def also(self, policy: str, like: str) -> LazyAnswers:
         """Return these answers and those of one more policy, which answers like another."""
         return replace(self, answers={**self.answers, policy: self.answers[like]})
 
 
 def with_floors(known_answers: KnownAnswers, prompt: str) -> KnownAnswers:
     """Return known answers and, for policies that they lack, the answers without content to a prompt."""
-    without_content = Composed({name: partial(answer, prompt) for name, answer in FLOORS.items()}, "no content")
+    without_content = LazyAnswers({name: partial(answer, prompt) for name, answer in FLOORS.items()}, "no content")
     # Chained, because answers that are composed when they are asked for are not copied. Nothing is written.
     return ChainMap(cast("dict[str, Any]", known_answers), cast("dict[str, Any]", without_content))
 

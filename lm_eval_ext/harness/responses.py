@@ -16,15 +16,15 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext.harness.versions import HAS_SCORERS
+from lm_eval_ext.verifiers.verify import REASONING_TAGS
 
 if TYPE_CHECKING:
     from lm_eval.api.instance import Instance
     from typing_extensions import Self  # not in Python 3.10
 
 
-_NAMES = "think|thinking|reasoning"
-_OPENED = re.compile(rf"<(?:{_NAMES})>\s*$", re.IGNORECASE)
-_CLOSING = re.compile(rf"</(?:{_NAMES})>", re.IGNORECASE)
+_OPENED = re.compile(rf"<(?:{REASONING_TAGS})>\s*$", re.IGNORECASE)
+_CLOSING = re.compile(rf"</(?:{REASONING_TAGS})>", re.IGNORECASE)
 
 
 def removes_reasoning(lm: Any) -> bool:

@@ -11,7 +11,7 @@ import yaml
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.harness.requests import Composed
+from lm_eval_ext.harness.requests import LazyAnswers
 from lm_eval_ext.models.reference import ReferenceLM
 from tests.conftest import Harness
 from tests.harness.tasks import OF_FAMILY, evaluate, make, options_of
@@ -47,7 +47,7 @@ def test_metadata_of_a_run_cannot_change_the_facts_about_a_task(family: str) -> 
 )
 def test_an_answer_that_is_not_known_is_an_error_that_says_which_rows_have_one(why: str, message: str) -> None:
     with pytest.raises(ValueError, match="no answer is known") as error:
-        Composed({"oracle": lambda: None}, "row 7", why)["oracle"]
+        LazyAnswers({"oracle": lambda: None}, "row 7", why)["oracle"]
     assert str(error.value) == message
 
 

@@ -26,7 +26,7 @@ from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.manyifeval.rows import NAME, TEST, origin
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
-from lm_eval_ext.harness.requests import Composed, KnownAnswers, shows
+from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers, shows
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import tokenization
 
@@ -174,7 +174,7 @@ class HierarchyTask(FamilyTask):
         """Return the answers that obey whom each policy obeys."""
         row = self._row(doc)
         answers = {policy: partial(row.answer, follows) for policy, follows in self._arm.obeyed().items()}
-        return Composed(answers, f"hierarchy, key {row.key!r}")
+        return LazyAnswers(answers, f"hierarchy, key {row.key!r}")
 
     def _row(self, doc: Mapping[str, Any]) -> Row:
         return next(row for row in rows(self.source, self.row_seed) if row.key == doc["key"])

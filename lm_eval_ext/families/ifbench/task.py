@@ -29,7 +29,7 @@ from lm_eval_ext.families.ifbench.scores import score
 from lm_eval_ext.families.ifbench.texts import break_one, respond
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
-from lm_eval_ext.harness.requests import Composed, KnownAnswers, KnownInstance, with_floors
+from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, LazyAnswers, with_floors
 from lm_eval_ext.verifiers.tokenization import PUNKT, STOP_WORDS, TAGGER, find
 
 if TYPE_CHECKING:
@@ -183,14 +183,14 @@ def _as_dataset(source: str, dataset: str) -> datasets.Dataset:
     )
 
 
-def known_answers(row: IFBenchRow) -> Composed:
+def known_answers(row: IFBenchRow) -> LazyAnswers:
     """Return the answers to a row; after two turns, the first answer ignores the instructions."""
-    return Composed({policy: partial(_last, row, policy) for policy in POLICIES}, _named(row))
+    return LazyAnswers({policy: partial(_last, row, policy) for policy in POLICIES}, _named(row))
 
 
-def first_answers(row: IFBenchRow) -> Composed:
+def first_answers(row: IFBenchRow) -> LazyAnswers:
     """Return the answers to the first of two messages, which does not contain the instructions: they follow none."""
-    return Composed(dict.fromkeys(POLICIES, partial(_answer, row, "ignore")), _named(row))
+    return LazyAnswers(dict.fromkeys(POLICIES, partial(_answer, row, "ignore")), _named(row))
 
 
 def _named(row: IFBenchRow) -> str:

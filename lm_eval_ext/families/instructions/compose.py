@@ -32,7 +32,7 @@ SEED = 20261125
 INSTRUCTIONS = 10
 DEALS = 20
 """Maximum number of deals until every row has a witness; one is typical for 100 rows."""
-WORDINGS = 3
+KEYWORD_DRAWS = 3
 """Maximum number of draws of a row's keywords before one of its instructions is swapped."""
 EXCHANGES = 30
 """Maximum number of exchanges that are tried for a row without a witness before everything is dealt anew: most rows
@@ -196,7 +196,7 @@ def is_sensible(instructions: Sequence[Checker]) -> bool:
 
 
 def _composed(task: Task, hand: Sequence[Card], pool: Pool, generator: random.Random) -> Composition | None:
-    for _ in range(WORDINGS):
+    for _ in range(KEYWORD_DRAWS):
         free = without(keywords(), task.task_prompt.casefold())
         words = iter(generator.sample(free, len(free)))
         instructions = tuple(

@@ -9,7 +9,7 @@ from functools import partial
 from lm_eval_ext.families.instructions.writer import break_one, respond
 from lm_eval_ext.families.manyifeval.rows import InstructionRow
 from lm_eval_ext.families.manyifeval.schema import PUBLISHED, Placement
-from lm_eval_ext.harness.requests import Composed, KnownInstance
+from lm_eval_ext.harness.requests import KnownInstance, LazyAnswers
 from lm_eval_ext.verifiers import Response
 
 POLICIES = ("oracle", "drop_one", "ignore")
@@ -51,13 +51,13 @@ def heard(placement: Placement) -> str:
     return "ignore" if placement == "system" else "oracle"
 
 
-def known_answers(row: InstructionRow, placement: Placement = PUBLISHED) -> Composed:
+def known_answers(row: InstructionRow, placement: Placement = PUBLISHED) -> LazyAnswers:
     """Return the answers to a row whose instructions are stated at some place."""
     answers = _composed(row, {policy: partial(_answer, row, policy) for policy in POLICIES})
     return answers.also(IGNORE_SYSTEM, heard(placement))
 
 
-def repaired_answers(row: InstructionRow, named: Sequence[int]) -> Composed:
+def repaired_answers(row: InstructionRow, named: Sequence[int]) -> LazyAnswers:
     """Return the answers to a row after some of its instructions were reported as broken.
 
     ``drop_one`` repairs what was reported. ``ignore`` keeps ignoring.
@@ -71,7 +71,7 @@ def repaired_answers(row: InstructionRow, named: Sequence[int]) -> Composed:
 
 def judgments(
     row: InstructionRow, answer: str, asked: Sequence[int], reply: Callable[[Sequence[bool]], str]
-) -> Composed:
+) -> LazyAnswers:
     """Return the replies to the question of which instructions an answer follows.
 
     Every policy tells the truth except ``ignore``, which finds nothing wrong.
@@ -90,8 +90,8 @@ def judgments(
     return _composed(row, {**dict.fromkeys(POLICIES, truth), "ignore": partial(reply, [True] * len(asked))})
 
 
-def _composed(row: InstructionRow, answers: Mapping[str, Callable[[], str | None]]) -> Composed:
-    return Composed(
+def _composed(row: InstructionRow, answers: Mapping[str, Callable[[], str | None]]) -> LazyAnswers:
+    return LazyAnswers(
         answers,
         f"manyifeval, key {row.key}, {len(row.instructions)} instructions",
         "Rows composed by this package have one for every policy; finished rows from other origins may not",

@@ -26,7 +26,7 @@ from lm_eval_ext.families.manyifeval.rows import (
 )
 from lm_eval_ext.families.manyifeval.scores import of_incomplete_variants
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
-from lm_eval_ext.harness.requests import Composed
+from lm_eval_ext.harness.requests import LazyAnswers
 from lm_eval_ext.metadata import generator_name
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import Checker, instruction
@@ -162,7 +162,7 @@ class CousinsTask(ManyIFEvalTask):
         """Return few-shot examples in the published wording."""
         return [{**doc, "cousin": 0, "phrasings": []} for doc in super().demonstrations(n)]
 
-    def known_answers(self, doc: dict[str, Any]) -> Composed:
+    def known_answers(self, doc: dict[str, Any]) -> LazyAnswers:
         """Return the answers of every policy, and of one that follows only the published wording."""
         return super().known_answers(doc).also(FIRST_WORDING, "drop_one" if doc["cousin"] else "oracle")
 

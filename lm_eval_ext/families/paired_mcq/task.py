@@ -59,8 +59,8 @@ class PairedMCQTask(FamilyTask):
       together with ``test_split`` and, each a column or a template over the columns, ``doc_to_text`` (the question),
       ``doc_to_choice`` (the list of options), and ``doc_to_target`` if one of them is correct (its number from 0, its
       letter or its text);
-    * ``rows``: how many rows of a user-defined dataset are asked, or ``all`` (the default). It can also be passed with
-      ``--metadata``.
+    * ``rows``: how many questions of a user-defined dataset are asked, each in ten orders, or ``all`` (the default). It
+      can also be passed with ``--metadata``.
 
     Raises:
         ValueError: the leaf or ``--metadata`` is invalid (the message names leaf and key), or a reader cannot be

@@ -123,7 +123,7 @@ class Outcome:
 
     @property
     def status(self) -> int:
-        """The exit status: 1 if anything is worse, else 2 if anything required was not shown, else 0."""
+        """The exit status by ``STATUS``: 1 if a finding has it, else 2 if a finding has that, else 0."""
         statuses = {self.status_of(finding) for finding in self.findings}
         return next((status for status in (1, 2) if status in statuses), 0)
 

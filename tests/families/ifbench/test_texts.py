@@ -1,4 +1,4 @@
-"""Composed responses: exactly the chosen instructions are followed, strictly and in both editions."""
+"""LazyAnswers responses: exactly the chosen instructions are followed, strictly and in both editions."""
 
 from __future__ import annotations
 

@@ -27,13 +27,13 @@ from lm_eval_ext.families.manyifeval.schema import DENSE, FORM, KEYWORDS, MIXED
 from lm_eval_ext.families.manyifeval.task import PlacedTask, placed
 from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.harness.family_task import Documents
-from lm_eval_ext.harness.requests import Composed, KnownAnswers
+from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers
 from lm_eval_ext.metadata import mark_version
 
 NAME = "manyifeval_dense"
 
 
-def keyword_answers(row: DenseRow) -> Composed:
+def keyword_answers(row: DenseRow) -> LazyAnswers:
     """Return reports with all words, the first half, all but one, other forms only, and none."""
     told: Mapping[str, Sequence[str]] = {
         "oracle": row.words,
@@ -42,7 +42,7 @@ def keyword_answers(row: DenseRow) -> Composed:
         "other_form": list(map(other_form, row.words)),
         "ignore": [],
     }
-    return Composed({policy: partial(_report_with, each) for policy, each in told.items()}, f"report {row.key}")
+    return LazyAnswers({policy: partial(_report_with, each) for policy, each in told.items()}, f"report {row.key}")
 
 
 def other_form(word: str) -> str:
@@ -56,7 +56,7 @@ def _report_with(words: Sequence[str]) -> str:
     return "\n".join(["Here it is.", *lines])
 
 
-def section_answers(row: MixedRow) -> Composed:
+def section_answers(row: MixedRow) -> LazyAnswers:
     """Return the answers to a row with sections.
 
     ``oracle`` follows every instruction, ``first_half`` the first half of the list, ``drop_one`` all but its last one;
@@ -73,7 +73,7 @@ def section_answers(row: MixedRow) -> Composed:
     answers: dict[str, Callable[[], str | None]] = {policy: partial(str, text) for policy, text in written.items()}
     for policy, first in broken_from.items():
         answers[policy] = partial(report, row.sections, row.instructions, range(first, count))
-    return Composed(answers, f"manyifeval_dense, report {row.key} with {count} instructions")
+    return LazyAnswers(answers, f"manyifeval_dense, report {row.key} with {count} instructions")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Form:
     """
 
     rows: Callable[[int, int | None], Sequence[DenseRow | MixedRow]]
-    answers: Callable[[Any], Composed]
+    answers: Callable[[Any], LazyAnswers]
     score: Callable[[Mapping[str, Any], Sequence[str | None]], Mapping[str, Any]]
     target: str
     tokens_per_instruction: int
