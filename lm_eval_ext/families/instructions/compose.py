@@ -1,11 +1,12 @@
-"""Composes rows: ten instructions for each task prompt that a response can follow together, with such a response.
+"""Composes the rows of a row seed or of a user's task prompts: ten instructions that a response can follow together.
+
+The default rows were composed once and are data (``manyifeval.rows.frozen``).
 
 All task prompts of a draw are composed at once, so that every draw measures the same thing. Types and arguments are
 dealt before any row is composed, position by position: whatever the seed, the first n instructions of the rows have
-nearly the same mix of types, and each type has arguments from all parts of its range. If a row then has no witness, it
-swaps an instruction with the one at the same position of another row, which changes neither mix.
-
-The default rows are data (``manyifeval.rows.frozen``).
+nearly the same mix of types, and each type has arguments from all parts of its range. Each row gets a response that
+follows all of its instructions, the witness. If a row has none, it swaps an instruction with the one at the same
+position of another row, which changes neither mix.
 """
 
 from __future__ import annotations
