@@ -50,7 +50,7 @@ else:
     def means():
         for remembered in (scores._tokens, scores._stemmer):
             remembered.cache_clear()
-        found = predictions.score(open(file, "rb"), file).rouge_l
+        found = predictions.score(open(file, "rb"), file)["rouge_l"]
         return [mean for encodings in found.values() for mean in encodings.values()]
 
 def timed():
