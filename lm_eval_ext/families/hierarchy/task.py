@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import datasets
@@ -177,7 +177,11 @@ class HierarchyTask(FamilyTask):
         return LazyAnswers(answers, f"hierarchy, key {row.key!r}")
 
     def _row(self, doc: Mapping[str, Any]) -> Row:
-        return next(row for row in rows(self.source, self.row_seed) if row.key == doc["key"])
+        return self._by_key[doc["key"]]
+
+    @cached_property
+    def _by_key(self) -> Mapping[str, Row]:
+        return {row.key: row for row in rows(self.source, self.row_seed)}
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``."""
