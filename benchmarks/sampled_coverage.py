@@ -65,7 +65,7 @@ def shares(rows: int, draws: int, accuracy: float, pairs: int) -> list[float]:
         if number % 8 == 0:
             contained[1].append(_rows_then_draws(generator, counts, right, draws))
         contained[2].append(_each_draw(right, draws))
-        drop = MeanChange.of_rows(RowSums(-change, np.ones(rows), (rows,)), rows)
+        drop = MeanChange.of_rows(RowSums.of_single_answers(-change, np.ones(rows), (rows,)), rows)
         contained[3].append(drop.p_above(0) >= ALPHA / 2 and drop.p_below(0) >= ALPHA / 2)
         reliable = all_right(right[1], draws, K) - all_right(right[0], draws, K)
         contained[4].append(_contains_zero(weights @ reliable / rows))

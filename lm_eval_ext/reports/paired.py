@@ -6,17 +6,17 @@ row succeed and fail together. Datasets are strata. ``compare``, ``check`` and t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isinf, nan, sqrt
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
 from lm_eval_ext.reports.figure import Estimate
+from lm_eval_ext.reports.limits import Tail
 from lm_eval_ext.reports.statistics import Floats, sign_flip_p
 from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.rows import Rows
@@ -40,26 +40,64 @@ class RowSums:
     Attributes:
         values: the sum of what is measured of the answers, such as their changes, shape (rows,).
         weights: the sum of their weights, shape (rows,).
-        rows_by_dataset: the number of rows of each dataset, in the order of the rows; datasets are strata.
+        sizes: the sum of what is measured, without signs, shape (rows,).
+        clusters: the numbers of the rows in their dataset, shape (rows,).
+        datasets: the names of the datasets, in the order of the rows; datasets are strata.
+        rows_by_dataset: the number of rows of each dataset.
     """
 
     values: Floats
     weights: Floats
+    sizes: Floats
+    clusters: NDArray[np.int32]
+    datasets: tuple[str, ...]
     rows_by_dataset: tuple[int, ...]
 
     @classmethod
     def of(cls, answers: ByDataset) -> RowSums:
         """Return the sums over each row that was asked."""
-        values, weights = [], []
-        for of_dataset in answers.values():
-            length = 1 + max(int(clusters.max()) for clusters, _, _ in of_dataset)
-            sums, weighed = np.zeros(length), np.zeros(length)
-            for clusters, of_answers, weight in of_dataset:
-                sums += np.bincount(clusters, of_answers, length)
-                weighed += np.bincount(clusters, np.full(len(clusters), weight), length)
-            values.append(sums[weighed > 0])
-            weights.append(weighed[weighed > 0])
-        return cls(np.concatenate(values), np.concatenate(weights), tuple(map(len, values)))
+        return cls._of_parts(
+            {
+                dataset: [
+                    (clusters, np.stack([values, np.full(len(values), weight), np.abs(values)]))
+                    for clusters, values, weight in of_dataset
+                ]
+                for dataset, of_dataset in answers.items()
+            }
+        )
+
+    @classmethod
+    def of_single_answers(cls, values: Floats, weights: Floats, rows_by_dataset: tuple[int, ...]) -> RowSums:
+        """Return those of rows with one answer each, of datasets that are numbered."""
+        clusters, datasets = np.arange(len(values), dtype=np.int32), tuple(map(str, range(len(rows_by_dataset))))
+        return cls(values, weights, np.abs(values), clusters, datasets, rows_by_dataset)
+
+    @classmethod
+    def mean_of(cls, scores: Iterable[RowSums]) -> RowSums:
+        """Return those of the mean of several scores, which weigh alike; they may be about the same rows."""
+        parts: dict[str, list[tuple[NDArray[np.int32], Floats]]] = {}
+        for score in scores:
+            sums = np.stack([score.values, score.weights, score.sizes]) / score.weights.sum()
+            ends = np.cumsum(score.rows_by_dataset)[:-1]
+            of_datasets = zip(np.split(score.clusters, ends), np.split(sums, ends, axis=1), strict=True)
+            for dataset, of_dataset in zip(score.datasets, of_datasets, strict=True):
+                parts.setdefault(dataset, []).append(of_dataset)
+        return cls._of_parts(parts)
+
+    @classmethod
+    def _of_parts(cls, parts: Mapping[str, list[tuple[NDArray[np.int32], Floats]]]) -> RowSums:
+        """Return the sums over rows of values, weights and sizes, shape (3, answers), by dataset."""
+        sums: list[Floats] = []
+        rows: list[NDArray[np.int32]] = []
+        for of_dataset in parts.values():
+            of_rows = np.zeros((3, 1 + max(int(clusters.max()) for clusters, _ in of_dataset)))
+            for clusters, of_answers in of_dataset:
+                of_rows += [np.bincount(clusters, added, of_rows.shape[1]) for added in of_answers]
+            asked = of_rows[1] > 0
+            sums.append(of_rows[:, asked])
+            rows.append(np.flatnonzero(asked).astype(np.int32))
+        values, weights, sizes = np.concatenate(sums, axis=1)
+        return cls(values, weights, sizes, np.concatenate(rows), (*parts,), tuple(map(len, rows)))
 
     def squared_deviations(self) -> float:
         """Return the sum of the squared deviations of rows from what their dataset's rows have in common."""
@@ -69,32 +107,33 @@ class RowSums:
         return float(np.sum((deviations - np.repeat(means, self.rows_by_dataset)) ** 2))
 
 
-@dataclass(frozen=True)
-class MeanChange:
-    """The mean change over rows, and what its limits are computed from.
+NO_ROWS = RowSums.of_single_answers(np.empty(0), np.empty(0), ())
 
-    The limits are those of a t distribution around ``center``. This is the mean over the rows and two made-up rows, of
-    which one gets better and the other worse (Bonett and Price 2012, for one answer per row; with K answers, the
-    made-up rows change by the square root of K of them, as independent answers would). Without these, equal answers to
-    few rows would seem to exclude every change. Where the center would tell more than the measured change, the latter
-    counts.
+
+@dataclass(frozen=True, eq=False)
+class MeanChange:
+    """The mean change over rows, and what its limits are computed from (``limits``).
 
     Attributes:
         value: the measured change.
-        center: the change with the made-up rows, slightly closer to zero.
-        error: the standard error of ``center``; infinite if there are too few rows for one.
-        freedom: the degrees of freedom: rows minus datasets.
+        error: its standard error, without made-up rows; infinite if there are too few rows for one.
         rows: the number of dataset rows.
         answers: the number of pairs of answers to them; 0 if there are none.
-        is_share: whether the score is a share; another score has no made-up rows, and its change no ends.
+        larger, smaller: how much larger than measured the true change can be, and how much smaller; the latter is of
+            the change in the other direction.
+        together: how far the answers to a row change together: the mean square of the rows' changes, relative to the
+            mean size of the answers' changes. 1 if all answers to a row flip together, or if a row has one answer, and
+            ``1 / K`` if K answers flip one by one.
+        is_share: whether the score is a share; the change of another score has no ends.
     """
 
     value: float
-    center: float
     error: float
-    freedom: int
     rows: int
-    answers: int = 0
+    answers: int
+    larger: Tail
+    smaller: Tail
+    together: float = 1.0
     is_share: bool = True
 
     @classmethod
@@ -106,53 +145,49 @@ class MeanChange:
             answers: the number of pairs of answers.
             is_share: whether the score is a share.
         """
-        rows, change, total = len(changes.values), float(changes.values.sum()), float(changes.weights.sum())
-        value = change / total
+        values, weights, rows = changes.values, changes.weights, len(changes.values)
+        total = float(weights.sum())
+        value = float(values.sum()) / total
         freedom = rows - len(changes.rows_by_dataset)
-        if freedom < 1:
-            return cls(value, value, inf, 0, rows, answers, is_share)
         squares = changes.squared_deviations()
-        if not is_share:
-            # Rows that are all equal do not tell how rows vary.
-            error = sqrt(squares * rows / freedom) / total if squares else inf
-            return cls(value, value, error, freedom, rows, answers, is_share)
-        made_up = 2 * (total / rows) ** 2 / (answers / rows)
-        with_both = total * (rows + 2) / rows
-        error = sqrt(squares * rows / freedom + made_up) / with_both
-        return cls(value, change / with_both, error, freedom, rows, answers)
+        # Rows of a score without bounds that are all equal do not tell how rows vary.
+        if freedom < 1 or not (is_share or squares):
+            return replace(cls.of_error(value, inf, rows, is_share=is_share), answers=answers)
+        larger, smaller = (
+            Tail.of_rows(of_way, weights, changes.rows_by_dataset, is_share=is_share) for of_way in (values, -values)
+        )
+        # One row that changes as a whole counts among those that changed: a few changes do not tell much.
+        heaviest = float(weights.max())
+        together = (float((values**2 / weights).sum()) + heaviest) / (float(changes.sizes.sum()) + heaviest)
+        error = sqrt(squares * rows / freedom) / total
+        return cls(value, error, rows, answers, larger, smaller, min(1.0, together), is_share)
+
+    @classmethod
+    def of_error(
+        cls, value: float, error: float, rows: int, freedom: float = 1, *, is_share: bool = True
+    ) -> MeanChange:
+        """Return a mean change without pairs of answers, of which a standard error is known; infinite if none is."""
+        larger, smaller = (Tail.of_error(of_way, error, freedom) for of_way in (value, -value))
+        return cls(value, error, rows, 0, larger, smaller, is_share=is_share)
 
     def __neg__(self) -> MeanChange:
         """Return the change in the other direction."""
-        return MeanChange(
-            -self.value, -self.center, self.error, self.freedom, self.rows, self.answers, is_share=self.is_share
-        )
+        return replace(self, value=-self.value, larger=self.smaller, smaller=self.larger)
 
     def p_above(self, bound: float) -> float:
         """Return the one-sided p-value of "the true change is at most ``bound``"."""
-        return self._p(bound - self._low)
+        return self.smaller.p(-bound)
 
     def p_below(self, bound: float) -> float:
         """Return the one-sided p-value of "the true change is at least ``bound``"."""
-        return self._p(self._high - bound)
+        return self.larger.p(bound)
 
     def limits(self, lower: float, upper: float) -> tuple[float, float]:
         """Return the one-sided limits at two levels, such as 0.05; NaN if there is no standard error."""
         if isinf(self.error):
             return nan, nan
-        below, above = (float(stdtrit(self.freedom, 1 - level)) * self.error for level in (lower, upper))
-        low, high = self._low - below, self._high + above
+        low, high = -self.smaller.limit(lower), self.larger.limit(upper)
         return (max(-1.0, low), min(1.0, high)) if self.is_share else (low, high)
-
-    @property
-    def _low(self) -> float:
-        return min(self.value, self.center)
-
-    @property
-    def _high(self) -> float:
-        return max(self.value, self.center)
-
-    def _p(self, deviation: float) -> float:
-        return 1.0 if isinf(self.error) else float(stdtr(self.freedom, deviation / self.error))
 
 
 @dataclass(frozen=True)
@@ -175,7 +210,7 @@ class Difference:
     after: float
     change: Estimate
     mean: MeanChange
-    by_row: RowSums = RowSums(np.empty(0), np.empty(0), ())
+    by_row: RowSums = NO_ROWS
     answers: int = 0
     lost: int = 0
     added: int = 0
@@ -186,7 +221,7 @@ class Difference:
     @classmethod
     def none(cls, lost: int, added: int) -> Difference:
         """Return that of two sides without an answer in common."""
-        return cls(nan, nan, Estimate(nan), MeanChange(nan, nan, inf, 0, 0), lost=lost, added=added)
+        return cls(nan, nan, Estimate(nan), MeanChange.of_error(nan, inf, 0), lost=lost, added=added)
 
     @property
     def rows(self) -> int:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, isnan, lcm, log, nan, sqrt
+from math import ceil, lcm, log, nan, sqrt
 from typing import Any
 from zlib import crc32
 
@@ -443,30 +443,20 @@ def _chances_of_sums(steps: NDArray[np.int64]) -> tuple[Floats, int]:
     return np.concatenate([chances[length - reach :], chances[: reach + 1]]).clip(min=0), reach
 
 
-def holm(p_values: Mapping[str, float]) -> dict[str, float]:
+def holm(p_values: Mapping[str, float], weights: Mapping[str, float] | None = None) -> dict[str, float]:
     """Return p-values adjusted for their number (Holm 1979).
 
     The probability that any of those below 0.05 is a false positive is at most 0.05.
+
+    Args:
+        p_values: the p-values by name.
+        weights: how much of the level is for each; ``None``: as much for all.
     """
+    weight = dict.fromkeys(p_values, 1.0) if weights is None else weights
     adjusted: dict[str, float] = {}
-    highest = 0.0
-    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: (item[1], item[0]))):
-        highest = max(highest, min(1.0, p * (len(p_values) - rank)))
+    highest, left = 0.0, sum(weight[name] for name in p_values)
+    for name, p in sorted(p_values.items(), key=lambda item: (item[1] / weight[item[0]], item[0])):
+        highest = max(highest, min(1.0, p * left / weight[name]))
         adjusted[name] = highest
+        left -= weight[name]
     return {name: adjusted[name] for name in p_values}
-
-
-def holm_levels(p_values: Mapping[str, float], level: float) -> dict[str, float]:
-    """Return the level at which Holm's method tests each p-value.
-
-    A hypothesis is rejected if its p-value is below its level; all that are not share the level of the step at which
-    the method stopped. A one-sided confidence limit at this level therefore agrees with the test.
-    """
-    levels: dict[str, float] = {}
-    stopped = nan
-    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: (item[1], item[0]))):
-        step = level / (len(p_values) - rank)
-        if isnan(stopped) and p >= step:
-            stopped = step
-        levels[name] = step if isnan(stopped) else stopped
-    return {name: levels[name] for name in p_values}

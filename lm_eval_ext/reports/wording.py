@@ -87,7 +87,7 @@ def as_csv(table: Table) -> str:
     estimates = [any(isinstance(row[place], Estimate) for row in table.rows) for place in range(len(table.columns))]
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    headings = zip(map(_as_text, table.columns), estimates, strict=True)
+    headings = zip(map(as_text, table.columns), estimates, strict=True)
     writer.writerow(
         heading
         for column, has_interval in headings
@@ -104,11 +104,11 @@ def _values(cell: TableCell, has_interval: bool) -> list[str | int | float]:
     """Return a cell's values; missing ones are empty."""
     if isinstance(cell, Estimate):
         return ["" if value != value else value for value in (cell.value, cell.low, cell.high)]  # noqa: PLR0124 # NaN
-    value = "" if cell is None else _as_text(cell) if isinstance(cell, str) else cell
+    value = "" if cell is None else as_text(cell) if isinstance(cell, str) else cell
     return [value, "", ""] if has_interval else [value]
 
 
-def _as_text(cell: str) -> str:
+def as_text(cell: str) -> str:
     """Return a text that a spreadsheet does not interpret as a formula; model names are untrusted."""
     text = readable(cell)
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text

@@ -98,7 +98,9 @@ def test_runs_without_samples_cannot_be_paired(tmp_path: Path) -> None:
 def change(changes: Floats, answers: int = 1, datasets: tuple[int, ...] = ()) -> MeanChange:
     """Return the mean of the changes of rows with so many answers each."""
     rows = len(changes)
-    return MeanChange.of_rows(RowSums(changes, np.full(rows, float(answers)), datasets or (rows,)), answers * rows)
+    return MeanChange.of_rows(
+        RowSums.of_single_answers(changes, np.full(rows, float(answers)), datasets or (rows,)), answers * rows
+    )
 
 
 def test_with_one_answer_to_each_row_it_is_the_interval_of_bonett_and_price() -> None:

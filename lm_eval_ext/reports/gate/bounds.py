@@ -55,12 +55,13 @@ class Bounds:
         Raises:
             ReportError: neither side has a task or group of some name, or a bound of a share is larger than 1.
         """
-        before, _ = sides.tasks
 
         def is_share(name: str) -> bool:
-            """Return whether the metric of a task or group is a share, as far as the baseline has the tasks."""
+            """Return whether the metric of a task or group is a share on both sides, as far as they have the tasks."""
             parts = sides.groups.get(name, (name,))
-            return all(before[part].headline.range == SHARE for part in parts if part in before)
+            return all(
+                of_side[part].headline.range == SHARE for of_side in sides.tasks for part in parts if part in of_side
+            )
 
         for name, most in self.named.items():
             if name not in sides.known:

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import combinations, islice
 from pathlib import Path
 
 from lm_eval_ext import __version__
@@ -21,9 +22,9 @@ from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports import output
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.bounds import bounds_of
-from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome, check, compare
+from lm_eval_ext.reports.gate.findings import STATUS, Criteria, Finding, Outcome, check, compare
 from lm_eval_ext.reports.gate.formats import NAMES, as_csv, as_json, failed, junit, markdown
-from lm_eval_ext.reports.gate.plan import CHANGED, of_baseline, of_name, of_size
+from lm_eval_ext.reports.gate.plan import CHANGED, CORRELATION, Assumed, of_baseline, of_name, of_size
 from lm_eval_ext.reports.gate.plan import text as plan_text
 from lm_eval_ext.reports.gate.text import by_issue, check_text, compare_text, floors_text, sampled_text
 from lm_eval_ext.reports.gate.units import Sides
@@ -34,7 +35,7 @@ from lm_eval_ext.results.files import files_at, find
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.places import Opened, opened
 from lm_eval_ext.results.recognition import Choice, add_options_to, chosen
-from lm_eval_ext.results.runs import settings_of
+from lm_eval_ext.results.runs import Runs, settings_of
 from lm_eval_ext.sources import RowsError
 
 CANNOT_TELL = 2
@@ -49,6 +50,8 @@ FILES: Mapping[str, str] = {
 """The files that ``compare`` and ``check`` write, by the name of the option."""
 RUN = f"the results and samples of one model: {PLACES}; or several: the same run with other seeds"
 THE_SIDES = ("the baseline", "the candidate")
+ROLES = ("baseline", "candidate", "second run of the baseline")
+"""What a path is, in messages about one that is given twice."""
 
 
 def add_compare_to(parser: argparse.ArgumentParser) -> None:
@@ -86,6 +89,14 @@ def add_check_to(parser: argparse.ArgumentParser) -> None:
         help="what is inconclusive passes only if the rows could have shown a true drop of this size, or of twice the "
         "allowed one if that is more (0.1 by default: ten percentage points); otherwise the check cannot tell",
     )
+    parser.add_argument(
+        "--again",
+        metavar="BASELINE2",
+        nargs="+",
+        default=[],
+        help="a second run of the baseline, which shows how many answers change by themselves; with --same, the "
+        "candidate must not change more of them either, beyond --max-drop",
+    )
     parser.add_argument("--junit", metavar="FILE.xml", type=_file, help="also write the findings as JUnit XML, for CI")
     _add_files_to(parser)
     parser.set_defaults(run=_check)
@@ -110,7 +121,15 @@ def add_plan_to(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         type=share,
         help="the share of the answers whose score changes between two runs of equal quality; by default, what two "
-        "runs or several draws of the baseline show, or else 0.1",
+        "runs or several draws of the baseline show, or else 0.13",
+    )
+    parser.add_argument(
+        "--correlation",
+        metavar="R",
+        type=share,
+        default=CORRELATION,
+        help="how far the answers to a row change together, where two runs do not show it: 0 if each changes by "
+        "itself, 1 if all do together; 0.3 by default",
     )
     add_bounds_to(parser)
     add_options_to(parser)
@@ -202,13 +221,15 @@ def _check(options: argparse.Namespace) -> int:
         _require_apart(options)
         # Not even an error may be written over what was given.
         files = _files(options)
-        with opened([*options.against, *options.candidate]) as places:
-            before, after = places.split(len(options.against))
+        with opened([*options.against, *options.candidate, *options.again]) as places:
+            before, others = places.split(len(options.against))
+            after, second = others.split(len(options.candidate))
             _require_writable(options)
             bounds = bounds_of(options.max_drop, options.bounds)
-            sides = separate_sides(before, after, chosen(options))
+            sides, again = separate_sides(before, after, chosen(options), second)
             notices = _told(sides, before)
-            outcome = check(sides, bounds.over(sides), options.k, options.resolution, options.require)
+            criteria = Criteria(options.require, options.resolution)
+            outcome = check(sides, bounds.over(sides), criteria, options.k, again)
             _show(options, outcome, sides, (before, after), notices)
             return outcome.status
     except (OSError, RowsError, ReportError) as error:
@@ -241,12 +262,14 @@ def _plan(options: argparse.Namespace) -> int:
     if options.answers_per_row is not None and options.rows is None:
         raise ReportError("--answers-per-row: expected --rows with it")
     bounds = bounds_of(options.max_drop, options.bounds)
-    changed = CHANGED if options.changed is None else options.changed
+    assumed = Assumed(CHANGED if options.changed is None else options.changed, options.correlation)
     if options.tasks is not None:
         names = [name for name in dict.fromkeys(options.tasks.split(",")) if name]
-        plans, tests = [of_name(name, bounds.of(name), changed) for name in names], len(names)
+        plans = [of_name(name, bounds.of(name), assumed) for name in names]
+        tests = len(names)
     elif options.rows is not None:
-        plan = of_size("these rows", options.rows, options.answers_per_row or 1, bounds.of("--rows"), changed)
+        size = options.rows, options.answers_per_row or 1
+        plan = of_size("these rows", size, bounds.of("--rows"), assumed)
         plans, tests = [plan], 1
     else:
         with opened([*options.against, *options.candidate]) as places:
@@ -254,7 +277,7 @@ def _plan(options: argparse.Namespace) -> int:
             _require_two_runs(before, after, "baseline and its second run")
             sides = _sides(before, after, ("the baseline", "its second run"), chosen(options))
             _told(sides, before)
-            plans, left_out, tests = of_baseline(sides, bounds.over(sides), options.changed)
+            plans, left_out, tests = of_baseline(sides, bounds.over(sides), assumed, measured=options.changed is None)
         for name, why in left_out.items():
             print(one_line(f"lm-eval-ext: not planned for: {name}: {why}"), file=sys.stderr)
     # One by one, because each takes a moment.
@@ -263,27 +286,34 @@ def _plan(options: argparse.Namespace) -> int:
     return 0
 
 
-def separate_sides(before: Opened, after: Opened, others: Choice) -> Sides:
-    """Return the baseline and the candidate, as ``check`` compares them.
+def separate_sides(
+    before: Opened, after: Opened, others: Choice, second: Opened | None = None
+) -> tuple[Sides, Sides | None]:
+    """Return the baseline and the candidate, as ``check`` compares them, and the baseline and its second run, if any.
 
     Args:
         before: where the baseline is.
         after: where the candidate is.
         others: what is chosen about tasks that are not ours.
+        second: where a second run of the baseline is; no places, or ``None``: there is none.
 
     Raises:
         OSError: a file cannot be read.
         RowsError: there are no results, or the paths of a side are not one run with several seeds.
-        ReportError: a path has results of several models, or both sides have a file in common.
+        ReportError: a path has results of several models, or two of the runs have a file in common.
     """
-    _require_two_runs(before, after, "candidate and baseline")
-    sides = _sides(before, after, THE_SIDES, others)
+    places = [before, after, *([second] if second and second.paths else [])]
+    for (first, other), names in zip(combinations(places, 2), combinations(ROLES, 2), strict=False):
+        _require_two_runs(first, other, " and ".join(reversed(names)))
+    runs = _loaded(places, others)
     # Superseded files count too: otherwise the candidate's newest run could be its own baseline.
-    if shared := _resolved(find(after.paths)) & _resolved(find(before.paths)):
-        raise ReportError(
-            f"{min(shared)}: is part of both runs; expected two separate runs, each in its own folder or file"
-        )
-    return sides
+    for first, other in combinations(places, 2):
+        if shared := _resolved(find(first.paths)) & _resolved(find(other.paths)):
+            raise ReportError(
+                f"{min(shared)}: is part of both runs; expected two separate runs, each in its own folder or file"
+            )
+    sides = Sides(runs[0], runs[1], THE_SIDES)
+    return sides, Sides(runs[0], runs[2], (THE_SIDES[0], "its second run"), sides.evidence) if runs[2:] else None
 
 
 def nothing_to_compare(before: Opened, after: Opened, reasons: Iterable[tuple[str, str]]) -> ReportError:
@@ -308,19 +338,25 @@ def _resolved(paths: Iterable[Path]) -> set[Path]:
 
 
 def _sides(before: Opened, after: Opened, names: tuple[str, str], others: Choice) -> Sides:
-    paths, given = [*before.paths, *after.paths], [*before.names, *after.names]
-    found = load_apart([[path] for path in paths], lambda runs: counted(runs, " tasks"), others=others)
-    for path, runs in zip(given, found, strict=True):
+    runs = _loaded([side for side in (before, after) if side.paths], others)
+    return Sides(runs[0], runs[-1], names)
+
+
+def _loaded(sides: Sequence[Opened], others: Choice) -> list[Runs]:
+    """Return the runs of each side, of one model; all number the datasets' rows in the same way."""
+    paths = [path for side in sides for path in side.paths]
+    loaded = load_apart([[path] for path in paths], lambda runs: counted(runs, " tasks"), others=others)
+    given = [name for side in sides for name in side.names]
+    for place, runs in zip(given, loaded, strict=True):
         if len(runs.models) > 1:
             raise ReportError(
                 one_line(
-                    f"{path}: results of {len(runs.models)} models or settings ({'; '.join(runs.labels.values())}); "
+                    f"{place}: results of {len(runs.models)} models or settings ({'; '.join(runs.labels.values())}); "
                     "expected one: give the folder or file of one"
                 )
             )
-    count = len(before.names)
-    sides = [as_one(found[part], given[part]) for part in (slice(count), slice(count, None)) if found[part]]
-    return Sides(sides[0], sides[-1], names)
+    of_places = iter(loaded)
+    return [as_one([*islice(of_places, len(side.names))], side.names) for side in sides]
 
 
 def _told(sides: Sides, places: Opened) -> list[str]:
@@ -342,7 +378,7 @@ def _files(options: argparse.Namespace) -> dict[str, Path]:
 
 def _require_apart(options: argparse.Namespace) -> None:
     """Raise if a file to write is also read, or written twice."""
-    places = [*options.candidate, *options.against]
+    places = [*options.candidate, *options.against, *getattr(options, "again", ())]
     if getattr(options, "bounds", None) is not None:
         places.append(options.bounds)
     files = [(f"--{name}", path) for name, path in _files(options).items() if path != PRINTED]

@@ -6,9 +6,10 @@ check, whether the candidate may be released. An outcome is all findings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import floor, inf, isinf, isnan, log10, nan
+from statistics import fmean
 from typing import Literal
 
 from lm_eval_ext.reports.figure import Estimate
@@ -21,9 +22,9 @@ from lm_eval_ext.reports.gate.power import (
     smallest_regression,
 )
 from lm_eval_ext.reports.gate.sampled import Sampled, sampled
-from lm_eval_ext.reports.gate.units import AboveFloor, Compared, Sides, lowest_levels
-from lm_eval_ext.reports.paired import Difference
-from lm_eval_ext.reports.statistics import holm, holm_levels
+from lm_eval_ext.reports.gate.units import AboveFloor, Compared, Noise, Sides, lowest_levels, noise
+from lm_eval_ext.reports.paired import ONE_SIDE, Difference, MeanChange, RowSums
+from lm_eval_ext.reports.statistics import holm
 from lm_eval_ext.reports.wording import amount
 from lm_eval_ext.results.issue import Issue, error, note, warning
 
@@ -33,17 +34,23 @@ is the same: neither worse nor better by more than allowed."""
 STATUS: Mapping[Requirement, Mapping[str, int]] = {
     "no-regression": {"REGRESSION": 1, "CANNOT TELL": 2, "INCONCLUSIVE": 0, "NOT WORSE": 0},
     "no-worse": {"REGRESSION": 1, "CANNOT TELL": 2, "INCONCLUSIVE": 2, "NOT WORSE": 0},
-    "same": {"DIFFERENT": 1, "CANNOT TELL": 2, "SAME": 0},
+    "same": {"DIFFERENT": 1, "CANNOT TELL": 2, "INCONCLUSIVE": 2, "SAME": 0},
 }
 """Exit statuses by verdict, in order of precedence.
 
 The first verdict is that the change is shown to be larger than allowed, and the last that it is shown not to be, each
-with an error of at most 5 %. The one before the last is that the rows do not decide. CANNOT TELL is also what is
-missing or was asked otherwise, and what the rows do not decide and could not have shown even if it were large.
+with an error of at most 5 %. INCONCLUSIVE is what the rows do not decide. CANNOT TELL is what is missing or was asked
+otherwise, and what the rows do not decide and could not have shown even if it were large; where the same is required,
+all that they do not decide.
+
+Of many tasks and groups, their mean must show what is required; a single one then counts only if it is a regression,
+different, or missing.
 """
 
 RESOLUTION = 0.1
 """The drop that the rows must at least be able to show, unless they show that there is none."""
+MANY = 20
+"""With more tasks and groups than these, the first question is whether their mean has dropped."""
 NOTHING = Difference.none(0, 0)
 """The difference where nothing was compared."""
 
@@ -65,10 +72,11 @@ class Finding:
         sampled: what several draws per row tell; ``None`` if there are no several draws.
         allowed: of a check, the largest allowed drop; else NaN.
         drop: of a check, how much worse it is, positive if worse in either direction of the metric, with one-sided
-            limits: the lower one at the alpha of Holm's method (where the same is required, at 5 %), the upper one at
-            5 %. NaN if nothing was compared.
+            limits of 95 % each, by themselves: without Holm's correction. NaN if nothing was compared.
+        mean: of a check, the drop with what its limits are computed from.
         rows_to_decide: of a check that the rows do not decide, about how many like them would; infinite if no practical
             number does, NaN if it is decided or unknown.
+        noise: how many answers change by themselves; ``None`` if there is no second run of the baseline.
     """
 
     name: str
@@ -82,7 +90,39 @@ class Finding:
     sampled: Sampled | None = None
     allowed: float = nan
     drop: Estimate = NOTHING.change
+    mean: MeanChange = NOTHING.mean
     rows_to_decide: float = nan
+    noise: Noise | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is about the mean of all that was compared."""
+        return self.unit is None and bool(self.difference.answers)
+
+    @property
+    def scale(self) -> float:
+        """What a share of its score is a share of: 1, or the baseline's score if that is no share."""
+        return 1.0 if self.is_share else abs(self.difference.before)
+
+    @property
+    def worst_drop(self) -> float:
+        """The largest drop that the baseline's score leaves room for."""
+        return self.unit.worst_drop if self.unit else self.difference.before
+
+    def tested(self, requirement: Requirement) -> tuple[MeanChange, ...]:
+        """Return what must be within what is allowed.
+
+        That is the drop or, where the same is required, the change in both directions and, if the baseline was run
+        again, how many more answers the candidate changes than that did.
+        """
+        if requirement != "same":
+            return (self.mean,)
+        return (self.mean, -self.mean, *((self.noise.excess,) if self.noise else ()))
+
+    def p_beyond(self, requirement: Requirement) -> float:
+        """Return the p-value of everything that is tested being within what is allowed."""
+        ways = self.tested(requirement)
+        return min(1.0, len(ways) * min(way.p_above(self.allowed) for way in ways))
 
     @property
     def is_share(self) -> bool:
@@ -102,7 +142,8 @@ class Finding:
     @property
     def flips(self) -> tuple[int | None, int | None]:
         """The numbers of answers that got better, and that got worse; ``None`` if unknown."""
-        up, down, sign = self.difference.increased, self.difference.decreased, self.unit.sign if self.unit else 0
+        # Of the mean of all, better is more.
+        up, down, sign = self.difference.increased, self.difference.decreased, self.unit.sign if self.unit else 1
         return (up, down) if sign > 0 else (down, up) if sign else (None, None)
 
 
@@ -127,9 +168,16 @@ class Outcome:
         statuses = {self.status_of(finding) for finding in self.findings}
         return next((status for status in (1, 2) if status in statuses), 0)
 
+    @property
+    def whole(self) -> Finding | None:
+        """The finding on the mean of many tasks and groups; ``None`` of few."""
+        return next((finding for finding in self.findings if finding.is_whole), None)
+
     def status_of(self, finding: Finding) -> int:
         """Return the exit status that a finding alone would give."""
-        return STATUS[self.requirement][finding.verdict] if self.requirement else 0
+        if self.requirement is None or (finding.verdict == "INCONCLUSIVE" and self.whole and not finding.is_whole):
+            return 0
+        return STATUS[self.requirement][finding.verdict]
 
     @property
     def verdict(self) -> str:
@@ -200,12 +248,27 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
     return Outcome(tuple(findings), tuple(unpaired))
 
 
+@dataclass(frozen=True)
+class Criteria:
+    """What a candidate must show.
+
+    Attributes:
+        requirement: that nothing is a regression, that everything is not worse, or that everything is the same.
+        resolution: the true drop that the rows must be able to show, with 80 % power, where they do not show that it is
+            smaller: a share, of the baseline's score if that is no share. Twice the bound, if that is more: a drop that
+            is allowed cannot be shown. It does not count where the same is required: what is undecided never passes.
+    """
+
+    requirement: Requirement = "no-regression"
+    resolution: float = RESOLUTION
+
+
 def check(
     sides: Sides,
     bounds: Mapping[str, float],
+    criteria: Criteria = Criteria(),
     k: int | None = None,
-    resolution: float = RESOLUTION,
-    requirement: Requirement = "no-regression",
+    again: Sides | None = None,
 ) -> Outcome:
     """Return whether the second side, a candidate, is worse than the first by more than allowed.
 
@@ -213,43 +276,120 @@ def check(
     needed for "not worse": whoever requires it of everything errs only if every single one of these tests errs
     (intersection-union test, Berger 1982).
 
+    Of more than ``MANY`` tasks and groups, the mean is tested as well, with half of the level (a weighted Holm method),
+    and it is their mean that must be able to show a drop of ``resolution``.
+
     Where the same is required, both directions count: "the same" takes two one-sided tests (Schuirmann 1987), and
     "different" a two-sided one, with Holm's method.
 
     Args:
         sides: the baseline and the candidate.
         bounds: by task or group, the largest allowed drop.
+        criteria: what the candidate must show.
         k: the number of draws that reliable@k and pass@k are about; see ``sampled``.
-        resolution: the true drop that the rows must be able to show, with 80 % power, where they do not show that it is
-            not worse: a share, of the baseline's score if that is no share. Twice the bound, if that is more: a drop
-            that is allowed cannot be shown. It does not count where the same is required: what is undecided never
-            passes.
-        requirement: what the candidate must show.
+        again: the baseline and a second run of it, which shows how many answers change by themselves. Where the same is
+            required, the candidate must not change more of them either, beyond what is allowed.
     """
+    requirement = criteria.requirement
     both = requirement == "same"
     testable, findings = comparable(sides, bounds, directed=not both)
-    ways = {name: (unit.drop, -unit.drop) if both else (unit.drop,) for name, unit in testable.items()}
-    p = {name: min(1.0, len(each) * min(way.p_above(bounds[name]) for way in each)) for name, each in ways.items()}
-    adjusted, alphas = holm(p), holm_levels(p, ALPHA)
-    for name, unit in testable.items():
-        limits = unit.drop.limits(ALPHA if both else alphas[name], ALPHA)
-        drop, bound = Estimate(unit.drop.value, *limits), bounds[name]
-        measured, tested = (unit, unit.difference), (p[name], adjusted[name])
-        found = Finding(name, unit.family, "", *measured, *tested, sampled=sampled(unit, k), allowed=bound, drop=drop)
-        scale = 1.0 if unit.is_share else abs(unit.difference.before)
-        visible = inf if both else max(resolution * scale, 2 * bound)
-        findings.append(_judged(found, unit, len(p), visible, requirement))
+    measured = {name: _measured(unit, bounds[name], k, again) for name, unit in testable.items()}
+    weights = dict.fromkeys(measured, 1.0)
+    if whole := _mean_of_all(list(measured.values())):
+        weights |= {whole.name: float(len(measured))}
+        measured[whole.name] = whole
+    p = {name: finding.p_beyond(requirement) for name, finding in measured.items()}
+    adjusted = holm(p, weights)
+    for name, finding in measured.items():
+        mean = finding.mean
+        tested = replace(
+            finding, p=p[name], adjusted=adjusted[name], drop=Estimate(mean.value, *mean.limits(ALPHA, ALPHA))
+        )
+        question = Question(
+            requirement,
+            ALPHA * weights[name] / sum(weights.values()),
+            inf if both else max(criteria.resolution * finding.scale, 2 * finding.allowed),
+            # Rows of a few in a hundred tasks cannot show much each: what is asked of all is asked of their mean.
+            of_whole=whole is not None and name != whole.name,
+        )
+        findings.append(judged(tested, question))
 
-    def room(one: Finding) -> float:
+    def room(finding: Finding) -> float:
         """Return how much further it may drop, or change in both directions; 0 if it cannot be compared."""
-        drop = abs(one.drop.value) if both else one.drop.value
-        return one.allowed - drop if one.drop.exists else 0.0
+        drop = abs(finding.drop.value) if both else finding.drop.value
+        return finding.allowed - drop if finding.drop.exists else 0.0
 
     order = [*STATUS[requirement]]
-    findings.sort(key=lambda one: (order.index(one.verdict), room(one), one.name))
+    findings.sort(key=lambda finding: (order.index(finding.verdict), not finding.is_whole, room(finding), finding.name))
     lacking = ((name, sides.take(name)) for name in lowest_levels(sides.after) if name not in bounds)
     unpaired = tuple(not_compared(name, sides, why) for name, why in lacking if isinstance(why, Issue))
     return Outcome(tuple(findings), unpaired, requirement)
+
+
+def _measured(unit: Compared, allowed: float, k: int | None, again: Sides | None) -> Finding:
+    """Return what is measured of a task or group, without a verdict; see ``check``."""
+    of_noise = noise(unit, again.take(unit.name)) if again else None
+    return Finding(
+        unit.name,
+        unit.family,
+        "",
+        unit,
+        unit.difference,
+        issues=(replace(of_noise, text=f"the baseline's second run: {of_noise}"),)
+        if isinstance(of_noise, Issue)
+        else (),
+        sampled=sampled(unit, k),
+        allowed=allowed,
+        mean=unit.drop,
+        noise=None if isinstance(of_noise, Issue) else of_noise,
+    )
+
+
+def _mean_of_all(findings: Sequence[Finding]) -> Finding | None:
+    """Return what is measured of the mean of many tasks and groups, which weigh alike; ``None`` of few.
+
+    Scores that are no shares have no common unit and are left out, as is what has no pairs of answers.
+    """
+    shares = [finding for finding in findings if finding.is_share and finding.difference.answers]
+    if len(shares) <= MANY:
+        return None
+    # Of a drop in each.
+    drops = (
+        replace(rows, values=(-1 if finding.unit.sign >= 0 else 1) * rows.values)
+        for finding in shares
+        if finding.unit and (rows := finding.difference.by_row)
+    )
+    answers = sum(finding.difference.answers for finding in shares)
+    by_row = RowSums.mean_of(drops)
+    mean = MeanChange.of_rows(by_row, answers)
+    before, after = (
+        fmean(score if finding.unit and finding.unit.sign >= 0 else 1 - score for finding, score in scores)
+        for scores in (
+            [(finding, finding.difference.before) for finding in shares],
+            [(finding, finding.difference.after) for finding in shares],
+        )
+    )
+    change = -mean
+    limits = change.limits(ONE_SIDE, ONE_SIDE)
+    flips = [finding.flips for finding in shares]
+    better, worse = (
+        None if None in of_way else sum(count for count in of_way if count is not None)
+        for of_way in zip(*flips, strict=True)
+    )
+    difference = Difference(
+        before,
+        after,
+        Estimate(change.value, *limits, rows=change.rows, answers=answers),
+        change,
+        by_row,
+        answers,
+        sum(finding.difference.lost for finding in shares),
+        sum(finding.difference.added for finding in shares),
+        better,
+        worse,
+    )
+    allowed = fmean(finding.allowed for finding in shares)
+    return Finding(f"mean of {len(shares)}", "", "", None, difference, allowed=allowed, mean=mean)
 
 
 def comparable(
@@ -289,31 +429,37 @@ def comparable(
     return testable, findings
 
 
-def _judged(finding: Finding, unit: Compared, tests: int, visible: float, requirement: Requirement) -> Finding:
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a drop.
+
+    Attributes:
+        requirement: what a candidate must show.
+        alpha: the level at which a regression is tested first.
+        visible: the drop that the rows must be able to show; see ``check``.
+        of_whole: whether that is asked of the mean of all drops instead.
+    """
+
+    requirement: Requirement
+    alpha: float
+    visible: float
+    of_whole: bool = False
+
+
+def judged(finding: Finding, question: Question) -> Finding:  # noqa: PLR0911 # the first verdict that applies
     """Return a finding with its verdict, what the reader should know, and how many rows would decide.
 
     Args:
         finding: the drop and its test.
-        unit: what was compared.
-        tests: the number of units tested.
-        visible: the drop that the rows must be able to show; see ``check``.
-        requirement: what the candidate must show.
+        question: what is asked of it.
     """
-    difference, drop, allowed, most = unit.difference, unit.drop, finding.allowed, unit.worst_drop
-    change, shown, ways = "drop", "regression", [drop]
-    if requirement == "same":
-        change, shown, ways, most = "change", "difference", [drop, -drop], max(most, 1 - most)
-    cannot_drop = f"the baseline is at {100 * difference.before:.2f} %, so no drop can be larger than allowed"
-    # Rows that were not run, or were run differently, could hide a regression.
-    warnings = [difference.unpaired] if difference.unpaired else []
-    for side, count, other in (("candidate", difference.lost, "baseline"), ("baseline", difference.added, "candidate")):
-        if count:
-            lacks = f"the {side} lacks {count} of the {other}'s answers: evaluate both on the same rows"
-            warnings.append(warning(lacks))
-    issues = (*unit.issues, *unit.no_floor)
-    warnings += (issue for issue in issues if issue.severity == "warning")
-    notes = [issue for issue in issues if issue.severity == "note"]
-    beyond, *_, undecided, within = STATUS[requirement]
+    drop, allowed, most = finding.mean, finding.allowed, finding.worst_drop
+    ways = finding.tested(question.requirement)
+    if question.requirement == "same":
+        most = max(most, 1 - most)
+    cannot_drop = f"the baseline is at {100 * finding.difference.before:.2f} %, so no drop can be larger than allowed"
+    warnings, notes = _about_rows(finding)
+    beyond, *_, within = STATUS[question.requirement]
     if finding.adjusted < ALPHA:
         return replace(finding, verdict=beyond, issues=(*warnings, *notes))
     if warnings:
@@ -323,24 +469,63 @@ def _judged(finding: Finding, unit: Compared, tests: int, visible: float, requir
         return replace(finding, verdict=within, issues=(*at_end, *notes))
     if isinf(drop.error):
         alone = "a single row of each dataset" if drop.rows > 1 else "a single row"
-        why = "rows with equal values have no interval" if drop.freedom else f"{alone} has no interval"
+        has_more = drop.rows > len(finding.difference.by_row.rows_by_dataset)
+        why = "rows with equal values have no interval" if has_more else f"{alone} has no interval"
         return replace(finding, verdict="CANNOT TELL", issues=(warning(why), *notes))
-    alpha = ALPHA / (tests * len(ways))
-    smallest, verdict = smallest_regression(drop, allowed, alpha), undecided
+    if finding.p < ALPHA:
+        notes.insert(0, note("beyond what is allowed by itself, but not among so many comparisons (Holm)"))
+    if question.of_whole:
+        return replace(finding, verdict="INCONCLUSIVE", issues=tuple(notes))
     if most <= allowed:
-        verdict = "CANNOT TELL"
-        warnings.append(warning(f"{cannot_drop}: allow less, or leave it out of the bounds"))
-    elif smallest > visible:
-        verdict = "CANNOT TELL"
-        needed = rows_to_show(drop, visible, allowed, alpha)
-        enough = (
-            f"about {rounded(needed)} would (80 % power): evaluate more rows" if needed < inf else "no number would"
-        )
-        blind = f"could not have shown even a drop of {amount(visible, is_share=drop.is_share)}"
-        warnings.append(warning(f"{drop.rows} rows {blind}; {enough}, or give a larger --resolution"))
+        too_much = warning(f"{cannot_drop}: allow less, or leave it out of the bounds")
+        return replace(finding, verdict="CANNOT TELL", issues=(too_much, *notes))
+    # What the rows exclude, they could have shown.
+    if not finding.drop.high < question.visible:
+        smallest = smallest_regression(drop, allowed, question.alpha)
+        if smallest > question.visible:
+            too_few = warning(_too_few(drop, allowed, question))
+            return replace(finding, verdict="CANNOT TELL", issues=(too_few, *notes))
+    rows, would_decide = _to_decide(finding, ways, question)
+    undecided = "CANNOT TELL" if question.requirement == "same" else "INCONCLUSIVE"
+    return replace(finding, verdict=undecided, issues=(would_decide, *notes), rows_to_decide=rows)
+
+
+def _about_rows(finding: Finding) -> tuple[list[Issue], list[Issue]]:
+    """Return the warnings of a finding, because of which nothing but a regression can be told, and the notes.
+
+    Rows that were not run, or were run differently, could hide a regression.
+    """
+    difference, unit = finding.difference, finding.unit
+    warnings = [difference.unpaired] if difference.unpaired else []
+    for side, count, other in (("candidate", difference.lost, "baseline"), ("baseline", difference.added, "candidate")):
+        if count:
+            lacks = f"the {side} lacks {count} of the {other}'s answers: evaluate both on the same rows"
+            warnings.append(warning(lacks))
+    issues = (*finding.issues, *(unit.issues if unit else ()), *(unit.no_floor if unit else ()))
+    warnings += (issue for issue in issues if issue.severity == "warning")
+    return warnings, [issue for issue in issues if issue.severity == "note"]
+
+
+def _too_few(drop: MeanChange, allowed: float, question: Question) -> str:
+    """Return that rows could not even have shown a large drop."""
+    needed = rows_to_show(drop, question.visible, allowed, question.alpha)
+    enough = f"about {rounded(needed)} would (80 % power): evaluate more rows" if needed < inf else "no number would"
+    blind = f"could not have shown even a drop of {amount(question.visible, is_share=drop.is_share)}"
+    return f"{drop.rows} rows {blind}; {enough}, or give a larger --resolution"
+
+
+def _to_decide(finding: Finding, ways: Sequence[MeanChange], question: Question) -> tuple[float, Issue]:
+    """Return how many rows would decide, and this and what the rows show as a note.
+
+    Args:
+        finding: the drop.
+        ways: it, and what is tested in the other direction.
+        question: what is asked of it.
+    """
     # That all tests succeed is at least as probable as the sum of their errors says.
     way = max(ways, key=lambda way: way.value)
-    aim = allowed, alpha, POWER if way.value > allowed else 1 - (1 - POWER) / len(ways)
+    alpha = question.alpha / len(ways)
+    aim = finding.allowed, alpha, POWER if way.value > finding.allowed else 1 - (1 - POWER) / len(ways)
     rows = rows_to_decide(way, *aim)
     decide = f"about {rounded(rows)} rows would decide" if rows < inf else "no practical number of rows would decide"
     if finding.sampled and isnan(finding.sampled.change.within):
@@ -351,11 +536,12 @@ def _judged(finding: Finding, unit: Compared, tests: int, visible: float, requir
             f"or {draws:.0f} draws of these rows on each side" if draws < inf else "more draws of these rows would not"
         )
         decide += f" ({instead})"
-    shows = f"cannot show a {shown}"
-    if smallest < 1 or not drop.is_share:
-        shows = f"show a {shown} from a true {change} of {amount(smallest, is_share=drop.is_share)} on"
-    power = note(f"{decide} if the true {change} is the measured one; {drop.rows} rows {shows} (80 % power)")
-    return replace(finding, verdict=verdict, issues=(*warnings, power, *notes), rows_to_decide=rows)
+    change, shown = ("change", "difference") if len(ways) > 1 else ("drop", "regression")
+    smallest, shows = smallest_regression(finding.mean, finding.allowed, alpha), f"cannot show a {shown}"
+    if smallest < inf:
+        shows = f"show a {shown} from a true {change} of {amount(smallest, is_share=way.is_share)} on"
+    power = f"{decide} if the true {change} is the measured one; {way.rows} rows {shows} (80 % power)"
+    return rows, note(power)
 
 
 def rounded(rows: float) -> str:

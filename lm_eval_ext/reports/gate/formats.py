@@ -13,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from lm_eval_ext.reports.gate.findings import NOTHING, Finding, Outcome
+from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.text import (
     FLOORS_READING,
     LEFT,
@@ -23,7 +24,7 @@ from lm_eval_ext.reports.gate.text import (
     verdict_in_words,
     what,
 )
-from lm_eval_ext.reports.wording import one_line
+from lm_eval_ext.reports.wording import as_text, one_line
 from lm_eval_ext.results.issue import error
 
 NAMES = ("baseline", "candidate")
@@ -102,6 +103,7 @@ def record(finding: Finding) -> dict[str, Any]:
         "p_holm": finding.adjusted,
         "rows_to_decide": finding.rows_to_decide,
         "floor": float(above.floor.value[0]) if above else nan,
+        **_of_noise(finding),
     }
     for name, side in zip(NAMES, above.sides if above else [NOTHING.change] * 2, strict=True):
         for end, value in (("", side.value), ("_low", side.low), ("_high", side.high)):
@@ -114,12 +116,21 @@ def record(finding: Finding) -> dict[str, Any]:
         "higher_is_better": unit.headline.higher_is_better if unit else None,
         "is_share": unit.is_share if unit else None,
         "verdict": finding.verdict,
-        **{name: value if isfinite(value) else None for name, value in numbers.items()},
+        # Adding 0.0 takes the sign from a zero.
+        **{name: value + 0.0 if isfinite(value) else None for name, value in numbers.items()},
         "floor_answer": above.floor.answer if above else None,
         **{count: getattr(difference, count) for count in ("rows", "answers", "lost", "added", "changed")},
         **dict(zip(("got_better", "got_worse"), finding.flips, strict=True)),
         "issues": [str(issue) for issue in finding.issues],
     }
+
+
+def _of_noise(finding: Finding) -> dict[str, float]:
+    """Return how many answers change by themselves, and how many more change, as shares."""
+    noise = finding.noise
+    low, high = noise.excess.limits(ALPHA, ALPHA) if noise else (nan, nan)
+    excess = noise.excess.value if noise else nan
+    return {"changed_again": noise.again if noise else nan, "excess": excess, "excess_low": low, "excess_high": high}
 
 
 def as_json(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = ()) -> str:
@@ -138,7 +149,9 @@ def as_csv(outcome: Outcome) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, lines[0].keys(), lineterminator="\n")
     writer.writeheader()
-    writer.writerows({**line, "issues": "; ".join(line["issues"])} for line in lines)
+    for line in lines:
+        texts = {name: as_text(value) for name, value in line.items() if isinstance(value, str)}
+        writer.writerow({**line, **texts, "issues": as_text("; ".join(line["issues"]))})
     return text.getvalue()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.findings import comparable, rounded
-from lm_eval_ext.reports.gate.power import ALPHA, Asked, rows_to_decide, simulate, smallest_regression
+from lm_eval_ext.reports.gate.power import ALPHA, Asked, correlation_of, rows_to_decide, simulate, smallest_regression
 from lm_eval_ext.reports.gate.sampled import draws_of
 from lm_eval_ext.reports.gate.text import reading
 from lm_eval_ext.reports.gate.units import Compared, Sides
@@ -28,9 +28,11 @@ PAIRS = 1000
 FEWER = 10_000_000
 """The most rows that are simulated for one drop; with very many rows, there are fewer pairs."""
 SECOND = "give another run of the baseline: lm-eval-ext plan ANOTHER --against BASELINE"
-CHANGED = 0.1
-"""The share of the answers that is taken to change where nothing shows it."""
-ASSUMED = "assumed: {:.1%} of the answers change (--changed)"
+CHANGED = 0.13
+"""The share of the answers that is taken to change where nothing shows it: about the median of the published reruns in
+docs/statistics.md."""
+CORRELATION = 0.3
+"""The intraclass correlation of the changes of the answers to a row, where nothing shows it."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,25 @@ class Planned:
     most: float = 1.0
 
 
-def of_name(name: str, bound: float, changed: float = CHANGED) -> Planned:
+@dataclass(frozen=True)
+class Assumed:
+    """What is taken to change between two runs of equal quality, where nothing shows it.
+
+    Attributes:
+        changed: the share of the answers whose score changes.
+        correlation: the intraclass correlation of the changes of the answers to a row.
+    """
+
+    changed: float = CHANGED
+    correlation: float = CORRELATION
+
+    def told(self, answers: int) -> str:
+        """Return this in words, of rows with so many answers."""
+        together = f", those to a row with a correlation of {self.correlation:g} (--correlation)"
+        return f"assumed: {self.changed:.1%} of the answers change (--changed){together if answers > 1 else ''}"
+
+
+def of_name(name: str, bound: float, assumed: Assumed = Assumed()) -> Planned:
     """Return the plan of one of our tasks or groups, of which the size is known.
 
     Raises:
@@ -63,28 +83,36 @@ def of_name(name: str, bound: float, changed: float = CHANGED) -> Planned:
     for family in FAMILIES.values():
         for pattern, (rows, answers) in family.schema.sizes.items():
             if re.fullmatch(pattern, name):
-                return of_size(name, rows, answers, bound, changed)
+                return of_size(name, (rows, answers), bound, assumed)
     raise ReportError(
         f"{name}: the number of its rows is not known; give it with --rows and --answers-per-row, or give results of "
         "the baseline with --against"
     )
 
 
-def of_size(name: str, rows: int, answers: int, bound: float, changed: float = CHANGED) -> Planned:
-    """Return the plan of a task or group of some size, of which some share of the answers changes."""
-    return Planned(name, Asked.alike(rows, answers, changed), bound, ASSUMED.format(changed))
+def of_size(name: str, size: tuple[int, int], bound: float, assumed: Assumed = Assumed()) -> Planned:
+    """Return the plan of a task or group of some size.
+
+    Args:
+        name: what it is called.
+        size: the number of rows, and of the answers to each.
+        bound: the largest allowed drop.
+        assumed: how much changes.
+    """
+    asked = Asked.alike(*size, assumed.changed, assumed.correlation)
+    return Planned(name, asked, bound, assumed.told(asked.answers))
 
 
 def of_baseline(
-    sides: Sides, bounds: Mapping[str, float], changed: float | None = None
+    sides: Sides, bounds: Mapping[str, float], assumed: Assumed = Assumed(), *, measured: bool = True
 ) -> tuple[list[Planned], dict[str, str], int]:
     """Return the plans of what a check against a baseline will compare, why the rest has none, and how much is tested.
 
     Args:
         sides: two runs of the baseline, or one on both sides.
         bounds: the largest allowed drop of every task or group to check.
-        changed: the share of the answers that changes; ``None``: what two runs or several draws show, or else
-            ``CHANGED``.
+        assumed: how much changes, where nothing shows it.
+        measured: whether what two runs or several draws show counts.
 
     Raises:
         ReportError: there is nothing to plan for.
@@ -93,26 +121,28 @@ def of_baseline(
     # Without samples, a check cannot tell, but the number of rows is known.
     testable |= {each.name: each.unit for each in findings if each.unit and each.difference.unpaired}
     of_one_run = sides.before is sides.after
-    drawn = _as_two_runs(sides) if changed is None and of_one_run else None
+    drawn = _as_two_runs(sides) if measured and of_one_run else None
     plans: list[Planned] = []
     left_out = {each.name: "; ".join(map(str, each.issues)) for each in findings if each.name not in testable}
     for name, unit in testable.items():
         draws = min(draws_of(unit))
         halves = drawn.take(name) if drawn and draws > 1 else unit
         shown = halves.difference if isinstance(halves, Compared) else unit.difference
-        if changed is None and np.any(shown.by_row.values):
+        if measured and np.any(shown.by_row.values):
             scores = f"{unit.headline.name} {_number(unit, unit.difference.before)}"
             if halves is unit:
                 about = f"of two runs of the baseline: {scores} and {_number(unit, shown.after)}"
             else:
                 about = f"of the baseline: {scores}, {draws} draws of each row"
             about += f"; two runs differ by a standard error of {amount(shown.mean.error, is_share=unit.is_share)}"
-            asked = replace(_asked(shown), shown=-unit.sign * shown.by_row.values, is_share=unit.is_share)
-        elif isinstance(assumed := _assumed(unit, changed, of_one_run=of_one_run), str):
-            left_out[name] = assumed
+            worse = replace(shown.by_row, values=-unit.sign * shown.by_row.values)
+            together = correlation_of(shown.mean)
+            asked = replace(_asked(shown), correlation=together, shown=worse, is_share=unit.is_share)
+        elif isinstance(taken := _assumed(unit, assumed, of_one_run=of_one_run), str):
+            left_out[name] = taken
             continue
         else:
-            asked, about = assumed
+            asked, about = taken
         scale = 1.0 if unit.is_share else abs(unit.difference.before)
         plans.append(Planned(name, asked, bounds[name], about, scale, unit.worst_drop))
     if not plans:
@@ -120,7 +150,7 @@ def of_baseline(
     return plans, left_out, len(testable)
 
 
-def _assumed(unit: Compared, changed: float | None, *, of_one_run: bool) -> tuple[Asked, str] | str:
+def _assumed(unit: Compared, assumed: Assumed, *, of_one_run: bool) -> tuple[Asked, str] | str:
     """Return what a task or group asks of which nothing shows how much changes, and from where; or why that fails."""
     runs, difference = [before for before, _ in unit.runs], unit.difference
     lacking = next((run.task for run in runs if run.rows is None), "")
@@ -130,17 +160,17 @@ def _assumed(unit: Compared, changed: float | None, *, of_one_run: bool) -> tupl
         why = "so one run does" if of_one_run else "so its two runs, which agree in every row, do"
         return f"its score is not a share of right answers, {why} not show how much of it changes; {SECOND}"
     # As many answers get better as worse: at an end, none can.
-    possible, wanted = 2 * min(difference.before, 1 - difference.before), CHANGED if changed is None else changed
-    share = min(wanted, possible)
-    about = f"of the baseline: {unit.headline.name} {_number(unit, difference.before)}; {ASSUMED.format(share)}"
-    if wanted > possible:
+    possible = 2 * min(difference.before, 1 - difference.before)
+    taken = replace(assumed, changed=min(assumed.changed, possible))
+    asked = _asked(difference) if not lacking else Asked.alike(max(run.count for run in runs), len(runs), 0.0)
+    about = f"of the baseline: {unit.headline.name} {_number(unit, difference.before)}; {taken.told(asked.answers)}"
+    if assumed.changed > possible:
         about += "; at this score, no more can"
     if not of_one_run:
         about += ", because the two runs agree in every row"
     if lacking:
         about += f", because {lacking} has no samples; its tasks are taken to have the same rows"
-        return Asked.alike(max(run.count for run in runs), len(runs), share), about
-    return replace(_asked(difference), changed=share), about
+    return replace(asked, changed=taken.changed, correlation=taken.correlation), about
 
 
 def _asked(difference: Difference) -> Asked:
@@ -189,11 +219,11 @@ def text(plans: Sequence[Planned], tests: int) -> Iterator[str]:
         pairs = min(PAIRS, max(100, FEWER // asked.rows))
         drops = [share * plan.scale for share in DROPS if share * plan.scale <= plan.most]
         found = [simulate(asked, drop, plan.bound, pairs, alpha) for drop in drops]
-        for drop, one in zip(drops, found, strict=True):
-            rows = rows_to_decide(one.typical, plan.bound, alpha)
+        for drop, simulated in zip(drops, found, strict=True):
+            rows = rows_to_decide(simulated.typical, plan.bound, alpha)
             decide = "it is the bound" if drop == plan.bound else rounded(rows) if isfinite(rows) else MISSING
-            size = 100 * drop if asked.is_share else drop
-            yield f"  {size:>18.3g}  {one.beyond:>10.1%}  {one.within:>9.1%}  {decide:>14}"
+            size, shares = 100 * drop if asked.is_share else drop, simulated.chances
+            yield f"  {size:>18.3g}  {shares.beyond:>10.1%}  {shares.within:>9.1%}  {decide:>14}"
         smallest = smallest_regression(found[0].typical, plan.bound, alpha)
         yield (
             f"  a regression shows from a true drop of {amount(smallest, is_share=asked.is_share)} on (80 % power)"

@@ -1,10 +1,14 @@
-"""What a number of rows can show: by formula for a measured drop, and by simulation before anything is run.
+"""What a number of rows can show: one computation, for what was measured and for what will be.
 
-A drop is a ``MeanChange`` for the worse. In simulations, two runs of equal quality do not give the same answers: a
-retrained model, or one that samples, gets some wrong that it got right, and as many right that it got wrong. How many
-is either assumed, and then answers change one by one, or known from two runs: then the rows of each simulated pair are
-drawn from theirs, and it is left to chance which of the two was the first. On top of that, the candidate loses answers
-at random until the true drop is reached. The gate's own functions judge the result.
+A drop is a ``MeanChange`` for the worse. What rows like its rows would show of a true drop depends on how much they
+change without one, and on how a drop comes about: by answers that fail one by one, or by rows that fail as a whole.
+Both are measured on the changes at hand: ``MeanChange.together`` says how far the answers to a row change together.
+
+In simulations, two runs of equal quality do not give the same answers: a retrained model, or one that samples, gets
+some wrong that it got right, and as many right that it got wrong. How many is either assumed, or known from two runs:
+then the rows of each simulated pair are drawn from theirs, and it is left to chance which of the two was the first. On
+top of that, the candidate loses answers at random, as far together as answers change, until the true drop is reached.
+The gate's own functions judge the result.
 """
 
 from __future__ import annotations
@@ -16,8 +20,9 @@ from math import inf, isinf, sqrt
 from statistics import NormalDist, fmean
 
 import numpy as np
-from scipy.special import stdtrit
+from numpy.typing import NDArray
 
+from lm_eval_ext.reports.limits import Tail
 from lm_eval_ext.reports.paired import MeanChange, RowSums
 from lm_eval_ext.reports.statistics import Floats
 
@@ -29,9 +34,77 @@ MOST_DRAWS = 1000
 """The most draws of each row that anybody would sample."""
 POWER = 0.8
 """The probability of the outcome that a number of rows, or a drop, is given for."""
+STEPS = 5
+"""The steps in which a measured drop is found whose limit is the bound: each reduces its error to a few hundredths."""
+PRECISION = 1e-4
+"""To which part of itself the smallest drop that shows is known."""
 SEED = 20231101
 AT_ONCE = 2_000_000
 """The most rows that are simulated at once."""
+
+
+@dataclass(frozen=True)
+class Chances:
+    """With which probability the gate gives a verdict on a true drop.
+
+    Attributes:
+        beyond: that it is a regression.
+        within: that it is not worse.
+    """
+
+    beyond: float
+    within: float
+
+
+def chances(drop: MeanChange, true_drop: float, bound: float, alpha: float = ALPHA) -> Chances:
+    """Return what rows like these would say about a true drop.
+
+    A true drop is measured with an error that is normally distributed. The gate gives a verdict where the measured drop
+    is beyond the one whose limit is the bound.
+
+    Args:
+        drop: the measured drop, whose rows are taken to be like others.
+        true_drop: the drop.
+        bound: the largest allowed drop.
+        alpha: the error rate of the test for a regression: 0.05, or less where several drops are tested.
+    """
+    if isinf(drop.error):
+        return Chances(0.0, 0.0)
+    without = max(0.0, drop.error**2 - _own_variance(drop, drop.value))
+    spread = sqrt(without + _own_variance(drop, true_drop))
+
+    def chance(tail: Tail, level: float, sign: int) -> float:
+        """Return the chance of a limit within the bound; ``sign`` is -1 for the lower limit, of a gain."""
+        # A drop is made up of rows that changed as far as rows do.
+        farthest = np.maximum(tail.farthest, drop.together) if sign > 0 and true_drop > 0 else tail.farthest
+        third = 2 * sign * drop.together**2 * true_drop * _row_share(drop) ** 2 if drop.is_share else 0.0
+        like = replace(tail, variance=spread**2, third=third, farthest=farthest)
+        measured = bound
+        for _ in range(STEPS):
+            here = replace(like, value=sign * measured, means=np.full(len(tail.means), sign * measured))
+            measured = bound - (sign * here.limit(level) - measured)
+        away = sign * (measured - true_drop)
+        return NormalDist().cdf(away / spread) if spread else float(away > 0)
+
+    return Chances(chance(drop.smaller, alpha, -1), chance(drop.larger, ALPHA, 1))
+
+
+def _as_many(drop: MeanChange, rows: float) -> MeanChange:
+    """Return the same drop over another number of rows like these."""
+    times = rows / drop.rows
+    tails = drop.larger.as_many(times), drop.smaller.as_many(times)
+    return replace(drop, error=drop.error / sqrt(times), rows=round(rows), larger=tails[0], smaller=tails[1])
+
+
+def _row_share(drop: MeanChange) -> float:
+    """Return the share of a row in the mean, if all rows weigh alike; else that of rows that vary as much."""
+    unseen = drop.larger.unseen
+    return float((unseen.counts * unseen.shares**2).sum()) / unseen.times if unseen else 1 / drop.rows
+
+
+def _own_variance(drop: MeanChange, size: float) -> float:
+    """Return the variance that a drop of some size adds, because rows differ that get worse and rows that do not."""
+    return max(0.0, drop.together * abs(size) - size**2) * _row_share(drop) if drop.is_share else 0.0
 
 
 def rows_to_decide(drop: MeanChange, bound: float, alpha: float = ALPHA, power: float = POWER) -> float:
@@ -42,7 +115,7 @@ def rows_to_decide(drop: MeanChange, bound: float, alpha: float = ALPHA, power: 
     Args:
         drop: the measured drop.
         bound: the largest allowed drop.
-        alpha: the error rate of the test for a regression: 0.05, or less where several drops are tested.
+        alpha: as for ``chances``.
         power: the probability that the rows decide.
 
     Returns:
@@ -58,7 +131,7 @@ def draws_to_decide(
 
     Args:
         drop: the measured drop.
-        error: the standard error of a drop by the number of draws, without the made-up rows.
+        error: the standard error of a drop by the number of draws.
         bound: as for ``rows_to_decide``.
         alpha: as for ``rows_to_decide``.
         power: as for ``rows_to_decide``.
@@ -66,26 +139,48 @@ def draws_to_decide(
     Returns:
         The number; infinite if no practical number would.
     """
-    made_up = _made_up(drop)
-    return _fewest(
-        lambda draws: _decides(replace(drop, error=sqrt(error(draws) ** 2 + made_up)), bound, alpha, power), MOST_DRAWS
-    )
+    return _fewest(lambda draws: _decides(replace(drop, error=error(draws)), bound, alpha, power), MOST_DRAWS)
 
 
 def rows_to_show(drop: MeanChange, true_drop: float, bound: float, alpha: float) -> float:
     """Return about how many rows like these would show a true drop to be beyond the bound, with 80 % power.
 
     Args:
-        drop: the measured drop, whose error the rows are taken to have, but for what the drop adds to it.
+        drop: the measured drop.
         true_drop: the drop to be shown.
         bound: the largest allowed drop.
-        alpha: as for ``smallest_regression``.
+        alpha: as for ``chances``.
 
     Returns:
         The number; infinite if no practical number would, or if there is no standard error.
     """
-    none = replace(drop, value=0.0, error=sqrt(_variance_without_drop(drop)))
-    return _fewest(lambda rows: smallest_regression(_as_many(none, rows), bound, alpha) <= true_drop, MOST_ROWS)
+    return _fewest(lambda rows: chances(_as_many(drop, rows), true_drop, bound, alpha).beyond >= POWER, MOST_ROWS)
+
+
+def smallest_regression(drop: MeanChange, bound: float, alpha: float) -> float:
+    """Return the smallest true drop that rows like these would show to be beyond the bound, with 80 % power.
+
+    Args:
+        drop: the measured drop.
+        bound: the largest allowed drop.
+        alpha: as for ``chances``; of the first step of Holm's method if several drops are tested.
+
+    Returns:
+        The drop; infinite if no possible one would show.
+    """
+
+    def shows(size: float) -> bool:
+        return chances(drop, size, bound, alpha).beyond >= POWER
+
+    low, high = bound, 1.0 if drop.is_share else bound + 2 * drop.error
+    while not drop.is_share and not shows(high) and high < inf:
+        low, high = high, 2 * high
+    if not shows(high):
+        return inf
+    while high - low > PRECISION * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if shows(middle) else (middle, high)
+    return high
 
 
 def _fewest(enough: Callable[[int], bool], most: int) -> float:
@@ -95,56 +190,9 @@ def _fewest(enough: Callable[[int], bool], most: int) -> float:
 
 
 def _decides(drop: MeanChange, bound: float, alpha: float, power: float) -> bool:
-    """Return whether the gate calls a true drop what it is, with some power.
-
-    That is so if it does where chance has moved the measured drop so far towards the bound as in ``1 - power`` of runs.
-    """
-    away = NormalDist().inv_cdf(power) * sqrt(max(0.0, drop.error**2 - _made_up(drop)))
-    value = drop.value - away if drop.value > bound else drop.value + away
-    measured = replace(drop, value=value, center=value * drop.rows / (drop.rows + 2) if drop.is_share else value)
-    return measured.p_above(bound) < alpha if drop.value > bound else measured.p_below(bound) < ALPHA
-
-
-def _as_many(drop: MeanChange, rows: int) -> MeanChange:
-    """Return the same drop over another number of rows like these, besides two made-up ones in either case."""
-    found = replace(
-        drop,
-        freedom=max(1, drop.freedom + rows - drop.rows),
-        rows=rows,
-        answers=max(1, round(drop.answers * rows / drop.rows)) if drop.answers else 0,
-    )
-    of_rows = max(0.0, drop.error**2 - _made_up(drop)) * drop.rows / rows
-    return replace(found, error=sqrt(of_rows + _made_up(found)))
-
-
-def _made_up(drop: MeanChange) -> float:
-    """Return the part of the variance of a drop that is from the two made-up rows."""
-    return 2 * drop.rows / drop.answers / (drop.rows + 2) ** 2 if drop.is_share and drop.answers else 0.0
-
-
-def smallest_regression(drop: MeanChange, bound: float, alpha: float) -> float:
-    """Return the smallest true drop that rows like these would show to be beyond the bound, with 80 % power.
-
-    Args:
-        drop: the measured drop, whose error the rows are taken to have.
-        bound: the largest allowed drop.
-        alpha: the error rate of the test: of the first step of Holm's method if several drops are tested.
-    """
-    if isinf(drop.error):
-        return inf
-    found = bound
-    # To the smallest measured drop that is beyond the bound, then to the true drop that is mostly measured as larger.
-    for errors in (float(stdtrit(drop.freedom, 1 - alpha)), NormalDist().inv_cdf(POWER)):
-        # Rows that become worse also differ: a drop adds its own variance, at most drop / rows.
-        own = errors**2 / drop.rows if drop.is_share else 0.0
-        found += (own + sqrt(own**2 + 4 * (own * found + errors**2 * _variance_without_drop(drop)))) / 2
-    return found
-
-
-def _variance_without_drop(drop: MeanChange) -> float:
-    """Return the variance of a drop, less what the measured one has added to it."""
-    own = abs(drop.value) * (1 - abs(drop.value)) / drop.answers if drop.is_share and drop.answers else 0.0
-    return max(0.0, drop.error**2 - own)
+    """Return whether the gate calls a true drop of the measured size what it is, with some power."""
+    verdicts = chances(drop, drop.value, bound, alpha)
+    return (verdicts.beyond if drop.value > bound else verdicts.within) >= power
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +205,10 @@ class Asked:
         answers: the number of answers to each row.
         changed: the share of the answers whose score changes; half of these get better. It does not count if two runs
             show it.
-        shown: how much worse each row is in the second of two runs, in units of the weights, shape (rows,); ``None`` if
-            there are not two.
+        correlation: the intraclass correlation of the changes of the answers to a row: 0 if each changes by itself, and
+            1 if all change together.
+        shown: how much worse each row is in the second of two runs, in units of the weights; ``None`` if there are not
+            two.
         is_share: whether the score is a share.
     """
 
@@ -166,13 +216,14 @@ class Asked:
     rows_by_dataset: tuple[int, ...]
     answers: int
     changed: float = 0.0
-    shown: Floats | None = None
+    correlation: float = 0.0
+    shown: RowSums | None = None
     is_share: bool = True
 
     @classmethod
-    def alike(cls, rows: int, answers: int, changed: float) -> Asked:
+    def alike(cls, rows: int, answers: int, changed: float, correlation: float = 0.0) -> Asked:
         """Return so many rows of one dataset, all with as many answers of equal weight."""
-        return cls(np.full(rows, float(answers)), (rows,), answers, changed)
+        return cls(np.full(rows, float(answers)), (rows,), answers, changed, correlation)
 
     @property
     def rows(self) -> int:
@@ -180,18 +231,22 @@ class Asked:
         return len(self.weights)
 
 
+def correlation_of(drop: MeanChange) -> float:
+    """Return the intraclass correlation of the changes of the answers to a row, from 0 to 1."""
+    alone = drop.rows / max(1, drop.answers)
+    return min(1.0, max(0.0, (drop.together - alone) / (1 - alone))) if alone < 1 else 1.0
+
+
 @dataclass(frozen=True)
 class Simulated:
     """What the gate says about a true drop.
 
     Attributes:
-        beyond: the share of runs in which it is called a regression.
-        within: the share of runs in which it is called not worse.
-        typical: a drop of this size, with the mean standard error of the runs.
+        chances: the shares of runs in which it is called a regression, and not worse.
+        typical: a drop of this size whose rows vary as those of the runs do on average.
     """
 
-    beyond: float
-    within: float
+    chances: Chances
     typical: MeanChange
 
 
@@ -205,13 +260,23 @@ def simulate(asked: Asked, drop: float, bound: float, pairs: int, alpha: float =
         pairs: the number of simulated pairs of runs.
         alpha: the error rate of the lower limit; below 0.05 if several drops are tested.
     """
-    found = list(drops(asked, drop, pairs))
-    error = fmean(one.error for one in found)
-    typical = MeanChange(drop, drop, error, found[0].freedom, asked.rows, asked.rows * asked.answers, asked.is_share)
+    measured = [*drops(asked, drop, pairs)]
+    limits = [of_pair.limits(alpha, ALPHA) for of_pair in measured]
+
+    def typical(tails: list[Tail], value: float) -> Tail:
+        """Return a tail with the mean of what made-up rows are."""
+        return replace(tails[0], value=value, farthest=np.mean([tail.farthest for tail in tails], axis=0))
+
     return Simulated(
-        fmean(one.p_above(bound) < alpha for one in found),
-        fmean(one.p_below(bound) < ALPHA for one in found),
-        typical,
+        Chances(fmean(low > bound for low, _ in limits), fmean(high < bound for _, high in limits)),
+        replace(
+            measured[0],
+            value=drop,
+            error=sqrt(fmean(of_pair.error**2 for of_pair in measured)),
+            together=fmean(of_pair.together for of_pair in measured),
+            larger=typical([of_pair.larger for of_pair in measured], drop),
+            smaller=typical([of_pair.smaller for of_pair in measured], -drop),
+        ),
     )
 
 
@@ -226,24 +291,33 @@ def drops(asked: Asked, drop: float, pairs: int) -> Iterator[MeanChange]:
     generator = np.random.default_rng([SEED, asked.rows, asked.answers, round(1e6 * drop), round(1e6 * asked.changed)])
     at_once = max(1, AT_ONCE // asked.rows)
     of_datasets, answers, half = asked.rows_by_dataset, asked.answers, asked.changed / 2
+
+    def changing(counts: int | NDArray[np.int64], chance: float, alike: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return how many of the answers to each row change: each by itself, or all of those that can."""
+        by_themselves = generator.binomial(counts, chance, alike.shape)
+        return np.where(alike, counts * (generator.random(alike.shape) < chance), by_themselves)
+
     for start in range(0, pairs, at_once):
         shape = min(at_once, pairs - start), asked.rows
-        # The weights of the rows, how much worse they are, and how many answers to them are lost, by pair and row.
+        alike = generator.random(shape) < asked.correlation
+        # The weights of the rows, how much worse they are, how much of them changed, and how many answers are lost.
         if asked.shown is None:
-            lost = generator.binomial(answers, half, shape)
-            won = generator.binomial(answers - lost, half / (1 - half))
+            lost = changing(answers, half, alike)
+            won = changing(answers - lost, half / (1 - half), alike)
             weights = np.broadcast_to(asked.weights, shape)
-            worse, left = weights / answers * (lost - won), 1 - half
+            worse, sizes, left = weights / answers * (lost - won), weights / answers * (lost + won), 1 - half
         else:
             starts = np.repeat(np.cumsum([0, *of_datasets[:-1]]), of_datasets)
             drawn = starts + generator.integers(0, np.repeat(of_datasets, of_datasets), shape)
-            weights, worse = asked.weights[drawn], generator.choice([-1.0, 1.0], shape) * asked.shown[drawn]
+            weights, sizes = asked.weights[drawn], asked.shown.sizes[drawn]
+            worse = generator.choice([-1.0, 1.0], shape) * asked.shown.values[drawn]
             lost, left = np.zeros(shape, np.int64), 1.0
         if not asked.is_share:
-            worse += drop * weights
+            worse = worse + drop * weights
         elif drop:
             # What was lost cannot be lost again; it is a share of what does not get worse by itself.
-            worse += weights / answers * generator.binomial(answers - lost, min(1.0, drop / left))
-        for of_pair, changes in zip(weights, worse, strict=True):
-            sums = RowSums(changes, of_pair, of_datasets)
+            more = weights / answers * changing(answers - lost, min(1.0, drop / left), alike)
+            worse, sizes = worse + more, sizes + more
+        for of_pair, changes, size in zip(weights, worse, sizes, strict=True):
+            sums = replace(RowSums.of_single_answers(changes, of_pair, of_datasets), sizes=size)
             yield MeanChange.of_rows(sums, asked.rows * answers, is_share=asked.is_share)

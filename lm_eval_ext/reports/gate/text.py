@@ -6,6 +6,7 @@ How tables are read stands in ``reading.md``. Each of its texts is a format: ``{
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isinf, isnan
 from pathlib import Path
@@ -16,7 +17,7 @@ from lm_eval_ext.reports.figure import Unit
 from lm_eval_ext.reports.gate.findings import NOTHING, Finding, Outcome
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.sampled import TOLERANCE
-from lm_eval_ext.reports.gate.units import limits_in_words
+from lm_eval_ext.reports.gate.units import Noise, limits_in_words
 from lm_eval_ext.reports.statistics import DRAWS
 from lm_eval_ext.reports.wording import MISSING, figure, interval
 from lm_eval_ext.results.issue import grouped, named
@@ -28,6 +29,10 @@ NAMES_LISTED = 10
 """The most names that are listed for one issue; the rest are counted."""
 
 
+HOLM = "p (Holm)"
+"""The heading of p-values that are adjusted for the number of comparisons."""
+LINES_LISTED = 10
+"""The most findings on single tasks and groups that are listed, where there are many and they are no regression."""
 LEFT = ("", "verdict", "task or group", "metric", "95 %", "limits", "candidate is", "answer")
 """The headings of columns of text; those of numbers are aligned to the right."""
 READING: Mapping[str, str] = dict(
@@ -59,6 +64,8 @@ def described(run: TaskRun) -> str:
 
 def metric(finding: Finding) -> str:
     """Return the metric that was compared, and whether higher is better."""
+    if finding.is_whole:
+        return "mean score"
     return described(finding.unit.runs[0][0]) if finding.unit else MISSING
 
 
@@ -115,7 +122,7 @@ def checked_cells(finding: Finding) -> Cells:
         "drop": value,
         "limits": f"[{low}, {high}]" if drop.has_interval else MISSING,
         "allowed": f"{100 * finding.allowed if finding.is_share else finding.allowed:g}",
-        "p": p_value(finding.adjusted),
+        HOLM: p_value(finding.adjusted),
         "rows": str(difference.rows or MISSING),
         **_flips(finding),
     }
@@ -226,9 +233,12 @@ def check_text(outcome: Outcome, titles: tuple[str, str]) -> Iterator[str]:
     """
     findings = outcome.findings
     yield verdict_in_words(outcome)
-    width = max(len(finding.name) for finding in findings)
-    for finding in findings:
+    listed = listed_findings(outcome)
+    width = max(len(finding.name) for finding in listed)
+    for finding in listed:
         yield f"{finding.verdict:12}  {finding.name:{width}}  {what(finding)}"
+    if others := unlisted_in_words(outcome):
+        yield f"{others}: all are in --json, --csv and --markdown"
     for one in outcome.unpaired:
         yield f"not checked: {one.name}: {one.issues[0]}"
     tests = sum(not isnan(finding.p) for finding in findings)
@@ -239,11 +249,30 @@ def check_text(outcome: Outcome, titles: tuple[str, str]) -> Iterator[str]:
         yield reading(name, certain=1 - ALPHA, alpha=ALPHA, comparisons=comparisons)
 
 
+def listed_findings(outcome: Outcome) -> list[Finding]:
+    """Return the findings to list: of many, their mean, what decides, and the worst others."""
+    if outcome.whole is None:
+        return [*outcome.findings]
+    decisive = {finding.name for finding in outcome.findings if finding.is_whole or outcome.status_of(finding)}
+    others = [finding.name for finding in outcome.findings if finding.name not in decisive][:LINES_LISTED]
+    return [finding for finding in outcome.findings if finding.name in decisive or finding.name in others]
+
+
+def unlisted_in_words(outcome: Outcome) -> str:
+    """Return how many findings are not listed, by verdict; empty if all are."""
+    names = {finding.name for finding in listed_findings(outcome)}
+    counts = Counter(finding.verdict.lower() for finding in outcome.findings if finding.name not in names)
+    more = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    return f"and {counts.total()} more ({more})" if more else ""
+
+
 def verdict_in_words(outcome: Outcome) -> str:
     """Return the verdict of a check in a few words."""
-    worst, findings = outcome.verdict, outcome.findings
+    worst, findings = outcome.verdict, [finding for finding in outcome.findings if not finding.is_whole]
     count = sum(finding.verdict == worst for finding in findings)
     said = f"{worst.lower()}: {count} of {len(findings)}"
+    if whole := outcome.whole:
+        said += f", their mean is {whole.verdict.lower()}"
     if limits := limits_in_words([finding.unit for finding in findings if finding.unit]):
         said += f" ({limits})"
     if worst == "INCONCLUSIVE":
@@ -265,12 +294,21 @@ def what(finding: Finding) -> str:
     numbers += f", {cells['allowed']} allowed"
     if difference.answers:
         answers = f" ({difference.answers} answers)" if difference.answers != difference.rows else ""
-        numbers += f", p {cells['p']}, {difference.rows} rows{answers}"
+        numbers += f", p {cells[HOLM]} (Holm), {difference.rows} rows{answers}"
     if difference.changed is not None:
         better, worse = finding.flips
         which = f" ({better} better, {worse} worse)" if difference.changed and better is not None else ""
         numbers += f", {cells['changed %']} % of the answers changed{which}"
+    if finding.noise:
+        numbers += f"; {noise_in_words(finding.noise)}"
     return f"{numbers}; {issues}" if issues else numbers
+
+
+def noise_in_words(noise: Noise) -> str:
+    """Return how many answers change by themselves, and how many more change."""
+    low, high = (figure(end, "change") for end in noise.excess.limits(ALPHA, ALPHA))
+    excess, again = figure(noise.excess.value, "change"), figure(noise.again, "share")
+    return f"running the baseline again changes {again} %, so {excess} points [{low}, {high}] are the candidate's"
 
 
 def floors_text(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:

@@ -16,7 +16,15 @@ import numpy as np
 from lm_eval_ext.families.schema import SHARE, Metric
 from lm_eval_ext.reports.evidence import Evidence, Floor, replicates, terms_by_cluster, without_each
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.paired import ByDataset, Difference, MeanChange, RowSums, difference_of, in_common
+from lm_eval_ext.reports.paired import (
+    ROUNDING,
+    ByDataset,
+    Difference,
+    MeanChange,
+    RowSums,
+    difference_of,
+    in_common,
+)
 from lm_eval_ext.reports.statistics import Floats, estimate
 from lm_eval_ext.results.comparability import PairOfRuns, of_an_older_run
 from lm_eval_ext.results.issue import Issue, Severity, error, grouped, named, note, warning
@@ -184,6 +192,56 @@ class Compared:
         return () if self.above else self.evidence.no_floor(runs, self.headline.name)
 
 
+@dataclass(frozen=True)
+class Noise:
+    """How many answers change by themselves: between the baseline and a second run of it.
+
+    Attributes:
+        again: the share of the answers whose score differs between the baseline and its second run.
+        candidate: the same between the baseline and the candidate, on the same rows.
+        excess: how many more change, as a share.
+    """
+
+    again: float
+    candidate: float
+    excess: MeanChange
+
+
+def noise(unit: Compared, again: Compared | Issue) -> Noise | Issue:
+    """Return how many more answers the candidate changes than running the baseline again does.
+
+    Args:
+        unit: the baseline and the candidate.
+        again: the baseline and its second run.
+
+    Returns:
+        What is measured, or why nothing is.
+    """
+    if isinstance(again, Issue):
+        return again
+    metric = unit.headline.name
+    seconds = {after.task: after for _, after in again.runs}
+    pairs = []
+    for before, after in unit.runs:
+        second = seconds.get(before.task)
+        if second is None or any(run.rows is None or metric not in run.rows.values for run in (before, after, second)):
+            return error(f"{before.task}: no samples with {metric} of all three runs")
+        pairs.append((changed_from(before, second, metric), changed_from(before, after, metric)))
+    both = difference_of(pairs, metric, tasks_weigh_alike=unit.tasks_weigh_alike)
+    if not both.answers:
+        return error("the three runs have no rows in common")
+    return Noise(both.before, both.after, both.mean)
+
+
+def changed_from(before: TaskRun, after: TaskRun, metric: str) -> TaskRun:
+    """Return a run with, as its metric, whether the score of a row differs from that of another run (1) or not (0)."""
+    first, second = rows_of(before), rows_of(after)
+    mine, theirs = in_common(first, second)
+    shared = second.kept(theirs)
+    differs = np.abs(shared.numbers(metric) - first.numbers(metric)[mine]) > ROUNDING
+    return replace(after, rows=replace(shared, values={metric: differs.astype(np.float64)}))
+
+
 def limits_in_words(units: Iterable[Compared]) -> str:
     """Return on how many rows both sides were evaluated, such as ``--limit 20 in A and B``; empty if on all."""
     pairs = [pair for unit in units for pair in unit.pairs]
@@ -244,8 +302,8 @@ def _of_figures(unit: Compared, unpaired: Issue, *, may_have_error: bool = True)
         unpaired = warning(f"{unpaired}; interval and p are from the standard errors in the results, unpaired")
     # Each standard error is of many rows, as far as the results tell.
     rows = unit.runs[0][0].count
-    mean = MeanChange(
-        change.value, change.value, error if error > 0 else inf, max(1, 2 * rows - 2), rows, is_share=unit.is_share
+    mean = MeanChange.of_error(
+        change.value, error if error > 0 else inf, rows, max(1, 2 * rows - 2), is_share=unit.is_share
     )
     return Difference(before, after, change, mean, unpaired=unpaired)
 

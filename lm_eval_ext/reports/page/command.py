@@ -159,12 +159,13 @@ def _compared(
     """Return the runs of the baseline and the candidate, in this order, and the verdict on the latter."""
     is_unbounded = options.max_drop is None and options.bounds is None
     bounds = bounds_of(MAX_DROP if is_unbounded else options.max_drop, options.bounds)
-    sides = separate_sides(before, after, chosen(options))
+    sides, _ = separate_sides(before, after, chosen(options))
     both = side_by_side((sides.before, sides.after), sides.names)
     runs = replace(both, labels=renamed(both, names))
     old, new = runs.labels.values()
     found = verdict(sides, bounds.over(sides), (old, new))
-    if not any(finding.unit for finding in found.outcome.findings):
+    # What both have but was asked otherwise cannot be told, and the page says why.
+    if not set.intersection(*map(set, sides.tasks)):
         reasons = ((one.name, str(issue)) for one in found.outcome.findings for issue in one.issues)
         raise nothing_to_compare(before, after, reasons)
     return runs, found

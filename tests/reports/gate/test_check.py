@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.reports.gate.findings import Finding, Outcome, Requirement, check
+from lm_eval_ext.reports.gate.findings import Criteria, Finding, Outcome, Requirement, check
 from lm_eval_ext.reports.gate.text import check_text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.page.verdict import Verdict
@@ -110,7 +110,7 @@ def between(folder: Path, before: Scores, after: Scores, **given: Any) -> Sides:
 
 def checked(folder: Path, before: Sequence[float], after: Sequence[float], most: float = 0.02, **given: Any) -> Finding:
     """Return the finding on one task, with what else ``check`` takes."""
-    return only(check(between(folder, {SST2: before}, {SST2: after}), {SST2: most}, **given))
+    return only(check(between(folder, {SST2: before}, {SST2: after}), {SST2: most}, Criteria(**given)))
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,9 @@ def test_what_the_baseline_lacks_is_said_to_be_unchecked(tmp_path: Path) -> None
 def test_the_same_model_served_otherwise_is_neither_worse_nor_better(
     tmp_path: Path, after: Sequence[float], expected: str, flips: tuple[int, int]
 ) -> None:
-    outcome = check(between(tmp_path, {SST2: right(800, of=1000)}, {SST2: after}), {SST2: 0.02}, requirement="same")
+    outcome = check(
+        between(tmp_path, {SST2: right(800, of=1000)}, {SST2: after}), {SST2: 0.02}, Criteria(requirement="same")
+    )
     finding = only(outcome)
     assert (finding.verdict, finding.flips) == (expected, flips)
     assert outcome.status == {"SAME": 0, "DIFFERENT": 1, "CANNOT TELL": 2}[expected]
@@ -184,7 +186,9 @@ def test_that_two_runs_are_the_same_takes_rows_for_both_directions(tmp_path: Pat
 def test_holms_method_counts_units_that_must_be_the_same(tmp_path: Path) -> None:
     before = {task: right(800, of=1000) for task in (SST2, SNLI)}
     both = between(tmp_path, before, {SST2: right(837, of=1000), SNLI: right(800, of=1000)})
-    findings = {each.name: each for each in check(both, dict.fromkeys(before, 0.02), requirement="same").findings}
+    findings = {
+        each.name: each for each in check(both, dict.fromkeys(before, 0.02), Criteria(requirement="same")).findings
+    }
     assert findings[SST2].adjusted == pytest.approx(2 * findings[SST2].p)
     assert findings[SNLI].verdict == "SAME"
 
@@ -199,7 +203,7 @@ def test_the_more_is_checked_the_more_certain_a_regression_must_be(tmp_path: Pat
     alone = checked(tmp_path, before[SST2], lost(9), 0.01)
     assert alone.verdict == "REGRESSION"
     both = between(tmp_path, before, {**before, SST2: lost(9)})
-    of_two = check(both, dict.fromkeys(before, 0.01), resolution=0.2).findings
+    of_two = check(both, dict.fromkeys(before, 0.01), Criteria(resolution=0.2)).findings
     assert [(each.name, each.verdict) for each in of_two] == [(SST2, "INCONCLUSIVE"), (SNLI, "INCONCLUSIVE")]
     # Holm: the smallest of two p-values counts twice, and the lower limit is at half the level.
     assert of_two[0].adjusted == pytest.approx(2 * alone.adjusted)
@@ -208,7 +212,7 @@ def test_the_more_is_checked_the_more_certain_a_regression_must_be(tmp_path: Pat
     # A change that neither shows takes more rows to decide beside another one than alone.
     undecided = checked(tmp_path / "alone", before[SST2], lost(7), 0.01, resolution=0.2)
     both = between(tmp_path / "both", before, {**before, SST2: lost(7)})
-    more = check(both, dict.fromkeys(before, 0.01), resolution=0.2).findings[0]
+    more = check(both, dict.fromkeys(before, 0.01), Criteria(resolution=0.2)).findings[0]
     assert (undecided.rows_to_decide, more.rows_to_decide) == (348, 438)
 
 
@@ -224,7 +228,7 @@ def test_what_is_inconclusive_says_how_many_rows_would_decide(tmp_path: Path) ->
     # the drop by 0.842 * sqrt(0.192 / 489) = 0.0167 in one of five runs, and with two made-up rows the upper limit is
     # 1.648 * sqrt(0.192 / 489 + 2 / 491**2) = 0.0330 above it: together, just within 0.05.
     both = between(tmp_path, {SST2: right(50)}, {SST2: right(50, skip=10)})
-    finding = only(check(both, {SST2: 0.05}, resolution=0.25))
+    finding = only(check(both, {SST2: 0.05}, Criteria(resolution=0.25)))
     # The standard error of a drop is sqrt(0.0462**2 + drop / 100). From 0.1501 on, a measured drop is 1.660 of it
     # beyond the bound; from 0.2045 on, a true drop is 0.842 of it beyond that.
     said = (
@@ -233,7 +237,7 @@ def test_what_is_inconclusive_says_how_many_rows_would_decide(tmp_path: Path) ->
     )
     assert (finding.verdict, finding.rows_to_decide, messages(finding)) == ("INCONCLUSIVE", 489, (said,))
     for most, start in ((0.02, "about 3,000 rows would decide"), (0.0, "no practical number of rows would decide")):
-        assert messages(only(check(both, {SST2: most}, resolution=0.25)))[0].startswith(start)
+        assert messages(only(check(both, {SST2: most}, Criteria(resolution=0.25))))[0].startswith(start)
     assert messages(only(check(both, {SST2: 0.15}))) == ()
 
 

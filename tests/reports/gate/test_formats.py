@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from lm_eval_ext.floors import CONSTANT, IN_WORDS
-from lm_eval_ext.reports.gate.findings import Finding, Outcome, check, compare
+from lm_eval_ext.reports.gate.findings import Criteria, Finding, Outcome, check, compare
 from lm_eval_ext.reports.gate.formats import NAMES, escaped, failed, junit, markdown
 from lm_eval_ext.reports.gate.text import checked_cells, compared_cells, floor_rows
 from lm_eval_ext.results.issue import error, note
@@ -69,7 +69,7 @@ def parsed(content: bytes) -> ElementTree.Element:
 def outcome(tmp_path: Path) -> Outcome:
     before = {SST2: right(50), SNLI: right(50), GOLDEN: right(50)}
     both = sides(tmp_path, before, {SST2: right(30), GOLDEN: right(50, skip=10)})
-    return check(both, dict.fromkeys(before, 0.02), resolution=0.3)
+    return check(both, dict.fromkeys(before, 0.02), Criteria(resolution=0.3))
 
 
 def test_each_finding_is_a_test_case(outcome: Outcome) -> None:

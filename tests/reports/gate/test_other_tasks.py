@@ -16,7 +16,7 @@ from lm_eval_ext.cli import main
 from lm_eval_ext.harness.versions import TESTED
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.bounds import Bounds
-from lm_eval_ext.reports.gate.findings import Finding, check, compare
+from lm_eval_ext.reports.gate.findings import Criteria, Finding, check, compare
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run
@@ -144,7 +144,7 @@ def test_the_same_has_no_direction(tmp_path: Path) -> None:
     quiz = {"quiz": MadeUp(RIGHT, higher=None)}
     for after, most, verdict in ((RIGHT, 0.2, "SAME"), (LESS, 0.02, "DIFFERENT")):
         sides = made_up(tmp_path / verdict, quiz, {"quiz": MadeUp(after, higher=None)})
-        found = only(check(sides, {"quiz": most}, requirement="same"))
+        found = only(check(sides, {"quiz": most}, Criteria(requirement="same")))
         assert (found.verdict, found.flips) == (verdict, (None, None))
         assert found.difference.changed == np.count_nonzero(np.array(after) != np.array(RIGHT))
 

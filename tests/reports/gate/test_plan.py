@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lm_eval_ext.families.natural_instructions.rows import PUBLISHED
 from lm_eval_ext.families.verbalizer.rows import EVALUATION_ROWS
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate.findings import check
+from lm_eval_ext.reports.gate.findings import Criteria, check
 from lm_eval_ext.reports.gate.plan import Planned, of_baseline, of_name, of_size, text
 from lm_eval_ext.reports.gate.power import drops, simulate
 from lm_eval_ext.reports.gate.units import Sides
@@ -336,7 +336,7 @@ def test_a_plan_and_a_check_of_the_same_two_runs_name_the_same_drop(tmp_path: Pa
     scores = {SST2: right(300, of=400)}, {SST2: right(300, of=400, skip=25)}
     both = sides(tmp_path, *scores)
     (line,) = (line for line in lines_of(planned(both, {SST2: 0.02})) if "shows from" in line)
-    (finding,) = check(both, {SST2: 0.02}, resolution=0.2).findings
+    (finding,) = check(both, {SST2: 0.02}, Criteria(resolution=0.2)).findings
     assert finding.verdict == "INCONCLUSIVE"
     first, second = (
         float(re.findall(r"true drop of ([\d.]+) points on", said)[0]) for said in (line, str(finding.issues[0]))

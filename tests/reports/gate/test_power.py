@@ -25,7 +25,9 @@ from lm_eval_ext.reports.statistics import Floats
 def drop(changes: Floats, answers: int = 1) -> MeanChange:
     """Return the drop of rows with so many answers each, whose changes are those of the score."""
     rows = len(changes)
-    return MeanChange.of_rows(RowSums(-changes, np.full(rows, float(answers)), (rows,)), answers * rows)
+    return MeanChange.of_rows(
+        RowSums.of_single_answers(-changes, np.full(rows, float(answers)), (rows,)), answers * rows
+    )
 
 
 def decided(found: MeanChange, bound: float, level: float = 0.05) -> bool:

@@ -89,7 +89,9 @@ def test_a_broken_repeated_instruction_is_broken_in_every_repetition(known: Sect
     assert list(found[DROP_ONE, 3].values()) == [exact(0.0), exact(0.0), exact(0.0)]
     # The difference has the limits of check: rows that all changed alike do not exclude that others would not.
     (*_, difference) = found[ORACLE, 3].values()
-    limits = MeanChange.of_rows(RowSums(np.zeros(ROWS), np.ones(ROWS), (ROWS,)), ROWS).limits(ONE_SIDE, ONE_SIDE)
+    limits = MeanChange.of_rows(RowSums.of_single_answers(np.zeros(ROWS), np.ones(ROWS), (ROWS,)), ROWS).limits(
+        ONE_SIDE, ONE_SIDE
+    )
     assert (difference.low, difference.high) == pytest.approx(limits)
 
 
