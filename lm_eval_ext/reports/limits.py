@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import exp, inf, isinf, log, sqrt
+from math import exp, isinf, log, sqrt
 
 import numpy as np
 from scipy.optimize import brentq
@@ -161,7 +161,12 @@ class Tail:
             shares * pulls,
             farthest,
             means,
-            float(of_variance.sum() ** 2 / (of_variance[known] ** 2 / freedom[known]).sum()) if known.any() else inf,
+            # Rows that do not vary have no error that a quantile could be of.
+            float(
+                of_variance.sum() ** 2 / (of_variance[known] ** 2 / freedom[known]).sum()
+                if known.any()
+                else len(values)
+            ),
             Unseen.of(weights) if is_share else None,
         )
 
@@ -203,7 +208,8 @@ class Tail:
     def _of_seen(self, levels: Floats) -> Floats:
         """Return the limits that only allow for rows like those seen."""
         center, error, skewness = self.moments
-        quantiles = stdtrit(self.freedom, 1 - levels) if self.freedom < inf else np.zeros(len(levels))
+        # One minus a small level would lose its digits.
+        quantiles = -stdtrit(self.freedom, levels)
         if abs(skewness) > STRAIGHT:
             bent = np.maximum(1 + skewness * quantiles / 6 - skewness**2 / 36, 0.0)
             quantiles = 2 / skewness * (bent**3 - 1)

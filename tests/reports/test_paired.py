@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf, isnan, sqrt
+from math import inf, isnan
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lm_eval_ext.reports.paired import Difference, MeanChange, RowSums, difference_of
+from lm_eval_ext.reports.paired import ByDataset, Difference, MeanChange, RowSums, difference_of
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import TaskRun
@@ -103,20 +103,6 @@ def change(changes: Floats, answers: int = 1, datasets: tuple[int, ...] = ()) ->
     )
 
 
-def test_with_one_answer_to_each_row_it_is_the_interval_of_bonett_and_price() -> None:
-    # Their equation (2): proportions with one added to each of the changed cells and two to the number of rows.
-    lost, won, rows = 9, 4, 60
-    worse, better = (lost + 1) / (rows + 2), (won + 1) / (rows + 2)
-    center, error = worse - better, sqrt((worse + better - (worse - better) ** 2) / (rows + 2))
-    found = change(np.array([1.0] * lost + [-1.0] * won + [0.0] * (rows - lost - won)))
-    assert found.value == pytest.approx(5 / 60)
-    assert found.center == pytest.approx(center)
-    # Theirs divides by the number of rows, ours by the degrees of freedom.
-    assert found.error == pytest.approx(error, rel=0.01)
-    t = stats.t.ppf(0.95, rows - 1)
-    assert found.limits(0.05, 0.05) == pytest.approx((center - t * found.error, 5 / 60 + t * found.error))
-
-
 def test_limits_and_p_values_say_the_same() -> None:
     found = change(np.array([1.0] * 12 + [-1.0] * 3 + [0.0] * 85))
     low, high = found.limits(0.05, 0.025)
@@ -132,12 +118,29 @@ def test_the_measured_change_is_within_its_limits() -> None:
 
 
 def test_equal_answers_exclude_only_changes_of_which_rows_would_show_one() -> None:
-    # Without a change in n rows, at most about 3 / n of all rows change (the rule of three, 95 %).
     for rows in (20, 100, 900):
-        _, high = change(np.zeros(rows)).limits(0.05, 0.05)
-        assert high == pytest.approx(3 / rows, rel=0.35)
-    # A made-up row has as many answers as any other, and their mean varies less.
-    assert change(np.zeros(100), answers=4).error == pytest.approx(change(np.zeros(100)).error / 2)
+        low, high = change(np.zeros(rows)).limits(0.05, 0.05)
+        # That n rows miss a share p of all rows has the probability (1 - p)**n.
+        assert high == -low == pytest.approx(1 - 0.05 ** (1 / rows))
+    # A row counts once, however many answers there are to it: they may all fail together.
+    assert change(np.zeros(100), answers=4).limits(0.05, 0.05) == change(np.zeros(100)).limits(0.05, 0.05)
+
+
+def test_how_far_answers_change_together_is_their_mean_square_by_rows_over_that_by_answers() -> None:
+    def of_rows(answers: Floats) -> MeanChange:
+        """Return the change of rows with so many answers, shape (rows, answers)."""
+        changes: ByDataset = {
+            "a": [(np.arange(len(answers), dtype=np.int32), of_answer, 1.0) for of_answer in answers.T]
+        }
+        return MeanChange.of_rows(RowSums.of(changes), answers.size)
+
+    whole = np.repeat([[1.0], [-1.0], [0.0]], [20, 20, 60], axis=0) * np.ones((1, 4))
+    assert of_rows(whole).together == pytest.approx(1)
+    one_by_one = np.zeros((100, 4))
+    one_by_one[:40, 0] = 1.0
+    # A row's change is a quarter, its square a sixteenth, and its answers change by a quarter on average. One row that
+    # changes as a whole counts among the forty.
+    assert of_rows(one_by_one).together == pytest.approx((40 / 16 + 1) / (40 / 4 + 1))
 
 
 def test_datasets_vary_around_their_own_means() -> None:

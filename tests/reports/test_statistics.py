@@ -19,7 +19,6 @@ from lm_eval_ext.reports.statistics import (
     Ratio,
     estimate,
     holm,
-    holm_levels,
     over,
     sign_flip_p,
     spread,
@@ -366,19 +365,19 @@ def test_a_tiny_probability_is_not_rounded_to_zero() -> None:
 # Many tests
 
 
-def test_holms_levels_agree_with_its_adjustment() -> None:
-    found = {"a": 0.02, "b": 0.001, "c": 0.4, "d": 0.012}
-    levels = holm_levels(found, 0.05)
-    # 0.001 < 0.05 / 4, 0.012 < 0.05 / 3, 0.02 < 0.05 / 2; the method stops at 0.4.
-    assert levels == pytest.approx({"b": 0.05 / 4, "d": 0.05 / 3, "a": 0.05 / 2, "c": 0.05})
-    assert {name for name in found if found[name] < levels[name]} == {"a", "b", "d"}
-    # Stopped at the first: all share its level.
-    assert holm_levels({"a": 0.04, "b": 0.03}, 0.05) == {"a": 0.025, "b": 0.025}
+def test_what_has_more_of_the_level_needs_less_certainty() -> None:
+    found = {"whole": 0.02, "a": 0.01, "b": 0.5}
+    # Half of the level is for the whole. Once it is rejected, its half is the others'.
+    adjusted = holm(found, {"whole": 2.0, "a": 1.0, "b": 1.0})
+    assert adjusted == pytest.approx({"whole": 0.02 * 4 / 2, "a": 0.04, "b": 0.5})
+    assert holm(found, dict.fromkeys(found, 3.0)) == holm(found)
+    # As often as each is tested alone with its part of the level.
     generator = np.random.default_rng(3)
-    for _ in range(50):
-        p = {str(number): float(value) for number, value in enumerate(generator.random(5) ** 4)}
-        rejected = {name for name, value in holm(p).items() if value < 0.05}
-        assert {name for name, level in holm_levels(p, 0.05).items() if p[name] < level} == rejected
+    any_rejected = [
+        min(holm(dict(zip(found, row, strict=True)), {"whole": 2.0, "a": 1.0, "b": 1.0}).values())
+        for row in generator.random((4000, 3))
+    ]
+    assert np.mean(np.array(any_rejected) < 0.05) <= 0.05 + 3 * 0.0035
 
 
 @pytest.mark.parametrize(

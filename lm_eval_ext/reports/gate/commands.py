@@ -24,7 +24,7 @@ from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.bounds import bounds_of
 from lm_eval_ext.reports.gate.findings import STATUS, Criteria, Finding, Outcome, check, compare
 from lm_eval_ext.reports.gate.formats import NAMES, as_csv, as_json, failed, junit, markdown
-from lm_eval_ext.reports.gate.plan import CHANGED, CORRELATION, Assumed, of_baseline, of_name, of_size
+from lm_eval_ext.reports.gate.plan import CORRELATION, Assumed, of_baseline, of_name, of_size
 from lm_eval_ext.reports.gate.plan import text as plan_text
 from lm_eval_ext.reports.gate.text import by_issue, check_text, compare_text, floors_text, sampled_text
 from lm_eval_ext.reports.gate.units import Sides
@@ -262,7 +262,7 @@ def _plan(options: argparse.Namespace) -> int:
     if options.answers_per_row is not None and options.rows is None:
         raise ReportError("--answers-per-row: expected --rows with it")
     bounds = bounds_of(options.max_drop, options.bounds)
-    assumed = Assumed(CHANGED if options.changed is None else options.changed, options.correlation)
+    assumed = Assumed(options.changed, options.correlation)
     if options.tasks is not None:
         names = [name for name in dict.fromkeys(options.tasks.split(",")) if name]
         plans = [of_name(name, bounds.of(name), assumed) for name in names]
@@ -277,7 +277,7 @@ def _plan(options: argparse.Namespace) -> int:
             _require_two_runs(before, after, "baseline and its second run")
             sides = _sides(before, after, ("the baseline", "its second run"), chosen(options))
             _told(sides, before)
-            plans, left_out, tests = of_baseline(sides, bounds.over(sides), assumed, measured=options.changed is None)
+            plans, left_out, tests = of_baseline(sides, bounds.over(sides), assumed)
         for name, why in left_out.items():
             print(one_line(f"lm-eval-ext: not planned for: {name}: {why}"), file=sys.stderr)
     # One by one, because each takes a moment.

@@ -61,17 +61,23 @@ class Assumed:
     """What is taken to change between two runs of equal quality, where nothing shows it.
 
     Attributes:
-        changed: the share of the answers whose score changes.
-        correlation: the intraclass correlation of the changes of the answers to a row.
+        changed: the share of the answers whose score changes; ``None``: what two runs or several draws of the baseline
+            show, or else ``CHANGED``.
+        correlation: the intraclass correlation of the changes of the answers to a row, where two runs do not show it.
     """
 
-    changed: float = CHANGED
+    changed: float | None = None
     correlation: float = CORRELATION
+
+    @property
+    def share(self) -> float:
+        """The share of the answers whose score changes, where nothing shows it."""
+        return CHANGED if self.changed is None else self.changed
 
     def told(self, answers: int) -> str:
         """Return this in words, of rows with so many answers."""
         together = f", those to a row with a correlation of {self.correlation:g} (--correlation)"
-        return f"assumed: {self.changed:.1%} of the answers change (--changed){together if answers > 1 else ''}"
+        return f"assumed: {self.share:.1%} of the answers change (--changed){together if answers > 1 else ''}"
 
 
 def of_name(name: str, bound: float, assumed: Assumed = Assumed()) -> Planned:
@@ -99,25 +105,25 @@ def of_size(name: str, size: tuple[int, int], bound: float, assumed: Assumed = A
         bound: the largest allowed drop.
         assumed: how much changes.
     """
-    asked = Asked.alike(*size, assumed.changed, assumed.correlation)
+    asked = Asked.alike(*size, assumed.share, assumed.correlation)
     return Planned(name, asked, bound, assumed.told(asked.answers))
 
 
 def of_baseline(
-    sides: Sides, bounds: Mapping[str, float], assumed: Assumed = Assumed(), *, measured: bool = True
+    sides: Sides, bounds: Mapping[str, float], assumed: Assumed = Assumed()
 ) -> tuple[list[Planned], dict[str, str], int]:
     """Return the plans of what a check against a baseline will compare, why the rest has none, and how much is tested.
 
     Args:
         sides: two runs of the baseline, or one on both sides.
         bounds: the largest allowed drop of every task or group to check.
-        assumed: how much changes, where nothing shows it.
-        measured: whether what two runs or several draws show counts.
+        assumed: how much changes, where that is not measured.
 
     Raises:
         ReportError: there is nothing to plan for.
     """
     testable, findings = comparable(sides, bounds)
+    measured = assumed.changed is None
     # Without samples, a check cannot tell, but the number of rows is known.
     testable |= {each.name: each.unit for each in findings if each.unit and each.difference.unpaired}
     of_one_run = sides.before is sides.after
@@ -161,16 +167,16 @@ def _assumed(unit: Compared, assumed: Assumed, *, of_one_run: bool) -> tuple[Ask
         return f"its score is not a share of right answers, {why} not show how much of it changes; {SECOND}"
     # As many answers get better as worse: at an end, none can.
     possible = 2 * min(difference.before, 1 - difference.before)
-    taken = replace(assumed, changed=min(assumed.changed, possible))
+    taken = replace(assumed, changed=min(assumed.share, possible))
     asked = _asked(difference) if not lacking else Asked.alike(max(run.count for run in runs), len(runs), 0.0)
     about = f"of the baseline: {unit.headline.name} {_number(unit, difference.before)}; {taken.told(asked.answers)}"
-    if assumed.changed > possible:
+    if assumed.share > possible:
         about += "; at this score, no more can"
     if not of_one_run:
         about += ", because the two runs agree in every row"
     if lacking:
         about += f", because {lacking} has no samples; its tasks are taken to have the same rows"
-    return replace(asked, changed=taken.changed, correlation=taken.correlation), about
+    return replace(asked, changed=taken.share, correlation=taken.correlation), about
 
 
 def _asked(difference: Difference) -> Asked:

@@ -139,7 +139,17 @@ def draws_to_decide(
     Returns:
         The number; infinite if no practical number would.
     """
-    return _fewest(lambda draws: _decides(replace(drop, error=error(draws)), bound, alpha, power), MOST_DRAWS)
+
+    def with_draws(draws: int) -> MeanChange:
+        """Return the drop with so many draws, which bring the rows as much closer to their mean."""
+        nearer = error(draws) / drop.error
+        tails = [
+            replace(tail, farthest=tail.means + nearer * (tail.farthest - tail.means))
+            for tail in (drop.larger, drop.smaller)
+        ]
+        return replace(drop, error=error(draws), larger=tails[0], smaller=tails[1])
+
+    return _fewest(lambda draws: _decides(with_draws(draws), bound, alpha, power), MOST_DRAWS)
 
 
 def rows_to_show(drop: MeanChange, true_drop: float, bound: float, alpha: float) -> float:

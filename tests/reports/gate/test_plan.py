@@ -14,7 +14,7 @@ from lm_eval_ext.families.natural_instructions.rows import PUBLISHED
 from lm_eval_ext.families.verbalizer.rows import EVALUATION_ROWS
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.findings import Criteria, check
-from lm_eval_ext.reports.gate.plan import Planned, of_baseline, of_name, of_size, text
+from lm_eval_ext.reports.gate.plan import Assumed, Planned, of_baseline, of_name, of_size, text
 from lm_eval_ext.reports.gate.power import drops, simulate
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import MISSING
@@ -59,7 +59,7 @@ def alone(both: Sides) -> Sides:
 
 
 def planned(sides: Sides, bounds: dict[str, float], changed: float | None = None) -> Planned:
-    ((plan,), _, _) = of_baseline(sides, bounds, changed)
+    ((plan,), _, _) = of_baseline(sides, bounds, Assumed(changed))
     return plan
 
 
@@ -72,7 +72,11 @@ def test_rows_and_answers_are_those_of_the_baseline(tmp_path: Path) -> None:
     both = alone(sides(tmp_path, scores, scores, groups={"both": [SST2, NO_YES]}))
     plan = planned(both, {"both": 0.02})
     assert (plan.asked.rows, plan.asked.answers, plan.asked.weights.tolist()) == (100, 2, [2.0] * 100)
-    assert plan.about == "of the baseline: acc 70.00 %; assumed: 10.0% of the answers change (--changed)"
+    assert plan.about == (
+        "of the baseline: acc 70.00 %; assumed: 13.0% of the answers change (--changed), those to a row with a "
+        "correlation of 0.3 (--correlation)"
+    )
+    assert (plan.asked.changed, plan.asked.correlation) == (0.13, 0.3)
     assert planned(both, {SST2: 0.02}).asked.answers == 1
 
 
@@ -91,14 +95,14 @@ def test_two_runs_show_how_much_changes(tmp_path: Path) -> None:
     both = sides(tmp_path, *scores)
     plan = planned(both, {SST2: 0.02})
     assert plan.asked.shown is not None
-    assert np.count_nonzero(plan.asked.shown) == 18
-    # The root of 18 + 2 made-up rows, over 102.
+    assert np.count_nonzero(plan.asked.shown.values) == 18
+    # The root of 18, over 100.
     assert plan.about == (
-        "of two runs of the baseline: acc 70.00 % and 68.00 %; two runs differ by a standard error of 4.4 points"
+        "of two runs of the baseline: acc 70.00 % and 68.00 %; two runs differ by a standard error of 4.26 points"
     )
     assert planned(both, {SST2: 0.02}, changed=0.3).asked.changed == 0.3
     again = planned(sides(tmp_path / "same", scores[0], scores[0]), {SST2: 0.02})
-    assert (again.asked.shown, again.asked.changed) == (None, 0.1)
+    assert (again.asked.shown, again.asked.changed) == (None, 0.13)
     assert again.about.endswith(", because the two runs agree in every row")
 
 
@@ -112,7 +116,7 @@ def test_several_draws_show_how_much_changes(tmp_path: Path) -> None:
         assert f"{draws} draws of each row" in plan.about
         # Two draws of a row differ with the variance 2 p (1 - p), of mean 2 * 2 / (3 * 4); means of n draws with less.
         assert plan.asked.shown is not None
-        assert np.mean(plan.asked.shown**2) == pytest.approx(2 * 2 / 12 / draws, rel=0.25)
+        assert np.mean(plan.asked.shown.values**2) == pytest.approx(2 * 2 / 12 / draws, rel=0.25)
 
 
 def test_a_baseline_without_samples_is_assumed_about(tmp_path: Path) -> None:
@@ -204,33 +208,34 @@ def test_true_drops_of_what_is_no_share_are_parts_of_the_score(tmp_path: Path) -
 
 
 def test_a_single_row_can_show_nothing() -> None:
-    lines = lines_of(of_size("these rows", 1, 1, 0.05))
+    lines = lines_of(of_size("these rows", (1, 1), 0.05))
     assert lines[2].split() == ["0", "0.0%", "0.0%", MISSING]
     assert lines[7] == "  these rows cannot show a regression (80 % power)"
 
 
 def test_the_text_has_a_line_for_each_drop_and_says_what_is_assumed() -> None:
-    lines = lines_of(of_size("these rows", 100, 1, 0.05))
+    lines = lines_of(of_size("these rows", (100, 1), 0.05, Assumed(0.1)))
     assert lines[0] == "these rows: 100 rows, 1 answer each; assumed: 10.0% of the answers change (--changed)"
     cells = [line.split() for line in lines[2:7]]
     assert [row[0] for row in cells] == ["0", "1", "2", "5", "10"]
     # The bound cannot be told from itself.
     assert cells[3][3:] == ["it", "is", "the", "bound"]
-    # Of 260 rows, chance moves the drop by 0.842 * sqrt(0.1 / 260) = 0.0165 in one of five runs, and its upper limit is
-    # 1.65 * sqrt(0.1 / 260 + 2 / 262**2) = 0.034 above it: together 0.05. In the same way 832 rows, with a
-    # variance of 0.12, decide on the 0.03 from a drop of 2 points to the bound, and 477, with 0.19, on the 0.05 to 10.
-    assert [float(cells[place][3]) for place in (0, 2, 4)] == pytest.approx([260, 832, 477], rel=0.1)
+    # Of 290 rows, chance moves the drop by 0.842 * sqrt(0.1 / 290) = 0.0156 in one of five runs, and its upper limit is
+    # 1.65 * sqrt(0.1 / 290) = 0.0306 above it and, because a row more may be lost, 1 / 291: together 0.05. In the same
+    # way 880 rows, with a variance of 0.12, decide on the 0.03 from a drop of 2 points to the bound, and 480, with a
+    # variance of 0.19, on the 0.05 to 10.
+    assert [float(cells[place][3]) for place in (0, 2, 4)] == pytest.approx([290, 880, 480], rel=0.1)
     regressions = [float(row[1].rstrip("%")) for row in cells]
     assert regressions == sorted(regressions)
-    # The limits are 1.66 of a standard error, sqrt(12) / 102, away: as much as the bound is. Without a true drop, the
-    # chance that the measured one is below zero is nearly half.
-    assert float(cells[0][2].rstrip("%")) == pytest.approx(45, abs=6)
-    assert lines[7] == "  a regression shows from a true drop of 17.8 points on (80 % power)"
+    # The upper limit is 1.66 of a standard error, sqrt(10) / 100, and a row away: by 0.012 more than the bound is. The
+    # measured drop is below -0.012 in 35 % of runs.
+    assert float(cells[0][2].rstrip("%")) == pytest.approx(35, abs=6)
+    assert lines[7] == "  a regression shows from a true drop of 18.4 points on (80 % power)"
     assert "if a drop of 5 points is allowed" in lines[8]
 
 
 def test_the_more_answers_change_the_less_is_shown() -> None:
-    few, many = (lines_of(of_size("these rows", 900, 1, 0.02, changed)) for changed in (0.02, 0.4))
+    few, many = (lines_of(of_size("these rows", (900, 1), 0.02, Assumed(changed))) for changed in (0.02, 0.4))
     assert [float(line.split()[1].rstrip("%")) for line in (few[5], many[5])] == pytest.approx([97, 33], abs=6)
 
 
@@ -256,14 +261,14 @@ ASSUMED = "of the baseline: acc 50.00 %; assumed: {} of the answers change (--ch
 @pytest.mark.parametrize(
     ("words", "size", "about"),
     [
-        ("--rows 30 --answers-per-row 2 --max-drop 0.05", "30 rows, 2 answers each", "assumed: 10.0%"),
+        ("--rows 30 --answers-per-row 2 --max-drop 0.05", "30 rows, 2 answers each", "assumed: 13.0%"),
         (
             "--rows 300 --changed 0.25 --max-drop 0.05",
             "300 rows, 1 answer each",
             "assumed: 25.0% of the",
         ),
-        ("--tasks manyifeval,verbalizer_sst2 --bounds bounds.toml", "100 rows, 10 answers each", "assumed: 10.0%"),
-        ("--against one --bounds bounds.toml", "100 rows, 1 answer each", ASSUMED.format("10.0%")),
+        ("--tasks manyifeval,verbalizer_sst2 --bounds bounds.toml", "100 rows, 10 answers each", "assumed: 13.0%"),
+        ("--against one --bounds bounds.toml", "100 rows, 1 answer each", ASSUMED.format("13.0%")),
         ("--against one --max-drop 0.05 --changed 0.05", "100 rows, 1 answer each", ASSUMED.format("5.0%")),
         (
             "two --against one --max-drop 0.05",
@@ -290,7 +295,7 @@ def test_a_task_that_cannot_be_planned_for_is_named_and_the_rest_is_planned(tmp_
     write_other_run(tmp_path, {"pairs": f1, "quiz": MadeUp([1.0, 0.0] * 50)})
     assert call(f"plan --max-drop 0.05 --against {tmp_path}") == 0
     printed = capsys.readouterr()
-    assert printed.out.startswith("quiz: 100 rows, 1 answer each; of the baseline: acc 50.00 %; assumed: 10.0%")
+    assert printed.out.startswith("quiz: 100 rows, 1 answer each; of the baseline: acc 50.00 %; assumed: 13.0%")
     assert "not planned for: pairs: its score is not a share of right answers, so one run does not show" in printed.err
 
 

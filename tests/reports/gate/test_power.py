@@ -11,6 +11,8 @@ import pytest
 
 from lm_eval_ext.reports.gate.power import (
     Asked,
+    chances,
+    correlation_of,
     draws_to_decide,
     drops,
     rows_to_decide,
@@ -59,10 +61,10 @@ def test_the_number_of_rows_that_would_decide_does_four_times_out_of_five(
     assert np.mean(runs) == pytest.approx(0.8, abs=0.07)
 
 
-def test_rows_that_never_change_decide_as_soon_as_the_made_up_ones_count_little_enough() -> None:
-    # 1.651 * sqrt(2) / (232 + 2) is 0.00998, and with one row less it is more than 0.01.
-    assert rows_to_decide(drop(np.zeros(100)), 0.01) == 232
-    assert [decided(drop(np.zeros(rows)), 0.01) for rows in (231, 232)] == [False, True]
+def test_rows_that_never_change_decide_as_soon_as_it_is_unlikely_that_they_missed_those_that_do() -> None:
+    # If one row of a hundred is lost, 0.99**299 = 0.0495 of samples have none, and 0.99**298 = 0.0500 one row less.
+    assert rows_to_decide(drop(np.zeros(100)), 0.01) == 299
+    assert [decided(drop(np.zeros(rows)), 0.01) for rows in (298, 299)] == [False, True]
 
 
 def test_the_number_of_draws_that_would_decide_does_four_times_out_of_five() -> None:
@@ -75,8 +77,8 @@ def test_the_number_of_draws_that_would_decide_does_four_times_out_of_five() -> 
     one = replace(of_draws(4), value=0.0)
     draws = draws_to_decide(one, lambda draws: sqrt(0.5 / draws / rows), 0.1)
     assert np.mean([decided(of_draws(int(draws)), 0.1) for _ in range(600)]) == pytest.approx(0.8, abs=0.07)
-    # Where draws cannot vary any less, there are still the made-up rows: 1.66 * sqrt(2) / 102 is 0.023.
-    assert [draws_to_decide(one, lambda _: 0.0, bound) for bound in (0.022, 0.024)] == [inf, 1]
+    # Where draws cannot vary any less, there are still the rows that nobody saw: 1 - 0.05**(1 / 100) is 0.0295.
+    assert [draws_to_decide(one, lambda _: 0.0, bound) for bound in (0.02, 0.04)] == [inf, 1]
 
 
 def test_a_regression_of_the_smallest_size_that_shows_is_seen_four_times_out_of_five() -> None:
@@ -114,11 +116,19 @@ TWO_TASKS = Asked(np.repeat([1 / 100, 1 / 500], [100, 500]), (100, 500), 1, 0.1)
 """Two tasks on their own datasets, which weigh alike."""
 RESTLESS = Asked.alike(900, 3, 0.6)
 """More than half of the answers change by themselves."""
-RUNS = Asked(np.full(300, 3.0), (300,), 3, shown=np.repeat([3.0, -3.0, 1.0, 0.0], [15, 12, 30, 243]))
+RUNS = Asked(
+    np.full(300, 3.0),
+    (300,),
+    3,
+    correlation=0.5,
+    shown=RowSums.of_single_answers(np.repeat([3.0, -3.0, 1.0, 0.0], [15, 12, 30, 243]), np.full(300, 3.0), (300,)),
+)
 """Two runs in which some rows change as a whole."""
+TOGETHER = Asked.alike(300, 4, 0.2, 0.5)
+"""Half of the rows change as a whole."""
 
 
-@pytest.mark.parametrize("asked", [GROUP, TWO_TASKS, RESTLESS, RUNS])
+@pytest.mark.parametrize("asked", [GROUP, TWO_TASKS, RESTLESS, RUNS, TOGETHER])
 @pytest.mark.parametrize("drop", [0.0, 0.05])
 def test_the_mean_of_the_measured_drops_is_the_true_one(asked: Asked, drop: float) -> None:
     found = [one.value for one in drops(asked, drop, 400)]
@@ -139,11 +149,12 @@ def test_drops_vary_as_much_as_two_runs_differ() -> None:
     assert RUNS.shown is not None
     found = [one.value for one in drops(RUNS, 0.0, 1000)]
     # The sign of each row is left to chance: the mean change of the two runs is no drop of the next one.
-    assert np.std(found) == pytest.approx(np.sqrt(np.sum(RUNS.shown**2)) / 900, rel=0.1)
+    assert np.std(found) == pytest.approx(np.sqrt(np.sum(RUNS.shown.values**2)) / 900, rel=0.1)
 
 
 def test_a_score_that_is_no_share_drops_in_its_own_unit() -> None:
-    asked = Asked(np.ones(50), (50,), 1, shown=np.random.default_rng(1).normal(0, 4, 50), is_share=False)
+    shown = RowSums.of_single_answers(np.random.default_rng(1).normal(0, 4, 50), np.ones(50), (50,))
+    asked = Asked(np.ones(50), (50,), 1, shown=shown, is_share=False)
     found = list(drops(asked, 7.0, 300))
     assert np.mean([one.value for one in found]) == pytest.approx(7, abs=0.2)
     assert not found[0].is_share
@@ -156,10 +167,30 @@ def test_the_same_pairs_are_simulated_every_time() -> None:
 
 def test_an_allowed_drop_is_rarely_a_regression_and_a_large_one_often() -> None:
     # 200 pairs; at the bound itself 5 % are expected at most, give or take three standard errors of 0.015.
-    assert simulate(GROUP, 0.02, 0.02, 200).beyond <= 0.095
-    assert simulate(GROUP, 0.02, 0.02, 200).within <= 0.095
-    assert simulate(GROUP, 0.0, 0.02, 200).within > 0.9
-    assert simulate(GROUP, 0.05, 0.02, 200).beyond > 0.95
+    at_bound = simulate(GROUP, 0.02, 0.02, 200).chances
+    assert at_bound.beyond <= 0.095
+    assert at_bound.within <= 0.095
+    assert simulate(GROUP, 0.0, 0.02, 200).chances.within > 0.85
+    assert simulate(GROUP, 0.05, 0.02, 200).chances.beyond > 0.95
+
+
+@pytest.mark.parametrize("asked", [Asked.alike(100, 1, 0.13), Asked.alike(100, 10, 0.1), TOGETHER, TWO_TASKS, RUNS])
+def test_what_is_computed_and_what_is_simulated_are_one_notion_of_power(asked: Asked) -> None:
+    for true_drop in (0.0, 0.05, 0.1):
+        simulated = simulate(asked, true_drop, 0.02, 200)
+        computed = chances(simulated.typical, true_drop, 0.02)
+        # Three standard errors of 200 runs are 0.11 at most.
+        assert computed.beyond == pytest.approx(simulated.chances.beyond, abs=0.12)
+        assert computed.within == pytest.approx(simulated.chances.within, abs=0.12)
+
+
+def test_how_far_answers_change_together_is_measured() -> None:
+    for correlation in (0.0, 0.5, 1.0):
+        asked = Asked.alike(400, 5, 0.2, correlation)
+        measured = [correlation_of(found) for found in drops(asked, 0.0, 50)]
+        assert np.mean(measured) == pytest.approx(correlation, abs=0.05)
+    # Nothing shows how answers change that do not, and a row may fail as a whole.
+    assert correlation_of(drop(np.zeros(100), 10)) == 1.0
 
 
 @pytest.mark.slow
@@ -168,8 +199,8 @@ def test_an_allowed_drop_is_rarely_a_regression_and_a_large_one_often() -> None:
 )
 def test_the_gate_errs_in_at_most_one_of_twenty_of_2000_pairs(asked: Asked) -> None:
     for bound in (0.01, 0.02, 0.05):
-        found = simulate(asked, bound, bound, 2000)
+        found = simulate(asked, bound, bound, 2000).chances
         # Three standard errors of sqrt(0.05 * 0.95 / 2000) = 0.005.
         assert found.beyond <= 0.065, bound
         assert found.within <= 0.065, bound
-        assert simulate(asked, 0.0, bound, 2000).beyond <= 0.05
+        assert simulate(asked, 0.0, bound, 2000).chances.beyond <= 0.05
