@@ -1,16 +1,16 @@
 """Simulates how often `check` finds what: ``python -m benchmarks.gate_power``.
 
-`lm_eval_ext.reports.gate.power` says how. Of the answers, 10 % change between two runs of equal quality.
+`lm_eval_ext.reports.gate.power` says how. As many answers change between two runs of equal quality as `plan` assumes.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from lm_eval_ext.reports.gate.plan import CHANGED
+from lm_eval_ext.reports.gate.plan import CHANGED, CORRELATION
 from lm_eval_ext.reports.gate.power import Asked, simulate
 
-SIZES = tuple(Asked.alike(rows, answers, CHANGED) for rows, answers in ((100, 1), (900, 3), (2700, 3)))
+SIZES = tuple(Asked.alike(rows, answers, CHANGED, CORRELATION) for rows, answers in ((100, 1), (900, 3), (2700, 3)))
 """A task, a group of tasks, and as many rows as three such groups."""
 DROPS = (0.0, 0.01, 0.02, 0.05, 0.1)
 BOUNDS = (0.01, 0.02, 0.05)
