@@ -61,6 +61,16 @@ class RowSums:
             weights.append(weighed[weighed > 0])
         return cls(np.concatenate(values), np.concatenate(weights), tuple(map(len, values)))
 
+    def kept(self, rows: NDArray[np.bool_]) -> RowSums:
+        """Return some of the rows.
+
+        Args:
+            rows: whether each is kept, shape (rows,); at least one of each dataset.
+        """
+        starts = np.cumsum([0, *self.rows_by_dataset[:-1]])
+        counts = np.add.reduceat(rows.astype(np.int64), starts)
+        return RowSums(self.values[rows], self.weights[rows], tuple(counts.tolist()))
+
     def squared_deviations(self) -> float:
         """Return the sum of the squared deviations of rows from what their dataset's rows have in common."""
         deviations = self.values - float(self.values.sum()) / float(self.weights.sum()) * self.weights

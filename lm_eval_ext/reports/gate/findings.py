@@ -12,6 +12,7 @@ from math import floor, inf, isinf, isnan, log10, nan
 from typing import Literal
 
 from lm_eval_ext.reports.figure import Estimate
+from lm_eval_ext.reports.gate.looks import AT_ONCE, Look, Spending
 from lm_eval_ext.reports.gate.power import (
     ALPHA,
     POWER,
@@ -31,16 +32,18 @@ Requirement = Literal["no-regression", "no-worse", "same"]
 """What a candidate must show to pass: that nothing is a regression, that everything is not worse, or that everything
 is the same: neither worse nor better by more than allowed."""
 STATUS: Mapping[Requirement, Mapping[str, int]] = {
-    "no-regression": {"REGRESSION": 1, "CANNOT TELL": 2, "INCONCLUSIVE": 0, "NOT WORSE": 0},
-    "no-worse": {"REGRESSION": 1, "CANNOT TELL": 2, "INCONCLUSIVE": 2, "NOT WORSE": 0},
-    "same": {"DIFFERENT": 1, "CANNOT TELL": 2, "SAME": 0},
+    "no-regression": {"REGRESSION": 1, "CANNOT TELL": 2, "GO ON": 3, "INCONCLUSIVE": 0, "NOT WORSE": 0},
+    "no-worse": {"REGRESSION": 1, "CANNOT TELL": 2, "GO ON": 3, "INCONCLUSIVE": 2, "NOT WORSE": 0},
+    "same": {"DIFFERENT": 1, "GO ON": 3, "CANNOT TELL": 2, "SAME": 0},
 }
 """Exit statuses by verdict, in order of precedence.
 
 The first verdict is that the change is shown to be larger than allowed, and the last that it is shown not to be, each
 with an error of at most 5 %. The one before the last is that the rows do not decide. CANNOT TELL is also what is
-missing or was asked otherwise, and what the rows do not decide and could not have shown even if it were large.
+missing or was asked otherwise, and what the rows do not decide and could not have shown even if it were large. GO ON
+is what the rows of a look do not decide while others are still to come.
 """
+GO_ON = "GO ON"
 
 RESOLUTION = 0.1
 """The drop that the rows must at least be able to show, unless they show that there is none."""
@@ -59,14 +62,14 @@ class Finding:
         unit: what was compared; ``None`` if it could not be taken.
         difference: the measured difference; of NaN if there was nothing to compare.
         p: of a comparison, two-sided, of no change; of a check, one-sided, of a drop that is allowed, or two-sided, of
-            a change that is allowed, where the same is required. NaN if there was no test.
+            a change that is allowed, where the same is required; at a look, over all looks. NaN if there was no test.
         adjusted: ``p`` adjusted by Holm's method: of a comparison, separately for groups and single tasks.
         issues: what the reader should know, such as why there is no verdict.
         sampled: what several draws per row tell; ``None`` if there are no several draws.
         allowed: of a check, the largest allowed drop; else NaN.
         drop: of a check, how much worse it is, positive if worse in either direction of the metric, with one-sided
             limits: the lower one at the alpha of Holm's method (where the same is required, at 5 %), the upper one at
-            5 %. NaN if nothing was compared.
+            5 %; at a look, at the levels of that look for these. NaN if nothing was compared.
         rows_to_decide: of a check that the rows do not decide, about how many like them would; infinite if no practical
             number does, NaN if it is decided or unknown.
     """
@@ -115,17 +118,19 @@ class Outcome:
         unpaired: of a comparison, what cannot be compared; of a check, what the baseline lacks; it has a finding on
             everything else. Each has one issue, which says why.
         requirement: what a candidate must show; ``None`` in a comparison, which requires nothing.
+        look: which look at the parts of the rows it is; ``None`` without looks.
     """
 
     findings: tuple[Finding, ...]
     unpaired: tuple[Finding, ...] = ()
     requirement: Requirement | None = None
+    look: Look | None = None
 
     @property
     def status(self) -> int:
-        """The exit status by ``STATUS``: 1 if a finding has it, else 2 if a finding has that, else 0."""
+        """The exit status by ``STATUS``: 1 if a finding has it, else 2 if a finding has that, else 3, else 0."""
         statuses = {self.status_of(finding) for finding in self.findings}
-        return next((status for status in (1, 2) if status in statuses), 0)
+        return next((status for status in (1, 2, 3) if status in statuses), 0)
 
     def status_of(self, finding: Finding) -> int:
         """Return the exit status that a finding alone would give."""
@@ -200,12 +205,13 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
     return Outcome(tuple(findings), tuple(unpaired))
 
 
-def check(
+def check(  # noqa: PLR0913, PLR0917 # what a gate is asked
     sides: Sides,
     bounds: Mapping[str, float],
     k: int | None = None,
     resolution: float = RESOLUTION,
     requirement: Requirement = "no-regression",
+    look: Look | None = None,
 ) -> Outcome:
     """Return whether the second side, a candidate, is worse than the first by more than allowed.
 
@@ -225,20 +231,26 @@ def check(
             that is allowed cannot be shown. It does not count where the same is required: what is undecided never
             passes.
         requirement: what the candidate must show.
+        look: which look at the parts of the rows it is, with the sides as ``Look.of`` returns them; ``None``: at once.
     """
     both = requirement == "same"
     testable, findings = comparable(sides, bounds, directed=not both)
+    spending = {name: look.spending(unit) if look else AT_ONCE for name, unit in testable.items()}
     ways = {name: (unit.drop, -unit.drop) if both else (unit.drop,) for name, unit in testable.items()}
-    p = {name: min(1.0, len(each) * min(way.p_above(bounds[name]) for way in each)) for name, each in ways.items()}
+    p = {
+        name: min(1.0, len(each) * spending[name].p(min(way.p_above(bounds[name]) for way in each)))
+        for name, each in ways.items()
+    }
     adjusted, alphas = holm(p), holm_levels(p, ALPHA)
     for name, unit in testable.items():
-        limits = unit.drop.limits(ALPHA if both else alphas[name], ALPHA)
+        levels = (spending[name].level(alpha) for alpha in (ALPHA if both else alphas[name], ALPHA))
+        limits = unit.drop.limits(*levels)
         drop, bound = Estimate(unit.drop.value, *limits), bounds[name]
         measured, tested = (unit, unit.difference), (p[name], adjusted[name])
         found = Finding(name, unit.family, "", *measured, *tested, sampled=sampled(unit, k), allowed=bound, drop=drop)
         scale = 1.0 if unit.is_share else abs(unit.difference.before)
         visible = inf if both else max(resolution * scale, 2 * bound)
-        findings.append(_judged(found, unit, len(p), visible, requirement))
+        findings.append(_judged(found, unit, len(p), visible, requirement, spending[name]))
 
     def room(one: Finding) -> float:
         """Return how much further it may drop, or change in both directions; 0 if it cannot be compared."""
@@ -249,7 +261,7 @@ def check(
     findings.sort(key=lambda one: (order.index(one.verdict), room(one), one.name))
     lacking = ((name, sides.take(name)) for name in lowest_levels(sides.after) if name not in bounds)
     unpaired = tuple(not_compared(name, sides, why) for name, why in lacking if isinstance(why, Issue))
-    return Outcome(tuple(findings), unpaired, requirement)
+    return Outcome(tuple(findings), unpaired, requirement, look)
 
 
 def comparable(
@@ -289,7 +301,9 @@ def comparable(
     return testable, findings
 
 
-def _judged(finding: Finding, unit: Compared, tests: int, visible: float, requirement: Requirement) -> Finding:
+def _judged(  # noqa: PLR0913, PLR0917 # a verdict depends on all of these
+    finding: Finding, unit: Compared, tests: int, visible: float, requirement: Requirement, spending: Spending
+) -> Finding:
     """Return a finding with its verdict, what the reader should know, and how many rows would decide.
 
     Args:
@@ -298,6 +312,7 @@ def _judged(finding: Finding, unit: Compared, tests: int, visible: float, requir
         tests: the number of units tested.
         visible: the drop that the rows must be able to show; see ``check``.
         requirement: what the candidate must show.
+        spending: how the errors are spent over looks.
     """
     difference, drop, allowed, most = unit.difference, unit.drop, finding.allowed, unit.worst_drop
     change, shown, ways = "drop", "regression", [drop]
@@ -318,14 +333,15 @@ def _judged(finding: Finding, unit: Compared, tests: int, visible: float, requir
         return replace(finding, verdict=beyond, issues=(*warnings, *notes))
     if warnings:
         return replace(finding, verdict="CANNOT TELL", issues=(*warnings, *notes))
-    if all(way.p_below(allowed) < ALPHA for way in ways):
-        at_end = [note(cannot_drop)] if most <= allowed else []
-        return replace(finding, verdict=within, issues=(*at_end, *notes))
+    is_within = all(way.p_below(allowed) < spending.level(ALPHA) for way in ways)
+    if is_within or spending.goes_on:
+        at_end = [note(cannot_drop)] if is_within and most <= allowed else []
+        return replace(finding, verdict=within if is_within else GO_ON, issues=(*at_end, *notes))
     if isinf(drop.error):
         alone = "a single row of each dataset" if drop.rows > 1 else "a single row"
         why = "rows with equal values have no interval" if drop.freedom else f"{alone} has no interval"
         return replace(finding, verdict="CANNOT TELL", issues=(warning(why), *notes))
-    alpha = ALPHA / (tests * len(ways))
+    alpha = spending.level(ALPHA / (tests * len(ways)))
     smallest, verdict = smallest_regression(drop, allowed, alpha), undecided
     if most <= allowed:
         verdict = "CANNOT TELL"

@@ -216,7 +216,13 @@ def simulate(asked: Asked, drop: float, bound: float, pairs: int, alpha: float =
 
 
 def drops(asked: Asked, drop: float, pairs: int) -> Iterator[MeanChange]:
-    """Yield the measured drop of each of some pairs of runs.
+    """Yield the measured drop of each of some pairs of runs; see ``changes`` for the arguments."""
+    for of_pair in changes(asked, drop, pairs):
+        yield MeanChange.of_rows(of_pair, asked.rows * asked.answers, is_share=asked.is_share)
+
+
+def changes(asked: Asked, drop: float, pairs: int) -> Iterator[RowSums]:
+    """Yield how much worse each row is in each of some pairs of runs.
 
     Args:
         asked: the rows, and how much changes.
@@ -244,6 +250,5 @@ def drops(asked: Asked, drop: float, pairs: int) -> Iterator[MeanChange]:
         elif drop:
             # What was lost cannot be lost again; it is a share of what does not get worse by itself.
             worse += weights / answers * generator.binomial(answers - lost, min(1.0, drop / left))
-        for of_pair, changes in zip(weights, worse, strict=True):
-            sums = RowSums(changes, of_pair, of_datasets)
-            yield MeanChange.of_rows(sums, asked.rows * answers, is_share=asked.is_share)
+        for of_pair, of_rows in zip(weights, worse, strict=True):
+            yield RowSums(of_rows, of_pair, of_datasets)
