@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 from lm_eval_ext import __version__
@@ -23,9 +25,11 @@ from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.bounds import bounds_of
 from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome, check, compare
 from lm_eval_ext.reports.gate.formats import NAMES, as_csv, as_json, failed, junit, markdown
+from lm_eval_ext.reports.gate.looks import MOST_LOOKS, Look, parts_of
+from lm_eval_ext.reports.gate.part_commands import CANDIDATE, Command, part_commands
 from lm_eval_ext.reports.gate.plan import CHANGED, of_baseline, of_name, of_size
 from lm_eval_ext.reports.gate.plan import text as plan_text
-from lm_eval_ext.reports.gate.text import by_issue, check_text, compare_text, floors_text, sampled_text
+from lm_eval_ext.reports.gate.text import by_issue, check_text, compare_text, floors_text, reading, sampled_text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import one_line, readable
 from lm_eval_ext.results import PLACES
@@ -86,6 +90,14 @@ def add_check_to(parser: argparse.ArgumentParser) -> None:
         help="what is inconclusive passes only if the rows could have shown a true drop of this size, or of twice the "
         "allowed one if that is more (0.1 by default: ten percentage points); otherwise the check cannot tell",
     )
+    parser.add_argument(
+        "--look",
+        metavar="N",
+        type=count,
+        help="judge the rows of the first N parts that `plan --looks` has split the baseline's rows into; the runs of "
+        "all parts so far are in the candidate's folder. What they do not decide is GO ON, with exit status 3",
+    )
+    parser.add_argument("--of", metavar="K", type=_looks, help="with --look: the number of parts")
     parser.add_argument("--junit", metavar="FILE.xml", type=_file, help="also write the findings as JUnit XML, for CI")
     _add_files_to(parser)
     parser.set_defaults(run=_check)
@@ -113,6 +125,20 @@ def add_plan_to(parser: argparse.ArgumentParser) -> None:
         "runs or several draws of the baseline show, or else 0.1",
     )
     add_bounds_to(parser)
+    parser.add_argument(
+        "--looks",
+        metavar="K",
+        type=_looks,
+        help="with --against: split the baseline's rows into K parts, so that a run can stop as soon as `check --look` "
+        "says that it is decided; prints the lm_eval command of each part, and what this saves",
+    )
+    parser.add_argument(
+        "--parts",
+        metavar="FOLDER",
+        type=Path,
+        help="with --looks: write the rows of each part to a file in this folder, for lm_eval --samples, instead of "
+        "into the command",
+    )
     add_options_to(parser)
     parser.set_defaults(run=_plan)
 
@@ -169,6 +195,12 @@ def _share(text: str) -> float:
     )
 
 
+def _looks(text: str) -> int:
+    if not 2 <= (looks := count(text)) <= MOST_LOOKS:
+        raise argparse.ArgumentTypeError(f"{text}; expected a number of looks from 2 to {MOST_LOOKS}")
+    return looks
+
+
 def _file(text: str) -> Path:
     if text == "-":
         raise argparse.ArgumentTypeError(
@@ -205,10 +237,16 @@ def _check(options: argparse.Namespace) -> int:
         with opened([*options.against, *options.candidate]) as places:
             before, after = places.split(len(options.against))
             _require_writable(options)
+            if (options.look is None) != (options.of is None) or (options.look or 0) > (options.of or 0):
+                raise ReportError("--look and --of: expected both, such as --look 2 --of 4, or neither")
             bounds = bounds_of(options.max_drop, options.bounds)
-            sides = separate_sides(before, after, chosen(options))
+            sides = separate_sides(before, after, chosen(options), parts=options.look is not None)
             notices = _told(sides, before)
-            outcome = check(sides, bounds.over(sides), options.k, options.resolution, options.require)
+            allowed, look = bounds.over(sides), None
+            if options.look is not None:
+                look = Look(options.look, parts_of(sides.before, options.of))
+                sides = look.of(sides, allowed)
+            outcome = check(sides, allowed, options.k, options.resolution, options.require, look)
             _show(options, outcome, sides, (before, after), notices)
             return outcome.status
     except (OSError, RowsError, ReportError) as error:
@@ -240,6 +278,11 @@ def _plan(options: argparse.Namespace) -> int:
         raise ReportError(f"expected one of --against BASELINE, --tasks NAMES and --rows N; found {found}")
     if options.answers_per_row is not None and options.rows is None:
         raise ReportError("--answers-per-row: expected --rows with it")
+    if options.looks is not None and options.against is None:
+        raise ReportError("--looks: expected --against BASELINE with it, whose rows are split into parts")
+    if options.parts is not None and options.looks is None:
+        raise ReportError("--parts: expected --looks with it")
+    commands: list[Command] = []
     bounds = bounds_of(options.max_drop, options.bounds)
     changed = CHANGED if options.changed is None else options.changed
     if options.tasks is not None:
@@ -252,24 +295,49 @@ def _plan(options: argparse.Namespace) -> int:
         with opened([*options.against, *options.candidate]) as places:
             before, after = places.split(len(options.against))
             _require_two_runs(before, after, "baseline and its second run")
-            sides = _sides(before, after, ("the baseline", "its second run"), chosen(options))
+            parts = options.looks is not None
+            sides = _sides(before, after, ("the baseline", "its second run"), chosen(options), parts=parts)
             _told(sides, before)
-            plans, left_out, tests = of_baseline(sides, bounds.over(sides), options.changed)
+            allowed = bounds.over(sides)
+            plans, left_out, tests = of_baseline(sides, allowed, options.changed)
+            if options.looks is not None:
+                tasks = {task for name in allowed for task in sides.groups.get(name, (name,))}
+                commands = part_commands(parts_of(sides.before, options.looks), tasks, options.parts)
         for name, why in left_out.items():
             print(one_line(f"lm-eval-ext: not planned for: {name}: {why}"), file=sys.stderr)
+    if options.parts is not None:
+        options.parts.mkdir(parents=True, exist_ok=True)
+        output.write({command.path: command.rows.encode() for command in commands if command.path})
     # One by one, because each takes a moment.
-    for line in plan_text(plans, tests):
+    for line in plan_text(plans, tests, options.looks):
         _print([line])
+    _print(_told_to_run(commands, options) if commands else ())
     return 0
 
 
-def separate_sides(before: Opened, after: Opened, others: Choice) -> Sides:
+def _told_to_run(commands: Sequence[Command], options: argparse.Namespace) -> Iterator[str]:
+    """Yield the commands of all parts, each part followed by the look at it."""
+    bound = ["--bounds", str(options.bounds)] if options.bounds else []
+    bound += ["--max-drop", f"{options.max_drop:g}"] if options.max_drop is not None else []
+    yield ""
+    yield reading("parts")
+    for part, of_part in groupby(commands, lambda command: command.part):
+        listed = [*of_part]
+        yield ""
+        yield f"# part {part} of {options.looks}: {sum(command.answers for command in listed):,} answers"
+        yield from map(str, listed)
+        check = ["lm-eval-ext", "check", CANDIDATE, "--against", *options.against, *bound]
+        yield shlex.join([*check, "--look", str(part), "--of", str(options.looks)])
+
+
+def separate_sides(before: Opened, after: Opened, others: Choice, *, parts: bool = False) -> Sides:
     """Return the baseline and the candidate, as ``check`` compares them.
 
     Args:
         before: where the baseline is.
         after: where the candidate is.
         others: what is chosen about tasks that are not ours.
+        parts: whether the runs of a task in one place are parts of one run.
 
     Raises:
         OSError: a file cannot be read.
@@ -277,7 +345,7 @@ def separate_sides(before: Opened, after: Opened, others: Choice) -> Sides:
         ReportError: a path has results of several models, or both sides have a file in common.
     """
     _require_two_runs(before, after, "candidate and baseline")
-    sides = _sides(before, after, THE_SIDES, others)
+    sides = _sides(before, after, THE_SIDES, others, parts=parts)
     # Superseded files count too: otherwise the candidate's newest run could be its own baseline.
     if shared := _resolved(find(after.paths)) & _resolved(find(before.paths)):
         raise ReportError(
@@ -307,9 +375,9 @@ def _resolved(paths: Iterable[Path]) -> set[Path]:
     return {path.resolve() for path in paths}
 
 
-def _sides(before: Opened, after: Opened, names: tuple[str, str], others: Choice) -> Sides:
+def _sides(before: Opened, after: Opened, names: tuple[str, str], others: Choice, *, parts: bool = False) -> Sides:
     paths, given = [*before.paths, *after.paths], [*before.names, *after.names]
-    found = load_apart([[path] for path in paths], lambda runs: counted(runs, " tasks"), others=others)
+    found = load_apart([[path] for path in paths], lambda runs: counted(runs, " tasks"), others=others, parts=parts)
     for path, runs in zip(given, found, strict=True):
         if len(runs.models) > 1:
             raise ReportError(
