@@ -268,20 +268,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    sources = [name for name in ("against", "tasks", "rows") if getattr(options, name) is not None]
-    if options.candidate and options.against is None:
-        raise ReportError("a run and no baseline; expected --against BASELINE, of which it is a second run")
-    if options.candidate and options.changed is not None:
-        raise ReportError("a second run of the baseline shows how much changes; expected no --changed with it")
-    if len(sources) != 1:
-        found = " and ".join(f"--{source}" for source in sources) or "none of them"
-        raise ReportError(f"expected one of --against BASELINE, --tasks NAMES and --rows N; found {found}")
-    if options.answers_per_row is not None and options.rows is None:
-        raise ReportError("--answers-per-row: expected --rows with it")
-    if options.looks is not None and options.against is None:
-        raise ReportError("--looks: expected --against BASELINE with it, whose rows are split into parts")
-    if options.parts is not None and options.looks is None:
-        raise ReportError("--parts: expected --looks with it")
+    _require_one_plan(options)
     commands: list[Command] = []
     bounds = bounds_of(options.max_drop, options.bounds)
     changed = CHANGED if options.changed is None else options.changed
@@ -302,7 +289,7 @@ def _plan(options: argparse.Namespace) -> int:
             plans, left_out, tests = of_baseline(sides, allowed, options.changed)
             if options.looks is not None:
                 tasks = {task for name in allowed for task in sides.groups.get(name, (name,))}
-                commands = part_commands(parts_of(sides.before, options.looks), tasks, options.parts)
+                commands = part_commands(sides.before, parts_of(sides.before, options.looks), tasks, options.parts)
         for name, why in left_out.items():
             print(one_line(f"lm-eval-ext: not planned for: {name}: {why}"), file=sys.stderr)
     if options.parts is not None:
@@ -328,6 +315,24 @@ def _told_to_run(commands: Sequence[Command], options: argparse.Namespace) -> It
         yield from map(str, listed)
         check = ["lm-eval-ext", "check", CANDIDATE, "--against", *options.against, *bound]
         yield shlex.join([*check, "--look", str(part), "--of", str(options.looks)])
+
+
+def _require_one_plan(options: argparse.Namespace) -> None:
+    """Raise if the options of ``plan`` do not go together."""
+    sources = [name for name in ("against", "tasks", "rows") if getattr(options, name) is not None]
+    if options.candidate and options.against is None:
+        raise ReportError("a run and no baseline; expected --against BASELINE, of which it is a second run")
+    if options.candidate and options.changed is not None:
+        raise ReportError("a second run of the baseline shows how much changes; expected no --changed with it")
+    if len(sources) != 1:
+        found = " and ".join(f"--{source}" for source in sources) or "none of them"
+        raise ReportError(f"expected one of --against BASELINE, --tasks NAMES and --rows N; found {found}")
+    if options.answers_per_row is not None and options.rows is None:
+        raise ReportError("--answers-per-row: expected --rows with it")
+    if options.looks is not None and options.against is None:
+        raise ReportError("--looks: expected --against BASELINE with it, whose rows are split into parts")
+    if options.parts is not None and options.looks is None:
+        raise ReportError("--parts: expected --looks with it")
 
 
 def separate_sides(before: Opened, after: Opened, others: Choice, *, parts: bool = False) -> Sides:
