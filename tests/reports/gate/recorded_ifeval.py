@@ -19,11 +19,11 @@ def write_ifeval_runs(data: Path, into: Path) -> list[Path]:
         into: the folder to make them in.
     """
     right: dict[str, dict[int, bool]] = {}
-    with (data / "ifeval/ifeval_responses.jsonl").open(encoding="utf-8") as lines:
-        for line in map(json.loads, lines):
+    with (data / "ifeval/ifeval_responses.jsonl").open(encoding="utf-8") as recorded:
+        for line in map(json.loads, recorded):
             right.setdefault(line["model"], {})[line["key"]] = all(line["follow_instruction_list_strict"])
-    with gzip.open(data / "ifeval/mifeval_en_responses.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for line in map(json.loads, lines):
+    with gzip.open(data / "ifeval/mifeval_en_responses.jsonl.gz", "rt", encoding="utf-8") as recorded:
+        for line in map(json.loads, recorded):
             right.setdefault(line["model"], {})[line["key"]] = all(line["strict"])
     keys = sorted(set.intersection(*map(set, right.values())))
     folders = []
