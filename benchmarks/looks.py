@@ -68,6 +68,7 @@ SHAPES = (
     Shape("100 rows, nothing else changes", alike(100, 1, 0.0)),
     Shape("100 rows, 10 answers each", alike(100, 10)),
     Shape("100 rows, 10 answers each, together", alike(100, 10), together=True),
+    Shape("100 rows, 10 answers each, together, nothing else changes", alike(100, 10, 0.0), together=True),
     Shape("100 rows, half changes", alike(100, 1, 0.5)),
     Shape("9 datasets of 11 rows", Asked(np.ones(99), (11,) * 9, 1, 0.1)),
     Shape("900 rows, 3 answers each", alike(900, 3)),

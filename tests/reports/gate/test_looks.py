@@ -280,13 +280,24 @@ def test_looks_err_no_more_often_than_one_and_save_rows() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("looks", [2, 4, 8])
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_the_errors_over_all_looks_are_those_of_one(shape: Shape, looks: int) -> None:
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param(
+            shape,
+            id=shape.name,
+            # At once, too, it is 13 %, and looks make it worse.
+            marks=[pytest.mark.xfail(strict=True, reason="made-up rows shrink with the answers to a row")]
+            if "together, nothing else" in shape.name
+            else [],
+        )
+        for shape in SHAPES
+    ],
+)
+def test_the_errors_over_all_looks_are_at_most_five_percent(shape: Shape, looks: int) -> None:
     pairs = 4000
-    at_once, over_looks = (simulated(shape, shape.bound, pairs, count) for count in (1, looks))
-    for once, often in ((at_once.beyond, over_looks.beyond), (at_once.within, over_looks.within)):
-        # Where one look errs more often than it should, looks add nothing to it.
-        assert often <= max(0.05, once) + 3 * sqrt(0.05 * 0.95 / pairs)
+    at_bound = simulated(shape, shape.bound, pairs, looks)
+    assert max(at_bound.beyond, at_bound.within) <= 0.05 + 3 * sqrt(0.05 * 0.95 / pairs)
 
 
 def test_looks_at_recorded_runs_decide_as_all_rows_do(tmp_path: Path, shared_data: Path) -> None:
