@@ -34,14 +34,14 @@ is the same: neither worse nor better by more than allowed."""
 STATUS: Mapping[Requirement, Mapping[str, int]] = {
     "no-regression": {"REGRESSION": 1, "CANNOT TELL": 2, "GO ON": 3, "INCONCLUSIVE": 0, "NOT WORSE": 0},
     "no-worse": {"REGRESSION": 1, "CANNOT TELL": 2, "GO ON": 3, "INCONCLUSIVE": 2, "NOT WORSE": 0},
-    "same": {"DIFFERENT": 1, "GO ON": 3, "CANNOT TELL": 2, "SAME": 0},
+    "same": {"DIFFERENT": 1, "CANNOT TELL": 2, "GO ON": 3, "SAME": 0},
 }
 """Exit statuses by verdict, in order of precedence.
 
 The first verdict is that the change is shown to be larger than allowed, and the last that it is shown not to be, each
-with an error of at most 5 %. The one before the last is that the rows do not decide. CANNOT TELL is also what is
-missing or was asked otherwise, and what the rows do not decide and could not have shown even if it were large. GO ON
-is what the rows of a look do not decide while others are still to come.
+with an error of at most 5 %. But for GO ON, the one before the last is that the rows do not decide. CANNOT TELL is also
+what is missing or was asked otherwise, and what the rows do not decide and could not have shown even if it were large.
+GO ON is what the rows of a look do not decide while others are still to come.
 """
 GO_ON = "GO ON"
 
@@ -328,7 +328,7 @@ def _judged(  # noqa: PLR0913, PLR0917 # a verdict depends on all of these
     issues = (*unit.issues, *unit.no_floor)
     warnings += (issue for issue in issues if issue.severity == "warning")
     notes = [issue for issue in issues if issue.severity == "note"]
-    beyond, *_, undecided, within = STATUS[requirement]
+    beyond, *_, undecided, within = (verdict for verdict in STATUS[requirement] if verdict != GO_ON)
     if finding.adjusted < ALPHA:
         return replace(finding, verdict=beyond, issues=(*warnings, *notes))
     if warnings:

@@ -14,7 +14,7 @@ each errs in at most 5 % of runs over all looks, also if a run goes on although 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from math import exp, inf, log, pi, sqrt
@@ -149,11 +149,32 @@ class Parts:
         count: the number of parts.
         of_rows: by dataset, the part of each of its rows from 1 on; 0 for rows that the baseline does not have.
         runs: the baseline's runs with samples, by task.
+        without_samples: its other tasks.
     """
 
     count: int
     of_rows: Mapping[str, NDArray[np.int64]]
     runs: Mapping[str, TaskRun]
+    without_samples: frozenset[str] = frozenset()
+
+    def require(self, tasks: Collection[str]) -> None:
+        """Raise if tasks cannot be looked at in parts.
+
+        Raises:
+            ReportError: one of them has no samples in the baseline, or no rows in some part.
+        """
+        if lacking := sorted(self.without_samples.intersection(tasks)):
+            raise ReportError(
+                f"{named(lacking, TASKS_NAMED)}: no samples in the baseline, so its rows cannot be split into parts; "
+                "expected what `lm_eval --log_samples` writes"
+            )
+        for run in (self.runs[task] for task in tasks if task in self.runs):
+            rows = np.bincount(self.of_answers(run), minlength=self.count + 1)[1:]
+            if not rows.all():
+                raise ReportError(
+                    f"{run.task}: {len(rows_of(run))} rows in {self.count} parts leave part {int(np.argmin(rows)) + 1} "
+                    "without any; expected at least one in each: choose fewer looks, or check it without looks"
+                )
 
     def of_answers(self, run: TaskRun) -> NDArray[np.int64]:
         """Return the part of each row of a task, by either side, shape (rows,)."""
@@ -182,17 +203,10 @@ def parts_of(runs: Runs, count: int) -> Parts:
     Args:
         runs: the baseline, with its samples.
         count: the number of parts.
-
-    Raises:
-        ReportError: a task has no samples, or no rows in some part.
     """
-    if lacking := [run.task for run in runs.counting if run.rows is None]:
-        raise ReportError(
-            f"{named(lacking, TASKS_NAMED)}: no samples in the baseline, so its rows cannot be split into parts; "
-            "expected what `lm_eval --log_samples` writes"
-        )
-    tasks: dict[str, dict[int, list[str]]] = {dataset: {} for dataset in sorted({run.dataset for run in runs.counting})}
-    for run in sorted(runs.counting, key=lambda run: run.task):
+    with_rows = sorted((run for run in runs.counting if run.rows is not None), key=lambda run: run.task)
+    tasks: dict[str, dict[int, list[str]]] = {dataset: {} for dataset in sorted({run.dataset for run in with_rows})}
+    for run in with_rows:
         for row in np.unique(rows_of(run).clusters).tolist():
             tasks[run.dataset].setdefault(row, []).append(run.task)
     of_rows = {}
@@ -204,15 +218,8 @@ def parts_of(runs: Runs, count: int) -> Parts:
         for row in sorted(asking, key=lambda row: (asking[row], shuffled[row])):
             of_rows[dataset][row] = dealt % count + 1
             dealt += 1
-    parts = Parts(count, of_rows, {run.task: run for run in runs.counting})
-    for run in runs.counting:
-        rows = np.bincount(parts.of_answers(run), minlength=count + 1)[1:]
-        if not rows.all():
-            raise ReportError(
-                f"{run.task}: {len(rows_of(run))} rows in {count} parts leave part {int(np.argmin(rows)) + 1} without "
-                "any; expected at least one in each: choose fewer looks, or check it without looks"
-            )
-    return parts
+    by_task = {run.task: run for run in with_rows}
+    return Parts(count, of_rows, by_task, frozenset(run.task for run in runs.counting if run.rows is None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,9 +246,10 @@ class Look:
             names: the tasks and groups that are checked.
 
         Raises:
-            ReportError: the candidate lacks rows of a task that it should have.
+            ReportError: the candidate lacks rows of a task that it should have, or a task cannot be looked at in parts.
         """
         tasks = dict.fromkeys(task for name in names for task in sides.groups.get(name, (name,)))
+        self.parts.require(tasks)
         _, candidate = sides.tasks
         missing = {}
         for run in (self.parts.runs[task] for task in tasks if task in self.parts.runs):

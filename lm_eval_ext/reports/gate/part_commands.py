@@ -63,8 +63,9 @@ def part_commands(baseline: Runs, parts: Parts, tasks: Collection[str], folder: 
         folder: where the rows of each command shall be written; ``None``: they stand in the command.
 
     Raises:
-        ReportError: they are too many to stand in the command.
+        ReportError: they are too many to stand in the command, or a task cannot be looked at in parts.
     """
+    parts.require(tasks)
     # In one call, the tasks can have settings of their own, such as the number of demonstrations.
     by_call = grouped(((run.file.path, run.setting), run) for run in parts.runs.values() if run.task in tasks)
     found = []

@@ -126,12 +126,14 @@ def test_parts_are_the_same_for_everybody(tmp_path: Path) -> None:
 def test_a_task_must_have_rows_in_every_part(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: right(3, 3)})
     (runs,) = loaded(tmp_path / "a")
-    assert parts_of(runs, 3).count == 3
+    parts_of(runs, 3).require([SST2])
+    # What is not checked need not be in every part.
+    parts_of(runs, 4).require([SNLI])
     with pytest.raises(ReportError, match=rf"{SST2}: 3 rows in 4 parts leave part 4 without any; .*fewer looks"):
-        parts_of(runs, 4)
+        parts_of(runs, 4).require([SST2])
     write_run(tmp_path / "b", {SST2: right(3)}, samples=False)
     with pytest.raises(ReportError, match=f"{SST2}: no samples in the baseline.*--log_samples"):
-        parts_of(loaded(tmp_path / "b")[0], 2)
+        parts_of(loaded(tmp_path / "b")[0], 2).require([SST2])
 
 
 # Runs of parts
@@ -279,7 +281,7 @@ def test_looks_err_no_more_often_than_one_and_save_rows() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("looks", [2, 4, 8])
+@pytest.mark.parametrize("looks", [4, 8])
 @pytest.mark.parametrize(
     "shape",
     [
