@@ -304,8 +304,11 @@ def _plan(options: argparse.Namespace) -> int:
 
 def _told_to_run(commands: Sequence[Command], options: argparse.Namespace) -> Iterator[str]:
     """Yield the commands of all parts, each part followed by the look at it."""
-    bound = ["--bounds", str(options.bounds)] if options.bounds else []
-    bound += ["--max-drop", f"{options.max_drop:g}"] if options.max_drop is not None else []
+    given = ["--bounds", str(options.bounds)] if options.bounds else []
+    given += ["--max-drop", f"{options.max_drop:g}"] if options.max_drop is not None else []
+    # What belongs together decides which rows are in which part.
+    for name in ("metric", "cluster"):
+        given += [f"--{name}", value] if (value := getattr(options, name)) else []
     yield ""
     yield reading("parts")
     for part, of_part in groupby(commands, lambda command: command.part):
@@ -313,7 +316,7 @@ def _told_to_run(commands: Sequence[Command], options: argparse.Namespace) -> It
         yield ""
         yield f"# part {part} of {options.looks}: {sum(command.answers for command in listed):,} answers"
         yield from map(str, listed)
-        check = ["lm-eval-ext", "check", CANDIDATE, "--against", *options.against, *bound]
+        check = ["lm-eval-ext", "check", CANDIDATE, "--against", *options.against, *given]
         yield shlex.join([*check, "--look", str(part), "--of", str(options.looks)])
 
 

@@ -16,6 +16,7 @@ from lm_eval_ext.reports.gate.part_commands import Command, part_commands
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
 from tests.conftest import EvaluateEach
+from tests.recorded_runs import unpacked
 from tests.reports.files import CONFIG, SST2, write_run
 from tests.reports.gate.test_commands import call
 from tests.reports.gate.two_runs import GOLDEN, SNLI, right
@@ -116,6 +117,29 @@ def test_plan_prints_what_looks_save_and_the_commands(
     rows = [json.loads(Path(f"made/parts/part_{part}_of_2.json").read_text(encoding="utf-8")) for part in (1, 2)]
     assert sorted(rows[0][SST2] + rows[1][SST2]) == [*range(400)]
     assert lines[-1] == "lm-eval-ext check CANDIDATE --against old --max-drop 0.05 --look 2 --of 2"
+
+
+def test_tasks_of_the_harness_are_run_in_parts_by_their_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    places = {version: place.name for version, place in unpacked(tmp_path)}
+    assert call(f"plan --against {places['0.4.13']} --max-drop 0.05 --looks 2 --metric acc") == 0
+    lines = capsys.readouterr().out.splitlines()
+    (words, _) = (shlex.split(line) for line in lines if line.startswith("lm_eval "))
+    assert words[words.index("--tasks") + 1] == "colors,shapes,pairs,plain_text,sums"
+    rows = json.loads(words[words.index("--samples") + 1])
+    assert {task: len(numbers) for task, numbers in rows.items()} == {
+        "colors_few": 2,
+        "colors_many": 6,
+        "pairs": 6,
+        "plain_text": 3,
+        "shapes_few": 2,
+        "shapes_many": 6,
+        "sums": 4,
+    }
+    # What else decides about these tasks is decided alike in the looks.
+    assert lines[-1].endswith("--max-drop 0.05 --metric acc --look 2 --of 2")
 
 
 @pytest.mark.parametrize(
