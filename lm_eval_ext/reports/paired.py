@@ -99,6 +99,23 @@ class RowSums:
         values, weights, sizes = np.concatenate(sums, axis=1)
         return cls(values, weights, sizes, np.concatenate(rows), (*parts,), tuple(map(len, rows)))
 
+    def kept(self, rows: NDArray[np.bool_]) -> RowSums:
+        """Return some of the rows.
+
+        Args:
+            rows: whether each is kept, shape (rows,); at least one of each dataset.
+        """
+        starts = np.cumsum([0, *self.rows_by_dataset[:-1]])
+        counts = np.add.reduceat(rows.astype(np.int64), starts)
+        return replace(
+            self,
+            values=self.values[rows],
+            weights=self.weights[rows],
+            sizes=self.sizes[rows],
+            clusters=self.clusters[rows],
+            rows_by_dataset=tuple(counts.tolist()),
+        )
+
     def squared_deviations(self) -> float:
         """Return the sum of the squared deviations of rows from what their dataset's rows have in common."""
         deviations = self.values - float(self.values.sum()) / float(self.weights.sum()) * self.weights

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.results.aggregation import over_draws
 from lm_eval_ext.results.issue import Issue, error, grouped, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel, chat_template
 from lm_eval_ext.results.models import labels as labels_of
-from lm_eval_ext.results.rows import Rows
-from lm_eval_ext.results.runs import OF_RUN, SAMPLING_SEED, Role, Runs, TaskRun, without_arguments
+from lm_eval_ext.results.rows import Rows, joined
+from lm_eval_ext.results.runs import OF_RUN, SAMPLING_SEED, Role, Runs, TaskRun, rows_of, without_arguments
 from lm_eval_ext.sources import RowsError
 
 _OF_RUN: Mapping[str, Callable[[TaskRun], object]] = {
@@ -260,6 +261,42 @@ def as_one(draws: Sequence[Runs], places: Sequence[str]) -> Runs:
     return replace(first, found=(*together, *not_counting), labels=labels, issues=tuple(dict.fromkeys(issues)))
 
 
+def in_parts(parts: Sequence[TaskRun]) -> TaskRun:
+    """Return the runs of a task on several parts of its rows as one run; what is not of the rows is of the newest.
+
+    Args:
+        parts: the runs, by one model, with their samples, the newest first. Of a row in several, the newest counts.
+
+    Raises:
+        RowsError: two of them did not ask in the same way, or not in as many draws.
+    """
+    issues = [issue for part in parts for issue in part.issues]
+    kept: list[TaskRun] = []
+    known = np.array([], np.int64)
+    for part in (part for part in parts if part.rows is not None):
+        rows = rows_of(part)
+        is_new = ~np.isin(rows.ids, known)
+        if old := len(rows) - np.count_nonzero(is_new):
+            issues.append(note(f"{part.samples_path}: {old} of {len(rows)} rows not used: a newer file has them"))
+        if old == len(rows):
+            continue
+        known = np.concatenate([known, rows.ids])
+        kept.append(replace(part, rows=rows.kept(is_new)))
+        pair = PairOfRuns(part, kept[0], (str(part.file.path), str(kept[0].file.path)))
+        draws = [f"{rows_of(run).drawn} draws of each row" for run in (part, kept[0])]
+        if why := next(_differences_of(pair), "") or (" and ".join(draws) if draws[0] != draws[1] else ""):
+            raise RowsError(
+                f"{' and '.join(pair.names)} are not two parts of one run: {part.task}: {why}; expected runs that "
+                "differ in their rows alone: keep others in folders of their own"
+            )
+    if not kept:
+        return parts[0]
+    # A score beyond 1 in any part says that it is no share.
+    family = next((part.family for part in kept if part.headline.range != SHARE), kept[0].family)
+    rows = joined([rows_of(part) for part in kept])
+    return replace(kept[0], rows=rows, family=family, issues=tuple(dict.fromkeys(issues)), role=parts[0].role)
+
+
 def _seeds(run: TaskRun) -> dict[str, str]:
     """Return the seeds that a run's draws depend on, those that are recorded, by name."""
     found = {
@@ -292,21 +329,7 @@ def _differences(one: Runs, other: Runs, names: tuple[str, str]) -> Iterator[str
             yield f"{where} lacks {min(missing)}"
     for task, run in tasks.items():
         pair = PairOfRuns(run, others[task], names)
-        ours, theirs = (
-            {
-                "model": model.kind,
-                **{f"model argument {name}": value for name, value in model.arguments},
-                **{f"setting {name}": value for name, value in model.setting},
-            }
-            for model in (pair.before.model, pair.after.model)
-        )
-        for what in sorted(ours.keys() | theirs.keys()):
-            if ours.get(what) != theirs.get(what):
-                yield f"{task}: {what} {ours.get(what, 'none')} and {theirs.get(what, 'none')}"
-        if obstacle := pair.obstacle:
-            yield f"{task}: {obstacle}"
-        for unlike in differences(pair.before, pair.after, asking_facts(run)):
-            yield f"{task}: {unlike.fact} {unlike.first} and {unlike.second}"
+        yield from (f"{task}: {what}" for what in _differences_of(pair))
         first, second = pair.before.rows, pair.after.rows
         if (first is None) != (second is None):
             yield f"{task}: {names[0 if first is None else 1]} has no samples"
@@ -317,6 +340,25 @@ def _differences(one: Runs, other: Runs, names: tuple[str, str]) -> Iterator[str
                 yield f"{task}: other rows"
             elif pair.differ("prompts"):
                 yield f"{task}: other prompts for the same rows"
+
+
+def _differences_of(pair: PairOfRuns) -> Iterator[str]:
+    """Yield in what two runs of a task differ, in whatever rows they have."""
+    ours, theirs = (
+        {
+            "model": model.kind,
+            **{f"model argument {name}": value for name, value in model.arguments},
+            **{f"setting {name}": value for name, value in model.setting},
+        }
+        for model in (pair.before.model, pair.after.model)
+    )
+    for what in sorted(ours.keys() | theirs.keys()):
+        if ours.get(what) != theirs.get(what):
+            yield f"{what} {ours.get(what, 'none')} and {theirs.get(what, 'none')}"
+    if obstacle := pair.obstacle:
+        yield str(obstacle)
+    for unlike in differences(pair.before, pair.after, asking_facts(pair.before)):
+        yield f"{unlike.fact} {unlike.first} and {unlike.second}"
 
 
 def _together(runs: Sequence[TaskRun]) -> TaskRun:

@@ -15,7 +15,7 @@ from typing import Any
 
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import PLACEMENT
-from lm_eval_ext.results.comparability import unlike_runs
+from lm_eval_ext.results.comparability import in_parts, unlike_runs
 from lm_eval_ext.results.files import ResultFile, find, read
 from lm_eval_ext.results.issue import Issue, error, grouped, named, note, warning
 from lm_eval_ext.results.models import BY_TASK, EvaluatedModel, evaluated_model
@@ -29,7 +29,7 @@ from lm_eval_ext.sources import RowsError
 
 Progress = Callable[[Sequence[TaskRun]], Iterable[TaskRun]]
 """Wraps the runs whose samples are about to be read, and yields them one by one."""
-IN_FIGURES = (Role.COUNTS, Role.PLACED, Role.SWEPT)
+IN_FIGURES = (Role.COUNTS, Role.PLACED, Role.SWEPT, Role.PART)
 """The roles of runs whose samples are read."""
 SAMPLING = ("do_sample", SAMPLING_SEED, "temperature")
 """The generation arguments that a sweep varies."""
@@ -53,13 +53,14 @@ def load(paths: Sequence[Path], progress: Progress = lambda runs: runs, names: S
     return runs
 
 
-def load_apart(
+def load_apart(  # noqa: PLR0913 # what decides which runs there are
     sides: Sequence[Sequence[Path]],
     progress: Progress = lambda runs: runs,
     names: Sequence[GivenName] = (),
     *,
     sweep: bool = False,
     others: Choice | None = None,
+    parts: bool = False,
 ) -> list[Runs]:
     """Like ``load``, for each of several sets of files that are to be compared; they may contain the same model.
 
@@ -72,13 +73,15 @@ def load_apart(
         sweep: whether several draws of a task, and several placements of its instructions, are one model's; otherwise,
             each is a model of its own.
         others: what is chosen about tasks that are not ours; ``None``: they are left out.
+        parts: whether several runs of a task by a model are one run, each of a part of the rows; otherwise, the newest
+            counts.
 
     Raises:
         OSError: a file cannot be read.
-        RowsError: a file is not a results file, a set has no results of our tasks, a name fits no model, or no task has
-            the chosen metric or column.
+        RowsError: a file is not a results file, a set has no results of our tasks, a name fits no model, no task has
+            the chosen metric or column, or two runs of a task cannot be parts of one.
     """
-    found = [find_runs(paths, sweep=sweep, others=others is not None) for paths in sides]
+    found = [find_runs(paths, sweep=sweep, others=others is not None, parts=parts) for paths in sides]
     if others is not None:
         found = measured_alike(found, others)
     found[0] = replace(found[0], labels=renamed(found[0], names))
@@ -96,6 +99,9 @@ def load_apart(
             for run in side.with_role(*IN_FIGURES)
         ]
         runs = [with_rows(run, dataset_rows, column) for run in progress(runs)]
+        if parts:
+            runs.sort(key=lambda run: run.file.order, reverse=True)
+            runs = [in_parts(of_task) for of_task in grouped((_what(run), run) for run in runs).values()]
         places = {model: place for place, model in enumerate(side.models)}
         runs.sort(key=lambda run: (run.role is Role.SWEPT, places[run.model], run.task, run.placement, run.decoding))
         in_order = (*runs, *side.with_role(Role.OLDER, Role.UNEVALUATED))
@@ -128,6 +134,7 @@ def find_runs(
     *,
     sweep: bool = False,
     others: bool = False,
+    parts: bool = False,
 ) -> Runs:
     """Return the runs in results files, each with its role, without reading samples.
 
@@ -139,6 +146,7 @@ def find_runs(
         sweep: whether runs at several temperatures, and with several placements, are one model's; otherwise they are
             different models.
         others: whether tasks that are not ours count, each by its first metric and filter (see ``measured_alike``).
+        parts: whether a run that a newer one would replace is a part of the same run.
 
     Raises:
         OSError: a file given by name cannot be read.
@@ -187,7 +195,7 @@ def find_runs(
             f"expected results_*.json files that `lm_eval --tasks … --output_path FOLDER` writes{which}"
         )
     issues += [error(f"{issue}; left out") for issue in unusable]
-    found, replaced = _with_roles(found, sweep=sweep)
+    found, replaced = _with_roles(found, sweep=sweep, parts=parts)
     unusable_tasks += [(run.task, run.file) for run in found if run.role is Role.UNEVALUATED]
     with_doubts = tuple(replace(run, issues=tuple(_doubts(run, unread, unusable_tasks))) for run in found)
     return Runs(with_doubts, _labels(evaluated, paths), groups, tuple(dict.fromkeys([*issues, *replaced])))
@@ -238,12 +246,12 @@ def _without(model: EvaluatedModel, settings: Sequence[str]) -> EvaluatedModel:
     return replace(model, setting=tuple((name, value) for name, value in model.setting if name not in settings))
 
 
-def _with_roles(runs: Sequence[TaskRun], *, sweep: bool) -> tuple[list[TaskRun], list[Issue]]:
+def _with_roles(runs: Sequence[TaskRun], *, sweep: bool, parts: bool) -> tuple[list[TaskRun], list[Issue]]:
     """Return the runs, each with its role and in the order of roles, and which of them newer ones replace.
 
     A newer run replaces one of the same task by the same model and, in a sweep, with the same decoding. Of several
     decodings, the one at the lowest temperature counts, and of its draws the one with the first seeds. A run without
-    rows replaces none.
+    rows replaces none, and where runs are parts, no run does.
     """
 
     def draw(run: TaskRun) -> Hashable:
@@ -258,9 +266,9 @@ def _with_roles(runs: Sequence[TaskRun], *, sweep: bool) -> tuple[list[TaskRun],
     with_empty, _ = newest(runs, _what)
     roles += [(run, Role.UNEVALUATED) for run in with_empty.values() if not run.count]
     known = {id(run) for run, _ in roles}
-    roles += [(run, Role.OLDER) for run in runs if id(run) not in known]
+    roles += [(run, Role.PART if parts and run.count else Role.OLDER) for run in runs if id(run) not in known]
     roles.sort(key=lambda pair: [*Role].index(pair[1]))
-    return [replace(run, role=role) for run, role in roles], issues
+    return [replace(run, role=role) for run, role in roles], [] if parts else issues
 
 
 def _what(run: TaskRun) -> Hashable:

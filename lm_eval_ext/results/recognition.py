@@ -20,7 +20,7 @@ from lm_eval_ext.results.aggregation import DEFAULTS, MEAN, stated
 from lm_eval_ext.results.files import LONGEST, ResultFile, bare_name, metric_and_filter, shown
 from lm_eval_ext.results.issue import Issue, error, grouped, named, note
 from lm_eval_ext.results.models import evaluated_model
-from lm_eval_ext.results.runs import OTHER, Runs, TaskRun
+from lm_eval_ext.results.runs import OTHER, Role, Runs, TaskRun
 from lm_eval_ext.sources import RowsError
 
 OURS = "rows_hash"
@@ -99,7 +99,8 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
     Raises:
         RowsError: no task that is not ours has the chosen metric, or the chosen filter.
     """
-    by_task = grouped((run.task, run) for side in sides for run in side.counting if not run.is_ours)
+    counting = (run for side in sides for run in side.with_role(Role.COUNTS, Role.PART))
+    by_task = grouped((run.task, run) for run in counting if not run.is_ours)
     instead: dict[int, TaskRun] = {}
     mixed: dict[str, list[str]] = {}
     for task, of_task in by_task.items():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -62,6 +64,13 @@ class Coded(Generic[Value]):
         return (self.values[code] for code in self.codes)
 
 
+def coded(values: Iterable[Value]) -> Coded[Value]:
+    """Return values as a column."""
+    codes: dict[Value, int] = {}
+    column = np.fromiter((codes.setdefault(value, len(codes)) for value in values), np.int32)
+    return Coded(tuple(codes), column)
+
+
 @dataclass(frozen=True)
 class Rows:
     """The rows of one task, as read by one reader.
@@ -72,8 +81,11 @@ class Rows:
         values: numbers by metric, each of shape (rows,).
         docs, prompts, targets: the first characters of the hashes of each row, of its prompt and of its gold answer,
             shape (rows,); empty where the file has none.
-        offsets: the byte offset of each line in the file, shape (rows,).
+        offsets: the byte offset of each line in its file, shape (rows,).
         path: the file.
+        further: the other files, where the rows are those of several parts of a run.
+        files: for each row, 0 if it is in ``path``, or the number of the further file, shape (rows,); empty if there
+            are no further ones.
         letters: pairs of letters by metric.
         outcomes: what was chosen, by metric.
         draws: the numbers by metric of every draw, each of shape (rows, draws), where each row was answered several
@@ -96,6 +108,8 @@ class Rows:
     draws: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     certainty: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
+    further: tuple[Path, ...] = ()
+    files: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -144,16 +158,54 @@ class Rows:
 
     def lines(self, rows: Iterable[int] | None = None) -> Iterator[dict[str, Any]]:
         """Yield the complete lines of some rows, or of all; raises as ``line``."""
-        with self.path.open("rb") as file:
+        with ExitStack() as opened:
+            files = [opened.enter_context(path.open("rb")) for path in (self.path, *self.further)]
             for row in range(len(self)) if rows is None else rows:
+                path, file = (self.path, files[0])
+                if len(self.files) and (place := int(self.files[row])):
+                    path, file = self.further[place - 1], files[place]
                 file.seek(int(self.offsets[row]))
                 try:
                     found = parsed(file.readline())
                 except RecursionError:
                     found = None
                 if not isinstance(found, dict) or found.get("doc_id") != self.ids[row] or is_too_deep(found):
-                    raise ValueError(f"{self.path}: the line of row {self.ids[row]} is no longer where it was")
+                    raise ValueError(f"{path}: the line of row {self.ids[row]} is no longer where it was")
                 yield found
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Return the rows of several parts of a run of a task, by ``doc_id``; what not all parts have is left out.
+
+    Args:
+        parts: the rows of each, of which none is in two parts; all with as many draws.
+    """
+    first = parts[0]
+    found: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name, value in vars(first).items()
+        if isinstance(value, np.ndarray)
+    }
+    for name in ("values", "draws"):
+        columns = _in_all([getattr(part, name) for part in parts])
+        found[name] = {metric: np.concatenate(of_metric) for metric, of_metric in columns.items()}
+    for name in ("letters", "outcomes"):
+        columns = _in_all([getattr(part, name) for part in parts])
+        found[name] = {metric: coded(chain.from_iterable(of_metric)) for metric, of_metric in columns.items()}
+    # Which terms there are can depend on the rows: without a second label, there is no confusion.
+    found["aggregates"] = {
+        metric: replace(of_metric[0], terms=np.concatenate([aggregate.terms for aggregate in of_metric]))
+        for metric, of_metric in _in_all([part.aggregates for part in parts]).items()
+        if len({(aggregate.name, aggregate.terms.shape[1]) for aggregate in of_metric}) == 1
+    }
+    found["further"] = tuple(part.path for part in parts[1:])
+    found["files"] = np.repeat(np.arange(len(parts), dtype=np.int32), [*map(len, parts)])
+    return replace(first, **found).kept(np.argsort(found["ids"]))
+
+
+def _in_all(parts: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return the columns that all parts have, those of each part in their order."""
+    return {name: [part[name] for part in parts] for name in parts[0] if all(name in part for part in parts)}
 
 
 def is_sample(line: Mapping[str, Any]) -> bool:

@@ -48,6 +48,7 @@ class Role(Enum):
     COUNTS = "in every figure"
     PLACED = "states its instructions elsewhere than published: only in the figure on placements"
     SWEPT = "at another temperature than the one that counts, or another draw: only in figures over temperatures"
+    PART = "of other rows than the run that counts, which has its rows, too: only where the parts of runs are joined"
     OLDER = "replaced by a newer run: in no figure"
     UNEVALUATED = "the newest run, but without rows: in no figure"
 

@@ -22,7 +22,7 @@ from lm_eval_ext.families.schema import COUNT, NONE, is_count
 from lm_eval_ext.results.aggregation import MEAN, aggregate, stated
 from lm_eval_ext.results.files import shown
 from lm_eval_ext.results.issue import Issue, warning
-from lm_eval_ext.results.rows import ASKED, Coded, DatasetRows, Rows, Value, parsed
+from lm_eval_ext.results.rows import ASKED, DatasetRows, Rows, coded, parsed
 from lm_eval_ext.results.runs import TaskRun
 
 DRAWS = "draws"
@@ -196,17 +196,12 @@ def _rows(run: TaskRun, dataset: dict[Hashable, int]) -> tuple[Rows, list[Issue]
     rows = replace(
         rows,
         values={name: table[:, place].copy() for place, name in enumerate(names)},
-        letters={name: _coded(texts[name]) for name in letters},
-        outcomes={name: _coded(texts[name]) for name in outcomes},
+        letters={name: coded(texts[name]) for name in letters},
+        outcomes={name: coded(texts[name]) for name in outcomes},
         draws={name: by_draw[:, :, place].copy() for place, name in enumerate(numbers)} if drawn > 1 else {},
         certainty=np.array(certainty, np.float64).reshape(-1, drawn),
     )
     return rows, issues
-
-
-def _coded(values: Sequence[Value]) -> Coded[Value]:
-    codes = {value: code for code, value in enumerate(dict.fromkeys(values))}
-    return Coded(tuple(codes), np.fromiter((codes[value] for value in values), np.int32, len(values)))
 
 
 def _details_of_first_line(run: TaskRun) -> list[str]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import combinations, islice
+from itertools import combinations, groupby, islice
 from pathlib import Path
 
 from lm_eval_ext import __version__
@@ -24,9 +25,11 @@ from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.bounds import bounds_of
 from lm_eval_ext.reports.gate.findings import STATUS, Criteria, Finding, Outcome, check, compare
 from lm_eval_ext.reports.gate.formats import NAMES, as_csv, as_json, failed, junit, markdown
+from lm_eval_ext.reports.gate.looks import MOST_LOOKS, Look, parts_of
+from lm_eval_ext.reports.gate.part_commands import CANDIDATE, Command, part_commands
 from lm_eval_ext.reports.gate.plan import CORRELATION, Assumed, of_baseline, of_name, of_size
 from lm_eval_ext.reports.gate.plan import text as plan_text
-from lm_eval_ext.reports.gate.text import by_issue, check_text, compare_text, floors_text, sampled_text
+from lm_eval_ext.reports.gate.text import by_issue, check_text, compare_text, floors_text, reading, sampled_text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import one_line, readable
 from lm_eval_ext.results import PLACES
@@ -97,6 +100,14 @@ def add_check_to(parser: argparse.ArgumentParser) -> None:
         help="a second run of the baseline, which shows how many answers change by themselves; with --same, the "
         "candidate must not change more of them either, beyond --max-drop",
     )
+    parser.add_argument(
+        "--look",
+        metavar="N",
+        type=count,
+        help="judge the rows of the first N parts that `plan --looks` has split the baseline's rows into; the runs of "
+        "all parts so far are in the candidate's folder. What they do not decide is GO ON, with exit status 3",
+    )
+    parser.add_argument("--of", metavar="K", type=_looks, help="with --look: the number of parts")
     parser.add_argument("--junit", metavar="FILE.xml", type=_file, help="also write the findings as JUnit XML, for CI")
     _add_files_to(parser)
     parser.set_defaults(run=_check)
@@ -132,6 +143,20 @@ def add_plan_to(parser: argparse.ArgumentParser) -> None:
         "itself, 1 if all do together; 0.3 by default",
     )
     add_bounds_to(parser)
+    parser.add_argument(
+        "--looks",
+        metavar="K",
+        type=_looks,
+        help="with --against: split the baseline's rows into K parts, so that a run can stop as soon as `check --look` "
+        "says that it is decided; prints the lm_eval command of each part, and what this saves",
+    )
+    parser.add_argument(
+        "--parts",
+        metavar="FOLDER",
+        type=Path,
+        help="with --looks: write the rows of each part to a file in this folder, for lm_eval --samples, instead of "
+        "into the command",
+    )
     add_options_to(parser)
     parser.set_defaults(run=_plan)
 
@@ -188,6 +213,12 @@ def _share(text: str) -> float:
     )
 
 
+def _looks(text: str) -> int:
+    if not 2 <= (looks := count(text)) <= MOST_LOOKS:
+        raise argparse.ArgumentTypeError(f"{text}; expected a number of looks from 2 to {MOST_LOOKS}")
+    return looks
+
+
 def _file(text: str) -> Path:
     if text == "-":
         raise argparse.ArgumentTypeError(
@@ -225,11 +256,17 @@ def _check(options: argparse.Namespace) -> int:
             before, others = places.split(len(options.against))
             after, second = others.split(len(options.candidate))
             _require_writable(options)
+            if (options.look is None) != (options.of is None) or (options.look or 0) > (options.of or 0):
+                raise ReportError("--look and --of: expected both, such as --look 2 --of 4, or neither")
             bounds = bounds_of(options.max_drop, options.bounds)
-            sides, again = separate_sides(before, after, chosen(options), second)
+            sides, again = separate_sides(before, after, chosen(options), second, parts=options.look is not None)
             notices = _told(sides, before)
-            criteria = Criteria(options.require, options.resolution)
-            outcome = check(sides, bounds.over(sides), criteria, options.k, again)
+            allowed, look = bounds.over(sides), None
+            if options.look is not None:
+                look = Look(options.look, parts_of(sides.before, options.of))
+                sides = look.of(sides, allowed)
+            criteria = Criteria(options.require, options.resolution, look)
+            outcome = check(sides, allowed, criteria, options.k, again)
             _show(options, outcome, sides, (before, after), notices)
             return outcome.status
     except (OSError, RowsError, ReportError) as error:
@@ -251,16 +288,8 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    sources = [name for name in ("against", "tasks", "rows") if getattr(options, name) is not None]
-    if options.candidate and options.against is None:
-        raise ReportError("a run and no baseline; expected --against BASELINE, of which it is a second run")
-    if options.candidate and options.changed is not None:
-        raise ReportError("a second run of the baseline shows how much changes; expected no --changed with it")
-    if len(sources) != 1:
-        found = " and ".join(f"--{source}" for source in sources) or "none of them"
-        raise ReportError(f"expected one of --against BASELINE, --tasks NAMES and --rows N; found {found}")
-    if options.answers_per_row is not None and options.rows is None:
-        raise ReportError("--answers-per-row: expected --rows with it")
+    _require_one_plan(options)
+    commands: list[Command] = []
     bounds = bounds_of(options.max_drop, options.bounds)
     assumed = Assumed(options.changed, options.correlation)
     if options.tasks is not None:
@@ -275,19 +304,64 @@ def _plan(options: argparse.Namespace) -> int:
         with opened([*options.against, *options.candidate]) as places:
             before, after = places.split(len(options.against))
             _require_two_runs(before, after, "baseline and its second run")
-            sides = _sides(before, after, ("the baseline", "its second run"), chosen(options))
+            parts = options.looks is not None
+            sides = _sides(before, after, ("the baseline", "its second run"), chosen(options), parts=parts)
             _told(sides, before)
-            plans, left_out, tests = of_baseline(sides, bounds.over(sides), assumed)
+            allowed = bounds.over(sides)
+            plans, left_out, tests = of_baseline(sides, allowed, assumed)
+            if options.looks is not None:
+                tasks = {task for name in allowed for task in sides.groups.get(name, (name,))}
+                commands = part_commands(sides.before, parts_of(sides.before, options.looks), tasks, options.parts)
         for name, why in left_out.items():
             print(one_line(f"lm-eval-ext: not planned for: {name}: {why}"), file=sys.stderr)
+    if options.parts is not None:
+        options.parts.mkdir(parents=True, exist_ok=True)
+        output.write({command.path: command.rows.encode() for command in commands if command.path})
     # One by one, because each takes a moment.
-    for line in plan_text(plans, tests):
+    for line in plan_text(plans, tests, options.looks):
         _print([line])
+    _print(_told_to_run(commands, options) if commands else ())
     return 0
 
 
+def _told_to_run(commands: Sequence[Command], options: argparse.Namespace) -> Iterator[str]:
+    """Yield the commands of all parts, each part followed by the look at it."""
+    given = ["--bounds", str(options.bounds)] if options.bounds else []
+    given += ["--max-drop", f"{options.max_drop:g}"] if options.max_drop is not None else []
+    # What belongs together decides which rows are in which part.
+    for name in ("metric", "cluster"):
+        given += [f"--{name}", value] if (value := getattr(options, name)) else []
+    yield ""
+    yield reading("parts")
+    for part, of_part in groupby(commands, lambda command: command.part):
+        listed = [*of_part]
+        yield ""
+        yield f"# part {part} of {options.looks}: {sum(command.answers for command in listed):,} answers"
+        yield from map(str, listed)
+        check = ["lm-eval-ext", "check", CANDIDATE, "--against", *options.against, *given]
+        yield shlex.join([*check, "--look", str(part), "--of", str(options.looks)])
+
+
+def _require_one_plan(options: argparse.Namespace) -> None:
+    """Raise if the options of ``plan`` do not go together."""
+    sources = [name for name in ("against", "tasks", "rows") if getattr(options, name) is not None]
+    if options.candidate and options.against is None:
+        raise ReportError("a run and no baseline; expected --against BASELINE, of which it is a second run")
+    if options.candidate and options.changed is not None:
+        raise ReportError("a second run of the baseline shows how much changes; expected no --changed with it")
+    if len(sources) != 1:
+        found = " and ".join(f"--{source}" for source in sources) or "none of them"
+        raise ReportError(f"expected one of --against BASELINE, --tasks NAMES and --rows N; found {found}")
+    if options.answers_per_row is not None and options.rows is None:
+        raise ReportError("--answers-per-row: expected --rows with it")
+    if options.looks is not None and options.against is None:
+        raise ReportError("--looks: expected --against BASELINE with it, whose rows are split into parts")
+    if options.parts is not None and options.looks is None:
+        raise ReportError("--parts: expected --looks with it")
+
+
 def separate_sides(
-    before: Opened, after: Opened, others: Choice, second: Opened | None = None
+    before: Opened, after: Opened, others: Choice, second: Opened | None = None, *, parts: bool = False
 ) -> tuple[Sides, Sides | None]:
     """Return the baseline and the candidate, as ``check`` compares them, and the baseline and its second run, if any.
 
@@ -296,6 +370,7 @@ def separate_sides(
         after: where the candidate is.
         others: what is chosen about tasks that are not ours.
         second: where a second run of the baseline is; no places, or ``None``: there is none.
+        parts: whether the runs of a task in one place are parts of one run.
 
     Raises:
         OSError: a file cannot be read.
@@ -305,7 +380,7 @@ def separate_sides(
     places = [before, after, *([second] if second and second.paths else [])]
     for (first, other), names in zip(combinations(places, 2), combinations(ROLES, 2), strict=False):
         _require_two_runs(first, other, " and ".join(reversed(names)))
-    runs = _loaded(places, others)
+    runs = _loaded(places, others, parts=parts)
     # Superseded files count too: otherwise the candidate's newest run could be its own baseline.
     for first, other in combinations(places, 2):
         if shared := _resolved(find(first.paths)) & _resolved(find(other.paths)):
@@ -342,10 +417,10 @@ def _sides(before: Opened, after: Opened, names: tuple[str, str], others: Choice
     return Sides(runs[0], runs[-1], names)
 
 
-def _loaded(sides: Sequence[Opened], others: Choice) -> list[Runs]:
+def _loaded(sides: Sequence[Opened], others: Choice, *, parts: bool = False) -> list[Runs]:
     """Return the runs of each side, of one model; all number the datasets' rows in the same way."""
     paths = [path for side in sides for path in side.paths]
-    loaded = load_apart([[path] for path in paths], lambda runs: counted(runs, " tasks"), others=others)
+    loaded = load_apart([[path] for path in paths], lambda runs: counted(runs, " tasks"), others=others, parts=parts)
     given = [name for side in sides for name in side.names]
     for place, runs in zip(given, loaded, strict=True):
         if len(runs.models) > 1:

@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Literal
 
 from lm_eval_ext.reports.figure import Estimate
+from lm_eval_ext.reports.gate.looks import AT_ONCE, Look, Spending
 from lm_eval_ext.reports.gate.power import (
     ALPHA,
     POWER,
@@ -32,20 +33,21 @@ Requirement = Literal["no-regression", "no-worse", "same"]
 """What a candidate must show to pass: that nothing is a regression, that everything is not worse, or that everything
 is the same: neither worse nor better by more than allowed."""
 STATUS: Mapping[Requirement, Mapping[str, int]] = {
-    "no-regression": {"REGRESSION": 1, "CANNOT TELL": 2, "INCONCLUSIVE": 0, "NOT WORSE": 0},
-    "no-worse": {"REGRESSION": 1, "CANNOT TELL": 2, "INCONCLUSIVE": 2, "NOT WORSE": 0},
-    "same": {"DIFFERENT": 1, "CANNOT TELL": 2, "INCONCLUSIVE": 2, "SAME": 0},
+    "no-regression": {"REGRESSION": 1, "CANNOT TELL": 2, "GO ON": 3, "INCONCLUSIVE": 0, "NOT WORSE": 0},
+    "no-worse": {"REGRESSION": 1, "CANNOT TELL": 2, "GO ON": 3, "INCONCLUSIVE": 2, "NOT WORSE": 0},
+    "same": {"DIFFERENT": 1, "CANNOT TELL": 2, "GO ON": 3, "INCONCLUSIVE": 2, "SAME": 0},
 }
 """Exit statuses by verdict, in order of precedence.
 
 The first verdict is that the change is shown to be larger than allowed, and the last that it is shown not to be, each
 with an error of at most 5 %. INCONCLUSIVE is what the rows do not decide. CANNOT TELL is what is missing or was asked
 otherwise, and what the rows do not decide and could not have shown even if it were large; where the same is required,
-all that they do not decide.
+all that they do not decide. GO ON is what the rows of a look do not decide while others are still to come.
 
 Of many tasks and groups, their mean must show what is required; a single one then counts only if it is a regression,
 different, or missing.
 """
+GO_ON = "GO ON"
 
 RESOLUTION = 0.1
 """The drop that the rows must at least be able to show, unless they show that there is none."""
@@ -66,17 +68,19 @@ class Finding:
         unit: what was compared; ``None`` if it could not be taken.
         difference: the measured difference; of NaN if there was nothing to compare.
         p: of a comparison, two-sided, of no change; of a check, one-sided, of a drop that is allowed, or two-sided, of
-            a change that is allowed, where the same is required. NaN if there was no test.
+            a change that is allowed, where the same is required; at a look, over all looks. NaN if there was no test.
         adjusted: ``p`` adjusted by Holm's method: of a comparison, separately for groups and single tasks.
         issues: what the reader should know, such as why there is no verdict.
         sampled: what several draws per row tell; ``None`` if there are no several draws.
         allowed: of a check, the largest allowed drop; else NaN.
         drop: of a check, how much worse it is, positive if worse in either direction of the metric, with one-sided
-            limits of 95 % each, by themselves: without Holm's correction. NaN if nothing was compared.
+            limits of 95 % each, by themselves: without Holm's correction; at a look, over all looks. NaN if nothing was
+            compared.
         mean: of a check, the drop with what its limits are computed from.
         rows_to_decide: of a check that the rows do not decide, about how many like them would; infinite if no practical
             number does, NaN if it is decided or unknown.
         noise: how many answers change by themselves; ``None`` if there is no second run of the baseline.
+        spending: of a check, how its errors are spent over looks.
     """
 
     name: str
@@ -93,6 +97,7 @@ class Finding:
     mean: MeanChange = NOTHING.mean
     rows_to_decide: float = nan
     noise: Noise | None = None
+    spending: Spending = AT_ONCE
 
     @property
     def is_whole(self) -> bool:
@@ -122,7 +127,7 @@ class Finding:
     def p_beyond(self, requirement: Requirement) -> float:
         """Return the p-value of everything that is tested being within what is allowed."""
         ways = self.tested(requirement)
-        return min(1.0, len(ways) * min(way.p_above(self.allowed) for way in ways))
+        return min(1.0, len(ways) * self.spending.p(min(way.p_above(self.allowed) for way in ways)))
 
     @property
     def is_share(self) -> bool:
@@ -156,17 +161,19 @@ class Outcome:
         unpaired: of a comparison, what cannot be compared; of a check, what the baseline lacks; it has a finding on
             everything else. Each has one issue, which says why.
         requirement: what a candidate must show; ``None`` in a comparison, which requires nothing.
+        look: which look at the parts of the rows it is; ``None`` without looks.
     """
 
     findings: tuple[Finding, ...]
     unpaired: tuple[Finding, ...] = ()
     requirement: Requirement | None = None
+    look: Look | None = None
 
     @property
     def status(self) -> int:
-        """The exit status by ``STATUS``: 1 if a finding has it, else 2 if a finding has that, else 0."""
+        """The exit status by ``STATUS``: 1 if a finding has it, else 2 if a finding has that, else 3, else 0."""
         statuses = {self.status_of(finding) for finding in self.findings}
-        return next((status for status in (1, 2) if status in statuses), 0)
+        return next((status for status in (1, 2, 3) if status in statuses), 0)
 
     @property
     def whole(self) -> Finding | None:
@@ -175,7 +182,9 @@ class Outcome:
 
     def status_of(self, finding: Finding) -> int:
         """Return the exit status that a finding alone would give."""
-        if self.requirement is None or (finding.verdict == "INCONCLUSIVE" and self.whole and not finding.is_whole):
+        if self.requirement is None or (
+            finding.verdict in ("INCONCLUSIVE", GO_ON) and self.whole and not finding.is_whole
+        ):
             return 0
         return STATUS[self.requirement][finding.verdict]
 
@@ -257,10 +266,12 @@ class Criteria:
         resolution: the true drop that the rows must be able to show, with 80 % power, where they do not show that it is
             smaller: a share, of the baseline's score if that is no share. Twice the bound, if that is more: a drop that
             is allowed cannot be shown. It does not count where the same is required: what is undecided never passes.
+        look: which look at the parts of the rows it is, of sides as ``Look.of`` returns them; ``None``: at once.
     """
 
     requirement: Requirement = "no-regression"
     resolution: float = RESOLUTION
+    look: Look | None = None
 
 
 def check(
@@ -293,7 +304,7 @@ def check(
     requirement = criteria.requirement
     both = requirement == "same"
     testable, findings = comparable(sides, bounds, directed=not both)
-    measured = {name: _measured(unit, bounds[name], k, again) for name, unit in testable.items()}
+    measured = {name: _measured(unit, bounds[name], k, again, criteria.look) for name, unit in testable.items()}
     weights = dict.fromkeys(measured, 1.0)
     if whole := _mean_of_all(list(measured.values())):
         weights |= {whole.name: float(len(measured))}
@@ -301,13 +312,13 @@ def check(
     p = {name: finding.p_beyond(requirement) for name, finding in measured.items()}
     adjusted = holm(p, weights)
     for name, finding in measured.items():
-        mean = finding.mean
+        mean, level = finding.mean, finding.spending.level(ALPHA)
         tested = replace(
-            finding, p=p[name], adjusted=adjusted[name], drop=Estimate(mean.value, *mean.limits(ALPHA, ALPHA))
+            finding, p=p[name], adjusted=adjusted[name], drop=Estimate(mean.value, *mean.limits(level, level))
         )
         question = Question(
             requirement,
-            ALPHA * weights[name] / sum(weights.values()),
+            finding.spending.level(ALPHA * weights[name] / sum(weights.values())),
             inf if both else max(criteria.resolution * finding.scale, 2 * finding.allowed),
             # Rows of a few in a hundred tasks cannot show much each: what is asked of all is asked of their mean.
             of_whole=whole is not None and name != whole.name,
@@ -323,10 +334,10 @@ def check(
     findings.sort(key=lambda finding: (order.index(finding.verdict), not finding.is_whole, room(finding), finding.name))
     lacking = ((name, sides.take(name)) for name in lowest_levels(sides.after) if name not in bounds)
     unpaired = tuple(not_compared(name, sides, why) for name, why in lacking if isinstance(why, Issue))
-    return Outcome(tuple(findings), unpaired, requirement)
+    return Outcome(tuple(findings), unpaired, requirement, criteria.look)
 
 
-def _measured(unit: Compared, allowed: float, k: int | None, again: Sides | None) -> Finding:
+def _measured(unit: Compared, allowed: float, k: int | None, again: Sides | None, look: Look | None) -> Finding:
     """Return what is measured of a task or group, without a verdict; see ``check``."""
     of_noise = noise(unit, again.take(unit.name)) if again else None
     return Finding(
@@ -342,6 +353,7 @@ def _measured(unit: Compared, allowed: float, k: int | None, again: Sides | None
         allowed=allowed,
         mean=unit.drop,
         noise=None if isinstance(of_noise, Issue) else of_noise,
+        spending=look.spending(unit) if look else AT_ONCE,
     )
 
 
@@ -389,7 +401,10 @@ def _mean_of_all(findings: Sequence[Finding]) -> Finding | None:
         worse,
     )
     allowed = fmean(finding.allowed for finding in shares)
-    return Finding(f"mean of {len(shares)}", "", "", None, difference, allowed=allowed, mean=mean)
+    # All parts are dealt out alike, so the shares of the rows at the looks are about those of any of them.
+    spending = max(shares, key=lambda finding: finding.difference.rows).spending
+    name = f"mean of {len(shares)}"
+    return Finding(name, "", "", None, difference, allowed=allowed, mean=mean, spending=spending)
 
 
 def comparable(
@@ -464,9 +479,10 @@ def judged(finding: Finding, question: Question) -> Finding:  # noqa: PLR0911 # 
         return replace(finding, verdict=beyond, issues=(*warnings, *notes))
     if warnings:
         return replace(finding, verdict="CANNOT TELL", issues=(*warnings, *notes))
-    if all(way.p_below(allowed) < ALPHA for way in ways):
-        at_end = [note(cannot_drop)] if most <= allowed else []
-        return replace(finding, verdict=within, issues=(*at_end, *notes))
+    is_within = all(way.p_below(allowed) < finding.spending.level(ALPHA) for way in ways)
+    if is_within or finding.spending.goes_on:
+        at_end = [note(cannot_drop)] if is_within and most <= allowed else []
+        return replace(finding, verdict=within if is_within else GO_ON, issues=(*at_end, *notes))
     if isinf(drop.error):
         alone = "a single row of each dataset" if drop.rows > 1 else "a single row"
         has_more = drop.rows > len(finding.difference.by_row.rows_by_dataset)

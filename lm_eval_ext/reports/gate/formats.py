@@ -12,7 +12,7 @@ from math import isfinite, nan
 from typing import Any
 from xml.etree import ElementTree
 
-from lm_eval_ext.reports.gate.findings import NOTHING, Finding, Outcome
+from lm_eval_ext.reports.gate.findings import GO_ON, NOTHING, Finding, Outcome
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.text import (
     FLOORS_READING,
@@ -31,7 +31,7 @@ NAMES = ("baseline", "candidate")
 ELEMENTS = {1: "failure", 2: "error"}
 """The JUnit element of a verdict, by its exit status."""
 UNDECIDED = "skipped"
-"""The element of a verdict that lets a candidate pass but shows nothing; a test case without any has passed."""
+"""The element of a verdict that shows nothing but is no error; a test case without any has passed."""
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # What starts something inside a line of GitHub's Markdown: links, references, mathematics and emoji included.
@@ -138,6 +138,8 @@ def as_json(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = 
     content: dict[str, Any] = dict(zip(NAMES, titles, strict=True))
     if outcome.requirement:
         content |= {"verdict": outcome.verdict, "required": outcome.requirement, "status": outcome.status}
+    if outcome.look:
+        content |= {"look": outcome.look.number, "of": outcome.look.parts.count}
     content["findings"] = [record(finding) for finding in outcome.findings]
     content["not_compared"] = [{"name": one.name, "issue": str(one.issues[0])} for one in outcome.unpaired]
     return json.dumps({**content, "notices": [*notices]}, indent=2, ensure_ascii=False) + "\n"
@@ -165,7 +167,7 @@ def junit(outcome: Outcome, properties: Mapping[str, str], date: float, notices:
         notices: what standard error says about the two runs, whatever the outcome.
     """
     elements = [
-        ELEMENTS.get(outcome.status_of(one), UNDECIDED if one.verdict == "INCONCLUSIVE" else "")
+        ELEMENTS.get(outcome.status_of(one), UNDECIDED if one.verdict in ("INCONCLUSIVE", GO_ON) else "")
         for one in outcome.findings
     ]
     failures, errors, skipped = (str(elements.count(element)) for element in (*ELEMENTS.values(), UNDECIDED))

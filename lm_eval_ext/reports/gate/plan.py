@@ -12,7 +12,16 @@ import numpy as np
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.findings import comparable, rounded
-from lm_eval_ext.reports.gate.power import ALPHA, Asked, correlation_of, rows_to_decide, simulate, smallest_regression
+from lm_eval_ext.reports.gate.looks import equal_shares, nominal_levels, stopped
+from lm_eval_ext.reports.gate.power import (
+    ALPHA,
+    Asked,
+    changes,
+    correlation_of,
+    rows_to_decide,
+    simulate,
+    smallest_regression,
+)
 from lm_eval_ext.reports.gate.sampled import draws_of
 from lm_eval_ext.reports.gate.text import reading
 from lm_eval_ext.reports.gate.units import Compared, Sides
@@ -25,6 +34,8 @@ DROPS = (0.0, 0.01, 0.02, 0.05, 0.1)
 """The true drops for which the outcome is given; 0 is an unchanged model."""
 PAIRS = 1000
 """The number of simulated pairs of runs: a share is off by at most 0.016 (one standard error)."""
+PAIRS_LOOKED_AT = 500
+"""The same with looks."""
 FEWER = 10_000_000
 """The most rows that are simulated for one drop; with very many rows, there are fewer pairs."""
 SECOND = "give another run of the baseline: lm-eval-ext plan ANOTHER --against BASELINE"
@@ -209,12 +220,13 @@ def _half(run: TaskRun, sign: float) -> TaskRun:
     return replace(run, rows=replace(run.rows, values={**run.rows.values, **values}))
 
 
-def text(plans: Sequence[Planned], tests: int) -> Iterator[str]:
+def text(plans: Sequence[Planned], tests: int, looks: int | None = None) -> Iterator[str]:
     """Yield the lines: for each task or group what it would show, and the method.
 
     Args:
         plans: at least one.
         tests: the number of drops that a check would test.
+        looks: the number of looks, if it stops when it is decided.
     """
     alpha = ALPHA / tests
     for plan in plans:
@@ -236,7 +248,25 @@ def text(plans: Sequence[Planned], tests: int) -> Iterator[str]:
             if smallest <= plan.most
             else "  these rows cannot show a regression (80 % power)"
         )
+        if looks is not None:
+            yield from _with_looks(plan, drops, looks, alpha)
     bounds = named([*dict.fromkeys(amount(plan.bound, is_share=plan.asked.is_share) for plan in plans)])
     yield reading("shares", pairs=PAIRS, bounds=bounds)
     if tests > 1:
         yield reading("several drops", alpha=ALPHA, tests=tests)
+    if looks is not None:
+        yield reading("stopping", looks=looks)
+
+
+def _with_looks(plan: Planned, drops: Sequence[float], looks: int, alpha: float) -> Iterator[str]:
+    """Yield what looks at a task or group come to, and what they save."""
+    asked, unit = plan.asked, " (points)" if plan.asked.is_share else ""
+    yield f"  with {looks} looks:"
+    yield f"  {f'true drop{unit}':>18}  {'regression':>10}  {'not worse':>9}  rows asked"
+    pairs = min(PAIRS_LOOKED_AT, max(100, FEWER // asked.rows))
+    shares = equal_shares(asked.rows, looks)
+    levels = nominal_levels(shares, alpha), nominal_levels(shares, ALPHA)
+    for drop in drops:
+        found = stopped(changes(asked, drop, pairs), asked, plan.bound, *levels)
+        size = 100 * drop if asked.is_share else drop
+        yield f"  {size:>18.3g}  {found.beyond:>10.1%}  {found.within:>9.1%}  {found.asked:>10.0%}"

@@ -291,7 +291,13 @@ def simulate(asked: Asked, drop: float, bound: float, pairs: int, alpha: float =
 
 
 def drops(asked: Asked, drop: float, pairs: int) -> Iterator[MeanChange]:
-    """Yield the measured drop of each of some pairs of runs.
+    """Yield the measured drop of each of some pairs of runs; see ``changes`` for the arguments."""
+    for of_pair in changes(asked, drop, pairs):
+        yield MeanChange.of_rows(of_pair, asked.rows * asked.answers, is_share=asked.is_share)
+
+
+def changes(asked: Asked, drop: float, pairs: int) -> Iterator[RowSums]:
+    """Yield how much worse each row is in each of some pairs of runs.
 
     Args:
         asked: the rows, and how much changes.
@@ -328,6 +334,5 @@ def drops(asked: Asked, drop: float, pairs: int) -> Iterator[MeanChange]:
             # What was lost cannot be lost again; it is a share of what does not get worse by itself.
             more = weights / answers * changing(answers - lost, min(1.0, drop / left), alike)
             worse, sizes = worse + more, sizes + more
-        for of_pair, changes, size in zip(weights, worse, sizes, strict=True):
-            sums = replace(RowSums.of_single_answers(changes, of_pair, of_datasets), sizes=size)
-            yield MeanChange.of_rows(sums, asked.rows * answers, is_share=asked.is_share)
+        for of_pair, of_rows, size in zip(weights, worse, sizes, strict=True):
+            yield replace(RowSums.of_single_answers(of_rows, of_pair, of_datasets), sizes=size)

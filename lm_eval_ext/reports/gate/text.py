@@ -14,7 +14,7 @@ from pathlib import Path
 from lm_eval_ext.floors import ALL_IN_WORDS
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.figure import Unit
-from lm_eval_ext.reports.gate.findings import NOTHING, Finding, Outcome
+from lm_eval_ext.reports.gate.findings import GO_ON, NOTHING, Finding, Outcome
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.sampled import TOLERANCE
 from lm_eval_ext.reports.gate.units import Noise, limits_in_words
@@ -247,6 +247,8 @@ def check_text(outcome: Outcome, titles: tuple[str, str]) -> Iterator[str]:
         name = "same" if outcome.requirement == "same" else "worse"
         comparisons = f"{tests} comparison{'s' if tests > 1 else ''}"
         yield reading(name, certain=1 - ALPHA, alpha=ALPHA, comparisons=comparisons)
+        if outcome.look:
+            yield reading("looks", number=outcome.look.number, count=outcome.look.parts.count)
 
 
 def listed_findings(outcome: Outcome) -> list[Finding]:
@@ -275,6 +277,12 @@ def verdict_in_words(outcome: Outcome) -> str:
         said += f", their mean is {whole.verdict.lower()}"
     if limits := limits_in_words([finding.unit for finding in findings if finding.unit]):
         said += f" ({limits})"
+    if look := outcome.look:
+        said = f"look {look.number} of {look.parts.count}: {said}"
+        if worst == GO_ON:
+            return f"{said}; evaluate part {look.number + 1}"
+        if look.number < look.parts.count and worst != "CANNOT TELL":
+            return f"{said}; it is decided, and the other parts need not be evaluated"
     if worst == "INCONCLUSIVE":
         passes = "passes, because nothing is a regression"
         return f"{said}; {passes if outcome.status == 0 else 'does not pass with --require no-worse'}"

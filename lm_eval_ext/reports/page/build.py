@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from importlib import import_module
-from typing import Any
 
 from lm_eval_ext.families.registry import FAMILIES
-from lm_eval_ext.families.schema import FACTS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Answers, Report, Section
 from lm_eval_ext.reports.page.answers import answers
 from lm_eval_ext.reports.page.leaderboard import leaderboard, summary
 from lm_eval_ext.reports.page.verdict import Verdict
-from lm_eval_ext.results.models import (
-    FEW_SHOT,
-    GivenSizes,
-    Setting,
-    arguments,
-    as_text,
-    chat_template,
-    sizes,
-)
+from lm_eval_ext.results.command import SEEDS, asked_for, command
+from lm_eval_ext.results.models import GivenSizes, Setting, sizes
 from lm_eval_ext.results.runs import Role, Runs, TaskRun
 
 IN_TITLE = 3
@@ -108,21 +98,6 @@ def _sections(evidence: Evidence, behind: Mapping[str, Sequence[Answers]]) -> tu
     )
 
 
-FROM_YAML = ("config_source", "note")
-"""Metadata keys that a task's YAML or the harness adds."""
-ABOUT_ROWS = ("rows_origin", "rows_evaluated", "rows_usable", "left_out", "single")
-"""Facts about their rows that only some tasks record."""
-GIVEN = ("source",)
-"""Facts that a user sets with ``--metadata``."""
-SEEDS = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
-"""The seeds in the order of ``--seed``, with the harness's defaults."""
-
-
-def recorded(run: TaskRun) -> frozenset[str]:
-    """Return which of its metadata a task recorded itself; the rest are model arguments or given by the user."""
-    return frozenset((*FACTS, *run.schema.facts, *FROM_YAML, *ABOUT_ROWS)) - {*GIVEN}
-
-
 Facts = tuple[tuple[str, str], ...]
 
 
@@ -154,15 +129,9 @@ def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
 def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:
     file = of_file[0].file
     content = file.content
-    own = recorded(of_file[0])
-    given = {
-        key: value
-        for key, value in of_file[0].metadata.items()
-        if key not in own and key not in arguments(file.config.get("model_args")) and (key, value) != ("source", "hub")
-    }
     facts = {
         "command (reconstructed from the results)": shlex.join(
-            command(of_file[0], _named(runs, [run.task for run in of_file]), given)
+            command(of_file[0], asked_for(runs, [run.task for run in of_file]))
         ),
         "evaluated": datetime.fromtimestamp(file.date, timezone.utc).isoformat(timespec="seconds"),
         "lm-eval": content.get("lm_eval_version"),
@@ -187,45 +156,3 @@ def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:
 def _counted(values: Iterable[str]) -> str:
     counts = sorted(Counter(values).items())
     return ", ".join(f"{value} ({count} tasks)" if count > 1 else value for value, count in counts)
-
-
-def _named(runs: Runs, tasks: Sequence[str]) -> list[str]:
-    """Return task names, with a group's name in place of its tasks if all of them were run."""
-    left = set(tasks)
-    named = []
-    for name, parts in sorted(runs.groups.items(), key=lambda group: (-len(group[1]), group[0])):
-        if set(parts) <= left:
-            named.append(name)
-            left -= set(parts)
-    return sorted(named) + sorted(left)
-
-
-def command(run: TaskRun, tasks: Sequence[str], metadata: Mapping[str, Any]) -> list[str]:
-    """Return the words of a command that repeats a run, as far as its results file records it.
-
-    Args:
-        run: one of the runs that the command produces.
-        tasks: names of tasks and groups, all run in the same setting as ``run``.
-        metadata: what was given with ``--metadata``.
-    """
-    config, content = run.file.config, run.file.content
-    words = ["lm_eval", "--model", str(config.get("model"))]
-    given = arguments(config.get("model_args"))
-    if given:
-        words += ["--model_args", ",".join(f"{name}={value}" for name, value in given.items())]
-    words += ["--tasks", ",".join(tasks)]
-    if metadata:
-        words += ["--metadata", json.dumps(metadata, sort_keys=True)]
-    if shots := dict(run.setting).get(FEW_SHOT):
-        words += ["--num_fewshot", shots]
-    seeds = [str(config.get(name)) for name in SEEDS]
-    if seeds != list(map(str, SEEDS.values())) and "None" not in seeds:
-        words += ["--seed", ",".join(seeds)]
-    for option in ("gen_kwargs", "limit", "batch_size"):
-        if value := as_text(config.get(option)):
-            words += [f"--{option}", value]
-    if chat_template(run.file):
-        words.append("--apply_chat_template")
-    if content.get("system_instruction"):
-        words += ["--system_instruction", str(content["system_instruction"])]
-    return [*words, "--output_path", "results", "--log_samples"]

@@ -6,7 +6,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from lm_eval_ext.reports.page.build import command, provenance
+from lm_eval_ext.reports.page.build import provenance
+from lm_eval_ext.results.command import command
 from lm_eval_ext.results.load import find_runs, load
 from lm_eval_ext.results.runs import TaskRun
 from tests.reports.files import CONFIG, SST2, write_run
@@ -67,15 +68,16 @@ def test_the_command_has_seeds_that_are_not_the_harnesss_default(tmp_path: Path)
     seeds = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
     for changed, expected in ((seeds, False), (seeds | {"torch_seed": 7}, True)):
         write_run(tmp_path, {SST2: [1]}, call=changed)
-        words = shlex.join(command(only_run(tmp_path), [SST2], {}))
+        words = shlex.join(command(only_run(tmp_path), [SST2]))
         assert ("--seed" in words) is ("--seed 0,1234,7,1234" in words) is expected
 
 
 def test_the_command_reproduces_the_run(tmp_path: Path) -> None:
     arguments, call = {"pretrained": "a b"}, {"gen_kwargs": {"top_k": 1}, "limit": 5.0}
     further: dict[str, Any] = {"chat_template_sha": "c", "system_instruction": "Be brief."}
-    write_run(tmp_path, {SST2: [1]}, arguments=arguments, call=call, config={"num_fewshot": 4}, **further)
-    assert shlex.join(command(only_run(tmp_path), ["verbalizer", SST2], {"source": "rows"})) == (
+    config = {"num_fewshot": 4, "metadata": {**CONFIG["metadata"], "source": "rows"}}
+    write_run(tmp_path, {SST2: [1]}, arguments=arguments, call=call, config=config, **further)
+    assert shlex.join(command(only_run(tmp_path), ["verbalizer", SST2])) == (
         f"lm_eval --model hf --model_args 'pretrained=a b' --tasks verbalizer,{SST2} "
         """--metadata '{"source": "rows"}' --num_fewshot 4 --gen_kwargs top_k=1 --limit 5.0 --apply_chat_template """
         "--system_instruction 'Be brief.' --output_path results --log_samples"

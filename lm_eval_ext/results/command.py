@@ -1,0 +1,88 @@
+"""The ``lm_eval`` command that repeats a run, as far as its results tell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lm_eval_ext.families.schema import FACTS
+from lm_eval_ext.results.models import FEW_SHOT, GEN_KWARGS, arguments, as_text, chat_template
+from lm_eval_ext.results.runs import Runs, TaskRun
+
+FROM_YAML = ("config_source", "note")
+"""Metadata keys that a task's YAML or the harness adds."""
+ABOUT_ROWS = ("rows_origin", "rows_evaluated", "rows_usable", "left_out", "single")
+"""Facts about their rows that only some tasks record."""
+GIVEN = ("source",)
+"""Facts that a user sets with ``--metadata``."""
+SEEDS = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
+"""The seeds in the order of ``--seed``, with the harness's defaults."""
+
+
+def recorded(run: TaskRun) -> frozenset[str]:
+    """Return which of its metadata a task recorded itself; the rest are model arguments or given by the user."""
+    return frozenset((*FACTS, *run.schema.facts, *FROM_YAML, *ABOUT_ROWS)) - {*GIVEN}
+
+
+def given(run: TaskRun) -> dict[str, Any]:
+    """Return what was given with ``--metadata``, as far as a task's metadata tell."""
+    own, of_model = recorded(run), arguments(run.file.config.get("model_args"))
+    return {
+        key: value
+        for key, value in run.metadata.items()
+        if key not in own and key not in of_model and (key, value) != ("source", "hub")
+    }
+
+
+def asked_for(runs: Runs, tasks: Sequence[str]) -> list[str]:
+    """Return task names, with a group's name in place of its tasks if all of them were run."""
+    left = set(tasks)
+    named = []
+    for name, parts in sorted(runs.groups.items(), key=lambda group: (-len(group[1]), group[0])):
+        if set(parts) <= left:
+            named.append(name)
+            left -= set(parts)
+    return sorted(named) + sorted(left)
+
+
+def command(run: TaskRun, tasks: Sequence[str], rows: Sequence[str] = (), output: str = "results") -> list[str]:
+    """Return the words of a command that repeats a run.
+
+    Args:
+        run: one of the runs that the command produces.
+        tasks: names of tasks and groups, all run in the same setting as ``run``.
+        rows: the words that choose the rows; by default, those that chose the run's own.
+        output: the folder for the results.
+    """
+    config, content = run.file.config, run.file.content
+    words = ["lm_eval", "--model", str(config.get("model"))]
+    if of_model := arguments(config.get("model_args")):
+        words += ["--model_args", _as_option(of_model)]
+    words += ["--tasks", ",".join(tasks)]
+    if metadata := given(run):
+        words += ["--metadata", json.dumps(metadata, sort_keys=True)]
+    if shots := dict(run.setting).get(FEW_SHOT):
+        words += ["--num_fewshot", shots]
+    seeds = [str(config.get(name)) for name in SEEDS]
+    if seeds != list(map(str, SEEDS.values())) and "None" not in seeds:
+        words += ["--seed", ",".join(seeds)]
+    if generation := config.get(GEN_KWARGS):
+        words += [f"--{GEN_KWARGS}", _as_option(generation)]
+    for option in ("batch_size",) if rows else ("limit", "batch_size"):
+        if value := as_text(config.get(option)):
+            words += [f"--{option}", value]
+    if chat_template(run.file):
+        words.append("--apply_chat_template")
+    if content.get("system_instruction"):
+        words += ["--system_instruction", str(content["system_instruction"])]
+    return [*words, *rows, "--output_path", output, "--log_samples"]
+
+
+def _as_option(found: object) -> str:
+    """Return arguments as the harness takes them: as text, or in JSON where a value would be split."""
+    if isinstance(found, Mapping) and any(
+        isinstance(value, list | dict) or "," in str(value) for value in found.values()
+    ):
+        return json.dumps(found, sort_keys=True)
+    return as_text(found)
