@@ -64,7 +64,9 @@ def test_rows_that_are_left_out_are_counted_in_the_results(tmp_path: Path, caplo
 
 
 def test_a_row_seed_is_an_error_because_the_rows_are_finished() -> None:
-    with pytest.raises(ValueError, match=r"task 'ifbench': metadata row_seed 7; IFBench's rows are finished"):
+    with pytest.raises(
+        ValueError, match=r"task 'ifbench': metadata row_seed 7; the rows of IFBench and IFEval are finished"
+    ):
         make("ifbench", {"row_seed": 7})
 
 
@@ -79,14 +81,17 @@ def test_two_turns_need_the_lm_that_takes_them() -> None:
 def test_there_are_no_demonstrations() -> None:
     task = make("ifbench")
     task.set_config("num_fewshot", 2)
-    with pytest.raises(ValueError, match="IFBench is zero-shot"):
+    with pytest.raises(ValueError, match="IFBench and IFEval are zero-shot"):
         task.build_all_requests()
 
 
 def test_a_source_has_the_datasets_whose_files_it_has(tmp_path: Path) -> None:
-    assert IFBenchTask.datasets_at("embedded") == ["ifbench", "ifbench_two_turns"]
+    assert IFBenchTask.datasets_at("embedded") == ["ifbench", "ifbench_two_turns", "ifeval"]
     assert IFBenchTask.datasets_at(str(tmp_path)) == []
     (tmp_path / "ifbench_two_turns_test.jsonl").write_text("{}", encoding="utf-8")
     # Another file whose name begins so.
     (tmp_path / "ifbench_verdicts.jsonl").write_text("{}", encoding="utf-8")
     assert IFBenchTask.datasets_at(str(tmp_path)) == ["ifbench_two_turns"]
+    # Google's own name for it.
+    (tmp_path / "ifeval_input_data.jsonl").write_text("{}", encoding="utf-8")
+    assert IFBenchTask.datasets_at(str(tmp_path)) == ["ifbench_two_turns", "ifeval"]
