@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
+from functools import reduce
 from string import ascii_lowercase
 
 from lm_eval_ext.families.ifbench import texts
@@ -75,21 +76,30 @@ def _composed(instructions: Sequence[Checker]) -> Iterator[str]:
         written = writer.respond(inside) if inside else None
         bodies, other = [*filter(None, [written]), *(_with(inside, text) for text in PLAIN)], OTHER
     for text in bodies:
-        for one in around:
-            match one:
-                case layout.JsonFormat():
-                    text = json.dumps({"text": text}, ensure_ascii=False)
-                case layout.ConstrainedResponse():
-                    text = layout.OPTIONS[0]
-                case startend.TwoResponses():
-                    text = f"{text}\n******\n{other}"
-                case startend.RepeatPrompt(request):
-                    text = f"{request}\n\n{text}"
-                case length.NthParagraphFirstWord(number, nth, word):
-                    text = "\n\n".join(
-                        f"{word if place == nth else 'Then'} comes {text}" for place in range(1, number + 1)
-                    )
-        yield _quoted(inside, text)
+        yield _quoted(inside, reduce(lambda so_far, one: _around(one, so_far, other), around, text))
+
+
+def _around(instruction: Checker, text: str, other: str) -> str:
+    """Return a text that follows an instruction about the whole text.
+
+    Args:
+        instruction: the instruction.
+        text: the text so far.
+        other: another one, in the same language.
+    """
+    match instruction:
+        case layout.JsonFormat():
+            return json.dumps({"text": text}, ensure_ascii=False)
+        case layout.ConstrainedResponse():
+            return layout.OPTIONS[0]
+        case startend.TwoResponses():
+            return f"{text}\n******\n{other}"
+        case startend.RepeatPrompt(request):
+            return f"{request}\n\n{text}"
+        case length.NthParagraphFirstWord(number, nth, word):
+            first = (word if place == nth else "Then" for place in range(1, number + 1))
+            return "\n\n".join(f"{begin} comes {text}" for begin in first)
+    return text
 
 
 def _with(inside: Sequence[Checker], text: str) -> str:
@@ -97,7 +107,7 @@ def _with(inside: Sequence[Checker], text: str) -> str:
     for one in inside:
         match one:
             case layout.Title():
-                text = f"<<{text.split('.')[0]}>>\n{text}"
+                text = f"<<{text.partition('.')[0]}>>\n{text}"
             case layout.NumberPlaceholders(number):
                 text += " [name]" * number
             case keywords.Existence(words):
