@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import datasets
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.ifbench.witnesses import break_one, respond
 from lm_eval_ext.families.ifbench.rows import (
     HUB,
     IFEVAL,
@@ -30,6 +29,7 @@ from lm_eval_ext.families.ifbench.rows import (
 from lm_eval_ext.families.ifbench.schema import GROUPS, SCHEMA
 from lm_eval_ext.families.ifbench.schema import TWO_TURNS as HAS_TWO_TURNS
 from lm_eval_ext.families.ifbench.scores import score
+from lm_eval_ext.families.ifbench.witnesses import break_one, respond
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, LazyAnswers, with_floors

@@ -64,9 +64,7 @@ def test_rows_that_are_left_out_are_counted_in_the_results(tmp_path: Path, caplo
 
 
 def test_a_row_seed_is_an_error_because_the_rows_are_finished() -> None:
-    with pytest.raises(
-        ValueError, match=r"task 'ifbench': metadata row_seed 7; the rows of IFBench and IFEval are"
-    ):
+    with pytest.raises(ValueError, match=r"task 'ifbench': metadata row_seed 7; the rows of IFBench and IFEval are"):
         make("ifbench", {"row_seed": 7})
 
 

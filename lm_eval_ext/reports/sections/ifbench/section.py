@@ -35,7 +35,7 @@ KINDS = {
     ("ifeval", 1, False): ("ifeval_published", ", on its rows as published"),
     ("ifeval", 1, True): ("ifeval_repaired", ", on repaired rows"),
 }
-"""By benchmark, number of turns, and whether its rows are repaired: the name of the figures, and what their titles add."""
+"""By benchmark, number of turns, and whether rows are repaired: the name of the figures, and what their titles add."""
 NARROW = 4
 """The most models side by side where the names of rows are long."""
 STRICT, INST = "prompt_level_strict_acc", "inst_level_loose_acc"

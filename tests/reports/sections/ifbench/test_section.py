@@ -114,3 +114,20 @@ def test_a_model_without_verdicts_of_single_instructions_is_left_out_with_a_warn
     assert [issue.text for issue in types.issues] == [
         f"{DROP_ONE}: no verdicts of single instructions in samples; left out"
     ]
+
+
+def test_published_and_repaired_rows_have_figures_of_their_own(result_folder: ResultFolder) -> None:
+    tasks = ("ifeval_repaired", "ifbench_repaired", "ifeval_published")
+    found = section_of(result_folder("drop_one", tasks))
+    of_ifbench = [f"ifbench_repaired_{name}" for name in ("verdicts", "floor", "groups", "types")]
+    of_ifeval = [
+        f"ifeval_{rows}_{name}" for rows in ("published", "repaired") for name in ("verdicts", "floor", "types")
+    ]
+    assert names(found) == [*of_ifbench, *of_ifeval]
+    assert figure(found, "ifeval_repaired_verdicts").title == "Does it follow IFEval's instructions, on repaired rows?"
+    # 9 of the 18 rows have a second instruction.
+    for rows in ("published", "repaired"):
+        of_levels = numbers(found, f"ifeval_{rows}_verdicts")
+        assert values(of_levels[DROP_ONE, "prompt level"])["strict"] == 0.0
+        assert values(of_levels[DROP_ONE, "instruction level"])["strict"] == pytest.approx(9 / 27)
+        assert len(figure(found, f"ifeval_{rows}_types").table.rows) == 25
