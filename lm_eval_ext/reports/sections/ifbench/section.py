@@ -40,7 +40,8 @@ NARROW = 4
 """The most models side by side where the names of rows are long."""
 STRICT, INST = "prompt_level_strict_acc", "inst_level_loose_acc"
 BEHAVIORS = (
-    *of_verdicts("IFBench"),
+    *of_verdicts("IFBench", lambda entry: entry["benchmark"] == "ifbench"),
+    *of_verdicts("IFEval", lambda entry: entry["benchmark"] == "ifeval"),
     Behavior(
         "The first answer follows the instructions by chance; the second, which was asked to, does not.",
         scored({FIRST_TURN: 1, HEADLINE: 0}),

@@ -116,6 +116,13 @@ def test_a_model_without_verdicts_of_single_instructions_is_left_out_with_a_warn
     ]
 
 
+def test_an_example_names_the_benchmark_whose_verdict_a_reader_would_not_share(result_folder: ResultFolder) -> None:
+    found = section_of(result_folder("ok", ("ifeval_published",)))
+    # To IFEval's code, "ok" is not English.
+    (example,) = (one for one in found.examples if "a human reader" in one.why.lower())
+    assert example.why.endswith("(repaired verdict); IFEval's strict verdict says it does not.")
+
+
 def test_published_and_repaired_rows_have_figures_of_their_own(result_folder: ResultFolder) -> None:
     tasks = ("ifeval_repaired", "ifbench_repaired", "ifeval_published")
     found = section_of(result_folder("drop_one", tasks))
