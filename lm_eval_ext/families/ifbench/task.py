@@ -108,7 +108,7 @@ class IFBenchTask(FamilyTask):
         """Take the keys of the family from a leaf's config; see the base class."""
         task, turns = config["task"], config.pop("turns", None)
         benchmark, self._repaired = config.pop("benchmark", "ifbench"), config.pop("repaired", False)
-        if benchmark not in DATASETS:
+        if not isinstance(benchmark, str) or benchmark not in DATASETS:
             raise ValueError(f"task {task!r}: benchmark must be {' or '.join(DATASETS)}, found {benchmark!r}")
         if type(turns) is not int or turns not in DATASETS[benchmark]:
             expected = " or ".join(map(str, DATASETS[benchmark]))

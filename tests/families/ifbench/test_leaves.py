@@ -17,14 +17,15 @@ from tests.harness.tasks import make, make_own
 
 pytestmark = pytest.mark.harness
 
-LEAVES = ("ifbench", "ifbench_two_turns")
+LEAVES = {"ifbench": "ifbench", "ifbench_two_turns": "ifbench_two_turns", "ifeval_published": "ifeval"}
+"""Each with its dataset."""
 LEAF = {"include": f"{tasks_dir()}/ifbench/_ifbench", "task": "mine", "dataset_path": "allenai/IFBench_test"}
 
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_a_leaf_shows_each_row_with_its_witness(name: str) -> None:
     task = make(name)
-    found = rows("embedded", name)
+    found = rows("embedded", LEAVES[name])
     assert task.config.metadata["rows_hash"] == rows_hash(found)
     for doc, row in zip(task.eval_docs, found, strict=True):
         assert (doc["key"], task.doc_to_text(doc), doc.get("second", "")) == (row.key, row.prompt, row.second)
@@ -44,6 +45,14 @@ def test_generation_leaves_room_for_the_longest_witness(name: str) -> None:
         ({}, r"task 'mine': turns must be 1 or 2, found None"),
         ({"turns": True}, r"task 'mine': turns must be 1 or 2, found True"),
         ({"turns": 3}, r"task 'mine': turns must be 1 or 2, found 3"),
+        ({"turns": 1, "benchmark": "ifeval2"}, r"task 'mine': benchmark must be ifbench or ifeval, found 'ifeval2'"),
+        (
+            {"turns": 1, "benchmark": ["ifeval"]},
+            r"task 'mine': benchmark must be ifbench or ifeval, found \['ifeval'\]",
+        ),
+        ({"turns": 2, "benchmark": "ifeval"}, r"task 'mine': turns must be 1, found 2"),
+        ({"turns": 1, "repaired": "yes"}, r"task 'mine': repaired must be true or false, .* found 'yes'"),
+        ({"turns": 2, "repaired": True}, r"task 'mine': repaired must be true or false, and false with two turns"),
         ({"turns": 1, "rows": 5}, r"task 'mine': rows 5; all rows of their source are evaluated"),
     ],
 )
