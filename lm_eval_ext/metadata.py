@@ -28,7 +28,7 @@ FEWEST_PARAPHRASES = 2
 
 KEYS: Mapping[str, str] = {
     "source": "",
-    ROW_SEED: "IFBench's rows are finished, so there are no others to draw",
+    ROW_SEED: "the rows of IFBench and IFEval are finished, so there are no others to draw",
     "repeats": "",
     DETAILS: "",
     "rows": "",

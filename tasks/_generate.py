@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from lm_eval_ext.families.hierarchy.rows import ARMS, MOST_TURNS
+from lm_eval_ext.families.ifbench.repairs import EDITION
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS
 from lm_eval_ext.families.manyifeval.schema import DENSE, KEYWORDS, MIXED, PROMPTS
 from lm_eval_ext.families.natural_instructions import task as natural_instructions_task
@@ -216,11 +217,22 @@ def _version(family: str, template: str) -> str:
 
 
 def ifbench() -> Iterator[File]:
-    """Yield the prompts with all their instructions, and those that state them after a first answer."""
+    """Yield the prompts of IFBench and IFEval, on rows as published and repaired, and those of two turns."""
     one_turn = ["dataset_path: allenai/IFBench_test", "turns: 1"]
     two_turns = ["dataset_path: allenai/IFBench_multi-turn", "dataset_name: ifbench_constraints", "turns: 2"]
-    yield _leaf("ifbench", "ifbench", one_turn, "_ifbench")
-    yield _leaf("ifbench", "ifbench_two_turns", two_turns, "_ifbench")
+    of_ifeval = ["dataset_path: google/IFEval", "benchmark: ifeval", "turns: 1"]
+    # Figures on other rows are no versions of one figure.
+    version = f"{_version('ifbench', '_ifbench')}+rows{EDITION}"
+    repaired = ["repaired: true", f"metadata: {{version: {version}}}"]
+    leaves = {
+        "ifbench": one_turn,
+        "ifbench_repaired": [*one_turn, *repaired],
+        "ifbench_two_turns": two_turns,
+        "ifeval_published": of_ifeval,
+        "ifeval_repaired": [*of_ifeval, *repaired],
+    }
+    for name, lines in leaves.items():
+        yield _leaf("ifbench", name, lines, "_ifbench")
 
 
 # hierarchy

@@ -182,7 +182,7 @@ def test_doctor_passes_without_the_hub(forks: Forks, small_harness: str, tmp_pat
     assert "ok     models    reference" in process.stdout
     assert "ok     embedded  verbalizer: 9 of 9 datasets" in process.stdout
     assert "ok     embedded  manyifeval: 1 of 1 datasets" in process.stdout
-    assert "ok     embedded  ifbench: 2 of 2 datasets" in process.stdout
+    assert "ok     embedded  ifbench: 3 of 3 datasets" in process.stdout
     assert "ok     embedded  paired_mcq: 4 of 4 datasets" in process.stdout
     assert "ok     embedded  natural_instructions: 14 of 14 datasets" in process.stdout
     assert "ok     sentences" in process.stdout

@@ -26,7 +26,7 @@ class Leaf:
     tokens: int
     rows: int
     facts: Mapping[str, object]
-    version: float = 1.1
+    version: float | str = 1.1
 
 
 @dataclass(frozen=True)
@@ -129,14 +129,20 @@ def ifbench() -> Family:
     kinds = ("count", "ratio", "words", "sentence", "format", "custom", "repeat")
     one = {**up(*LOOSE), **down("empty_rate")}
     two = {**one, **neither("prompt_level_loose_acc_first_turn")}
-    details = {**up(*STRICT, *REPAIRED, *(f"loose_acc_{kind}" for kind in kinds)), **neither("instructions")}
+    verdicts = {**up(*STRICT, *REPAIRED), **neither("instructions")}
+    details = {**verdicts, **up(*(f"loose_acc_{kind}" for kind in kinds))}
+    published = {"benchmark": "ifbench", "dataset": "ifbench", "turns": 1, "repaired": False}
+    of_two, of_ifeval = {"dataset": "ifbench_two_turns", "turns": 2}, {"benchmark": "ifeval", "dataset": "ifeval"}
+    # No row that was written for this project needs a repair.
+    repaired = {"repaired": True, "rows_corrected": 0, "rows_left_out": 0}
     leaves = {
-        "ifbench": Leaf(one, details, 2048, 80, {"dataset": "ifbench", "turns": 1}),
-        "ifbench_two_turns": Leaf(
-            two, {**details, **neither("turns")}, 2048, 44, {"dataset": "ifbench_two_turns", "turns": 2}
-        ),
+        "ifbench": Leaf(one, details, 2048, 80, published),
+        "ifbench_repaired": Leaf(one, details, 2048, 80, published | repaired, "1.1+rows1"),
+        "ifbench_two_turns": Leaf(two, {**details, **neither("turns")}, 2048, 44, published | of_two),
+        "ifeval_published": Leaf(one, verdicts, 2048, 18, published | of_ifeval),
+        "ifeval_repaired": Leaf(one, verdicts, 2048, 18, published | of_ifeval | repaired, "1.1+rows1"),
     }
-    return Family((2, 0, 0), leaves)
+    return Family((5, 0, 0), leaves)
 
 
 def hierarchy() -> Family:

@@ -28,6 +28,8 @@ TASKS = {
     "verbalizer, in several wordings": "verbalizer_mrpc_natural_yes_no",
     "manyifeval, repeated": "manyifeval_repeat_n03",
     "ifbench, two turns": "ifbench_two_turns",
+    "ifbench, repaired": "ifbench_repaired",
+    "ifbench, IFEval": "ifeval_repaired",
     "hierarchy, several turns": "hierarchy_turns_slipped_t02",
     "manyifeval, in variants": "manyifeval_cousins_n03",
     "manyifeval, larger pool": "manyifeval_wide_n03",

@@ -149,15 +149,19 @@ def test_a_floor_is_the_score_of_the_policy_of_its_name(
                 assert all((value or 0) <= floors[CONSTANT][metric] for metric, value in found.items()), (task, answer)
 
 
+@pytest.mark.parametrize(
+    ("task", "rows", "file"),
+    [("ifbench", 300, "ifbench_test.jsonl"), ("ifeval_published", 541, "ifeval_input_data.jsonl")],
+)
 def test_the_floors_of_a_run_on_the_published_prompts_are_those_of_the_prompts(
-    shared_data: Path, result_folder: ResultFolder
+    task: str, rows: int, file: str, shared_data: Path, result_folder: ResultFolder
 ) -> None:
-    (run,) = load([result_folder("empty", ["ifbench"], source=str(shared_data / "ifeval"))]).counting
+    (run,) = load([result_folder("empty", [task], source=str(shared_data / "ifeval"))]).counting
     floors = {
-        answer: tuple(round(300 * of[f"prompt_level_{verdict}_acc"]) for verdict in ("strict", "repaired"))
+        answer: tuple(round(rows * of[f"prompt_level_{verdict}_acc"]) for verdict in ("strict", "repaired"))
         for answer, of in floored(run).items()
     }
-    assert floors == FLOORS_OF["ifbench_test.jsonl"]
+    assert floors == FLOORS_OF[file]
 
 
 def test_the_answer_is_the_best_over_all_tasks_and_weighs_them_as_their_group_does(result_folder: ResultFolder) -> None:

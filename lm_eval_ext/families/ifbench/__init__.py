@@ -1,1 +1,1 @@
-"""IFBench: verifiable instructions unlike those that models are trained on."""
+"""IFBench: verifiable instructions unlike those that models are trained on. And IFEval, which has those."""

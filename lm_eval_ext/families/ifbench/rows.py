@@ -1,21 +1,26 @@
-"""The rows of both tasks, from the three sources, and what two turns answer.
+"""The rows of all tasks, from the three sources, as published and repaired; and what two turns answer.
 
-* ``"hub"``: ``allenai/IFBench_test``; for two turns, ``allenai/IFBench_multi-turn``;
+* ``"hub"``: ``allenai/IFBench_test``; for two turns, ``allenai/IFBench_multi-turn``; ``google/IFEval``;
 * ``"embedded"``: rows written for this project;
-* a file, or a folder with ``ifbench_test.jsonl`` and ``ifbench_two_turns_test.jsonl``, in the hub's columns.
+* a file, or a folder with ``ifbench_test.jsonl``, ``ifbench_two_turns_test.jsonl`` and ``ifeval_train.jsonl`` (or
+  ``ifeval_input_data.jsonl``, as Google names it), in the hub's columns.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from lm_eval_ext import sources
+from lm_eval_ext.families.ifbench.repairs import digest_of, repairs
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, text_in
+from lm_eval_ext.families.manyifeval.prompts import IFEVAL as IFEVAL_HUB
+from lm_eval_ext.families.manyifeval.prompts import IFEVAL_SPLIT
+from lm_eval_ext.families.manyifeval.rows import IFEVAL_FILES
 from lm_eval_ext.metadata import digest
 from lm_eval_ext.sources import HubDataset, RowsError
 from lm_eval_ext.verifiers import Checker
@@ -24,7 +29,7 @@ from lm_eval_ext.verifiers.checker import checker_type
 
 @dataclass(frozen=True)
 class IFBenchRow:
-    """A row of IFBench.
+    """A row of IFBench or IFEval.
 
     Attributes:
         key: the key of the row.
@@ -63,19 +68,19 @@ class Turns(str):
         return Turns, (self.first, str(self))
 
 
-ONE_TURN, TWO_TURNS = "ifbench", "ifbench_two_turns"
-"""The two datasets, by their names in file names."""
+ONE_TURN, TWO_TURNS, IFEVAL = "ifbench", "ifbench_two_turns", "ifeval"
+"""The datasets, by their names in file names."""
 TEST = "test"
 HUB: Mapping[str, HubDataset] = {
     ONE_TURN: HubDataset("allenai/IFBench_test"),
     TWO_TURNS: HubDataset("allenai/IFBench_multi-turn", "ifbench_constraints"),
+    IFEVAL: IFEVAL_HUB,
 }
-HUB_SPLITS: Mapping[str, str] = {ONE_TURN: "train", TWO_TURNS: TEST}
-"""The hub calls the only split of its test set ``train``."""
-FIELDS: Mapping[str, tuple[str, ...]] = {
-    ONE_TURN: ("key", "prompt", "instruction_id_list", "kwargs"),
-    TWO_TURNS: ("key", "messages", "instruction_id_list", "kwargs"),
-}
+SPLITS: Mapping[str, str] = {ONE_TURN: TEST, TWO_TURNS: TEST, IFEVAL: IFEVAL_SPLIT}
+HUB_SPLITS: Mapping[str, str] = {**SPLITS, ONE_TURN: "train"}
+"""The hub calls the only split of both test sets ``train``."""
+FIELDS = ("key", "prompt", "instruction_id_list", "kwargs")
+FIELDS_OF_TURNS = ("key", "messages", "instruction_id_list", "kwargs")
 ROLES = ("user", "assistant", "user")
 """The roles of a conversation. The published answer in the middle is another model's and is not used."""
 
@@ -94,26 +99,27 @@ def all_rows(source: str, dataset: str) -> tuple[tuple[IFBenchRow, ...], int]:
 
     Args:
         source: see the module.
-        dataset: ``ONE_TURN`` or ``TWO_TURNS``.
+        dataset: ``ONE_TURN``, ``TWO_TURNS`` or ``IFEVAL``.
 
     Raises:
         RowsError: the rows are not available, or a row lacks a field or has an invalid one; the message names file, row
             and field. In a prompt with its instructions, a missing argument is such an error.
     """
-    path = Path(source).expanduser()
-    if source not in (sources.HUB, sources.EMBEDDED) and path.is_file():
-        table = sources.from_file(path.resolve())
+    if (path := _file(source, dataset)) is not None:
+        table = sources.from_file(path)
     else:
-        table = sources.load(dataset, HUB_SPLITS[dataset] if source == sources.HUB else TEST, HUB[dataset], source)
-    check_keys(table.origin, table.column("key", FIELDS[dataset]))
+        splits = HUB_SPLITS if source == sources.HUB else SPLITS
+        table = sources.load(dataset, splits[dataset], HUB[dataset], source)
     twice, left_out, found = dataset == TWO_TURNS, 0, list[IFBenchRow]()
+    fields = FIELDS_OF_TURNS if twice else FIELDS
+    check_keys(table.origin, table.column("key", fields))
     seen: dict[Hashable, int] = {}
     for number, row in enumerate(table.rows, start=1):
         where = f"{table.origin}, row {number}"
         if twice and _lacks_arguments(row):
             left_out += 1
             continue
-        require_fields(where, row, FIELDS[dataset])
+        require_fields(where, row, fields)
         prompt, second = _messages(where, row) if twice else (text_in(where, "prompt", row["prompt"]), "")
         found.append(IFBenchRow(row["key"], prompt, instructions_of_row(where, row), second))
         # Under one key, a prompt may recur with several second messages.
@@ -126,6 +132,64 @@ def all_rows(source: str, dataset: str) -> tuple[tuple[IFBenchRow, ...], int]:
     if not found:
         raise RowsError(f"{table.origin}: no row whose instructions have all their arguments")
     return tuple(found), left_out
+
+
+def _file(source: str, dataset: str) -> Path | None:
+    """Return the file of a source that is one, or the copy of IFEval in a folder under Google's name for it."""
+    path = Path(source).expanduser().resolve()
+    if source in (sources.HUB, sources.EMBEDDED) or not path.exists():
+        return None
+    if path.is_file():
+        return path
+    copies = (path / name for name in IFEVAL_FILES if dataset == IFEVAL)
+    return next((copy for copy in copies if copy.is_file()), None)
+
+
+def has_rows(source: str, dataset: str) -> bool:
+    """Return whether a folder has a dataset, or the rows written for this project do."""
+    if sources.has_split(dataset, SPLITS[dataset], source):
+        return True
+    return _file(source, dataset) is not None
+
+
+@dataclass(frozen=True)
+class RepairedRows:
+    """The rows of a benchmark without those that no response can follow, and with the right arguments.
+
+    Attributes:
+        rows: the rows, in the order of the source.
+        corrected: how many of them have corrected arguments.
+        left_out: how many rows were left out.
+        unlike: the keys of rows of the table that the source has otherwise, and which are kept as they are.
+    """
+
+    rows: tuple[IFBenchRow, ...]
+    corrected: int
+    left_out: int
+    unlike: tuple[int | str, ...]
+
+
+@cache
+def repaired_rows(source: str, dataset: str) -> RepairedRows:
+    """Return the repaired rows of a source; arguments and errors as of ``all_rows``."""
+    kept, corrected, seen = list[IFBenchRow](), 0, set[str]()
+    found = rows(source, dataset)
+    for row in found:
+        repair = repairs().get(digest := digest_of(row.prompt, row.instructions))
+        if repair is None:
+            kept.append(row)
+            continue
+        seen.add(digest)
+        if instructions := repair.applied(row.instructions):
+            kept.append(replace(row, instructions=instructions))
+            corrected += 1
+    keys = {row.key for row in found}
+    unlike = [
+        repair.key
+        for repair in repairs().values()
+        if repair.benchmark == dataset and repair.key in keys and repair.digest not in seen
+    ]
+    return RepairedRows(tuple(kept), corrected, len(found) - len(kept), tuple(unlike))
 
 
 def _lacks_arguments(row: Mapping[str, Any]) -> bool:

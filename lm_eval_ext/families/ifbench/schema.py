@@ -1,4 +1,4 @@
-"""The metrics and facts in the results of IFBench tasks."""
+"""The metrics and facts in the results of the tasks on IFBench's and IFEval's rows."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ OF_GROUPS: Mapping[str, str] = {
     "repeat": "loose_acc_repeat",
 }
 """By group of IFBench's instructions (the part of an id before the colon), its metric."""
-TWO_TURNS = "two turns"
+TWO_TURNS, GROUPS = "two turns", "groups of instructions"
 """What some metrics need."""
 
 PROMPT_LOOSE = Metric(HEADLINE, higher_is_better=True)
 
 
-def _share(name: str, explains: str = "") -> Metric:
-    return Metric(name, True, share_followed, explains=explains, per_row="ratio")
+def _share(name: str, explains: str = "", needs: tuple[str, ...] = ()) -> Metric:
+    return Metric(name, True, share_followed, needs, explains=explains, per_row="ratio")
 
 
 SCHEMA = Schema(
@@ -41,15 +41,16 @@ SCHEMA = Schema(
         Metric("prompt_level_repaired_acc", higher_is_better=True, explains=HEADLINE),
         _share("inst_level_repaired_acc", "inst_level_loose_acc"),
         EMPTY_RATE,
-        *(_share(name, "inst_level_loose_acc") for name in OF_GROUPS.values()),
-        # The report computes the figures of the 58 types from it; as metrics, they would fill the table of results.
+        *(_share(name, "inst_level_loose_acc", (GROUPS,)) for name in OF_GROUPS.values()),
+        # The report computes the figures of the types from it; as metrics, they would fill the table of results.
         Metric(VERDICTS, None, mean_length, explains="inst_level_loose_acc", per_row=None, drawn=False, range=COUNT),
         replace(PROMPT_LOOSE, name=FIRST_TURN, higher_is_better=None, needs=(TWO_TURNS,)),
         Metric(ANSWERS, None, mean_length, (TWO_TURNS,), explains=HEADLINE, per_row=None, drawn=False, range=COUNT),
     ),
     headlines=(PROMPT_LOOSE,),
-    # turns: 1 where the prompt contains the instructions, 2 where they follow the model's own answer.
+    # turns: 1 where the prompt contains the instructions, 2 where they follow the model's own answer. Results of older
+    # versions lack the two others: they are of IFBench's rows as published.
     facts={"turns": "a whole number"},
-    levels=("turns",),
+    levels=("benchmark", "turns", "repaired"),
     row_key="key",
 )

@@ -1,4 +1,4 @@
-"""The metrics of IFBench, under the harness's own names for IFEval; ``schema`` declares them."""
+"""The metrics of IFBench's and IFEval's rows, under the harness's own names for IFEval; ``schema`` declares them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def score(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Ro
     Returns:
         ``prompt_level_…`` (1 if all instructions are followed, else 0) and ``inst_level_…`` (followed, asked), each
         strict, loose and, in the repaired edition, strict; ``empty_rate``; ``loose_acc_<group>`` (followed, asked) of
-        every group; ``instructions``: each instruction's id and verdicts. After two turns also
+        every group of IFBench's; ``instructions``: each instruction's id and verdicts. After two turns also
         ``prompt_level_loose_acc_first_turn``, that of the answer before the instructions were given, and ``turns``, the
         answers.
     """

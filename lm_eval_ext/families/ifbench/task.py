@@ -1,4 +1,4 @@
-"""The harness task of both IFBench leaves, its requests with the second message, and the ``reference`` LM's answers."""
+"""The harness task of all leaves, its requests with the second message, and the ``reference`` LM's answers."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ import datasets
 from lm_eval_ext import sources
 from lm_eval_ext.families.ifbench.rows import (
     HUB,
+    IFEVAL,
     ONE_TURN,
     TEST,
     TWO_TURNS,
     IFBenchRow,
     Turns,
     all_rows,
+    has_rows,
+    repaired_rows,
     rows,
     rows_hash,
 )
-from lm_eval_ext.families.ifbench.schema import SCHEMA
+from lm_eval_ext.families.ifbench.schema import GROUPS, SCHEMA
 from lm_eval_ext.families.ifbench.schema import TWO_TURNS as HAS_TWO_TURNS
 from lm_eval_ext.families.ifbench.scores import score
-from lm_eval_ext.families.ifbench.texts import break_one, respond
+from lm_eval_ext.families.ifbench.witnesses import break_one, respond
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, LazyAnswers, with_floors
@@ -53,21 +56,27 @@ class TwoTurnsInstance(KnownInstance):
 
 log = logging.getLogger(f"lm_eval.{__name__}")
 """A child of the harness's own logger, because only that one shows its messages."""
-DATASETS: Mapping[int, str] = {1: ONE_TURN, 2: TWO_TURNS}
-"""The dataset for each number of turns."""
+DATASETS: Mapping[str, Mapping[int, str]] = {"ifbench": {1: ONE_TURN, 2: TWO_TURNS}, "ifeval": {1: IFEVAL}}
+"""By benchmark, the dataset for each number of turns."""
+OF_DATASETS: Mapping[str, str] = {ONE_TURN: "ifbench", TWO_TURNS: "ifbench_two_turns", IFEVAL: "ifeval_published"}
+"""By dataset, the task on its rows as published."""
 POLICIES = ("oracle", "drop_one", "ignore")
 """``oracle`` follows every instruction (if they exclude each other: all but one), ``drop_one`` all but one, ``ignore``
 none."""
 
 
 class IFBenchTask(FamilyTask):
-    """A prompt with verifiable instructions, or a prompt and then the instructions (IFBench, 2025).
+    """A prompt with verifiable instructions, or a prompt and then the instructions (IFBench, 2025; IFEval, 2023).
 
-    In addition to the harness's own keys, a leaf's YAML has ``turns``: 1 if the prompt contains the instructions, 2 if
-    they follow in a second message, after the model's own answer. Two turns need ``--model two_turns``.
+    In addition to the harness's own keys, a leaf's YAML has
+
+    * ``turns``: 1 if the prompt contains the instructions, 2 if they follow in a second message, after the model's own
+      answer. Two turns need ``--model two_turns``.
+    * ``benchmark``: whose rows they are, ``ifbench`` (if absent) or ``ifeval``.
+    * ``repaired``: whether rows that the table of repairs names are corrected or left out; false if absent.
 
     Raises:
-        ValueError: ``turns`` is missing or invalid, or the LM cannot take two turns; the message names the leaf.
+        ValueError: one of them is missing or invalid, or the LM cannot take two turns; the message names the leaf.
         RowsError: the rows are not available or not valid.
         MissingDataError: NLTK data that verdicts need are not installed.
     """
@@ -75,12 +84,12 @@ class IFBenchTask(FamilyTask):
     FAMILY = "ifbench"
     SCHEMA = SCHEMA
     TAKES = ()
-    NO_DEMONSTRATIONS = "IFBench is zero-shot: its rows have no answers to demonstrate; remove --num_fewshot"
+    NO_DEMONSTRATIONS = "IFBench and IFEval are zero-shot: no row has an answer to demonstrate; remove --num_fewshot"
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:
-        """Return the datasets by name, each with its task, which has the same name."""
-        return {name: name for name in DATASETS.values()}
+        """Return the datasets by name, each with its task."""
+        return OF_DATASETS
 
     @classmethod
     def datasets_at(cls, source: str) -> list[str]:
@@ -88,38 +97,53 @@ class IFBenchTask(FamilyTask):
         if source == sources.EMBEDDED:
             return list(cls.datasets())
         folder = Path(source).expanduser().is_dir()
-        return [name for name in cls.datasets() if folder and sources.has_split(name, TEST, source)]
+        return [name for name in cls.datasets() if folder and has_rows(source, name)]
 
     @classmethod
     def hub_datasets(cls) -> list[sources.HubDataset]:
-        """Return the locations of both datasets."""
+        """Return the locations of all datasets."""
         return list(HUB.values())
 
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
-        """Take the number of turns from a leaf's config; see the base class."""
+        """Take the keys of the family from a leaf's config; see the base class."""
         task, turns = config["task"], config.pop("turns", None)
-        if type(turns) is not int or turns not in DATASETS:
-            raise ValueError(f"task {task!r}: turns must be 1 or 2, found {turns!r}")
+        benchmark, self._repaired = config.pop("benchmark", "ifbench"), config.pop("repaired", False)
+        if not isinstance(benchmark, str) or benchmark not in DATASETS:
+            raise ValueError(f"task {task!r}: benchmark must be {' or '.join(DATASETS)}, found {benchmark!r}")
+        if type(turns) is not int or turns not in DATASETS[benchmark]:
+            expected = " or ".join(map(str, DATASETS[benchmark]))
+            raise ValueError(f"task {task!r}: turns must be {expected}, found {turns!r}")
+        if type(self._repaired) is not bool or (self._repaired and turns > 1):
+            raise ValueError(
+                f"task {task!r}: repaired must be true or false, and false with two turns, found {self._repaired!r}"
+            )
         refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
-        self._turns = turns
+        self._turns, self._dataset = turns, DATASETS[benchmark][turns]
         config["test_split"] = TEST
-        self.has = (HAS_TWO_TURNS,) if turns > 1 else ()
+        self.has = (HAS_TWO_TURNS,) * (turns > 1) + (GROUPS,) * (benchmark == "ifbench")
         if self.source != sources.HUB:
-            config["dataset_path"] = DATASETS[turns]
+            config["dataset_path"] = self._dataset
             config.pop("dataset_name", None)
-        return {"dataset": DATASETS[turns], "turns": turns}
+        return {"dataset": self._dataset, "benchmark": benchmark, "turns": turns, "repaired": self._repaired}
 
     def documents(self) -> Documents:
         """Return the rows; data that a verdict needs is checked now rather than after the last answer."""
-        for data in (PUNKT, STOP_WORDS, TAGGER):
+        for data in (PUNKT, STOP_WORDS, TAGGER) if GROUPS in self.has else (PUNKT,):
             find(data)
-        found, left_out = all_rows(self.source, DATASETS[self._turns])
-        facts: dict[str, Any] = {"rows_hash": rows_hash(found)}
-        if left_out:
+        facts: dict[str, Any] = {"rows_hash": rows_hash(self._rows)}
+        if self._repaired:
+            repaired = repaired_rows(self.source, self._dataset)
+            facts |= {"rows_corrected": repaired.corrected, "rows_left_out": repaired.left_out}
+            message = "%s: rows with corrected arguments: %d; rows left out: %d (docs/repaired-rows.md has the reasons)"
+            log.info(message, self.config.task, repaired.corrected, repaired.left_out)
+            if repaired.unlike and self.source != sources.EMBEDDED:
+                message = "%s: kept as they are, because they are not the rows that the table of repairs is about: %s"
+                log.warning(message, self.config.task, ", ".join(map(str, repaired.unlike)))
+        elif left_out := all_rows(self.source, self._dataset)[1]:
             facts["rows_left_out"] = left_out
             message = "%s: rows left out: %d; an argument of their instructions is null in the data"
             log.warning(message, self.config.task, left_out)
-        return Documents(TEST, _as_dataset(self.source, DATASETS[self._turns]), facts)
+        return Documents(TEST, _as_dataset(self._rows), facts)
 
     def before_requests(self) -> None:
         """Reject an LM that would take the first of two turns only.
@@ -149,8 +173,12 @@ class IFBenchTask(FamilyTask):
         return self._by_identity[doc["key"], doc["prompt"], doc.get("second", "")]
 
     @cached_property
+    def _rows(self) -> tuple[IFBenchRow, ...]:
+        return repaired_rows(self.source, self._dataset).rows if self._repaired else rows(self.source, self._dataset)
+
+    @cached_property
     def _by_identity(self) -> Mapping[tuple[int | str, str, str], IFBenchRow]:
-        return {(row.key, row.prompt, row.second): row for row in rows(self.source, DATASETS[self._turns])}
+        return {(row.key, row.prompt, row.second): row for row in self._rows}
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``.
@@ -163,11 +191,11 @@ class IFBenchTask(FamilyTask):
                 f"task {self.config.task!r}: a response without its first answer; expected the unfiltered responses of "
                 "--model two_turns"
             )
-        return dict(score(doc, results))
+        return {name: value for name, value in score(doc, results).items() if name in self.metrics}
 
 
 @cache
-def _as_dataset(source: str, dataset: str) -> datasets.Dataset:
+def _as_dataset(of: tuple[IFBenchRow, ...]) -> datasets.Dataset:
     return datasets.Dataset.from_list(
         [
             {
@@ -178,7 +206,7 @@ def _as_dataset(source: str, dataset: str) -> datasets.Dataset:
                 "kwargs": [instruction.arguments() for instruction in row.instructions],
                 "witness": respond(row.instructions) or "",
             }
-            for row in rows(source, dataset)
+            for row in of
         ]
     )
 

@@ -1,9 +1,8 @@
 """Texts that follow IFBench's instructions, one or two at once, or ignore them.
 
-They prove that a row can be solved and are the answers of the ``reference`` LM. Most are whole answers to a task of its
-own (``texts.jsonl``); the others are put together from the arguments. Documents contain them, so they do not change. Of
-the texts for a row's instructions, the verifiers choose: one is only returned if every verdict is as intended, strictly
-and in both editions.
+Most are whole answers to a task of their own (``texts.jsonl``); the others are put together from the arguments. Of the
+texts for a row's instructions, the verifiers choose: one is only returned if every verdict is as intended, strictly and
+in both editions. ``witnesses`` says what they are for.
 """
 
 from __future__ import annotations
@@ -51,19 +50,6 @@ def respond(instructions: Sequence[Checker], broken: Collection[int] = ()) -> st
             return text
         strictly = strictly or text
     return strictly
-
-
-def break_one(instructions: Sequence[Checker]) -> str | None:
-    """Return a response that breaks exactly one instruction, or ``None`` if none was found.
-
-    It breaks the first that can be broken while the others are followed. A repeated instruction is broken in all its
-    places.
-    """
-    for chosen in dict.fromkeys(instructions):
-        text = respond(instructions, [index for index, other in enumerate(instructions) if other == chosen])
-        if text is not None:
-            return text
-    return None
 
 
 def _texts(instructions: Sequence[Checker]) -> Iterable[str]:

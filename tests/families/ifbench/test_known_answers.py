@@ -81,6 +81,30 @@ def test_a_policys_scores_are_those_that_it_implies(
     assert scores(evaluated("reference", f"policy={policy}", ONE_TURN, where)) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("task", "policy", "expected"),
+    [
+        # Six published rows have instructions that exclude each other; of the 834 instructions, one of each is broken.
+        ("ifeval_published", "oracle", (*[535 / 541] * 3, *[828 / 834] * 3)),
+        ("ifeval_repaired", "oracle", [1] * 6),
+        ("ifbench_repaired", "oracle", [1] * 6),
+    ],
+)
+def test_every_repaired_row_can_be_followed_and_not_every_published_one(
+    task: str, policy: str, expected: Sequence[float], shared_data: Path
+) -> None:
+    run = evaluated("reference", f"policy={policy}", task, str(shared_data / "ifeval"))
+    assert scores(run, task) == pytest.approx(expected, rel=1e-12)
+    # The groups are IFBench's.
+    assert any(name.startswith("loose_acc_") for name in run["results"][task]) == task.startswith("ifbench")
+
+
+@pytest.mark.parametrize(("policy", "expected"), [("oracle", 1.0), ("drop_one", 0.0), ("ignore", 0.0)])
+def test_the_rows_of_ifeval_that_were_written_here_have_every_known_answer(policy: str, expected: float) -> None:
+    run = evaluated("reference", f"policy={policy}", "ifeval_published", "embedded")
+    assert scores(run, "ifeval_published")[:2] == [expected] * 2
+
+
 def test_the_second_of_two_turns_counts_and_the_first_is_recorded(runs: Mapping[str, Any]) -> None:
     found = rows("embedded", TWO_TURNS)
     for policy, expected in (("oracle", 1.0), ("ignore", 0.0)):

@@ -17,14 +17,15 @@ from tests.harness.tasks import make, make_own
 
 pytestmark = pytest.mark.harness
 
-LEAVES = ("ifbench", "ifbench_two_turns")
+LEAVES = {"ifbench": "ifbench", "ifbench_two_turns": "ifbench_two_turns", "ifeval_published": "ifeval"}
+"""Each with its dataset."""
 LEAF = {"include": f"{tasks_dir()}/ifbench/_ifbench", "task": "mine", "dataset_path": "allenai/IFBench_test"}
 
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_a_leaf_shows_each_row_with_its_witness(name: str) -> None:
     task = make(name)
-    found = rows("embedded", name)
+    found = rows("embedded", LEAVES[name])
     assert task.config.metadata["rows_hash"] == rows_hash(found)
     for doc, row in zip(task.eval_docs, found, strict=True):
         assert (doc["key"], task.doc_to_text(doc), doc.get("second", "")) == (row.key, row.prompt, row.second)
@@ -44,6 +45,14 @@ def test_generation_leaves_room_for_the_longest_witness(name: str) -> None:
         ({}, r"task 'mine': turns must be 1 or 2, found None"),
         ({"turns": True}, r"task 'mine': turns must be 1 or 2, found True"),
         ({"turns": 3}, r"task 'mine': turns must be 1 or 2, found 3"),
+        ({"turns": 1, "benchmark": "ifeval2"}, r"task 'mine': benchmark must be ifbench or ifeval, found 'ifeval2'"),
+        (
+            {"turns": 1, "benchmark": ["ifeval"]},
+            r"task 'mine': benchmark must be ifbench or ifeval, found \['ifeval'\]",
+        ),
+        ({"turns": 2, "benchmark": "ifeval"}, r"task 'mine': turns must be 1, found 2"),
+        ({"turns": 1, "repaired": "yes"}, r"task 'mine': repaired must be true or false, .* found 'yes'"),
+        ({"turns": 2, "repaired": True}, r"task 'mine': repaired must be true or false, and false with two turns"),
         ({"turns": 1, "rows": 5}, r"task 'mine': rows 5; all rows of their source are evaluated"),
     ],
 )
@@ -64,7 +73,7 @@ def test_rows_that_are_left_out_are_counted_in_the_results(tmp_path: Path, caplo
 
 
 def test_a_row_seed_is_an_error_because_the_rows_are_finished() -> None:
-    with pytest.raises(ValueError, match=r"task 'ifbench': metadata row_seed 7; IFBench's rows are finished"):
+    with pytest.raises(ValueError, match=r"task 'ifbench': metadata row_seed 7; the rows of IFBench and IFEval are"):
         make("ifbench", {"row_seed": 7})
 
 
@@ -79,14 +88,17 @@ def test_two_turns_need_the_lm_that_takes_them() -> None:
 def test_there_are_no_demonstrations() -> None:
     task = make("ifbench")
     task.set_config("num_fewshot", 2)
-    with pytest.raises(ValueError, match="IFBench is zero-shot"):
+    with pytest.raises(ValueError, match="IFBench and IFEval are zero-shot"):
         task.build_all_requests()
 
 
 def test_a_source_has_the_datasets_whose_files_it_has(tmp_path: Path) -> None:
-    assert IFBenchTask.datasets_at("embedded") == ["ifbench", "ifbench_two_turns"]
+    assert IFBenchTask.datasets_at("embedded") == ["ifbench", "ifbench_two_turns", "ifeval"]
     assert IFBenchTask.datasets_at(str(tmp_path)) == []
     (tmp_path / "ifbench_two_turns_test.jsonl").write_text("{}", encoding="utf-8")
     # Another file whose name begins so.
     (tmp_path / "ifbench_verdicts.jsonl").write_text("{}", encoding="utf-8")
     assert IFBenchTask.datasets_at(str(tmp_path)) == ["ifbench_two_turns"]
+    # Google's own name for it.
+    (tmp_path / "ifeval_input_data.jsonl").write_text("{}", encoding="utf-8")
+    assert IFBenchTask.datasets_at(str(tmp_path)) == ["ifbench_two_turns", "ifeval"]

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, all_rows, rows, rows_hash
+from lm_eval_ext.families.ifbench.rows import IFEVAL, ONE_TURN, TWO_TURNS, all_rows, rows, rows_hash
 from lm_eval_ext.sources import EMBEDDED_FOLDER, RowsError
-from lm_eval_ext.verifiers import ifbench, instruction, instruction_ids
+from lm_eval_ext.verifiers import ifbench, ifeval, instruction, instruction_ids
 from tests.families.jsonl import write_rows
 
 Row = dict[str, Any]
@@ -45,6 +45,12 @@ def test_no_embedded_prompt_is_a_published_one(name: str, shared_data: Path) -> 
     # A whole task that IFBench asks in one wording only is an instruction, and not written anew.
     ours = [row for row in rows("embedded", name) if not row.instructions[0].id.startswith("custom:")]
     assert not [row.prompt for row in ours if row.prompt in real]
+
+
+def test_the_embedded_rows_of_ifeval_have_each_of_its_25_types_and_no_published_prompt(shared_data: Path) -> None:
+    found = rows("embedded", IFEVAL)
+    assert {one.id for row in found for one in row.instructions} == {*instruction_ids(ifeval)}
+    assert {row.prompt for row in found}.isdisjoint(row.prompt for row in rows(str(shared_data / "ifeval"), IFEVAL))
 
 
 def test_the_embedded_conversations_give_the_instructions_in_the_second_message() -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, IFBenchRow, rows
 from lm_eval_ext.families.ifbench.task import known_answers
-from lm_eval_ext.families.ifbench.texts import break_one, overlap, respond
+from lm_eval_ext.families.ifbench.texts import overlap, respond
+from lm_eval_ext.families.ifbench.witnesses import break_one
 from lm_eval_ext.families.instructions import bank
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response, instruction
 from lm_eval_ext.verifiers.ifbench.small_groups import stop_words

@@ -28,7 +28,7 @@ NI = "natural_instructions_subtask033_winogrande_answer_generation"
 TASKS: Mapping[str, tuple[str, ...]] = {
     "verbalizer": ("verbalizer_sst2_natural_golden", "verbalizer_sst2_unnatural_flipped"),
     "manyifeval": ("manyifeval_n02", "manyifeval_n03", "manyifeval_cousins_n02", "manyifeval_dense_n010"),
-    "ifbench": ("ifbench",),
+    "ifbench": ("ifbench", "ifeval_repaired"),
     "hierarchy": ("hierarchy_system", "hierarchy_system_user", "hierarchy_turns_t02"),
     "paired_mcq": ("paired_mcq_arc_challenge_low", "paired_mcq_opinionqa_low"),
     "natural_instructions": (f"{NI}_prompt", f"{NI}_all"),

@@ -1,9 +1,10 @@
-"""The report's section on IFBench: its runs, and the figures on them."""
+"""The report's section on IFBench and IFEval: their runs, and the figures on them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from lm_eval_ext.families.ifbench.schema import ANSWERS, FIRST_TURN, HEADLINE, OF_GROUPS, VERDICTS
 from lm_eval_ext.reports.evidence import Evidence
@@ -24,13 +25,23 @@ from lm_eval_ext.reports.sections.figures import VERDICT_KINDS, captioned, capti
 from lm_eval_ext.reports.study import FLOOR, OWN, Entry, Study, grouped
 from lm_eval_ext.results.issue import warning
 from lm_eval_ext.results.rows import ASKED
+from lm_eval_ext.results.runs import TaskRun
 
 FAMILY = "ifbench"
+KINDS = {
+    ("ifbench", 1, False): ("ifbench", ""),
+    ("ifbench", 1, True): ("ifbench_repaired", ", on repaired rows"),
+    ("ifbench", 2, False): ("ifbench_two_turns", " in a second message"),
+    ("ifeval", 1, False): ("ifeval_published", ", on its rows as published"),
+    ("ifeval", 1, True): ("ifeval_repaired", ", on repaired rows"),
+}
+"""By benchmark, number of turns, and whether rows are repaired: the name of the figures, and what their titles add."""
 NARROW = 4
 """The most models side by side where the names of rows are long."""
 STRICT, INST = "prompt_level_strict_acc", "inst_level_loose_acc"
 BEHAVIORS = (
-    *of_verdicts("IFBench"),
+    *of_verdicts("IFBench", lambda entry: entry["benchmark"] == "ifbench"),
+    *of_verdicts("IFEval", lambda entry: entry["benchmark"] == "ifeval"),
     Behavior(
         "The first answer follows the instructions by chance; the second, which was asked to, does not.",
         scored({FIRST_TURN: 1, HEADLINE: 0}),
@@ -44,20 +55,29 @@ BEHAVIORS = (
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
     orders = {"group": tuple(OF_GROUPS), "verdict": VERDICT_KINDS}
-    found = Study.of(evidence, FAMILY, lambda run: {"turns": int(run.metadata["turns"])}, orders)
+    found = Study.of(evidence, FAMILY, _facts, orders)
     if not found.entries:
         return None
     shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], said_of)
     return Section(FAMILY, *captions()[FAMILY], tuple(_figures(found)), shown, issues)
 
 
+def _facts(run: TaskRun) -> Mapping[str, Any]:
+    """Return the facts about a run; one of an older version is of IFBench's rows as published."""
+    told = run.metadata
+    kind = told.get("benchmark", "ifbench"), int(told["turns"]), bool(told.get("repaired", False))
+    return dict(zip(("benchmark", "turns", "repaired"), kind, strict=True))
+
+
 def _figures(found: Study) -> Iterator[Figure]:
     """Yield the figures that there are results for."""
-    for turns, name, phrase in ((1, FAMILY, ""), (2, f"{FAMILY}_two_turns", " in a second message")):
-        if entries := [entry for entry in found.entries if entry["turns"] == turns]:
+    for (benchmark, turns, repaired), (name, phrase) in KINDS.items():
+        kind = {"benchmark": benchmark, "turns": turns, "repaired": repaired}
+        if entries := [entry for entry in found.entries if all(entry[fact] == value for fact, value in kind.items())]:
             yield verdicts(found, entries, f"{name}_verdicts", phrase=phrase)
             yield from _floors(found, entries, name)
-            yield _by_group(found, entries, name)
+            if benchmark == "ifbench":
+                yield _by_group(found, entries, name)
             yield from _by_type(found, entries, name)
             if turns == 2:
                 yield _first_and_second(found, entries)
@@ -102,7 +122,7 @@ def _by_group(found: Study, entries: Sequence[Entry], name: str) -> Figure:
 
 
 def _by_type(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figure]:
-    """Yield the share of instructions followed for each of the 58 types, if any model has samples."""
+    """Yield the share of instructions followed for each type, if any model has samples."""
     counts = {entry["model"]: counts_of(entry.run, _followed) for entry in entries}
     text = "no verdicts of single instructions in samples; left out"
     issues = tuple(warning(f"{model}: {text}") for model, counted in counts.items() if counted is None)
@@ -127,7 +147,7 @@ def _by_type(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figu
             for (group,), part in in_words.split("group")
             for panel in heat_maps(part, "name", NARROW, axis="followed")
         ),
-        table(cells.wide("model", heading="{model}"), ("type", "instructions"), metrics=OF_GROUPS.values()),
+        table(cells.wide("model", heading="{model}"), ("type", "instructions"), metrics=(INST, *OF_GROUPS.values())),
         issues,
     )
 

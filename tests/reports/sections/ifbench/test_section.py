@@ -114,3 +114,27 @@ def test_a_model_without_verdicts_of_single_instructions_is_left_out_with_a_warn
     assert [issue.text for issue in types.issues] == [
         f"{DROP_ONE}: no verdicts of single instructions in samples; left out"
     ]
+
+
+def test_an_example_names_the_benchmark_whose_verdict_a_reader_would_not_share(result_folder: ResultFolder) -> None:
+    found = section_of(result_folder("ok", ("ifeval_published",)))
+    # To IFEval's code, "ok" is not English.
+    (example,) = (one for one in found.examples if "a human reader" in one.why.lower())
+    assert example.why.endswith("(repaired verdict); IFEval's strict verdict says it does not.")
+
+
+def test_published_and_repaired_rows_have_figures_of_their_own(result_folder: ResultFolder) -> None:
+    tasks = ("ifeval_repaired", "ifbench_repaired", "ifeval_published")
+    found = section_of(result_folder("drop_one", tasks))
+    of_ifbench = [f"ifbench_repaired_{name}" for name in ("verdicts", "floor", "groups", "types")]
+    of_ifeval = [
+        f"ifeval_{rows}_{name}" for rows in ("published", "repaired") for name in ("verdicts", "floor", "types")
+    ]
+    assert names(found) == [*of_ifbench, *of_ifeval]
+    assert figure(found, "ifeval_repaired_verdicts").title == "Does it follow IFEval's instructions, on repaired rows?"
+    # 9 of the 18 rows have a second instruction.
+    for rows in ("published", "repaired"):
+        of_levels = numbers(found, f"ifeval_{rows}_verdicts")
+        assert values(of_levels[DROP_ONE, "prompt level"])["strict"] == 0.0
+        assert values(of_levels[DROP_ONE, "instruction level"])["strict"] == pytest.approx(9 / 27)
+        assert len(figure(found, f"ifeval_{rows}_types").table.rows) == 25

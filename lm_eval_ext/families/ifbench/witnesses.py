@@ -1,0 +1,127 @@
+"""Responses that follow the instructions of a row, of IFBench or of IFEval, or break them.
+
+They prove that a row can be solved and are the answers of the ``reference`` LM. Documents contain them, so they do not
+change. Of IFBench's instructions, ``texts`` has them. For IFEval's, the writer of all families has most; those that are
+about the whole text, such as another language, JSON or a request that comes first, are put around what it writes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from functools import reduce
+from string import ascii_lowercase
+
+from lm_eval_ext.families.ifbench import texts
+from lm_eval_ext.families.instructions import is_as_intended, named_lines, writer
+from lm_eval_ext.verifiers import Checker, ifbench
+from lm_eval_ext.verifiers.ifeval import format as layout
+from lm_eval_ext.verifiers.ifeval import keywords, language, length, startend
+
+PLAIN = ("So be it.", "")
+"""What is said if the instructions leave it open."""
+OTHER = "That is another answer."
+AROUND = (
+    language.ResponseLanguage,
+    layout.JsonFormat,
+    layout.ConstrainedResponse,
+    startend.TwoResponses,
+    startend.RepeatPrompt,
+    length.NthParagraphFirstWord,
+)
+"""Instructions about the whole text."""
+
+
+def respond(instructions: Sequence[Checker], broken: Collection[int] = ()) -> str | None:
+    """Return a response that follows all instructions except those at the indices ``broken``, which it breaks.
+
+    Args:
+        instructions: instructions of IFBench or IFEval, at most three that differ.
+        broken: indices into ``instructions``.
+
+    Returns:
+        A response whose strict verdicts are exactly these in both editions, or ``None`` if none was found.
+    """
+    if all(one.id.partition(":")[0] in ifbench.GROUPS for one in instructions):
+        return texts.respond(instructions, broken)
+    if (text := writer.respond(instructions, broken)) is not None:
+        return text
+    kept = [one for index, one in enumerate(instructions) if index not in broken]
+    found = (*_composed(kept), *(texts.IGNORING if broken else ()))
+    return next((text for text in found if is_as_intended(text, instructions, broken)), None)
+
+
+def break_one(instructions: Sequence[Checker]) -> str | None:
+    """Return a response that breaks exactly one instruction, or ``None`` if none was found.
+
+    It breaks the first that can be broken while the others are followed. A repeated instruction is broken in all its
+    places.
+    """
+    for chosen in dict.fromkeys(instructions):
+        text = respond(instructions, [index for index, other in enumerate(instructions) if other == chosen])
+        if text is not None:
+            return text
+    return None
+
+
+def _composed(instructions: Sequence[Checker]) -> Iterator[str]:
+    """Yield texts that are meant to follow all instructions, which are IFEval's."""
+    inside = [one for one in instructions if not isinstance(one, AROUND)]
+    around = [one for one in instructions if isinstance(one, AROUND)]
+    codes = [one.language for one in around if isinstance(one, language.ResponseLanguage)]
+    if codes:
+        sentences = named_lines(__package__, "languages.txt").get(codes[0], ())
+        bodies, other = [_with(inside, " ".join(sentences))], " ".join(reversed(sentences))
+    else:
+        written = writer.respond(inside) if inside else None
+        bodies, other = [*filter(None, [written]), *(_with(inside, text) for text in PLAIN)], OTHER
+    for text in bodies:
+        yield _quoted(inside, reduce(lambda so_far, one: _around(one, so_far, other), around, text))
+
+
+def _around(instruction: Checker, text: str, other: str) -> str:
+    """Return a text that follows an instruction about the whole text.
+
+    Args:
+        instruction: the instruction.
+        text: the text so far.
+        other: another one, in the same language.
+    """
+    match instruction:
+        case layout.JsonFormat():
+            return json.dumps({"text": text}, ensure_ascii=False)
+        case layout.ConstrainedResponse():
+            return layout.OPTIONS[0]
+        case startend.TwoResponses():
+            return f"{text}\n******\n{other}"
+        case startend.RepeatPrompt(request):
+            return f"{request}\n\n{text}"
+        case length.NthParagraphFirstWord(number, nth, word):
+            first = (word if place == nth else "Then" for place in range(1, number + 1))
+            return "\n\n".join(f"{begin} comes {text}" for begin in first)
+    return text
+
+
+def _with(inside: Sequence[Checker], text: str) -> str:
+    """Return a text with what instructions about its content need, in whatever language it is."""
+    for one in inside:
+        match one:
+            case layout.Title():
+                text = f"<<{text.partition('.')[0]}>>\n{text}"
+            case layout.NumberPlaceholders(number):
+                text += " [name]" * number
+            case keywords.Existence(words):
+                text = " ".join([text, *words])
+            case keywords.LetterFrequency(letter, number, _):
+                # In place of a mark, the published check counts a letter.
+                text = " ".join([text, letter * number, *[ascii_lowercase] * number])
+            case length.NumberParagraphs(number):
+                text = "\n***\n".join([text] * number)
+            case length.NumberWords(number, "at least"):
+                text = texts.prose(number + writer.MARGIN)
+    return text
+
+
+def _quoted(inside: Sequence[Checker], text: str) -> str:
+    quoted = any(isinstance(one, startend.Quotation) for one in inside)
+    return f'"{text.strip(chr(34))}"' if quoted else text
