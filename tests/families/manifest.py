@@ -98,20 +98,20 @@ def manyifeval() -> Family:
     thirds = up(*(f"words_followed_{third}_third" for third in ("first", "middle", "last")))
     of_words = {**thirds, **down("words_modified", "words_omitted")}
     kinds = {
-        "manyifeval": (range(1, 11), Leaf(metrics, curse, 1280, 100, {"repeat": False, "single": False})),
-        "manyifeval_repeat": (range(2, 11), Leaf(metrics, curse, 1280, 100, {"repeat": True, "single": False})),
+        "manyifeval": (range(1, 11), Leaf(metrics, curse, 1280, 100, {"repeat": False, "single": False}, 1.2)),
+        "manyifeval_repeat": (range(2, 11), Leaf(metrics, curse, 1280, 100, {"repeat": True, "single": False}, 1.2)),
         "manyifeval_cousins": (
             (1, 2, 3, 5, 10),
-            Leaf({**metrics, **up("reliable_at_5")}, {**curse, **phrasings}, 1280, 500, {}),
+            Leaf({**metrics, **up("reliable_at_5")}, {**curse, **phrasings}, 1280, 500, {}, 1.2),
         ),
-        "manyifeval_wide": (range(1, 11), Leaf(metrics, wide, 1280, 100, {"wide": True}, 1.2)),
+        "manyifeval_wide": (range(1, 11), Leaf(metrics, wide, 1280, 100, {"wide": True}, 1.3)),
         "manyifeval_dense": (
             (10, 20, 50, 100, 200, 300, 400, 500),
-            Leaf(words, of_words, 4096, 10, {"dataset": "manyifeval_dense"}, 1.0),
+            Leaf(words, of_words, 4096, 10, {"dataset": "manyifeval_dense"}, 1.1),
         ),
     }
     facts = {"instructions": 1, "repeat": False, "single": True}
-    leaves = {"manyifeval_single": Leaf(metrics, curse, 1280, 1000, facts)}
+    leaves = {"manyifeval_single": Leaf(metrics, curse, 1280, 1000, facts, 1.2)}
     groups: dict[str, list[str]] = {}
     for group, (counts, leaf) in kinds.items():
         for count in counts:
@@ -131,9 +131,9 @@ def ifbench() -> Family:
     two = {**one, **neither("prompt_level_loose_acc_first_turn")}
     details = {**up(*STRICT, *REPAIRED, *(f"loose_acc_{kind}" for kind in kinds)), **neither("instructions")}
     leaves = {
-        "ifbench": Leaf(one, details, 2048, 80, {"dataset": "ifbench", "turns": 1}),
+        "ifbench": Leaf(one, details, 2048, 80, {"dataset": "ifbench", "turns": 1}, 1.2),
         "ifbench_two_turns": Leaf(
-            two, {**details, **neither("turns")}, 2048, 44, {"dataset": "ifbench_two_turns", "turns": 2}
+            two, {**details, **neither("turns")}, 2048, 44, {"dataset": "ifbench_two_turns", "turns": 2}, 1.2
         ),
     }
     return Family((2, 0, 0), leaves)
@@ -152,7 +152,7 @@ def hierarchy() -> Family:
             facts[f"{name}_t{turns:02d}"] = {"arm": "system", "turns": turns, "slipped": slipped}
             groups["hierarchy_turns"].append(f"{name}_t{turns:02d}")
     leaves = {
-        name: Leaf(metrics, details, 1280, 100, {"dataset": "manyifeval", **of}, 1.0) for name, of in facts.items()
+        name: Leaf(metrics, details, 1280, 100, {"dataset": "manyifeval", **of}, 1.1) for name, of in facts.items()
     }
     # Arms are never pooled.
     return Family((17, 2, 0), leaves, groups)
