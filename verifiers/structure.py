@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from lm_eval_ext.verifiers.text import has_word
 
-_ITEM = re.compile(r"\s*(?:(?P<bullet>[*+-](?=\s)|[•◦●▪‣])|\d{1,3}[.)](?=\s))\s*\S")
+_ITEM = re.compile(r"\s*(?:(?P<bullet>[*+-](?=\s)|[•◦●▪‣](?![•◦●▪‣]))|\d{1,3}[.)](?=\s))\s*\S")
 # Not a minus sign, nor the first asterisk of two, which may be emphasis.
 _TOUCHING = re.compile(r"\s*(?P<bullet>\*(?=[^\s*][^*]*$)|-(?=[^\W\d]|[\[(\"']))")
 _BREAK = re.compile(r"[^\S\n]*(?:(?:\*[^\S\n]*){3,}|(?:-[^\S\n]*){3,}|(?:_[^\S\n]*){3,})")
