@@ -102,7 +102,7 @@ def test_form_and_row_seed_are_part_of_the_version_and_the_hash(mixed_runs: Mapp
     assert versions == {
         **dict.fromkeys(MIXED_RUNS, "1.1+mixed"),
         "fresh": "1.1+seed7+mixed",
-        "keywords": "1.0",
+        "keywords": "1.1",
     }
     metadata = {name: run.results["configs"][leaf]["metadata"] for name, run in mixed_runs.items()}
     assert len({metadata[name]["rows_hash"] for name in ("oracle", "fresh", "keywords")}) == 3
