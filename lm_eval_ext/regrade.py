@@ -7,7 +7,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 from lm_eval_ext.cli.progress import with_progress
 from lm_eval_ext.floors import FLOORS, answers_to
 from lm_eval_ext.results.rows import is_sample, responses_in
-from lm_eval_ext.sources import RowsError, numbered_rows
+from lm_eval_ext.sources import RowsError, numbered_rows, row_of_line
 from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response, Verdict, instructions_of, unpacked
 from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH, ROW_FIELDS
 
@@ -24,6 +24,8 @@ FIELDS = ("key", "prompt", *COLUMNS)
 """Of a file of prompts: IFEval's ``input_data.jsonl``."""
 EXAMPLES = "examples"
 """One more answer of an audit: what stands in quotation marks in the prompt, a line each."""
+MOST_ERRORS = 20
+"""How many invalid rows a message names."""
 _QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|`([^`\n]+)`")
 
 
@@ -98,27 +100,41 @@ def _print_floors(lines: Iterable[bytes], origin: str, options: argparse.Namespa
 
 def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
     prompts = read_prompts(Path(options.prompts)) if options.prompts else None
-    strict, loose, answered, rows = [], [], set(), 0
-    for judged in regrade(lines, origin, options.edition, not options.keep_reasoning, prompts):
+    strict, loose, answered, rows, empty, null = [], [], set(), 0, 0, 0
+    errors: list[RowsError] = []
+    for judged in regrade(lines, origin, options.edition, not options.keep_reasoning, prompts, on_error=errors.append):
         # ASCII works in any terminal or locale, and a response may contain what UTF-8 cannot encode (a lone surrogate).
         print(json.dumps(judged.row(options.loose)))
         strict.append(judged.strict)
         loose.append(judged.loose)
         rows += judged.answered.draw <= 1
+        empty += judged.is_empty
+        null += judged.answered.response is None
         if prompts:
             answered.add(judged.answered.asked["key"])
     sys.stdout.flush()
-    print(f"{'rows':28}{rows}", file=sys.stderr)
-    if len(strict) > rows:
-        print(f"{'responses':28}{len(strict)}", file=sys.stderr)
-    for name, value in accuracies(strict, loose, options.edition).items():
-        print(f"{name:27} {value:.4f}", file=sys.stderr)
+    if strict:
+        print(f"{'rows':28}{rows}", file=sys.stderr)
+        if len(strict) > rows:
+            print(f"{'responses':28}{len(strict)}", file=sys.stderr)
+        for name, value in accuracies(strict, loose, options.edition).items():
+            print(f"{name:27} {value:.4f}", file=sys.stderr)
+    if empty:
+        print(
+            f"note: {empty} of {len(strict)} responses are empty ({null} of them null) and follow no instruction",
+            file=sys.stderr,
+        )
     if prompts and len(answered) < len(prompts.by_key):
         missing = [key for key in prompts.by_key if key not in answered]
         print(
             f"note: {len(missing)} of {len(prompts.by_key)} prompts have no response; the first is {missing[0]!r}",
             file=sys.stderr,
         )
+    if errors:
+        shown = [str(error) for error in errors[:MOST_ERRORS]]
+        more = [f"and {len(errors) - len(shown)} more"] if len(errors) > len(shown) else []
+        counted = f"{len(errors)} of {rows + len(errors)} rows are invalid; they have no verdict and are in no figure:"
+        raise RowsError("\n".join([counted, *shown, *more]))
 
 
 # What answers without content earn.
@@ -187,11 +203,13 @@ class Judged:
         answered: the row.
         strict: which instructions the response follows.
         loose: which instructions the response or a variant of it follows.
+        is_empty: whether there was nothing to judge.
     """
 
     answered: Answered
     strict: Verdict
     loose: Verdict
+    is_empty: bool
 
     def row(self, loose: bool) -> dict[str, Any]:
         """Return the row with ``follow_instruction_list`` and ``follow_all_instructions``, replacing older ones."""
@@ -203,37 +221,60 @@ class Judged:
         }
 
 
-def regrade(
+def regrade(  # noqa: PLR0913 # half of them are options
     lines: Iterable[bytes],
     origin: str,
     edition: Edition = "faithful",
     strip_reasoning: bool = True,
     prompts: Prompts | None = None,
+    *,
+    on_error: Callable[[RowsError], None] | None = None,
 ) -> Iterator[Judged]:
     """Yield the verdicts of each line, of every draw if it has several.
 
     Args:
-        lines: in a format that ``answered`` accepts. A null response (an API withheld it) counts as empty and follows
-            no instruction. Blank lines are skipped.
+        lines: in a format that ``answered`` accepts. A null response (an API withheld it) is empty and follows no
+            instruction. Blank lines are skipped.
         origin: the file's name, for messages.
         edition: see ``verifiers.Edition``.
         strip_reasoning: whether reasoning blocks are removed before a response is judged.
         prompts: supplies the instructions, if given.
+        on_error: called with the error of an invalid line, after which the next one is judged; if it is ``None``, the
+            error is raised.
 
     Raises:
         RowsError: a line is invalid, or there are no rows; the message names file, row and field.
     """
-    is_empty = True
-    for where, row in numbered_rows(lines, origin):
-        is_empty = False
-        for found in answered(where, row, prompts):
-            with _naming(where, found.asked):
-                instructions = instructions_of(found.asked["instruction_id_list"], found.asked["kwargs"])
-                response = Response(found.response, strip_reasoning=strip_reasoning)
-                strict, loose = (response.follows(instructions, edition, loose) for loose in (False, True))
-            yield Judged(found, strict, loose)
-    if is_empty:
+    has_rows = False
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        has_rows = True
+        where = f"{origin}, row {number}"
+        try:
+            judged = _judged(where, row_of_line(where, line), edition, strip_reasoning, prompts)
+        except RowsError as error:
+            if on_error is None:
+                raise
+            on_error(error)
+        else:
+            yield from judged
+    if not has_rows:
         raise RowsError(f"{origin}: no rows; expected one response per line")
+
+
+def _judged(
+    where: str, row: Mapping[str, Any], edition: Edition, strip_reasoning: bool, prompts: Prompts | None
+) -> list[Judged]:
+    """Return the verdicts of a row's draws; for the parameters, see ``regrade``."""
+    judged = []
+    for found in answered(where, row, prompts):
+        with _naming(where, found.asked):
+            instructions = instructions_of(found.asked["instruction_id_list"], found.asked["kwargs"])
+            response = Response(found.response, strip_reasoning=strip_reasoning)
+            strict, loose = (response.follows(instructions, edition, loose) for loose in (False, True))
+        judged.append(Judged(found, strict, loose, response.text.is_blank))
+    return judged
 
 
 @contextmanager
@@ -282,13 +323,13 @@ class Answered:
     Attributes:
         row: the parsed line, with the instructions of its prompt added if it was recorded without them.
         asked: the mapping with ``instruction_id_list`` and ``kwargs``.
-        response: the model's response; empty if an API withheld it.
+        response: the model's response; ``None`` if an API withheld it.
         draw: the number of the response, from 1, if the row was answered several times (``repeats``), else 0.
     """
 
     row: Mapping[str, Any]
     asked: Mapping[str, Any]
-    response: str
+    response: str | None
     draw: int = 0
 
 
@@ -313,10 +354,9 @@ def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tup
         except ValueError as error:
             raise RowsError(f"{where}, {error}") from error
         if len(responses) == 1:
-            return (Answered(row, asked, responses[0] or ""),)
+            return (Answered(row, asked, responses[0]),)
         return tuple(
-            Answered({**row, "draw": draw}, asked, response or "", draw)
-            for draw, response in enumerate(responses, start=1)
+            Answered({**row, "draw": draw}, asked, response, draw) for draw, response in enumerate(responses, start=1)
         )
     if prompts is None:
         row = asked = _plain(where, row)
@@ -331,7 +371,7 @@ def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tup
     response = row["response"]
     if response is not None and not isinstance(response, str):
         raise RowsError(f"{where}, field 'response': expected text, found {response!r}")
-    return (Answered(row, asked, response or ""),)
+    return (Answered(row, asked, response),)
 
 
 def asked(where: str, row: Mapping[str, Any]) -> tuple[str, tuple[Checker, ...]]:

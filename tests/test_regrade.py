@@ -107,13 +107,13 @@ SAMPLE = {"doc_id": 0, "doc": PROMPT, "resps": [["Hello "]], "filter": "none"}
         # as lm-eval 0.4 and 0.5 write it
         ({**SAMPLE, "filtered_resps": ["Hello"]}, "Hello"),
         ({**SAMPLE, "filtered_resps": [["Hello"]]}, "Hello"),
-        # what an API withheld is empty
-        ({**ASKED, "response": None}, ""),
-        ({**SAMPLE, "filtered_resps": [None]}, ""),
-        ({**SAMPLE, "filtered_resps": [[None]]}, ""),
+        # what an API withheld
+        ({**ASKED, "response": None}, None),
+        ({**SAMPLE, "filtered_resps": [None]}, None),
+        ({**SAMPLE, "filtered_resps": [[None]]}, None),
     ],
 )
-def test_a_row_is_a_response_with_its_instructions(row: dict[str, Any], response: str) -> None:
+def test_a_row_is_a_response_with_its_instructions(row: dict[str, Any], response: str | None) -> None:
     (found,) = answered("here", row, None)
     assert (found.row, found.asked, found.response) == (row, row.get("doc", row), response)
 
@@ -137,7 +137,7 @@ def test_every_draw_of_a_row_is_a_response_with_its_number() -> None:
     found = answered("here", row, None)
     assert [(one.row, one.asked, one.response, one.draw) for one in found] == [
         ({**row, "draw": 1}, PROMPT, "Hello", 1),
-        ({**row, "draw": 2}, PROMPT, "", 2),
+        ({**row, "draw": 2}, PROMPT, None, 2),
         ({**row, "draw": 3}, PROMPT, "Hello", 3),
     ]
 
@@ -295,15 +295,45 @@ def test_every_draw_of_a_sample_is_judged(tmp_path: Path, capsys: pytest.Capture
         ),
     ],
 )
-def test_a_bad_row_is_named_and_earlier_rows_are_printed(tmp_path: Path, line: str, complaint: str) -> None:
+def test_a_bad_row_is_named_and_all_others_are_judged(tmp_path: Path, line: str, complaint: str) -> None:
     path = rows_file(tmp_path, {**ASKED, "response": "fine"})
-    path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
+    good = path.read_text(encoding="utf-8")
+    path.write_text(f"{good}{line}\n{good}", encoding="utf-8")
     process = run("verify", str(path))
     assert process.returncode == 1
-    assert len(process.stdout.splitlines()) == 1
-    assert process.stderr.startswith(f"lm-eval-ext: {path}, row 2")
-    assert complaint in process.stderr
-    assert "Traceback" not in process.stderr
+    assert [json.loads(row)["follow_all_instructions"] for row in process.stdout.splitlines()] == [True, True]
+    printed = process.stderr.splitlines()
+    # A broken row is no row that follows nothing.
+    assert printed[:2] == [f"{'rows':28}2", f"{'prompt_level_strict_acc':28}1.0000"]
+    said = "lm-eval-ext: 1 of 3 rows are invalid; they have no verdict and are in no figure:"
+    assert printed[5:6] == [said], printed
+    assert printed[6].startswith(f"{path}, row 2")
+    assert complaint in printed[6]
+    assert len(printed) == 7
+
+
+def test_many_bad_rows_are_counted(tmp_path: Path) -> None:
+    process = run("verify", str(rows_file(tmp_path, *[{"response": "x"}] * 23)))
+    assert (process.returncode, process.stdout) == (1, "")
+    first, *named, last = process.stderr.splitlines()
+    assert first == "lm-eval-ext: 23 of 23 rows are invalid; they have no verdict and are in no figure:"
+    assert [re.findall(r"row (\d+): no field", each) for each in named] == [[str(row)] for row in range(1, 21)]
+    assert last == "and 3 more"
+
+
+def test_empty_and_null_responses_follow_nothing_and_are_noted_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = [None, "fine", " ", "<think>Let me", None]
+    assert main(["verify", str(rows_file(tmp_path, *({**ASKED, "response": text} for text in texts)))]) == 0
+    said = capsys.readouterr()
+    judged = [json.loads(row) for row in said.out.splitlines()]
+    assert [(row["response"], row["follow_all_instructions"]) for row in judged] == [
+        (text, text == "fine") for text in texts
+    ]
+    *found, note = said.err.splitlines()
+    assert figures("\n".join(found))["prompt_level_loose_acc"] == 0.2
+    assert note == "note: 4 of 5 responses are empty (2 of them null) and follow no instruction"
 
 
 def test_rows_from_standard_input_work_in_any_locale(tmp_path: Path) -> None:
@@ -312,7 +342,7 @@ def test_rows_from_standard_input_work_in_any_locale(tmp_path: Path) -> None:
     assert process.returncode == 0, process.stderr
     assert [json.loads(line)["follow_all_instructions"] for line in process.stdout.splitlines()] == [True, True]
     broken = run_with_input("{}\n")
-    assert broken.stderr.startswith("lm-eval-ext: standard input, row 1: no field 'response'")
+    assert broken.stderr.splitlines()[1].startswith("standard input, row 1: no field 'response'")
 
 
 def run_with_input(text: str) -> subprocess.CompletedProcess[str]:

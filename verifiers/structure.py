@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 
 from lm_eval_ext.verifiers.text import has_word
 
-_ITEM = re.compile(r"\s*(?:(?P<bullet>[*+•◦●▪‣-])|\d{1,3}[.)])\s+\S")
+_ITEM = re.compile(r"\s*(?:(?P<bullet>[*+-](?=\s)|[•◦●▪‣](?![•◦●▪‣]))|\d{1,3}[.)](?=\s))\s*\S")
+# Not a minus sign, nor the first asterisk of two, which may be emphasis.
+_TOUCHING = re.compile(r"\s*(?P<bullet>\*(?=[^\s*][^*]*$)|-(?=[^\W\d]|[\[(\"']))")
 _BREAK = re.compile(r"[^\S\n]*(?:(?:\*[^\S\n]*){3,}|(?:-[^\S\n]*){3,}|(?:_[^\S\n]*){3,})")
 _STAR_BREAK = re.compile(r"[^\S\n]*(?:\*[^\S\n]*){3,}")
 _FENCE = re.compile(r"[^\S\n]*(```+(?=[^`]*$)|~~~+)")
@@ -47,23 +49,24 @@ def split_at_dividers(lines: Iterable[str]) -> list[str]:
 def count_outer_items(lines: Iterable[str]) -> int:
     """Return how many list items are not nested in another item; fenced code and thematic breaks do not count.
 
-    Numbered items count only if there are no other outer items.
+    Numbered items count only if there are no other outer items. A mark that touches its text makes an item if the line
+    before or after it begins with the same mark.
     """
+    first, *others = divide_code(lines)[0] or [""]
+    # A response in quotation marks may begin with an item.
+    rows = [row for row in (first.lstrip(_OPENING_QUOTES), *(line.expandtabs(4) for line in others)) if row.strip()]
+    items = [None if _BREAK.fullmatch(row) else _ITEM.match(row) or _TOUCHING.match(row) for row in rows]
+    marks = [None, *(item["bullet"] if item else None for item in items), None]
     bullets = numbers = 0
     open_items: list[int] = []  # the indents of the items that may contain the line, outermost first
-    for number, line in enumerate(divide_code(lines)[0]):
-        # A response in quotation marks may begin with an item.
-        row = line.lstrip(_OPENING_QUOTES) if number == 0 else line.expandtabs(4)
-        if not row.strip():
-            continue
+    for row, item, before, mark, after in zip(rows, items, marks, marks[1:], marks[2:], strict=False):
         indent = len(row) - len(row.lstrip())
         while open_items and indent < open_items[-1] + NESTED:
             open_items.pop()
-        item = None if _BREAK.fullmatch(row) else _ITEM.match(row)
-        if item:
+        if item and (item.re is _ITEM or mark in (before, after)):
             if not open_items:
-                bullets += item["bullet"] is not None
-                numbers += item["bullet"] is None
+                bullets += mark is not None
+                numbers += mark is None
             open_items.append(indent)
     return bullets or numbers
 
@@ -263,8 +266,9 @@ def quotations_are_followed_by_words(text: str) -> bool:
     """Return whether there are quotations in straight double marks, with a word after each of them.
 
     The word stands before the next quotation; and one stands after the last mark. A quotation does not go on over a
-    blank line. A mark after a digit, of inches, begins none.
+    blank line. A mark after a digit, of inches, begins none, and neither does one that is itself in single marks.
     """
+    text = text.replace("'\"'", "")
     last = max((match.start() for match in _DOUBLE.finditer(text)), default=None)
     if last is not None and not has_word(text[last:]):
         return False

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Literal, cast, overload
 
 from lm_eval_ext.verifiers.checker import EDITIONS, Checker, Edition, instruction
 from lm_eval_ext.verifiers.text import Text
+
+_log = logging.getLogger(__name__)
 
 COLUMNS = ("instruction_id_list", "kwargs")
 """IFEval's columns that say which instructions a row has, and with which arguments."""
@@ -115,14 +118,15 @@ class Response:
     without asterisks, without its first line, its last line or both, and these three without asterisks.
 
     Args:
-        raw: the model's response.
+        raw: the model's response; ``None`` if an API withheld it, which is the same as a blank one: it follows no
+            instruction.
         strip_reasoning: whether reasoning blocks are removed before anything is judged (see ``without_reasoning``); a
-            response that consists only of reasoning is blank, and follows no instruction.
+            response that consists only of reasoning is blank, too.
     """
 
-    def __init__(self, raw: str, *, strip_reasoning: bool = True) -> None:
-        text = Text(raw)
-        self.text = Text(without_reasoning(raw)) if strip_reasoning else text
+    def __init__(self, raw: str | None, *, strip_reasoning: bool = True) -> None:
+        text = Text("" if raw is None else raw)
+        self.text = Text(without_reasoning(text.raw)) if strip_reasoning else text
 
     @cached_property
     def variants(self) -> tuple[Text, ...]:
@@ -144,8 +148,7 @@ class Response:
         Raises:
             ValueError: no instructions, or an unknown edition.
         """
-        if edition not in EDITIONS:
-            raise ValueError(f"unknown edition {edition!r}; expected {' or '.join(map(repr, EDITIONS))}")
+        _require_known(edition)
         return Verdict(
             tuple(
                 checker.follows(self.text, edition)
@@ -153,6 +156,11 @@ class Response:
                 for checker in instructions
             )
         )
+
+
+def _require_known(edition: str) -> None:
+    if edition not in EDITIONS:
+        raise ValueError(f"unknown edition {edition!r}; expected {' or '.join(map(repr, EDITIONS))}")
 
 
 def instructions_of(ids: Sequence[str], kwargs: Sequence[Mapping[str, Any] | None]) -> tuple[Checker, ...]:
@@ -214,7 +222,7 @@ def _literal(value: object) -> object:
 
 
 def verify(  # noqa: PLR0913 # half of them are options, and have names
-    response: str,
+    response: str | None,
     instruction_id_list: Sequence[str],
     kwargs: Sequence[Mapping[str, Any] | None],
     *,
@@ -225,7 +233,7 @@ def verify(  # noqa: PLR0913 # half of them are options, and have names
     """Return which instructions a response follows.
 
     Args:
-        response: the model's response.
+        response: the model's response; ``None``, if an API withheld it, follows none.
         instruction_id_list: IFEval's instruction ids.
         kwargs: the arguments of each, in the same order; nulls are ignored.
         edition: ``"faithful"`` (IFEval's published verdicts, made deterministic) or ``"repaired"``.
@@ -239,36 +247,81 @@ def verify(  # noqa: PLR0913 # half of them are options, and have names
     return answer.follows(instructions_of(instruction_id_list, kwargs), edition, loose)
 
 
+@overload
+def verify_all(
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    edition: Edition = ...,
+    loose: bool = ...,
+    strip_reasoning: bool = ...,
+    return_exceptions: Literal[False] = ...,
+) -> Iterator[Verdict]: ...
+
+
+@overload
+def verify_all(
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    edition: Edition = ...,
+    loose: bool = ...,
+    strip_reasoning: bool = ...,
+    return_exceptions: bool,
+) -> Iterator[Verdict | Exception]: ...
+
+
 def verify_all(
     rows: Iterable[Mapping[str, Any]],
     *,
     edition: Edition = "faithful",
     loose: bool = False,
     strip_reasoning: bool = True,
-) -> Iterator[Verdict]:
+    return_exceptions: bool = False,
+) -> Iterator[Verdict | Exception]:
     """Yield the verdict of each row.
 
     Args:
         rows: rows with ``response``, ``instruction_id_list`` and ``kwargs``, or with ``response`` and ``ground_truth``
-            (see ``unpacked``); other fields are ignored.
+            (see ``unpacked``); other fields are ignored. That a response is ``None`` is logged once.
         edition: as in ``verify``.
         loose: as in ``verify``.
         strip_reasoning: as in ``verify``.
+        return_exceptions: whether the error of an invalid row is yielded in place of its verdict, as in
+            ``asyncio.gather``, and the rows after it are judged.
 
     Raises:
         TypeError, ValueError: as ``verify``, or a field is missing. Raised when the row is reached; the message gives
             its number.
     """
+    _require_known(edition)  # which is no error of a row
+    is_logged = False
     for number, packed in enumerate(rows, start=1):
         try:
-            row = unpacked(packed)
-        except ValueError as error:
-            raise ValueError(f"row {number}: {GROUND_TRUTH}: {error}") from error
-        missing = [field for field in ROW_FIELDS if field not in row]
-        if missing:
-            raise ValueError(f"row {number}: no field {', '.join(missing)}; found {', '.join(row)}")
-        try:
+            row = _complete(packed)
             response = Response(row["response"], strip_reasoning=strip_reasoning)
-            yield response.follows(instructions_of(row["instruction_id_list"], row["kwargs"]), edition, loose)
+            verdict = response.follows(instructions_of(row["instruction_id_list"], row["kwargs"]), edition, loose)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"row {number}: {error}") from error
+            named = type(error)(f"row {number}: {error}")
+            if not return_exceptions:
+                raise named from error
+            yield named
+            continue
+        if row["response"] is None and not is_logged:
+            is_logged = True
+            _log.warning("row %d has a null response, which follows no instruction; others are not named", number)
+        yield verdict
+
+
+def _complete(packed: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row with IFEval's columns and a response.
+
+    Raises:
+        ValueError: a field is missing or malformed.
+    """
+    try:
+        row = unpacked(packed)
+    except ValueError as error:
+        raise ValueError(f"{GROUND_TRUTH}: {error}") from error
+    missing = [field for field in ROW_FIELDS if field not in row]
+    if missing:
+        raise ValueError(f"no field {', '.join(missing)}; found {', '.join(row)}")
+    return row

@@ -58,21 +58,29 @@ class InstructionReward(ABC):
                 ignored.
 
         Raises:
-            RowError: a row is malformed or has an instruction for tests; the message names it. There is no reward for
-                such a row, because 0 would be a verdict on the completion.
+            RowError: a row is malformed or has an instruction for tests; the message names each such row. There is no
+                reward for it, because 0 would be a verdict on the completion.
         """
         given = {name: columns[name] for name in (*COLUMNS, GROUND_TRUTH) if name in columns}
         for name, values in given.items():
             if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(completions):
                 raise RowError(f"column {name!r}: expected {len(completions)} values, one per completion")
         judging = Judging(self.edition, self.strip_reasoning)
-        rewards = []
+        rewards, errors = [], []
         for index, completion in enumerate(completions):
             key = f", key {columns['key'][index]!r}" if columns.get("key") is not None else ""
             where = named(f"row {index + 1} of the batch{key}", prompts[index] if prompts is not None else None)
-            instructions = row_instructions({name: values[index] for name, values in given.items()}, where)
-            refuse_tests(instructions, where, self.allow_test_instructions)
-            rewards.append(self.reward(judging.verdict(_text(completion, where), instructions, where, self.loose)))
+            try:
+                instructions = row_instructions({name: values[index] for name, values in given.items()}, where)
+                refuse_tests(instructions, where, self.allow_test_instructions)
+                verdict = judging.verdict(_text(completion, where), instructions, where, self.loose)
+            except RowError as error:
+                errors.append(str(error))
+            else:
+                rewards.append(self.reward(verdict))
+        if errors:
+            rest = f"\n({len(errors)} of the {len(completions)} rows of the batch)" if len(errors) > 1 else ""
+            raise RowError("\n".join(errors) + rest)
         return rewards
 
 

@@ -98,20 +98,20 @@ def manyifeval() -> Family:
     thirds = up(*(f"words_followed_{third}_third" for third in ("first", "middle", "last")))
     of_words = {**thirds, **down("words_modified", "words_omitted")}
     kinds = {
-        "manyifeval": (range(1, 11), Leaf(metrics, curse, 1280, 100, {"repeat": False, "single": False})),
-        "manyifeval_repeat": (range(2, 11), Leaf(metrics, curse, 1280, 100, {"repeat": True, "single": False})),
+        "manyifeval": (range(1, 11), Leaf(metrics, curse, 1280, 100, {"repeat": False, "single": False}, 1.2)),
+        "manyifeval_repeat": (range(2, 11), Leaf(metrics, curse, 1280, 100, {"repeat": True, "single": False}, 1.2)),
         "manyifeval_cousins": (
             (1, 2, 3, 5, 10),
-            Leaf({**metrics, **up("reliable_at_5")}, {**curse, **phrasings}, 1280, 500, {}),
+            Leaf({**metrics, **up("reliable_at_5")}, {**curse, **phrasings}, 1280, 500, {}, 1.2),
         ),
-        "manyifeval_wide": (range(1, 11), Leaf(metrics, wide, 1280, 100, {"wide": True}, 1.2)),
+        "manyifeval_wide": (range(1, 11), Leaf(metrics, wide, 1280, 100, {"wide": True}, 1.3)),
         "manyifeval_dense": (
             (10, 20, 50, 100, 200, 300, 400, 500),
-            Leaf(words, of_words, 4096, 10, {"dataset": "manyifeval_dense"}, 1.0),
+            Leaf(words, of_words, 4096, 10, {"dataset": "manyifeval_dense"}, 1.1),
         ),
     }
     facts = {"instructions": 1, "repeat": False, "single": True}
-    leaves = {"manyifeval_single": Leaf(metrics, curse, 1280, 1000, facts)}
+    leaves = {"manyifeval_single": Leaf(metrics, curse, 1280, 1000, facts, 1.2)}
     groups: dict[str, list[str]] = {}
     for group, (counts, leaf) in kinds.items():
         for count in counts:
@@ -136,11 +136,11 @@ def ifbench() -> Family:
     # No row that was written for this project needs a repair.
     repaired = {"repaired": True, "rows_corrected": 0, "rows_left_out": 0}
     leaves = {
-        "ifbench": Leaf(one, details, 2048, 80, published),
-        "ifbench_repaired": Leaf(one, details, 2048, 80, published | repaired, "1.1+rows1"),
-        "ifbench_two_turns": Leaf(two, {**details, **neither("turns")}, 2048, 44, published | of_two),
-        "ifeval_published": Leaf(one, verdicts, 2048, 18, published | of_ifeval),
-        "ifeval_repaired": Leaf(one, verdicts, 2048, 18, published | of_ifeval | repaired, "1.1+rows1"),
+        "ifbench": Leaf(one, details, 2048, 80, published, 1.2),
+        "ifbench_repaired": Leaf(one, details, 2048, 80, published | repaired, "1.2+rows1"),
+        "ifbench_two_turns": Leaf(two, {**details, **neither("turns")}, 2048, 44, published | of_two, 1.2),
+        "ifeval_published": Leaf(one, verdicts, 2048, 18, published | of_ifeval, 1.2),
+        "ifeval_repaired": Leaf(one, verdicts, 2048, 18, published | of_ifeval | repaired, "1.2+rows1"),
     }
     return Family((5, 0, 0), leaves)
 
@@ -158,7 +158,7 @@ def hierarchy() -> Family:
             facts[f"{name}_t{turns:02d}"] = {"arm": "system", "turns": turns, "slipped": slipped}
             groups["hierarchy_turns"].append(f"{name}_t{turns:02d}")
     leaves = {
-        name: Leaf(metrics, details, 1280, 100, {"dataset": "manyifeval", **of}, 1.0) for name, of in facts.items()
+        name: Leaf(metrics, details, 1280, 100, {"dataset": "manyifeval", **of}, 1.1) for name, of in facts.items()
     }
     # Arms are never pooled.
     return Family((17, 2, 0), leaves, groups)

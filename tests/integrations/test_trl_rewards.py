@@ -81,6 +81,16 @@ def test_a_malformed_row_is_an_error_that_names_it(changed: dict[str, Any], mess
     assert message in str(error.value)
 
 
+def test_every_malformed_row_of_a_batch_is_named_and_none_is_a_reward_of_0() -> None:
+    ids = [["punctuation:no_comma"], ["punctuation:no_coma"], ["punctuation:no_comma"], []]
+    with pytest.raises(RowError) as error:
+        ShareFollowed()(["a", "b", "c", "d"], instruction_id_list=ids, kwargs=[[{}], [{}], [{}], []])
+    first, second, counted = str(error.value).splitlines()
+    assert first.startswith("row 2 of the batch: unknown instruction 'punctuation:no_coma'")
+    assert second == "row 4 of the batch: no instructions; expected at least one"
+    assert counted == "(2 of the 4 rows of the batch)"
+
+
 def test_if_rlvrs_ground_truth_is_read_and_its_instructions_are_rewarded() -> None:
     exec(code("IF-RLVR's data sets"), {})  # noqa: S102 # it is in this repository
     asked = {"instruction_id": ["punctuation:punctuation_dot", "punctuation:no_comma"], "kwargs": [None, {}]}

@@ -193,10 +193,16 @@ def test_an_unknown_edition_is_an_error(edition: Any) -> None:
         verify("one", [NO_COMMA], [{}], edition=edition)
 
 
-@pytest.mark.parametrize("response", [None, 3, b"one", ["one"]])
+@pytest.mark.parametrize("response", [3, b"one", ["one"]])
 def test_a_response_that_is_not_text_is_an_error(response: Any) -> None:
     with pytest.raises(TypeError, match=f"a response must be text, found {type(response).__name__}"):
         verify(response, [NO_COMMA], [{}])
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_null_response_follows_nothing(edition: Edition) -> None:
+    assert verify(None, [NO_COMMA, WORDS], [{}, words(0)], edition=edition, loose=True) == Verdict((False, False))
+    assert verify(None, [NO_COMMA], [{}], strip_reasoning=False) == Verdict((False,))
 
 
 # Rows
@@ -225,13 +231,31 @@ def test_rows_are_read_lazily_and_an_invalid_one_is_named() -> None:
         ({"kwargs": []}, ValueError, "^row 2: kwargs has 0 entries; expected 1"),
         ({"kwargs": [{}], "instruction_id_list": ["punctuation:none"]}, ValueError, "^row 2: unknown instruction"),
         ({"kwargs": [{"word": "a"}]}, TypeError, "^row 2: punctuation:no_comma: unknown argument 'word'"),
-        ({"response": None}, TypeError, "^row 2: a response must be text, found NoneType"),
+        ({"response": 3}, TypeError, "^row 2: a response must be text, found int"),
         ({"instruction_id_list": [], "kwargs": []}, ValueError, "^row 2: no instructions"),
     ],
 )
 def test_an_error_in_a_row_names_the_row(change: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         list(verify_all([ROW, ROW | change]))
+
+
+def test_an_invalid_row_has_an_error_in_place_of_a_verdict_if_that_is_asked_for() -> None:
+    rows = [ROW, {"response": "two"}, ROW | {"response": "one, two"}, ROW | {"kwargs": [{"word": "a"}]}, ROW]
+    first, second, third, fourth, fifth = verify_all(rows, return_exceptions=True)
+    assert (first, third, fifth) == (Verdict((True,)), Verdict((False,)), Verdict((True,)))
+    assert isinstance(second, ValueError)
+    assert str(second) == "row 2: no field instruction_id_list, kwargs; found response"
+    assert isinstance(fourth, TypeError)
+    assert str(fourth).startswith("row 4: punctuation:no_comma: unknown argument 'word'")
+    with pytest.raises(ValueError, match=r"^unknown edition 'fixed'"):
+        list(verify_all(rows, edition="fixed", return_exceptions=True))  # type: ignore[call-overload]
+
+
+def test_null_responses_among_rows_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    rows = [ROW, ROW | {"response": None}, ROW | {"response": None}]
+    assert list(verify_all(rows)) == [Verdict((True,)), Verdict((False,)), Verdict((False,))]
+    assert caplog.messages == ["row 2 has a null response, which follows no instruction; others are not named"]
 
 
 ASKED: dict[str, Any] = {"instruction_id": [NO_COMMA, WORDS], "kwargs": [None, words(2)]}

@@ -341,7 +341,7 @@ class CsvQuotes(Checker):
     """A table of five columns, divided by tabs, with a certain header and three rows, each field in double quotes.
 
     Faithful: the response is nothing else; where a field is blank, the published code fails. Repaired: the table may be
-    in a fenced block, and its header without quotes.
+    in a fenced block.
     """
 
     def faithful(self, text: Text) -> bool:
@@ -353,7 +353,7 @@ class CsvQuotes(Checker):
     def repaired(self, text: Text) -> bool:
         rows = _table(text, 4, repaired=True, delimiter="\t", keep_quotes=True)
         return _is_full(rows, _STUDENT) and all(
-            len(field.strip()) > 1 and _is_quoted(field) for row in rows[1:] for field in row
+            len(field.strip()) > 1 and _is_quoted(field) for row in rows for field in row
         )
 
 

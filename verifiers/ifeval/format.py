@@ -25,6 +25,9 @@ _PLACEHOLDER = re.compile(r"(?<![A-Za-z0-9])\[([^\[\]\"]*)\](?!\()")
 _CHECK_BOX = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+\[[xX ]\]")
 _IFEVAL_MARKERS = {"P.P.S": r"p\.\s?p\.\s?s", "P.S.": r"p\.\s?s\."}
 _OPERATORS = re.compile(r"[\\^$*+?{}\[\]|()]")
+# Before a postscript that does not begin a line.
+_SENTENCE_END = r"[.!?…)\]\"'”’*_]"
+_MARKS = r"[*_(\"'“]{0,3}"
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?", re.IGNORECASE)
 
 
@@ -37,8 +40,8 @@ class NumberBulletLists(Checker):
     """Exactly ``num_bullets`` bullet points.
 
     Faithful: lines that begin with a dash (including "---" and "-5 degrees") or with one asterisk ("*italic*"), at any
-    depth. Repaired: the items of the outermost Markdown lists, with "•" as an additional mark; numbered items count
-    only if there are no others.
+    depth. Repaired: the items of the outermost Markdown lists, with "•" as an additional mark, and with a blank missing
+    after it; numbered items count only if there are no others.
     """
 
     num_bullets: Count
@@ -231,8 +234,8 @@ class Postscript(Checker):
     """A postscript begins with ``postscript_marker``, ignoring case.
 
     Faithful: the marker may occur anywhere ("the app.s. thing") and, unless it is P.S. or P.P.S, is a regular
-    expression. Repaired: it begins a line, optionally after punctuation; the full stops of initials may be missing (PS,
-    P. S.).
+    expression. Repaired: it begins a line, optionally after punctuation, or, if words follow it, a sentence of the last
+    paragraph; the full stops of initials may be missing (PS, P. S.).
     """
 
     postscript_marker: Trimmed
@@ -257,4 +260,8 @@ class Postscript(Checker):
             spelled = r"\.?[^\S\n]?".join(marker.replace(".", "")) + r"\b(?!\.\w)"
         else:
             spelled = re.escape(marker) + (r"\b" if marker[-1].isalnum() else "")
-        return re.search(rf"^(?:[^\w\n]|_)*{spelled}", text.raw, re.IGNORECASE | re.MULTILINE) is not None
+        if re.search(rf"^(?:[^\w\n]|_)*{spelled}", text.raw, re.IGNORECASE | re.MULTILINE):
+            return True
+        last = structure.BLANK_LINES.split(text.stripped)[-1]
+        begun = re.search(rf"{_SENTENCE_END}[^\S\n]+{_MARKS}{spelled}", last, re.IGNORECASE)
+        return begun is not None and has_word(last[begun.end() :])

@@ -157,14 +157,15 @@ class NoAdjacentConsecutive(Checker):
 
 @checker("keywords:palindrome", "Include a palindrome in your response.")
 class Palindrome(Checker):
-    """There is a palindrome, in any case.
+    """There is a palindrome.
 
-    Faithful: it is what is between white space, so that "a", "I" or a lone mark is one, and "level." is not. Repaired:
-    a word, or a whole sentence, of three or more letters, without its marks, digits and accents.
+    Faithful: it is what is between white space, as written, so that "a", "I" or a lone mark is one, and "Level" and
+    "level." are not. Repaired: a word, or a whole sentence, of three or more letters, in any case and without its
+    marks, digits and accents.
     """
 
     def faithful(self, text: Text) -> bool:
-        return any(map(is_palindrome, text.lower.split()))
+        return any(map(is_palindrome, text.chunks))
 
     def repaired(self, text: Text) -> bool:
         pieces = map(letters_of, map(str.lower, chain(text.whole_words, text.each_sentence())))
@@ -178,7 +179,7 @@ class Palindrome(Checker):
 class StartEnd(Checker):
     """The response begins and ends with the same word, in any case.
 
-    Faithful: words are NLTK's tokens, marks included, so that a response in asterisks or of one word follows. Repaired:
+    Faithful: words are NLTK's tokens, marks included, so that a response in asterisks follows; there are two. Repaired:
     the word is a word, occurs twice, and nothing is after it.
     """
 
@@ -187,7 +188,7 @@ class StartEnd(Checker):
         # Most texts need not be tokenized: a token of ASCII letters and digits is part of the text.
         if not first or (first.isascii() and first.isalnum() and not text.stripped.lower().endswith(first)):
             return False
-        return first == text.tokens[-1].lower()
+        return len(text.tokens) > 1 and first == text.tokens[-1].lower()
 
     def repaired(self, text: Text) -> bool:
         words = text.whole_words

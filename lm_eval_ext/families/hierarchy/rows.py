@@ -69,8 +69,8 @@ class Rivals:
     """Two instructions that no response can both follow, by the rules of their checkers.
 
     The arguments of both are drawn alike: those that have the same options are the same, and so are words of the row's
-    own. In French and in German, say, is the one exception: IFEval's code takes a response in which no language can be
-    detected, such as "42", for either.
+    own. Languages are the exception: IFEval's code takes a response in which none can be detected, such as "42", for
+    either, and the repaired edition takes a few words of Portuguese for English, too.
 
     Attributes:
         name: what identifies the pair.

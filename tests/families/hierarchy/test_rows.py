@@ -17,6 +17,7 @@ from lm_eval_ext.families.instructions.compose import keywords
 from lm_eval_ext.families.instructions.writer import sentences
 from lm_eval_ext.families.manyifeval.rows import frozen
 from lm_eval_ext.verifiers import EDITIONS, Response
+from lm_eval_ext.verifiers.ifeval.language import ENOUGH_WORDS, SURE
 from tests.families.jsonl import write_jsonl
 from tests.harness.tasks import make
 
@@ -63,6 +64,43 @@ def task_like() -> tuple[str, ...]:
             )
         )
     )
+
+
+@cache
+def odd() -> tuple[str, ...]:
+    """Return texts in which there is little to judge, or something else than words: alone, often, and beside words."""
+    signs = [*map(chr, (*range(0x1F300, 0x1F378), *range(0x2190, 0x2208), *range(0x25A0, 0x2618)))]
+    pieces = [
+        *("42", "½ ②", "Ⅷ ⅷ", "Ⓐ ⓐ", "\uff37\uff49\uff44\uff45", "ǅ", "A casa", "ciao", "hola", "ok", "ªº", "\u200b"),
+        *("你好世界", "こんにちは", "สวัสดีครับ", "Привет мир", "नमस्ते दुनिया", "مرحبا بالعالم", "안녕 세계"),
+        *("** **", "****", "<<>>", "[]", '""', "“”", "```\n```", "<b></b>", "* \n* "),
+        *("1. \n2. ", "***\n***", "___", "?!"),
+    ]
+    separators = (" ", "\n", "\n\n", "_", "-", ", ", ". ", "\n* ", "\n***\n", "\uff0c")
+    lists = [separator.join(texts) for separator in separators for texts in (signs, pieces, map(str, range(300)))]
+    return (*pieces, *lists, *(separator.join([piece] * 80) for piece in pieces for separator in (" ", "_")))
+
+
+@pytest.mark.parametrize("name", [pair.name for pair in rivals()])
+def test_no_odd_text_and_no_two_answers_in_one_follow_both_of_a_pair(name: str) -> None:
+    for row in (row for row in rows("embedded", None) if row.pair.name == name and row.side == 1):
+        both = (row.own, row.rival)
+        one, other = (row.answer(side) or "" for side in ("own", "rival"))
+        joined = [
+            f"{opening}{one}{closing}{separator}{opening}{other}{closing}"
+            for opening, closing in (("", ""), ('"', '"'), ("```\n", "\n```"), ("**", "**"))
+            for separator in (" ", "\n", "\n\n", "\n***\n", "\n******\n", "")
+        ]
+        for text in (*odd(), *joined, *(f"{one}\n\n{piece}" for piece in odd()[:20])):
+            response = Response(text)
+            for edition in EDITIONS:
+                if response.follows(both, edition).follow_all_instructions:
+                    assert row.pair.group == "languages", text
+                    if edition == "faithful":
+                        assert response.text.language is None, text
+                    else:
+                        assert name == "english_portuguese", text
+                        assert response.text.words < ENOUGH_WORDS or response.text.detection.probability < SURE, text
 
 
 @pytest.mark.parametrize("name", [pair.name for pair in rivals()])
@@ -150,5 +188,5 @@ def test_all_arms_have_the_same_rows_and_a_seed_marks_the_version() -> None:
     system, tool = (make(f"hierarchy_{arm}").eval_docs for arm in ("system", "tool"))
     assert system.remove_columns("prompt").to_list() == tool.remove_columns("prompt").to_list()
     fresh = make("hierarchy_tool", {"row_seed": 7})
-    assert fresh.config.metadata["version"] == "1.0+embedded+seed7"
+    assert fresh.config.metadata["version"] == "1.1+embedded+seed7"
     assert not {*fresh.eval_docs["task_prompt"]} & {*tool["task_prompt"]}

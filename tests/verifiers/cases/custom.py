@@ -152,7 +152,7 @@ TEXTS: dict[str, list[tuple[str, bool, bool]]] = {
         (STUDENTS.replace('"A"', "A"), False, False),
         (STUDENTS.replace("\t", ","), False, False),
         (STUDENTS + '\n"4"\t"Art"\t"A"\t"Fall"\t"9"', False, False),
-        (STUDENTS.replace('"Score"', "Score"), False, True),
+        (STUDENTS.replace('"Score"', "Score"), False, False),
         (f"```\n{STUDENTS}\n```", False, True),
         (STUDENTS.replace('"A"', '""'), True, False),
         (STUDENTS + "\n\n", False, True),
