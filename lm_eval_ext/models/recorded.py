@@ -24,7 +24,6 @@ from lm_eval_ext.models.wrapping import WITHOUT_EFFECT
 from lm_eval_ext.results.answers import (
     GENERATED,
     LIKELIHOOD,
-    ROLLING,
     RecordedAnswer,
     Recording,
     of_one_message,
@@ -118,12 +117,12 @@ class RecordedLM(LMWithoutWeights):
             NotImplementedError: none were recorded at all.
         """
         if not any(asked[0] == LIKELIHOOD for asked in self.recording.answers):
-            raise NotImplementedError(f"{self.samples} has no log-likelihoods")
+            raise NotImplementedError(f"--model {NAME}: {self.samples} has no log-likelihoods, only texts")
         return [answer.draws[draw] for answer, draw in self._answers(LIKELIHOOD, requests) if answer]
 
     def loglikelihood_rolling(self, requests: list[Instance], disable_tqdm: bool = False) -> list[float]:
         """Return the log-likelihood of each text, in nats."""
-        return [answer.draws[draw] for answer, draw in self._answers(ROLLING, requests) if answer]
+        return [answer.draws[draw] for answer, draw in self._answers(LIKELIHOOD, requests) if answer]
 
     @property
     def tokenizer_name(self) -> str:
@@ -191,7 +190,7 @@ class RecordedLM(LMWithoutWeights):
         """Return the recorded answer to each request, with the number of the draw; ``None`` for a missing text.
 
         Args:
-            kind: the type of the requests.
+            kind: what the requests are for.
             requests: those of this process. The harness repeats one for each draw of a row, and the last one to pad the
                 share of a process.
 
@@ -218,7 +217,7 @@ class RecordedLM(LMWithoutWeights):
         return answers
 
     def _recorded(self, kind: str, request: Instance) -> RecordedAnswer | None:
-        """Return the answer to a request: of several to its prompt, that with its settings, task and row, or the newest.
+        """Return the answer to a request: of several to its prompt, that of its settings, task and row, or the newest.
 
         Raises:
             ValueError: several remain, which differ.
@@ -229,22 +228,24 @@ class RecordedLM(LMWithoutWeights):
         answers = [each for each in self.recording.answers.get(asked, ()) if _is_second(each) == twice]
         if len(answers) < 2:
             return answers[0] if answers else None
-        task, key = bare_name(request.task_name), request.doc.get("key")
-        settings = _settings(request.args)
-        newest = max(each.order for each in answers)
-        for is_preferred in (
-            lambda each: len(each.draws) >= (request.repeats or 1),
-            lambda each: _comparable(each.settings) == settings,
-            lambda each: each.task == task,
-            lambda each: each.row == (row if each.task else key),
-            lambda each: each.order == newest,
-        ):
-            answers = [each for each in answers if is_preferred(each)] or answers
+        task, key, settings = bare_name(request.task_name), request.doc.get("key"), _settings(request.args)
+
+        def fit(answer: RecordedAnswer) -> tuple[Any, ...]:
+            return (
+                len(answer.draws) >= (request.repeats or 1),
+                _comparable(answer.settings) == settings,
+                answer.task == task,
+                answer.row == row if answer.task == task else not answer.task and answer.row == key,
+                answer.order,
+            )
+
+        best = max(map(fit, answers))
+        answers = [each for each in answers if fit(each) == best]
         if any((each.draws, each.beside) != (answers[0].draws, answers[0].beside) for each in answers):
             several = ", ".join(sorted({f"row {each.row} of {each.task or each.run.name}" for each in answers}))
             raise ValueError(
-                f"--model {NAME}: {task}, row {row}: {len(answers)} recorded answers to its prompt differ, and none is "
-                f"of this row ({several}); name the samples of one task"
+                f"--model {NAME}: {task}, row {row}: its prompt has {len(answers)} recorded answers, which differ, and "
+                f"none is of this row ({several}); name the samples of one task"
             )
         return answers[0]
 
@@ -258,11 +259,14 @@ class RecordedLM(LMWithoutWeights):
         used: Counter[str] = Counter()
         missing = Counter(bare_name(request.task_name) for request in lacking.values())
         otherwise: Counter[tuple[str, str, str]] = Counter()
+        more: Counter[tuple[str, int, int]] = Counter()
         for request in {id(request): request for request in requests}.values():
             answer = found[id(request)]
             if answer is None:
                 continue
             used[answer.run.name] += 1
+            if len(answer.draws) > (asked_for := request.repeats or 1):
+                more[bare_name(request.task_name), len(answer.draws), asked_for] += 1
             recorded, settings = _comparable(answer.settings), _settings(request.args)
             if recorded is not None and recorded != settings:
                 otherwise[bare_name(request.task_name), _as_text(recorded), _as_text(settings)] += 1
@@ -272,6 +276,9 @@ class RecordedLM(LMWithoutWeights):
                 "of the recorded run",
                 *(task, count, recorded_as, settings_as),
             )
+        for (task, draws, asked_for), count in more.items():
+            message = "%s: %d prompts were answered %d times, of which the first %d count; to use all, set repeats"
+            log.warning(message, task, count, draws, asked_for)
         for task, count in missing.items():
             log.warning("%s: %d answers were not recorded and count as empty", task, count)
         # The first process writes the results, those of the others included.
@@ -284,17 +291,16 @@ class RecordedLM(LMWithoutWeights):
         """Return the message about requests without a recorded answer.
 
         Args:
-            kind: their type.
+            kind: what they are for.
             requests: they.
-            count: the number of all requests of this type.
+            count: the number of all requests of this kind.
         """
         by_task = Counter(bare_name(request.task_name) for request in requests)
         tasks = ", ".join(f"{task} ({number})" for task, number in by_task.most_common(3))
         more = f" and {len(by_task) - 3} more tasks" if len(by_task) > 3 else ""
-        what = "texts" if kind == GENERATED else "log-likelihoods"
         or_empty = ", or missing=empty to count them as empty" if kind == GENERATED else ""
         return (
-            f"--model {NAME}: no recorded answer to {len(requests)} of {count} requests for {what}: {tasks}{more}. For "
+            f"--model {NAME}: no recorded answer to {len(requests)} of {count} requests for {kind}: {tasks}{more}. For "
             f"example {self._why(kind, requests[0])}. Give the options of the recorded run that make prompts "
             "(--apply_chat_template, --system_instruction, --num_fewshot, --metadata) and rows (--limit, "
             f"--samples, --repeats){or_empty}"
