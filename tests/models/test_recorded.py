@@ -161,7 +161,9 @@ def test_missing_texts_count_as_empty_on_request_and_every_reader_of_the_results
     # The oracle follows all but the one that is missing.
     assert run.results["results"]["manyifeval_n02"]["prompt_level_strict_acc,none"] == ROWS / (ROWS + 1)
     assert cli.main(["compare", str(tmp_path / "again"), "--against", str(first)]) == 0
-    assert "answers that were not recorded count as empty: manyifeval_n02 (1 of 5)" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"reference policy=oracle: answers of an earlier run ({first}), scored again" in said
+    assert "answers that were not recorded count as empty: manyifeval_n02 (1 of 5)" in said
     # What was missing is no answer: such a run is not recorded again.
     with pytest.raises(RowsError, match="no samples next to the results"):
         RecordedLM(str(tmp_path / "again"))
