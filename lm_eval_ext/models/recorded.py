@@ -311,8 +311,9 @@ class RecordedLM(LMWithoutWeights):
         task, row, asked = bare_name(request.task_name), request.doc_id, what_is_asked(kind, request.args)
         this = f"{task}, row {row}: "
         if answers := self.recording.answers.get(asked):
-            if isinstance(request, TwoTurnsInstance) != _is_second(answers[0]):
-                return this + "its prompt was recorded, but not both answers of a conversation in two messages"
+            if (twice := isinstance(request, TwoTurnsInstance)) != _is_second(answers[0]):
+                recorded = "a single message" if twice else "the first of two messages"
+                return this + f"its prompt was recorded as {recorded}, which is another conversation"
             return this + f"{len(answers[0].draws)} draws were recorded, and {request.repeats} are asked for"
         if self.recording.tasks and task not in self.recording.tasks:
             return this + f"no answers to {task} were recorded, only to {', '.join(self.recording.tasks[:3])}, …"

@@ -342,10 +342,26 @@ def test_a_response_that_begins_with_the_tag_that_was_restored_gets_no_second_on
     assert request.resps == once == ["<think>\nHm."]
 
 
-def test_missing_answers_of_refined_rows_and_of_two_messages_are_empty_in_their_form(tmp_path: Path) -> None:
-    _, arguments, tasks, options = RUNS["self_refine"]
-    evaluate("self_refine", tasks, {}, tmp_path / "first", model_args=arguments, limit=1, **options)
+@pytest.mark.parametrize(
+    ("name", "task", "field", "expected"),
+    [("self_refine", "manyifeval_n03", "rounds", [2, 1]), ("ifbench, two turns", "ifbench_two_turns", "turns", [2, 2])],
+)
+def test_missing_answers_of_several_rounds_are_empty_in_each(
+    name: str, task: str, field: str, expected: Sequence[int], tmp_path: Path
+) -> None:
+    model, arguments, tasks, options = RUNS[name]
+    evaluate(model, tasks, {}, tmp_path / "first", model_args=arguments, limit=1, **options)
     recorded(tmp_path / "first", tmp_path / "again", tasks, ",missing=empty", limit=2, **options)
-    found = run_of(tmp_path / "again")
-    assert [len(row["rounds"]) for row in found.samples["manyifeval_n03"]] == [2, 1]
-    assert found.samples["manyifeval_n03"][1]["rounds"][0]["answer"] == ""
+    rows = [row[field] for row in run_of(tmp_path / "again").samples[task]]
+    assert [len(row) for row in rows] == expected
+    assert {each["answer"] for each in rows[1]} == {""}
+    assert all(each["answer"] for each in rows[0])
+
+
+def test_the_second_of_two_answers_is_none_to_the_first_message(tmp_path: Path) -> None:
+    model, arguments, tasks, options = RUNS["ifbench, two turns"]
+    evaluate(model, tasks, {}, tmp_path, model_args=arguments, limit=1, **options)
+    (row,) = run_of(tmp_path).samples["ifbench_two_turns"]
+    request = asked(row["arguments"]["gen_args_0"]["arg_0"])
+    with pytest.raises(ValueError, match="its prompt was recorded as the first of two messages, which is another"):
+        RecordedLM(str(tmp_path)).generate_until([request])
