@@ -15,7 +15,13 @@ import numpy as np
 from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.results.comparability import unlike_runs
 from lm_eval_ext.results.issue import Issue, grouped, named, note, warning
-from lm_eval_ext.results.models import EvaluatedModel, chat_template, missing_answers, recorded_run
+from lm_eval_ext.results.models import (
+    RECORDED_RUN,
+    EvaluatedModel,
+    chat_template,
+    missing_answers,
+    recorded_run,
+)
 from lm_eval_ext.results.rows import generated
 from lm_eval_ext.results.runs import Role, Runs, TaskRun, settings_that_differ
 from lm_eval_ext.sources import EMBEDDED
@@ -168,7 +174,8 @@ def _without_template(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
     The results do not record whether the tokenizer has a template.
     """
     for run in runs:
-        if chat_template(run.file) is not None:
+        # Of a file of responses, nobody knows how its prompts were shown.
+        if chat_template(run.file) is not None or recorded_run(run.file).get("model") == RECORDED_RUN:
             continue
         recorded = run.file.content.get("tokenizer_eos_token")
         token = str(recorded[0]) if isinstance(recorded, list) and recorded else ""
