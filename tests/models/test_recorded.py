@@ -169,6 +169,15 @@ def test_missing_texts_count_as_empty_on_request_and_every_reader_of_the_results
         RecordedLM(str(tmp_path / "again"))
 
 
+def test_answers_of_a_run_without_scores_are_scored(first: Path, tmp_path: Path) -> None:
+    task = "manyifeval_n02"
+    evaluate("reference", [task], {}, tmp_path / "first", model_args="policy=oracle", limit=ROWS, predict_only=True)
+    assert "prompt_level_strict_acc" not in run_of(tmp_path / "first").samples[task][0]
+    recorded(tmp_path / "first", tmp_path / "again", [task], limit=ROWS)
+    scores = [row["prompt_level_strict_acc"] for row in run_of(tmp_path / "again").samples[task]]
+    assert scores == [row["prompt_level_strict_acc"] for row in run_of(first).samples[task]] == [1.0] * ROWS
+
+
 def test_missing_log_likelihoods_are_an_error_even_then(first: Path) -> None:
     with pytest.raises(ValueError, match=r"25 of 25 requests for a log-likelihood: paired_mcq_arc_challenge_medium"):
         evaluate(

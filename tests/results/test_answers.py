@@ -152,7 +152,7 @@ def test_a_run_without_samples_is_an_error(tmp_path: Path) -> None:
 
 def test_answers_that_were_scored_again_are_those_of_the_model_that_gave_them(tmp_path: Path) -> None:
     said = {"samples": "results/old", "model": "hf", "model_args": {"pretrained": "owner/small"}, "missing": {"a": 0}}
-    again = {"model": "recorded", "model_args": {"samples": "results/old"}, "recorded": said}
+    again: dict[str, Any] = {"model": "recorded", "model_args": {"samples": "results/old"}, "recorded": said}
     first, second = (
         read(next(write(tmp_path / name, **config).glob("results_*"))) for name, config in (("a", {}), ("b", again))
     )
