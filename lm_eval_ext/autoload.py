@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MODELS = {
+    "recorded": "lm_eval_ext.models.recorded:RecordedLM",
     "reference": "lm_eval_ext.models.reference:ReferenceLM",
     "self_refine": "lm_eval_ext.models.self_refine:SelfRefineLM",
     "two_turns": "lm_eval_ext.models.two_turns:TwoTurnsLM",

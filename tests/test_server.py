@@ -146,7 +146,12 @@ def runs(
     for way, base in bases.items():
         model = ("--model", "self_refine", "--model_args", f"{base},strategy=feedback_each,rounds=1", "--device", "cpu")
         options[f"refining, {way}"] = (*model, *asked("manyifeval_n02", "embedded", rows=4), *chat.options)
-    return evaluate_each(tmp_path_factory.mktemp("runs"), options)
+    folder = tmp_path_factory.mktemp("runs")
+    # In JSON, because the name of a run has a comma.
+    samples = json.dumps({"samples": str(folder / "obeying, served")})
+    again = ("--model", "recorded", "--model_args", samples)
+    options["obeying, recorded"] = (*again, *asked(OBEYING, "embedded"), *chat.options)
+    return evaluate_each(folder, options)
 
 
 def asked(tasks: str, source: str, rows: int = ROWS) -> tuple[str, ...]:
@@ -198,3 +203,9 @@ def test_a_served_model_is_shown_the_same_conversations_as_the_local_model(runs:
         assert len(rows) == ROWS
         # Its answers depend on all that it is shown.
         assert len({str(row["resps"]) for row in rows}) > 1
+
+
+def test_the_answers_of_a_served_model_are_scored_again_from_its_conversations(runs: Mapping[str, Run]) -> None:
+    served, recorded = runs["obeying, served"], runs["obeying, recorded"]
+    assert recorded.samples == served.samples
+    assert recorded.results["results"] == served.results["results"]

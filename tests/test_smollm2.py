@@ -63,8 +63,8 @@ def first(model: Any, tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
     return evaluated(model, tmp_path_factory.mktemp("first"), *TASKS)
 
 
-def evaluated(model: Any, folder: Path, *tasks: str) -> Evaluated:
-    options = {"apply_chat_template": True, "gen_kwargs": "max_gen_toks=12", "bootstrap_iters": 0}
+def evaluated(model: Any, folder: Path, *tasks: str, **of_model: str) -> Evaluated:
+    options = {"apply_chat_template": True, "gen_kwargs": "max_gen_toks=12", "bootstrap_iters": 0, **of_model}
     evaluate(model, tasks, {"details": True}, folder, limit=ROWS, **options)
     return Evaluated(folder, Run(0, "", *written(folder), folder))
 
@@ -161,6 +161,14 @@ def test_a_second_run_gives_the_same(first: Evaluated, model: Any, tmp_path: Pat
     second = evaluated(model, tmp_path, *tasks).run
     assert second.samples == {task: first.run.samples[task] for task in tasks}
     assert second.results["results"] == {task: first.run.results["results"][task] for task in tasks}
+
+
+def test_its_recorded_answers_are_scored_again_without_it(first: Evaluated, tmp_path: Path) -> None:
+    # Its chat template is applied again, from the results.
+    again = evaluated("recorded", tmp_path, *TASKS, model_args=f"samples={first.folder}").run
+    assert again.samples == first.run.samples
+    assert again.results["results"] == first.run.results["results"]
+    assert again.results["chat_template_sha"] == first.run.results["chat_template_sha"]
 
 
 def test_the_gate_and_a_report_take_the_results(

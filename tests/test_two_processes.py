@@ -17,6 +17,7 @@ import pytest
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
 from lm_eval_ext.harness.versions import HAS_SCORERS
 from tests.conftest import EvaluateEach, Run, evaluate_sequentially, offline_environment
+from tests.harness.tasks import make
 
 # The instructions of some are judged with them, and all evaluations are of one process.
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
@@ -85,6 +86,19 @@ EVALUATIONS = {
 }
 
 
+ANSWERED = "manyifeval_n04"
+"""The task whose answers are recorded: those to the first rows of an odd number, so that each process lacks some."""
+
+
+def recorded_options(folder: Path) -> list[str]:
+    """Record answers to some rows of a task, and return the options with which they are scored again."""
+    rows = make(ANSWERED).eval_docs.select(range(4))
+    lines = [json.dumps({"prompt": row["prompt"], "response": row["witness"]}) for row in rows]
+    path = folder / "recorded.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return Evaluation("recorded", f"samples={path},missing=empty", (ANSWERED,), 7).options()
+
+
 @dataclass(frozen=True)
 class Runs:
     """The same evaluations by one process and by two.
@@ -105,6 +119,7 @@ def runs(small_harness: str, evaluate_each: EvaluateEach, tmp_path_factory: pyte
     pytest.importorskip("accelerate", reason="accelerate is not installed (extra: hf)")
     one, two = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")
     options = {name: evaluation.options() for name, evaluation in EVALUATIONS.items()}
+    options["recorded"] = recorded_options(tmp_path_factory.mktemp("answers"))
     # The spelling of two processes on a CPU: without the variable, or with accelerate's own --cpu, one would start.
     # 0.5 says which process builds which requests at the level DEBUG.
     environment = offline_environment(ACCELERATE_USE_CPU="true", LMEVAL_LOG_LEVEL="DEBUG", PYTHONPATH=small_harness)
@@ -193,6 +208,16 @@ def test_answers_are_refined_as_with_one_process(runs: Runs) -> None:
     assert sum(len(sample["resps"][0]) for sample in in_order(two, task)) == 7 + 1
     assert two.results["results"] == one.results["results"]
     assert one.results["results"][task]["feedback_f1,none"] == 1.0
+
+
+def test_recorded_answers_are_given_and_missed_as_with_one_process(runs: Runs) -> None:
+    one, two = runs.one["recorded"], runs.two["recorded"]
+    assert [without_padding(sample) for sample in in_order(two, ANSWERED)] == in_order(one, ANSWERED)
+    assert two.results["results"] == one.results["results"]
+    assert ranks(two, ANSWERED) == {"0", "1"}
+    said = [run.results["config"]["recorded"] for run in (one, two)]
+    assert said[0] == said[1]
+    assert (said[0]["answers"], said[0]["missing"]) == ({"recorded.jsonl": 4}, {ANSWERED: 3})
 
 
 def without_padding(sample: dict[str, Any]) -> dict[str, Any]:

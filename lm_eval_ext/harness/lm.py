@@ -1,13 +1,59 @@
-"""The harness's base classes for language models and for filters, and its models by name."""
+"""The harness's base classes for LMs and for filters, its models by name, and the base class of LMs without weights."""
 
 from __future__ import annotations
+
+import os
+from typing import Any
 
 from lm_eval.api.filter import Filter
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CacheHook, CachingLM
 from lm_eval.api.registry import filter_registry, get_model
 
-__all__ = ["LM", "CacheHook", "CachingLM", "Filter", "Instance", "get_model", "register"]
+__all__ = ["LM", "CacheHook", "CachingLM", "Filter", "Instance", "LMWithoutWeights", "get_model", "register"]
+
+
+class LMWithoutWeights(LM):  # type: ignore[misc] # the harness ships no types
+    """An LM that needs neither weights nor torch, because its answers are known.
+
+    Runs data-parallel under ``accelerate launch`` (the harness divides the rows among the processes).
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._device = "cpu"
+        self._rank, self._world_size = 0, 1
+        self._accelerator: Any = None
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            from accelerate import Accelerator  # noqa: PLC0415 # only if several processes were started
+
+            self._accelerator = Accelerator(cpu=True)
+            self._rank = self._accelerator.process_index
+            self._world_size = self._accelerator.num_processes
+
+    def apply_chat_template(self, chat_history: list[dict[str, Any]], add_generation_prompt: bool = True) -> Any:
+        """Return the conversation as lines ``role: content``, ending with ``assistant:`` to prompt for an answer."""
+        lines = [f"{message['role']}: {message['content']}" for message in chat_history]
+        return "\n".join([*lines, "assistant:"] if add_generation_prompt else lines)
+
+    def all_gather(self, tensor: Any) -> Any:
+        """Return the tensors of all processes, concatenated."""
+        return tensor if self._accelerator is None else self._accelerator.gather(tensor)
+
+    def gather_object(self, obj: Any, dst: int = 0) -> list[Any] | None:
+        """Return the objects of all processes in process ``dst``, ``None`` in the others."""
+        if self._accelerator is None:
+            return [obj]
+        import torch.distributed  # noqa: PLC0415 # only if several processes were started
+
+        gathered: list[Any] | None = [None] * self.world_size if self.rank == dst else None
+        torch.distributed.gather_object(obj, gathered, dst=dst)
+        return gathered
+
+    def barrier(self) -> None:
+        """Wait for the other processes."""
+        if self._accelerator is not None:
+            self._accelerator.wait_for_everyone()
 
 
 def register(name: str, filter_class: type) -> None:

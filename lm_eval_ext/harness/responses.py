@@ -38,14 +38,16 @@ def removes_reasoning(lm: Any) -> bool:
 def restore_opening(request: Instance) -> None:
     """Put the tag that a prompt ends with before the responses that never close the block.
 
-    Such a response is all reasoning, but looks like an answer.
+    Such a response is all reasoning, but looks like an answer. One that was recorded after this step has the tag.
     """
     prompt = request.args[0]
     opening = _OPENED.search(prompt) if isinstance(prompt, str) else None
     if opening:
         request.resps = [
             # A refined answer is more than its text.
-            opening.group() + response if type(response) is str and not _CLOSING.search(response) else response
+            opening.group() + response
+            if type(response) is str and not _CLOSING.search(response) and not response.startswith(opening.group())
+            else response
             for response in request.resps
         ]
 

@@ -5,12 +5,11 @@ It needs neither weights nor torch. Each request carries possible answers (``kno
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lm_eval_ext.harness.lm import LM
+from lm_eval_ext.harness.lm import LMWithoutWeights
 from lm_eval_ext.harness.requests import KnownInstance
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ UNLIKELY = -100.0
 """Log-likelihood, in nats, of any other continuation."""
 
 
-class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
+class ReferenceLM(LMWithoutWeights):
     """Answers every request of this package's tasks according to its policy.
 
     Args:
@@ -36,8 +35,6 @@ class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
 
     Raises:
         ValueError: on the first request without an answer for ``policy``.
-
-    Runs data-parallel under ``accelerate launch`` (the harness divides the rows among the processes).
     """
 
     tokenizer_name = "reference"
@@ -56,15 +53,6 @@ class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
             self.seed = int(str(seed))
         except ValueError:
             raise ValueError(f"--model reference: seed={seed!r} is not a whole number, as in seed=0") from None
-        self._device = "cpu"
-        self._rank, self._world_size = 0, 1
-        self._accelerator: Any = None
-        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-            from accelerate import Accelerator  # noqa: PLC0415 # only if several processes were started
-
-            self._accelerator = Accelerator(cpu=True)
-            self._rank = self._accelerator.process_index
-            self._world_size = self._accelerator.num_processes
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         """Return one text per request, in their order."""
@@ -89,11 +77,6 @@ class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
         """Raise an error, because the likelihood of a text is not known."""
         raise NotImplementedError("the reference model supports only generate_until and loglikelihood tasks")
 
-    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
-        """Return the conversation as lines ``role: content``, ending with ``assistant:`` to prompt for an answer."""
-        lines = [f"{message['role']}: {message['content']}" for message in chat_history]
-        return "\n".join([*lines, "assistant:"] if add_generation_prompt else lines)
-
     def _answer(self, request: Instance, number: int = 0) -> str:
         answers = request.known_answers if isinstance(request, KnownInstance) else {}
         if self.policy not in answers:
@@ -109,22 +92,3 @@ class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
         key = f"{self.seed}/{request.task_name}/{request.doc_id}" + (f"/{number}" if number else "")
         draw = random.Random(key)  # noqa: S311 # reproducible by design
         return draw.choice(answer)
-
-    def all_gather(self, tensor: Any) -> Any:
-        """Return the tensors of all processes, concatenated."""
-        return tensor if self._accelerator is None else self._accelerator.gather(tensor)
-
-    def gather_object(self, obj: Any, dst: int = 0) -> list[Any] | None:
-        """Return the objects of all processes in process ``dst``, ``None`` in the others."""
-        if self._accelerator is None:
-            return [obj]
-        import torch.distributed  # noqa: PLC0415 # only if several processes were started
-
-        gathered: list[Any] | None = [None] * self.world_size if self.rank == dst else None
-        torch.distributed.gather_object(obj, gathered, dst=dst)
-        return gathered
-
-    def barrier(self) -> None:
-        """Wait for the other processes."""
-        if self._accelerator is not None:
-            self._accelerator.wait_for_everyone()

@@ -14,7 +14,16 @@ from lm_eval_ext.harness.lm import LM, Instance
 from lm_eval_ext.harness.requests import KnownInstance
 from lm_eval_ext.models.wrapping import WrappingLM
 from lm_eval_ext.self_refine.loop import First, Question, Revise, refine
-from lm_eval_ext.self_refine.strategies import ARGUMENTS, DEFAULT, NAME, STRATEGIES, VERSION, reply, strategy_named
+from lm_eval_ext.self_refine.strategies import (
+    ARGUMENTS,
+    DEFAULT,
+    NAME,
+    ROUNDS,
+    STRATEGIES,
+    VERSION,
+    reply,
+    strategy_named,
+)
 
 if TYPE_CHECKING:
     from lm_eval_ext.self_refine.loop import Refined
@@ -73,7 +82,7 @@ class SelfRefineLM(WrappingLM):
         self,
         base: str | LM | None = None,
         strategy: str | None = DEFAULT,
-        rounds: int | str = 5,
+        rounds: int | str = ROUNDS,
         early_stop: bool | str = True,
         **arguments: Any,
     ) -> None:

@@ -30,6 +30,10 @@ BY_TASK = "differ by task"
 """The value of a setting that differs between a model's tasks."""
 REFERENCE = "reference"
 """The model type whose answers are known; others can take it for their base."""
+RECORDED_RUN = "recorded"
+"""Where a run of ``--model recorded`` says in its config whose answers it scored again."""
+RECORDED_ANSWERS = "recorded answers"
+"""The setting of a model whose answers were not made in the run: where they were."""
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 
 Setting = tuple[tuple[str, str], ...]
@@ -45,7 +49,7 @@ class EvaluatedModel:
         arguments: all of ``--model_args``, sorted by name.
         setting: how it was run, where that is not the harness's default: chat template, system instruction,
             demonstrations, ``--gen_kwargs``, a number of examples, embedded rows, a row seed, a placement, a form, a
-            number of paraphrases. Some may differ between its tasks (``settings``).
+            number of paraphrases, recorded answers. Some may differ between its tasks (``settings``).
     """
 
     kind: str
@@ -88,7 +92,7 @@ def evaluated_model(
     examples: object = None,
     questions: Mapping[str, object] = MappingProxyType({}),
 ) -> EvaluatedModel:
-    """Return the model that produced a file's results.
+    """Return the model that produced a file's results; of recorded answers, the model that gave them.
 
     Args:
         file: the results.
@@ -97,7 +101,8 @@ def evaluated_model(
         examples: the number of examples that was set for a task whose prompts show those of an instruction.
         questions: what makes the task ask something else, by name: a row seed, a placement; ``None`` if it does not.
     """
-    config, content = file.config, file.content
+    content, recorded = file.content, recorded_run(file)
+    config = {**file.config, **{name: recorded[name] for name in ("model", "model_args") if name in recorded}}
     setting = {
         "chat template": chat_template(file),
         "system instruction": content.get("system_instruction_sha"),
@@ -106,12 +111,25 @@ def evaluated_model(
         EXAMPLES: examples,
         "rows": "embedded" if source == EMBEDDED else None,
         **{name: None if value is None else str(value) for name, value in questions.items()},
+        RECORDED_ANSWERS: recorded.get("samples"),
     }
     return EvaluatedModel(
         str(config.get("model") or content.get("model_source") or content.get("model_name") or "unknown model"),
         tuple(sorted(arguments(config.get("model_args")).items())),
         tuple((name, str(value)) for name, value in setting.items() if value),
     )
+
+
+def recorded_run(file: ResultFile) -> Mapping[str, object]:
+    """Return what a run says about the answers that it scored again; empty if it asked a model itself."""
+    found = file.config.get(RECORDED_RUN)
+    return found if isinstance(found, dict) else {}
+
+
+def missing_answers(file: ResultFile) -> Mapping[str, int]:
+    """Return, by task, how many answers were not recorded and were taken as empty."""
+    found = recorded_run(file).get("missing")
+    return {task: count for task, count in found.items() if count} if isinstance(found, dict) else {}
 
 
 def chat_template(file: ResultFile) -> str | None:
@@ -158,7 +176,7 @@ def labels(models: Collection[EvaluatedModel]) -> dict[EvaluatedModel, str]:
         facts = [{"kind": one.kind, **dict(one.arguments), **dict(one.setting)} for one in group]
         differing = [fact for fact in sorted(set().union(*facts)) if len({one.get(fact) for one in facts}) > 1]
         # Of paths, the last parts are enough that distinguish them.
-        paths = {path: [one[path] for one in facts if path in one] for path in (GGUF, *NAMES)}
+        paths = {path: [one[path] for one in facts if path in one] for path in (GGUF, *NAMES, RECORDED_ANSWERS)}
         for one, mine in zip(group, facts, strict=True):
             values = {fact: _tail(value, paths[fact]) if fact in paths else value for fact, value in mine.items()}
             words = [_in_words(fact, values[fact]) if fact in values else f"no {fact}" for fact in differing]

@@ -15,7 +15,13 @@ import numpy as np
 from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.results.comparability import unlike_runs
 from lm_eval_ext.results.issue import Issue, grouped, named, note, warning
-from lm_eval_ext.results.models import EvaluatedModel, chat_template
+from lm_eval_ext.results.models import (
+    RECORDED_RUN,
+    EvaluatedModel,
+    chat_template,
+    missing_answers,
+    recorded_run,
+)
 from lm_eval_ext.results.rows import generated
 from lm_eval_ext.results.runs import Role, Runs, TaskRun, settings_that_differ
 from lm_eval_ext.sources import EMBEDDED
@@ -62,6 +68,7 @@ def what_went_wrong(runs: Runs) -> list[Issue]:
         issues += _without_template(of_model, name)
         issues += _cut_off(of_model, name)
         issues += _empty_or_invalid(of_model, name)
+        issues += _recorded(of_model, name)
     return issues
 
 
@@ -167,7 +174,8 @@ def _without_template(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
     The results do not record whether the tokenizer has a template.
     """
     for run in runs:
-        if chat_template(run.file) is not None:
+        # Of a file of responses, nobody knows how its prompts were shown.
+        if chat_template(run.file) is not None or recorded_run(run.file).get("model") == RECORDED_RUN:
             continue
         recorded = run.file.content.get("tokenizer_eos_token")
         token = str(recorded[0]) if isinstance(recorded, list) and recorded else ""
@@ -232,6 +240,16 @@ def _empty_or_invalid(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
         f"{name}: nearly all answers to {named([run.name for run in invalid])} are invalid ({INVALID_RATE} at least "
         f"{NEARLY_ALL:g}{mostly}): these scores say nothing about what it prefers; was it run {advice}?"
     )
+
+
+def _recorded(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
+    """Yield whether a model's answers are those of an earlier run, and which of them were missing there."""
+    places = dict.fromkeys(str(recorded_run(run.file).get("samples")) for run in runs if recorded_run(run.file))
+    if places:
+        yield note(f"{name}: answers of an earlier run ({named(list(places))}), scored again")
+    missing = [(run.name, missing_answers(run.file).get(run.task), run.count) for run in runs]
+    if counts := [f"{task} ({count} of {of_all})" for task, count, of_all in missing if count]:
+        yield warning(f"{name}: answers that were not recorded count as empty: {named(counts)}")
 
 
 def _figure(run: TaskRun, metric: str) -> float:

@@ -8,11 +8,11 @@ name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from lm_eval_ext.self_refine.loop import Refined, followed
+from lm_eval_ext.self_refine.loop import Feedback, Refined, Round, followed
 from lm_eval_ext.verifiers import Checker, Verdict
 
 
@@ -167,4 +167,23 @@ def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:
                 for one, truth in zip(refined.rounds, truths, strict=True)
             ),
         }
+    )
+
+
+def refined(rounds: Sequence[Mapping[str, Any]], planned: int) -> Refined:
+    """Return the answer whose rounds a row's ``rounds`` are; see ``scores``.
+
+    Args:
+        rounds: the answers and judgments; ``followed`` is not needed.
+        planned: the planned number of rounds.
+    """
+    return Refined(
+        [
+            Round(
+                one["answer"],
+                None if one.get("judged") is None else Feedback(tuple(one["judged"]), tuple(one["replies"])),
+            )
+            for one in rounds
+        ],
+        planned,
     )

@@ -21,6 +21,8 @@ ZERO_SHOT = "none"
 """The strategy that keeps the first answer; equivalent to a run without ``self_refine``."""
 DEFAULT = "feedback_each_cot"
 """The paper's method."""
+ROUNDS = 5
+"""The most rounds of judging and revising in the paper."""
 VERSION = 1.0
 """Raised with every change that can affect scores: to these prompts, the parsing of replies or a strategy."""
 STEP_BY_STEP = "Let's think step by step."
@@ -136,3 +138,9 @@ def _prompt(task: str, answer: str, *rest: str) -> str:
     # No tags, brackets, quotation marks or asterisks: instructions mention them, and answers are wrapped in them.
     quoted = f"=== Response ===\n{answer}\n=== End of the response ==="
     return "\n\n".join(["Below are a task and a response to it.", f"Task:\n{task}", quoted, *rest])
+
+
+def planned_rounds(arguments: Mapping[str, str]) -> int:
+    """Return how many rounds a run planned, by the arguments of its LM, as the results record them."""
+    strategy = STRATEGIES[strategy_named(arguments.get("strategy", DEFAULT))]
+    return int(arguments.get("rounds", ROUNDS)) if strategy.refines else 0

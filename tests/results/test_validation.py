@@ -86,6 +86,27 @@ def test_so_does_one_whose_text_ends_with_a_turn(token: str, told: bool, tmp_pat
     assert all(f"may be a chat model (its end-of-text token is {token})" in text for text in found)
 
 
+# Recorded answers
+
+
+@pytest.mark.parametrize(("kind", "told"), [("hf", True), ("recorded", False)])
+def test_of_recorded_responses_nobody_knows_whether_a_template_was_applied(
+    kind: str, told: bool, tmp_path: Path
+) -> None:
+    path = write_run(tmp_path, {SST2: [1, 0]}, chat_template=None)
+    with edited(path) as content:
+        content["config"]["recorded"] = {"samples": "old", "model": kind, "model_args": {"model": "a-chat"}}
+    assert any("was run without a chat template" in text for text in warnings(tmp_path)) == told
+
+
+def test_missing_answers_and_their_origin_are_said(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1, 0], SNLI: [1, 0]})
+    with edited(path) as content:
+        content["config"]["recorded"] = {"samples": "old", "model": "hf", "missing": {SNLI: 1, SST2: 0}}
+    assert warnings(tmp_path) == [f"one: answers that were not recorded count as empty: {SNLI} (1 of 2)"]
+    assert "one: answers of an earlier run (old), scored again" in [issue.text for issue in load([tmp_path]).issues]
+
+
 # Empty answers
 
 

@@ -1,0 +1,128 @@
+"""The chat template of a recorded run, applied again without its tokenizer, as transformers and the harness do."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import jinja2
+from jinja2.ext import Extension, loopcontrols
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+if TYPE_CHECKING:
+    from jinja2.nodes import Node
+    from jinja2.parser import Parser
+
+    from lm_eval_ext.results.answers import Recording
+
+SPECIAL_TOKENS = ("bos_token", "eos_token", "pad_token")
+"""The tokens that templates write and that the harness records, each as ``tokenizer_…``."""
+THINKING = "enable_thinking"
+"""An argument of the harness's LMs, which is one of the template, too."""
+END = "END OF THE LAST MESSAGE "
+"""Marks where a message that is continued ends. A template that trims messages takes the last character away."""
+
+
+@dataclass(frozen=True)
+class ChatTemplate:
+    """A chat template.
+
+    Attributes:
+        source: its source. It may come from anybody, and runs in a sandbox, as in transformers.
+        options: the values of its variables: special tokens, and what the run set.
+        date: the date that it may write, in seconds since 1970.
+    """
+
+    source: str
+    options: Mapping[str, Any]
+    date: float
+
+    def render(self, messages: Sequence[Mapping[str, Any]], add_generation_prompt: bool) -> str:
+        """Return a conversation as one text.
+
+        Args:
+            messages: the conversation.
+            add_generation_prompt: whether the model's answer begins after it; if not, its last message is continued.
+
+        Raises:
+            jinja2.TemplateError: the template cannot render it, even without system messages.
+        """
+        if add_generation_prompt:
+            return self._without_system_if_need_be(messages, add_generation_prompt)
+        *earlier, last = messages
+        shown = self._without_system_if_need_be([*earlier, {**last, "content": last["content"] + END}], False)
+        prompt, _, rest = shown.rpartition(END.strip())
+        return prompt if rest.startswith(END[-1]) else prompt.rstrip()
+
+    def _without_system_if_need_be(self, messages: Sequence[Mapping[str, Any]], add_generation_prompt: bool) -> str:
+        """Return a conversation; without system messages if the template rejects them, as the harness does."""
+
+        def rendered(conversation: Sequence[Mapping[str, Any]]) -> str:
+            given = {"messages": conversation, "add_generation_prompt": add_generation_prompt, **self.options}
+            return self._compiled.render(tools=None, documents=None, **given)
+
+        try:
+            return rendered(messages)
+        except jinja2.TemplateError:
+            return rendered([message for message in messages if message["role"] != "system"])
+
+    @cached_property
+    def _compiled(self) -> jinja2.Template:
+        environment = ImmutableSandboxedEnvironment(
+            trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
+        )
+        environment.filters["tojson"] = _to_json
+        environment.globals |= {
+            "raise_exception": _refuse,
+            "strftime_now": datetime.fromtimestamp(self.date).strftime,
+        }
+        return environment.from_string(self.source)
+
+
+class _Generation(Extension):
+    """The tag around what an assistant says, which templates for training have; it changes nothing."""
+
+    tags = {"generation"}  # noqa: RUF012 # as the base class has it
+
+    def parse(self, parser: Parser) -> Node | list[Node]:
+        """Return what is inside of the tag."""
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+def _to_json(value: Any, ensure_ascii: bool = False, **options: Any) -> str:
+    """Return JSON without the escapes for HTML that Jinja's own filter adds."""
+    return json.dumps(value, ensure_ascii=ensure_ascii, **options)
+
+
+def _refuse(message: str) -> NoReturn:
+    raise jinja2.TemplateError(message)
+
+
+def template_of(recording: Recording) -> ChatTemplate | None:
+    """Return the chat template that was applied in a recorded run; ``None`` if its results have none."""
+    if not recording.template or recording.file is None:
+        return None
+    content, arguments = recording.file.content, dict(recording.model.arguments)
+    found = {name: content.get(f"tokenizer_{name}") for name in SPECIAL_TOKENS}
+    # Recorded with their numbers.
+    tokens = {name: value[0] for name, value in found.items() if isinstance(value, list) and value}
+    set_by_run = _value(arguments.get("chat_template_args"))
+    options = {**tokens, **(set_by_run if isinstance(set_by_run, dict) else {})}
+    # vLLM's LM always says it, if only that it is not set.
+    if THINKING in arguments or "vllm" in (recording.model.kind, arguments.get("base")):
+        options.setdefault(THINKING, _value(arguments.get(THINKING)))
+    return ChatTemplate(recording.template, options, recording.file.date)
+
+
+def _value(text: str | None) -> Any:
+    """Return the value of an argument, which results have as Python writes it."""
+    try:
+        return None if text is None else ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
