@@ -8,15 +8,13 @@ until then, with two spending functions.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import e, log, sqrt
 
 import numpy as np
 
 from lm_eval_ext.reports.gate.looks import Spent, Stopped, equal_shares, nominal_levels, obrien_fleming, stopped
 from lm_eval_ext.reports.gate.power import ALPHA, SEED, Asked, changes
-from lm_eval_ext.reports.paired import RowSums
 
 BOUND = 0.02
 
@@ -36,29 +34,17 @@ class Shape:
     Attributes:
         name: what it is called.
         asked: the rows, of which some share changes.
-        together: whether the answers to a row change together; else each by itself.
         bound: the allowed drop.
     """
 
     name: str
     asked: Asked
-    together: bool = False
     bound: float = BOUND
 
-    def pairs(self, drop: float, count: int) -> Iterator[RowSums]:
-        """Yield how much worse the rows of pairs of runs are at a true drop."""
-        if not self.together:
-            yield from changes(self.asked, drop, count)
-            return
-        # As one answer to each row would, and then all of them.
-        alone = replace(self.asked, weights=np.ones(self.asked.rows), answers=1)
-        for of_pair in changes(alone, drop, count):
-            yield RowSums(of_pair.values * self.asked.answers, self.asked.weights, of_pair.rows_by_dataset)
 
-
-def alike(rows: int, answers: int, changed: float = 0.1) -> Asked:
+def alike(rows: int, answers: int, changed: float = 0.1, correlation: float = 0.0) -> Asked:
     """Return rows that all have as many answers."""
-    return Asked.alike(rows, answers, changed)
+    return Asked.alike(rows, answers, changed, correlation)
 
 
 SHAPES = (
@@ -67,12 +53,12 @@ SHAPES = (
     Shape("100 rows", alike(100, 1)),
     Shape("100 rows, nothing else changes", alike(100, 1, 0.0)),
     Shape("100 rows, 10 answers each", alike(100, 10)),
-    Shape("100 rows, 10 answers each, together", alike(100, 10), together=True),
-    Shape("100 rows, 10 answers each, together, nothing else changes", alike(100, 10, 0.0), together=True),
+    Shape("100 rows, 10 answers each, together", alike(100, 10, correlation=1.0)),
+    Shape("100 rows, 10 answers each, together, nothing else changes", alike(100, 10, 0.0, 1.0)),
     Shape("100 rows, half changes", alike(100, 1, 0.5)),
     Shape("9 datasets of 11 rows", Asked(np.ones(99), (11,) * 9, 1, 0.1)),
     Shape("900 rows, 3 answers each", alike(900, 3)),
-    Shape("900 rows, 3 answers each, together", alike(900, 3), together=True),
+    Shape("900 rows, 3 answers each, together", alike(900, 3, correlation=1.0)),
     Shape("2,000 rows, bound of 1 point", alike(2000, 1), bound=0.01),
 )
 SIZES = tuple(
@@ -83,7 +69,7 @@ SIZES = tuple(
 def found(shape: Shape, drop: float, pairs: int, looks: int, spent: Spent = obrien_fleming) -> Stopped:
     """Return what looks at a true drop come to."""
     levels = nominal_levels(equal_shares(shape.asked.rows, looks), ALPHA, spent) if looks > 1 else (ALPHA,)
-    return stopped(shape.pairs(drop, pairs), shape.asked, shape.bound, levels, levels)
+    return stopped(changes(shape.asked, drop, pairs), shape.asked, shape.bound, levels, levels)
 
 
 def main() -> None:

@@ -324,7 +324,8 @@ def stopped(
         for share, rows, most_above, most_below in at_looks:
             answers = int(rows.sum()) * asked.answers
             measured = MeanChange.of_rows(of_pair.kept(rows), answers, is_share=asked.is_share)
-            beyond, within = measured.p_above(bound) < most_above, measured.p_below(bound) < most_below
+            low, high = measured.limits(most_above, most_below)
+            beyond, within = low > bound, high < bound
             if beyond or within or share == 1:
                 found.append((beyond, within, share))
                 break
