@@ -412,8 +412,8 @@ def _resolved(paths: Iterable[Path]) -> set[Path]:
     return {path.resolve() for path in paths}
 
 
-def _sides(before: Opened, after: Opened, names: tuple[str, str], others: Choice) -> Sides:
-    runs = _loaded([side for side in (before, after) if side.paths], others)
+def _sides(before: Opened, after: Opened, names: tuple[str, str], others: Choice, *, parts: bool = False) -> Sides:
+    runs = _loaded([side for side in (before, after) if side.paths], others, parts=parts)
     return Sides(runs[0], runs[-1], names)
 
 

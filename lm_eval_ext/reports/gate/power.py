@@ -142,7 +142,7 @@ def draws_to_decide(
 
     def with_draws(draws: int) -> MeanChange:
         """Return the drop with so many draws, which bring the rows as much closer to their mean."""
-        nearer = error(draws) / drop.error
+        nearer = error(draws) / drop.error if drop.error else 0.0
         tails = [
             replace(tail, farthest=tail.means + nearer * (tail.farthest - tail.means))
             for tail in (drop.larger, drop.smaller)

@@ -387,4 +387,4 @@ def test_the_text_starts_with_the_verdict_and_lists_the_worst_first(tmp_path: Pa
     assert lines[4].split()[:9] == ["NOT", "WORSE", GOLDEN, "acc", "↑", "50.00", "→", "55.00,", "drop"]
     assert "−5.00 [" in lines[4]  # noqa: RUF001 # as printed
     assert lines[5] == "baseline: one (a); candidate: two (b)"
-    assert "the lower ones with Holm correction for 3 comparisons" in lines[6]
+    assert "also with Holm correction for 3 comparisons" in lines[6]

@@ -208,7 +208,7 @@ def test_the_text_states_the_test_and_the_direction_of_improvement(tmp_path: Pat
     assert "20.0" in cells[5]
     said = "\n".join(lines)
     assert "two-sided paired randomization (sign-flip) test" in said
-    assert "between the limits that check uses: those of a t distribution" in said
+    assert "between the limits that check uses. They allow for chance" in said
     assert "p after Holm correction, separately for 0 groups and 1 single tasks" in said
     assert lines[lines.index("Not compared:") + 1 :] == [
         f"  level: missing from B: {SNLI}",
