@@ -261,7 +261,8 @@ def paired_mcq() -> Iterator[File]:
     for prefix, dataset, level in product(("paired_mcq", "text_mcq"), datasets, levels):
         lines = [f"tag: [{prefix}_{dataset}]", f"dataset_path: {dataset}", f"constraint: {level}"]
         if prefix == "text_mcq":
-            lines.append("paired: false")
+            # Version 1.4 changed the first tokens alone.
+            lines += ["paired: false", "metadata: {version: 1.3}"]
         yield _leaf("paired_mcq", f"{prefix}_{dataset}_{level}", lines, "_paired_mcq")
 
 

@@ -162,7 +162,9 @@ def paired_mcq() -> Family:
     text = {**neither("refusal"), **down("no_answer")}
     of_text = down("contradiction", "several", "empty_rate", "entropy_text")
     of_both = of_text | down("entropy_first_token", "position_bias")
-    of_both |= neither("mismatch_sd", "mismatch_refusal", "mismatch_refusal_share", "refusal_first_token")
+    of_both |= neither(
+        "mismatch_sd", "mismatch_refusal", "mismatch_refusal_share", "refusal_first_token", "first_token_spelling"
+    )
     leaves: dict[str, Leaf] = {}
     tags: dict[str, list[str]] = {}
     # The opinions have no gold answer. Each question is asked in ten orders of its options.
@@ -181,11 +183,11 @@ def paired_mcq() -> Family:
             "paired": family == "paired_mcq",
             "answer_classifier": "rules",
         }
-        leaf = f"{family}_{dataset}_{level}"
+        leaf, version = f"{family}_{dataset}_{level}", 1.4 if family == "paired_mcq" else 1.3
         leaves[leaf] = (
-            Leaf(metrics, details, 256, rows, facts, 1.3)
+            Leaf(metrics, details, 256, rows, facts, version)
             if dataset == "opinionqa"
-            else Leaf(metrics | up("text_acc"), details | of_gold, 256, rows, facts, 1.3)
+            else Leaf(metrics | up("text_acc"), details | of_gold, 256, rows, facts, version)
         )
         tags.setdefault(f"{family}_{dataset}", []).append(leaf)
     return Family((40, 0, 8), leaves, tags=tags, filters=("string_match", "rules"))
