@@ -77,6 +77,8 @@ def refinement(study: Study) -> Iterator[Figure]:
         return
     study = study.ordered(base=(entry["base"] for entry in entries), level=ACCURACIES)
     yield _rounds(study, entries, issues)
+    if len({entry["instructions"] for entry in entries}) > 1:
+        yield _against_number(study, entries)
     judgments = feedback(entries)
     if judgments.lines:
         yield captioned(
@@ -233,6 +235,17 @@ def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> 
         ),
         table(wide, {"base": "model", "method": "", "level": "", "requests per row": ""}, metrics=[REQUESTS]),
         tuple(issues),
+    )
+
+
+def _against_number(study: Study, entries: Sequence[Entry]) -> Figure:
+    """Return Figure 6: the accuracy of each method of a model against the number of instructions, in one panel."""
+    cells = study.means(entries, (METHOD, "instructions"), ACCURACIES, compared=("place", "method"))
+    options: dict[str, Any] = {"x_axis": "instructions", "axis": "prompt level"}
+    return captioned(
+        "manyifeval_methods",
+        panels(cells.only(["prompt level"]), Curves, "instructions", "method", ("base",), untold=("base",), **options),
+        table(cells, {"base": "model", "method": "", "instructions": ""}),
     )
 
 
