@@ -17,7 +17,7 @@ Z_95 = 1.959963984540054
 RULES = "rules"
 """The evaluator whose abstentions and disagreements make up the hard rows."""
 STRING_MATCH = "string_match"
-"""The evaluator for which the paper counts a label of several letters by the first; for others, it has no such rows."""
+"""The evaluator for which the paper counts a label of several letters by its first; for others, it leaves these out."""
 AS_PUBLISHED = "as the paper counts them"
 """The slice of Tables 2 and 4 under the paper's conventions, which follow from its denominators and figures."""
 

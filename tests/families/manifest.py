@@ -255,8 +255,8 @@ def natural_instructions() -> Family:
     assert {name: len(subtasks) for name, subtasks in of.items()} == CATEGORIES | SOURCE_DATASETS
     groups = {family: [f"{family}_{encoding}" for encoding in FIVE]}
     groups |= {f"{family}_{encoding}": members(numbered(*TWELVE), encoding) for encoding in FIVE}
-    inner = [(f"{family}_{name}", subtasks, FIVE) for name, subtasks in of.items()]
-    inner += [
+    inner: list[tuple[str, Sequence[str], Sequence[str]]] = [
+        *((f"{family}_{name}", subtasks, FIVE) for name, subtasks in of.items()),
         (f"{family}_ablation", numbered(*ABLATED), ENCODINGS),
         (f"{family}_published", numbered(*TWELVE), PUBLISHED),
     ]

@@ -3,8 +3,8 @@
 Vocabularies have a letter more than once: SentencePiece's as ``A`` and ``▁A``, byte-level ones as ``A`` and ``ĠA``.
 Which one a model writes first depends on its chat template and its training. Llama 2 answers ``[/INST]`` with ``▁A``,
 whereas the harness's own multiple choice requests ``[/INST]A``: the log-likelihood of a token that the model never
-writes. So every spelling is requested, and a letter is as probable as its most probable spelling, which is what the
-most probable first token shows if it is a letter (section 3 of the paper).
+writes. So every spelling is requested, and a letter counts with its most probable one. If the first token that a model
+writes is a letter, that letter is then the most probable one (section 3 of the paper).
 """
 
 from __future__ import annotations

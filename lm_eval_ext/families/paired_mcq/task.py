@@ -149,7 +149,9 @@ class PairedMCQTask(FamilyTask):
         )
 
     def before_requests(self) -> None:
-        """Check how texts are drawn, and that the LM provides log-likelihoods, by requesting those of an empty list.
+        """Find the spellings of letters; check how texts are drawn, and that the LM provides log-likelihoods.
+
+        The latter is checked by requesting those of an empty list.
 
         The harness passes no LM to tasks. But the chat template is a method of the LM, and chat APIs, which are the LMs
         without log-likelihoods, need one. For other LMs the harness's own error precedes any generation, because the
@@ -165,14 +167,10 @@ class PairedMCQTask(FamilyTask):
                 f"task {name!r}: temperature={temperature} with do_sample=False, with which some models sample and "
                 f"others do not; pass --gen_kwargs do_sample=true,temperature={temperature}"
             )
-        if not self._paired:
-            return
-        self._require_loglikelihoods()
-        self._spaces = white_space(self.asking, self._letters, self._delimiter, self.config.gen_prefix)
-
-    def _require_loglikelihoods(self) -> None:
-        lm, name = self.asking.lm, self.config.task
-        if lm is None:
+        if self._paired:
+            self._spaces = white_space(self.asking, self._letters, self._delimiter, self.config.gen_prefix)
+        lm = self.asking.lm
+        if lm is None or not self._paired:
             return
         try:
             lm.loglikelihood([])

@@ -17,7 +17,7 @@ from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, HeatMap
 from lm_eval_ext.reports.layout import COLUMN, panels, shown, table
 from lm_eval_ext.reports.sections.examples import Line, counts_of
 from lm_eval_ext.reports.sections.figures import captioned
-from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, of_kind
+from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, NUMBERED, of_kind
 from lm_eval_ext.reports.statistics import Ratio
 from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, Key, SharedRows, Study, grouped, shared_rows
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
@@ -241,10 +241,9 @@ def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> 
 def _against_number(study: Study, entries: Sequence[Entry]) -> Figure:
     """Return Figure 6: the accuracy of each method of a model against the number of instructions, in one panel."""
     cells = study.means(entries, (METHOD, "instructions"), ACCURACIES, compared=("place", "method"))
-    options: dict[str, Any] = {"x_axis": "instructions", "axis": "prompt level"}
     return captioned(
         "manyifeval_methods",
-        panels(cells.only(["prompt level"]), Curves, "instructions", "method", ("base",), untold=("base",), **options),
+        panels(cells.only(["prompt level"]), Curves, "instructions", "method", ("base",), untold=("base",), **NUMBERED),
         table(cells, {"base": "model", "method": "", "instructions": ""}),
     )
 

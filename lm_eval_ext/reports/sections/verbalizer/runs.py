@@ -48,22 +48,20 @@ def guessing(entries: Iterable[Entry]) -> dict[str, Any]:
     }
 
 
-def only(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
-    """Return, by prompting and naturalness, the label words that alone are there, if another prompting has more.
+def fewer_words(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
+    """Return, by prompting and naturalness, the only label words that are there, if another prompting has others, too.
 
     Levels that stand side by side are otherwise taken for means over the same label words.
     """
     words: dict[tuple[str, str], dict[str, None]] = {}
+    every: dict[str, set[str]] = {}
     for entry in entries:
         words.setdefault((entry["prompting"], entry["naturalness"]), {})[entry["words"]] = None
-    most = {
-        naturalness: max(len(found) for (_, other), found in words.items() if other == naturalness)
-        for _, naturalness in words
-    }
+        every.setdefault(entry["naturalness"], set()).add(entry["words"])
     return {
         (how, naturalness): f"{', '.join(found)} only"
         for (how, naturalness), found in words.items()
-        if len(found) < most[naturalness]
+        if found.keys() < every[naturalness]
     }
 
 
@@ -71,7 +69,7 @@ def with_words(study: Study, entries: Iterable[Entry]) -> tuple[Study, list[Entr
     """Return runs whose prompting says which levels have only some of the label words, and a study in that order."""
     every = list(entries)
     named: dict[str, list[str]] = {}
-    partly = only(every)
+    partly = fewer_words(every)
     for naturalness in study.in_order("naturalness", {naturalness for _, naturalness in partly}):
         for how in (DIRECT, THOUGHT):
             if (how, naturalness) in partly:

@@ -23,10 +23,10 @@ from lm_eval_ext.reports.sections.verbalizer.runs import (
     METRICS,
     THOUGHT,
     facts,
+    fewer_words,
     guessing,
     incomplete,
     kinds_of,
-    only,
     prompting,
     with_words,
 )
@@ -127,7 +127,7 @@ def scaling(study: Study) -> Iterator[Figure]:
         for entry in study.entries
         for size in [sizes[entry["model"]]]
     ]
-    partly = only(entries)
+    partly = fewer_words(entries)
     levels = [
         entry.with_facts(which=f" ({partly[level]})" if level in partly else "")
         for entry in entries
