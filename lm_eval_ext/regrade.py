@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from lm_eval_ext.cli.progress import with_progress
@@ -119,6 +120,13 @@ def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> 
             print(f"{'responses':28}{len(strict)}", file=sys.stderr)
         for name, value in accuracies(strict, loose, options.edition).items():
             print(f"{name:27} {value:.4f}", file=sys.stderr)
+    numbers = by_number(loose if options.loose else strict)
+    if any(number > 1 for number in numbers):
+        print(f"by number of instructions, {'loose' if options.loose else 'strict'}:", file=sys.stderr)
+        print("instructions  responses  inst_level  prompt_level  predicted", file=sys.stderr)
+        for number, found in numbers.items():
+            levels = f"{found.inst_level:12.4f}{found.prompt_level:14.4f}{found.predicted:11.4f}"
+            print(f"{number:12}{found.responses:11}{levels}", file=sys.stderr)
     if empty:
         print(
             f"note: {empty} of {len(strict)} responses are empty ({null} of them null) and follow no instruction",
@@ -311,6 +319,44 @@ def accuracies(strict: Sequence[Verdict], loose: Sequence[Verdict], edition: Edi
         found[f"prompt_level_{name}_acc"] = sum(each.follow_all_instructions for each in verdicts) / len(verdicts)
         found[f"inst_level_{name}_acc"] = sum(followed) / len(followed)
     return found
+
+
+@dataclass(frozen=True)
+class OfNumber:
+    """The accuracies of responses to one number of instructions.
+
+    Attributes:
+        number: the number of instructions of each.
+        responses: how many responses there are.
+        inst_level: the share of their instructions that are followed.
+        prompt_level: the share of the responses that follow all of them.
+    """
+
+    number: int
+    responses: int
+    inst_level: float
+    prompt_level: float
+
+    @property
+    def predicted(self) -> float:
+        """The prompt level by equation 3, the curse of instructions: the instruction level to the power of n."""
+        return self.inst_level**self.number
+
+
+def by_number(verdicts: Iterable[Verdict]) -> dict[int, OfNumber]:
+    """Return the accuracies of responses by their number of instructions, in ascending order."""
+    found: dict[int, list[Verdict]] = {}
+    for verdict in verdicts:
+        found.setdefault(len(verdict.follow_instruction_list), []).append(verdict)
+    return {
+        number: OfNumber(
+            number,
+            len(of_number),
+            fmean(verdict.share for verdict in of_number),
+            fmean(verdict.follow_all_instructions for verdict in of_number),
+        )
+        for number, of_number in sorted(found.items())
+    }
 
 
 # The lines: responses with their instructions, in any of the formats.

@@ -273,7 +273,8 @@ def paired_mcq() -> Iterator[File]:
     for prefix, dataset, level in product(("paired_mcq", "text_mcq"), datasets, levels):
         lines = [f"tag: [{prefix}_{dataset}]", f"dataset_path: {dataset}", f"constraint: {level}"]
         if prefix == "text_mcq":
-            lines.append("paired: false")
+            # Version 1.4 changed the first tokens alone.
+            lines += ["paired: false", "metadata: {version: 1.3}"]
         yield _leaf("paired_mcq", f"{prefix}_{dataset}_{level}", lines, "_paired_mcq")
 
 
@@ -287,12 +288,24 @@ ABLATED = (
     "subtask040_qasc_question_generation",
 )
 """The subtasks of the ablation study (section 6.3)."""
+PUBLISHED = (
+    *(encoding for encoding in ENCODINGS if encoding != "instance"),
+    "all_minus_negative",
+    "all_minus_examples",
+    "prompt_avoid",
+    "prompt_emphasis",
+    "prompt_positive",
+    "prompt_examples",
+    "prompt_definition_positive",
+)
+"""The encodings under which GPT-3's outputs to the evaluation split were published."""
 
 
 def natural_instructions() -> Iterator[File]:
-    """Yield 61 subtasks under every encoding, and groups by encoding, category, source dataset and ablation."""
+    """Yield 61 subtasks under five encodings, some under more, and groups by encoding, category and source dataset."""
     for name in SUBTASKS:
-        for encoding in [*ENCODINGS, *(ABLATIONS if name in ABLATED else ())]:
+        further = ABLATIONS if name in ABLATED else PUBLISHED if name in EVALUATION else ()
+        for encoding in dict.fromkeys([*ENCODINGS, *further]):
             lines = [f"dataset_name: {name}", f"encoding: {encoding}", f"class: !function {NATURAL_CLASS}"]
             yield _leaf(NATURAL, _encoded(name, encoding), lines)
     for encoding in ENCODINGS:
@@ -306,6 +319,7 @@ def natural_instructions() -> Iterator[File]:
         members = [name for name, subtask in SUBTASKS.items() if subtask.source_dataset == dataset]
         yield _by_encoding(f"{NATURAL}_{dataset}", members, ENCODINGS)
     yield _by_encoding(f"{NATURAL}_ablation", ABLATED, [*ENCODINGS, *ABLATIONS])
+    yield _by_encoding(f"{NATURAL}_published", EVALUATION, PUBLISHED)
 
 
 def _encoded(subtask: str, encoding: str) -> str:

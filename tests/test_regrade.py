@@ -14,7 +14,18 @@ import pytest
 
 from lm_eval_ext.cli import main
 from lm_eval_ext.floors import FLOORS
-from lm_eval_ext.regrade import EXAMPLES, Prompts, accepted, accuracies, answered, examples_in, read_prompts, regrade
+from lm_eval_ext.regrade import (
+    EXAMPLES,
+    OfNumber,
+    Prompts,
+    accepted,
+    accuracies,
+    answered,
+    by_number,
+    examples_in,
+    read_prompts,
+    regrade,
+)
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import EDITIONS, Verdict, instruction, instructions_of
 from tests.cli.test_cli import COMMAND, run
@@ -364,7 +375,59 @@ def test_a_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
 
 
 def figures(printed: str) -> dict[str, float]:
-    return {name: float(value) for name, value in (line.split() for line in printed.splitlines())}
+    of_all, *_ = printed.partition("by number of instructions")
+    return {name: float(value) for name, value in (line.split() for line in of_all.splitlines())}
+
+
+def numbered(printed: str) -> dict[int, tuple[float, ...]]:
+    """Return what is printed of each number of instructions."""
+    *_, by_number = printed.partition("predicted\n")
+    return {int(number): tuple(map(float, found)) for number, *found in map(str.split, by_number.splitlines())}
+
+
+def test_accuracies_by_number_of_instructions_have_the_prompt_level_that_equation_3_predicts() -> None:
+    verdicts = [
+        Verdict((True, True)),
+        Verdict((False,)),
+        Verdict((True, False)),
+        Verdict((True,)),
+        Verdict((True, True)),
+    ]
+    found = by_number(verdicts)
+    assert list(found) == [1, 2]
+    assert found[1] == OfNumber(1, 2, 1 / 2, 1 / 2)
+    assert found[1].predicted == 1 / 2
+    # 5 of 6 instructions are followed, and 2 of 3 responses follow both.
+    assert (found[2].responses, found[2].prompt_level) == (3, 2 / 3)
+    assert found[2].inst_level == pytest.approx(5 / 6)
+    assert found[2].predicted == pytest.approx(25 / 36)
+
+
+def test_accuracies_by_number_of_instructions_are_printed_if_a_row_has_several(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = {"instruction_id_list": ["punctuation:no_comma", "startend:quotation"], "kwargs": [{}, {}]}
+    path = rows_file(
+        tmp_path, {**both, "response": '"Yes"'}, {**both, "response": "Yes"}, {**ASKED, "response": "One, two"}
+    )
+    assert main(["verify", str(path)]) == 0
+    printed = capsys.readouterr().err
+    assert "by number of instructions, strict:\n" in printed
+    # 3 of 4 instructions, 1 of 2 responses, and (3/4)².
+    assert numbered(printed) == {1: (1, 0, 0, 0), 2: (2, 0.75, 0.5, 0.5625)}
+    assert main(["verify", str(path), "--loose"]) == 0
+    assert "by number of instructions, loose:\n" in capsys.readouterr().err
+    assert main(["verify", str(rows_file(tmp_path, {**ASKED, "response": "Yes"}))]) == 0
+    assert "by number" not in capsys.readouterr().err
+
+
+# Responses, instruction level, prompt level and predicted, for two and three instructions.
+RECORDED = {
+    "gpt-4o-mini-2024-07-18": {2: (179, 0.8575, 0.7430, 0.7354), 3: (57, 0.8304, 0.5965, 0.5726)},
+    "Meta-Llama-3.1-8B-Instruct-AWQ-INT4": {2: (179, 0.7989, 0.6313, 0.6382), 3: (57, 0.7778, 0.4912, 0.4705)},
+    "claude-3-haiku-20240307": {2: (179, 0.7709, 0.6034, 0.5944), 3: (57, 0.7485, 0.3860, 0.4194)},
+    "Mistral-7B-Instruct-v0.3": {2: (179, 0.5615, 0.3184, 0.3152), 3: (57, 0.5965, 0.1579, 0.2122)},
+}
 
 
 def test_accuracies_are_printed_in_addition_to_the_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -405,7 +468,9 @@ def test_the_accuracies_of_real_responses_are_the_recorded_ones(
     for model, rows in by_model.items():
         bare = rows_file(tmp_path, *[{"key": row["key"], "response": row["response"]} for row in rows])
         assert main(["verify", str(bare), "--prompts", prompts]) == 0
-        found = figures(capsys.readouterr().err)
+        printed = capsys.readouterr().err
+        found = figures(printed)
+        assert {number: of for number, of in numbered(printed).items() if number > 1} == RECORDED[model]
         for kind in ("strict", "loose"):
             recorded = [row[f"follow_instruction_list_{kind}"] for row in rows]
             # Recorded by another implementation, which sets no seed: a row and an instruction may differ.

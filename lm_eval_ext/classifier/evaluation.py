@@ -16,6 +16,10 @@ Z_95 = 1.959963984540054
 
 RULES = "rules"
 """The evaluator whose abstentions and disagreements make up the hard rows."""
+STRING_MATCH = "string_match"
+"""The evaluator for which the paper counts a label of several letters by its first; for others, it leaves these out."""
+AS_PUBLISHED = "as the paper counts them"
+"""The slice of Tables 2 and 4 under the paper's conventions, which follow from its denominators and figures."""
 
 UNNAMED = "unnamed"
 """The model name used for rows that do not name a model."""
@@ -37,7 +41,8 @@ class ReaderScores:
         low: the lower bound of accuracy's 95 % interval (Wilson).
         high: the upper bound of that interval.
         macro_f1: the mean of the classes' F1; a class is what a label says ("A", "A+C", "refused"). What only readings
-            say is no class; it lowers the recall of others.
+            say is no class; it lowers the recall of others. As the paper counts, what only labels say is no class,
+            either.
         weighted_f1: the mean of the classes' F1, weighted by the labels' counts.
     """
 
@@ -72,7 +77,8 @@ class Evaluation:
     """The evaluation of several evaluators on labeled rows, in the shape of the command's JSON.
 
     Attributes:
-        slices: the non-empty ones of: label is one option; all rows; rules abstain or disagree.
+        slices: the non-empty ones of: label is one option; all rows; as the paper counts them; rules abstain or
+            disagree.
         errors: maps an evaluator and a kind of error ("several read as option") to its count, most frequent first.
         reliability: maps an evaluator to its readings of all rows by their certainty.
     """
@@ -92,23 +98,26 @@ def evaluate(rows: Sequence[Labelled], readings: Readings) -> Evaluation:
         rows: the labeled rows.
         readings: the readings of each evaluator.
     """
-    places = range(len(rows))
-    subsets = [
-        ("label is one option", [place for place in places if rows[place].label.kind == "option"]),
-        ("all rows", list(places)),
-    ]
+    pairs = {evaluator: list(zip(rows, said, strict=True)) for evaluator, said in readings.items()}
+    everywhere = [True] * len(rows)
+    subsets = [("label is one option", [row.label.kind == "option" for row in rows]), ("all rows", everywhere)]
+    slices = [_slice(name, {evaluator: _kept(of, kept) for evaluator, of in pairs.items()}) for name, kept in subsets]
+    published = {evaluator: _as_published(evaluator, of) for evaluator, of in pairs.items()}
+    slices.append(_slice(AS_PUBLISHED, published, only_found=True))
     if RULES in readings:
         last = list(readings)[-1]
-        rules, final = readings[RULES], readings[last]
-        hard = [place for place in places if _abstains(rules[place]) or not rules[place].same(final[place])]
-        subsets.append(("rules abstain" + (f" or disagree with {last}" if last != RULES else ""), hard))
-    slices = tuple(_slice(name, rows, readings, places) for name, places in subsets if places)
+        hard = [
+            _abstains(rules) or not rules.same(final)
+            for rules, final in zip(readings[RULES], readings[last], strict=True)
+        ]
+        name = "rules abstain" + (f" or disagree with {last}" if last != RULES else "")
+        slices.append(_slice(name, {evaluator: _kept(of, hard) for evaluator, of in pairs.items()}))
     errors = {evaluator: error_kinds(rows, said) for evaluator, said in readings.items()}
     reliable = {
         evaluator: reliability(said, [agree(row.label, one) for row, one in zip(rows, said, strict=True)])
         for evaluator, said in readings.items()
     }
-    return Evaluation(slices, errors, reliable)
+    return Evaluation(tuple(part for part in slices if part.overall), errors, reliable)
 
 
 def agree(label: Reading, reading: Reading) -> bool:
@@ -124,32 +133,49 @@ def _abstains(reading: Reading) -> bool:
     return reading.kind == "none" and reading.certainty == 0
 
 
-def _slice(name: str, rows: Sequence[Labelled], readings: Readings, places: Sequence[int]) -> Slice:
-    of_model: dict[str, list[int]] = {}
-    for place in places:
-        of_model.setdefault(rows[place].model or UNNAMED, []).append(place)
+Pairs = Sequence[tuple[Labelled, Reading]]
+"""Rows, each with an evaluator's reading of it."""
 
-    def on(some: Sequence[int], said: Sequence[Reading]) -> ReaderScores:
-        return scores([rows[place].label for place in some], [said[place] for place in some])
 
-    overall = {evaluator: on(places, said) for evaluator, said in readings.items()}
-    by_model = {
-        evaluator: {model: on(some, said) for model, some in sorted(of_model.items())}
-        for evaluator, said in readings.items()
-    }
+def _kept(pairs: Pairs, kept: Sequence[bool]) -> Pairs:
+    return [pair for pair, is_kept in zip(pairs, kept, strict=True) if is_kept]
+
+
+def _as_published(evaluator: str, pairs: Pairs) -> Pairs:
+    """Return the rows that the paper counts for an evaluator, with the labels that it counts."""
+    if evaluator != STRING_MATCH:
+        return [(row, reading) for row, reading in pairs if row.label.kind != "several"]
+    return [
+        (replace(row, label=Reading.of(row.label.letters[:1])) if row.label.kind == "several" else row, reading)
+        for row, reading in pairs
+    ]
+
+
+def _slice(name: str, pairs: Mapping[str, Pairs], *, only_found: bool = False) -> Slice:
+    def on(some: Pairs) -> ReaderScores:
+        return scores([row.label for row, _ in some], [reading for _, reading in some], only_found=only_found)
+
+    counted = {evaluator: some for evaluator, some in pairs.items() if some}
+    by_model: dict[str, dict[str, ReaderScores]] = {}
+    for evaluator, some in counted.items():
+        of_model: dict[str, list[tuple[Labelled, Reading]]] = {}
+        for pair in some:
+            of_model.setdefault(pair[0].model or UNNAMED, []).append(pair)
+        by_model[evaluator] = {model: on(of_model[model]) for model in sorted(of_model)}
     mean = {
         evaluator: {name: sum(getattr(cell, name) for cell in cells.values()) / len(cells) for name in AVERAGED}
         for evaluator, cells in by_model.items()
     }
-    return Slice(name, overall, by_model, mean)
+    return Slice(name, {evaluator: on(some) for evaluator, some in counted.items()}, by_model, mean)
 
 
-def scores(labels: Sequence[Reading], readings: Sequence[Reading]) -> ReaderScores:
+def scores(labels: Sequence[Reading], readings: Sequence[Reading], *, only_found: bool = False) -> ReaderScores:
     """Score readings against labels.
 
     Args:
         labels: the labels, at least one.
         readings: one reading per label, in the same order.
+        only_found: whether macro-F1 is the mean over the classes that readings say, too, as in the paper.
     """
     from sklearn.metrics import f1_score  # noqa: PLC0415 # takes a second
 
@@ -157,9 +183,10 @@ def scores(labels: Sequence[Reading], readings: Sequence[Reading]) -> ReaderScor
     expected, found = [said(label) for label in labels], [said(reading) for reading in readings]
     low, high = wilson(right, len(labels))
     classes = sorted(set(expected))
+    averaged = [name for name in classes if name in found] if only_found else classes
     macro, weighted = (
-        float(f1_score(expected, found, labels=classes, average=average, zero_division=0.0))
-        for average in ("macro", "weighted")
+        float(f1_score(expected, found, labels=names, average=average, zero_division=0.0)) if names else 0.0
+        for names, average in ((averaged, "macro"), (classes, "weighted"))
     )
     return ReaderScores(len(labels), right / len(labels), low, high, macro, weighted)
 
@@ -265,7 +292,8 @@ def as_markdown(evaluation: Evaluation) -> str:
     """Return an evaluation as Markdown tables with aligned columns.
 
     Each slice has the paper's Table 2 (with rows and intervals) and Table 4 (accuracy / macro-F1 / weighted-F1 per
-    model and their mean). Each evaluator's accuracy by certainty and its errors by kind follow.
+    model and their mean), one of them as the paper counts. Each evaluator's accuracy by certainty and its errors by
+    kind follow.
     """
     parts = [_slice_as_markdown(part) for part in evaluation.slices]
     bins = [
@@ -302,12 +330,13 @@ def _slice_as_markdown(part: Slice) -> str:
         ]
         for evaluator, cell in part.overall.items()
     ]
-    models = list(next(iter(part.by_model.values())))
+    # The paper leaves out rows for some evaluators, and with them perhaps a model.
+    models = sorted({model for cells in part.by_model.values() for model in cells})
     by_model = [
         [
             evaluator,
-            *(_cell(cell.accuracy, cell.macro_f1, cell.weighted_f1) for cell in cells.values()),
-            _cell(*part.mean[evaluator].values()),
+            *(_cell(cells[model]) if model in cells else "-" for model in models),
+            _figures(*part.mean[evaluator].values()),
         ]
         for evaluator, cells in part.by_model.items()
     ]
@@ -319,7 +348,11 @@ def _slice_as_markdown(part: Slice) -> str:
     )
 
 
-def _cell(accuracy: float, macro_f1: float, weighted_f1: float) -> str:
+def _cell(cell: ReaderScores) -> str:
+    return _figures(cell.accuracy, cell.macro_f1, cell.weighted_f1)
+
+
+def _figures(accuracy: float, macro_f1: float, weighted_f1: float) -> str:
     return f"{100 * accuracy:.1f}/{macro_f1:.3f}/{weighted_f1:.3f}"
 
 

@@ -217,6 +217,7 @@ def shortened(name: str, value: str) -> str:
 RECORDED = "model_num_parameters"
 """Where the harness records the number of parameters of a model that it has loaded itself."""
 EXAMPLE = '[Pythia] with lines like "pythia-70m" = "70M" or "pythia-1b" = 1_011_781_632'
+ORDER = 'GPT = ["gpt-3.5", "gpt-4"], the smallest first'
 UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _COUNT = re.compile(r"(\d{1,15}(?:\.\d{1,9})?) ?([KMBT]?)", re.IGNORECASE)
 _IN_NAME = re.compile(r"(?<![0-9A-Za-z.])\d+(?:\.\d+)?[KMBT](?![0-9A-Za-z])", re.IGNORECASE)
@@ -229,11 +230,18 @@ class Size:
 
     Attributes:
         family: the models that differ from it only in size.
-        parameters: the number of its parameters.
+        parameters: the number of its parameters; or, if only their order is known, its place in it, from 1.
+        of: the number of models in the order; 0 if the parameters are known.
     """
 
     family: str
     parameters: int
+    of: int = 0
+
+    @property
+    def in_words(self) -> str:
+        """Its place in an order; empty if its parameters are known."""
+        return f"{self.parameters} of {self.of}" if self.of else ""
 
 
 @dataclass(frozen=True)
@@ -265,21 +273,28 @@ class GivenSizes:
 def read_sizes(path: Path) -> GivenSizes:
     """Read sizes from a TOML file with a table for each family: the names of its models, and their parameters.
 
+    A family whose sizes are not known is a list instead: the names of its models, the smallest first.
+
     Raises:
         OSError: it cannot be read.
-        RowsError: it is not such a file, a size is not a number of parameters, or a model is in two families.
+        RowsError: it is not such a file, a size is not a number of parameters, or a model occurs twice.
     """
-    content = read_toml(path, f"a table for each family: {EXAMPLE}")
+    expected = f"a table for each family: {EXAMPLE}; or a list in order of size: {ORDER}"
+    content = read_toml(path, expected)
     found: dict[str, Size] = {}
     for family, models in content.items():
-        if not isinstance(models, dict) or not models:
-            raise RowsError(f"{path}: {family!r} is {shown(models)!r}; expected a table for each family: {EXAMPLE}")
-        for name, value in models.items():
+        in_order = isinstance(models, list) and all(isinstance(name, str) and name for name in models)
+        if not models or not (in_order or isinstance(models, dict)):
+            raise RowsError(f"{path}: {family!r} is {shown(models)!r}; expected {expected}")
+        for place, name in enumerate(models, start=1):
             if name in found:
-                raise RowsError(
-                    f"{path}: the model {name!r} is in the families {found[name].family!r} and {family!r}; expected one"
-                )
-            number = 0.0
+                where = f"in the families {found[name].family!r} and {family!r}"
+                where = f"twice in the family {family!r}" if found[name].family == family else where
+                raise RowsError(f"{path}: the model {name!r} is {where}; expected one")
+            if in_order:
+                found[name] = Size(family, place, len(models))
+                continue
+            value, number = models[name], 0.0
             if isinstance(value, str) and (match := _COUNT.fullmatch(value.strip())):
                 number = float(match[1]) * UNITS[match[2].upper()]
             elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18:
@@ -291,7 +306,7 @@ def read_sizes(path: Path) -> GivenSizes:
                 )
             found[name] = Size(family, round(number))
     if not found:
-        raise RowsError(f"{path}: no models; expected a table for each family: {EXAMPLE}")
+        raise RowsError(f"{path}: no models; expected {expected}")
     return GivenSizes(path, found)
 
 

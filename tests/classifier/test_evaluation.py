@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 
 from lm_eval_ext.classifier.evaluation import (
+    AS_PUBLISHED,
     EDGES,
     CertaintyBin,
     Evaluation,
@@ -102,7 +103,7 @@ def small() -> Evaluation:
 
 
 def test_the_slices_are_single_options_all_rows_and_rows_where_the_rules_abstain() -> None:
-    single, everything, hard = small().slices
+    single, everything, _, hard = small().slices
     assert single.name == "label is one option"
     assert {name: cell.rows for name, cell in single.overall.items()} == {"rules": 3, "default": 3}
     assert single.overall["rules"].accuracy == pytest.approx(2 / 3)  # A right, B abstained, A right
@@ -124,7 +125,8 @@ def test_each_model_is_scored_and_the_mean_weights_models_equally() -> None:
 
 def test_without_the_rules_there_is_no_slice_of_their_abstentions() -> None:
     rows = [row(A), row(B)]
-    assert [part.name for part in evaluate(rows, {"default": [A, B]}).slices] == ["label is one option", "all rows"]
+    found = evaluate(rows, {"default": [A, B]}).slices
+    assert [part.name for part in found] == ["label is one option", "all rows", AS_PUBLISHED]
     alone = evaluate(rows, {"default": [B, B], "rules": [A, ABSTAINED]}).slices[-1]
     assert (alone.name, alone.overall["rules"].rows) == ("rules abstain", 1)
 
@@ -133,8 +135,42 @@ def test_a_slice_without_rows_is_left_out() -> None:
     assert [part.name for part in evaluate([row(AC)], {"rules": [AC]}).slices] == ["all rows"]
 
 
+def test_the_paper_counts_a_label_of_several_letters_by_the_first_for_string_matching_and_not_at_all_for_others() -> (
+    None
+):
+    said_by_both = [A, A, A, NONE]
+    readings = {"string_match": said_by_both, "llm": said_by_both}
+    published = evaluate([row(A), row(B), row(AC), row(NONE)], readings).slices[-1]
+    assert published.name == AS_PUBLISHED
+    # Labels A, B, A, none. F1: A is said three times and right twice, 2·(2/3)·1 / (5/3) = 4/5; none 1; B is never said,
+    # so that it is no class of macro-F1, but of weighted-F1: (2·4/5 + 0 + 1) / 4.
+    found = published.overall["string_match"]
+    assert (found.rows, found.accuracy) == (4, 3 / 4)
+    assert found.macro_f1 == pytest.approx((4 / 5 + 1) / 2)
+    assert found.weighted_f1 == pytest.approx((2 * 4 / 5 + 1) / 4)
+    # Labels A, B, none. F1: A 2·(1/2)·1 / (3/2) = 2/3, none 1.
+    found = published.overall["llm"]
+    assert (found.rows, found.accuracy) == (3, 2 / 3)
+    assert found.macro_f1 == pytest.approx((2 / 3 + 1) / 2)
+    assert found.weighted_f1 == pytest.approx((2 / 3 + 1) / 3)
+
+
+def test_an_evaluator_without_rows_as_the_paper_counts_has_no_figures() -> None:
+    rows = [row(AC, "one"), row(A, "two")]
+    *_, published = evaluate(rows, {"string_match": [A, B], "llm": [A, A]}).slices
+    assert {evaluator: list(cells) for evaluator, cells in published.by_model.items()} == {
+        "string_match": ["one", "two"],
+        "llm": ["two"],
+    }
+    # What is never said and right has no class to average over.
+    assert published.by_model["string_match"]["two"].macro_f1 == 0
+    assert "| llm          | -                 | 100.0/1.000/1.000 | 100.0/1.000/1.000 |" in as_markdown(
+        evaluate(rows, {"string_match": [A, B], "llm": [A, A]})
+    )
+
+
 def test_a_row_that_names_no_model_counts() -> None:
-    (_, everything) = evaluate([row(A, ""), row(A, "m")], {"default": [A, A]}).slices
+    (_, everything, _) = evaluate([row(A, ""), row(A, "m")], {"default": [A, A]}).slices
     assert sorted(everything.by_model["default"]) == ["m", "unnamed"]
 
 

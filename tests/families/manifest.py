@@ -168,7 +168,9 @@ def paired_mcq() -> Family:
     text = {**neither("refusal"), **down("no_answer")}
     of_text = down("contradiction", "several", "empty_rate", "entropy_text")
     of_both = of_text | down("entropy_first_token", "position_bias")
-    of_both |= neither("mismatch_sd", "mismatch_refusal", "mismatch_refusal_share", "refusal_first_token")
+    of_both |= neither(
+        "mismatch_sd", "mismatch_refusal", "mismatch_refusal_share", "refusal_first_token", "first_token_spelling"
+    )
     leaves: dict[str, Leaf] = {}
     tags: dict[str, list[str]] = {}
     # The opinions have no gold answer. Each question is asked in ten orders of its options.
@@ -187,11 +189,11 @@ def paired_mcq() -> Family:
             "paired": family == "paired_mcq",
             "answer_classifier": "rules",
         }
-        leaf = f"{family}_{dataset}_{level}"
+        leaf, version = f"{family}_{dataset}_{level}", 1.4 if family == "paired_mcq" else 1.3
         leaves[leaf] = (
-            Leaf(metrics, details, 256, rows, facts, 1.3)
+            Leaf(metrics, details, 256, rows, facts, version)
             if dataset == "opinionqa"
-            else Leaf(metrics | up("text_acc"), details | of_gold, 256, rows, facts, 1.3)
+            else Leaf(metrics | up("text_acc"), details | of_gold, 256, rows, facts, version)
         )
         tags.setdefault(f"{family}_{dataset}", []).append(leaf)
     return Family((40, 0, 8), leaves, tags=tags, filters=("string_match", "rules"))
@@ -202,6 +204,11 @@ FIVE = ("instance", "prompt", "prompt_definition", "all", "positive")
 WITHOUT = ("definition", "prompt", "avoid", "emphasis", "positive", "negative", "examples")
 WITH = ("avoid", "emphasis", "positive", "negative", "examples", "definition_positive")
 ENCODINGS = (*FIVE, *(f"all_minus_{part}" for part in WITHOUT), *(f"prompt_{part}" for part in WITH))
+# Of GPT-3's outputs.
+PUBLISHED = (
+    *("prompt", "prompt_definition", "all", "positive", "all_minus_negative", "all_minus_examples"),
+    *("prompt_avoid", "prompt_emphasis", "prompt_positive", "prompt_examples", "prompt_definition_positive"),
+)
 # By their numbers, as the paper's section 4.2 and the published folder of the evaluation split have them.
 TWELVE = ("002", "003", "005", "008", "022", "033", "034", "039", "040", "044", "045", "052")
 ABLATED = ("019", "033", "040")
@@ -243,23 +250,32 @@ def natural_instructions() -> Family:
             metrics, details, 16, 2, {"subtask": subtask, "category": SUBTASKS[subtask].category, "encoding": encoding}
         )
         for encoding in ENCODINGS
-        for subtask in (SUBTASKS if encoding in FIVE else numbered(*ABLATED))
+        for subtask in (
+            SUBTASKS
+            if encoding in FIVE
+            else numbered(*sorted({*ABLATED, *TWELVE}) if encoding in PUBLISHED else ABLATED)
+        )
     }
     of = {name: [each for each, subtask in SUBTASKS.items() if subtask.category == name] for name in CATEGORIES}
     of |= {name: [each for each, one in SUBTASKS.items() if one.source_dataset == name] for name in SOURCE_DATASETS}
     assert {name: len(subtasks) for name, subtasks in of.items()} == CATEGORIES | SOURCE_DATASETS
     groups = {family: [f"{family}_{encoding}" for encoding in FIVE]}
     groups |= {f"{family}_{encoding}": members(numbered(*TWELVE), encoding) for encoding in FIVE}
-    inner = [(f"{family}_{name}", subtasks, FIVE) for name, subtasks in of.items()]
-    for group, subtasks, encodings in (*inner, (f"{family}_ablation", numbered(*ABLATED), ENCODINGS)):
+    inner: list[tuple[str, Sequence[str], Sequence[str]]] = [
+        *((f"{family}_{name}", subtasks, FIVE) for name, subtasks in of.items()),
+        (f"{family}_ablation", numbered(*ABLATED), ENCODINGS),
+        (f"{family}_published", numbered(*TWELVE), PUBLISHED),
+    ]
+    for group, subtasks, encodings in inner:
         groups[group] = [f"{group}::{encoding}" for encoding in encodings]
         groups |= {f"{group}::{encoding}": members(subtasks, encoding) for encoding in encodings}
     # Encodings are never pooled. BLEURT's filter is found by the harness, and without BLEURT no group has the metric.
     means: dict[str, list[Mean]] = {
         group: [("rouge_l", "none"), ("bleurt", None)] for group, parts in groups.items() if parts[0] in leaves
     }
-    # 61 x 5 + 3 x 13; the family, five encodings, seven categories, ten source datasets and the ablation.
-    return Family((344, 24, 0), leaves, groups, means, stop="\n\n", by_size=False)
+    # 61 x 5 + 3 x 13 + the seven further published encodings of 10 subtasks, for two of the twelve are among the three;
+    # the family, five encodings, seven categories, ten source datasets, the ablation and what was published.
+    return Family((414, 25, 0), leaves, groups, means, stop="\n\n", by_size=False)
 
 
 def members(subtasks: Sequence[str], encoding: str) -> list[str]:

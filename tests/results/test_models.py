@@ -187,10 +187,24 @@ def test_a_file_has_a_table_of_models_for_each_family(tmp_path: Path) -> None:
     )
 
 
+def test_models_of_unknown_size_are_listed_in_order(tmp_path: Path) -> None:
+    path = written(tmp_path, 'GPT = ["gpt-3.5", "gpt-4"]\n[One]\none-7b = "7B"')
+    assert read_sizes(path).of == {
+        "gpt-3.5": Size("GPT", 1, 2),
+        "gpt-4": Size("GPT", 2, 2),
+        "one-7b": Size("One", 7 * 10**9),
+    }
+    assert [size.in_words for size in read_sizes(path).of.values()] == ["1 of 2", "2 of 2", ""]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("[a", "not TOML"),
+        ("a = []", "'a' is '[]'; expected a table for each family"),
+        ("a = ['b', 3]", 'or a list in order of size: GPT = ["gpt-3.5", "gpt-4"], the smallest first'),
+        ("a = ['b', 'b']", "the model 'b' is twice in the family 'a'; expected one"),
+        ("a = ['b']\n[c]\nb = 8", "the model 'b' is in the families 'a' and 'c'; expected one"),
         ("", "no models; expected a table for each family"),
         ("a = 3", "'a' is '3'; expected a table for each family: [Pythia] with lines like"),
         ("[a]", "'a' is '{}'; expected a table"),

@@ -1,11 +1,13 @@
-"""``lm-eval-ext manyifeval export``: the rows of the manyifeval tasks in the published schema."""
+"""``lm-eval-ext manyifeval export`` and ``statistics``: the rows of the manyifeval tasks, and how many there are."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 from typing import Any
 
 from lm_eval_ext.families.manyifeval.rows import SPLITS, InstructionRow, all_rows
@@ -14,14 +16,24 @@ from lm_eval_ext.verifiers import Checker
 
 def add_export_to(export: argparse.ArgumentParser) -> None:
     """Add the options of ``export``."""
-    export.add_argument("--source", default="hub", help='"hub" (the default), "embedded", a folder or a file')
-    export.add_argument(
+    _add_rows_to(export)
+    export.set_defaults(run=_export)
+
+
+def add_statistics_to(statistics: argparse.ArgumentParser) -> None:
+    """Add the options of ``statistics``."""
+    _add_rows_to(statistics)
+    statistics.set_defaults(run=_statistics)
+
+
+def _add_rows_to(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--source", default="hub", help='"hub" (the default), "embedded", a folder or a file')
+    command.add_argument(
         "--split",
         choices=SPLITS,
         default="test",
         help="test (the default): what the tasks evaluate; train; fewshot: the few-shot examples",
     )
-    export.set_defaults(run=_export)
 
 
 def _export(options: argparse.Namespace) -> int:
@@ -30,6 +42,33 @@ def _export(options: argparse.Namespace) -> int:
         print(json.dumps(row))
     sys.stdout.flush()
     return 0
+
+
+def _statistics(options: argparse.Namespace) -> int:
+    print(json.dumps(statistics(all_rows(options.source, options.split)), indent=2), flush=True)
+    return 0
+
+
+def statistics(rows: Sequence[InstructionRow]) -> dict[str, Any]:
+    """Return what the paper says of its rows: Table 1, Table 3 (appendix A) and Figure 2.
+
+    Args:
+        rows: all rows of their task prompts; at least one.
+
+    Returns:
+        ``samples``: the number of rows; ``prompts``, of task prompts; ``words_per_sample``, the mean number of words,
+        separated by white space, of a row's whole prompt; ``most_instructions``; ``balanced``: whether every number of
+        instructions has as many rows; and ``samples_by_instructions``, the bars of Figure 2.
+    """
+    counts = Counter(len(row.instructions) for row in rows)
+    return {
+        "samples": len(rows),
+        "prompts": len({row.key for row in rows}),
+        "words_per_sample": fmean(len(row.prompt.split()) for row in rows),
+        "most_instructions": max(counts),
+        "balanced": len({*counts.values()}) == 1,
+        "samples_by_instructions": {str(number): counts[number] for number in sorted(counts)},
+    }
 
 
 def as_published(rows: Sequence[InstructionRow]) -> Iterator[dict[str, Any]]:

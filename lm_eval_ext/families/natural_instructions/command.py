@@ -22,6 +22,12 @@ def add_score_to(score: argparse.ArgumentParser) -> None:
         metavar="CHECKPOINT",
         help="also compute BLEURT with this checkpoint: a name on the hub or a folder (extra: bleurt)",
     )
+    score.add_argument(
+        "--base",
+        metavar="ENCODING",
+        help="also print the relative gain of each encoding over this one, by category (Figure 4) and on average "
+        "(Table 3): named as in the rows, for example Prompt; the parts of a list are joined with ' + '",
+    )
     score.set_defaults(run=_score)
 
 
@@ -45,10 +51,10 @@ def _score(options: argparse.Namespace) -> int:
     bleurt = bleurt_scorer(options.bleurt) if options.bleurt else None
     progress = partial(counted, unit="task and encoding")
     if options.predictions == "-":
-        scores = score(sys.stdin.buffer, "standard input", bleurt, progress)
+        scores = score(sys.stdin.buffer, "standard input", bleurt, progress, options.base)
     else:
         with Path(options.predictions).open("rb") as lines:
-            scores = score(with_progress(lines), options.predictions, bleurt, progress)
+            scores = score(with_progress(lines), options.predictions, bleurt, progress, options.base)
     print(json.dumps(scores, indent=2, sort_keys=True), flush=True)
     print(f"{scores['scored']} rows scored, {scores['skipped']} skipped: no references", file=sys.stderr)
     if not scores["scored"]:

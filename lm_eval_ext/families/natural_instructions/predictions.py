@@ -1,4 +1,4 @@
-"""``lm-eval-ext natural-instructions score``: computes the mean ROUGE-L and BLEURT of recorded predictions."""
+"""``lm-eval-ext natural-instructions score``: means and gains (Figure 4) of recorded predictions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from statistics import fmean
 from typing import Any, TypeVar
 
 from lm_eval_ext.families.natural_instructions.scores import Scorer, rouge_l
+from lm_eval_ext.families.natural_instructions.subtasks import OWN, SUBTASKS
 from lm_eval_ext.sources import RowsError, row_of_line
 from lm_eval_ext.verifiers import without_reasoning
 
 Number = TypeVar("Number", int, float)
 
-FIELDS = ("task", "encoding", "prediction")
-"""The fields of every row; ``references`` and ``n_examples`` are optional."""
+FIELDS = ("task", "prediction")
+"""The fields of every row; ``encoding``, ``references`` and ``n_examples`` are optional."""
+UNSTATED = "not stated"
+"""Stands for the encoding of a row that has none."""
 JOINT = " + "
 """Joins the parts of an encoding that is a list."""
 
@@ -37,32 +40,41 @@ class _Prediction:
 
 
 def score(
-    lines: Iterable[bytes], origin: str, bleurt: Scorer | None = None, progress: Progress = iter
+    lines: Iterable[bytes],
+    origin: str,
+    bleurt: Scorer | None = None,
+    progress: Progress = iter,
+    base: str | None = None,
 ) -> dict[str, Any]:
-    """Return the mean ROUGE-L of predictions, per task and encoding, and BLEURT on request.
+    """Return the mean ROUGE-L of predictions, per task and encoding, and BLEURT and gains on request.
 
     Args:
         lines: JSON objects in UTF-8, one per line, with ``task``; ``encoding`` (text, or a list of texts, which are
-            joined with `` + ``); ``prediction``, from which reasoning blocks are removed first (null counts as empty
-            and scores 0); and ``references``, a list of texts. Rows whose references are null, absent or an empty list
-            are skipped. If rows have ``n_examples``, the number of examples in the prompt, it must be the same for
-            all rows of a task and encoding. Blank lines are ignored.
+            joined with `` + ``; ``UNSTATED`` if absent); ``prediction``, from which reasoning blocks are removed first
+            (null counts as empty and scores 0); and ``references``, a list of texts. Rows whose references are null,
+            absent or an empty list are skipped. If rows have ``n_examples``, the number of examples in the prompt, it
+            must be the same for all rows of a task and encoding. Blank lines are ignored.
         origin: the file's name, for messages.
         bleurt: computes BLEURT.
         progress: passes on tasks and encodings and shows how many were scored by ``bleurt``.
+        base: the encoding whose means the others are compared with.
 
     Returns:
         What the command prints, in alphabetical order of tasks and encodings:
 
         * ``rouge_l``: by task and encoding, the mean over their scored rows; ``rows``: the number of these rows;
-        * ``encodings``: by encoding, the mean over the tasks that have it, with equal weight;
+        * ``encodings``: by encoding, the mean over the tasks that have it, with equal weight; ``categories``: the same
+          over the tasks of each category;
+        * ``gains``: by encoding, the relative gain over ``base`` in percent (Table 3), from the tasks that have both;
+          ``category_gains``: the same over the tasks of each category (Figure 4). A gain over 0 is ``None``, and so
+          are both without a base;
         * ``bleurt``, ``encodings_bleurt``: the same in BLEURT as ``rouge_l`` and ``encodings``; ``None`` if it was not
           requested;
         * ``scored``, ``skipped``: the number of rows with and without references.
 
     Raises:
-        RowsError: a line is not such a row, it was asked in another setting than the rows before it, or there are no
-            rows; the message names file, row and field.
+        RowsError: a line is not such a row, it was asked in another setting than the rows before it, there are no
+            rows, or none has the base; the message names file, row and field.
     """
     found: dict[Cell, list[_Prediction]] = defaultdict(list)
     scores: dict[Cell, list[float]] = defaultdict(list)
@@ -88,6 +100,12 @@ def score(
         raise RowsError(f"{origin}: no rows")
     rows = {cell: len(values) for cell, values in scores.items()}
     in_rouge_l = _by_task({cell: fmean(values) for cell, values in scores.items()})
+    if base is not None and not any(base in of for of in in_rouge_l.values()):
+        named = ", ".join(map(repr, _over_tasks(in_rouge_l))) or "none"
+        raise RowsError(f"{origin}: no scored row has the base encoding {base!r}; found {named} (--base)")
+    categories: dict[str, dict[str, Mapping[str, float]]] = {}
+    for task, of in in_rouge_l.items():
+        categories.setdefault(SUBTASKS[task].category if task in SUBTASKS else OWN, {})[task] = of
     in_bleurt = None
     if bleurt:
         means: dict[Cell, float] = {}
@@ -99,6 +117,9 @@ def score(
         "rouge_l": in_rouge_l,
         "rows": _by_task(rows),
         "encodings": _over_tasks(in_rouge_l),
+        "categories": {name: _over_tasks(of) for name, of in categories.items()},
+        "gains": None if base is None else _gains(in_rouge_l, base),
+        "category_gains": None if base is None else {name: _gains(of, base) for name, of in categories.items()},
         "bleurt": in_bleurt,
         "encodings_bleurt": None if in_bleurt is None else _over_tasks(in_bleurt),
         "scored": sum(rows.values()),
@@ -119,14 +140,29 @@ def _over_tasks(means: Means) -> dict[str, float]:
     return {encoding: fmean([of[encoding] for of in means.values() if encoding in of]) for encoding in encodings}
 
 
+def _gains(means: Means, base: str) -> dict[str, float | None]:
+    """Return the relative gain of each encoding's mean over a base's, in percent, over the tasks that have both."""
+    of_both = {task: of for task, of in means.items() if base in of}
+    found = {}
+    for encoding in _over_tasks(of_both):
+        pairs = [(of[encoding], of[base]) for of in of_both.values() if encoding in of]
+        its, bases = (fmean(values) for values in zip(*pairs, strict=True))
+        found[encoding] = 100 * (its - bases) / bases if bases else None
+    return found
+
+
 def _prediction(where: str, line: bytes) -> _Prediction:
     row = row_of_line(where, line)
     for field in FIELDS:
         if field not in row:
-            raise RowsError(
-                f"{where}: no field {field!r}; expected {', '.join(FIELDS)}, references; found {', '.join(row)}"
-            )
-    task, encoding, text, references = row["task"], row["encoding"], row["prediction"], row.get("references")
+            expected = ", ".join((*FIELDS, "encoding", "references"))
+            raise RowsError(f"{where}: no field {field!r}; expected {expected}; found {', '.join(row)}")
+    task, encoding, text, references = (
+        row["task"],
+        row.get("encoding", UNSTATED),
+        row["prediction"],
+        row.get("references"),
+    )
     if text is not None and not isinstance(text, str):
         raise RowsError(f"{where}, field 'prediction': expected text or null, found {text!r}")
     if not isinstance(task, str) or not task:

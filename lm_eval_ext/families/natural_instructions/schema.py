@@ -13,6 +13,8 @@ ABLATIONS = tuple(encodings.ABLATIONS)
 """The encodings of the ablation study (section 6.3): ``all`` without a field, or ``prompt`` with another field."""
 EVALUATION = subtasks.EVALUATION
 """The subtasks of the paper's evaluation split."""
+OWN = subtasks.OWN
+"""What stands for the category of user-defined subtasks."""
 SOURCE_DATASET_OF = {name: subtask.source_dataset for name, subtask in subtasks.SUBTASKS.items()}
 """Maps subtasks to the datasets that they were made from (Table 8)."""
 BLEURT = "a BLEURT checkpoint"

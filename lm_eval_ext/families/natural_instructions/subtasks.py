@@ -61,6 +61,8 @@ CATEGORIES = (
     "long_text_generation",
     "verification",
 )
+OWN = "uncategorised"
+"""What stands for the category of subtasks that have none: user-defined ones."""
 SOURCE_DATASETS = tuple(dict.fromkeys(subtask.source_dataset for subtask in SUBTASKS.values()))
 
 Field = Literal["definition", "prompt", "avoid", "emphasis"]

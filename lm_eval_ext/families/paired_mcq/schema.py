@@ -29,6 +29,8 @@ Chosen = tuple[str, tuple[str, ...]]
 Letters = tuple[str, str]
 """For one row: the letter of the first token and that of the text, ``NO_LETTER`` if the text does not name exactly
 one."""
+Spelling = tuple[str, str]
+"""For one row: the white space before the letter of the first token, in its most probable spelling, and the letter."""
 SURE = 0.8
 """A reader is unsure of a text if its certainty is lower; docs/classifier.md says how often it is right then."""
 ALWAYS_SURE = ("string_match",)
@@ -122,6 +124,11 @@ def total_variation(rows: Iterable[Letters]) -> float:
     )
 
 
+def share_after_white_space(rows: Iterable[Spelling]) -> float:
+    """Return the share of rows in which the most probable spelling of a letter begins with white space."""
+    return statistics.fmean(bool(space) for space, _ in rows)
+
+
 PAIRED, GOLD = "first tokens", "correct answers"
 """What metrics need."""
 MISMATCH = Metric("mismatch", higher_is_better=False, needs=(PAIRED,))
@@ -140,6 +147,16 @@ SCHEMA = Schema(
         ),
         REFUSAL,
         Metric("refusal_first_token", higher_is_better=None, needs=(PAIRED,), explains="refusal"),
+        # Which tokens were compared; it explains a figure, and no model is better for it.
+        Metric(
+            "first_token_spelling",
+            None,
+            share_after_white_space,
+            (PAIRED,),
+            explains="mismatch",
+            per_row=None,
+            drawn=False,
+        ),
         Metric("no_answer", higher_is_better=False),
         # The part of no_answer in which a letter comes with another option's text.
         Metric("contradiction", higher_is_better=False, explains="no_answer"),

@@ -12,8 +12,9 @@ from statistics import mode
 from typing import Any
 
 from lm_eval_ext.classifier.reading import REFUSED, Option, is_refusal, refusal_option
+from lm_eval_ext.families.paired_mcq.first_tokens import first_token
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS
-from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, Chosen, InShuffle, Letters, Refused
+from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, Chosen, InShuffle, Letters, Refused, Spelling
 from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.floors import CONSTANT
 
@@ -21,7 +22,7 @@ Value = str | Sequence[str]
 """The reading of a text, as in ``Reading.value``: a letter, a list of letters, or a word of ``NO_OPTION``."""
 NO_OPTION = ("refused", "none", "contradiction")
 """The readings that choose no option."""
-RowValue = float | InShuffle | Refused | Chosen | Letters
+RowValue = float | InShuffle | Refused | Chosen | Letters | Spelling
 """The value of a metric for one row."""
 
 
@@ -30,26 +31,27 @@ def options_of(doc: Mapping[str, Any]) -> tuple[Option, ...]:
     return tuple(Option(letter, text) for letter, text in zip(LETTERS, doc["options"], strict=False))
 
 
-def score(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, RowValue]:
+def score(doc: Mapping[str, Any], results: Sequence[Any], spaces: Sequence[str]) -> dict[str, RowValue]:
     """Return the metrics of one row; see ``scores``.
 
     Args:
         doc: the row.
-        results: the log-likelihood of each letter, if they were requested, and the reading of the text (``filters``).
+        results: the log-likelihood of each spelling of each letter, if they were requested, and the reading of the text
+            (``filters``).
+        spaces: the white space of the spellings (``first_tokens``).
     """
     *loglikelihoods, text = results
-    token = first_token(LETTERS, [value for value, _ in loglikelihoods]) if loglikelihoods else None
     read = json.loads(text)
-    return scores(doc, read["reading"], token, empty=read.get("empty", False))
-
-
-def first_token(letters: Sequence[str], loglikelihoods: Sequence[float]) -> str:
-    """Return the letter with the highest log-likelihood (section 3); on a tie, the first."""
-    return letters[max(range(len(loglikelihoods)), key=loglikelihoods.__getitem__)]
+    empty = read.get("empty", False)
+    if not loglikelihoods:
+        return scores(doc, read["reading"], empty=empty)
+    letters = [option.letter for option in options_of(doc)]
+    space, token = first_token(letters, spaces, [value for value, _ in loglikelihoods])
+    return scores(doc, read["reading"], token, space, empty=empty)
 
 
 def scores(
-    doc: Mapping[str, Any], text: Value, token: str | None = None, *, empty: bool = False
+    doc: Mapping[str, Any], text: Value, token: str | None = None, space: str = "", *, empty: bool = False
 ) -> dict[str, RowValue]:
     """Return the metrics of one row.
 
@@ -59,6 +61,7 @@ def scores(
         text: a reader's reading of the generated text. A refusal counts as the refusal option, if there is one
             (appendix A.2). A contradiction is no answer: annotators mark it as one.
         token: the letter of the first token; ``None`` if it was not requested.
+        space: the white space before the letter in the spelling that is most probable.
         empty: whether the generated text is empty.
 
     Returns:
@@ -91,6 +94,7 @@ def scores(
         "mismatch_refusal": float(mismatch and refuses),
         "mismatch_refusal_share": (mismatch, float(mismatch and refuses)),
         "refusal_first_token": float(token == refusal),
+        "first_token_spelling": (space, token),
         "entropy_first_token": (doc["key"], (contents[token],)),
         "position_bias": (token, chosen[0] if len(chosen) == 1 else NO_LETTER),
     }

@@ -31,6 +31,7 @@ from lm_eval_ext.families.paired_mcq.datasets import (
     is_known,
 )
 from lm_eval_ext.families.paired_mcq.filters import pipelines
+from lm_eval_ext.families.paired_mcq.first_tokens import white_space
 from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, LETTERS, Prompt
 from lm_eval_ext.families.paired_mcq.rows import Questions, questions, rows, rows_hash
 from lm_eval_ext.families.paired_mcq.scores import known, options_of, score
@@ -121,6 +122,8 @@ class PairedMCQTask(FamilyTask):
             "doc_to_target": "gold",
             "filter_list": pipelines(name, config.get("filter_list") or [], config["metadata"]),
         }
+        # Known once the run's prompting options are (``before_requests``).
+        self._spaces: tuple[str, ...] = ("",)
         has_gold = self._multiple_choice.gold is not None
         self.has = (*([schema.PAIRED] if self._paired else []), *([schema.GOLD] if has_gold else []))
         return {
@@ -146,7 +149,9 @@ class PairedMCQTask(FamilyTask):
         )
 
     def before_requests(self) -> None:
-        """Check how texts are drawn, and that the LM provides log-likelihoods, by requesting those of an empty list.
+        """Find the spellings of letters; check how texts are drawn, and that the LM provides log-likelihoods.
+
+        The latter is checked by requesting those of an empty list.
 
         The harness passes no LM to tasks. But the chat template is a method of the LM, and chat APIs, which are the LMs
         without log-likelihoods, need one. For other LMs the harness's own error precedes any generation, because the
@@ -162,6 +167,8 @@ class PairedMCQTask(FamilyTask):
                 f"task {name!r}: temperature={temperature} with do_sample=False, with which some models sample and "
                 f"others do not; pass --gen_kwargs do_sample=true,temperature={temperature}"
             )
+        if self._paired:
+            self._spaces = white_space(self.asking, self._letters, self._delimiter, self.config.gen_prefix)
         lm = self.asking.lm
         if lm is None or not self._paired:
             return
@@ -188,34 +195,46 @@ class PairedMCQTask(FamilyTask):
     def _most_frequent_letter(self) -> str:
         return mode(self.eval_docs["gold"]) or LETTERS[0]
 
-    def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
-        """Return the value of each metric; see ``scores.score``."""
-        return dict(score(doc, results))
+    @cached_property
+    def _letters(self) -> str:
+        return LETTERS[: max(map(len, self.eval_docs["options"]))]
 
-    def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
-        """Return the letters' log-likelihoods, in their order, and then the text, all after the same context.
-
-        For an LM that caches its last logits, as HFLM does, the letters of a row cost a single forward pass.
-        """
-        # The text between a prompt and a letter is the same as in the harness's own multiple choice.
+    @property
+    def _delimiter(self) -> str:
+        """What stands between a prompt and a letter in the harness's own multiple choice."""
         prefix = self.config.gen_prefix
         is_templated = self.asking.apply_chat_template and (not prefix or prefix[-1].isspace())
-        delimiter = "" if is_templated else self.config.target_delimiter
+        return "" if is_templated else str(self.config.target_delimiter)
+
+    def _made_of(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        return {**super()._made_of(options), "spaces": self._spaces}
+
+    def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Return the value of each metric; see ``scores.score``."""
+        return dict(score(doc, results, self._spaces))
+
+    def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
+        """Return the log-likelihoods of each letter's spellings, in the letters' order, and then the text.
+
+        All follow the same context. For an LM that caches its last logits, as HFLM does, all spellings of one token
+        cost a single forward pass.
+        """
         letters = [option.letter for option in options_of(doc)] if self._paired else []
+        spelled = [f"{space}{letter}" for letter in letters for space in self._spaces]
         policies = self._known(doc)
         asked = [
             KnownInstance.of(
                 request,
                 {policy: first for policy, (first, _) in policies.items()},
                 request_type="loglikelihood",
-                arguments=(request.args[0], f"{delimiter}{letter}"),
+                arguments=(request.args[0], spelling),
                 idx=index,
                 **asked_once(request),
             )
-            for index, letter in enumerate(letters)
+            for index, spelling in enumerate(spelled)
         ]
         texts = {policy: text for policy, (_, text) in policies.items()}
-        return [*asked, KnownInstance.of(request, texts, idx=len(letters))]
+        return [*asked, KnownInstance.of(request, texts, idx=len(spelled))]
 
 
 def _needs_loglikelihoods(task: str, why: str) -> str:

@@ -75,7 +75,8 @@ def add_report_to(report: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="a TOML file with the families of the models and their numbers of parameters, for figures by size: "
-        '[FAMILY] with lines like "MODEL" = "7B"; without it, the numbers that the results record',
+        '[FAMILY] with lines like "MODEL" = "7B"; or, if only their order is known, FAMILY = ["SMALL", "LARGE"]; '
+        "without it, the numbers that the results record",
     )
     report.add_argument(
         "--answers",

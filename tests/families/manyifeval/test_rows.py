@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from lm_eval_ext.cli import main
 from lm_eval_ext.families.instructions import is_as_intended
+from lm_eval_ext.families.manyifeval.command import statistics
 from lm_eval_ext.families.manyifeval.rows import (
     SPLITS,
     InstructionRow,
@@ -68,6 +70,41 @@ def test_the_splits_have_fixed_sizes_and_share_no_task_prompt(source: str) -> No
     assert {split: len(of_split) for split, of_split in found.items()} == sizes
     everything = [task for of_split in found.values() for task in of_split]
     assert len({task.key for task in everything}) == len({task.task_prompt for task in everything}) == len(everything)
+
+
+# Table 3 says 92.3 words: the published rows are not those that are reconstructed from IFEval.
+WORDS = {"embedded": 96.825, "real": 96.132}
+
+
+def test_the_statistics_are_those_of_the_papers_tables_1_and_3_and_figure_2(
+    source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["manyifeval", "statistics", "--source", source]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "samples": 1000,
+        "prompts": 100,
+        "words_per_sample": pytest.approx(WORDS["embedded" if source == "embedded" else "real"]),
+        "most_instructions": 10,
+        "balanced": True,
+        "samples_by_instructions": {str(count): 100 for count in COUNTS},
+    }
+
+
+def test_the_statistics_of_any_rows_say_how_unequal_the_numbers_of_instructions_are() -> None:
+    once, twice = instructions_of(["punctuation:no_comma", "startend:quotation"], [{}, {}])
+    rows = [
+        InstructionRow(1, "Name a color.", "Name a color. No commas.", (once,)),  # 5 words
+        InstructionRow(2, "Name two.", "Name two. No commas.", (once,)),  # 4
+        InstructionRow(2, "Name two.", "Name two.\nNo commas. In quotation marks.", (once, twice)),  # 7
+    ]
+    assert statistics(rows) == {
+        "samples": 3,
+        "prompts": 2,
+        "words_per_sample": pytest.approx(16 / 3),
+        "most_instructions": 2,
+        "balanced": False,
+        "samples_by_instructions": {"1": 2, "2": 1},
+    }
 
 
 def test_a_row_seed_draws_task_prompts_and_instructions_whatever_the_source(source: str) -> None:

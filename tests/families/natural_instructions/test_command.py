@@ -27,6 +27,9 @@ SCORES = {
     "rouge_l": MEANS,
     "rows": {"t": {"Definition + Prompt": 2, "Prompt": 1}},
     "encodings": {"Definition + Prompt": 0.75, "Prompt": 0.0},
+    "categories": {"uncategorised": {"Definition + Prompt": 0.75, "Prompt": 0.0}},
+    "gains": None,
+    "category_gains": None,
     "bleurt": None,
     "encodings_bleurt": None,
     "scored": 3,
@@ -43,6 +46,19 @@ def test_score_prints_json_on_standard_output_and_the_count_on_standard_error(
     printed = capsys.readouterr()
     assert json.loads(printed.out) == SCORES
     assert printed.err == "3 rows scored, 1 skipped: no references\n"
+
+
+def test_score_prints_the_gains_over_a_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(LINES, encoding="utf-8")
+    assert main(["natural-instructions", "score", str(path), "--base", "Definition + Prompt"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    gains = {"Definition + Prompt": 0.0, "Prompt": -100.0}
+    assert (found["gains"], found["category_gains"]) == (gains, {"uncategorised": gains})
+    assert main(["natural-instructions", "score", str(path), "--base", "prompt"]) == 1
+    assert (
+        "no scored row has the base encoding 'prompt'; found 'Definition + Prompt', 'Prompt'" in capsys.readouterr().err
+    )
 
 
 def test_score_reports_that_nothing_was_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

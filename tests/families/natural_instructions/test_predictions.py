@@ -17,8 +17,11 @@ def row(prediction: str | None, *references: str, task: str = "t", encoding: Any
     return {"task": task, "encoding": encoding, "prediction": prediction, "references": list(references)}
 
 
-def scored(*rows: Mapping[str, Any]) -> dict[str, Any]:
-    return score([json.dumps(one).encode() + b"\n" for one in rows], "rows.jsonl")
+def scored(*rows: Mapping[str, Any], base: str | None = None) -> dict[str, Any]:
+    return score([json.dumps(one).encode() + b"\n" for one in rows], "rows.jsonl", base=base)
+
+
+QA, ALSO_QA = "subtask002_quoref_answer_generation", "subtask033_winogrande_answer_generation"
 
 
 def test_means_are_per_task_and_encoding_and_weight_tasks_equally() -> None:
@@ -61,6 +64,47 @@ def test_bleurt_has_the_same_means() -> None:
 def test_an_encoding_is_a_string_or_a_list_of_parts() -> None:
     found = scored(*(row("cat", "cat", encoding=of) for of in ("prompt", ["Prompt"], ["Prompt", "Definition"])))
     assert found["encodings"] == {"Prompt": 1.0, "Prompt + Definition": 1.0, "prompt": 1.0}
+
+
+def test_gains_are_relative_and_over_the_tasks_of_a_category_that_have_both_encodings() -> None:
+    half, whole = row("a dog", "a cat"), row("a cat", "a cat")  # 1/2 and 1
+    rows = [
+        *(half | {"task": task, "encoding": "base"} for task in (QA, ALSO_QA, "mine")),
+        half | {"task": QA, "encoding": "all"},
+        whole | {"task": ALSO_QA, "encoding": "all"},
+        whole | {"task": "mine", "encoding": "other"},
+        whole | {"task": "yours", "encoding": "all"},  # it has no base
+        row("dog", "cat", task="zero", encoding="base"),
+        row("cat", "cat", task="zero", encoding="zeroed"),
+    ]
+    found = scored(*rows, base="base")
+    assert found["categories"] == {
+        "answer_generation": {"base": 0.5, "all": 0.75},
+        # No category of the paper's.
+        "uncategorised": {"base": 0.25, "other": 1.0, "all": 1.0, "zeroed": 1.0},
+    }
+    # all: (3/4 - 1/2) / (1/2); other: (1 - 1/2) / (1/2); there is no gain over 0.
+    assert found["category_gains"] == {
+        "answer_generation": {"base": 0.0, "all": 50.0},
+        "uncategorised": {"base": 0.0, "other": 100.0, "zeroed": None},
+    }
+    assert found["gains"] == {"base": 0.0, "all": 50.0, "other": 100.0, "zeroed": None}
+
+
+def test_without_a_base_there_are_no_gains_and_an_unknown_base_is_named() -> None:
+    found = scored(row("cat", "cat"))
+    assert found["gains"] is found["category_gains"] is None
+    with pytest.raises(
+        RowsError, match=r"^rows.jsonl: no scored row has the base encoding 'Prompt'; found 'e' \(--bas"
+    ):
+        scored(row("cat", "cat"), base="Prompt")
+
+
+def test_rows_without_an_encoding_are_scored() -> None:
+    bare = {key: value for key, value in row("cat", "cat", task=QA).items() if key != "encoding"}
+    found = scored(bare, {**bare, "prediction": "dog"})
+    assert found["rouge_l"] == {QA: {"not stated": 0.5}}
+    assert found["categories"] == {"answer_generation": {"not stated": 0.5}}
 
 
 def test_two_numbers_of_examples_are_not_mixed() -> None:
@@ -111,8 +155,7 @@ def test_the_means_do_not_depend_on_the_order_of_the_rows() -> None:
     [
         (b"no json", "row 3: not JSON in UTF-8"),
         (b"[1]", "row 3: expected an object, found list"),
-        (b'{"encoding": "e", "prediction": "x"}', "row 3: no field 'task'; expected task, encoding, prediction, ref"),
-        (b'{"task": "t", "prediction": "x"}', "row 3: no field 'encoding'"),
+        (b'{"encoding": "e", "prediction": "x"}', "row 3: no field 'task'; expected task, prediction, encoding, ref"),
         (b'{"task": "t", "encoding": "e", "references": ["x"]}', "row 3: no field 'prediction'"),
         (b'{"task": 3, "encoding": "e", "prediction": "x"}', "row 3, field 'task': expected the name of a task, fo"),
         (b'{"task": "t", "encoding": [], "prediction": "x"}', r"row 3, field 'encoding': .*, found \[\]"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from functools import cache
@@ -17,6 +18,7 @@ from lm_eval_ext.families.natural_instructions.predictions import score
 from tests.families.jsonl import read_jsonl
 from tests.families.natural_instructions.test_encodings import PUBLISHED, WITH_EXAMPLES
 
+BASE = "Prompt"
 FEWEST, FILLED = "gpt3_predictions.jsonl", "gpt3_predictions_filled.jsonl"
 
 
@@ -56,6 +58,28 @@ def test_the_table_of_recorded_answers_matches_the_output_of_score(shared_data: 
     assert {encoding: (mean, *(cell.strip() for cell in cells)) for encoding, mean, *cells in table} == rows
     # Section 6.2: the whole instruction gains where the context is filled, and loses where it is not.
     assert (rows["all"][1], rows["all"][3]) == ("-18.3 %", "+11.0 %")
+
+
+def test_the_table_of_gains_by_category_matches_the_output_of_score(shared_data: Path) -> None:
+    folder = shared_data / "natural_instructions"
+    fewest = (folder / FEWEST).read_bytes().splitlines()
+    base = [line for line in fewest if json.loads(line)["encoding"] == [BASE]]
+    filled = score([*(folder / FILLED).read_bytes().splitlines(), *base], "filled", base=BASE)["category_gains"]
+    few = score(fewest, "fewest", base=BASE)["category_gains"]
+    (whole,) = (published for published, encoding in PUBLISHED.items() if encoding == "all")
+    rows = {category: tuple(f"{of[category][whole]:+.0f} %" for of in (few, filled)) for category in few}
+    text = (Path(tasks_dir()) / "natural_instructions" / "README.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| `(\w+)` \| \d+[^|]*\| ([+-]\d+ %) \| ([+-]\d+ %) \|", text, re.MULTILINE)
+    assert {category: (few, filled) for category, few, filled in table} == rows
+    # Section 6.3 says the opposite of both.
+    assert max(rows, key=lambda category: filled[category][whole]) == "verification"
+    assert min(rows, key=lambda category: filled[category][whole]) == "minimal_text_modification"
+
+
+def test_barts_outputs_which_state_no_encoding_are_scored(shared_data: Path) -> None:
+    found = scored(shared_data / "natural_instructions" / "bart_predictions_subtask034.jsonl")
+    assert (found["scored"], found["skipped"]) == (1005, 0)
+    assert found["categories"] == {"minimal_text_modification": {"not stated": pytest.approx(0.8805, abs=5e-5)}}
 
 
 def test_answers_to_filled_contexts_score_as_in_the_library_itself(shared_data: Path) -> None:

@@ -14,16 +14,18 @@ import pandas
 import pytest
 
 from lm_eval_ext.classifier.reading import Reading
+from lm_eval_ext.families.paired_mcq.first_tokens import first_token
 from lm_eval_ext.families.paired_mcq.schema import (
     GOLD,
     PAIRED,
     SCHEMA,
     mean_entropy,
     sd_over_shuffles,
+    share_after_white_space,
     share_of_refusals,
     total_variation,
 )
-from lm_eval_ext.families.paired_mcq.scores import Value, first_token, options_of, scores
+from lm_eval_ext.families.paired_mcq.scores import Value, options_of, scores
 from tests.families.jsonl import read_jsonl
 
 WITH_REFUSAL, WITHOUT = ("Yes", "Refused", "No"), ("Yes", "No")
@@ -59,6 +61,7 @@ def test_a_rows_scores_follow_from_its_two_readings(
         "mismatch_refusal_share": (mismatch, by_refusal),
         "refusal": refusal,
         "refusal_first_token": 0,
+        "first_token_spelling": ("", "A"),
         "no_answer": no_answer,
         "contradiction": float(text == "contradiction"),
         "several": several,
@@ -112,7 +115,7 @@ def test_every_row_has_every_metric_of_its_task_and_no_other(paired: bool, gold:
         found = scores(row(gold="C" if gold else ""), text, "A" if paired else None)
         assert set(found) == names
         json.dumps(found)  # the harness logs it
-    assert len(names) == {(True, False): 13, (True, True): 15, (False, False): 6, (False, True): 7}[paired, gold]
+    assert len(names) == {(True, False): 14, (True, True): 16, (False, False): 6, (False, True): 7}[paired, gold]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +126,7 @@ def test_every_row_has_every_metric_of_its_task_and_no_other(paired: bool, gold:
 def test_the_first_token_is_the_most_likely_letter_and_ties_go_to_the_first(
     loglikelihoods: tuple[float, ...], letter: str
 ) -> None:
-    assert first_token("ABC", loglikelihoods) == letter
+    assert first_token("ABC", ("",), loglikelihoods) == ("", letter)
 
 
 def test_recorded_readings_have_the_same_scores() -> None:
@@ -187,6 +190,10 @@ def test_position_bias_is_the_distance_between_the_two_letter_distributions(
     assert total_variation(rows) == pytest.approx(expected, rel=1e-12)
 
 
+def test_spellings_are_summarized_by_how_many_begin_with_white_space() -> None:
+    assert share_after_white_space([(" ", "A"), ("", "A"), ("\n", "B"), ("", "C")]) == 2 / 4
+
+
 def test_the_refusal_share_is_of_mismatches_and_undefined_without_any() -> None:
     assert share_of_refusals([(1, 1), (1, 0), (1, 1), (0, 0), (1, 0)]) == 2 / 4
     assert share_of_refusals([(0, 0), (0, 0)]) == "N/A"
@@ -236,7 +243,8 @@ def test_mismatch_on_the_annotated_responses_equals_a_computation_in_pandas(shar
         label: Value = {"option": line["label_letter"], "multi": list(line["label_letter"] or ""), "nan": "none"}[
             line["label_kind"]
         ]
-        mismatch = scores(row(options), label, first_token(letters, logits))["mismatch"]
+        _, token = first_token(letters, ("",), logits)
+        mismatch = scores(row(options), label, token)["mismatch"]
         assert isinstance(mismatch, float)
         found.setdefault(line["model"], []).append(mismatch)
 

@@ -97,10 +97,19 @@ def curse(study: Study) -> Figure:
         (
             *(
                 Panel(
-                    title,
-                    drawn(_with_floor(part, cells), Curves, "instructions", "model", dashed=[FLOOR_CURVE], **NUMBERED),
+                    f"{title}: {level}",
+                    drawn(
+                        _with_floor(part, cells) if level == "prompt level" else part,
+                        Curves,
+                        "instructions",
+                        "model",
+                        dashed=[FLOOR_CURVE],
+                        x_axis="instructions",
+                        axis=level,
+                    ),
                 )
-                for title, part in evenly(cells.only(["prompt level"]), MOST_CURVES)
+                for level in ACCURACIES
+                for title, part in evenly(cells.only([level]), MOST_CURVES)
                 if several
             ),
             *panels(

@@ -17,7 +17,7 @@ from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, HeatMap
 from lm_eval_ext.reports.layout import COLUMN, panels, shown, table
 from lm_eval_ext.reports.sections.examples import Line, counts_of
 from lm_eval_ext.reports.sections.figures import captioned
-from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, of_kind
+from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, NUMBERED, of_kind
 from lm_eval_ext.reports.statistics import Ratio
 from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, Key, SharedRows, Study, grouped, shared_rows
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
@@ -77,6 +77,8 @@ def refinement(study: Study) -> Iterator[Figure]:
         return
     study = study.ordered(base=(entry["base"] for entry in entries), level=ACCURACIES)
     yield _rounds(study, entries, issues)
+    if len({entry["instructions"] for entry in entries}) > 1:
+        yield _against_number(study, entries)
     judgments = feedback(entries)
     if judgments.lines:
         yield captioned(
@@ -233,6 +235,16 @@ def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> 
         ),
         table(wide, {"base": "model", "method": "", "level": "", "requests per row": ""}, metrics=[REQUESTS]),
         tuple(issues),
+    )
+
+
+def _against_number(study: Study, entries: Sequence[Entry]) -> Figure:
+    """Return Figure 6: the accuracy of each method of a model against the number of instructions, in one panel."""
+    cells = study.means(entries, (METHOD, "instructions"), ACCURACIES, compared=("place", "method"))
+    return captioned(
+        "manyifeval_methods",
+        panels(cells.only(["prompt level"]), Curves, "instructions", "method", ("base",), untold=("base",), **NUMBERED),
+        table(cells, {"base": "model", "method": "", "instructions": ""}),
     )
 
 

@@ -12,7 +12,7 @@ from math import nan
 
 import numpy as np
 
-from lm_eval_ext.families.natural_instructions.schema import ENCODINGS, EVALUATION, SCHEMA, SOURCE_DATASET_OF
+from lm_eval_ext.families.natural_instructions.schema import ENCODINGS, EVALUATION, OWN, SCHEMA, SOURCE_DATASET_OF
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.reports.study import Cells, Entry, SameRows, Study, grouped
@@ -23,8 +23,6 @@ from lm_eval_ext.sources import RowsError
 
 FAMILY = "natural_instructions"
 ROUGE_L, BLEURT = "rouge_l", "bleurt"
-OWN = "uncategorised"
-"""The category of subtasks that have none: user-defined ones."""
 SAME_ANSWERS = ("source", "instances_hash", "number of rows", "version", "generation_kwargs")
 """The facts that an upper bound must share with the runs beside it: not the prompts, which show other parts."""
 SETTING = ("version", "source", "instances_hash", "number of rows", "prompt_budget", "examples", "generation_kwargs")

@@ -53,6 +53,15 @@ OF_SETTINGS = SameRows(
     "rows left out because they were not run in all settings",
     "{count} of {dataset}",
 )
+SIDES = ("natural", "unnatural")
+BOTH_DIRECT, BOTH_THOUGHT = f"both {DIRECT}", f"both {THOUGHT}"
+MIXED = f"natural {DIRECT}, unnatural {THOUGHT}"
+"""The settings of changes: sections 4.1 and 4.4; their counterpart; section 4.3."""
+OF_GAPS = SameRows(
+    "{dataset} is left out of the change, because natural and unnatural label words were not run on the same rows",
+    "rows left out because only one of the two was run on them",
+    "{count} of {dataset}",
+)
 OF_SHOTS = SameRows(
     "{dataset} with {words} words is not compared with zero-shot",
     "rows left out because one of the two was not run on them",
@@ -105,6 +114,76 @@ def chain_of_thought(study: Study) -> Iterator[Figure]:
         table(gain.wide("scope", heading="{scope}"), ("model",), "change"),
         (*incomplete(study), *issues),
     )
+
+
+REVERSED = {FLIPPED: GOLDEN, "0/1": "1/0", "no/yes": "yes/no"}
+"""The natural label words that each unnatural ones are the reverse of."""
+NEAR = 0.1
+"""The paper counts the datasets on which two accuracies differ by at most this (section 4.4)."""
+
+
+def gaps(study: Study) -> Figure | None:
+    """Return how accuracy changes from natural to unnatural label words (sections 4.1, 4.3, 4.4), if there are both."""
+    pairs = _natural_and_unnatural(study)
+    if not pairs:
+        return None
+    words = {
+        setting: {entry["words"] for entry in of if entry["which"] == "unnatural"}
+        for (setting,), of in grouped(pairs, ["setting"]).items()
+    }
+    named = {
+        setting: f"{setting} ({', '.join(study.in_order('words', words[setting]))})"
+        for setting in (BOTH_DIRECT, MIXED, BOTH_THOUGHT)
+        if setting in words
+    }
+    pairs = [entry.with_facts(setting=named[entry["setting"]]) for entry in pairs]
+    compared, issues = study.on_same_rows(pairs, ("model", "dataset", "setting"), OF_GAPS)
+    datasets = study.in_order("dataset", (entry["dataset"] for entry in compared if not entry.reason))
+    study = study.ordered(setting=named.values(), scope=scopes_of(datasets), which=SIDES)
+    by, alike = ("setting", "model", "scope"), ("setting", "model", "which")
+    found = study.gains(in_scopes(compared, datasets), by, "which", SIDES, "acc", compared=alike).only(["gain"])
+    near: dict[tuple[str, str], list[bool]] = {}
+    for about, line in found.about():
+        if about["scope"] in datasets and exists(line["gain"]):
+            near.setdefault((about["setting"], about["model"]), []).append(abs(line["gain"].value) <= NEAR)
+    wide = found.wide("scope", heading="{scope}").with_fact(
+        "within 10 points",
+        lambda about: f"{sum(of)} of {len(of)}" if (of := near.get((about["setting"], about["model"]))) else None,
+    )
+    return captioned(
+        "verbalizer_gaps",
+        panels(found, HeatMap, "model", "scope", ("setting",), axis="change in accuracy", unit="change"),
+        table(wide, {"setting": "", "model": "", "within 10 points": ""}, "change"),
+        (*incomplete(study), *issues),
+    )
+
+
+def _natural_and_unnatural(study: Study) -> list[Entry]:
+    """Return runs on natural label words and on their reverse, of one model and dataset, in three settings.
+
+    A model without some of the label words that another one has on a dataset has none of it: a mean over others would
+    stand beside it.
+    """
+    by_asked = {(one["model"], one["dataset"], one["prompting"], one["words"]): one for one in study.entries}
+    found = []
+    for (model, dataset, how, words), unnatural in by_asked.items():
+        if words not in REVERSED:
+            continue
+        settings = {BOTH_DIRECT: DIRECT} if how == DIRECT else {BOTH_THOUGHT: THOUGHT}
+        if (how, words) == (THOUGHT, FLIPPED):
+            settings |= {MIXED: DIRECT}
+        for setting, of_natural in settings.items():
+            natural = by_asked.get((model, dataset, of_natural, REVERSED[words]))
+            if natural is not None:
+                pair = zip(SIDES, (natural, unnatural), strict=True)
+                found += [entry.with_facts(setting=setting, which=which) for which, entry in pair]
+    every = {key: {entry["words"] for entry in of} for key, of in grouped(found, ("setting", "dataset")).items()}
+    return [
+        entry
+        for (setting, dataset, _), of in grouped(found, ("setting", "dataset", "model")).items()
+        if {entry["words"] for entry in of} == every[setting, dataset]
+        for entry in of
+    ]
 
 
 def few_shot(study: Study) -> Figure | None:

@@ -48,6 +48,37 @@ def guessing(entries: Iterable[Entry]) -> dict[str, Any]:
     }
 
 
+def fewer_words(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
+    """Return, by prompting and naturalness, the only label words that are there, if another prompting has others, too.
+
+    Levels that stand side by side are otherwise taken for means over the same label words.
+    """
+    words: dict[tuple[str, str], dict[str, None]] = {}
+    every: dict[str, set[str]] = {}
+    for entry in entries:
+        words.setdefault((entry["prompting"], entry["naturalness"]), {})[entry["words"]] = None
+        every.setdefault(entry["naturalness"], set()).add(entry["words"])
+    return {
+        (how, naturalness): f"{', '.join(found)} only"
+        for (how, naturalness), found in words.items()
+        if found.keys() < every[naturalness]
+    }
+
+
+def with_words(study: Study, entries: Iterable[Entry]) -> tuple[Study, list[Entry]]:
+    """Return runs whose prompting says which levels have only some of the label words, and a study in that order."""
+    every = list(entries)
+    named: dict[str, list[str]] = {}
+    partly = fewer_words(every)
+    for naturalness in study.in_order("naturalness", {naturalness for _, naturalness in partly}):
+        for how in (DIRECT, THOUGHT):
+            if (how, naturalness) in partly:
+                named.setdefault(how, []).append(f"{naturalness}: {partly[how, naturalness]}")
+    titles = {how: f"{how} ({'; '.join(named[how])})" if how in named else how for how in (DIRECT, THOUGHT)}
+    renamed = [entry.with_facts(prompting=titles[entry["prompting"]]) for entry in every]
+    return study.ordered(prompting=titles.values()), renamed
+
+
 def kinds_of(datasets: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the kinds of tasks that some datasets belong to, each with these of its datasets."""
     found = {kind: tuple(name for name in members if name in datasets) for kind, members in KINDS.items()}

@@ -12,7 +12,7 @@ from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Section
 from lm_eval_ext.reports.layout import COLUMN, floors_in_words, other_tasks, panels, table
 from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.figures import captioned, captions
-from lm_eval_ext.reports.sections.verbalizer.compared import chain_of_thought, few_shot, paraphrases
+from lm_eval_ext.reports.sections.verbalizer.compared import chain_of_thought, few_shot, gaps, paraphrases
 from lm_eval_ext.reports.sections.verbalizer.examples import candidates, said_of
 from lm_eval_ext.reports.sections.verbalizer.runs import (
     ACCURACY,
@@ -23,10 +23,12 @@ from lm_eval_ext.reports.sections.verbalizer.runs import (
     METRICS,
     THOUGHT,
     facts,
+    fewer_words,
     guessing,
     incomplete,
     kinds_of,
     prompting,
+    with_words,
 )
 from lm_eval_ext.reports.study import Cells, Entry, Study
 from lm_eval_ext.results.issue import note
@@ -42,7 +44,7 @@ KINDS_OF_INVALID = {
     "another form": "invalid_inflected",
     "other": "invalid_other",
 }
-OF_SIZE = ("family", "parameters", "model")
+OF_SIZE = ("family", "parameters", "size", "model")
 
 
 def section(evidence: Evidence) -> Section | None:
@@ -68,14 +70,15 @@ def _figures(found: Study) -> Iterator[Figure | None]:
         yield from (by_naturalness(found), by_words(found), *scaling(found))
         yield from (by_part(found, found.entries, "dataset"), by_kind(found), invalid_answers(found))
     yield from chain_of_thought(found)
-    yield from (few_shot(found), paraphrases(found))
+    yield from (gaps(found), few_shot(found), paraphrases(found))
     yield from _others(found)
 
 
 def by_naturalness(study: Study) -> Figure:
     """Return Figure 2: accuracy under natural, neutral and unnatural label words."""
-    cells = study.means(study.entries, ("prompting", "model", "naturalness"), METRICS, within=1)
-    cells = study.with_floors(cells, study.entries, *ACCURACY, *ACCURACY.values())
+    study, entries = with_words(study, study.entries)
+    cells = study.means(entries, ("prompting", "model", "naturalness"), METRICS, within=1)
+    cells = study.with_floors(cells, entries, *ACCURACY, *ACCURACY.values())
     return captioned(
         "verbalizer_naturalness",
         panels(
@@ -105,7 +108,10 @@ def by_words(study: Study) -> Figure:
 
 
 def scaling(study: Study) -> Iterator[Figure]:
-    """Yield Figures 2 to 4 as accuracy against the number of parameters, if a family of models has several sizes."""
+    """Yield Figures 2 to 4 as accuracy against size, if a family of models has several sizes.
+
+    The size is the number of parameters, or a model's place in the order that a user states.
+    """
     sizes = {entry["model"]: study.evidence.sizes.of.get(entry.run.model) for entry in study.entries}
     known = sorted({(size.parameters, size.family) for size in sizes.values() if size})
     families = dict.fromkeys(family for _, family in known)
@@ -113,12 +119,22 @@ def scaling(study: Study) -> Iterator[Figure]:
         return
     study = study.ordered(family=("", *families))
     entries = [
-        entry.with_facts(family=size.family if size else "", parameters=size.parameters if size else 0)
+        entry.with_facts(
+            family=size.family if size else "",
+            parameters=size.parameters if size else 0,
+            size=size.in_words if size else "",
+        )
         for entry in study.entries
         for size in [sizes[entry["model"]]]
     ]
-    cells = study.means(entries, (OF_SIZE, ("prompting", "naturalness")), ACCURACY, compared=OF_SIZE)
-    yield _by_size(study, cells, "{naturalness}, {prompting}", "verbalizer_scaling")
+    partly = fewer_words(entries)
+    levels = [
+        entry.with_facts(which=f" ({partly[level]})" if level in partly else "")
+        for entry in entries
+        for level in [(entry["prompting"], entry["naturalness"])]
+    ]
+    cells = study.means(levels, (OF_SIZE, ("prompting", "naturalness", "which")), ACCURACY, compared=OF_SIZE)
+    yield _by_size(study, cells, "{naturalness}, {prompting}{which}", "verbalizer_scaling")
     words = [
         entry
         for entry in entries
@@ -137,12 +153,29 @@ def _by_size(study: Study, cells: Cells, heading: str, name: str) -> Figure:
     wide = cells.wide(*cells.by[len(OF_SIZE) :], heading=heading)
     # A family has the same color in all panels, even if it is missing in some.
     drawn = cells.known("family").with_fact("panel", heading)
-    options = {"axis": "accuracy", "x_axis": "parameters", "logarithmic": True, **guessing(study.entries)}
+    options = {"axis": "accuracy", **guessing(study.entries)}
+    with_parameters = drawn.where(lambda about: about["size"] == "")
+    in_order = drawn.where(lambda about: about["size"])
     left_out = (note(f"not shown, because their size is unknown: {', '.join(unknown)}"),) if unknown else ()
     return captioned(
         name,
-        panels(drawn, Curves, "parameters", "family", ("panel",), **options),
-        table(wide, ("family", "model", "parameters")),
+        (
+            *panels(
+                with_parameters,
+                Curves,
+                "parameters",
+                "family",
+                ("panel",),
+                x_axis="parameters",
+                logarithmic=True,
+                **options,
+            ),
+            *panels(in_order, Curves, "parameters", "family", ("panel",), x_axis="place in order of size", **options),
+        ),
+        table(
+            wide.with_fact("shown", lambda about: about["size"] or about["parameters"]),
+            {"family": "", "model": "", "shown": "parameters"},
+        ),
         (*incomplete(study), *left_out),
     )
 
@@ -175,7 +208,8 @@ def by_part(study: Study, entries: Iterable[Entry], part: str, *beside: str) -> 
         part: the fact that names it.
         beside: what the table says of it.
     """
-    cells = study.means(entries, ("prompting", "model", (part, *beside), "naturalness"), ACCURACY, within=1)
+    study, named = with_words(study, entries)
+    cells = study.means(named, ("prompting", "model", (part, *beside), "naturalness"), ACCURACY, within=1)
     drawn = (
         panels(of_prompting, HeatMap, part, "naturalness", ("model", "prompting"), axis="accuracy")
         if len(of_prompting.values("model")) <= PANEL_EACH

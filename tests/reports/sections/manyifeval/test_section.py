@@ -65,8 +65,17 @@ def test_one_broken_instruction_is_the_curse_at_its_worst_and_none_shows_no_curs
 
 
 def test_prediction_and_floor_are_dashed_in_one_panel_per_model_and_one_panel_has_all_models(known: Section) -> None:
-    assert titles(known, "manyifeval_curse") == ["all models", ORACLE, DROP_ONE, REPAIRED]
-    together, first, *_ = marks(figure(known, "manyifeval_curse"), Curves)
+    assert titles(known, "manyifeval_curse") == [
+        "all models: prompt level",
+        "all models: instruction level",
+        *(ORACLE, DROP_ONE, REPAIRED),
+    ]
+    together, each, first, *_ = marks(figure(known, "manyifeval_curse"), Curves)
+    # Figure 1, left: the instruction level of the same models, for which there is no floor.
+    assert [series.name for series in each.series] == [series.name for series in together.series[:-1]]
+    shares = {series.name: [value.value for value in series.values] for series in each.series}
+    assert shares == {ORACLE: [1, 1], DROP_ONE: [1 / 2, pytest.approx(2 / 3)], REPAIRED: [1, 1]}
+    assert (together.axis, each.axis) == ("prompt level", "instruction level")
     # Three models and the floor, which they share.
     assert (together.x, [series.dashed for series in together.series]) == ((2, 3), [False, False, False, True])
     assert [series.dashed for series in first.series] == [False, True, False, True]
@@ -262,7 +271,10 @@ def test_many_models_share_panels_and_remain_distinguishable(tmp_path: Path) -> 
     for name in models:
         write_rows(tmp_path / name, {N02: [row(1, [1, 0])]}, config=of_model(name))
     found = section_of(tmp_path)
-    assert titles(found, "manyifeval_curse") == ["models 1 to 4", "models 5 to 9", *models]
+    levels = [
+        f"{part}: {level} level" for level in ("prompt", "instruction") for part in ("models 1 to 4", "models 5 to 9")
+    ]
+    assert titles(found, "manyifeval_curse") == [*levels, *models]
     assert titles(found, "manyifeval_types") == ["overall (1 to 5)", "overall (6 to 9)"]
     first, _ = marks(figure(found, "manyifeval_types"), HeatMap)
     assert first.columns == ("m0", "m1", "m2", "m3", "m4")
@@ -312,6 +324,26 @@ def test_methods_of_a_model_are_compared_over_their_common_tasks(tmp_path: Path)
     assert figure(found, "manyifeval_rounds").issues == (
         note("one: over the tasks with 2 instructions, on which all of its methods were run"),
     )
+
+
+def test_the_methods_of_a_model_share_a_panel_against_the_number_of_instructions(tmp_path: Path) -> None:
+    write_rows(tmp_path / "plain", {N02: [row(1, [1, 1])], N03: [row(1, [1, 1, 0])]})
+    refined = {N02: [row(1, [1, 1], **after(0.0, 1.0))], N03: [row(1, [1, 1, 1], **after(0.0, 1.0))]}
+    write_rows(tmp_path / "a", refined, config=method("oracle", 1))
+    write_rows(tmp_path / "other", {N02: [row(1, [1, 1])]}, config=of_model("two"))  # it refines nothing
+    found = section_of(tmp_path)
+    assert titles(found, "manyifeval_methods") == [""]
+    (curves,) = marks(figure(found, "manyifeval_methods"), Curves)
+    assert curves.x == (2, 3)
+    series = {series.name: [value.value for value in series.values] for series in curves.series}
+    assert series == {ZERO_SHOT: [1, 0], BY_ORACLE: [1, 1]}
+    cells = numbers(found, "manyifeval_methods")
+    assert cells[ONE, ZERO_SHOT, 3]["instruction level"].value == pytest.approx(2 / 3)
+
+
+def test_with_one_number_of_instructions_there_are_no_curves_of_methods(tmp_path: Path) -> None:
+    write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
+    assert "manyifeval_methods" not in names(section_of(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.cli import main
+from lm_eval_ext.families.natural_instructions.schema import OWN
 from lm_eval_ext.reports.sections.natural_instructions.command import gains, read_encodings
-from lm_eval_ext.reports.sections.natural_instructions.runs import OWN
 from lm_eval_ext.sources import RowsError
 
 QUESTIONS, ANSWERS = "question_generation", "answer_generation"

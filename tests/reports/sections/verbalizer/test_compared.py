@@ -26,7 +26,17 @@ from tests.reports.files import SST2, edited, edited_lines, samples_of
 from tests.reports.gate.two_runs import right
 from tests.reports.planted import without_samples
 from tests.reports.sections.reading_tables import figure, marks, names, numbers, section_on, titles, values
-from tests.reports.sections.verbalizer.files import GOLDEN, NO_YES, OWN, SNLI, THOUGHT_OUT, write_run
+from tests.reports.sections.verbalizer.files import (
+    FOO_BAR,
+    GOLDEN,
+    NO_YES,
+    OWN,
+    RECORDED,
+    SNLI,
+    THOUGHT_OUT,
+    facts,
+    write_run,
+)
 
 # With and without examples
 
@@ -61,6 +71,64 @@ def test_table_2_has_both_accuracies_and_their_difference(tmp_path: Path) -> Non
     assert overall.categories == ("one, 4-shot",)
     assert [series.name for series in overall.series] == [name for name in COLUMNS if "gain" not in name]
     assert titles(found, "verbalizer_few_shot") == ["overall", "one, 4-shot"]
+
+
+YES_NO = "verbalizer_sst2_natural_yes_no"
+OF_GAPS = {
+    **RECORDED,
+    YES_NO: facts("sst2", "natural", "yes_no"),
+    "snli natural": facts("snli", "natural", "golden"),
+}
+
+
+def test_the_change_from_natural_to_unnatural_words_is_over_the_same_rows_and_reversed_words(tmp_path: Path) -> None:
+    scores = {
+        GOLDEN: [1, 1, 1, 1],
+        SST2: [1, 0, 0, 0],
+        YES_NO: [1, 1, 1, 0],
+        NO_YES: [1, 1, 1, 0],
+        FOO_BAR: [0, 0, 0, 0],  # neutral words have no reverse
+        "snli natural": [1, 1, 1, 0],
+        SNLI: [1, 1, 1, 0],
+        THOUGHT_OUT: [1, 1, 0, 0],
+    }
+    write_run(tmp_path / "one", scores, recorded=OF_GAPS, arguments={"pretrained": "one"})
+    found = section_of(tmp_path / "one")
+    cells = numbers(found, "verbalizer_gaps")
+    direct, thought = "both direct (flipped, no/yes)", "natural direct, unnatural chain of thought (flipped)"
+    # sst2: flipped 1 - 4 of 4, no/yes 3 - 3 of 4; snli: flipped 3 - 3 of 4. Of two datasets, one is within 10 points.
+    assert values(cells[direct, "one", "1 of 2"]) == pytest.approx({"overall": -3 / 12, "sst2": -3 / 8, "snli": 0.0})
+    of_thought = cells[thought, "one", "0 of 1"]
+    assert of_thought["sst2"].value == pytest.approx(-2 / 4)
+    assert of_thought["sst2"].has_interval
+    # There is no chain of thought on the other dataset, so a mean over both is not known.
+    assert not of_thought["snli"].exists
+    assert not of_thought["overall"].exists
+    assert titles(found, "verbalizer_gaps") == [direct, thought]
+
+
+def test_a_model_that_lacks_label_words_of_another_has_no_change_beside_it(tmp_path: Path) -> None:
+    whole = {GOLDEN: [1, 1], SST2: [1, 0], YES_NO: [1, 1], NO_YES: [0, 0]}
+    write_run(tmp_path / "one", whole, recorded=OF_GAPS, arguments={"pretrained": "one"})
+    write_run(tmp_path / "two", {GOLDEN: [1, 1], SST2: [1, 0]}, recorded=OF_GAPS, arguments={"pretrained": "two"})
+    ((about, cells),) = numbers(section_of(tmp_path), "verbalizer_gaps").items()
+    assert about == ("both direct (flipped, no/yes)", "one", "0 of 1")
+    assert cells["sst2"].value == pytest.approx(-3 / 4)
+
+
+def test_without_natural_words_there_is_no_change(tmp_path: Path) -> None:
+    write_run(tmp_path / "one", {SST2: [1, 0], NO_YES: [1, 0], FOO_BAR: [1, 1]}, arguments={"pretrained": "one"})
+    assert "verbalizer_gaps" not in names(section_of(tmp_path / "one"))
+
+
+def test_a_change_on_the_page_is_paired_by_row(tmp_path: Path) -> None:
+    # Ten of 100 rows are right with natural words alone, and none with unnatural ones alone.
+    write_run(tmp_path / "one", {GOLDEN: right(60), SST2: right(50)}, arguments={"pretrained": "one"})
+    ((_, line),) = numbers(section_of(tmp_path / "one"), "verbalizer_gaps").items()
+    change = line["sst2"]
+    assert change.value == pytest.approx(-0.1)
+    # Two groups of rows would differ by 1.96 √(0.6 · 0.4 / 100 + 0.5 · 0.5 / 100) = 0.14 each way.
+    assert change.high - change.low < 0.14
 
 
 def test_a_gain_on_the_page_is_the_difference_that_compare_finds(tmp_path: Path) -> None:

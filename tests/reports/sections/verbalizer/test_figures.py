@@ -166,6 +166,39 @@ def test_a_mean_that_lacks_a_task_of_others_is_left_out(tmp_path: Path) -> None:
     assert exists == {"u-small": [True], "u-middle": [False], "u-large": [True]}
 
 
+def test_models_of_which_only_the_order_is_known_have_panels_of_their_own(tmp_path: Path) -> None:
+    given = 'order = ["u-large", "u-small"]\n[inverse]\ni-small = "1.3B"\ni-large = "30B"'
+    found = of_sizes(tmp_path, SHAPES, given)
+    assert titles(found, "verbalizer_scaling") == ["natural, direct", "unnatural, direct"] * 2
+    _, of_parameters, _, in_order = marks(figure(found, "verbalizer_scaling"), Curves)
+    assert (of_parameters.x, of_parameters.logarithmic) == ((1_300_000_000, 30_000_000_000), True)
+    assert [series.name for series in of_parameters.series] == ["inverse"]
+    assert (in_order.x, in_order.logarithmic, in_order.x_axis) == ((1, 2), False, "place in order of size")
+    (curve,) = in_order.series
+    assert (curve.name, [value.value for value in curve.values]) == ("order", [6 / 8, 3 / 8])
+    assert [about for about in numbers(found, "verbalizer_scaling") if about[0] == "order"] == [
+        ("order", "u-large", "1 of 2"),
+        ("order", "u-small", "2 of 2"),
+    ]
+
+
+def test_a_level_says_which_label_words_it_has_if_the_other_prompting_has_more(tmp_path: Path) -> None:
+    tasks = {GOLDEN: [1, 1], SST2: [0, 1], NO_YES: [0, 0], THOUGHT_OUT: [1, 1]}
+    found = of_sizes(tmp_path, {"u-small": tasks, "u-large": tasks})
+    thought = "chain of thought (unnatural: flipped only)"
+    assert titles(found, "verbalizer_naturalness") == ["direct", thought]
+    assert {about[1] for about in numbers(found, "verbalizer_naturalness")} == {"direct", thought}
+    assert "u-small, direct" in titles(found, "verbalizer_datasets")
+    assert f"u-small, {thought}" in titles(found, "verbalizer_datasets")
+    assert titles(found, "verbalizer_scaling")[-1] == "unnatural, chain of thought (flipped only)"
+
+
+def test_levels_over_the_same_label_words_say_nothing_of_them(tmp_path: Path) -> None:
+    tasks = {GOLDEN: [1, 1], SST2: [0, 1], THOUGHT_OUT: [1, 1]}
+    found = of_sizes(tmp_path, {"u-small": tasks, "u-large": tasks})
+    assert titles(found, "verbalizer_naturalness") == ["direct", "chain of thought"]
+
+
 @pytest.mark.parametrize(
     "given", ['[A]\nu-small = "80M"\n[B]\nu-large = "11B"', '[A]\nsomebody = "80M"'], ids=["one size each", "no sizes"]
 )
