@@ -152,7 +152,7 @@ def floor_rows(outcome: Outcome, names: tuple[str, str]) -> list[Cells]:
     return rows
 
 
-def _aligned(head: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+def aligned(head: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
     """Yield the lines of a table, the first with its headings; a column of names has none."""
     head = [name.removeprefix("task or group") for name in head]
     lines = [head, *map(list, rows)]
@@ -178,7 +178,7 @@ def compare_text(outcome: Outcome, names: tuple[str, str], titles: tuple[str, st
     if found:
         rows = [compared_cells(each, names) for each in found]
         yield ""
-        yield from _aligned([*rows[0]], (cells.values() for cells in rows))
+        yield from aligned([*rows[0]], (cells.values() for cells in rows))
         yield ""
         yield from _reading(outcome, names)
     listed: dict[str, list[tuple[str, str]]] = {
@@ -231,19 +231,26 @@ def check_text(outcome: Outcome, titles: tuple[str, str]) -> Iterator[str]:
         outcome: the check.
         titles: descriptions of the baseline and the candidate.
     """
-    findings = outcome.findings
     yield verdict_in_words(outcome)
-    listed = listed_findings(outcome)
-    width = max(len(finding.name) for finding in listed)
-    for finding in listed:
-        yield f"{finding.verdict:12}  {finding.name:{width}}  {what(finding)}"
+    yield from finding_lines(listed_findings(outcome))
     if others := unlisted_in_words(outcome):
         yield f"{others}: all are in --json, --csv and --markdown"
     for one in outcome.unpaired:
         yield f"not checked: {one.name}: {one.issues[0]}"
-    tests = sum(not isnan(finding.p) for finding in findings)
     yield f"baseline: {titles[0]}; candidate: {titles[1]}"
-    if tests:
+    yield from check_reading(outcome)
+
+
+def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield a line for each finding of a check."""
+    width = max((len(finding.name) for finding in findings), default=0)
+    for finding in findings:
+        yield f"{finding.verdict:12}  {finding.name:{width}}  {what(finding)}"
+
+
+def check_reading(outcome: Outcome) -> Iterator[str]:
+    """Yield how to read a check; nothing if nothing was tested."""
+    if tests := sum(not isnan(finding.p) for finding in outcome.findings):
         name = "same" if outcome.requirement == "same" else "worse"
         comparisons = f"{tests} comparison{'s' if tests > 1 else ''}"
         yield reading(name, certain=1 - ALPHA, alpha=ALPHA, comparisons=comparisons)
@@ -315,7 +322,7 @@ def floors_text(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
     """Yield the floors and the scores above them; nothing if there are none."""
     if rows := floor_rows(outcome, names):
         yield ""
-        yield from _aligned([*rows[0]], (cells.values() for cells in rows))
+        yield from aligned([*rows[0]], (cells.values() for cells in rows))
         yield ""
         yield FLOORS_READING
 
@@ -348,7 +355,7 @@ def sampled_text(outcome: Outcome, names: tuple[str, str], k: int | None = None)
         for chance in (each.reliable or NOTHING, each.any_of or NOTHING):
             rows[-1] += [figure(chance.before, "share"), figure(chance.after, "share")]
             rows[-1] += [figure(chance.change.value, "change"), interval(chance.change, "change")]
-    yield from _aligned(head, rows)
+    yield from aligned(head, rows)
     yield ""
     head = ["", f"within {before}", after, f"between {before}", after, "enough draws"]
     rows = []
@@ -357,7 +364,7 @@ def sampled_text(outcome: Outcome, names: tuple[str, str], k: int | None = None)
         enough = each.change.sufficient
         draws = MISSING if isnan(enough) else "any" if isinf(enough) else f"{enough:.0f}"
         rows.append([each.unit.name, *variances, draws])
-    yield from _aligned(head, rows)
+    yield from aligned(head, rows)
     yield ""
     yield reading("draws", before=before, after=after)
     yield reading("variances", tolerance=TOLERANCE)
