@@ -64,6 +64,26 @@ def by_headline(outcomes: Sequence[Outcome]) -> dict[str, list[Finding | None]]:
     return {name: found[name] for name in sorted(found, key=lambda name: (places[name], name))}
 
 
+def worse_from(verdicts: Sequence[str]) -> tuple[int | None, tuple[int, ...]]:
+    """Return from which candidate on a task or group is worse, and at which earlier ones it is, too.
+
+    It is worse from a candidate on if that is a regression, and so is every later one. Testing from the last candidate
+    back until one is no regression is a fixed sequence of tests, which needs no correction for their number (Maurer et
+    al. 1995): to begin too early, the last candidate whose drop is allowed must be called a regression.
+
+    Args:
+        verdicts: on the candidates, in order.
+
+    Returns:
+        The number of the candidate, counted from 0, ``None`` if the last one is no regression; and of earlier ones.
+    """
+    worse = [number for number, verdict in enumerate(verdicts) if verdict == "REGRESSION"]
+    first = len(verdicts)
+    while first - 1 in worse:
+        first -= 1
+    return (None if first == len(verdicts) else first), tuple(number for number in worse if number < first)
+
+
 def in_words(checked: Sequence[Described]) -> str:
     """Return the verdict on several candidates in a few words."""
     outcomes = [one.outcome for one in checked]

@@ -334,7 +334,7 @@ def separate_sides(
     places = [before, after, *([second] if second and second.paths else [])]
     for (first, other), names in zip(combinations(places, 2), combinations(ROLES, 2), strict=False):
         _require_two_runs(first, other, " and ".join(reversed(names)))
-    runs = _loaded(places, others)
+    runs = loaded(places, others)
     # Superseded files count too: otherwise the candidate's newest run could be its own baseline.
     for first, other in combinations(places, 2):
         if shared := _resolved(find(first.paths)) & _resolved(find(other.paths)):
@@ -367,11 +367,11 @@ def _resolved(paths: Iterable[Path]) -> set[Path]:
 
 
 def _sides(before: Opened, after: Opened, names: tuple[str, str], others: Choice) -> Sides:
-    runs = _loaded([side for side in (before, after) if side.paths], others)
+    runs = loaded([side for side in (before, after) if side.paths], others)
     return Sides(runs[0], runs[-1], names)
 
 
-def _loaded(sides: Sequence[Opened], others: Choice) -> list[Runs]:
+def loaded(sides: Sequence[Opened], others: Choice) -> list[Runs]:
     """Return the runs of each side, of one model; all number the datasets' rows in the same way."""
     paths = [path for side in sides for path in side.paths]
     loaded = load_apart([[path] for path in paths], lambda runs: counted(runs, " tasks"), others=others)
