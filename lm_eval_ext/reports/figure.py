@@ -343,7 +343,7 @@ class Report:
         runs: how each model was run: names and values (command, versions, hashes), by model.
         issues: what the reader should know before the figures: what was left out or replaced, and why.
         subtitle: when the models were evaluated, and on how much.
-        verdict: whether a candidate is worse than a baseline; ``None`` if the report compares no two.
+        verdicts: whether a candidate is worse than a baseline, one for each candidate; none if there is no baseline.
         leaderboard: the tables of headlines that the page begins with if there is no verdict; if there is none either,
             it begins with ``summary``.
     """
@@ -354,7 +354,7 @@ class Report:
     runs: Sequence[tuple[str, Sequence[tuple[str, str]]]]
     issues: Sequence[Issue] = ()
     subtitle: str = ""
-    verdict: Verdict | None = None
+    verdicts: Sequence[Verdict] = ()
     leaderboard: Sequence[Board] = ()
 
     def anchor(self, model: str, tasks: Collection[str]) -> str:

@@ -209,6 +209,11 @@ def of_an_older_run(runs: Sequence[TaskRun]) -> str:
     return f"from an older run than the newest one in the folder ({newest.path}): {named(older)}" if older else ""
 
 
+def without_seed(runs: Runs) -> EvaluatedModel:
+    """Return the model of runs of one model, without its seed: what several draws have in common."""
+    return _without_seed(runs.counting[0]).model
+
+
 def as_one(draws: Sequence[Runs], places: Sequence[str]) -> Runs:
     """Return the runs of a model with several seeds as one run, whose rows have the draws of all of them.
 

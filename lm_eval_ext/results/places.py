@@ -7,7 +7,7 @@ import stat
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -47,10 +47,19 @@ class Opened:
 
     def split(self, count: int) -> tuple[Opened, Opened]:
         """Return the first so many places, and the others; both know all names."""
-        first, second = (slice(None, count), slice(count, None))
-        return (
-            replace(self, paths=self.paths[first], names=self.names[first]),
-            replace(self, paths=self.paths[second], names=self.names[second]),
+        return self.only(range(count)), self.only(range(count, len(self.paths)))
+
+    def only(self, numbers: Iterable[int]) -> Opened:
+        """Return some of the places, which know all names.
+
+        Args:
+            numbers: which, counted from 0.
+        """
+        kept = [*numbers]
+        return replace(
+            self,
+            paths=tuple(self.paths[number] for number in kept),
+            names=tuple(self.names[number] for number in kept),
         )
 
     def named(self, text: str) -> str:

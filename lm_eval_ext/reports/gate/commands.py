@@ -1,7 +1,7 @@
 """``lm-eval-ext compare``, ``check`` and ``plan``: what changed, whether to release, and what a check would see.
 
 All three name their runs alike: ``CANDIDATE… --against BASELINE…``, where several paths on a side are the same run with
-other seeds.
+other seeds. ``check`` also takes several candidates: paths of other models, or of other settings.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from lm_eval_ext.cli.parser import count, share
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports import output
 from lm_eval_ext.reports.errors import ReportError
+from lm_eval_ext.reports.gate import candidates
 from lm_eval_ext.reports.gate.bounds import bounds_of
 from lm_eval_ext.reports.gate.findings import STATUS, Criteria, Finding, Outcome, check, compare
-from lm_eval_ext.reports.gate.formats import NAMES, as_csv, as_json, failed, junit, markdown
+from lm_eval_ext.reports.gate.formats import NAMES, Described, failed, file
 from lm_eval_ext.reports.gate.looks import MOST_LOOKS, Look, parts_of
 from lm_eval_ext.reports.gate.part_commands import CANDIDATE, Command, part_commands
 from lm_eval_ext.reports.gate.plan import CORRELATION, Assumed, of_baseline, of_name, of_size
@@ -33,9 +34,11 @@ from lm_eval_ext.reports.gate.text import by_issue, check_text, compare_text, fl
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import one_line, readable
 from lm_eval_ext.results import PLACES
-from lm_eval_ext.results.comparability import as_one
+from lm_eval_ext.results.comparability import as_one, without_seed
 from lm_eval_ext.results.files import files_at, find
-from lm_eval_ext.results.load import load_apart
+from lm_eval_ext.results.issue import grouped
+from lm_eval_ext.results.load import find_runs, load_apart
+from lm_eval_ext.results.models import labels
 from lm_eval_ext.results.places import Opened, opened
 from lm_eval_ext.results.recognition import Choice, add_options_to, chosen
 from lm_eval_ext.results.runs import Runs, settings_of
@@ -59,14 +62,14 @@ ROLES = ("baseline", "candidate", "second run of the baseline")
 
 def add_compare_to(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``compare``."""
-    _add_sides_to(parser)
+    _add_sides_to(parser, RUN)
     _add_files_to(parser)
     parser.set_defaults(run=_compare)
 
 
 def add_check_to(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``check``."""
-    _add_sides_to(parser)
+    _add_sides_to(parser, f"{RUN}; those of another model or setting are another candidate")
     add_bounds_to(parser)
     required = parser.add_mutually_exclusive_group()
     required.add_argument(
@@ -161,8 +164,8 @@ def add_plan_to(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_plan)
 
 
-def _add_sides_to(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("candidate", metavar="CANDIDATE", nargs="+", help=RUN)
+def _add_sides_to(parser: argparse.ArgumentParser, candidate: str) -> None:
+    parser.add_argument("candidate", metavar="CANDIDATE", nargs="+", help=candidate)
     parser.add_argument(
         "--against", metavar="BASELINE", nargs="+", required=True, help="what it is compared with, likewise"
     )
@@ -241,7 +244,7 @@ def _compare(options: argparse.Namespace) -> int:
         if not outcome.findings:
             reasons = ((each.name, before.named(str(each.issues[0]))) for each in outcome.unpaired)
             raise nothing_to_compare(before, after, reasons)
-        _show(options, outcome, sides, (before, after), notices)
+        _show(options, [_described(outcome, sides, (before, after), notices)])
         return 0
 
 
@@ -259,16 +262,21 @@ def _check(options: argparse.Namespace) -> int:
             if (options.look is None) != (options.of is None) or (options.look or 0) > (options.of or 0):
                 raise ReportError("--look and --of: expected both, such as --look 2 --of 4, or neither")
             bounds = bounds_of(options.max_drop, options.bounds)
-            sides, again = separate_sides(before, after, chosen(options), second, parts=options.look is not None)
-            notices = _told(sides, before)
-            allowed, look = bounds.over(sides), None
-            if options.look is not None:
-                look = Look(options.look, parts_of(sides.before, options.of))
-                sides = look.of(sides, allowed)
-            criteria = Criteria(options.require, options.resolution, look)
-            outcome = check(sides, allowed, criteria, options.k, again)
-            _show(options, outcome, sides, (before, after), notices)
-            return outcome.status
+            checked: list[Described] = []
+            for name, candidate in candidates_at(after, parts=options.look is not None).items():
+                sides, again = separate_sides(
+                    before, candidate, chosen(options), second, parts=options.look is not None
+                )
+                notices = _told(sides, before, name, is_first=not checked)
+                allowed, look = bounds.over(sides), None
+                if options.look is not None:
+                    look = Look(options.look, parts_of(sides.before, options.of))
+                    sides = look.of(sides, allowed)
+                criteria = Criteria(options.require, options.resolution, look)
+                outcome = check(sides, allowed, criteria, options.k, again)
+                checked.append(_described(outcome, sides, (before, candidate), notices, name))
+            _show(options, checked)
+            return candidates.status_of([one.outcome for one in checked])
     except (OSError, RowsError, ReportError) as error:
         said = one_line(str(error))
         print(f"lm-eval-ext: cannot tell: {said}", file=sys.stderr)
@@ -360,6 +368,33 @@ def _require_one_plan(options: argparse.Namespace) -> None:
         raise ReportError("--parts: expected --looks with it")
 
 
+def candidates_at(places: Opened, *, parts: bool = False) -> dict[str, Opened]:
+    """Return where each candidate is, by its name, in the order given.
+
+    Paths are of the same candidate if they are of the same model in the same setting, but for the seed. The name of a
+    single one is empty.
+
+    Args:
+        places: the paths of all candidates.
+        parts: whether the runs of a task in one place are parts of one run.
+
+    Raises:
+        OSError: a file cannot be read.
+        RowsError: there are no results.
+        ReportError: a path has results of several models.
+    """
+    if len(places.paths) == 1:
+        return {"": places}
+    found = [find_runs([path], others=True, parts=parts) for path in places.paths]
+    for place, runs in zip(places.names, found, strict=True):
+        _require_one_model(place, runs)
+    of_models = grouped((without_seed(runs), number) for number, runs in enumerate(found))
+    if len(of_models) == 1:
+        return {"": places}
+    names = labels(of_models)
+    return {names[model]: places.only(numbers) for model, numbers in of_models.items()}
+
+
 def separate_sides(
     before: Opened, after: Opened, others: Choice, second: Opened | None = None, *, parts: bool = False
 ) -> tuple[Sides, Sides | None]:
@@ -380,7 +415,7 @@ def separate_sides(
     places = [before, after, *([second] if second and second.paths else [])]
     for (first, other), names in zip(combinations(places, 2), combinations(ROLES, 2), strict=False):
         _require_two_runs(first, other, " and ".join(reversed(names)))
-    runs = _loaded(places, others, parts=parts)
+    runs = loaded(places, others, parts=parts)
     # Superseded files count too: otherwise the candidate's newest run could be its own baseline.
     for first, other in combinations(places, 2):
         if shared := _resolved(find(first.paths)) & _resolved(find(other.paths)):
@@ -413,36 +448,50 @@ def _resolved(paths: Iterable[Path]) -> set[Path]:
 
 
 def _sides(before: Opened, after: Opened, names: tuple[str, str], others: Choice, *, parts: bool = False) -> Sides:
-    runs = _loaded([side for side in (before, after) if side.paths], others, parts=parts)
+    runs = loaded([side for side in (before, after) if side.paths], others, parts=parts)
     return Sides(runs[0], runs[-1], names)
 
 
-def _loaded(sides: Sequence[Opened], others: Choice, *, parts: bool = False) -> list[Runs]:
+def loaded(sides: Sequence[Opened], others: Choice, *, parts: bool = False) -> list[Runs]:
     """Return the runs of each side, of one model; all number the datasets' rows in the same way."""
     paths = [path for side in sides for path in side.paths]
     loaded = load_apart([[path] for path in paths], lambda runs: counted(runs, " tasks"), others=others, parts=parts)
     given = [name for side in sides for name in side.names]
     for place, runs in zip(given, loaded, strict=True):
-        if len(runs.models) > 1:
-            raise ReportError(
-                one_line(
-                    f"{place}: results of {len(runs.models)} models or settings ({'; '.join(runs.labels.values())}); "
-                    "expected one: give the folder or file of one"
-                )
-            )
+        _require_one_model(place, runs)
     of_places = iter(loaded)
     return [as_one([*islice(of_places, len(side.names))], side.names) for side in sides]
 
 
-def _told(sides: Sides, places: Opened) -> list[str]:
-    """Print what is to be known about the runs of the sides, whatever the outcome, and return it."""
+def _require_one_model(place: str, runs: Runs) -> None:
+    if len(runs.models) > 1:
+        raise ReportError(
+            one_line(
+                f"{place}: results of {len(runs.models)} models or settings ({'; '.join(runs.labels.values())}); "
+                "expected one: give the folder or file of one, and of several candidates each by itself"
+            )
+        )
+
+
+def _told(sides: Sides, places: Opened, candidate: str = "", *, is_first: bool = True) -> list[str]:
+    """Print what is to be known about the runs of the sides, whatever the outcome, and return it.
+
+    Args:
+        sides: the sides.
+        places: knows the names of places.
+        candidate: the name of the candidate, if there are several.
+        is_first: whether nothing has been printed about the baseline yet.
+    """
+    before, after = (
+        [places.named(one_line(f"{name}: {issue}")) for issue in runs.issues]
+        for runs, name in zip((sides.before, sides.after), sides.names, strict=True)
+    )
     # Of a baseline alone, both sides are the same run.
-    both = [sides.before] if sides.before is sides.after else [sides.before, sides.after]
-    of_sides = zip(both, sides.names, strict=False)
-    notices = [places.named(one_line(f"{name}: {issue}")) for runs, name in of_sides for issue in runs.issues]
-    for notice in notices:
-        print(f"lm-eval-ext: {notice}", file=sys.stderr)
-    return notices
+    of_candidate = [] if sides.before is sides.after else after
+    about = f"{candidate}: " if candidate else ""
+    for notice in (*(before if is_first else ()), *(f"{about}{notice}" for notice in of_candidate)):
+        print(f"lm-eval-ext: {one_line(notice)}", file=sys.stderr)
+    return [*before, *of_candidate]
 
 
 def _files(options: argparse.Namespace) -> dict[str, Path]:
@@ -470,17 +519,17 @@ def _require_writable(options: argparse.Namespace) -> None:
             output.require_writable(path, f"a file for --{name}")
 
 
-def _show(
-    options: argparse.Namespace, outcome: Outcome, sides: Sides, places: tuple[Opened, Opened], notices: Sequence[str]
-) -> None:
-    """Print an outcome, and write the files that were asked for.
+def _described(
+    outcome: Outcome, sides: Sides, places: tuple[Opened, Opened], notices: Sequence[str], name: str = ""
+) -> Described:
+    """Return an outcome with what describes its runs.
 
     Args:
-        options: those of the command.
         outcome: the comparison or check.
         sides: the two sides.
         places: where the baseline is, and the candidate.
         notices: what is to be known about the runs, whatever the outcome.
+        name: the name of the candidate, if there are several.
     """
 
     def named(finding: Finding) -> Finding:
@@ -489,26 +538,31 @@ def _show(
         return replace(finding, issues=tuple(issues))
 
     findings, unpaired = (tuple(map(named, found)) for found in (outcome.findings, outcome.unpaired))
-    outcome = replace(outcome, findings=findings, unpaired=unpaired)
     old, new = (
         one_line(f"{', '.join([*runs.labels.values(), *settings_of(runs.counting)])} ({', '.join(side.names)})")
         for runs, side in zip((sides.before, sides.after), places, strict=True)
     )
-    text = check_text(outcome, (old, new)) if outcome.requirement else compare_text(outcome, NAMES, (old, new))
-    lines = [*text, *floors_text(outcome, NAMES), *sampled_text(outcome, NAMES, options.k)]
+    return Described(
+        one_line(name),
+        (old, new),
+        replace(outcome, findings=findings, unpaired=unpaired),
+        notices,
+        _properties(sides, (old, new)) | ({"required": outcome.requirement} if outcome.requirement else {}),
+        max((run.file.date for run in sides.after.counting), default=0.0),
+    )
+
+
+def _show(options: argparse.Namespace, checked: Sequence[Described]) -> None:
+    """Print what was found, of one candidate or of several, and write the files that were asked for."""
+    if len(checked) > 1:
+        lines = [*candidates.text(checked, options.k)]
+    else:
+        outcome, titles = checked[0].outcome, checked[0].titles
+        text = check_text(outcome, titles) if outcome.requirement else compare_text(outcome, NAMES, titles)
+        lines = [*text, *floors_text(outcome, NAMES), *sampled_text(outcome, NAMES, options.k)]
     contents = {}
     for kind, path in _files(options).items():
-        match kind:
-            case "junit":
-                date = max(run.file.date for run in sides.after.counting)
-                properties = _properties(sides, (old, new)) | {"required": options.require}
-                content = junit(outcome, properties, date, notices)
-            case "markdown":
-                content = markdown(outcome, (old, new), notices).encode()
-            case "json":
-                content = as_json(outcome, (old, new), notices).encode()
-            case _:
-                content = as_csv(outcome).encode()
+        content = candidates.file(kind, checked) if len(checked) > 1 else file(kind, checked[0])
         if path == PRINTED:
             lines = content.decode().splitlines()
         else:

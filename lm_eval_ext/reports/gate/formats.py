@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from math import isfinite, nan
 from typing import Any
@@ -36,7 +37,29 @@ UNDECIDED = "skipped"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # What starts something inside a line of GitHub's Markdown: links, references, mathematics and emoji included.
 _SPECIAL = re.compile(r"([\\`*_\[\]#|~$]|:(?=\S))")
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
+ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
+"""What stands for a character that starts something in HTML, or a mention."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """The outcome of a comparison or a check, with what describes its two runs.
+
+    Attributes:
+        name: the name of the candidate, which no other one has; empty if there are no others.
+        titles: descriptions of the baseline and the candidate.
+        outcome: what was found.
+        notices: what standard error says about the two runs, whatever the outcome.
+        properties: names and values that describe them.
+        date: the date of the candidate's run, in seconds since 1970.
+    """
+
+    name: str
+    titles: tuple[str, str]
+    outcome: Outcome
+    notices: Sequence[str]
+    properties: Mapping[str, str]
+    date: float
 
 
 def markdown(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = ()) -> str:
@@ -47,13 +70,16 @@ def markdown(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] =
         titles: descriptions of the baseline and the candidate.
         notices: what standard error says about the two runs, whatever the outcome.
     """
+    heading = "compare" if outcome.requirement is None else f"check: {escaped(verdict_in_words(outcome))}"
+    return "\n".join((f"## lm-eval-ext {heading}", "", *in_full(outcome, titles, notices))) + "\n"
+
+
+def in_full(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = ()) -> list[str]:
+    """Return the lines of an outcome in Markdown, without a heading; see ``markdown`` for the arguments."""
     checks = outcome.requirement is not None
-    heading = f"check: {escaped(verdict_in_words(outcome))}" if checks else "compare"
     limits = "Limits are one-sided" if checks else "95 %: confidence interval of the change"
     floors = floor_rows(outcome, NAMES)
-    lines = [
-        f"## lm-eval-ext {heading}",
-        "",
+    return [
         *_table([checked_cells(one) if checks else compared_cells(one, NAMES) for one in outcome.findings]),
         "",
         f"In percent and percentage points, except where a score is not a share. {limits}; rows are paired. ↑: higher "
@@ -65,7 +91,6 @@ def markdown(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] =
         *(f"- {name}: {escaped(title)}" for name, title in zip(NAMES, titles, strict=True)),
         *(f"- {escaped(notice)}" for notice in notices),
     ]
-    return "\n".join(lines) + "\n"
 
 
 def _table(rows: Sequence[Cells]) -> list[str]:
@@ -83,7 +108,7 @@ def escaped(text: str) -> str:
     """Return an untrusted text as one line of Markdown that shows this text, in a cell or outside."""
     # A backslash before an entity's characters would be shown.
     parts = re.split(r"([&<>@])", one_line(text))
-    return "".join(_ENTITIES.get(part) or _SPECIAL.sub(r"\\\1", part) for part in parts)
+    return "".join(ENTITIES.get(part) or _SPECIAL.sub(r"\\\1", part) for part in parts)
 
 
 def record(finding: Finding) -> dict[str, Any]:
@@ -135,6 +160,11 @@ def _of_noise(finding: Finding) -> dict[str, float]:
 
 def as_json(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = ()) -> str:
     """Return an outcome as JSON; see ``markdown`` for the arguments."""
+    return json_text(content_of(outcome, titles, notices))
+
+
+def content_of(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what the JSON of an outcome has; see ``markdown`` for the arguments."""
     content: dict[str, Any] = dict(zip(NAMES, titles, strict=True))
     if outcome.requirement:
         content |= {"verdict": outcome.verdict, "required": outcome.requirement, "status": outcome.status}
@@ -142,12 +172,26 @@ def as_json(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = 
         content |= {"look": outcome.look.number, "of": outcome.look.parts.count}
     content["findings"] = [record(finding) for finding in outcome.findings]
     content["not_compared"] = [{"name": one.name, "issue": str(one.issues[0])} for one in outcome.unpaired]
-    return json.dumps({**content, "notices": [*notices]}, indent=2, ensure_ascii=False) + "\n"
+    return {**content, "notices": [*notices]}
+
+
+def json_text(content: Mapping[str, Any]) -> str:
+    """Return the content of a file of JSON as text."""
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def as_csv(outcome: Outcome) -> str:
     """Return the findings of an outcome as CSV, and what was not compared as lines without numbers."""
-    lines = [record(finding) for finding in (*outcome.findings, *outcome.unpaired)]
+    return csv_text(records_of(outcome))
+
+
+def records_of(outcome: Outcome) -> list[dict[str, Any]]:
+    """Return what the CSV of an outcome has in each line, by column."""
+    return [record(finding) for finding in (*outcome.findings, *outcome.unpaired)]
+
+
+def csv_text(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return records as CSV; texts are kept from being read as formulas."""
     text = io.StringIO()
     writer = csv.DictWriter(text, lines[0].keys(), lineterminator="\n")
     writer.writeheader()
@@ -166,27 +210,54 @@ def junit(outcome: Outcome, properties: Mapping[str, str], date: float, notices:
         date: the date of the candidate's run, in seconds since 1970; the time of writing would differ every time.
         notices: what standard error says about the two runs, whatever the outcome.
     """
+    return junit_text([suite_of(outcome, properties, date, notices)])
+
+
+def suite_of(
+    outcome: Outcome, properties: Mapping[str, str], date: float, notices: Sequence[str] = (), candidate: str = ""
+) -> ElementTree.Element:
+    """Return the test suite of a check; see ``junit`` for the other arguments.
+
+    Args:
+        outcome: the check.
+        properties: those of the suite.
+        date: that of the candidate's run.
+        notices: about the two runs.
+        candidate: the name of the candidate, if there are several; it is part of the classes, because CI systems take
+            test cases of the same class and name for one.
+    """
     elements = [
         ELEMENTS.get(outcome.status_of(one), UNDECIDED if one.verdict in ("INCONCLUSIVE", GO_ON) else "")
         for one in outcome.findings
     ]
     failures, errors, skipped = (str(elements.count(element)) for element in (*ELEMENTS.values(), UNDECIDED))
     totals = {"tests": str(len(elements)), "failures": failures, "errors": errors}
-    root = ElementTree.Element("testsuites", totals)
     when = datetime.fromtimestamp(date, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
     of_suite = {"skipped": skipped, "time": "0", "timestamp": when, "hostname": "localhost"}
-    suite = ElementTree.SubElement(root, "testsuite", {"name": "lm-eval-ext check", **totals, **of_suite})
+    name = f"lm-eval-ext check: {_clean(candidate)}" if candidate else "lm-eval-ext check"
+    suite = ElementTree.Element("testsuite", {"name": name, **totals, **of_suite})
     if properties:
         listed = ElementTree.SubElement(suite, "properties")
-        for name, value in properties.items():
-            ElementTree.SubElement(listed, "property", {"name": name, "value": _clean(value)})
+        for fact, value in properties.items():
+            ElementTree.SubElement(listed, "property", {"name": fact, "value": _clean(value)})
     for one, element in zip(outcome.findings, elements, strict=True):
-        names, said = {"classname": _clean(one.family or "unknown"), "name": _clean(one.name)}, _clean(what(one))
+        of_class = ".".join(filter(None, (candidate, one.family or "unknown")))
+        names, said = {"classname": _clean(of_class), "name": _clean(one.name)}, _clean(what(one))
         case = ElementTree.SubElement(suite, "testcase", {**names, "time": "0"})
         attributes = {"message": said, "type": one.verdict.lower()} if element else {}
         ElementTree.SubElement(case, element or "system-out", attributes).text = said
     if notices:
         ElementTree.SubElement(suite, "system-out").text = "\n".join(map(_clean, notices))
+    return suite
+
+
+def junit_text(suites: Sequence[ElementTree.Element]) -> bytes:
+    """Return test suites as JUnit XML."""
+    totals = ("tests", "failures", "errors")
+    root = ElementTree.Element(
+        "testsuites", {total: str(sum(int(suite.get(total, "0")) for suite in suites)) for total in totals}
+    )
+    root.extend(suites)
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
@@ -195,6 +266,25 @@ def junit(outcome: Outcome, properties: Mapping[str, str], date: float, notices:
 def _clean(text: str) -> str:
     """Return a text as one line, without characters that XML cannot represent."""
     return _NOT_XML.sub("", one_line(text))
+
+
+def file(kind: str, described: Described) -> bytes:
+    """Return a file about an outcome.
+
+    Args:
+        kind: the option that names the file: ``junit``, ``markdown``, ``json`` or ``csv``.
+        described: the outcome.
+    """
+    outcome, titles, notices = described.outcome, described.titles, described.notices
+    match kind:
+        case "junit":
+            return junit(outcome, described.properties, described.date, notices)
+        case "markdown":
+            return markdown(outcome, titles, notices).encode()
+        case "json":
+            return as_json(outcome, titles, notices).encode()
+        case _:
+            return as_csv(outcome).encode()
 
 
 def failed(kind: str, said: str) -> bytes:

@@ -152,7 +152,7 @@ def floor_rows(outcome: Outcome, names: tuple[str, str]) -> list[Cells]:
     return rows
 
 
-def _aligned(head: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+def aligned(head: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
     """Yield the lines of a table, the first with its headings; a column of names has none."""
     head = [name.removeprefix("task or group") for name in head]
     lines = [head, *map(list, rows)]
@@ -178,7 +178,7 @@ def compare_text(outcome: Outcome, names: tuple[str, str], titles: tuple[str, st
     if found:
         rows = [compared_cells(each, names) for each in found]
         yield ""
-        yield from _aligned([*rows[0]], (cells.values() for cells in rows))
+        yield from aligned([*rows[0]], (cells.values() for cells in rows))
         yield ""
         yield from _reading(outcome, names)
     listed: dict[str, list[tuple[str, str]]] = {
@@ -231,19 +231,26 @@ def check_text(outcome: Outcome, titles: tuple[str, str]) -> Iterator[str]:
         outcome: the check.
         titles: descriptions of the baseline and the candidate.
     """
-    findings = outcome.findings
     yield verdict_in_words(outcome)
-    listed = listed_findings(outcome)
-    width = max(len(finding.name) for finding in listed)
-    for finding in listed:
-        yield f"{finding.verdict:12}  {finding.name:{width}}  {what(finding)}"
+    yield from finding_lines(listed_findings(outcome))
     if others := unlisted_in_words(outcome):
         yield f"{others}: all are in --json, --csv and --markdown"
     for one in outcome.unpaired:
         yield f"not checked: {one.name}: {one.issues[0]}"
-    tests = sum(not isnan(finding.p) for finding in findings)
     yield f"baseline: {titles[0]}; candidate: {titles[1]}"
-    if tests:
+    yield from check_reading(outcome)
+
+
+def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield a line for each finding of a check."""
+    width = max((len(finding.name) for finding in findings), default=0)
+    for finding in findings:
+        yield f"{finding.verdict:12}  {finding.name:{width}}  {what(finding)}"
+
+
+def check_reading(outcome: Outcome) -> Iterator[str]:
+    """Yield how to read a check; nothing if nothing was tested."""
+    if tests := sum(not isnan(finding.p) for finding in outcome.findings):
         name = "same" if outcome.requirement == "same" else "worse"
         comparisons = f"{tests} comparison{'s' if tests > 1 else ''}"
         yield reading(name, certain=1 - ALPHA, alpha=ALPHA, comparisons=comparisons)
@@ -272,7 +279,9 @@ def verdict_in_words(outcome: Outcome) -> str:
     """Return the verdict of a check in a few words."""
     worst, findings = outcome.verdict, [finding for finding in outcome.findings if not finding.is_whole]
     count = sum(finding.verdict == worst for finding in findings)
-    said = f"{worst.lower()}: {count} of {len(findings)}"
+    said = (
+        f"{worst.lower()}: {count} of {len(findings)}" if count else f"{worst.lower()}: none of {len(findings)} alone"
+    )
     if whole := outcome.whole:
         said += f", their mean is {whole.verdict.lower()}"
     if limits := limits_in_words([finding.unit for finding in findings if finding.unit]):
@@ -323,7 +332,7 @@ def floors_text(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
     """Yield the floors and the scores above them; nothing if there are none."""
     if rows := floor_rows(outcome, names):
         yield ""
-        yield from _aligned([*rows[0]], (cells.values() for cells in rows))
+        yield from aligned([*rows[0]], (cells.values() for cells in rows))
         yield ""
         yield FLOORS_READING
 
@@ -356,7 +365,7 @@ def sampled_text(outcome: Outcome, names: tuple[str, str], k: int | None = None)
         for chance in (each.reliable or NOTHING, each.any_of or NOTHING):
             rows[-1] += [figure(chance.before, "share"), figure(chance.after, "share")]
             rows[-1] += [figure(chance.change.value, "change"), interval(chance.change, "change")]
-    yield from _aligned(head, rows)
+    yield from aligned(head, rows)
     yield ""
     head = ["", f"within {before}", after, f"between {before}", after, "enough draws"]
     rows = []
@@ -365,7 +374,7 @@ def sampled_text(outcome: Outcome, names: tuple[str, str], k: int | None = None)
         enough = each.change.sufficient
         draws = MISSING if isnan(enough) else "any" if isinf(enough) else f"{enough:.0f}"
         rows.append([each.unit.name, *variances, draws])
-    yield from _aligned(head, rows)
+    yield from aligned(head, rows)
     yield ""
     yield reading("draws", before=before, after=after)
     yield reading("variances", tolerance=TOLERANCE)

@@ -13,6 +13,7 @@ from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Answers, Report, Section
 from lm_eval_ext.reports.page.answers import answers
+from lm_eval_ext.reports.page.candidates import SideBySide, along
 from lm_eval_ext.reports.page.leaderboard import leaderboard, summary
 from lm_eval_ext.reports.page.verdict import Verdict
 from lm_eval_ext.results.command import SEEDS, asked_for, command
@@ -29,7 +30,7 @@ def build(
     *,
     given: GivenSizes | None = None,
     upper_bound: Runs | None = None,
-    verdict: Verdict | None = None,
+    verdicts: Sequence[Verdict] = (),
     each: int = 0,
 ) -> Report:
     """Return the whole report.
@@ -38,7 +39,7 @@ def build(
         runs: the runs of the models that it is about.
         given: the sizes of models that a file states.
         upper_bound: the runs of task-specific models, which are only what others are compared with.
-        verdict: whether one of two models is worse than the other.
+        verdicts: whether models are worse than the first one, in the order given.
         each: how many answers are shown behind each headline of a model.
     """
     evidence = Evidence(runs, sizes(runs, given), upper_bound)
@@ -56,17 +57,23 @@ def build(
         sections = (replace(section, figures=tuple(rest)), *others)
     else:
         headlines = summary(evidence, boards)
-    return Report(_title(runs, verdict), headlines, sections, origins, issues, _subtitle(runs), verdict, boards)
+    if len(verdicts) > 1:
+        sections = (along(SideBySide(tuple(verdicts))), *sections)
+    return Report(_title(runs, verdicts), headlines, sections, origins, issues, _subtitle(runs), verdicts, boards)
 
 
-def _title(runs: Runs, verdict: Verdict | None) -> str:
+def _title(runs: Runs, verdicts: Sequence[Verdict]) -> str:
     """Return which models the page is about."""
-    if verdict is not None:
-        old, new = verdict.names
-        return f"{new} against {old}"
-    names = [*runs.labels.values()]
+    if verdicts:
+        old = verdicts[0].names[0]
+        return f"{_listed([verdict.names[1] for verdict in verdicts], 'candidates')} against {old}"
+    return _listed([*runs.labels.values()], "models")
+
+
+def _listed(names: Sequence[str], what: str) -> str:
+    """Return names as the title has them; of many, the first ones and how many more there are."""
     if len(names) > IN_TITLE:
-        return f"{', '.join(names[: IN_TITLE - 1])} and {len(names) - IN_TITLE + 1} more models"
+        return f"{', '.join(names[: IN_TITLE - 1])} and {len(names) - IN_TITLE + 1} more {what}"
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 

@@ -13,7 +13,13 @@ from lm_eval_ext.cli.parser import count
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.bounds import bounds_of
-from lm_eval_ext.reports.gate.commands import add_bounds_to, nothing_to_compare, separate_sides
+from lm_eval_ext.reports.gate.commands import (
+    add_bounds_to,
+    candidates_at,
+    loaded,
+    nothing_to_compare,
+    separate_sides,
+)
 from lm_eval_ext.reports.output import is_replaced, require_apart, require_writable, write
 from lm_eval_ext.reports.page.answers import EACH, MOST
 from lm_eval_ext.reports.page.build import build
@@ -38,8 +44,8 @@ def add_report_to(report: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="BASELINE",
-        help="begin with the verdict on RUNS, a candidate, against this baseline; as in `check`, each side is one "
-        "model in one setting, and several paths on a side are the same run with other seeds",
+        help="begin with the verdict on RUNS, a candidate, against this baseline; as in `check`, several paths on a "
+        "side are the same run with other seeds, and RUNS of other models or settings are further candidates",
     )
     add_bounds_to(report)
     report.add_argument(
@@ -129,7 +135,7 @@ def _reported(options: argparse.Namespace, every: Sequence[str], places: Opened)
     after, rest = others.split(len(options.runs))
     if options.against:
         runs, found = _compared(options, rest, after, names)
-        report = build(runs, given=given, verdict=found, each=options.answers)
+        report = build(runs, given=given, verdicts=found, each=options.answers)
     else:
         runs, upper_bound = _loaded(after.paths, rest.paths, names, chosen(options))
         report = build(runs, given=given, upper_bound=upper_bound, each=options.answers)
@@ -156,19 +162,25 @@ def _reported(options: argparse.Namespace, every: Sequence[str], places: Opened)
 
 def _compared(
     options: argparse.Namespace, before: Opened, after: Opened, names: Sequence[GivenName]
-) -> tuple[Runs, Verdict]:
-    """Return the runs of the baseline and the candidate, in this order, and the verdict on the latter."""
+) -> tuple[Runs, list[Verdict]]:
+    """Return the runs of the baseline and of the candidates, in this order, and the verdicts on the latter."""
     is_unbounded = options.max_drop is None and options.bounds is None
     bounds = bounds_of(MAX_DROP if is_unbounded else options.max_drop, options.bounds)
-    sides, _ = separate_sides(before, after, chosen(options))
-    both = side_by_side((sides.before, sides.after), sides.names)
-    runs = replace(both, labels=renamed(both, names))
-    old, new = runs.labels.values()
-    found = verdict(sides, bounds.over(sides), (old, new))
+    candidates, others = candidates_at(after), chosen(options)
+    # Each by itself, as in ``check``, because a verdict must not depend on which other candidates there are.
+    each = [separate_sides(before, places, others)[0] for places in candidates.values()]
+    if len(each) == 1:
+        every = side_by_side((each[0].before, each[0].after), each[0].names)
+    else:
+        tags = (each[0].names[0], *(f"candidate {name}" for name in candidates))
+        every = side_by_side(loaded([before, *candidates.values()], others), tags)
+    runs = replace(every, labels=renamed(every, names))
+    old, *new = runs.labels.values()
+    found = [verdict(sides, bounds.over(sides), (old, name)) for sides, name in zip(each, new, strict=True)]
     # What both have but was asked otherwise cannot be told, and the page says why.
-    if not set.intersection(*map(set, sides.tasks)):
-        reasons = ((one.name, str(issue)) for one in found.outcome.findings for issue in one.issues)
-        raise nothing_to_compare(before, after, reasons)
+    if not any(set.intersection(*map(set, sides.tasks)) for sides in each):
+        findings = (one for of_candidate in found for one in of_candidate.outcome.findings)
+        raise nothing_to_compare(before, after, ((one.name, str(issue)) for one in findings for issue in one.issues))
     return runs, found
 
 

@@ -32,6 +32,7 @@ from lm_eval_ext.reports.figure import (
     estimates,
 )
 from lm_eval_ext.reports.page import drawing
+from lm_eval_ext.reports.page.candidates import SideBySide
 from lm_eval_ext.reports.page.drawing.palette import declarations
 from lm_eval_ext.reports.wording import MISSING, beginning, figure, interval, readable, told
 from lm_eval_ext.results.issue import Issue, Severity
@@ -65,14 +66,15 @@ def page(report: Report) -> str:
     every = [report.summary, *(figure for section in report.sections for figure in section.figures)]
     looks = drawing.looks(every)
     # The only script sorts tables whose lines are models; without its hash, the browser would not run it.
-    is_sortable = report.verdict is None and any(not board.is_turned for board in report.leaderboard)
+    is_sortable = not report.verdicts and any(not board.is_turned for board in report.leaderboard)
     script = files("lm_eval_ext.reports.page").joinpath("leaderboard.js").read_text(encoding="utf-8")
     digest = b64encode(sha256(script.encode()).digest()).decode()
     # A verdict or a leaderboard takes the place of the summary.
-    summary = None if report.verdict or report.leaderboard else _drawn(report.summary, looks)
+    summary = None if report.verdicts or report.leaderboard else _drawn(report.summary, looks)
     sections = [(section, [_drawn(figure, looks) for figure in section.figures]) for section in report.sections]
     return _template().render(
         report=report,
+        together=SideBySide(tuple(report.verdicts)) if len(report.verdicts) > 1 else None,
         script=Markup(script) if is_sortable else "",  # noqa: S704 # our own
         script_hash=digest,
         summary=summary,

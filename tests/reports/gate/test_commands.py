@@ -507,7 +507,9 @@ def test_compare_takes_several_draws_of_each_side(capsys: Output) -> None:
             "100 rows could not have shown even a drop of 5 points; about ",
         ),
         (([*NEW, "old-1"], OLD), "--max-drop 0.1", 2, "is both candidate and baseline"),
-        ((["new-1", "lost-1"], OLD), "--max-drop 0.1", 2, "model argument pretrained owner/new and owner/lost"),
+        ((NEW, ["old-1", "lost-1"]), "--max-drop 0.1", 2, "model argument pretrained owner/old and owner/lost"),
+        # Not draws of one model, so each is a candidate.
+        ((["new-1", "lost-1"], OLD), "--max-drop 0.1 --resolution 0.3", 1, "regression: 1 of 2 candidates (lost)"),
     ],
 )
 def test_check_takes_several_draws_of_each_side(

@@ -1,0 +1,221 @@
+"""Several candidates against one baseline: a verdict on each, side by side.
+
+Each is checked by itself, as if the others were not there: what is promised of a candidate must not depend on which
+others were looked at. Here, the outcomes of these checks are only put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome
+from lm_eval_ext.reports.gate.formats import (
+    ENTITIES,
+    Described,
+    content_of,
+    csv_text,
+    escaped,
+    in_full,
+    json_text,
+    junit_text,
+    records_of,
+    suite_of,
+)
+from lm_eval_ext.reports.gate.text import (
+    aligned,
+    check_reading,
+    checked_cells,
+    finding_lines,
+    listed_findings,
+    reading,
+    sampled_text,
+    unlisted_in_words,
+    verdict_in_words,
+)
+from lm_eval_ext.reports.wording import MISSING, one_line
+from lm_eval_ext.results.issue import named
+
+
+def status_of(outcomes: Sequence[Outcome]) -> int:
+    """Return the exit status of several checks, that of the worst: the first of 1, 2 and 3 that any has, else 0."""
+    statuses = {outcome.status for outcome in outcomes}
+    return next((status for status in (1, 2, 3) if status in statuses), 0)
+
+
+def worst_of(outcomes: Sequence[Outcome]) -> str:
+    """Return the worst verdict of several checks with one requirement."""
+    found = {outcome.verdict for outcome in outcomes}
+    return next(verdict for verdict in STATUS[outcomes[0].requirement or "no-regression"] if verdict in found)
+
+
+def by_headline(outcomes: Sequence[Outcome]) -> dict[str, list[Finding | None]]:
+    """Return the findings on each task or group, one for each outcome; ``None`` where it was not checked.
+
+    The worst come first: by the worst verdict on it, and then by its place in the outcome that has it.
+    """
+    order = [*STATUS[outcomes[0].requirement or "no-regression"]]
+    places: dict[str, tuple[int, int]] = {}
+    found: dict[str, list[Finding | None]] = {}
+    for number, outcome in enumerate(outcomes):
+        for place, finding in enumerate(outcome.findings):
+            found.setdefault(finding.name, [None] * len(outcomes))[number] = finding
+            here = order.index(finding.verdict), place
+            places[finding.name] = min(here, places.get(finding.name, here))
+    return {name: found[name] for name in sorted(found, key=lambda name: (places[name], name))}
+
+
+def worse_from(verdicts: Sequence[str]) -> tuple[int | None, tuple[int, ...]]:
+    """Return from which candidate on a task or group is worse, and at which earlier ones it is, too.
+
+    It is worse from a candidate on if that is a regression, and so is every later one. Testing from the last candidate
+    back until one is no regression is a fixed sequence of tests, which needs no correction for their number (Maurer et
+    al. 1995): to begin too early, the last candidate whose drop is allowed must be called a regression.
+
+    Args:
+        verdicts: on the candidates, in order.
+
+    Returns:
+        The number of the candidate, counted from 0, ``None`` if the last one is no regression; and of earlier ones.
+    """
+    worse = [number for number, verdict in enumerate(verdicts) if verdict == "REGRESSION"]
+    first = len(verdicts)
+    while first - 1 in worse:
+        first -= 1
+    return (None if first == len(verdicts) else first), tuple(number for number in worse if number < first)
+
+
+def in_words(checked: Sequence[Described]) -> str:
+    """Return the verdict on several candidates in a few words."""
+    outcomes = [one.outcome for one in checked]
+    worst = worst_of(outcomes)
+    names = [one.name for one in checked if one.outcome.verdict == worst]
+    said = f"{worst.lower()}: {len(names)} of {len(checked)} candidates"
+    return f"{said} ({named(names)})" if len(names) < len(checked) else said
+
+
+def _cell(finding: Finding | None) -> tuple[str, str]:
+    """Return a verdict and the measured drop as text."""
+    if finding is None:
+        return MISSING, ""
+    return finding.verdict, checked_cells(finding)["drop"] if finding.drop.exists else ""
+
+
+def text(checked: Sequence[Described], k: int | None = None) -> Iterator[str]:
+    """Yield the lines: a table of all verdicts, what a reader must know of each candidate, and the method.
+
+    Args:
+        checked: the checks.
+        k: the number of draws that was asked for.
+
+    Raises:
+        ReportError: a number was asked for, but a candidate has no several draws.
+    """
+    outcomes = [one.outcome for one in checked]
+    yield in_words(checked)
+    yield ""
+    listed = {finding.name for outcome in outcomes for finding in listed_findings(outcome)}
+    rows = {name: [*map(_cell, found)] for name, found in by_headline(outcomes).items() if name in listed}
+    columns = [[cells[number] for cells in rows.values()] for number in range(len(checked))]
+    widths = [[max(map(len, part)) for part in zip(*column, strict=True)] for column in columns]
+    yield from aligned(
+        ["", *(one.name for one in checked)],
+        (
+            [
+                name,
+                *(
+                    f"{verdict:{wide}}  {drop:>{of_drop}}"
+                    for (verdict, drop), (wide, of_drop) in zip(cells, widths, strict=True)
+                ),
+            ]
+            for name, cells in rows.items()
+        ),
+    )
+    yield reading("side by side")
+    for one in checked:
+        yield ""
+        yield f"{one.name}: {verdict_in_words(one.outcome)}"
+        yield from finding_lines(_to_read(one.outcome))
+        if others := unlisted_in_words(one.outcome):
+            yield f"{others}: all are in --json, --csv and --markdown"
+        yield from (f"not checked: {unpaired.name}: {unpaired.issues[0]}" for unpaired in one.outcome.unpaired)
+        yield f"candidate: {one.titles[1]}"
+        yield from sampled_text(one.outcome, ("baseline", one.name), k)
+    yield ""
+    yield f"baseline: {checked[0].titles[0]}"
+    yield from max((list(check_reading(outcome)) for outcome in outcomes), key=len)
+    if any(finding.above for outcome in outcomes for finding in outcome.findings):
+        yield reading("floors elsewhere")
+    yield reading("each by itself")
+
+
+def _to_read(outcome: Outcome) -> list[Finding]:
+    """Return the findings that a reader must look at: those that do not show what is best to be shown."""
+    *_, best = STATUS[outcome.requirement or "no-regression"]
+    return [finding for finding in listed_findings(outcome) if finding.verdict != best]
+
+
+def markdown(checked: Sequence[Described]) -> str:
+    """Return the table of all verdicts as GitHub-flavored Markdown and, folded, each check in full."""
+    rows = by_headline([one.outcome for one in checked])
+    lines = [
+        f"## lm-eval-ext check: {escaped(in_words(checked))}",
+        "",
+        f"| task or group | {' | '.join(escaped(one.name) for one in checked)} |",
+        f"| --- |{' --- |' * len(checked)}",
+    ]
+    for name, found in rows.items():
+        cells = []
+        for finding in found:
+            verdict, drop = _cell(finding)
+            is_best = verdict in ("NOT WORSE", "SAME", MISSING)
+            cells.append(f"{verdict if is_best else f'**{verdict}**'} {drop}".rstrip())
+        lines.append(f"| {' | '.join((escaped(name), *cells))} |")
+    lines += ["", escaped(f"{reading('side by side')} {reading('each by itself')}"), ""]
+    for one in checked:
+        summary = _in_html(f"{one.name}: {verdict_in_words(one.outcome)}")
+        lines += [f"<details><summary>{summary}</summary>", "", *in_full(one.outcome, one.titles, one.notices), ""]
+        lines += ["</details>", ""]
+    return "\n".join(lines[:-1]) + "\n"
+
+
+def _in_html(untrusted: str) -> str:
+    """Return an untrusted text as one line of HTML inside Markdown, where no Markdown is read."""
+    return "".join(ENTITIES.get(character, character) for character in one_line(untrusted))
+
+
+def as_json(checked: Sequence[Described]) -> str:
+    """Return the checks as JSON: the verdict on all, and a list with what the JSON of each alone has, and its name."""
+    outcomes = [one.outcome for one in checked]
+    return json_text(
+        {
+            "verdict": worst_of(outcomes),
+            "required": outcomes[0].requirement,
+            "status": status_of(outcomes),
+            "candidates": [{"name": one.name, **content_of(one.outcome, one.titles, one.notices)} for one in checked],
+        }
+    )
+
+
+def as_csv(checked: Sequence[Described]) -> str:
+    """Return the findings of all checks as CSV, with the name of the candidate in the first column."""
+    return csv_text([{"candidate_name": one.name, **line} for one in checked for line in records_of(one.outcome)])
+
+
+def junit(checked: Sequence[Described]) -> bytes:
+    """Return the checks as JUnit XML, a test suite for each."""
+    return junit_text(
+        [suite_of(one.outcome, one.properties, one.date, one.notices, candidate=one.name) for one in checked]
+    )
+
+
+def file(kind: str, checked: Sequence[Described]) -> bytes:
+    """Return a file about several checks; ``kind`` is the option that names it, as for ``formats.file``."""
+    match kind:
+        case "junit":
+            return junit(checked)
+        case "markdown":
+            return markdown(checked).encode()
+        case "json":
+            return as_json(checked).encode()
+        case _:
+            return as_csv(checked).encode()

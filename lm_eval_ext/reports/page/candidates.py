@@ -1,0 +1,172 @@
+"""Several candidates on one page: their verdicts side by side, and each headline along them, as along a training.
+
+Nothing is computed here that the gate does not compute of each candidate by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Panel, Section, Series, Table
+from lm_eval_ext.reports.gate.candidates import by_headline, worse_from
+from lm_eval_ext.reports.gate.findings import Finding
+from lm_eval_ext.reports.layout import MISSING
+from lm_eval_ext.reports.page.verdict import Line, Verdict
+from lm_eval_ext.results.issue import Issue, grouped, named, note
+
+DRAWN = 12
+"""The most headlines that are drawn, the worst first; the table has all."""
+_NUMBER = re.compile(r"(\d+)")
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """The verdicts on several candidates.
+
+    Attributes:
+        verdicts: one for each candidate, in the order given; all against one baseline.
+    """
+
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def baseline(self) -> str:
+        """The name of the baseline."""
+        return self.verdicts[0].names[0]
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The names of the candidates."""
+        return tuple(verdict.names[1] for verdict in self.verdicts)
+
+    @property
+    def lines(self) -> list[tuple[str, list[Line | None]]]:
+        """What was found of each headline, one for each candidate, the worst headlines first."""
+        found = by_headline([verdict.outcome for verdict in self.verdicts])
+        return [(name, [None if one is None else Line(one) for one in of_name]) for name, of_name in found.items()]
+
+    @property
+    def sentence(self) -> str:
+        """Which candidates are worse, and of which it is undecided."""
+        kinds = grouped((_kind(verdict), verdict.names[1]) for verdict in self.verdicts)
+        allowed = {verdict.allowed for verdict in self.verdicts}
+        by = f"{self.baseline} by more than {allowed.pop() if len(allowed) == 1 else 'is allowed'}"
+        heads = {
+            "worse": f"Worse than {by} in at least one headline",
+            "undecided": "No regression shown, but undecided in at least one headline",
+            "not worse": "Not worse in any headline",
+        }
+        # What is allowed is said where it is first needed.
+        if "worse" not in kinds:
+            heads = {"undecided": heads["undecided"], "not worse": f"Not worse than {by} in any headline"}
+        return " ".join(f"{head}: {named(kinds[kind])}." for kind, head in heads.items() if kind in kinds)
+
+    @property
+    def since(self) -> list[str]:
+        """From which candidate on each headline is worse, in the order given; what is said of several, once."""
+        said: list[tuple[str, str]] = []
+        for name, of_name in by_headline([verdict.outcome for verdict in self.verdicts]).items():
+            if words := since_in_words(self.candidates, [one.verdict if one else "" for one in of_name]):
+                said.append((words, name))
+        return [f"{named(names)}: {words}" for words, names in grouped(said).items()]
+
+
+def _kind(verdict: Verdict) -> str:
+    if verdict.found["REGRESSION"]:
+        return "worse"
+    return "not worse" if len(verdict.found["NOT WORSE"]) == len(verdict.outcome.findings) else "undecided"
+
+
+def since_in_words(names: Sequence[str], verdicts: Sequence[str]) -> str:
+    """Return from which candidate on a headline is worse; empty if it is a regression nowhere.
+
+    Args:
+        names: the candidates, in order.
+        verdicts: the verdict on the headline of each.
+    """
+    first, others = worse_from(verdicts)
+    before = named([names[place] for place in others])
+    last = names[-1]
+    if first is None:
+        return f"worse at {before}, but not shown to be at the last one, {last}" if others else ""
+    if first == len(names) - 1:
+        words = f"worse at the last one alone, {last}"
+    else:
+        words = f"worse from {'the first one' if first == 0 else names[first]} on"
+    return f"{words}; before, also at {before}" if others else words
+
+
+def along(together: SideBySide) -> Section:
+    """Return the section with each headline along the candidates, in the order given."""
+    x, axis, issues = _places(together.candidates)
+    lines = together.lines
+    shares = [(name, found) for name, found in lines if all(one is None or one.finding.is_share for one in found)]
+    others = [line for line in lines if line not in shares]
+    panels = tuple(
+        Panel(
+            name,
+            Curves(
+                x,
+                (Series(f"candidate against {together.baseline}", tuple(map(_better_by, found))),),
+                axis,
+                "better by",
+                "change",
+                reference=0.0 - next(one.finding.allowed for one in found if one is not None),
+                reference_name="largest allowed drop",
+            ),
+        )
+        for name, found in shares[:DRAWN]
+        if any(_better_by(one).exists for one in found)
+    )
+    if len(shares) > DRAWN:
+        issues.append(note(f"the {DRAWN} worst headlines of {len(shares)} are drawn; the table has all"))
+    reading = (
+        f"How much better each candidate is than {together.baseline}, negative if worse, whatever the direction of the "
+        "metric. The bands are the limits of check, one-sided at 95 % each. Below the dashed line, it is worse by more "
+        "than allowed. “Worse from X on” says that X is a regression and so is every later one: this is wrong of a "
+        "headline at most one time in twenty, however many candidates there are."
+    )
+    title = f"How does each headline change along the {len(x)} candidates?"
+    figures = [Figure("candidates", title, reading, panels, _table(together, shares, is_share=True), tuple(issues))]
+    if others:
+        reading = "The same for scores that are no shares, each in its own unit."
+        numbers = _table(together, others, is_share=False)
+        figures.append(Figure("candidates_numbers", "Scores that are no shares", reading, (), numbers))
+    return Section("candidates", "Along the candidates", "From which one on is it worse?", figures)
+
+
+def _table(together: SideBySide, lines: Sequence[tuple[str, Sequence[Line | None]]], *, is_share: bool) -> Table:
+    rows = tuple(
+        (name, candidate, one.finding.verdict if one else None, _better_by(one))
+        for name, found in lines
+        for candidate, one in zip(together.candidates, found, strict=True)
+    )
+    return Table(("headline", "candidate", "verdict", "better by"), rows, "change" if is_share else "number")
+
+
+def _better_by(line: Line | None) -> Estimate:
+    """Return how much better a candidate is, with the limits of its check and the number of its rows."""
+    if line is None:
+        return MISSING
+    finding: Finding = line.finding
+    return replace(line.gain, rows=finding.difference.rows, answers=finding.difference.answers)
+
+
+def _places(names: Sequence[str]) -> tuple[tuple[float, ...], str, list[Issue]]:
+    """Return where candidates are on the axis, and what the axis is: a number in their names, or else their order."""
+    in_order = tuple(float(number) for number in range(1, len(names) + 1)), "candidate, in the order given"
+    parts = [_NUMBER.split(name) for name in names]
+    differ = [place for place, values in enumerate(zip(*parts, strict=False)) if len({*values}) > 1]
+    if len({len(of_name) for of_name in parts}) > 1 or len(differ) != 1 or not differ[0] % 2:
+        return (*in_order, [])
+    (place,) = differ
+    numbers = [int(of_name[place]) for of_name in parts]
+    for (first, second), (number, next_number) in zip(pairwise(names), pairwise(numbers), strict=True):
+        if number >= next_number:
+            advice = f"they are taken in the order given, in which {first} comes before {second}"
+            return (*in_order, [note(f"{advice}; a shell sorts names by letters: give them by number")])
+    axis = "".join("…" if number == place else part for number, part in enumerate(parts[0]))
+    return tuple(map(float, numbers)), axis, []
