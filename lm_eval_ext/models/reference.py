@@ -10,6 +10,7 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from lm_eval_ext.endings import ITSELF, Answer
 from lm_eval_ext.harness.lm import LM
 from lm_eval_ext.harness.requests import KnownInstance
 
@@ -70,9 +71,10 @@ class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
         """Return one text per request, in their order."""
         # The harness repeats a request for each draw of a row, and the last one to pad the share of a process.
         drawn: Counter[int] = Counter()
-        texts = []
+        texts: list[str] = []
         for request in requests:
-            texts.append(self._answer(request, drawn[id(request)] % (request.repeats or 1)))
+            # A known answer is a whole one, whatever the limit.
+            texts.append(Answer(self._answer(request, drawn[id(request)] % (request.repeats or 1)), ITSELF))
             drawn[id(request)] += 1
         return texts
 
