@@ -189,7 +189,7 @@ def lengths(model: Path, prompts: Sequence[str], most: int) -> list[int]:
 
 @pytest.mark.parametrize("batch", [1, 5])
 def test_exactly_the_answers_are_cut_off_that_the_model_would_have_gone_on_with(ending_model: Path, batch: int) -> None:
-    options = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": f"max_gen_toks={LIMITED}"}
+    options: dict[str, Any] = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": f"max_gen_toks={LIMITED}"}
     run = evaluate(lm(ending_model, batch_size=batch), [LETTERS], {}, **options)
     whole = lengths(ending_model, [line["arguments"][0][0] for line in lines(run, LETTERS)], most=LIMITED + 1)
     # The model's end is a token, too: with as many as are allowed, the last of which is the end, nothing is cut off.
@@ -201,7 +201,7 @@ def test_exactly_the_answers_are_cut_off_that_the_model_would_have_gone_on_with(
 
 
 def test_a_stop_string_ends_an_answer_in_a_batch_in_which_others_go_on(ending_model: Path) -> None:
-    options = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": f"max_gen_toks={LIMITED},until=HALT"}
+    options: dict[str, Any] = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": f"max_gen_toks={LIMITED},until=HALT"}
     alone, batched = (
         lines(evaluate(lm(ending_model, batch_size=batch), [LETTERS], {}, **options), LETTERS) for batch in (1, 6)
     )
@@ -216,7 +216,7 @@ def test_a_stop_string_ends_an_answer_in_a_batch_in_which_others_go_on(ending_mo
 
 def test_every_family_says_how_its_answers_ended(ending_model: Path, sentence_data: None) -> None:
     tasks = [*OF_FAMILY.values(), LETTERS]
-    options = {"limit": 4, "bootstrap_iters": 0, "gen_kwargs": "max_gen_toks=2"}
+    options: dict[str, Any] = {"limit": 4, "bootstrap_iters": 0, "gen_kwargs": "max_gen_toks=2"}
     run = evaluate(lm(ending_model, batch_size=4), tasks, {}, apply_chat_template=True, **options)
     cut_off = 0
     for task in tasks:
@@ -239,7 +239,7 @@ def test_a_share_of_zero_is_in_the_samples_but_not_in_the_results() -> None:
 
 def test_each_draw_says_how_it_ended(ending_model: Path) -> None:
     sampled = f"do_sample=true,temperature=1.0,max_gen_toks={LIMITED}"
-    options = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": sampled}
+    options: dict[str, Any] = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": sampled}
     own, without_end = lm(ending_model, batch_size=4), 0
     generate = own._model_generate
 
@@ -263,7 +263,7 @@ def test_each_draw_says_how_it_ended(ending_model: Path) -> None:
 
 
 def test_answers_from_the_cache_still_say_how_they_ended(ending_model: Path, tmp_path: Path) -> None:
-    options = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": f"max_gen_toks={LIMITED}"}
+    options: dict[str, Any] = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": f"max_gen_toks={LIMITED}"}
     first, again = (
         evaluate(lm(ending_model), [LETTERS], {}, use_cache=str(tmp_path / "cache"), **options) for _ in range(2)
     )
@@ -273,7 +273,8 @@ def test_answers_from_the_cache_still_say_how_they_ended(ending_model: Path, tmp
 
 
 def test_a_refined_answer_ended_as_its_last_round_did(ending_model: Path, sentence_data: None) -> None:
-    own, ended = lm(ending_model, batch_size=8), []
+    own = lm(ending_model, batch_size=8)
+    ended: list[bool] = []
     generate = own._model_generate
 
     def noted(context: Any, **asked: Any) -> Any:
@@ -283,7 +284,7 @@ def test_a_refined_answer_ended_as_its_last_round_did(ending_model: Path, senten
 
     own._model_generate = noted
     refining = get_model("self_refine")(base=own, strategy="all_false", rounds=1)
-    options = {"limit": 24, "bootstrap_iters": 0, "gen_kwargs": "max_gen_toks=1"}
+    options: dict[str, Any] = {"limit": 24, "bootstrap_iters": 0, "gen_kwargs": "max_gen_toks=1"}
     run = evaluate(refining, [COUNTS], {}, **options)
     # First answers, then revised ones.
     assert len(ended) == 48
