@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import lm_eval.evaluator
 
 from lm_eval_ext.endings import LIMIT, Answer, Said, judged, said_by_server, said_of_tokens
+from lm_eval_ext.harness.engines import refuse_mixed_stops, stop_strings
 from lm_eval_ext.harness.lm import CachingLM
 from lm_eval_ext.harness.requests import KnownInstance
 
@@ -178,6 +179,7 @@ class _Listener:
         self._lm, self._generate = lm, generate
 
     def __call__(self, requests: Sequence[Instance], *args: Any, **kwargs: Any) -> list[str]:
+        refuse_mixed_stops(self._lm, requests)
         ours = {request.args[0] for request in requests if isinstance(request, KnownInstance)}
         # Other tasks' requests keep plain texts: what a cache has of them must not need this package.
         hook = _Hook(self._lm, self._lm.cache_hook, ours)
@@ -228,9 +230,3 @@ class _Hook:
             return text
         think_end = getattr(self._lm, "think_end_token", None)
         return Answer(text, judged(batch.said.popleft(), stop_strings(arguments), think_end))
-
-
-def stop_strings(arguments: Mapping[str, Any]) -> list[str]:
-    """Return the stop strings in the generation arguments of a request."""
-    given = arguments.get("until") or []
-    return [given] if isinstance(given, str) else list(given)

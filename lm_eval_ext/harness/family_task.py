@@ -21,6 +21,7 @@ from lm_eval.utils import simple_parse_args_string
 import lm_eval_ext
 from lm_eval_ext import sources
 from lm_eval_ext.endings import ENDED, LIMIT, TRUNCATED_RATE, UNKNOWN, Ended, how_ended, is_truncated
+from lm_eval_ext.harness import engines
 from lm_eval_ext.harness.endings import listen, lm_of_run, over_processes
 from lm_eval_ext.harness.requests import (
     Asking,
@@ -55,7 +56,15 @@ from lm_eval_ext.harness.versions import (
     standard_errors,
     with_details,
 )
-from lm_eval_ext.metadata import chosen_details, chosen_row_seed, expected, refuse_keys_of_others, unknown_keys
+from lm_eval_ext.metadata import (
+    chosen_details,
+    chosen_row_seed,
+    expected,
+    misspelt_keys,
+    refuse_keys_of_others,
+    require_version,
+    unknown_keys,
+)
 
 if TYPE_CHECKING:
     import datasets
@@ -146,7 +155,11 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         # The harness instantiates the class and leaves its name in the config.
         config = {key: value for key, value in config.items() if key != "class"}
         metadata = config["metadata"] = {**self.METADATA, **(config.get("metadata") or {})}
-        of_model = _arguments_of_model()
+        of_model, of_run = _metadata_of_run()
+        for key, near in misspelt_keys(metadata.keys() - of_run if of_run is not None else ()).items():
+            message = "task %r: its metadata have a key %r, which nothing reads; did you mean %s?"
+            log.warning(message, config["task"], key, near)
+        require_version(config["task"], metadata)
         chosen = {key: value for key, value in metadata.items() if key not in of_model}
         refuse_keys_of_others(config["task"], chosen, self.TAKES)
         self.source = sources.chosen_source(metadata)
@@ -344,9 +357,12 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         self._lm = lm_of_run()
         if self._lm is not None:
             listen(self._lm)
+            engines.check(self._lm, self.config.task, self.asking, self.config.generation_kwargs or {})
         self._require_draws()
         self._leave_out_incomplete_rows(**options)
         self.before_requests()
+        if self.asking.lm is not None and self.asking.makes_prompts:
+            engines.warn_of_thinking(self.asking.lm)
         if not options.get("cache_requests"):
             return super().build_all_requests(**options)
         if unknown := list(functions(asked(self.config))):
@@ -561,13 +577,14 @@ def _function_of(metric: Metric) -> Callable[..., Any]:
     return mean if metric.aggregation == "mean" else metric.aggregation
 
 
-def _arguments_of_model() -> frozenset[str]:
-    """Return the names of the model's arguments in the run that is loading a task, and check its other metadata.
+def _metadata_of_run() -> tuple[frozenset[str], frozenset[str] | None]:
+    """Return which metadata are from the run that is loading a task, and check those that the user gave.
 
-    The harness merges ``--model_args`` into the metadata of each task before the task sees them.
+    The harness merges ``--model_args`` and ``--metadata`` into the metadata of each task before the task sees them.
 
     Returns:
-        The names; empty if a task is loaded from Python before the run.
+        The names of the model's arguments, empty if a task is loaded from Python before the run; and of all metadata
+        that are not from the task's own YAML, ``None`` if that cannot be told.
 
     Raises:
         ValueError: a key of ``--metadata`` is a misspelt key of this package.
@@ -583,9 +600,10 @@ def _arguments_of_model() -> frozenset[str]:
             of_model = frozenset((simple_parse_args_string(given) if isinstance(given, str) else given) or ())
             break
         frame = frame.f_back
-    if manager is not None:
-        _check_metadata(manager, of_model)
-    return of_model
+    if manager is None:
+        return of_model, None
+    _check_metadata(manager, of_model)
+    return of_model, of_model | frozenset(manager.metadata or ())
 
 
 @lru_cache(maxsize=1)

@@ -33,7 +33,8 @@ class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
         seed: the seed of the draw if a policy has several answers. A draw depends only on the seed, the task, the row
             and, if the row is answered several times, the number of the draw; not on batches, order or the number of
             processes.
-        batch_size, max_batch_size, device: accepted because the harness passes them to every LM, but ignored.
+        batch_size, max_batch_size, device, trust_remote_code: accepted because the harness passes them to every LM, but
+            ignored.
 
     Raises:
         ValueError: on the first request without an answer for ``policy``.
@@ -43,13 +44,14 @@ class ReferenceLM(LM):  # type: ignore[misc] # the harness ships no types
 
     tokenizer_name = "reference"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 # as many as the harness passes
         self,
         policy: str = "oracle",
         seed: int | str = 0,
         batch_size: int | str | None = None,
         max_batch_size: int | None = None,
         device: str | None = None,
+        trust_remote_code: bool | str | None = None,
     ) -> None:
         super().__init__()
         self.policy = policy

@@ -15,7 +15,7 @@ import numpy as np
 from lm_eval_ext.families.schema import EMPTY_RATE
 from lm_eval_ext.results.comparability import unlike_runs
 from lm_eval_ext.results.issue import Issue, grouped, named, note, warning
-from lm_eval_ext.results.models import EvaluatedModel, chat_template
+from lm_eval_ext.results.models import EvaluatedModel, chat_template, temperature_sent
 from lm_eval_ext.results.rows import generated
 from lm_eval_ext.results.runs import Role, Runs, TaskRun, settings_that_differ
 from lm_eval_ext.results.truncation import NOTICEABLE, cut_off, limit_of
@@ -59,6 +59,7 @@ def what_went_wrong(runs: Runs) -> list[Issue]:
     for model, name in runs.labels.items():
         of_model = [run for run in runs.current if run.model == model]
         issues += _without_template(of_model, name)
+        issues += _sampled_anyway(of_model, name)
         issues += _cut_off_while_reasoning(of_model, name)
         issues += cut_off(of_model, name)
         issues += _empty_or_invalid(of_model, name)
@@ -179,6 +180,19 @@ def _without_template(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
                 "are too low: run it with --apply_chat_template"
             )
             return
+
+
+def _sampled_anyway(runs: Sequence[TaskRun], name: str) -> list[Issue]:
+    """Return which tasks were sampled although the run asks for something else, and why."""
+    reasons = [(temperature_sent(run.file, run.config.get("generation_kwargs") or {})[1], run.name) for run in runs]
+    return [
+        warning(
+            f"{name}: {reason}: answers to {named(tasks)} were sampled, although the results say otherwise, and "
+            "another run gives other scores"
+        )
+        for reason, tasks in grouped(reasons).items()
+        if reason
+    ]
 
 
 def _cut_off_while_reasoning(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
