@@ -21,6 +21,7 @@ from lm_eval_ext.reports.gate.power import (
     smallest_regression,
 )
 from lm_eval_ext.reports.gate.sampled import Sampled, sampled
+from lm_eval_ext.reports.gate.truncation import truncation_issues
 from lm_eval_ext.reports.gate.units import AboveFloor, Compared, Sides, lowest_levels
 from lm_eval_ext.reports.paired import Difference
 from lm_eval_ext.reports.statistics import holm, holm_levels
@@ -191,7 +192,7 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
                 unit.difference,
                 p.get(name, nan),
                 adjusted.get(name, nan),
-                (*unit.issues, *unit.no_floor),
+                (*unit.issues, *unit.no_floor, *truncation_issues(unit)),
                 sampled(unit, k),
             )
         )
@@ -238,7 +239,10 @@ def check(
         found = Finding(name, unit.family, "", *measured, *tested, sampled=sampled(unit, k), allowed=bound, drop=drop)
         scale = 1.0 if unit.is_share else abs(unit.difference.before)
         visible = inf if both else max(resolution * scale, 2 * bound)
-        findings.append(_judged(found, unit, len(p), visible, requirement))
+        judged = _judged(found, unit, len(p), visible, requirement)
+        # Which answers were cut off says where a verdict comes from; it is not part of it.
+        cut_off = truncation_issues(unit, bound, is_regression=judged.verdict == "REGRESSION")
+        findings.append(replace(judged, issues=(*judged.issues, *cut_off)))
 
     def room(one: Finding) -> float:
         """Return how much further it may drop, or change in both directions; 0 if it cannot be compared."""
