@@ -13,6 +13,7 @@ All supported versions of the harness do so. Of an LM that does not, answers end
 from __future__ import annotations
 
 import inspect
+import logging
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from lm_eval_ext.harness.requests import KnownInstance
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
 
+log = logging.getLogger(f"lm_eval.{__name__}")
 _EVALUATION = inspect.unwrap(lm_eval.evaluator.evaluate).__code__
 
 
@@ -180,12 +182,13 @@ class _Listener:
 
     def __call__(self, requests: Sequence[Instance], *args: Any, **kwargs: Any) -> list[str]:
         refuse_mixed_stops(self._lm, requests)
-        ours = {request.args[0] for request in requests if isinstance(request, KnownInstance)}
-        # Other tasks' requests keep plain texts: what a cache has of them must not need this package.
-        hook = _Hook(self._lm, self._lm.cache_hook, ours)
+        hook = _Hook(self._lm, self._lm.cache_hook, requests)
         self._lm.cache_hook = hook
         try:
             texts = self._generate(requests, *args, **kwargs)
+        except BaseException:
+            log.error(hook.interrupted(len(requests)))  # the harness shows the error
+            raise
         finally:
             self._lm.cache_hook = hook.inner
         return [
@@ -197,8 +200,15 @@ class _Listener:
 class _Hook:
     """The hook of an LM's cache of responses, by which every text comes when it is generated."""
 
-    def __init__(self, lm: Any, inner: Any, ours: Collection[Any]) -> None:
-        self._lm, self.inner, self._ours = lm, inner, ours
+    def __init__(self, lm: Any, inner: Any, requests: Sequence[Instance]) -> None:
+        self._lm, self.inner, self._count = lm, inner, 0
+        # Other tasks' requests keep plain texts: what a cache has of them must not need this package.
+        self._ours: dict[Any, list[Any]] = {}
+        for request in requests:
+            if isinstance(request, KnownInstance):
+                prompt, arguments = request.args
+                of_prompt = self._ours.setdefault(prompt, [])
+                of_prompt += [] if arguments in of_prompt else [arguments]
         # Texts are told apart by identity, with the prompt, because Python has the shortest texts only once.
         self._came_by: defaultdict[tuple[Any, int], deque[Answer]] = defaultdict(deque)
         self._texts: list[str] = []
@@ -207,13 +217,28 @@ class _Hook:
         """Give a text to the cache, with how it ended if it is an answer to one of our tasks' requests."""
         if attr == "generate_until" and isinstance(res, str):
             prompt, arguments = req
+            self._count += 1
             answer = self._ended(res, arguments)
             if isinstance(answer, Answer) and not isinstance(res, _Reported):
                 self._came_by[prompt, id(res)].append(answer)
                 # As long as the text exists, no other has its identity.
                 self._texts.append(res)
             res = answer if prompt in self._ours else str(res)
+            # vLLM stores an answer under arguments that it has changed, so that no run finds it again, and SGLang under
+            # those of another request.
+            asked = self._ours.get(prompt, ())
+            req = (prompt, asked[0]) if len(asked) == 1 else req
         self.inner.add_partial(attr, req, res)
+
+    def interrupted(self, requests: int) -> str:
+        """Return what became of the answers of a run that ends early."""
+        so_far = f"the run ends after {self._count} of {requests} answers"
+        if self.inner.dbdict is None:
+            return f"{so_far}, which are lost; --use_cache PATH keeps them, and the same command then goes on with them"
+        return (
+            f"{so_far}; they are in the cache of --use_cache, and the same command goes on with them, except for "
+            "sampled ones (do_sample), which the harness draws anew"
+        )
 
     def answer(self, request: Instance, text: str) -> str:
         """Return the text that an LM returned for a request, with how it ended."""

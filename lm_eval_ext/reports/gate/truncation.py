@@ -65,7 +65,8 @@ def _on_completed(unit: Compared, allowed: float, *, is_unequal: bool) -> list[I
     drop = completed.mean if unit.sign < 0 else -completed.mean
     low, high = (amount(limit, is_share=unit.is_share) for limit in drop.limits(ALPHA, ALPHA))
     where = f"on the {completed.answers} answers that both sides completed"
-    there = f"drop {amount(drop.value, is_share=unit.is_share)}, limits {low} and {high}"
+    # No drop is not one of minus zero.
+    there = f"drop {amount(drop.value + 0.0, is_share=unit.is_share)}, limits {low} and {high}"
     # Without an interval there is no regression to be shown either.
     if isnan(drop.value) or not drop.p_above(allowed) < ALPHA:
         return [warning(f"the regression vanishes {where} ({there}): raise the limit on both sides and run them again")]
