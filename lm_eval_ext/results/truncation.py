@@ -52,7 +52,7 @@ class Truncation:
             if not np.isnan(value)
         ]
         scores = f" ({self.metric} {', '.join(known)})" if known else ""
-        return f"{self.share:.1%} of {self.task}{scores}"
+        return f"{100 * self.share:.1f} % of {self.task}{scores}"
 
 
 def limit_of(run: TaskRun) -> int | None:

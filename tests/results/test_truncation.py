@@ -33,7 +33,7 @@ def test_the_share_is_said_with_the_limit_and_the_score_on_completed_answers(tmp
         (QUESTIONS, "mismatch", 256, (1, 0)),
     ):
         scores = f"({metric} {there} there, {completed} on completed answers)"
-        what = f"answers were cut off at the limit of {limit} new tokens: 30.0% of {task} {scores}; {advice}"
+        what = f"answers were cut off at the limit of {limit} new tokens: 30.0 % of {task} {scores}; {advice}"
         assert any(what in issue for issue in said(tmp_path)), said(tmp_path)
 
 
@@ -63,7 +63,7 @@ def test_without_samples_the_results_tell_the_share(tmp_path: Path) -> None:
     found = truncation(run)
     assert found is not None
     assert (found.share, found.limit, np.isnan(found.completed)) == (0.5, 64, True)
-    assert any(f"50.0% of {LABELS};" in issue for issue in said(tmp_path))
+    assert any(f"50.0 % of {LABELS};" in issue for issue in said(tmp_path))
 
 
 def test_the_page_has_the_share_of_every_run(tmp_path: Path) -> None:
@@ -72,4 +72,4 @@ def test_the_page_has_the_share_of_every_run(tmp_path: Path) -> None:
     assert cli.main(["report", str(tmp_path / "run"), "-o", str(page)]) == 0
     shown = page.read_text(encoding="utf-8")
     assert "answers cut off at the limit of new tokens" in shown
-    assert f"10.0% of {LABELS} (acc 0 there, 1 on completed answers)" in shown
+    assert f"10.0 % of {LABELS} (acc 0 there, 1 on completed answers)" in shown

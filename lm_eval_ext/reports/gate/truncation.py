@@ -11,11 +11,12 @@ from math import isnan, nan
 import numpy as np
 
 from lm_eval_ext.families.schema import TRUNCATED_RATE
+from lm_eval_ext.reports.figure import Unit
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.units import Compared
 from lm_eval_ext.reports.paired import Difference, difference_of
 from lm_eval_ext.reports.statistics import Floats
-from lm_eval_ext.reports.wording import amount
+from lm_eval_ext.reports.wording import figure
 from lm_eval_ext.results.issue import Issue, note, warning
 from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.truncation import limit_of
@@ -36,7 +37,7 @@ def truncation_issues(unit: Compared, allowed: float = nan, *, is_regression: bo
     said: list[Issue] = []
     if is_unequal:
         sides = zip((cut_off.before, cut_off.after), unit.pairs[0].names, strict=True)
-        shares = ", ".join(f"{share:.1%} in {name}" for share, name in sides)
+        shares = ", ".join(f"{100 * share:.1f} % in {name}" for share, name in sides)
         said.append(warning(f"unequal shares of answers were cut off at {_limits(unit)}: {shares}"))
     if is_regression:
         said += _on_completed(unit, allowed, is_unequal=is_unequal)
@@ -63,10 +64,9 @@ def _on_completed(unit: Compared, allowed: float, *, is_unequal: bool) -> list[I
     if not completed.answers:
         return [warning("no answer was completed by both sides, so it is not known what the limit hides")]
     drop = completed.mean if unit.sign < 0 else -completed.mean
-    low, high = (amount(limit, is_share=unit.is_share) for limit in drop.limits(ALPHA, ALPHA))
-    where = f"on the {completed.answers} answers that both sides completed"
-    # No drop is not one of minus zero.
-    there = f"drop {amount(drop.value + 0.0, is_share=unit.is_share)}, limits {low} and {high}"
+    unit_of: Unit = "share" if unit.is_share else "number"
+    value, low, high = (figure(number, unit_of, 2) for number in (drop.value, *drop.limits(ALPHA, ALPHA)))
+    where, there = f"on the {completed.answers} answers that both sides completed", f"drop {value} [{low}, {high}]"
     # Without an interval there is no regression to be shown either.
     if isnan(drop.value) or not drop.p_above(allowed) < ALPHA:
         return [warning(f"the regression vanishes {where} ({there}): raise the limit on both sides and run them again")]

@@ -39,9 +39,9 @@ def test_a_regression_that_is_one_of_the_limit_says_so(judged: Judge) -> None:
     status, verdict, said = judged(CutShort(0), CutShort(3))
     assert (status, verdict) == (1, "REGRESSION")
     # Of ten rows, the first three are cut off: 0.3 of 60 are 18. The others are right on both sides.
-    assert "unequal shares of answers were cut off at the limit of 64 new tokens: 0.0% in" in said
-    assert ", 30.0% in" in said
-    vanishes = "the regression vanishes on the 42 answers that both sides completed (drop 0 points, limits "
+    assert "unequal shares of answers were cut off at the limit of 64 new tokens: 0.0 % in" in said
+    assert ", 30.0 % in" in said
+    vanishes = "the regression vanishes on the 42 answers that both sides completed (drop 0.00 [−"
     assert vanishes in said
     assert "raise the limit on both sides and run them again" in said
 
@@ -50,8 +50,8 @@ def test_a_regression_that_completed_answers_show_too_is_not_excused(judged: Jud
     # Every completed answer is wrong, too.
     status, verdict, said = judged(CutShort(0), CutShort(3, "prior"))
     assert (status, verdict) == (1, "REGRESSION")
-    assert "30.0% in" in said
-    assert "the regression is there on the 42 answers that both sides completed, too (drop 100 points, limits" in said
+    assert "30.0 % in" in said
+    assert "the regression is there on the 42 answers that both sides completed, too (drop 100.00 [" in said
     assert "vanishes" not in said
 
 
@@ -83,4 +83,4 @@ def test_the_verdict_is_the_one_without_the_word(judged: Judge) -> None:
     # More answers of the baseline were cut off: nothing is worse, and the warning changes nothing about that.
     status, verdict, said = judged(CutShort(3), CutShort(0))
     assert (status, verdict) == (0, "NOT WORSE")
-    assert "30.0% in" in said
+    assert "30.0 % in" in said
