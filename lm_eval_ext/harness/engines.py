@@ -42,7 +42,7 @@ def check(lm: Any, task: str, asking: Asking, arguments: Mapping[str, Any]) -> N
     """
     if isinstance(lm, CachingLM):
         lm = lm.lm
-    if not asking.makes_prompts and not takes_messages(lm):
+    if not takes_messages(lm) and not asking.makes_prompts:
         raise ValueError(
             f"task {task!r}: {_name(lm)} would send conversations, but a server for completions wants a text as its "
             "prompt; let the chat template be applied here (--model_args tokenizer=MODEL,tokenized_requests=True, "
@@ -100,13 +100,12 @@ def asked_temperature(arguments: Mapping[str, Any]) -> float:
 # Models that think unless they are told not to (Qwen3).
 
 
-def thinks_unless_told(lm: Any) -> bool:
+def thinks_unless_told(asking: Asking) -> bool:
     """Return whether a model would think because nothing was said about it: its template without an argument says so.
 
     False if the user said whether it is to think, if its template knows no such switch, or if a server applies it.
     """
-    if isinstance(lm, CachingLM):
-        lm = lm.lm
+    lm = asking.lm
     given = dict(getattr(lm, "chat_template_args", None) or {})
     if "enable_thinking" in given or getattr(lm, "enable_thinking", None) is not None:
         return False
@@ -118,25 +117,24 @@ def thinks_unless_told(lm: Any) -> bool:
         unset, without = render(_MESSAGES, **options), render(_MESSAGES, **options, enable_thinking=False)
     except Exception:  # templates raise what they like; the harness reports it when it renders prompts
         return False
-    return bool(unset != without)
+    return bool(unset != without) and asking.makes_prompts
 
 
-def not_to_think(lm: Any) -> str:
+def not_to_think(asking: Asking) -> str:
     """Return how a user tells a model not to think."""
-    if isinstance(lm, CachingLM):
-        lm = lm.lm
-    if hasattr(lm, "enable_thinking"):
+    if hasattr(asking.lm, "enable_thinking"):
         return "pass --model_args enable_thinking=False"
-    return f"{_name(lm)} has no argument for it: use another model type, such as hf or vllm, with enable_thinking=False"
+    name = _name(asking.lm)
+    return f"{name} has no argument for it: use another model type, such as hf or vllm, with enable_thinking=False"
 
 
-def warn_of_thinking(lm: Any) -> None:
+def warn_of_thinking(asking: Asking) -> None:
     """Warn, once in a run, of a model that thinks although nobody asked for it."""
-    if thinks_unless_told(lm):
+    if thinks_unless_told(asking):
         warn_once(
             "the chat template lets the model think unless it is told otherwise, and nothing was said: answers then "
             "begin with reasoning, which takes most of the new tokens. If it is not to think, "
-            f"{not_to_think(lm)}; if it is, enable_thinking=True,think_end_token=</think> and "
+            f"{not_to_think(asking)}; if it is, enable_thinking=True,think_end_token=</think> and "
             "--gen_kwargs max_gen_toks=4096"
         )
 

@@ -361,8 +361,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         self._require_draws()
         self._leave_out_incomplete_rows(**options)
         self.before_requests()
-        if self.asking.lm is not None and self.asking.makes_prompts:
-            engines.warn_of_thinking(self.asking.lm)
+        engines.warn_of_thinking(self.asking)
         if not options.get("cache_requests"):
             return super().build_all_requests(**options)
         if unknown := list(functions(asked(self.config))):

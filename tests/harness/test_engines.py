@@ -15,6 +15,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.harness.endings import listen
 from lm_eval_ext.harness.engines import not_to_think, thinks_unless_told, warn_once
+from lm_eval_ext.harness.requests import Asking
 from lm_eval_ext.results.load import load
 from tests.across_versions import plain_instance
 from tests.conftest import Harness
@@ -146,15 +147,20 @@ def test_other_tasks_say_once_that_the_model_thinks_unasked(thinker: Path, caplo
 
 
 def test_nothing_is_said_of_a_model_that_was_told_or_has_no_switch(thinker: Path, tiny_model: Path) -> None:
-    assert thinks_unless_told(of_transformers(thinker))
-    assert not thinks_unless_told(of_transformers(thinker, enable_thinking=False))
-    assert not thinks_unless_told(of_transformers(thinker, enable_thinking=True, think_end_token="</think>"))
-    assert not thinks_unless_told(of_transformers(thinker, chat_template_args={"enable_thinking": False}))
-    assert not thinks_unless_told(of_transformers(tiny_model))
+    def thinks(model: Path, **arguments: Any) -> bool:
+        lm = of_transformers(model, **arguments)
+        return thinks_unless_told(Asking(apply_chat_template=True, chat_template=lm.apply_chat_template))
+
+    assert thinks(thinker)
+    assert not thinks(thinker, enable_thinking=False)
+    assert not thinks(thinker, enable_thinking=True, think_end_token="</think>")  # no password
+    assert not thinks(thinker, chat_template_args={"enable_thinking": False})
+    assert not thinks(tiny_model)
 
 
 def test_an_engine_without_the_argument_is_not_told_to_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = not_to_think(engine("sglang", [], monkeypatch))
+    lm = engine("sglang", [], monkeypatch)
+    said = not_to_think(Asking(apply_chat_template=True, chat_template=lm.apply_chat_template))
     assert said == (
         "SGLangLM has no argument for it: use another model type, such as hf or vllm, with enable_thinking=False"
     )

@@ -166,9 +166,11 @@ class PairedMCQTask(FamilyTask):
         lm = self.asking.lm
         if lm is None or not self._paired:
             return
-        if self.asking.makes_prompts and thinks_unless_told(lm):
+        if thinks_unless_told(self.asking):
             why = "this model thinks unless it is told otherwise, so that its first token begins the reasoning"
-            raise ValueError(f"{_needs_loglikelihoods(name, why)}; or, if it is not to think, {not_to_think(lm)}")
+            raise ValueError(
+                f"{_needs_loglikelihoods(name, why)}; or, if it is not to think, {not_to_think(self.asking)}"
+            )
         try:
             lm.loglikelihood([])
         except NotImplementedError as error:

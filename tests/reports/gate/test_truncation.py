@@ -41,7 +41,7 @@ def test_a_regression_that_is_one_of_the_limit_says_so(judged: Judge) -> None:
     # Of ten rows, the first three are cut off: 0.3 of 60 are 18. The others are right on both sides.
     assert "unequal shares of answers were cut off at the limit of 64 new tokens: 0.0 % in" in said
     assert ", 30.0 % in" in said
-    vanishes = "the regression vanishes on the 42 answers that both sides completed (drop 0.00 [−"
+    vanishes = "the regression vanishes on the 42 answers that both sides completed (drop 0.00 ["
     assert vanishes in said
     assert "raise the limit on both sides and run them again" in said
 
