@@ -551,14 +551,15 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         scores = [self.score(doc, each) for each in drawn] if self.scores_rows else [self.unscored(doc, drawn[0])]
         # Some metrics depend on the answers: only refined ones have rounds.
         self.metrics |= {name: self.SCHEMA.metric(name) for name in scores[0].keys() - self.metrics.keys()}
+        ended = self._endings_of(doc)
+        how = {ENDED: how_ended(ended)} if ended else {}
         if not self.scores_rows:
             # The harness's placeholder metric; its own function for it fails under 0.5.0.dev1.
-            return {"bypass": None, **scores[0]}
-        if ended := self._endings_of(doc):
+            return with_details({"bypass": None, **scores[0], **how}, how)
+        if ended:
             truncated = map(is_truncated, ended)
             scores = [{**score, TRUNCATED_RATE: cut} for score, cut in zip(scores, truncated, strict=True)]
-        found = combined(scores) if len(scores) > 1 else scores[0]
-        found |= {ENDED: how_ended(ended)} if ended else {}
+        found = {**(combined(scores) if len(scores) > 1 else scores[0]), **how}
         return with_details(found, self._details(found))
 
     def _details(self, metrics: Iterable[str]) -> frozenset[str]:

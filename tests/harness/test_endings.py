@@ -348,3 +348,9 @@ def test_the_word_of_an_engine_reaches_its_text(name: str, completion: Any, monk
     assert found == ["one", "cut at", "done", "cut", "theirs"]
     assert [ending_of(text) for text in found[:-1]] == [STOP, STOP, ITSELF, LIMIT]
     assert type(found[-1]) is str, "the text of a task that is not ours is a plain one"
+
+
+def test_a_run_without_scores_says_how_its_answers_ended() -> None:
+    run = evaluate("reference", [LABELS], {}, limit=3, bootstrap_iters=0, predict_only=True)
+    assert [line["ended"] for line in lines(run, LABELS)] == [ITSELF] * 3
+    assert not any(name.startswith(("ended", "truncated")) for name in run["results"][LABELS])
