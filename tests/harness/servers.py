@@ -82,7 +82,14 @@ class Tokenizer:
 def engine(name: str, batch: list[Any], monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return an LM of a class of the harness that generates a batch."""
     if name == "vllm":
-        parts = ("lora", "lora.request", "renderers", "renderers.hf", "tokenizers", "transformers_utils.tokenizer")
+        parts = (
+            "lora.request",
+            "renderers.hf",
+            "tokenizers",
+            "transformers_utils.tokenizer",
+            "entrypoints.chat_utils",
+            "utils",
+        )
         for part in ("ray", "vllm", *(f"vllm.{part}" for part in parts)):
             monkeypatch.setitem(sys.modules, part, MagicMock())
         monkeypatch.setattr("importlib.metadata.version", lambda _: "0.11.0")
