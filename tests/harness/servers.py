@@ -82,14 +82,8 @@ class Tokenizer:
 def engine(name: str, batch: list[Any], monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return an LM of a class of the harness that generates a batch."""
     if name == "vllm":
-        parts = (
-            "lora.request",
-            "renderers.hf",
-            "tokenizers",
-            "transformers_utils.tokenizer",
-            "entrypoints.chat_utils",
-            "utils",
-        )
+        in_entrypoints = "entrypoints.chat_utils"
+        parts = ("lora.request", "renderers.hf", "tokenizers", "transformers_utils.tokenizer", in_entrypoints, "utils")
         for part in ("ray", "vllm", *(f"vllm.{part}" for part in parts)):
             monkeypatch.setitem(sys.modules, part, MagicMock())
         monkeypatch.setattr("importlib.metadata.version", lambda _: "0.11.0")
@@ -112,7 +106,7 @@ def engine(name: str, batch: list[Any], monkeypatch: pytest.MonkeyPatch) -> Any:
         "max_length": 100,
         "truncation_side": "left",
         "tok_encode": lambda _, texts, **__: [[5] * len(text) for text in texts],
-        "_model_generate": lambda *_, **__: batch,
+        "_model_generate": lambda _, requests, **__: batch[: len(requests)],
         "modify_gen_kwargs": (
             (lambda _, given, **__: ({}, given["until"], 8)) if name == "vllm" else (lambda _, given: given)
         ),
