@@ -30,8 +30,6 @@ from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers, shows
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import tokenization
 
-"""A child of the harness's own logger, because only that one shows its messages."""
-
 
 class HierarchyTask(FamilyTask):
     """A conversation in which instructions are stated at several places, or in which one is to be followed for long.
