@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import lm_eval.evaluator
@@ -142,7 +142,8 @@ class _Batch:
 
     def _said_of(self, generated: Any, asked: Mapping[str, Any]) -> Iterable[Said]:
         if isinstance(generated, Sequence):
-            return map(_said_by_engine, generated)
+            # Log-likelihoods come from the same method.
+            return map(_said_by_engine, generated) if asked.get("generate") else ()
         context, longest = asked.get("context"), asked.get("max_length")
         if context is None or longest is None or not hasattr(generated, "tolist"):
             return ()
@@ -191,10 +192,12 @@ class _Listener:
             raise
         finally:
             self._lm.cache_hook = hook.inner
-        return [
-            hook.answer(request, text) if isinstance(request, KnownInstance) else str(text)
-            for request, text in zip(requests, texts, strict=True)
-        ]
+        return [hook.answer(request, text) for request, text in zip(requests, texts, strict=True)]
+
+
+def _key(prompt: Any) -> Any:
+    """Return a prompt as a key: some API models are given lists of messages."""
+    return prompt if isinstance(prompt, Hashable) else repr(prompt)
 
 
 class _Hook:
@@ -207,7 +210,7 @@ class _Hook:
         for request in requests:
             if isinstance(request, KnownInstance):
                 prompt, arguments = request.args
-                of_prompt = self._ours.setdefault(prompt, [])
+                of_prompt = self._ours.setdefault(_key(prompt), [])
                 of_prompt += [] if arguments in of_prompt else [arguments]
         # Texts are told apart by identity, with the prompt, because Python has the shortest texts only once.
         self._came_by: defaultdict[tuple[Any, int], deque[Answer]] = defaultdict(deque)
@@ -216,17 +219,18 @@ class _Hook:
     def add_partial(self, attr: str, req: Any, res: Any) -> None:
         """Give a text to the cache, with how it ended if it is an answer to one of our tasks' requests."""
         if attr == "generate_until" and isinstance(res, str):
-            prompt, arguments = req
+            prompt, arguments, *_ = req
+            key = _key(prompt)
             self._count += 1
             answer = self._ended(res, arguments)
             if isinstance(answer, Answer) and not isinstance(res, _Reported):
-                self._came_by[prompt, id(res)].append(answer)
+                self._came_by[key, id(res)].append(answer)
                 # As long as the text exists, no other has its identity.
                 self._texts.append(res)
-            res = answer if prompt in self._ours else str(res)
+            res = answer if key in self._ours else str(res)
             # vLLM stores an answer under arguments that it has changed, so that no run finds it again, and SGLang under
             # those of another request.
-            asked = self._ours.get(prompt, ())
+            asked = self._ours.get(key, ())
             req = (prompt, asked[0]) if len(asked) == 1 else req
         self.inner.add_partial(attr, req, res)
 
@@ -241,10 +245,12 @@ class _Hook:
         )
 
     def answer(self, request: Instance, text: str) -> str:
-        """Return the text that an LM returned for a request, with how it ended."""
+        """Return the text that an LM returned for a request, with how it ended if the request is one of our tasks'."""
+        if not isinstance(request, KnownInstance):
+            return str(text) if isinstance(text, _Reported) else text
         if isinstance(text, _Reported):
             return self._ended(text, request.args[1])
-        came_by = self._came_by.get((request.args[0], id(text)))
+        came_by = self._came_by.get((_key(request.args[0]), id(text)))
         return came_by.popleft() if came_by else text
 
     def _ended(self, text: str, arguments: Mapping[str, Any]) -> str:

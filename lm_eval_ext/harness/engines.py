@@ -173,7 +173,7 @@ def refuse_mixed_stops(lm: Any, requests: Sequence[Instance]) -> None:
     Raises:
         ValueError: there are such; the message names two tasks.
     """
-    if _name(lm) != "SGLangLM" or str(lm.batch_size) == "1":
+    if _name(lm) != "SGLangLM" or str(lm.batch_size) == "1" or not requests:
         return
     first = requests[0]
     for other in requests:
