@@ -107,13 +107,17 @@ def misspelt_keys(own: Iterable[str]) -> dict[str, str]:
     return {key: near for key, near in pairs if near}
 
 
-def require_version(task: str, metadata: Mapping[str, Any]) -> None:
+def require_version(task: str, version: object) -> None:
     """Reject a leaf without a version, without which no two of its runs could be compared.
+
+    Args:
+        task: the task's name, for messages.
+        version: as its metadata have it, without marks; ``None`` if they have none.
 
     Raises:
         ValueError: it has none.
     """
-    if metadata.get(VERSION) is None:
+    if version is None:
         raise ValueError(
             f"task {task!r}: its metadata have no version. The metadata of a leaf replace those of the template that "
             "it includes, so add it to them, as in metadata: {version: 1.0}"

@@ -159,7 +159,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         for key, near in misspelt_keys(metadata.keys() - of_run if of_run is not None else ()).items():
             message = "task %r: its metadata have a key %r, which nothing reads; did you mean %s?"
             log.warning(message, config["task"], key, near)
-        require_version(config["task"], metadata)
+        version = metadata.get("version")
         chosen = {key: value for key, value in metadata.items() if key not in of_model}
         refuse_keys_of_others(config["task"], chosen, self.TAKES)
         self.source = sources.chosen_source(metadata)
@@ -181,6 +181,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
             raise ValueError(
                 f"task {config['task']!r}: metric_list is set, but the family declares the metrics; remove metric_list"
             )
+        require_version(config["task"], version)
         self.metrics = {metric.name: metric for metric in self.SCHEMA.reported(self.has)}
         details = self._details(self.metrics)
         reported = [metric for name, metric in self.metrics.items() if name not in details]
