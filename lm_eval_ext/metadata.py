@@ -26,6 +26,8 @@ DETAILS = "details"
 FEWEST_PARAPHRASES = 2
 """With fewer, there is nothing to compare."""
 
+VERSION = "version"
+
 KEYS: Mapping[str, str] = {
     "source": "",
     ROW_SEED: "the rows of IFBench and IFEval are finished, so there are no others to draw",
@@ -79,9 +81,47 @@ def unknown_keys(given: Iterable[str]) -> list[str]:
     """
     unknown = [key for key in given if key not in KEYS and key not in OTHER_KEYS]
     for key in unknown:
-        if near := difflib.get_close_matches(str(key).lower().replace("-", "_"), KEYS, n=1, cutoff=NEAR):
-            raise ValueError(f"--metadata has an unknown key {key!r}; did you mean {near[0]}? Expected {expected()}")
+        if near := meant(key, KEYS):
+            raise ValueError(f"--metadata has an unknown key {key!r}; did you mean {near}? Expected {expected()}")
     return unknown
+
+
+def meant(key: object, known: Collection[str]) -> str:
+    """Return the key of which another is a misspelling; empty if it is one of them, or resembles none."""
+    written = str(key).lower().replace("-", "_")
+    # tokenizer_mode is an argument of some models, and no misspelling of tokenizer.
+    if key in known or any(written.startswith(f"{one}_") for one in known):
+        return ""
+    return next(iter(difflib.get_close_matches(written, known, n=1, cutoff=NEAR)), "")
+
+
+def misspelt_keys(own: Iterable[str]) -> dict[str, str]:
+    """Return which keys in the metadata of a leaf look like misspellings, each with the key that may be meant.
+
+    A leaf may have keys that nothing reads, whatever they are called.
+
+    Args:
+        own: the keys of the metadata that stand in its YAML.
+    """
+    pairs = ((key, meant(key, (*KEYS, VERSION))) for key in sorted(own) if key not in OTHER_KEYS)
+    return {key: near for key, near in pairs if near}
+
+
+def require_version(task: str, version: object) -> None:
+    """Reject a leaf without a version, without which no two of its runs could be compared.
+
+    Args:
+        task: the task's name, for messages.
+        version: as its metadata have it, without marks; ``None`` if they have none.
+
+    Raises:
+        ValueError: it has none.
+    """
+    if version is None:
+        raise ValueError(
+            f"task {task!r}: its metadata have no version. The metadata of a leaf replace those of the template that "
+            "it includes, so add it to them, as in metadata: {version: 1.0}"
+        )
 
 
 def expected() -> str:

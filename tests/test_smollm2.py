@@ -75,7 +75,7 @@ def of_samples(run: Run, task: str, count: int = ROWS) -> list[dict[str, Any]]:
     assert [sample["doc_id"] for sample in samples] == list(range(ROWS)) * (count // ROWS)
     assert "<|im_start|>user\n" in json.dumps(samples[0]["arguments"]).replace("\\n", "\n"), "no chat template"
     scored = {name for name in run.results["results"][task] if "," in name and "_stderr" not in name}
-    metrics = set(make(task).aggregation())
+    metrics = {*make(task).aggregation(), "truncated_rate"}
     assert scored == {f"{metric},{sample['filter']}" for metric in metrics for sample in samples}
     return samples
 

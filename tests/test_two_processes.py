@@ -179,6 +179,7 @@ def test_the_verbalizer_tasks_have_the_samples_and_scores_of_one_process(runs: R
     for task in EVALUATIONS[name].tasks:
         assert [sample["doc_id"] for sample in by_row(two, task)] == list(range(rows))
         assert by_row(two, task) == by_row(one, task)
+        assert {sample["ended"] for sample in by_row(two, task)} == {"itself"}
         assert two.results["n-samples"][task] == one.results["n-samples"][task] == {"original": 100, "effective": rows}
         for metric in ("acc", "prior_rate", "invalid_rate"):
             assert two.score(task, metric) == one.score(task, metric), metric

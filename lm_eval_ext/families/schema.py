@@ -12,6 +12,8 @@ from math import inf, log
 from statistics import fmean
 from typing import Any, Literal, TypeGuard
 
+from lm_eval_ext import endings
+
 RowForm = Literal["number", "ratio", "letters", "choice"]
 """The value of a metric in the samples of a row: a number; ``[followed, asked]``, whose sums are divided; two letters;
 or a question with the chosen contents."""
@@ -111,6 +113,13 @@ class Metric:
 EMPTY_RATE = Metric("empty_rate", higher_is_better=False, in_groups=True, drawn=False)
 """A metric of every family: the share of rows whose response has no answer (``verifiers.verify.is_empty``). A report
 warns where it is high, and draws it where it is a part of something."""
+
+
+ENDINGS = "answers whose endings are known"
+"""What a metric needs."""
+TRUNCATED_RATE = Metric(endings.TRUNCATED_RATE, higher_is_better=False, needs=(ENDINGS,), drawn=False)
+"""A metric of every family: the share of answers that ended at the limit of new tokens. It explains the headline, so it
+is a detail, but the results have it where it is not 0. Groups do not, because some of their tasks may lack it."""
 
 
 @dataclass(frozen=True)

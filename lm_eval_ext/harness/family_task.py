@@ -7,7 +7,7 @@ import inspect
 import logging
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,6 +20,9 @@ from lm_eval.utils import simple_parse_args_string
 
 import lm_eval_ext
 from lm_eval_ext import sources
+from lm_eval_ext.endings import ENDED, LIMIT, TRUNCATED_RATE, UNKNOWN, Ended, how_ended, is_truncated
+from lm_eval_ext.harness import engines
+from lm_eval_ext.harness.endings import listen, lm_of_run, over_processes
 from lm_eval_ext.harness.requests import (
     Asking,
     KnownAnswers,
@@ -35,6 +38,7 @@ from lm_eval_ext.harness.responses import (
     are_alike,
     by_draw,
     combined,
+    endings,
     number_of_draws,
     of_single_draws,
     removes_reasoning,
@@ -52,7 +56,15 @@ from lm_eval_ext.harness.versions import (
     standard_errors,
     with_details,
 )
-from lm_eval_ext.metadata import chosen_details, chosen_row_seed, expected, refuse_keys_of_others, unknown_keys
+from lm_eval_ext.metadata import (
+    chosen_details,
+    chosen_row_seed,
+    expected,
+    misspelt_keys,
+    refuse_keys_of_others,
+    require_version,
+    unknown_keys,
+)
 
 if TYPE_CHECKING:
     import datasets
@@ -143,7 +155,11 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         # The harness instantiates the class and leaves its name in the config.
         config = {key: value for key, value in config.items() if key != "class"}
         metadata = config["metadata"] = {**self.METADATA, **(config.get("metadata") or {})}
-        of_model = _arguments_of_model()
+        of_model, of_run = _metadata_of_run()
+        for key, near in misspelt_keys(metadata.keys() - of_run if of_run is not None else ()).items():
+            message = "task %r: its metadata have a key %r, which nothing reads; did you mean %s?"
+            log.warning(message, config["task"], key, near)
+        version = metadata.get("version")
         chosen = {key: value for key, value in metadata.items() if key not in of_model}
         refuse_keys_of_others(config["task"], chosen, self.TAKES)
         self.source = sources.chosen_source(metadata)
@@ -153,6 +169,11 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         self.has: Collection[str] = ()
         self.variants: tuple[str, int] | None = None
         self._incomplete: Collection[Any] = ()
+        self._lm: Any = None
+        self._endings: Mapping[int, Sequence[Ended]] = {}
+        self._numbers: Mapping[int, int] = {}
+        self._scored: int | None = None
+        self._cuts_off = False
         self.scores_rows = True
         self._share: Share | None = None
         self.facts = {"family": self.FAMILY, **self.configure(config)}
@@ -160,6 +181,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
             raise ValueError(
                 f"task {config['task']!r}: metric_list is set, but the family declares the metrics; remove metric_list"
             )
+        require_version(config["task"], version)
         self.metrics = {metric.name: metric for metric in self.SCHEMA.reported(self.has)}
         details = self._details(self.metrics)
         reported = [metric for name, metric in self.metrics.items() if name not in details]
@@ -333,9 +355,14 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
             bool(options.get("apply_chat_template")),
             options.get("chat_template"),
         )
+        self._lm = lm_of_run()
+        if self._lm is not None:
+            listen(self._lm)
+            engines.check(self._lm, self.config.task, self.asking, self.config.generation_kwargs or {})
         self._require_draws()
         self._leave_out_incomplete_rows(**options)
         self.before_requests()
+        engines.warn_of_thinking(self.asking)
         if not options.get("cache_requests"):
             return super().build_all_requests(**options)
         if unknown := list(functions(asked(self.config))):
@@ -433,8 +460,15 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
             request.known_answers = with_floors(request.known_answers, prompt)
         return requests
 
+    def doc_iterator(self, **options: Any) -> Iterator[tuple[int, Any]]:
+        """Yield the documents with their numbers; 0.4 then has each scored, but does not say which one it is."""
+        for number, doc in super().doc_iterator(**options):
+            self._scored = number
+            yield number, doc
+
     def apply_filters(self) -> Any:
-        """Apply the filters to all responses."""
+        """Apply the filters to all responses, and keep how these ended."""
+        self._keep_endings()
         # The harness adds the model's arguments to the metadata.
         if not removes_reasoning(self.asking.lm) and not self.config.metadata.get("think_end_token"):
             for request in self.instances:
@@ -462,10 +496,30 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
             request.filtered_resps = together(filtered) if len(filtered) > 1 else filtered[0]
         return found
 
+    def _keep_endings(self) -> None:
+        """Keep how the answers to each row ended, unless that of none is known in any process."""
+        of_rows = endings(self.instances)
+        ended = Counter(one for of_row in of_rows.values() for one in of_row)
+        # Every row of every process has the same metrics.
+        known, cut_off = over_processes(self._lm, ended.total() - ended[UNKNOWN], ended[LIMIT])
+        self._endings = of_rows if known else {}
+        if known and self.scores_rows:
+            self.metrics |= {TRUNCATED_RATE: self.SCHEMA.metric(TRUNCATED_RATE)}
+        self._numbers = {id(request.doc): request.doc_id for request in self.instances}
+        self._cuts_off = cut_off > 0
+
+    def _endings_of(self, doc: dict[str, Any]) -> Sequence[Ended]:
+        """Return how each answer to a row ended; nothing if that is not known of any row."""
+        # 0.5 scores the document of the request, 0.4 the one that it has just asked the iterator for.
+        row = self._numbers.get(id(doc), self._scored)
+        return () if row is None else self._endings.get(row, ())
+
     def aggregation(self) -> dict[str, Any]:
         """Return how each metric is aggregated."""
         own: dict[str, Any] = super().aggregation()
         own |= {name: _function_of(metric) for name, metric in self.metrics.items() if name not in own}
+        # 0.5 computes a figure of everything that the samples record.
+        own |= {ENDED: len} if self._endings else {}
         if self.draws == 1 or not self.scores_rows:
             return own
         return {**{name: self.for_draws(each) for name, each in own.items()}, DRAWS: number_of_draws}
@@ -498,18 +552,25 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         scores = [self.score(doc, each) for each in drawn] if self.scores_rows else [self.unscored(doc, drawn[0])]
         # Some metrics depend on the answers: only refined ones have rounds.
         self.metrics |= {name: self.SCHEMA.metric(name) for name in scores[0].keys() - self.metrics.keys()}
+        ended = self._endings_of(doc)
+        how = {ENDED: how_ended(ended)} if ended else {}
         if not self.scores_rows:
             # The harness's placeholder metric; its own function for it fails under 0.5.0.dev1.
-            return {"bypass": None, **scores[0]}
-        found = combined(scores) if len(scores) > 1 else scores[0]
+            return with_details({"bypass": None, **scores[0], **how}, how)
+        if ended:
+            truncated = map(is_truncated, ended)
+            scores = [{**score, TRUNCATED_RATE: cut} for score, cut in zip(scores, truncated, strict=True)]
+        found = {**(combined(scores) if len(scores) > 1 else scores[0]), **how}
         return with_details(found, self._details(found))
 
     def _details(self, metrics: Iterable[str]) -> frozenset[str]:
         """Return which of some metrics the samples have, but not the results."""
         if self.reports_details:
-            return frozenset()
-        of_family = frozenset(name for name, metric in self.metrics.items() if metric.is_detail)
-        return of_family.union({DRAWS}).intersection(metrics)
+            return frozenset({ENDED}).intersection(metrics)
+        of_family = {name for name, metric in self.metrics.items() if metric.is_detail}
+        # Cut off answers make a score that is not one of the model: the results say so.
+        reported = {TRUNCATED_RATE} if self._cuts_off else set()
+        return frozenset(of_family | {DRAWS, ENDED}).difference(reported).intersection(metrics)
 
 
 def _function_of(metric: Metric) -> Callable[..., Any]:
@@ -517,13 +578,14 @@ def _function_of(metric: Metric) -> Callable[..., Any]:
     return mean if metric.aggregation == "mean" else metric.aggregation
 
 
-def _arguments_of_model() -> frozenset[str]:
-    """Return the names of the model's arguments in the run that is loading a task, and check its other metadata.
+def _metadata_of_run() -> tuple[frozenset[str], frozenset[str] | None]:
+    """Return which metadata are from the run that is loading a task, and check those that the user gave.
 
-    The harness merges ``--model_args`` into the metadata of each task before the task sees them.
+    The harness merges ``--model_args`` and ``--metadata`` into the metadata of each task before the task sees them.
 
     Returns:
-        The names; empty if a task is loaded from Python before the run.
+        The names of the model's arguments, empty if a task is loaded from Python before the run; and of all metadata
+        that are not from the task's own YAML, ``None`` if that cannot be told.
 
     Raises:
         ValueError: a key of ``--metadata`` is a misspelt key of this package.
@@ -539,9 +601,10 @@ def _arguments_of_model() -> frozenset[str]:
             of_model = frozenset((simple_parse_args_string(given) if isinstance(given, str) else given) or ())
             break
         frame = frame.f_back
-    if manager is not None:
-        _check_metadata(manager, of_model)
-    return of_model
+    if manager is None:
+        return of_model, None
+    _check_metadata(manager, of_model)
+    return of_model, of_model | frozenset(manager.metadata or ())
 
 
 @lru_cache(maxsize=1)

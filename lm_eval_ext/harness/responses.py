@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from lm_eval_ext.endings import Answer, Ended, ending_of
 from lm_eval_ext.harness.versions import HAS_SCORERS
 from lm_eval_ext.verifiers.verify import REASONING_TAGS
 
@@ -45,11 +46,23 @@ def restore_opening(request: Instance) -> None:
     if opening:
         request.resps = [
             # A refined answer is more than its text.
-            opening.group() + response
-            if type(response) is str and not _CLOSING.search(response) and not response.startswith(opening.group())
+            Answer(opening.group() + response, ending_of(response))
+            if type(response) in (str, Answer)
+            and not _CLOSING.search(response)
+            and not response.startswith(opening.group())
             else response
             for response in request.resps
         ]
+
+
+def endings(requests: Iterable[Instance]) -> dict[int, list[Ended]]:
+    """Return, by row, how the generated answers to it ended, of each draw."""
+    # Responses beyond the number of draws only pad the shares of several processes.
+    return {
+        request.doc_id: [ending_of(response) for response in request.resps[: request.repeats]]
+        for request in requests
+        if request.request_type == "generate_until"
+    }
 
 
 DRAWS = "draws"

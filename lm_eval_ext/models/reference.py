@@ -9,6 +9,7 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from lm_eval_ext.endings import ITSELF, Answer
 from lm_eval_ext.harness.lm import LMWithoutWeights
 from lm_eval_ext.harness.requests import KnownInstance
 
@@ -31,7 +32,8 @@ class ReferenceLM(LMWithoutWeights):
         seed: the seed of the draw if a policy has several answers. A draw depends only on the seed, the task, the row
             and, if the row is answered several times, the number of the draw; not on batches, order or the number of
             processes.
-        batch_size, max_batch_size, device: accepted because the harness passes them to every LM, but ignored.
+        batch_size, max_batch_size, device, trust_remote_code: accepted because the harness passes them to every LM, but
+            ignored.
 
     Raises:
         ValueError: on the first request without an answer for ``policy``.
@@ -39,13 +41,14 @@ class ReferenceLM(LMWithoutWeights):
 
     tokenizer_name = "reference"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 # as many as the harness passes
         self,
         policy: str = "oracle",
         seed: int | str = 0,
         batch_size: int | str | None = None,
         max_batch_size: int | None = None,
         device: str | None = None,
+        trust_remote_code: bool | str | None = None,
     ) -> None:
         super().__init__()
         self.policy = policy
@@ -58,9 +61,10 @@ class ReferenceLM(LMWithoutWeights):
         """Return one text per request, in their order."""
         # The harness repeats a request for each draw of a row, and the last one to pad the share of a process.
         drawn: Counter[int] = Counter()
-        texts = []
+        texts: list[str] = []
         for request in requests:
-            texts.append(self._answer(request, drawn[id(request)] % (request.repeats or 1)))
+            # A known answer is a whole one, whatever the limit.
+            texts.append(Answer(self._answer(request, drawn[id(request)] % (request.repeats or 1)), ITSELF))
             drawn[id(request)] += 1
         return texts
 

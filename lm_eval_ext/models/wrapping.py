@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from lm_eval_ext.harness.endings import listen
 from lm_eval_ext.harness.lm import LM, CachingLM, get_model
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
             if arguments:
                 raise ValueError(f"--model {self.NAME}: base is an LM object and takes no arguments, found {arguments}")
             self.base: Any = base
+            listen(self.base)
             return
         if base is None or base == self.NAME:
             raise ValueError(
@@ -63,6 +65,7 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
             self.base = model.create_from_arg_obj(arguments)
         except TypeError as error:
             raise TypeError(f"--model {self.NAME}: base={base} cannot be created with {arguments}: {error}") from error
+        listen(self.base)
 
     def set_cache_hook(self, cache_hook: CacheHook) -> None:
         """Use a cache of responses (``--use_cache``) for the last answers, and a second cache for the base LM.
@@ -115,7 +118,7 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
 
     def texts_of(self, requests: Sequence[Instance]) -> list[str]:
         """Return the base LM's texts; an API that withholds a completion returns ``None``, which is an empty one."""
-        return [text or "" for text in self.base.generate_until(requests)]
+        return ["" if text is None else text for text in self.base.generate_until(requests)]
 
     def get_model_info(self) -> dict[str, Any]:
         """Return the base LM's description, which the harness writes to the results."""

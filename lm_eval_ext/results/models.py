@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext.results.files import ResultFile, read_toml, shown
 from lm_eval_ext.results.issue import Issue, grouped, named, note, warning
@@ -136,6 +136,37 @@ def chat_template(file: ResultFile) -> str | None:
     """Return the hash of the chat template that was applied; a model may have none even if one was requested."""
     template, digest = file.content.get("chat_template"), file.content.get("chat_template_sha")
     return None if template is None and digest is None else str(digest or "without a text of its own")
+
+
+COMPLETIONS = frozenset({"local-completions", "local-chat-completions", "openai-completions"})
+CHAT_OF_OPENAI = frozenset({"openai-chat-completions", "azure-openai-chat-completions"})
+"""The harness's API models, by their names."""
+_ALWAYS_SAMPLED = ("o1", "o3", "o4", "5")
+"""Whatever a run asks for, the harness sends temperature 1 and no stop strings to a chat model of OpenAI whose name
+contains one of these, also ``gpt-3.5-turbo`` (up to 0.5.0.dev1, the newest version there is)."""
+
+
+def temperature_sent(file: ResultFile, generation: Mapping[str, Any]) -> tuple[float | None, str]:
+    """Return the temperature that a server was sent if it is not the one that a run asks for, and why.
+
+    Args:
+        file: the results.
+        generation: the generation arguments of a task.
+
+    Returns:
+        The temperature, and a sentence without a subject; ``(None, "")`` if the run was decoded as it asks for.
+    """
+    given = arguments(file.config.get("model_args"))
+    # The LMs that wrap another name it.
+    kind, model = given.get("base") or str(file.config.get("model")), given.get("model", "")
+    if kind in CHAT_OF_OPENAI and any(part in model for part in _ALWAYS_SAMPLED):
+        return 1.0, f"--model {kind} sends temperature 1 and no stop strings to {model}, whatever a run asks for"
+    temperature = generation.get("temperature")
+    if kind not in COMPLETIONS | CHAT_OF_OPENAI or generation.get("do_sample") is not False:
+        return None, ""
+    if isinstance(temperature, bool) or not isinstance(temperature, int | float) or temperature <= 0:
+        return None, ""
+    return float(temperature), f"--model {kind} sends temperature {temperature:g} although do_sample is false"
 
 
 def arguments(found: object) -> dict[str, str]:

@@ -27,6 +27,7 @@ from lm_eval_ext.results.models import (
     Setting,
     as_text,
     shortened,
+    temperature_sent,
 )
 from lm_eval_ext.results.rows import DatasetRows, Rows
 
@@ -158,16 +159,18 @@ class TaskRun:
 
     @cached_property
     def decoding(self) -> Decoding:
-        """How its texts were decoded, according to its generation arguments and its seeds."""
+        """How its texts were decoded, according to its generation arguments and its seeds, or as its LM does anyway."""
         given = self.config.get("generation_kwargs")
         arguments: dict[str, Any] = given if isinstance(given, dict) else {}
         temperature = arguments.get("temperature", 1.0 if arguments.get("do_sample") else 0.0)
-        if isinstance(temperature, bool) or not isinstance(temperature, int | float):
-            return Decoding(0.0)
-        if arguments.get("do_sample") is False or temperature <= 0:
-            return Decoding(0.0)
+        sent, _ = temperature_sent(self.file, arguments)
+        if sent is None:
+            is_number = isinstance(temperature, int | float) and not isinstance(temperature, bool)
+            if not is_number or arguments.get("do_sample") is False or temperature <= 0:
+                return Decoding(0.0)
+            sent = float(temperature)
         seeds = [arguments.get(SAMPLING_SEED), *(self.file.config.get(name) for name in OF_RUN)]
-        return Decoding(float(temperature), "/".join(str(seed) for seed in seeds if seed is not None))
+        return Decoding(sent, "/".join(str(seed) for seed in seeds if seed is not None))
 
     @property
     def has_samples(self) -> bool:

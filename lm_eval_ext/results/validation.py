@@ -21,16 +21,16 @@ from lm_eval_ext.results.models import (
     chat_template,
     missing_answers,
     recorded_run,
+    temperature_sent,
 )
 from lm_eval_ext.results.rows import generated
 from lm_eval_ext.results.runs import Role, Runs, TaskRun, settings_that_differ
+from lm_eval_ext.results.truncation import NOTICEABLE, cut_off, limit_of
 from lm_eval_ext.sources import EMBEDDED
 from lm_eval_ext.verifiers.verify import is_cut_off
 
 NEARLY_ALL = 0.9
 """The share of answers from which on a task measures what went wrong, and hardly the model."""
-NOTICEABLE = 0.1
-"""The share of answers cut off while reasoning from which on they lower a score noticeably."""
 LOOKED_AT = 20
 """The most empty answers of a task that are looked at, because there can be millions."""
 INVALID_RATE, INVALID_PRIOR = "invalid_rate", "invalid_prior"
@@ -66,7 +66,9 @@ def what_went_wrong(runs: Runs) -> list[Issue]:
     for model, name in runs.labels.items():
         of_model = [run for run in runs.current if run.model == model]
         issues += _without_template(of_model, name)
-        issues += _cut_off(of_model, name)
+        issues += _sampled_anyway(of_model, name)
+        issues += _cut_off_while_reasoning(of_model, name)
+        issues += cut_off(of_model, name)
         issues += _empty_or_invalid(of_model, name)
         issues += _recorded(of_model, name)
     return issues
@@ -189,7 +191,20 @@ def _without_template(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
             return
 
 
-def _cut_off(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
+def _sampled_anyway(runs: Sequence[TaskRun], name: str) -> list[Issue]:
+    """Return which tasks were sampled although the run asks for something else, and why."""
+    reasons = [(temperature_sent(run.file, run.config.get("generation_kwargs") or {})[1], run.name) for run in runs]
+    return [
+        warning(
+            f"{name}: {reason}: answers to {named(tasks)} were sampled, although the results say otherwise, and "
+            "another run gives other scores"
+        )
+        for reason, tasks in grouped(reasons).items()
+        if reason
+    ]
+
+
+def _cut_off_while_reasoning(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
     """Yield which tasks have a noticeable share of answers that are cut off while reasoning."""
     tasks: dict[str, list[str]] = {}
     for run in runs:
@@ -199,9 +214,8 @@ def _cut_off(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
         rows = np.flatnonzero(run.rows.values[EMPTY_RATE.name] == 1)[:LOOKED_AT]
         cut_off = [is_cut_off(generated(run.rows.line(int(row)))) for row in rows]
         if cut_off and empty * sum(cut_off) / len(cut_off) >= NOTICEABLE:
-            arguments = run.config.get("generation_kwargs")
-            limit = arguments.get("max_gen_toks") if isinstance(arguments, dict) else None
-            tasks.setdefault(f" of {limit}" if limit else "", []).append(run.name)
+            most = limit_of(run)
+            tasks.setdefault(f" of {most}" if most else "", []).append(run.name)
     for limit, of_limit in tasks.items():
         yield warning(
             f"{name}: many answers to {named(of_limit)} end inside a reasoning block, at the limit{limit} new tokens: "

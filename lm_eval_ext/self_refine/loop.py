@@ -15,6 +15,7 @@ from functools import partial
 from itertools import islice
 from typing import Protocol
 
+from lm_eval_ext.endings import Ended, ending_of
 from lm_eval_ext.self_refine.judgment import concluded, verdict, verdicts
 from lm_eval_ext.self_refine.strategies import Strategy, judge_one, judge_together, revise
 from lm_eval_ext.verifiers import Checker, Response, without_reasoning
@@ -85,6 +86,11 @@ class Refined(str):
     def __reduce__(self) -> tuple[type[Refined], tuple[tuple[Round, ...], int]]:
         """Keep the rounds when pickling, for the harness's cache of responses and for other processes."""
         return Refined, (self.rounds, self.planned)
+
+    @property
+    def ended(self) -> Ended:
+        """How the last answer ended, which is the one that is scored."""
+        return ending_of(self.rounds[-1].answer)
 
     @property
     def requests(self) -> int:

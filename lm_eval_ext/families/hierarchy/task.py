@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -25,13 +24,11 @@ from lm_eval_ext.families.hierarchy.scores import score
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.manyifeval.rows import NAME, TEST, origin
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
+from lm_eval_ext.harness.engines import warn_once
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
 from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers, shows
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import tokenization
-
-log = logging.getLogger(f"lm_eval.{__name__}")
-"""A child of the harness's own logger, because only that one shows its messages."""
 
 
 class HierarchyTask(FamilyTask):
@@ -125,12 +122,12 @@ class HierarchyTask(FamilyTask):
         if not self.asking.apply_chat_template:
             raise ValueError(f"task {self.config.task!r} needs a conversation; run with --apply_chat_template")
         if not self.asking.makes_prompts:
-            message = (
-                "%s: the server makes the prompts out of the messages, so it cannot be checked that the model is shown "
-                "all of them. If requests fail with status 400, the model may not have all roles of this arm (%s)"
+            # The same for every arm, most of which are run together.
+            warn_once(
+                "hierarchy: the server makes the prompts out of the messages, so it cannot be checked that the model "
+                "is shown all of them. If requests fail with status 400, the model may not have all roles of an arm "
+                "(system, user, assistant and tool)"
             )
-            roles = dict.fromkeys(message["role"] for message in self._conversation(self.eval_docs[0]))
-            log.warning(message, self.config.task, ", ".join(roles))
 
     def _conversation(self, doc: dict[str, Any]) -> Sequence[Mapping[str, Any]]:
         return self._arm.conversation(self._row(doc), self.doc_to_text(doc), self.system_prompt(doc))

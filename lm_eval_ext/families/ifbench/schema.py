@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from lm_eval_ext.families.schema import COUNT, EMPTY_RATE, Metric, Schema, mean_length, share_followed
+from lm_eval_ext.families.schema import COUNT, EMPTY_RATE, TRUNCATED_RATE, Metric, Schema, mean_length, share_followed
 
 HEADLINE = "prompt_level_loose_acc"
 """IFBench's authors report this one."""
@@ -41,6 +41,7 @@ SCHEMA = Schema(
         Metric("prompt_level_repaired_acc", higher_is_better=True, explains=HEADLINE),
         _share("inst_level_repaired_acc", "inst_level_loose_acc"),
         EMPTY_RATE,
+        replace(TRUNCATED_RATE, explains=HEADLINE),
         *(_share(name, "inst_level_loose_acc", (GROUPS,)) for name in OF_GROUPS.values()),
         # The report computes the figures of the types from it; as metrics, they would fill the table of results.
         Metric(VERDICTS, None, mean_length, explains="inst_level_loose_acc", per_row=None, drawn=False, range=COUNT),

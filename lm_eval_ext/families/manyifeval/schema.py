@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from statistics import fmean
 from typing import Any, Literal, get_args
@@ -11,6 +12,7 @@ from lm_eval_ext.families.schema import (
     COUNT,
     EMPTY_RATE,
     NONE,
+    TRUNCATED_RATE,
     Metric,
     Outcome,
     Schema,
@@ -182,6 +184,7 @@ SCHEMA = Schema(
         _part("prompt_level_repaired_acc", "prompt_level_strict_acc", PROMPTS),
         _part("inst_level_repaired_acc", "inst_level_strict_acc", PROMPTS),
         EMPTY_RATE,
+        replace(TRUNCATED_RATE, explains="prompt_level_strict_acc"),
         Metric(
             "curse_residual",
             higher_is_better=True,

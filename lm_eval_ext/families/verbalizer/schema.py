@@ -9,6 +9,7 @@ from statistics import fmean
 from lm_eval_ext.families.schema import (
     EMPTY_RATE,
     NONE,
+    TRUNCATED_RATE,
     Metric,
     Outcome,
     Schema,
@@ -91,6 +92,7 @@ SCHEMA = Schema(
         Metric("invalid_rate", higher_is_better=False, in_groups=True),
         # What invalid answers are made of: disjoint shares of all rows, whose sum is invalid_rate.
         replace(EMPTY_RATE, in_groups=False, drawn=True, explains="invalid_rate"),
+        replace(TRUNCATED_RATE, explains="acc"),
         _invalid("invalid_prior"),
         _invalid("invalid_echo"),
         _invalid("invalid_refusal"),

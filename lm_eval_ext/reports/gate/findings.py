@@ -23,6 +23,7 @@ from lm_eval_ext.reports.gate.power import (
     smallest_regression,
 )
 from lm_eval_ext.reports.gate.sampled import Sampled, sampled
+from lm_eval_ext.reports.gate.truncation import truncation_issues
 from lm_eval_ext.reports.gate.units import AboveFloor, Compared, Noise, Sides, lowest_levels, noise
 from lm_eval_ext.reports.paired import ONE_SIDE, Difference, MeanChange, RowSums
 from lm_eval_ext.reports.statistics import holm
@@ -248,7 +249,7 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
                 unit.difference,
                 p.get(name, nan),
                 adjusted.get(name, nan),
-                (*unit.issues, *unit.no_floor),
+                (*unit.issues, *unit.no_floor, *truncation_issues(unit)),
                 sampled(unit, k),
             )
         )
@@ -323,7 +324,7 @@ def check(
             # Rows of a few in a hundred tasks cannot show much each: what is asked of all is asked of their mean.
             of_whole=whole is not None and name != whole.name,
         )
-        findings.append(judged(tested, question))
+        findings.append(_with_endings(judged(tested, question)))
 
     def room(finding: Finding) -> float:
         """Return how much further it may drop, or change in both directions; 0 if it cannot be compared."""
@@ -355,6 +356,18 @@ def _measured(unit: Compared, allowed: float, k: int | None, again: Sides | None
         noise=None if isinstance(of_noise, Issue) else of_noise,
         spending=look.spending(unit) if look else AT_ONCE,
     )
+
+
+def _with_endings(finding: Finding) -> Finding:
+    """Return a finding with what answers that were cut off have to do with it.
+
+    That says where a verdict comes from, and is no part of it.
+    """
+    if finding.unit is None:
+        return finding
+    is_regression = finding.verdict == "REGRESSION"
+    cut_off = truncation_issues(finding.unit, finding.allowed, is_regression=is_regression)
+    return replace(finding, issues=(*finding.issues, *cut_off))
 
 
 def _mean_of_all(findings: Sequence[Finding]) -> Finding | None:

@@ -19,6 +19,7 @@ from lm_eval_ext.reports.page.verdict import Verdict
 from lm_eval_ext.results.command import SEEDS, asked_for, command
 from lm_eval_ext.results.models import GivenSizes, Setting, sizes
 from lm_eval_ext.results.runs import Role, Runs, TaskRun
+from lm_eval_ext.results.truncation import truncation
 
 IN_TITLE = 3
 """The most models that the title names; of more, it names the first ones and counts the rest."""
@@ -152,6 +153,7 @@ def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:
         "setting": ", ".join(f"{name}: {value}" for name, value in of_file[0].setting),
         "seeds": ", ".join(f"{name} {file.config[name]}" for name in SEEDS if name in file.config),
         "limit": file.config.get("limit"),
+        "answers cut off at the limit of new tokens": _cut_off(of_file),
         "task versions": _counted(str(run.metadata.get("version")) for run in of_file),
         "source of rows": _counted(str(run.metadata.get("source")) for run in of_file),
         "rows (hashes)": ", ".join(dict.fromkeys(str(run.identity[1]) for run in of_file)),
@@ -163,3 +165,10 @@ def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:
 def _counted(values: Iterable[str]) -> str:
     counts = sorted(Counter(values).items())
     return ", ".join(f"{value} ({count} tasks)" if count > 1 else value for value, count in counts)
+
+
+def _cut_off(of_file: Sequence[TaskRun]) -> str:
+    """Return the share of answers to each task that were cut off, and the task's score without them."""
+    found = [one for run in of_file if run.is_ours and (one := truncation(run)) is not None]
+    known = f"none of {len(found)} tasks" if found else ""
+    return "; ".join(one.in_words for one in found if one.share) or known

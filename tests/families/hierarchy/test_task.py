@@ -13,6 +13,7 @@ from lm_eval.models.api_models import JsonChatStr
 
 from lm_eval_ext.families.hierarchy.rows import ARMS
 from lm_eval_ext.families.hierarchy.task import HierarchyTask
+from lm_eval_ext.harness.engines import warn_once
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of
 from tests.conftest import EvaluateEach, Harness
@@ -142,6 +143,7 @@ def test_a_template_may_write_what_a_tool_returned_as_json() -> None:
 def test_a_chat_template_has_the_arguments_of_a_call_as_an_object_and_an_api_as_json(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    warn_once.cache_clear()
     calls: list[Any] = []
 
     def local(messages: Messages, **_options: Any) -> str:
@@ -158,7 +160,7 @@ def test_a_chat_template_has_the_arguments_of_a_call_as_an_object_and_an_api_as_
     assert tool["tool_call_id"] == assistant["tool_calls"][0]["id"]
     assert user["role"] == "user"
     assert "it cannot be checked that the model is shown all of them" in caplog.text
-    assert "roles of this arm (user, assistant, tool)" in caplog.text
+    assert "the model may not have all roles of an arm (system, user, assistant and tool)" in caplog.text
 
 
 def test_without_a_conversation_every_arm_is_an_error(harness: Harness) -> None:

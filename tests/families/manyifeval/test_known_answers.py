@@ -150,7 +150,9 @@ def test_a_chat_model_with_weights_is_asked_and_scored(harness: Harness, tiny_mo
         ((response,),) = sample["resps"]
         assert without_reasoning(response)
         expected = json.loads(json.dumps(scored(sample["doc"], [response])))
-        assert {metric: sample[metric] for metric in sample["metrics"]} == expected
+        # Its random answers never end by themselves.
+        cut_off = {"ended": "limit", "truncated_rate": 1.0}
+        assert {metric: sample[metric] for metric in sample["metrics"]} == expected | cut_off
     for metric in LEVELS:
         assert score(run, "manyifeval_n03", metric) == near(math.fsum(sample[metric] for sample in samples) / 4)
     judged = list(regrade([json.dumps(sample).encode() for sample in samples], "samples"))

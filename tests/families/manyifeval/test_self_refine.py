@@ -93,7 +93,7 @@ def test_predict_only_keeps_every_answer(tasks: TaskManager) -> None:
     assert results is not None
     (sample,) = results["samples"][TASK]
     assert len(sample["rounds"]) == 2
-    assert sorted(sample["metrics"]) == ["bypass", "rounds"]
+    assert sorted(sample["metrics"]) == ["bypass", "ended", "rounds"]
 
 
 @pytest.mark.parametrize("chat", [True, False])

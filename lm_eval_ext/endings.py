@@ -1,0 +1,155 @@
+"""How a generated answer ended: by itself, by a stop string, or at the limit of new tokens, where it was cut off.
+
+An answer that was cut off is scored like any other, and mostly as wrong. The harness keeps no more than its text, which
+does not say how it ended: a stop string has been removed, and so has the token with which a model ends. What the
+engine said of a text is therefore taken from it where it is generated (``harness/endings.py``) and travels with the
+text. Where no engine said anything, the ending is unknown; it is not guessed from the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Ended = Literal["itself", "stop", "limit", "unknown"]
+"""How an answer ended: the model ended it, a stop string did, the limit of new tokens did, or nothing tells."""
+ITSELF: Ended = "itself"
+STOP: Ended = "stop"
+LIMIT: Ended = "limit"
+UNKNOWN: Ended = "unknown"
+
+ENDED = "ended"
+"""Where the samples say how an answer ended: a text, or one for each draw of a row."""
+TRUNCATED_RATE = "truncated_rate"
+"""The metric: the share of answers that are known to have ended at the limit."""
+
+_WORDS: Mapping[str, Ended] = {
+    # Of the OpenAI-compatible servers, vLLM and SGLang.
+    "length": LIMIT,
+    # Of Anthropic, Mistral, and Text Generation Inference.
+    "max_tokens": LIMIT,
+    "model_length": LIMIT,
+    "end_turn": ITSELF,
+    "eos_token": ITSELF,
+    "stop_sequence": STOP,
+}
+"""What engines say, but for ``stop``, which most say of two things."""
+_EITHER = "stop"
+
+
+class Answer(str):
+    """A generated text that says how it ended.
+
+    The harness treats it as an ordinary string, and so does a cache of responses, from which it returns with its
+    ending; a filter that builds a new string from it loses the ending.
+
+    Attributes:
+        ended: how it ended.
+    """
+
+    __slots__ = ("ended",)
+
+    ended: Ended
+
+    def __new__(cls, text: str, ended: Ended) -> Answer:
+        """Return the text with its ending."""
+        answer = super().__new__(cls, text)
+        answer.ended = ended
+        return answer
+
+    def __reduce__(self) -> tuple[type[Answer], tuple[str, Ended]]:
+        """Keep the ending when pickling, for the harness's cache of responses and for other processes."""
+        return Answer, (str(self), self.ended)
+
+
+def ending_of(response: object) -> Ended:
+    """Return how a response ended; unknown if it does not say."""
+    ended: Ended = getattr(response, "ended", UNKNOWN)
+    return ended
+
+
+@dataclass(frozen=True)
+class Said:
+    """What an engine said of a text that it generated.
+
+    Attributes:
+        word: why it stopped, in its own words; empty if it did not say.
+        matched: the stop string or the token at which it stopped; ``None`` if it was neither.
+        names_matches: whether the engine names what it stopped at. If not, ``stop`` can mean two things.
+        generated: the text before the harness cuts it at stop strings; empty if only the engine does that.
+    """
+
+    word: str
+    matched: str | int | None = None
+    names_matches: bool = False
+    generated: str = ""
+
+
+def judged(said: Said, stops: Iterable[str], think_end: object = None) -> Ended:
+    """Return how an answer ended.
+
+    Args:
+        said: what the engine said of it.
+        stops: the stop strings of its request. Those that are written like a special token, such as
+            ``<|endoftext|>``, are how a model ends by itself.
+        think_end: what ends the reasoning of a model if the harness removes it (``think_end_token``), before it cuts
+            the text at stop strings.
+    """
+    strings = [stop for stop in stops if stop and not (stop.startswith("<") and stop.endswith(">"))]
+    answer = said.generated
+    if isinstance(think_end, str) and think_end:
+        answer = answer.rpartition(think_end)[2]
+    if any(stop in answer for stop in strings):
+        # In a batch, a model goes on after a stop string until the others are done; only then is the text cut.
+        return STOP
+    if said.word != _EITHER:
+        return _WORDS.get(said.word, UNKNOWN)
+    if said.names_matches:
+        return STOP if said.matched in strings else ITSELF
+    # Most servers say the same of both. A request without stop strings cannot have ended at one.
+    return STOP if strings else ITSELF
+
+
+def said_of_tokens(tokens: Sequence[int], limit: int, ends: Collection[int], generated: str) -> Said:
+    """Return what the tokens of an answer say.
+
+    Args:
+        tokens: all that were generated, and whatever pads them to the length of their batch.
+        limit: the most that the request allows.
+        ends: the tokens with which the model ends by itself.
+        generated: their text.
+    """
+    if any(token in ends for token in tokens):
+        return Said("eos_token", generated=generated)
+    # Besides these tokens and the limit, only stop strings end a generation, also those that the text does not show.
+    return Said("length" if len(tokens) >= limit else "stop_sequence", generated=generated)
+
+
+def said_by_server(choice: Mapping[str, Any]) -> Said:
+    """Return what a server said of one of the texts in its response.
+
+    Args:
+        choice: an entry of ``choices``, or a whole response with a single text (Anthropic). vLLM and SGLang add what
+            they stopped at.
+    """
+    word = choice.get("finish_reason", choice.get("stop_reason"))
+    for names in ("stop_reason", "matched_stop"):
+        if "finish_reason" in choice and names in choice:
+            return Said(_in_lower_case(word), choice[names], names_matches=True)
+    return Said(_in_lower_case(word))
+
+
+def _in_lower_case(word: object) -> str:
+    return word.lower() if isinstance(word, str) else ""
+
+
+def how_ended(endings: Sequence[Ended]) -> Ended | tuple[Ended, ...]:
+    """Return what the samples say of how the answers to a row ended: of one draw a text, of several one for each."""
+    # A tuple, because 0.5 takes the entries of a list for values of the draws.
+    return endings[0] if len(endings) == 1 else tuple(endings)
+
+
+def is_truncated(ended: Ended) -> float:
+    """Return the value of ``TRUNCATED_RATE`` of an answer."""
+    return float(ended == LIMIT)

@@ -1,0 +1,192 @@
+"""What engines do with requests that a task does not see, or that the harness's own classes for them get wrong.
+
+Each part says when it can go: with which change of the harness.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from lm_eval_ext.harness.lm import CachingLM
+
+if TYPE_CHECKING:
+    from lm_eval_ext.harness.lm import Instance
+    from lm_eval_ext.harness.requests import Asking
+
+log = logging.getLogger(f"lm_eval.{__name__}")
+"""A child of the harness's own logger, because only that one shows ``INFO`` messages."""
+_MESSAGES = [{"role": "user", "content": "A message."}]
+
+
+@lru_cache
+def warn_once(message: str) -> None:
+    """Log a warning that is about the whole run, however many tasks find it out."""
+    log.warning(message)
+
+
+def check(lm: Any, task: str, asking: Asking, arguments: Mapping[str, Any]) -> None:
+    """Check how an engine will treat the requests of a task.
+
+    Args:
+        lm: the LM of the run.
+        task: the task's name, for messages.
+        asking: the prompting options of the run.
+        arguments: the generation arguments of the task.
+
+    Raises:
+        ValueError: it cannot answer them.
+    """
+    if isinstance(lm, CachingLM):
+        lm = lm.lm
+    if not takes_messages(lm) and not asking.makes_prompts:
+        raise ValueError(
+            f"task {task!r}: {_name(lm)} would send conversations, but a server for completions wants a text as its "
+            "prompt; let the chat template be applied here (--model_args tokenizer=MODEL,tokenized_requests=True, "
+            "without tokenizer_backend=None), or use a server for chat completions (--model local-chat-completions)"
+        )
+    explain_missing_logprobs(lm)
+    payload = _payload(lm, arguments)
+    asked, sent = asked_temperature(arguments), payload.get("temperature")
+    if isinstance(sent, int | float) and sent != asked:
+        without = "" if payload.get("stop") or not stop_strings(arguments) else " and no stop strings"
+        warn_once(
+            f"{_name(lm)} sends temperature {sent:g}{without} to {lm.model!r}, although the run asks for {asked:g}: "
+            "its answers are sampled, and another run gives other scores. Reports know this of the run; for several "
+            "answers to each row, see --metadata repeats"
+        )
+
+
+def _name(lm: Any) -> str:
+    return type(lm).__name__
+
+
+# A server for completions that is sent messages. The harness's API class makes them if it does not tokenize.
+
+
+def takes_messages(lm: Any) -> bool:
+    """Return whether an LM sends conversations as they are; only a class for completions is known not to."""
+    payload = _payload(lm, {})
+    return "prompt" not in payload
+
+
+def _payload(lm: Any, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what an API model would send to its server; empty if that cannot be told."""
+    create = getattr(lm, "_create_payload", None) if hasattr(type(lm), "_create_payload") else None
+    if create is None:
+        return {}
+    try:
+        payload = create(_MESSAGES, generate=True, gen_kwargs=deepcopy(dict(arguments)))
+    except Exception:  # a class of others may do anything; then nothing is known
+        return {}
+    return payload if isinstance(payload, Mapping) else {}
+
+
+# API models send the temperature whether or not the run asks for sampling, and a chat model of OpenAI whose name
+# contains certain characters is sent temperature 1 (up to 0.5.0.dev1). ``results/models.py`` knows both of runs that it
+# reads.
+
+
+def asked_temperature(arguments: Mapping[str, Any]) -> float:
+    """Return the temperature that generation arguments ask for; 0 for greedy decoding."""
+    temperature = arguments.get("temperature") or 0.0
+    is_greedy = arguments.get("do_sample") is False or not isinstance(temperature, int | float)
+    return 0.0 if is_greedy else float(temperature)
+
+
+# Models that think unless they are told not to (Qwen3).
+
+
+def thinks_unless_told(asking: Asking) -> bool:
+    """Return whether a model would think because nothing was said about it: its template without an argument says so.
+
+    False if the user said whether it is to think, if its template knows no such switch, or if a server applies it.
+    """
+    lm = asking.lm
+    given = dict(getattr(lm, "chat_template_args", None) or {})
+    if "enable_thinking" in given or getattr(lm, "enable_thinking", None) is not None:
+        return False
+    render = getattr(getattr(lm, "tokenizer", None), "apply_chat_template", None)
+    if render is None:
+        return False
+    options = {"tokenize": False, "add_generation_prompt": True, **given}
+    try:
+        unset, without = render(_MESSAGES, **options), render(_MESSAGES, **options, enable_thinking=False)
+    except Exception:  # templates raise what they like; the harness reports it when it renders prompts
+        return False
+    return bool(unset != without) and asking.makes_prompts
+
+
+def not_to_think(asking: Asking) -> str:
+    """Return how a user tells a model not to think."""
+    if hasattr(asking.lm, "enable_thinking"):
+        return "pass --model_args enable_thinking=False"
+    name = _name(asking.lm)
+    return f"{name} has no argument for it: use another model type, such as hf or vllm, with enable_thinking=False"
+
+
+def warn_of_thinking(asking: Asking) -> None:
+    """Warn, once in a run, of a model that thinks although nobody asked for it."""
+    if thinks_unless_told(asking):
+        warn_once(
+            "the chat template lets the model think unless it is told otherwise, and nothing was said: answers then "
+            "begin with reasoning, which takes most of the new tokens. If it is not to think, "
+            f"{not_to_think(asking)}; if it is, enable_thinking=True,think_end_token=</think> and "
+            "--gen_kwargs max_gen_toks=4096"
+        )
+
+
+# Servers without log-probabilities of the prompt. The harness reads them without looking whether they are there.
+
+
+def explain_missing_logprobs(lm: Any) -> None:
+    """Let an API model say what is wrong if its server returns no log-probabilities."""
+    parse = getattr(lm, "parse_logprobs", None) if hasattr(type(lm), "parse_logprobs") else None
+    if parse is not None and not isinstance(parse, _Logprobs):
+        lm.parse_logprobs = _Logprobs(lm, parse)
+
+
+class _Logprobs:
+    def __init__(self, lm: Any, parse: Callable[..., Any]) -> None:
+        self._lm, self._parse = lm, parse
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self._parse(*args, **kwargs)
+        except (KeyError, TypeError) as error:
+            raise ValueError(
+                f"the server at {self._lm.base_url} returns no log-probabilities of its prompts (the fields echo and "
+                "logprobs of a request for completions), which tasks with log-likelihoods need, such as paired_mcq; "
+                "use a server that does, or a task without them, such as text_mcq"
+            ) from error
+
+
+# SGLang: the class cuts every answer of a batch at the stop strings of the batch's last request (up to 0.5.0.dev1).
+
+
+def refuse_mixed_stops(lm: Any, requests: Sequence[Instance]) -> None:
+    """Refuse requests with different stop strings if the LM would apply those of one to the answers of all.
+
+    Raises:
+        ValueError: there are such; the message names two tasks.
+    """
+    if _name(lm) != "SGLangLM" or str(lm.batch_size) == "1" or not requests:
+        return
+    first = requests[0]
+    for other in requests:
+        stops = [stop_strings(one.args[1]) for one in (first, other)]
+        if stops[0] != stops[1]:
+            raise ValueError(
+                f"--model sglang: tasks {first.task_name!r} and {other.task_name!r} have different stop strings "
+                f"({stops[0]} and {stops[1]}), and the harness cuts all answers of a batch at those of its last "
+                "request; run them in separate commands, or with --batch_size 1. No text has been generated"
+            )
+
+
+def stop_strings(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the stop strings in the generation arguments of a request."""
+    given = arguments.get("until") or []
+    return [given] if isinstance(given, str) else list(given)

@@ -1,0 +1,86 @@
+"""Where a difference comes from answers that were cut off, the gate says so, and its verdict stays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_ext import cli
+from tests.cut_short import CutShort
+from tests.harness.tasks import OF_FAMILY, evaluate
+
+pytestmark = pytest.mark.harness
+LABELS = OF_FAMILY["verbalizer"]
+ROWS = 60
+Judge = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judge:
+    """Return a function that checks a candidate against a baseline without a fault: status, verdict and issues."""
+
+    def run(baseline: CutShort, candidate: CutShort, command: str = "check", **options: Any) -> tuple[int, str, str]:
+        for name, model, given in (("before", baseline, {}), ("after", candidate, options)):
+            evaluate(model, [LABELS], {}, tmp_path / name, limit=ROWS, bootstrap_iters=0, **given)
+        allowed = ("--max-drop", "0.02") if command == "check" else ()
+        sides = str(tmp_path / "after"), "--against", str(tmp_path / "before")
+        status = cli.main([command, *sides, *allowed, "--json", "-"])
+        (finding,) = json.loads(capsys.readouterr().out)["findings"]
+        return status, finding["verdict"], "\n".join(finding["issues"])
+
+    return run
+
+
+def test_a_regression_that_is_one_of_the_limit_says_so(judged: Judge) -> None:
+    status, verdict, said = judged(CutShort(0), CutShort(3))
+    assert (status, verdict) == (1, "REGRESSION")
+    # Of ten rows, the first three are cut off: 0.3 of 60 are 18. The others are right on both sides.
+    assert "unequal shares of answers were cut off at the limit of 64 new tokens: 0.0 % in" in said
+    assert ", 30.0 % in" in said
+    vanishes = "the regression vanishes on the 42 answers that both sides completed (drop 0.00 ["
+    assert vanishes in said
+    assert "raise the limit on both sides and run them again" in said
+
+
+def test_a_regression_that_completed_answers_show_too_is_not_excused(judged: Judge) -> None:
+    # Every completed answer is wrong, too.
+    status, verdict, said = judged(CutShort(0), CutShort(3, "prior"))
+    assert (status, verdict) == (1, "REGRESSION")
+    assert "30.0 % in" in said
+    assert "the regression is there on the 42 answers that both sides completed, too (drop 100.00 [" in said
+    assert "vanishes" not in said
+
+
+def test_equal_shares_are_not_worth_a_word(judged: Judge) -> None:
+    assert "cut off" not in judged(CutShort(3), CutShort(3, "prior"))[2]
+    assert "cut off" not in judged(CutShort(0), CutShort(0))[2]
+
+
+def test_where_nothing_was_completed_by_both_nothing_is_excused(judged: Judge) -> None:
+    status, verdict, said = judged(CutShort(0), CutShort(10))
+    assert (status, verdict) == (1, "REGRESSION")
+    assert "no answer was completed by both sides, so it is not known what the limit hides" in said
+
+
+def test_different_limits_are_named_with_their_sides(judged: Judge) -> None:
+    said = judged(CutShort(0), CutShort(5), gen_kwargs="max_gen_toks=16")[2]
+    assert "different limits of new tokens (64 in" in said
+    assert "; 16 in" in said
+
+
+def test_a_comparison_warns_of_unequal_shares_without_a_verdict_on_them(judged: Judge) -> None:
+    _, verdict, said = judged(CutShort(0), CutShort(3), "compare")
+    assert verdict == "worse"
+    assert "unequal shares of answers were cut off at the limit of 64 new tokens" in said
+    assert "vanishes" not in said
+
+
+def test_the_verdict_is_the_one_without_the_word(judged: Judge) -> None:
+    # More answers of the baseline were cut off: nothing is worse, and the warning changes nothing about that.
+    status, verdict, said = judged(CutShort(3), CutShort(0))
+    assert (status, verdict) == (0, "NOT WORSE")
+    assert "30.0 % in" in said
