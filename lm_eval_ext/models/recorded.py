@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lm_eval_ext.endings import Answer, ending_of
 from lm_eval_ext.families.ifbench.rows import Turns
 from lm_eval_ext.families.ifbench.task import TwoTurnsInstance
 from lm_eval_ext.families.manyifeval.answers import RowInstance
@@ -328,14 +329,16 @@ class RecordedLM(LMWithoutWeights):
 
     def _text(self, answer: RecordedAnswer | None, draw: int, request: Instance) -> str:
         """Return a draw of an answer as the recorded LM returned it; empty for none."""
-        text = "" if answer is None else str(answer.draws[draw])
+        text = "" if answer is None else answer.draws[draw]
         beside = answer.beside[draw] if answer is not None and answer.beside else {}
         if isinstance(request, TwoTurnsInstance):
             first = beside["turns"][0]["answer"] if "turns" in beside else ""
             return Turns(first, text)
         model = self.recording.model
         if "rounds" in beside or (answer is None and model.kind == REFINING and isinstance(request, RowInstance)):
-            return refined(beside.get("rounds", [{"answer": ""}]), planned_rounds(dict(model.arguments)))
+            *before, last = beside.get("rounds", [{"answer": ""}])
+            rounds = [*before, {**last, "answer": Answer(last["answer"], ending_of(text))}]
+            return refined(rounds, planned_rounds(dict(model.arguments)))
         return text
 
 

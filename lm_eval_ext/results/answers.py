@@ -11,10 +11,11 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, islice, starmap
 from pathlib import Path, PurePath
 from typing import Any
 
+from lm_eval_ext.endings import ENDED, Answer
 from lm_eval_ext.results.files import ResultFile, bare_name, find, read, shown
 from lm_eval_ext.results.issue import grouped, named
 from lm_eval_ext.results.models import RECORDED_RUN, EvaluatedModel, evaluated_model, missing_answers
@@ -39,7 +40,7 @@ class RecordedAnswer:
     Attributes:
         task: the task that asked; empty in a file of responses.
         row: the number of its row in the task; in a file of responses, the row's ``key``, or ``None``.
-        draws: the answers: each a text; or a log-likelihood in nats, with whether the continuation is the most likely
+        draws: the answers: each a text, with how it ended if that is recorded; or a log-likelihood in nats, with whether the continuation is the most likely
             one, or without.
         run: the run's results file, or the file of responses.
         order: sorts answers of newer runs later.
@@ -264,6 +265,10 @@ def _answers_in(
         kind = LIKELIHOOD if settings is None else GENERATED
         # Beyond the draws that were asked for, responses only fill up the shares of several processes.
         draws = tuple(_answer(kind, response) for response in responses[:repeats])
+        if kind == GENERATED and ENDED in line:
+            ended = [line[ENDED]] if isinstance(line[ENDED], str) else line[ENDED]
+            # Of draws without scores, nothing says how they ended.
+            draws = (*starmap(Answer, zip(draws, ended, strict=False)), *draws[len(ended) :])
         scored = scores_of_draws(line) or [dict(line)]
         beside = tuple({name: of_draw[name] for name in BESIDE if name in of_draw} for of_draw in scored)
         if kind == GENERATED and any(beside):
