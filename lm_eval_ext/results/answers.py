@@ -40,8 +40,8 @@ class RecordedAnswer:
     Attributes:
         task: the task that asked; empty in a file of responses.
         row: the number of its row in the task; in a file of responses, the row's ``key``, or ``None``.
-        draws: the answers: each a text, with how it ended if that is recorded; or a log-likelihood in nats, with whether
-            the continuation is the most likely one, or without.
+        draws: the answers: each a text, with how it ended if that is recorded; or a log-likelihood in nats, with
+            whether the continuation is the most likely one, or without.
         run: the run's results file, or the file of responses.
         order: sorts answers of newer runs later.
         settings: the generation arguments; ``None`` if they are not recorded.
