@@ -136,8 +136,10 @@ def test_the_first_token_and_the_text_name_the_first_option(first: Evaluated) ->
     for sample in of_samples(first.run, QUESTIONS, count=2 * ROWS):
         options = sample["doc"]["options"]
         chances = [float(chance) for ((chance, _),) in sample["resps"][:-1]]
-        assert len(chances) == len(options) == 6
+        # Each letter is asked for as the template begins an answer, and after a space.
+        assert (len(chances), len(options)) == (12, 6)
         assert chances.index(max(chances)) == 0
+        assert sample["first_token_spelling"] == ["", "A"]
         assert response(sample).strip() == f"A. {options[0]}"
         assert json.loads(filtered(sample)[-1])["reading"] == "A"
     for reader in ("string_match", "rules"):

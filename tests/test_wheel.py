@@ -39,6 +39,7 @@ EDITABLE = ("_lm_eval_ext.pth", "lm_eval_ext.pth", METADATA)
 # What we require; what these require comes with them.
 REQUIRED = (
     "emoji>=2",
+    "jinja2>=3.1.6",
     "langdetect>=1.0.9",
     "lm-eval<0.6,>=0.4.12",
     "nltk>=3.9.1",

@@ -179,7 +179,7 @@ def test_doctor_passes_without_the_hub(forks: Forks, small_harness: str, tmp_pat
     process = forks.run("-m", "lm_eval_ext", "doctor", folder=tmp_path, environment=environment)
     assert process.returncode == 0, process.stdout
     assert f"ok     tasks     {ALL} of {ALL} tasks and groups" in process.stdout
-    assert "ok     models    reference" in process.stdout
+    assert "ok     models    recorded, reference, self_refine, two_turns" in process.stdout
     assert "ok     embedded  verbalizer: 9 of 9 datasets" in process.stdout
     assert "ok     embedded  manyifeval: 1 of 1 datasets" in process.stdout
     assert "ok     embedded  ifbench: 3 of 3 datasets" in process.stdout
@@ -227,7 +227,7 @@ def test_doctor_says_what_to_do_without_autoload(small_harness: str, tmp_path: P
     assert process.returncode == 1
     assert "FAILED autoload  switched off by LM_EVAL_EXT_AUTOLOAD=0; use --include_path" in process.stdout
     assert f"FAILED tasks     0 of {ALL}" in process.stdout
-    assert "FAILED models    missing: reference" in process.stdout
+    assert "FAILED models    missing: recorded, reference" in process.stdout
     assert process.stdout.count("nowhere: no such folder or file; expected ") == 1
 
 
