@@ -1,4 +1,4 @@
-"""What ten real models score on published and on repaired rows: the figures of docs/real-models.md, from recorded responses."""
+"""What ten real models score on published and repaired rows, from recorded responses: the page's figures."""
 
 from __future__ import annotations
 
