@@ -86,6 +86,29 @@ def test_the_page_has_what_the_prompt_itself_scores_on_the_same_rows(shared_data
     assert on_the_page("floor: the prompt itself", prompts, shared_data / "ifeval")
 
 
+@pytest.mark.slow
+def test_the_page_has_how_many_rows_separate_two_models(shared_data: Path) -> None:
+    def followed(model: str, verdict: str) -> set[int]:
+        of_model = recorded(shared_data / "ifeval")[MODELS[model]]
+        answered = (row for row in rows(str(shared_data / "ifeval"), IFEVAL) if row.key in of_model)
+        found = {int(row.key): scored(row, of_model[int(row.key)]["response"]) for row in answered}
+        return {key for key, one in found.items() if one[f"prompt_level_{verdict}_acc"]}
+
+    def apart(first: str, second: str, verdict: str) -> list[int]:
+        of_first, of_second = followed(first, verdict), followed(second, verdict)
+        return [len(of_first - of_second), len(of_second - of_first)]
+
+    page = PAGE.read_text(encoding="utf-8")
+    for other in ("GPT-4o mini", "Qwen2.5 32B Instruct, GPTQ Int4", "o1-mini"):
+        counts = [*apart("Claude 3 Opus", other, "strict"), *apart("Claude 3 Opus", other, "loose")]
+        assert f"| {other} | {' | '.join(map(str, counts))} |" in page
+    for small, large in (("0.5B", "7B"), ("7B", "32B")):
+        sizes = [f"Qwen2.5 {size} Instruct, GPTQ Int4" for size in (large, small)]
+        better, worse = apart(sizes[0], sizes[1], "loose")
+        (line,) = (line for line in page.splitlines() if line.startswith(f"| {small} | {large} |"))
+        assert line.endswith(f" | {better} | {worse} |")
+
+
 @pytest.mark.parametrize("model", [pytest.param(one, marks=() if one in QUICK else pytest.mark.slow) for one in MODELS])
 def test_published_rows_have_the_recorded_verdicts(model: str, shared_data: Path) -> None:
     of_model = recorded(shared_data / "ifeval")[MODELS[model]]
