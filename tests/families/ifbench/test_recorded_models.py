@@ -1,4 +1,4 @@
-"""What ten real models score on published and on repaired rows: the page's figures, from recorded responses."""
+"""What ten real models score on published and repaired rows, from recorded responses: the page's figures."""
 
 from __future__ import annotations
 
@@ -32,18 +32,24 @@ MODELS = {
 """By the page's names, the names in the recorded responses, in the page's order."""
 QUICK = ("GPT-4o mini", "Qwen2.5 0.5B Instruct, GPTQ Int4")
 """One model of each file."""
-DIFFERENT = {202, 1122, 1129, 1219, 1645, 2785, 3089, 3112, 3429, 3456, 3534, 3617}
-"""The rows on which the recorded verdicts are not those of IFEval's code: see the page."""
+DIFFERENT = {202, 1122, 1129, 1219, 1645, 3089, 3112, 3429, 3456, 3534, 3617}
+"""The rows on which the recorded verdicts are not those of IFEval's code: see docs/repaired-rows.md."""
+OTHER_PROMPT = 2785
+"""The row that no model has an answer to: four were shown another prompt, and six have none recorded."""
+PAGE = ROOT / "docs/real-models.md"
 
 
 @cache
 def recorded(folder: Path) -> Mapping[str, Mapping[int, Mapping[str, Any]]]:
-    """Return by model and key what was recorded."""
+    """Return by model and key what was recorded of the rows whose prompt it answers."""
+    prompts = {row.key: row.prompt for row in rows(str(folder), IFEVAL)}
     found: dict[str, dict[int, Mapping[str, Any]]] = {}
     with gzip.open(folder / "mifeval_en_responses.jsonl.gz", "rt", encoding="utf-8") as of_six:
         of_four = (folder / "ifeval_responses.jsonl").read_text(encoding="utf-8").splitlines()
         for line in map(json.loads, (*of_four, *of_six)):
-            found.setdefault(line["model"], {})[line["key"]] = line
+            # Six models' responses are recorded by key alone.
+            if line.get("prompt", prompts[line["key"]]) == prompts[line["key"]]:
+                found.setdefault(line["model"], {})[line["key"]] = line
     return found
 
 
@@ -52,19 +58,55 @@ def scored(row: IFBenchRow, response: str | None) -> Mapping[str, Any]:
     return score({"instruction_id_list": ids, "kwargs": kwargs}, [response])
 
 
-def accuracies(of_rows: Iterable[IFBenchRow], of_model: Mapping[int, Mapping[str, Any]]) -> list[str]:
-    """Return the prompt-level accuracies of each verdict in percent, as the page has them."""
-    found = [scored(row, of_model[int(row.key)]["response"]) for row in of_rows if row.key in of_model]
+def accuracies(of_rows: Iterable[IFBenchRow], answers: Mapping[int, str | None]) -> list[str]:
+    """Return the prompt-level accuracies of each verdict on the answered rows in percent, as the page has them."""
+    found = [scored(row, answers[int(row.key)]) for row in of_rows if row.key in answers]
     return [f"{100 * fmean(one[f'prompt_level_{verdict}_acc'] for one in found):.1f}" for verdict in VERDICTS]
+
+
+def on_the_page(name: str, answers: Mapping[int, str | None], folder: Path) -> bool:
+    """Return whether the page has what these answers score on published and on repaired rows."""
+    both = rows(str(folder), IFEVAL), repaired_rows(str(folder), IFEVAL).rows
+    figures = [figure for of_rows in both for figure in accuracies(of_rows, answers)]
+    return f"| {name} | {' | '.join(figures)} |" in PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("model", [pytest.param(one, marks=() if one in QUICK else pytest.mark.slow) for one in MODELS])
 def test_the_page_has_what_a_model_scores_on_published_and_repaired_rows(model: str, shared_data: Path) -> None:
-    source = str(shared_data / "ifeval")
     of_model = recorded(shared_data / "ifeval")[MODELS[model]]
-    published, repaired = rows(source, IFEVAL), repaired_rows(source, IFEVAL).rows
-    figures = [*accuracies(published, of_model), *accuracies(repaired, of_model)]
-    assert f"| {model} | {' | '.join(figures)} |" in (ROOT / "docs/repaired-rows.md").read_text(encoding="utf-8")
+    answers = {key: line["response"] for key, line in of_model.items()}
+    assert len(answers) == 540
+    assert OTHER_PROMPT not in answers
+    assert on_the_page(model, answers, shared_data / "ifeval")
+
+
+def test_the_page_has_what_the_prompt_itself_scores_on_the_same_rows(shared_data: Path) -> None:
+    prompts = {int(row.key): row.prompt for row in rows(str(shared_data / "ifeval"), IFEVAL)}
+    del prompts[OTHER_PROMPT]
+    assert on_the_page("floor: the prompt itself", prompts, shared_data / "ifeval")
+
+
+@pytest.mark.slow
+def test_the_page_has_how_many_rows_separate_two_models(shared_data: Path) -> None:
+    def followed(model: str, verdict: str) -> set[int]:
+        of_model = recorded(shared_data / "ifeval")[MODELS[model]]
+        answered = (row for row in rows(str(shared_data / "ifeval"), IFEVAL) if row.key in of_model)
+        found = {int(row.key): scored(row, of_model[int(row.key)]["response"]) for row in answered}
+        return {key for key, one in found.items() if one[f"prompt_level_{verdict}_acc"]}
+
+    def apart(first: str, second: str, verdict: str) -> list[int]:
+        of_first, of_second = followed(first, verdict), followed(second, verdict)
+        return [len(of_first - of_second), len(of_second - of_first)]
+
+    page = PAGE.read_text(encoding="utf-8")
+    for other in ("GPT-4o mini", "Qwen2.5 32B Instruct, GPTQ Int4", "o1-mini"):
+        counts = [*apart("Claude 3 Opus", other, "strict"), *apart("Claude 3 Opus", other, "loose")]
+        assert f"| {other} | {' | '.join(map(str, counts))} |" in page
+    for small, large in (("0.5B", "7B"), ("7B", "32B")):
+        sizes = [f"Qwen2.5 {size} Instruct, GPTQ Int4" for size in (large, small)]
+        better, worse = apart(sizes[0], sizes[1], "loose")
+        (line,) = (line for line in page.splitlines() if line.startswith(f"| {small} | {large} |"))
+        assert line.endswith(f" | {better} | {worse} |")
 
 
 @pytest.mark.parametrize("model", [pytest.param(one, marks=() if one in QUICK else pytest.mark.slow) for one in MODELS])
