@@ -25,7 +25,10 @@ MODULE = (sys.executable, "-m", "lm_eval_ext")
         ("manyifeval exprot", "lm-eval-ext manyifeval: error: unknown command exprot; did you mean export?"),
         ("doctor --sorce=hub", "lm-eval-ext doctor: error: unknown option --sorce; did you mean --source?"),
         # Before what the mistyped option leaves missing.
-        ("check a --agianst b", "lm-eval-ext check: error: unknown option --agianst; did you mean --against or --again?"),
+        (
+            "check a --agianst b",
+            "lm-eval-ext check: error: unknown option --agianst; did you mean --against or --again?",
+        ),
         ("doctor --xyzzy", "lm-eval-ext doctor: error: unknown option --xyzzy; see --help for the list"),
     ],
 )

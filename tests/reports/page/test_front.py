@@ -159,7 +159,7 @@ def test_sides_that_cannot_be_compared_are_an_error_and_no_page(
 
 
 def finding(name: str, verdict: str, before: float = 0.6, after: float = 0.5) -> Finding:
-    change = MeanChange(after - before, after - before, 0.01, 9, 10)
+    change = MeanChange.of_error(after - before, 0.01, 10, 9)
     return Finding(
         name, "", verdict, difference=Difference(before, after, Estimate(after - before), change), allowed=0.02
     )
