@@ -66,7 +66,8 @@ def shares(rows: int, draws: int, accuracy: float, pairs: int) -> list[float]:
             contained[1].append(_rows_then_draws(generator, counts, right, draws))
         contained[2].append(_each_draw(right, draws))
         drop = MeanChange.of_rows(RowSums.of_single_answers(-change, np.ones(rows), (rows,)), rows)
-        contained[3].append(drop.p_above(0) >= ALPHA / 2 and drop.p_below(0) >= ALPHA / 2)
+        low, high = drop.limits(ALPHA / 2, ALPHA / 2)
+        contained[3].append(low <= 0 <= high)
         reliable = all_right(right[1], draws, K) - all_right(right[0], draws, K)
         contained[4].append(_contains_zero(weights @ reliable / rows))
     return [float(np.mean(found)) for found in contained]
