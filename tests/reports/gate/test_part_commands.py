@@ -101,7 +101,7 @@ def test_plan_prints_what_looks_save_and_the_commands(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_run(Path("old"), {SST2: right(200, 400)})
-    assert call("plan --against old --max-drop 0.05 --looks 2 --parts made/parts") == 0
+    assert call("plan --against old --max-drop 0.05 --changed 0.05 --looks 2 --parts made/parts") == 0
     lines = capsys.readouterr().out.splitlines()
     start = lines.index("  with 2 looks:")
     assert lines[start + 1].split() == ["true", "drop", "(points)", "regression", "not", "worse", "rows", "asked"]
