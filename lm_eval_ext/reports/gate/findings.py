@@ -378,28 +378,24 @@ def _mean_of_all(findings: Sequence[Finding]) -> Finding | None:
     shares = [finding for finding in findings if finding.is_share and finding.difference.answers]
     if len(shares) <= MANY:
         return None
-    # Of a drop in each.
-    drops = (
-        replace(rows, values=(-1 if finding.unit.sign >= 0 else 1) * rows.values)
-        for finding in shares
-        if finding.unit and (rows := finding.difference.by_row)
+    falling = [finding.unit is not None and finding.unit.sign < 0 for finding in shares]
+    # How much worse each row is in each.
+    by_row = RowSums.mean_of(
+        replace(finding.difference.by_row, values=(1 if falls else -1) * finding.difference.by_row.values)
+        for finding, falls in zip(shares, falling, strict=True)
     )
     answers = sum(finding.difference.answers for finding in shares)
-    by_row = RowSums.mean_of(drops)
     mean = MeanChange.of_rows(by_row, answers)
+    of_sides = zip(*((finding.difference.before, finding.difference.after) for finding in shares), strict=True)
     before, after = (
-        fmean(score if finding.unit and finding.unit.sign >= 0 else 1 - score for finding, score in scores)
-        for scores in (
-            [(finding, finding.difference.before) for finding in shares],
-            [(finding, finding.difference.after) for finding in shares],
-        )
+        fmean(1 - score if falls else score for score, falls in zip(scores, falling, strict=True))
+        for scores in of_sides
     )
     change = -mean
     limits = change.limits(ONE_SIDE, ONE_SIDE)
-    flips = [finding.flips for finding in shares]
     better, worse = (
-        None if None in of_way else sum(count for count in of_way if count is not None)
-        for of_way in zip(*flips, strict=True)
+        None if None in of_way else sum(filter(None, of_way))
+        for of_way in zip(*(finding.flips for finding in shares), strict=True)
     )
     difference = Difference(
         before,
