@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import lru_cache
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext.harness.lm import CachingLM
@@ -122,7 +123,8 @@ def thinks_unless_told(asking: Asking) -> bool:
 
 def not_to_think(asking: Asking) -> str:
     """Return how a user tells a model not to think."""
-    if hasattr(asking.lm, "enable_thinking"):
+    # The harness's class keeps the argument as an attribute up to 0.4, and among those of the template from 0.5 on.
+    if hasattr(asking.lm, "enable_thinking") or "enable_thinking" in signature(type(asking.lm)).parameters:
         return "pass --model_args enable_thinking=False"
     name = _name(asking.lm)
     return f"{name} has no argument for it: use another model type, such as hf or vllm, with enable_thinking=False"
