@@ -119,13 +119,13 @@ class IFBenchTask(FamilyTask):
             )
         refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
         # Another attribute than the dataset of lm-eval 0.5's tasks.
-        self._turns, self._name_of_dataset = turns, DATASETS[benchmark][turns]
+        self._turns, self._row_set = turns, DATASETS[benchmark][turns]
         config["test_split"] = TEST
         self.has = (HAS_TWO_TURNS,) * (turns > 1) + (GROUPS,) * (benchmark == "ifbench")
         if self.source != sources.HUB:
-            config["dataset_path"] = self._name_of_dataset
+            config["dataset_path"] = self._row_set
             config.pop("dataset_name", None)
-        return {"dataset": self._name_of_dataset, "benchmark": benchmark, "turns": turns, "repaired": self._repaired}
+        return {"dataset": self._row_set, "benchmark": benchmark, "turns": turns, "repaired": self._repaired}
 
     def documents(self) -> Documents:
         """Return the rows; data that a verdict needs is checked now rather than after the last answer."""
@@ -133,14 +133,14 @@ class IFBenchTask(FamilyTask):
             find(data)
         facts: dict[str, Any] = {"rows_hash": rows_hash(self._rows)}
         if self._repaired:
-            repaired = repaired_rows(self.source, self._name_of_dataset)
+            repaired = repaired_rows(self.source, self._row_set)
             facts |= {"rows_corrected": repaired.corrected, "rows_left_out": repaired.left_out}
             message = "%s: rows with corrected arguments: %d; rows left out: %d (docs/repaired-rows.md has the reasons)"
             log.info(message, self.config.task, repaired.corrected, repaired.left_out)
             if repaired.unlike and self.source != sources.EMBEDDED:
                 message = "%s: kept as they are, because they are not the rows that the table of repairs is about: %s"
                 log.warning(message, self.config.task, ", ".join(map(str, repaired.unlike)))
-        elif left_out := all_rows(self.source, self._name_of_dataset)[1]:
+        elif left_out := all_rows(self.source, self._row_set)[1]:
             facts["rows_left_out"] = left_out
             message = "%s: rows left out: %d; an argument of their instructions is null in the data"
             log.warning(message, self.config.task, left_out)
@@ -175,11 +175,7 @@ class IFBenchTask(FamilyTask):
 
     @cached_property
     def _rows(self) -> tuple[IFBenchRow, ...]:
-        return (
-            repaired_rows(self.source, self._name_of_dataset).rows
-            if self._repaired
-            else rows(self.source, self._name_of_dataset)
-        )
+        return repaired_rows(self.source, self._row_set).rows if self._repaired else rows(self.source, self._row_set)
 
     @cached_property
     def _by_identity(self) -> Mapping[tuple[int | str, str, str], IFBenchRow]:
