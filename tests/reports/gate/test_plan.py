@@ -329,13 +329,25 @@ TASKS = [f"verbalizer_sst2_natural_{name}" for name in ("one", "two", "three")]
 Answers = NDArray[np.float64]
 
 
-def retrained(generator: np.random.Generator, before: Answers, chances: Answers, drop: float) -> Answers:
-    """Return the answers of a model of the same quality that then loses right answers: some rows change as a whole."""
+def retrained(
+    generator: np.random.Generator, before: Answers, chances: Answers, drop: float = 0.0, correlation: float = 0.0
+) -> Answers:
+    """Return the answers of a model of the same quality that then loses right answers: some rows change as a whole.
+
+    Args:
+        generator: draws all of it.
+        before: the answers of the baseline.
+        chances: how probable right answers are.
+        drop: how much is lost.
+        correlation: of what is lost in a row.
+    """
     together = generator.random((ROWS, 1)) < 0.15
     after = np.where(together, generator.random((ROWS, 1)) < chances, before)
     anew = generator.random((ROWS, ANSWERS)) < 0.2
     after = np.where(anew, generator.random((ROWS, ANSWERS)) < chances, after)
-    return np.where(generator.random((ROWS, ANSWERS)) < drop / 0.75, 0.0, after).astype(np.float64)
+    alike = generator.random((ROWS, 1)) < correlation
+    lost = np.where(alike, generator.random((ROWS, 1)), generator.random((ROWS, ANSWERS))) < drop / 0.75
+    return np.where(lost, 0.0, after).astype(np.float64)
 
 
 def test_a_plan_and_a_check_of_the_same_two_runs_name_the_same_drop(tmp_path: Path) -> None:
@@ -358,12 +370,13 @@ def test_a_check_finds_as_often_as_its_plan_says_what_is_there(tmp_path: Path) -
     chances = np.repeat(generator.beta(1.5, 0.5, (ROWS, 1)), ANSWERS, axis=1)
     chances += 0.75 - chances.mean()
     before = (generator.random((ROWS, ANSWERS)) < chances).astype(np.float64)
-    again = retrained(generator, before, chances, 0.0)
+    again = retrained(generator, before, chances)
     baseline = with_answers(template.before, before.T)
     plan = planned(Sides(baseline, with_answers(template.after, again.T), template.names), bounds)
     for drop in (0.0, 0.03, 0.05, 0.08):
         said = simulate(plan.asked, drop, 0.02, 1000).chances
-        candidates = (retrained(generator, before, chances, drop) for _ in range(pairs))
+        # What is lost falls together as far as what changes does.
+        candidates = (retrained(generator, before, chances, drop, plan.asked.correlation) for _ in range(pairs))
         found = [
             check(Sides(baseline, with_answers(template.after, answers.T), template.names), bounds).verdict
             for answers in candidates
