@@ -127,3 +127,10 @@ def test_as_many_times_as_many_rows_tell_what_so_many_rows_would() -> None:
     few, many = tail([0.0] * 50), tail([0.0] * 200)
     assert few.as_many(4).limit(0.05) == pytest.approx(many.limit(0.05))
     assert many.limit(0.05) == pytest.approx(1 - exp(log(0.05) / 200))
+
+
+def test_a_made_up_row_is_as_bad_as_the_worst_of_its_dataset_and_weighs_as_much_as_the_heaviest() -> None:
+    found = tail([0.5, 0.0, 0.0, -0.5, 0.0], [4.0, 1.0, 1.0, 3.0, 3.0], (3, 2))
+    assert found.farthest == pytest.approx([0.5, 0.0])
+    # Each dataset has half of the weight, 6 of 12.
+    assert found.pulls == pytest.approx([0.5 * 4 / (6 + 4), 0.5 * 3 / (6 + 3)])
