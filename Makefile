@@ -141,8 +141,11 @@ generate: $(VENV)/.installed ## write the generated task files anew
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(SITE)/.installed ## the documentation as a site, with every link checked
 	@rm -rf build/pages && mkdir -p build/pages
-	@tar cf - *.md LICENSE docs/*.md docs/pictures tasks/*/README.md | tar xf - -C build/pages
+	@tar cf - *.md LICENSE docs/*.md docs/appendix docs/site docs/pictures tasks/*/README.md | tar xf - -C build/pages
 	$(SITE)/bin/mkdocs build
+	@# The theme folds the navigation away below 1,220 pixels; here it shows in a window of 1,200.
+	@sed -i.theme 's/76\.25em/70em/g; s/76\.234375em/69.984375em/g' build/site/assets/stylesheets/*.css build/site/assets/javascripts/bundle.*.js
+	@rm build/site/assets/*/*.theme
 	@echo "The site: $(call address,build/site/index.html)"
 
 clean:

@@ -1,6 +1,6 @@
 """IF-RLVR's 29 training instructions: texts that follow and near misses, and the recorded verdicts.
 
-Where the editions differ is in ``docs/ifrlvr-checkers.md``, whose rows ``ifbench/test_differences.py`` judges.
+Where the editions differ is in ``docs/appendix/ifrlvr-checkers.md``, whose rows ``ifbench/test_differences.py`` judges.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lm_eval_ext.verifiers.tokenization import ifeval_sentences
 from tests.conftest import ROOT
 from tests.verifiers.cases import counted, documented
 
-PAGE = (ROOT / "docs/ifrlvr-checkers.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/appendix/ifrlvr-checkers.md").read_text(encoding="utf-8")
 IDS = instruction_ids(ifrlvr)
 PROMPT = "Name a *red* fox."
 COPY = {"prompt_to_repeat": PROMPT}

@@ -1,4 +1,4 @@
-"""Where the editions differ: the tables in ``docs/ifbench-checkers.md`` and ``docs/ifrlvr-checkers.md``."""
+"""Where the editions differ: the tables in ``docs/appendix/ifbench-checkers.md`` and ``docs/appendix/ifrlvr-checkers.md``."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from lm_eval_ext.verifiers.text import Text
 from tests.conftest import ROOT
 from tests.verifiers.cases import counted, documented
 
-PAGE = (ROOT / "docs/ifbench-checkers.md").read_text(encoding="utf-8")
-OTHER_PAGE = (ROOT / "docs/ifrlvr-checkers.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/appendix/ifbench-checkers.md").read_text(encoding="utf-8")
+OTHER_PAGE = (ROOT / "docs/appendix/ifrlvr-checkers.md").read_text(encoding="utf-8")
 EXAMPLE = re.compile(r"^\| `([a-z_0-9:-]+)`(?: `(\{.*?\})`)? \| `(\".*?\")` \| (yes|no) \| (yes|no) \| ", re.MULTILINE)
 EXAMPLES = EXAMPLE.findall(PAGE) + EXAMPLE.findall(OTHER_PAGE)
 
