@@ -32,7 +32,7 @@ one."""
 Spelling = tuple[str, str]
 """For one row: the white space before the letter of the first token, in its most probable spelling, and the letter."""
 SURE = 0.8
-"""A reader is unsure of a text if its certainty is lower; docs/classifier.md says how often it is right then."""
+"""A reader is unsure of a text if its certainty is lower; docs/appendix/readers.md says how often it is right then."""
 ALWAYS_SURE = ("string_match",)
 """The readers that do not estimate their certainty, and log 1."""
 Number = TypeVar("Number", float, "NDArray[np.float64]")
