@@ -20,7 +20,7 @@ from tests.conftest import ROOT
 from tests.harness.tasks import make
 
 DATASETS = (IFEVAL, ONE_TURN)
-PAGE = ROOT / "docs/repaired-rows.md"
+PAGE = ROOT / "docs/appendix/repaired-rows.md"
 WORDS_IN_A_ROW = 7
 """The longest run of a prompt's words that a reason may have, for prompts are not copied into this project."""
 
