@@ -135,7 +135,7 @@ class IFBenchTask(FamilyTask):
         if self._repaired:
             repaired = repaired_rows(self.source, self._row_set)
             facts |= {"rows_corrected": repaired.corrected, "rows_left_out": repaired.left_out}
-            message = "%s: rows with corrected arguments: %d; rows left out: %d (docs/appendix/repaired-rows.md has the reasons)"
+            message = "%s: rows with corrected arguments: %d; rows left out: %d (why: docs/appendix/repaired-rows.md)"
             log.info(message, self.config.task, repaired.corrected, repaired.left_out)
             if repaired.unlike and self.source != sources.EMBEDDED:
                 message = "%s: kept as they are, because they are not the rows that the table of repairs is about: %s"

@@ -1,4 +1,4 @@
-"""Where the editions differ: the tables in ``docs/appendix/ifbench-checkers.md`` and ``docs/appendix/ifrlvr-checkers.md``."""
+"""Where the editions differ: the tables in ``ifbench-checkers.md`` and ``ifrlvr-checkers.md`` in ``docs/appendix``."""
 
 from __future__ import annotations
 
