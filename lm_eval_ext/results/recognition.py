@@ -41,13 +41,14 @@ Found = tuple[str, TaskRun | str]
 
 @dataclass(frozen=True)
 class Choice:
-    """What a user chooses about the tasks that are not ours.
+    """What a user chooses about what counts.
 
     Attributes:
         figure: the metric that counts in the tasks that have it, or the filter whose answers count, or both:
-            ``METRIC``, ``METRIC,FILTER`` or ``,FILTER``. What is not chosen is the first one in the harness's order.
-        cluster: a column of the documents: rows with the same value are one observation. Empty: rows with the same
-            document are.
+            ``METRIC``, ``METRIC,FILTER`` or ``,FILTER``. What is not chosen is the headline and the best filter of a
+            task of ours, and the first one in the harness's order of any other task.
+        cluster: a column of the documents of tasks that are not ours: rows with the same value are one observation.
+            Empty: rows with the same document are.
     """
 
     figure: str = ""
@@ -64,13 +65,14 @@ class Choice:
 
 
 def add_options_to(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``compare``, ``check`` and ``report`` about tasks that are not ours."""
+    """Add the options of ``compare``, ``check`` and ``report`` about what counts."""
     parser.add_argument(
         "--metric",
         default="",
         metavar="METRIC[,FILTER]",
-        help="for tasks that are not of this package: compare this metric where a task has it, for example acc_norm or "
-        "exact_match,flexible-extract; without it, the first metric of each task",
+        help="compare this metric where a task has it, for example prior_rate, acc_norm or "
+        "exact_match,flexible-extract; without it, the headline of each task of this package, and the first metric of "
+        "any other task",
     )
     parser.add_argument(
         "--cluster",
@@ -87,17 +89,18 @@ def chosen(options: argparse.Namespace) -> Choice:
 
 
 def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
-    """Return sets of runs in which every task that is not ours counts by one metric and filter, whichever model ran it.
+    """Return sets of runs in which every task counts by one metric and filter, whichever model ran it.
 
-    Two files can list a task's metrics and filters in different orders. Without a choice, those of the first run count
-    that all runs have; where the files have other metrics first, the first set says so.
+    A task of ours counts by its headline, or by the chosen metric if its family declares it as a mean with a better
+    direction. Of any other task, two files can list the metrics and filters in different orders. Without a choice,
+    those of the first run count that all runs have; where the files have other metrics first, the first set says so.
 
     Args:
         sides: the runs, as ``find_runs`` returns them.
-        choice: what a user chooses about these tasks.
+        choice: what a user chooses.
 
     Raises:
-        RowsError: no task that is not ours has the chosen metric, or the chosen filter.
+        RowsError: no task has the chosen metric, or the chosen filter.
     """
     counting = (run for side in sides for run in side.with_role(Role.COUNTS, Role.PART))
     by_task = grouped((run.task, run) for run in counting if not run.is_ours)
@@ -121,22 +124,55 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
             schema = replace(run.schema, metrics=metrics, headlines=metrics)
             family = replace(run.family, schema=schema)
             instead[id(run)] = replace(run, family=family, readers=tuple(readers), offered=readers[0])
-    known = {metric for run in instead.values() for metric in run.metrics}
-    metric, chosen_filter = choice.parts(known)
-    for one, what, found in (
-        (metric, "metric", known),
-        (chosen_filter, "filter", {reader for run in instead.values() for reader in run.readers}),
+    ours = [run for side in sides for run in side.found if run.is_ours]
+    metrics_there = {metric for run in instead.values() for metric in run.metrics}.union(*map(_can_count, ours))
+    readers_there = {reader for run in (*instead.values(), *ours) for reader in run.readers}
+    metric, chosen_filter = choice.parts(metrics_there)
+    for chosen_name, what, there in (
+        (metric, "metric", metrics_there),
+        (chosen_filter, "filter", readers_there),
     ):
-        if one and one not in found:
-            raise RowsError(
-                f"no task has the {what} {one!r}; expected one of {named(sorted(found), MOST_METRICS_NAMED)}"
-            )
+        if chosen_name and chosen_name not in there:
+            expected = named(sorted(there), MOST_METRICS_NAMED) if there else "a folder with results of tasks"
+            raise RowsError(f"no task has the {what} {chosen_name!r}; expected one of {expected}")
+    instead |= {id(run): _counted_by(run, metric, chosen_filter) for run in ours if metric or chosen_filter}
     first, *others = [replace(side, found=tuple(instead.get(id(run), run) for run in side.found)) for side in sides]
     issues = [
         note(f"the files list the metrics of {named(tasks)} in different orders: {metric} counts for all models")
         for metric, tasks in mixed.items()
     ]
     return [replace(first, issues=(*first.issues, *issues)), *others]
+
+
+def _can_count(run: TaskRun) -> dict[str, Metric]:
+    """Return the metrics by which a task of ours can be compared: means over its rows, with a better direction.
+
+    Some of them only its samples have (``metadata.DETAILS``).
+    """
+    described = (*run.schema.headlines, *run.schema.metrics)
+    comparable = [
+        metric
+        for metric in described
+        if metric.higher_is_better is not None and metric.per_row == "number" and metric.aggregation == "mean"
+    ]
+    names = [(name, metric) for metric in comparable for name in {metric.name, *filter(metric.covers, run.metrics)}]
+    # The direction of a headline comes before that of a metric that may have none.
+    return {name: replace(metric, name=name) for name, metric in reversed(names) if "*" not in name}
+
+
+def _counted_by(run: TaskRun, metric: str, reader: str) -> TaskRun:
+    """Return a run of ours that counts by a metric and is read by a filter, where it has them.
+
+    Args:
+        run: the run.
+        metric: the metric; empty for the headline.
+        reader: the filter; empty for the best one.
+    """
+    if chosen_metric := _can_count(run).get(metric):
+        schema = replace(run.schema, headlines=(chosen_metric, *run.schema.headlines))
+        run = replace(run, family=replace(run.family, schema=schema))
+    readers = tuple(sorted(run.readers, key=lambda name: name != reader))
+    return replace(run, readers=readers, offered=readers[0])
 
 
 def _numbers_in(figures: Mapping[str, Any]) -> dict[tuple[str, str], float]:

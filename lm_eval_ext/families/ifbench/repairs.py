@@ -2,8 +2,9 @@
 
 Every row was read against its instructions and their arguments (``docs/appendix/repaired-rows.md``). A row with a
 fault has corrected arguments if the prompt says what they are, and is left out if no arguments are right.
-``repairs.jsonl`` is the table. It holds no prompt; a row is recognized by a digest of its prompt, its instructions and their arguments, so
-that a row which its publisher has changed, or one of a user's own under the same key, stays as it is.
+``repairs.jsonl`` is the table. It holds no prompt; a row is recognized by a digest of its prompt, its instructions and
+their arguments, so that a row which its publisher has changed, or one of a user's own under the same key, stays as it
+is.
 """
 
 from __future__ import annotations

@@ -67,6 +67,30 @@ def test_compare_prints_what_changed(capsys: Output) -> None:
     assert " the same " in lines[5]
 
 
+def test_any_metric_of_a_family_can_be_compared_and_checked_in_its_better_direction(runs: Path, capsys: Output) -> None:
+    for folder in ("baseline", "worse"):
+        for task in (SST2, SNLI):
+            (results,) = Path(folder).glob("**/results_*.json")
+            lines = samples_of(results, task).read_text(encoding="utf-8").splitlines()
+            # Only the samples have a detail, here 30 answers of the worse run that were cut off.
+            cut = [
+                {**json.loads(line), "truncated_rate": float(folder == "worse" and row < 30)}
+                for row, line in enumerate(lines)
+            ]
+            samples_of(results, task).write_text("".join(json.dumps(line) + "\n" for line in cut), encoding="utf-8")
+    assert call("compare worse --against baseline --metric prior_rate") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[4].split()[:5] == [SST2, "prior_rate", "↓", "50.0", "70.0"]
+    for metric, better in (("acc", "↑"), ("prior_rate", "↓"), ("truncated_rate", "↓")):
+        for command, status in (("check worse", 1), ("check baseline", 2)):
+            assert call(f"{command} --against baseline --max-drop 0.02 --metric {metric}") == status, (command, metric)
+            assert f"{metric} {better} " in capsys.readouterr().out
+    with pytest.raises(
+        RowsError, match=r"no task has the metric 'nothing'; expected one of acc, empty_rate, invalid_echo"
+    ):
+        call("compare worse --against baseline --metric nothing")
+
+
 def test_compare_accepts_one_model_at_two_dates(capsys: Output) -> None:
     for name, score in (("1", 50), ("2", 80)):
         write_run(Path(name), {SST2: right(score)}, date=1000.0 * int(name))
