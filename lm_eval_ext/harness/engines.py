@@ -141,11 +141,13 @@ def warn_of_thinking(asking: Asking) -> None:
         )
 
 
-# Servers without log-probabilities of the prompt. The harness reads them without looking whether they are there.
+# Servers without log-probabilities of the prompt. The harness reads them without looking whether they are there, and by
+# position: of a list that is too short, as llama-cpp-python's server returns it, it adds up too few or none, so that
+# every letter has the log-likelihood 0.
 
 
 def explain_missing_logprobs(lm: Any) -> None:
-    """Let an API model say what is wrong if its server returns no log-probabilities."""
+    """Let an API model say what is wrong if its server returns no log-probabilities, or not those of every token."""
     parse = getattr(lm, "parse_logprobs", None) if hasattr(type(lm), "parse_logprobs") else None
     if parse is not None and not isinstance(parse, _Logprobs):
         lm.parse_logprobs = _Logprobs(lm, parse)
@@ -155,15 +157,33 @@ class _Logprobs:
     def __init__(self, lm: Any, parse: Callable[..., Any]) -> None:
         self._lm, self._parse = lm, parse
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, outputs: Any, tokens: Any = None, **kwargs: Any) -> Any:
         try:
-            return self._parse(*args, **kwargs)
+            parsed = self._parse(outputs=outputs, tokens=tokens, **kwargs)
         except (KeyError, TypeError) as error:
             raise ValueError(
                 f"the server at {self._lm.base_url} returns no log-probabilities of its prompts (the fields echo and "
                 "logprobs of a request for completions), which tasks with log-likelihoods need, such as paired_mcq; "
                 "use a server that does, or a task without them, such as text_mcq"
             ) from error
+        answers = outputs if isinstance(outputs, list) else [outputs]
+        # SGLang's own API has another form, without choices.
+        choices = [
+            choice
+            for answer in answers
+            for choice in sorted(answer.get("choices", ()), key=lambda choice: choice["index"])
+        ]
+        for choice, prompt in zip(choices, tokens or (), strict=False):
+            count = len(choice["logprobs"]["token_logprobs"])
+            # The harness has one token generated.
+            if count != len(prompt) + 1:
+                raise ValueError(
+                    f"the server at {self._lm.base_url} returns {count} log-probabilities for a prompt of "
+                    f"{len(prompt)} tokens and the one that it generates, so that they are not where the harness "
+                    "looks for them; use a server that returns one for each token, or a task without "
+                    "log-likelihoods, such as text_mcq"
+                )
+        return parsed
 
 
 # SGLang: the class cuts every answer of a batch at the stop strings of the batch's last request (up to 0.5.0.dev1).

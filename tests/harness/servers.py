@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from importlib import import_module
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 from unittest.mock import MagicMock
 
 import pytest
@@ -54,7 +54,13 @@ class Planted:
         return 200, {"choices": choices[::-1]}
 
 
-def handler_of(planted: Planted) -> type[BaseHTTPRequestHandler]:
+class Answering(Protocol):
+    """What has the status and the body of an answer to a request."""
+
+    def answer(self, asked: Mapping[str, Any]) -> tuple[int, dict[str, Any]]: ...
+
+
+def handler_of(planted: Answering) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_values: object) -> None:
             """Say nothing."""

@@ -218,6 +218,22 @@ def test_a_server_without_log_probabilities_is_named(tiny_model: Path) -> None:
             evaluated(lm, LETTERS, template=False)
 
 
+def test_a_server_that_returns_too_few_log_probabilities_is_named(tiny_model: Path) -> None:
+    pytest.importorskip("tenacity", reason="tenacity is not installed (extra: api)")
+
+    class WithoutTheGeneratedToken(Planted):
+        def answer(self, asked: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+            tokens = asked["prompt"][0]
+            of_prompt = {"token_logprobs": [-1.0 for _ in tokens], "top_logprobs": [{"": -1.0} for _ in tokens]}
+            return 200, {"choices": [{"index": 0, "text": "", "logprobs": of_prompt}]}
+
+    with serving(handler_of(WithoutTheGeneratedToken(chat=False))) as address:
+        url = f"{address}/v1/completions"
+        lm = get_model("local-completions")(model="any", base_url=url, tokenizer=str(tiny_model), max_retries=1)
+        with pytest.raises(ValueError, match=r"returns (\d+) log-probabilities for a prompt of \1 tokens and the one"):
+            evaluated(lm, LETTERS, template=False)
+
+
 def test_arms_of_a_hierarchy_say_once_that_their_prompts_cannot_be_seen(
     caplog: pytest.LogCaptureFixture, sentence_data: None
 ) -> None:

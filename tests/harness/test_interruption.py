@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lm_eval.api.registry import get_model
 
+from tests.conftest import written
+from tests.forks import Forks
+from tests.harness.servers import handler_of
 from tests.harness.tasks import OF_FAMILY, evaluate
+from tests.loopback import serving
 
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
 
@@ -98,3 +106,76 @@ def test_without_a_cache_a_run_says_how_to_keep_its_answers(tiny_model: Path, ca
     with pytest.raises(Killed):
         run(killed, COUNTS, None)
     assert "the run ends after 2 of 6 answers, which are lost; --use_cache PATH keeps them" in caplog.text
+
+
+# Runs that the system kills: nothing of Python is in the way, and what is not on disk is lost.
+
+# The name of the model tells the server which process asks.
+NAMED_AFTER_ITS_PROCESS = """
+import json, os, runpy, sys
+url, *options = json.loads(sys.argv[1])
+sys.argv[1:] = ["--model", "local-completions", "--model_args", f"model={os.getpid()},{url}", *options]
+runpy.run_module("lm_eval", run_name="__main__", alter_sys=True)
+"""
+
+
+@dataclass
+class Killing:
+    """A server for completions that answers a number of requests, and kills the process that sends the next one.
+
+    Attributes:
+        after: the number, or None for all.
+        asked: the prompts that were answered, in order.
+    """
+
+    after: int | None
+    asked: list[Any] = field(default_factory=list)
+
+    def answer(self, asked: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+        # The harness asks one request at a time.
+        if len(self.asked) == self.after:
+            os.kill(int(asked["model"]), signal.SIGKILL)
+            return 500, {}
+        (tokens,) = asked["prompt"]
+        self.asked.append(tokens)
+        choice: dict[str, Any] = {"index": 0, "text": f"word {sum(tokens) % 7}", "finish_reason": "stop"}
+        if asked.get("echo"):
+            likely = [-1.0 - (token * place) % 11 for place, token in enumerate([*tokens, 2])]
+            choice["logprobs"] = {"token_logprobs": likely, "top_logprobs": [{"": -1.0}] * len(likely)}
+        return 200, {"choices": [choice]}
+
+
+def test_a_run_that_the_system_kills_loses_at_most_its_last_answer(
+    tiny_model: Path, warm: Forks, tmp_path: Path
+) -> None:
+    pytest.importorskip("tenacity", reason="tenacity is not installed (extra: api)")
+
+    def run(name: str, after: int | None) -> tuple[int, list[Any]]:
+        killing = Killing(after)
+        with serving(handler_of(killing)) as address:
+            served = f"base_url={address}/v1/completions,tokenizer={tiny_model},max_retries=1,max_length=9999"
+            options = [served, "--tasks", f"{COUNTS},{LETTERS}", "--limit", "8", "--log_samples"]
+            options += ["--metadata", '{"source": "embedded", "answer_classifier": "rules"}']
+            options += [
+                "--use_cache",
+                str(tmp_path / name / "cache"),
+                "--output_path",
+                str(tmp_path / name / "results"),
+            ]
+            process = warm.run("-c", NAMED_AFTER_ITS_PROCESS, json.dumps(options), folder=tmp_path)
+        assert process.returncode in {0, -signal.SIGKILL}, process.stdout + process.stderr
+        return process.returncode, killing.asked
+
+    status, whole = run("whole", None)
+    # A text for every row and, for a question, the log-likelihoods of letters.
+    assert (status, len(whole)) == (0, 56)
+    _, expected = written(tmp_path / "whole" / "results")
+    for after in (4, 12, 36):
+        status, before = run(f"after {after}", after)
+        assert (status, before) == (-signal.SIGKILL, whole[:after])
+        status, afterwards = run(f"after {after}", None)
+        assert status == 0
+        # The thread that writes may not have come to the last answer.
+        assert afterwards in (whole[after:], whole[after - 1 :])
+        _, samples = written(tmp_path / f"after {after}" / "results")
+        assert samples == expected
