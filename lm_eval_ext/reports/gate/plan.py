@@ -107,8 +107,8 @@ def of_name(name: str, bound: float, assumed: Assumed = Assumed()) -> Planned:
     near = get_close_matches(name, _names_of_known_size(), n=1, cutoff=0.85)
     hint = f"did you mean {near[0]}? If not, " if near else ""
     raise ReportError(
-        f"{name}: the number of its rows is not known; {hint}give it with --rows and --answers-per-row, or give results "
-        "of the baseline with --against"
+        f"{name}: the number of its rows is not known; {hint}give it with --rows and --answers-per-row, or give "
+        "results of the baseline with --against"
     )
 
 
