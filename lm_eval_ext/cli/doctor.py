@@ -182,15 +182,19 @@ def _given(source: str, announce: Announce = _silently) -> Iterator[Finding]:
 
 
 def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator[Finding]:
-    """Yield a finding per family; a family that the source does not contain is reported, but not as a failure."""
+    """Yield a finding per family of which the source has files, and then one that names the others.
+
+    That a source lacks a family is no failure, and several lines of it would hide one.
+    """
     # The rules reader needs nothing that may be missing; only the rows are checked here.
     tasks = installation.OurTasks({"source": source, "answer_classifier": "rules"})
     families = {name: installation.task_class(family.task) for name, family in FAMILIES.items()}
+    lacking_files: list[str] = []
     for name, family in families.items():
         announce(f"the rows of {name} ({source})")
         names = family.datasets_at(source)
         if not names:
-            yield Finding(subject, False, f"{name}: no files", required=False)
+            lacking_files.append(name)
             continue
         try:
             failures = []
@@ -209,6 +213,8 @@ def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator
             text += f", {lacking}"
         shown = [text, *failures[:3], *(["…"] if len(failures) > 3 else [])]
         yield Finding(subject, not failures, "; ".join(shown))
+    if lacking_files:
+        yield Finding(subject, False, f"{', '.join(lacking_files)}: no files", required=False)
 
 
 def _own_tasks(folder: str, source: str, announce: Announce = _silently) -> Iterator[Finding]:

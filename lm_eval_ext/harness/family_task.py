@@ -397,6 +397,8 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     ) -> None:
         """Find the rows that ``--limit`` and ``--samples`` leave without some of their variants."""
         if self.variants is None:
+            if rank == 0:
+                self._warn_of_few_rows(limit, samples)
             return
         field, variants = self.variants
         rows = list(self.eval_docs[field])
@@ -408,6 +410,21 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
                 "figures over variants. A multiple of %d keeps all rows whole"
             )
             log.warning(message, self.config.task, len(self._incomplete), variants, variants)
+
+    def _warn_of_few_rows(self, limit: int | None, samples: Sequence[int] | None) -> None:
+        """Warn if ``--limit`` or ``--samples`` leaves fewer rows than answers, because a row is asked repeatedly."""
+        field = self.SCHEMA.row_key
+        if field not in self.eval_docs.column_names:
+            return
+        rows = list(self.eval_docs[field])
+        asked = rows[:limit] if samples is None else [rows[number] for number in samples]
+        times = max(Counter(rows).values(), default=1)
+        if times > 1 and len(asked) < len(rows):
+            message = (
+                "%s: --limit or --samples leave %d answers to %d of %d rows, because a row is asked %d times, and "
+                "intervals go by rows. A multiple of %d keeps all rows whole"
+            )
+            log.warning(message, self.config.task, len(asked), len(set(asked)), len(set(rows)), times, times)
 
     def _require_draws(self) -> None:
         """Check the number of draws, set by ``--repeats``, in ``--metadata`` or in a leaf."""

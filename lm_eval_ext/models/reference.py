@@ -5,21 +5,47 @@ It needs neither weights nor torch. Each request carries possible answers (``kno
 
 from __future__ import annotations
 
+import difflib
 import random
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext.endings import ITSELF, Answer
+from lm_eval_ext.floors import FLOORS
 from lm_eval_ext.harness.lm import LMWithoutWeights
 from lm_eval_ext.harness.requests import KnownInstance
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lm_eval_ext.harness.lm import Instance
 
 CERTAIN = 0.0
 """Log-likelihood, in nats, of the known answer."""
 UNLIKELY = -100.0
 """Log-likelihood, in nats, of any other continuation."""
+POLICIES = (
+    # All families.
+    *("oracle", "constant", *FLOORS),
+    # verbalizer, manyifeval and ifbench.
+    *("prior", "random", "first_wording", "drop_one", "ignore", "ignore_system"),
+    # manyifeval_dense.
+    *("first_half", "other_form", "first_sections", "break_all"),
+    # hierarchy.
+    *(
+        "last",
+        "user",
+        "system",
+        "document",
+        "forgets_after_2",
+        "forgets_after_4",
+        "forgets_after_8",
+        "forgets_after_12",
+    ),
+    # paired_mcq.
+    *("chatty", "refuser", "always_a"),
+)
+"""The policies of this package's tasks, so that a misspelt one is refused before anything is loaded."""
 
 
 class ReferenceLM(LMWithoutWeights):
@@ -34,9 +60,12 @@ class ReferenceLM(LMWithoutWeights):
             processes.
         batch_size, max_batch_size, device, trust_remote_code: accepted because the harness passes them to every LM, but
             ignored.
+        others: no further arguments exist; each is an error.
 
     Raises:
-        ValueError: on the first request without an answer for ``policy``.
+        ValueError: there is no such argument, or ``policy`` is a misspelling of one of ``POLICIES``; on the first
+            request without an answer for ``policy``. A task of
+            your own may have further policies.
     """
 
     tokenizer_name = "reference"
@@ -49,8 +78,14 @@ class ReferenceLM(LMWithoutWeights):
         max_batch_size: int | None = None,
         device: str | None = None,
         trust_remote_code: bool | str | None = None,
+        **others: Any,
     ) -> None:
         super().__init__()
+        for name in others:
+            hint = _near(name, ("policy", "seed"))
+            raise ValueError(f"--model reference: no argument {name!r}; {hint or 'expected policy or seed'}")
+        if policy not in POLICIES and (hint := _near(policy, POLICIES)):
+            raise ValueError(f"--model reference: no policy {policy!r}; {hint}")
         self.policy = policy
         try:
             self.seed = int(str(seed))
@@ -96,3 +131,9 @@ class ReferenceLM(LMWithoutWeights):
         key = f"{self.seed}/{request.task_name}/{request.doc_id}" + (f"/{number}" if number else "")
         draw = random.Random(key)  # noqa: S311 # reproducible by design
         return draw.choice(answer)
+
+
+def _near(written: str, known: Sequence[str]) -> str:
+    """Return the question for what may be meant; empty if nothing resembles what is written."""
+    near = difflib.get_close_matches(written, known, n=1, cutoff=0.8)
+    return f"did you mean {near[0]!r}?" if near else ""

@@ -70,8 +70,12 @@ def command(run: TaskRun, tasks: Sequence[str], rows: Sequence[str] = (), output
     if generation := config.get(GEN_KWARGS):
         words += [f"--{GEN_KWARGS}", _as_option(generation)]
     for option in ("batch_size",) if rows else ("limit", "batch_size"):
-        if value := as_text(config.get(option)):
-            words += [f"--{option}", value]
+        value = config.get(option)
+        # The harness records a whole limit as a float.
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if text := as_text(value):
+            words += [f"--{option}", text]
     if chat_template(run.file):
         words.append("--apply_chat_template")
     if content.get("system_instruction"):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 from lm_eval.api.instance import Instance
 
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
-from lm_eval_ext.models.reference import CERTAIN, UNLIKELY, ReferenceLM
+from lm_eval_ext.models.reference import CERTAIN, POLICIES, UNLIKELY, ReferenceLM
 from tests.across_versions import plain_instance
 
 pytestmark = pytest.mark.harness
@@ -48,8 +50,28 @@ def test_a_draw_depends_on_seed_and_row_and_not_on_the_order_of_requests() -> No
 
 
 def test_an_unknown_policy_is_an_error_with_the_task_and_its_policies() -> None:
-    with pytest.raises(ValueError, match=r"'some_task' has no policy 'oracel'; expected one of oracle, prior, random"):
-        ReferenceLM("oracel").generate_until([request(ANSWERS)])
+    with pytest.raises(ValueError, match=r"'some_task' has no policy 'rival'; expected one of oracle, prior, random"):
+        ReferenceLM("rival").generate_until([request(ANSWERS)])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"policy": "oracel"}, "--model reference: no policy 'oracel'; did you mean 'oracle'?"),
+        ({"polcy": "oracle"}, "--model reference: no argument 'polcy'; did you mean 'policy'?"),
+        ({"pretrained": "gpt2"}, "--model reference: no argument 'pretrained'; expected policy or seed"),
+    ],
+)
+def test_a_misspelt_argument_is_refused_before_anything_is_loaded(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+        ReferenceLM(**given)
+
+
+def test_every_documented_policy_is_known() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference-lm.md").read_text(encoding="utf-8")
+    cells = [line.split("|")[2] for line in page.splitlines() if line.startswith("|")][2:]
+    named = re.findall(r"`([a-z0-9_]+)[`,]", " ".join(cells).replace("`_", "`forgets_after_"))
+    assert {*named} == {*POLICIES}
 
 
 def test_a_request_without_known_answers_is_an_error_that_names_its_task() -> None:

@@ -278,7 +278,7 @@ def _check(options: argparse.Namespace) -> int:
             _show(options, checked)
             return candidates.status_of([one.outcome for one in checked])
     except (OSError, RowsError, ReportError) as error:
-        said = one_line(str(error))
+        said = one_line(_reason(error))
         print(f"lm-eval-ext: cannot tell: {said}", file=sys.stderr)
     except Exception as error:  # as above
         said = one_line(f"{type(error).__name__}: {error}")
@@ -293,6 +293,13 @@ def _check(options: argparse.Namespace) -> int:
         with suppress(OSError, ReportError):
             output.write({path: content})
     return CANNOT_TELL
+
+
+def _reason(error: Exception) -> str:
+    """Return the text of an error; that of a file without the system's number, which helps nobody."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _plan(options: argparse.Namespace) -> int:

@@ -233,7 +233,7 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
     for name, unit in units.items():
         change = unit.difference.change.value
         if change == 0:
-            verdict = "the same"
+            verdict = "equal"
         elif not adjusted.get(name, nan) < ALPHA:
             verdict = "unclear"
         elif not unit.sign:
@@ -502,7 +502,8 @@ def judged(finding: Finding, question: Question) -> Finding:  # noqa: PLR0911 # 
     if question.of_whole:
         return replace(finding, verdict="INCONCLUSIVE", issues=tuple(notes))
     if most <= allowed:
-        too_much = warning(f"{cannot_drop}: allow less, or leave it out of the bounds")
+        remedy = "allow less, or leave it out of the bounds" if most > 0 else "leave it out of the bounds"
+        too_much = warning(f"{cannot_drop}: {remedy}")
         return replace(finding, verdict="CANNOT TELL", issues=(too_much, *notes))
     # What the rows exclude, they could have shown.
     if not finding.drop.high < question.visible:

@@ -201,20 +201,25 @@ def csv_text(lines: Sequence[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
-def junit(outcome: Outcome, properties: Mapping[str, str], date: float, notices: Sequence[str] = ()) -> bytes:
+def junit(outcome: Outcome, properties: Mapping[str, str], date: float | None, notices: Sequence[str] = ()) -> bytes:
     """Return a check as JUnit XML, which CI systems read.
 
     Args:
         outcome: the check; each finding becomes a test case.
         properties: names and values of the test suite's properties.
         date: the date of the candidate's run, in seconds since 1970; the time of writing would differ every time.
+            ``None`` if there is no run.
         notices: what standard error says about the two runs, whatever the outcome.
     """
     return junit_text([suite_of(outcome, properties, date, notices)])
 
 
 def suite_of(
-    outcome: Outcome, properties: Mapping[str, str], date: float, notices: Sequence[str] = (), candidate: str = ""
+    outcome: Outcome,
+    properties: Mapping[str, str],
+    date: float | None,
+    notices: Sequence[str] = (),
+    candidate: str = "",
 ) -> ElementTree.Element:
     """Return the test suite of a check; see ``junit`` for the other arguments.
 
@@ -232,8 +237,9 @@ def suite_of(
     ]
     failures, errors, skipped = (str(elements.count(element)) for element in (*ELEMENTS.values(), UNDECIDED))
     totals = {"tests": str(len(elements)), "failures": failures, "errors": errors}
-    when = datetime.fromtimestamp(date, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
-    of_suite = {"skipped": skipped, "time": "0", "timestamp": when, "hostname": "localhost"}
+    of_suite = {"skipped": skipped, "time": "0", "hostname": "localhost"}
+    if date is not None:
+        of_suite["timestamp"] = datetime.fromtimestamp(date, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
     name = f"lm-eval-ext check: {_clean(candidate)}" if candidate else "lm-eval-ext check"
     suite = ElementTree.Element("testsuite", {"name": name, **totals, **of_suite})
     if properties:
@@ -301,5 +307,5 @@ def failed(kind: str, said: str) -> bytes:
     outcome = Outcome((finding,), requirement="no-regression")
     if kind == "junit":
         # There may be no candidate whose date it could have.
-        return junit(outcome, {}, date=0)
+        return junit(outcome, {}, date=None)
     return (as_csv(outcome) if kind == "csv" else as_json(outcome, ("", ""))).encode()

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from math import isfinite, sqrt
+from pathlib import Path
 
 import numpy as np
 
+from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.findings import comparable, rounded
@@ -101,10 +104,20 @@ def of_name(name: str, bound: float, assumed: Assumed = Assumed()) -> Planned:
         for pattern, (rows, answers) in family.schema.sizes.items():
             if re.fullmatch(pattern, name):
                 return of_size(name, (rows, answers), bound, assumed)
+    near = get_close_matches(name, _names_of_known_size(), n=1, cutoff=0.85)
+    hint = f"did you mean {near[0]}? If not, " if near else ""
     raise ReportError(
-        f"{name}: the number of its rows is not known; give it with --rows and --answers-per-row, or give results of "
-        "the baseline with --against"
+        f"{name}: the number of its rows is not known; {hint}give it with --rows and --answers-per-row, or give "
+        "results of the baseline with --against"
     )
+
+
+def _names_of_known_size() -> list[str]:
+    """Return the names of our tasks and groups of which the size is known, as their YAML files have them."""
+    sizes = [pattern for family in FAMILIES.values() for pattern in family.schema.sizes]
+    texts = (path.read_text(encoding="utf-8") for path in Path(tasks_dir()).rglob("*.yaml"))
+    names = {name for text in texts for name in re.findall(r"^(?:task|group): (\w+)$", text, re.MULTILINE)}
+    return sorted(name for name in names if any(re.fullmatch(pattern, name) for pattern in sizes))
 
 
 def of_size(name: str, size: tuple[int, int], bound: float, assumed: Assumed = Assumed()) -> Planned:

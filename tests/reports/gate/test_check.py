@@ -252,8 +252,15 @@ AT_END = "the baseline is at {}, so no drop can be larger than allowed"
             right(0),
             right(0),
             "CANNOT TELL",
-            f"{AT_END.format('0.00 %')}: allow less, or leave it out of the bounds",
+            f"{AT_END.format('0.00 %')}: leave it out of the bounds",
             id="nothing to lose",
+        ),
+        pytest.param(
+            right(1),
+            right(1),
+            "CANNOT TELL",
+            f"{AT_END.format('1.00 %')}: allow less, or leave it out of the bounds",
+            id="little to lose",
         ),
     ],
 )

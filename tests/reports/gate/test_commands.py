@@ -64,7 +64,7 @@ def test_compare_prints_what_changed(capsys: Output) -> None:
     assert lines[:3] == ["baseline: baseline (baseline)", "candidate: worse (worse)", ""]
     assert [line.split()[0] for line in lines[4:6]] == [SST2, SNLI]
     assert " worse " in lines[4]
-    assert " the same " in lines[5]
+    assert " equal " in lines[5]
 
 
 def test_any_metric_of_a_family_can_be_compared_and_checked_in_its_better_direction(runs: Path, capsys: Output) -> None:
@@ -253,7 +253,7 @@ def test_the_files_of_a_check_that_fails_say_why_instead_of_what_an_earlier_one_
     assert markdown.startswith("## lm-eval-ext check: cannot tell\n\nThe command failed: ")
     assert all("CANNOT TELL" in text for text in others)
     for text in (error.get("message") or "", markdown, *others):
-        assert re.search(r"No such file.*nowhere", text)
+        assert re.search(r"nowhere: No such file", text)
     capsys.readouterr()
     assert call(f"{words} --markdown -") == 2
     assert capsys.readouterr().out == markdown
@@ -269,7 +269,7 @@ def test_the_files_of_a_check_that_fails_say_why_instead_of_what_an_earlier_one_
         pytest.param("baseline --max-drop 0", "is both candidate and baseline", id="itself"),
         pytest.param("worse", "expected --max-drop", id="no bound"),
         pytest.param("worse --bounds b.toml", "not TOML", id="not TOML"),
-        pytest.param("worse --bounds c.toml", "c.toml", id="no bounds file"),
+        pytest.param("worse --bounds c.toml", "cannot tell: c.toml: No such file or directory", id="no bounds file"),
         pytest.param("worse --bounds e.toml", "no bound", id="empty bounds"),
         pytest.param("worse --bounds n.toml", "Did you mean", id="a name"),
         pytest.param("worse --bounds d.toml --max-drop 0", "expected only one of them", id="two"),
@@ -278,9 +278,7 @@ def test_the_files_of_a_check_that_fails_say_why_instead_of_what_an_earlier_one_
         pytest.param(
             "worse --max-drop 0 --junit out --markdown out", "--junit and --markdown: both name out", id="one"
         ),
-        pytest.param(
-            "worse --max-drop 0 --junit /dev/full", "[Errno 28] No space left on device: '/dev/full'", id="full"
-        ),
+        pytest.param("worse --max-drop 0 --junit /dev/full", "/dev/full: No space left on device", id="full"),
     ],
 )
 def test_an_error_of_check_cannot_tell(capsys: Output, words: str, complaint: str) -> None:

@@ -44,7 +44,7 @@ def test_a_group_is_the_mean_over_all_answers(tmp_path: Path) -> None:
     level = groups["level"].difference
     # 70 and 70 of 120; a mean of tasks would be 0.55 and 0.43.
     assert (level.before, level.after, level.change.value) == (70 / 120, 70 / 120, 0.0)
-    assert (level.answers, groups["level"].verdict) == (120, "the same")
+    assert (level.answers, groups["level"].verdict) == (120, "equal")
     # Both are of one data set: rows 0 to 19 are asked twice.
     assert level.rows == 100
 

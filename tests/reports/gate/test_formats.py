@@ -26,8 +26,8 @@ RULES = {
     "testsuites": ("(testsuite )*", "", "tests failures errors"),
     "testsuite": (
         "(properties )?(testcase )*(system-out )?(system-err )?",
-        "name tests failures errors time timestamp hostname",
-        "skipped",
+        "name tests failures errors time hostname",
+        "skipped timestamp",
     ),
     "properties": ("(property )*", "", ""),
     "property": ("", "name value", ""),
@@ -114,6 +114,7 @@ def test_a_check_that_failed_is_one_error() -> None:
     root = parsed(failed("junit", "results: no such folder \x07"))
     assert (root.get("tests"), root.get("errors")) == ("1", "1")
     assert [case.get("classname") for case in root.iter("testcase")] == ["check"]
+    assert [suite.get("timestamp") for suite in root.iter("testsuite")] == [None]
     (error,) = root.iter("error")
     assert error.get("message") == error.text == "results: no such folder <U+0007>"
 

@@ -48,9 +48,21 @@ def test_the_sizes_of_our_tasks_are_known(name: str, rows: int, answers: int) ->
     assert (asked.rows, asked.answers) == (rows, answers)
 
 
-@pytest.mark.parametrize("name", ["mmlu", "verbalizer_sst3", "manyifeval_n1"])
-def test_an_unknown_task_is_named_with_what_to_give(name: str) -> None:
-    with pytest.raises(ReportError, match=rf"{name}: the number of its rows is not known; give it with --rows"):
+def test_an_unknown_task_is_named_with_what_to_give() -> None:
+    with pytest.raises(ReportError, match="mmlu: the number of its rows is not known; give it with --rows"):
+        of_name("mmlu", 0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("verbalizer_unnaturl", "verbalizer_unnatural"),
+        ("verbalizer_sst3", "verbalizer_sst2"),
+        ("manyifeval_n1", "manyifeval_n10"),
+    ],
+)
+def test_a_misspelt_task_is_named_with_the_one_that_may_be_meant(name: str, near: str) -> None:
+    with pytest.raises(ReportError, match=rf"{name}: the number .* did you mean {near}\? If not, give it with --rows"):
         of_name(name, 0.02)
 
 

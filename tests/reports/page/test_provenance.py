@@ -79,6 +79,6 @@ def test_the_command_reproduces_the_run(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [1]}, arguments=arguments, call=call, config=config, **further)
     assert shlex.join(command(only_run(tmp_path), ["verbalizer", SST2])) == (
         f"lm_eval --model hf --model_args 'pretrained=a b' --tasks verbalizer,{SST2} "
-        """--metadata '{"source": "rows"}' --num_fewshot 4 --gen_kwargs top_k=1 --limit 5.0 --apply_chat_template """
+        """--metadata '{"source": "rows"}' --num_fewshot 4 --gen_kwargs top_k=1 --limit 5 --apply_chat_template """
         "--system_instruction 'Be brief.' --output_path results --log_samples"
     )

@@ -90,7 +90,7 @@ def test_the_page_filters_rows_without_a_script(tmp_path: Path) -> None:
     assert "<script" not in text
     options = re.findall(r'<input type="radio" name="filter-any_task_differences"[^>]*> ([^<]+)</label>', text)
     # Three tasks lose all six rights: 1/32 each, 0.25 after the correction for eight.
-    assert options == ["all", "unclear (3)", "the same (5)"]
+    assert options == ["all", "unclear (3)", "equal (5)"]
     assert len(re.findall(r'<tr data-kind="0">', text)) == 3
     assert '.numbers:has(input[value="0"]:checked) tr[data-kind]:not([data-kind="0"]) { display: none; }' in text
 
