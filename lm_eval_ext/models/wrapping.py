@@ -63,8 +63,8 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
             raise ValueError(f"--model {self.NAME}: base={base} is not a model of the harness. {error}") from error
         try:
             self.base = model.create_from_arg_obj(arguments)
-        except TypeError as error:
-            raise TypeError(f"--model {self.NAME}: base={base} cannot be created with {arguments}: {error}") from error
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"--model {self.NAME}: base={base} cannot be created with {arguments}: {error}") from error
         listen(self.base)
 
     def set_cache_hook(self, cache_hook: CacheHook) -> None:

@@ -288,7 +288,7 @@ def test_invalid_arguments_are_rejected(arguments: dict[str, object], message: s
 
 def test_invalid_base_arguments_are_reported_as_the_bases() -> None:
     with pytest.raises(
-        TypeError, match=r"--model self_refine: base=reference cannot be created with \{'polcy': 'x'\}: .*polcy"
+        ValueError, match=r"--model self_refine: base=reference cannot be created with \{'polcy': 'x'\}: .*'policy'\?"
     ):
         SelfRefineLM("reference", polcy="x")
 
