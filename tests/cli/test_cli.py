@@ -247,10 +247,11 @@ def test_without_nltk_data_doctor_and_export_explain_how_to_get_it(
     doctor = run("doctor", "--source", str(folder))
     assert doctor.returncode == 1  # this source must answer
     assert "FAILED folder    manyifeval: not checked" in doctor.stdout
-    sentences = doctor.stdout[doctor.stdout.index("note   sentences") :].splitlines()[:3]
+    sentences = doctor.stdout[doctor.stdout.index("note   sentences") :].splitlines()[:4]
     assert sentences[0].startswith("note   sentences NLTK's sentence data (punkt_tab, English) are not installed")
     assert sentences[1] == " " * 21 + "python -m nltk.downloader punkt_tab"
     assert sentences[2].startswith(" " * 17 + "Offline: copy tokenizers/punkt_tab")
+    assert "(umask 022; pip install --no-deps llama-index-core)" in "".join(sentences[3:])
     assert "note   embedded  manyifeval: not checked" in doctor.stdout  # the verbalizer tasks need none
     # The default rows are data; those of a user's own task prompts are composed, some of them about sentences.
     own = [{"key": number, "task_prompt": f"Describe harbor {number}."} for number in range(9)]

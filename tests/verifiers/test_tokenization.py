@@ -170,6 +170,35 @@ def test_a_download_that_breaks_off_leaves_nothing_behind(
     assert list((tmp_path / "data").rglob("*punkt*")) == []
 
 
+def test_data_that_an_installed_package_carries_are_read_and_not_downloaded(
+    served: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    place = tmp_path / "site-packages" / tokenization.CARRIED / "tokenizers"
+    place.mkdir(parents=True, mode=0o755)
+    shutil.unpack_archive(served / "punkt_tab.zip", place)
+    import nltk  # noqa: PLC0415 # a second
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(tokenization, "_failed_download", lambda data: pytest.fail(f"{data.name} was downloaded"))
+    monkeypatch.syspath_prepend(tmp_path / "site-packages")
+    tokenization._splitter.cache_clear()
+    try:
+        assert list(tokenization.sentences("It rains, Mr. Smith. We go.")) == ["It rains, Mr. Smith.", "We go."]
+    finally:
+        tokenization._splitter.cache_clear()
+
+
+def test_the_package_is_not_named_for_data_that_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    import nltk  # noqa: PLC0415 # a second
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(tokenization, "_failed_download", lambda _: "")
+    with pytest.raises(MissingDataError) as caught:
+        tokenization.find(tokenization.TAGGER)
+    assert "and so for the ifbench and manyifeval_wide tasks" in str(caught.value)
+    assert tokenization.CARRIER not in str(caught.value)
+
+
 def error_without_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variables: Mapping[str, str]) -> str:
     """Return the error of this process where NLTK finds nothing and looks into one folder."""
     import nltk  # noqa: PLC0415 # a second
