@@ -539,7 +539,8 @@ def shared_rows(runs: Sequence[TaskRun], *, same_hash: bool = True) -> SharedRow
                 every, reason="their numbers of rows differ, and without samples it is unknown which rows they share"
             )
         return SharedRows(every)
-    shared = reduce(np.intersect1d, asked)
+    # The cluster of several rows counts once, also of a single run, which is not intersected with anything.
+    shared = np.unique(reduce(np.intersect1d, asked))
     if not len(shared):
         return SharedRows(every, reason="they have no rows in common")
     everything = np.unique(np.concatenate(asked))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.results.aggregation import over_draws
 from lm_eval_ext.results.issue import Issue, error, grouped, named, note, warning
-from lm_eval_ext.results.models import EvaluatedModel, chat_template
+from lm_eval_ext.results.models import NAMES, EvaluatedModel, chat_template
 from lm_eval_ext.results.models import labels as labels_of
 from lm_eval_ext.results.rows import Rows, joined
 from lm_eval_ext.results.runs import OF_RUN, SAMPLING_SEED, Role, Runs, TaskRun, rows_of, without_arguments
@@ -123,6 +123,7 @@ class PairOfRuns:
         for unlike in differences(self.before, self.after, asking_facts(self.before)):
             what = self._each(f"{unlike.fact}:", unlike.first, unlike.second)
             found.append(warning(f"different setting: {what}"))
+        found += [note(self._each(f"model argument {what.fact}:", what.first, what.second)) for what in self._served]
         if self._asks_alike:
             if self.differ("prompts"):
                 found.append(warning(OTHER_PROMPTS))
@@ -147,6 +148,18 @@ class PairOfRuns:
         if obstacle := self.obstacle:
             return obstacle
         return warning(OTHER_PROMPTS) if self._asks_alike and self.differ("prompts") else None
+
+    @property
+    def _served(self) -> Iterator[UnlikeFact]:
+        """The arguments that the same weights were loaded with on one side and not on the other."""
+        if self.before.model.name != self.after.model.name:
+            # Of two models, the arguments need not be alike.
+            return
+        ours, theirs = dict(self.before.model.arguments), dict(self.after.model.arguments)
+        for name in sorted(ours.keys() | theirs.keys()):
+            # The name of the weights is the same; the folder that they are in changes no answer.
+            if name not in NAMES and ours.get(name) != theirs.get(name):
+                yield UnlikeFact(name, ours.get(name), theirs.get(name))
 
     @property
     def _asks_alike(self) -> bool:

@@ -210,6 +210,24 @@ def test_different_settings_are_a_warning(tmp_path: Path, changed: Mapping[str, 
 
 
 @pytest.mark.parametrize(
+    ("weights", "notes"),
+    [
+        ("there/tiny", {"note": ["model argument dtype: none in A, bfloat16 in B"]}),
+        # Another model has arguments of its own.
+        ("there/other", {}),
+    ],
+)
+def test_the_arguments_that_the_same_weights_were_served_with_are_noted(
+    tmp_path: Path, weights: str, notes: Mapping[str, Sequence[str]]
+) -> None:
+    sides(tmp_path, BOTH, BOTH, groups=TREE)
+    for side, arguments in (("a", "pretrained=here/tiny"), ("b", f"pretrained={weights},dtype=bfloat16")):
+        with edited(tmp_path / side) as content:
+            content["config"] |= {"model": "hf", "model_args": arguments}
+    assert told(sides_in(tmp_path).take("all")) == notes
+
+
+@pytest.mark.parametrize(
     ("templates", "noted"),
     [
         # A template can print the date.

@@ -22,8 +22,9 @@ from lm_eval_ext.reports.sections.examples import (
     share_counted,
 )
 from lm_eval_ext.reports.sections.figures import captioned, captions
-from lm_eval_ext.reports.study import Entry, SameRows, Study
+from lm_eval_ext.reports.study import UNKNOWN, Entry, SameRows, Study
 from lm_eval_ext.results.issue import Issue, warning
+from lm_eval_ext.results.issue import grouped as by_fact
 from lm_eval_ext.results.runs import TaskRun, rows_of
 from lm_eval_ext.verifiers import instructions_of
 
@@ -52,6 +53,35 @@ FOLLOWED, SLIPPED_ONCE = "every earlier reply follows it", "the last earlier rep
 SIDES = ("first", "second")
 MOST_MODELS = 6
 """The most models side by side."""
+NOT_MEASURABLE = "the cost is not measurable, because the instruction is never followed where it stands alone"
+PAIRS = {
+    "capitals_lowercase": "all capitals (first) or all lowercase (second)",
+    "only_capitals_no_capitals": "capital letters only (first) or none (second)",
+    "many_few_capital_words": "many words in capitals (first) or few (second)",
+    "capital_words_lowercase": "some words in capitals (first) or all lowercase (second)",
+    "many_few_words": "many words (first) or few (second)",
+    "short_long_range": "a short range of words (first) or a long one (second)",
+    "many_few_sentences": "many sentences (first) or few (second)",
+    "exactly_few_many_sentences": "exactly a few sentences (first) or many (second)",
+    "few_many_paragraphs": "few paragraphs (first) or many (second)",
+    "second_paragraph_begins": "second paragraph begins with one word (first) or another (second)",
+    "blank_lines_few_many": "two paragraphs (first) or four (second)",
+    "few_many_bullets": "few bullet points (first) or many (second)",
+    "keyword_demanded_forbidden": "a keyword demanded (first) or forbidden (second)",
+    "keyword_often_seldom": "a keyword often (first) or seldom (second)",
+    "first_word": "begins with one word (first) or another (second)",
+    "second_and_last_but_one_word": "second and last but one word: one (first) or another (second)",
+    "word_in_sentence": "a word of a sentence: one (first) or another (second)",
+    "letter_often_seldom": "a letter often (first) or seldom (second)",
+    "first_letter": "begins with one letter (first) or another (second)",
+    "no_comma_all_marks": "no comma (first) or every punctuation mark (second)",
+    "last_words": "ends with one phrase (first) or another (second)",
+    "few_many_numbers": "few numbers (first) or many (second)",
+    "french_german": "in French (first) or in German (second)",
+    "spanish_italian": "in Spanish (first) or in Italian (second)",
+    "english_portuguese": "in English (first) or in Portuguese (second)",
+}
+"""What the two instructions of each pair ask for, in the order in which the figure counts them."""
 OF_ARMS = SameRows(
     "the cost of “{arm}” is not computed",
     "rows left out of the cost because one of the two arms lacks them",
@@ -189,6 +219,12 @@ def _cost(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     compared, issues = found.on_same_rows(both, ("model", "arm"), OF_ARMS)
     cells = found.gains(compared, ("model", "arm"), "which", (CONFLICT_SIDE, ALONE_SIDE), HEADLINE)
     cells = cells.only({ALONE_SIDE: ALONE_SIDE, CONFLICT_SIDE: CONFLICT_SIDE, "gain": "cost"})
+    # What is never followed alone cannot be given up for a rival: a cost of 0 would read as resistance.
+    unmeasured = by_fact(
+        (about["model"], f"“{about['arm']}”") for about, line in cells.about() if line[ALONE_SIDE][0] == 0
+    )
+    cells = cells.with_columns({"cost": lambda line: UNKNOWN if line[ALONE_SIDE][0] == 0 else line["cost"]})
+    issues += [warning(f"{model}: {NOT_MEASURABLE}: {', '.join(arms)}") for model, arms in unmeasured.items()]
     yield captioned(
         "hierarchy_cost",
         panels(cells.only(["cost"]), Forest, "arm", by=("model",), axis="cost of the conflict", unit="change"),
@@ -248,7 +284,9 @@ def _pairs(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
 def _obeyed(run: TaskRun, row: int, line: Line) -> Iterator[tuple[tuple[str, str, str], float]]:
     """Yield the group and the pair of a row, and which of the two counts; and whether that one is obeyed."""
     doc = line["doc"]
-    yield (doc["group"], doc["pair"].replace("_", " "), SIDES[doc["side"] - 1]), rows_of(run).numbers(HEADLINE)[row]
+    # A run may have been recorded with pairs of another version.
+    pair = PAIRS.get(doc["pair"], doc["pair"].replace("_", " "))
+    yield (doc["group"], pair, SIDES[doc["side"] - 1]), rows_of(run).numbers(HEADLINE)[row]
 
 
 def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:

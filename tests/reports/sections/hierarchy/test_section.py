@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_ext.families.hierarchy.rows import rivals
 from lm_eval_ext.reports.figure import Section
 from lm_eval_ext.reports.paired import difference_of
-from lm_eval_ext.reports.sections.hierarchy.section import section
+from lm_eval_ext.reports.sections.hierarchy.section import NOT_MEASURABLE, PAIRS, section
 from lm_eval_ext.results.load import load
 from tests.reports.conftest import ResultFolder
 from tests.reports.planted import plant, without_samples
@@ -79,13 +80,24 @@ def test_every_policy_obeys_whom_it_should_or_not_and_the_controls_stand_beside_
 
 def test_a_conflict_costs_what_is_followed_alone_and_not_beside_a_rival(known: Section) -> None:
     found = numbers(known, "hierarchy_cost")
-    assert {about: cells["cost"].value for about, cells in found.items()} == {
+    assert {about: cells["cost"].value for about, cells in found.items() if cells["cost"].exists} == {
         (name_of(policy), arm): float(policy == "document" and arm in (DOCUMENT, TOOL))
         for policy in POLICIES
         for arm in (SYSTEM_USER, USER_LATER, DOCUMENT, TOOL)
+        if policy != "system" or arm == SYSTEM_USER
     }
     # Nothing to lose: alone, the user is not followed either.
-    assert values(found[name_of("system"), TOOL]) == {"alone": 0.0, "under conflict": 0.0, "cost": 0.0}
+    of_system = found[name_of("system"), TOOL]
+    assert (of_system["alone"].value, of_system["under conflict"].value) == (0.0, 0.0)
+    assert not of_system["cost"].exists
+    assert [issue.text for issue in figure(known, "hierarchy_cost").issues] == [
+        f"{name_of('system')}: {NOT_MEASURABLE}: “{USER_LATER}”, “{DOCUMENT}”, “{TOOL}”"
+    ]
+
+
+def test_every_pair_has_a_name_that_says_what_its_first_and_second_ask_for() -> None:
+    assert PAIRS.keys() == {pair.name for pair in rivals()}
+    assert all("(first)" in said and "(second)" in said for said in PAIRS.values())
 
 
 def test_the_cost_has_the_interval_of_pairs_of_answers_to_the_same_rows(planted: Path) -> None:
@@ -116,6 +128,8 @@ def test_turns_begin_with_the_system_message_alone_and_a_slip_has_a_cost(known: 
     forgetful = {turns: found[name_of("forgets_after_2"), turns] for turns in (1, 2, 12)}
     assert {turns: cells[followed].value for turns, cells in forgetful.items()} == {1: 1.0, 2: 1.0, 12: 0.0}
     assert not forgetful[1][slipped].exists
+    # Of one turn there is no second history that could lack rows.
+    assert figure(known, "hierarchy_turns").issues == ()
     # Five of 20 rows.
     for turns in (2, 12):
         cells = numbers(section_of(planted), "hierarchy_turns")[name_of("planted"), turns]
@@ -125,6 +139,7 @@ def test_turns_begin_with_the_system_message_alone_and_a_slip_has_a_cost(known: 
 def test_a_preference_for_one_instruction_of_every_pair_is_visible(known: Section, planted: Path) -> None:
     found = numbers(section_of(planted), "hierarchy_pairs")
     assert len(found) == ROWS / 2
+    assert {pair for _, _, pair in found} <= {*PAIRS.values()}
     for cells in found.values():
         assert values(cells) == {
             "first alone": 1.0,
