@@ -118,7 +118,7 @@ EXPLAINED: Mapping[str, Callable[[str, int], bool]] = {
     ),
     "one placeholder was asked for": lambda name, key: name.endswith("number_placeholders") and key == 2785,
 }
-"""Why a recorded verdict differs, by id and row; see ``docs/verifiers.md``."""
+"""Why a recorded verdict differs, by id and row; see ``docs/appendix/ifeval-checkers.md``."""
 
 
 @pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.slow)])

@@ -1,4 +1,4 @@
-"""How often the repaired edition disagrees with IFEval on real responses: the table in ``docs/verifiers.md``.
+"""How often the repaired edition disagrees with IFEval on real responses: the table in ``docs/appendix/ifeval-checkers.md``.
 
 After a change of a checker, ``python -m tests.verifiers.test_repaired_on_real_responses`` prints its figures as they
 are now.
@@ -13,7 +13,7 @@ from tests.conftest import ROOT, SHARED
 from tests.families.jsonl import read_jsonl
 from tests.verifiers.cases import counted, documented
 
-PAGE = (ROOT / "docs/verifiers.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/appendix/ifeval-checkers.md").read_text(encoding="utf-8")
 
 
 def judged(data: Path) -> list[tuple[str, bool, bool]]:

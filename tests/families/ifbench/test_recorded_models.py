@@ -36,7 +36,7 @@ DIFFERENT = {202, 1122, 1129, 1219, 1645, 3089, 3112, 3429, 3456, 3534, 3617}
 """The rows on which the recorded verdicts are not those of IFEval's code: see docs/appendix/repaired-rows.md."""
 OTHER_PROMPT = 2785
 """The row that no model has an answer to: four were shown another prompt, and six have none recorded."""
-PAGE = ROOT / "docs/real-models.md"
+PAGE = ROOT / "docs/appendix/real-models.md"
 
 
 @cache

@@ -7,12 +7,10 @@ import re
 import string
 from collections import Counter, defaultdict
 from itertools import combinations, product
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.instructions.compose import keywords
 from lm_eval_ext.families.instructions.kinds import (
     BY_ID,
@@ -30,6 +28,7 @@ from lm_eval_ext.families.instructions.kinds import (
 )
 from lm_eval_ext.families.manyifeval.dense.rows import word_list
 from lm_eval_ext.verifiers import ifbench, ifeval, instruction, instruction_ids
+from tests.conftest import ROOT
 from tests.families.manyifeval.table_4 import CASE, LENGTH
 from tests.families.manyifeval.table_4 import FIFTEEN as TABLE_4
 
@@ -80,7 +79,7 @@ def test_what_a_type_excludes_is_a_type() -> None:
 
 def test_each_of_the_83_instructions_is_drawn_or_left_out_for_a_reason() -> None:
     published = {*instruction_ids(ifeval), *instruction_ids(ifbench)}
-    listed = page().partition("The other 37")[2].partition("###")[0].splitlines()
+    listed = page().partition("The other 37")[2].partition("\n## ")[0].splitlines()
     cells = [line.split("|")[1:3] for line in listed if line.startswith("| ")][1:]
     left_out = {name for names, _ in cells for name in re.findall(r"`([a-z_]+:[a-z_-]+)`", names)}
     groups = {group for names, _ in cells for group in re.findall(r"of `([a-z_]+)`", names)}
@@ -92,11 +91,11 @@ def test_each_of_the_83_instructions_is_drawn_or_left_out_for_a_reason() -> None
 
 
 def page() -> str:
-    return (Path(tasks_dir()) / "manyifeval" / "README.md").read_text(encoding="utf-8")
+    return (ROOT / "docs/appendix/manyifeval-rows.md").read_text(encoding="utf-8")
 
 
 def test_the_page_has_the_slots_of_the_pool() -> None:
-    section = page().partition("### The larger pool")[2].partition("The other 37")[0]
+    section = page().partition("## The larger pool")[2].partition("The other 37")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")][1:]
     *several, alone = [frozenset(re.findall(r"`([a-z_]+:[a-z_-]+)`", line)) for line in lines]
     slots: defaultdict[str, set[str]] = defaultdict(set)

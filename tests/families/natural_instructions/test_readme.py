@@ -1,4 +1,4 @@
-"""The README's table of GPT-3's recorded answers matches the output of the command, and an independent computation."""
+"""The page's tables of GPT-3's recorded answers match the output of the command, and an independent computation."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.natural_instructions.predictions import score
+from tests.conftest import ROOT
 from tests.families.jsonl import read_jsonl
 from tests.families.natural_instructions.test_encodings import PUBLISHED, WITH_EXAMPLES
 
@@ -53,7 +53,7 @@ def test_the_table_of_recorded_answers_matches_the_output_of_score(shared_data: 
         )
         for encoding, mean in fewest.items()
     }
-    text = (Path(tasks_dir()) / "natural_instructions" / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/appendix/gpt3-answers.md").read_text(encoding="utf-8")
     table = re.findall(r"^\| `(\w+)` \| ([\d.]+) \|(.*)\|(.*)\|(.*)\|$", text, re.MULTILINE)
     assert {encoding: (mean, *(cell.strip() for cell in cells)) for encoding, mean, *cells in table} == rows
     # Section 6.2: the whole instruction gains where the context is filled, and loses where it is not.
@@ -68,7 +68,7 @@ def test_the_table_of_gains_by_category_matches_the_output_of_score(shared_data:
     few = score(fewest, "fewest", base=BASE)["category_gains"]
     (whole,) = (published for published, encoding in PUBLISHED.items() if encoding == "all")
     rows = {category: tuple(f"{of[category][whole]:+.0f} %" for of in (few, filled)) for category in few}
-    text = (Path(tasks_dir()) / "natural_instructions" / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/appendix/gpt3-answers.md").read_text(encoding="utf-8")
     table = re.findall(r"^\| `(\w+)` \| \d+[^|]*\| ([+-]\d+ %) \| ([+-]\d+ %) \|", text, re.MULTILINE)
     assert {category: (few, filled) for category, few, filled in table} == rows
     # Section 6.3 says the opposite of both.

@@ -44,9 +44,9 @@ def test_all_wordings_differ_and_each_has_the_whole_mapping(dataset: str, reads:
         assert text.index(f'"{one}"') < text.index(f'"{other}"')
 
 
-def test_the_readme_lists_them() -> None:
-    text = (ROOT / "tasks/verbalizer/README.md").read_text(encoding="utf-8")
-    section = text.partition("## Other wordings of the instruction")[2].partition("\n| metric")[0]
+def test_the_page_lists_them() -> None:
+    text = (ROOT / "docs/appendix/verbalizer-wordings.md").read_text(encoding="utf-8")
+    section = text.partition("\n## ")[0]
     listed = [" ".join(item.split()) for item in re.split(r"\n\d\. ", section)[1:]]
     assert tuple(listed) == instructions("sst2", "first", {"positive": "foo", "negative": "bar"})
 
