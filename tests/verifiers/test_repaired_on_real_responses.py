@@ -1,4 +1,4 @@
-"""How often the repaired edition disagrees with IFEval on real responses: the table in ``docs/appendix/ifeval-checkers.md``.
+"""How often the repaired edition differs from IFEval on real responses: the table in ``appendix/ifeval-checkers.md``.
 
 After a change of a checker, ``python -m tests.verifiers.test_repaired_on_real_responses`` prints its figures as they
 are now.
