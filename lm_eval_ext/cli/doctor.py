@@ -65,7 +65,8 @@ def examine(
 
     Args:
         source: the source of rows that must be available (``"hub"``, ``"embedded"``, a folder or file). By default the
-            embedded rows must be, and the hub is only reported. The hub is contacted only if no other source is named.
+            embedded rows must be, and the hub is only reported. The hub is contacted only if no other source is named,
+            and the embedded rows are left alone if a folder or a file is.
         announce: called before each check with its description.
         include_path: a folder with the YAML files of a user's own tasks, whose rows must be available at the source,
             or on the hub if none is named.
@@ -86,7 +87,8 @@ def examine(
         yield from _given(str(source), announce)
     if include_path is not None:
         yield from _own_tasks(include_path, source or sources.HUB, announce)
-    yield from _rows("embedded", sources.EMBEDDED, announce)
+    if source in (None, sources.EMBEDDED, sources.HUB):
+        yield from _rows("embedded", sources.EMBEDDED, announce)
     if source in (None, sources.HUB):
         announce("the Hugging Face Hub")
         yield _hub(required=source == sources.HUB)

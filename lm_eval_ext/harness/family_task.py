@@ -420,11 +420,11 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         asked = rows[:limit] if samples is None else [rows[number] for number in samples]
         times = max(Counter(rows).values(), default=1)
         if times > 1 and len(asked) < len(rows):
-            message = (
-                "%s: --limit or --samples leave %d answers to %d of %d rows, because a row is asked %d times, and "
-                "intervals go by rows. A multiple of %d keeps all rows whole"
-            )
-            log.warning(message, self.config.task, len(asked), len(set(asked)), len(set(rows)), times, times)
+            option = "--samples" if samples is not None else f"--limit {limit}"
+            reached = f"{option} reaches {len(set(asked))} of {len(set(rows))} rows, each asked {times} times"
+            is_whole = samples is not None or len(asked) % times == 0
+            advice = "" if is_whole else f"; for {limit} whole rows, use --limit {len(asked) * times}"
+            log.warning("%s: %s. Error bars are about rows%s", self.config.task, reached, advice)
 
     def _require_draws(self) -> None:
         """Check the number of draws, set by ``--repeats``, in ``--metadata`` or in a leaf."""

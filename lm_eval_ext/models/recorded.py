@@ -95,9 +95,9 @@ class RecordedLM(LMWithoutWeights):
         try:
             self.recording: Recording = read_recording(self.samples, str(model))
         except OSError as error:
-            raise RowsError(f"--model {NAME}: samples={samples}: {error.strerror or error}") from error
+            raise RowsError(f"--model {NAME}: samples={samples}: {error.strerror or error}") from None
         except RowsError as error:
-            raise RowsError(f"--model {NAME}: {error}") from error
+            raise RowsError(f"--model {NAME}: {error}") from None
         self._used: Counter[str] = Counter()
         self._missing: Counter[str] = Counter()
         self._generated_otherwise: Counter[tuple[str, str, str]] = Counter()

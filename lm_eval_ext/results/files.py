@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from errno import ENOENT
 from fnmatch import fnmatchcase
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -126,7 +127,7 @@ def find(paths: Sequence[Path]) -> list[Path]:
         paths: results files, or folders that are searched for ``results_*.json``.
 
     Raises:
-        OSError: a folder cannot be listed.
+        OSError: there is no such file or folder, or a folder cannot be listed.
         RowsError: a folder contains none.
     """
 
@@ -145,6 +146,9 @@ def find(paths: Sequence[Path]) -> list[Path]:
                 if fnmatchcase(name, RESULTS)
             )
             inside = sorted(names)
+        elif not path.exists():
+            what = f"{os.strerror(ENOENT)}; expected results that `lm_eval --output_path` wrote"
+            raise FileNotFoundError(ENOENT, what, str(path))
         if not inside:
             raise RowsError(f"{path}: no results_*.json in this folder; expected what `lm_eval --output_path` writes")
         for file in inside:

@@ -91,7 +91,6 @@ def test_messages_about_a_model_use_its_given_name(folder: Path) -> None:
     [
         ([(".", "x")], "has results of 2 models (checkpoint-500; checkpoint-900); expected one"),
         ([("old", "x")], "none of the results in use are from"),
-        ([("nowhere", "x")], "none of the results in use are from"),
         ([("new", "x"), ("new", "y")], "two names for the model 'checkpoint-500'"),
         ([("new", "x"), ("lr=0.1", "x")], "another model also has this name"),
         ([("new", "checkpoint-900")], "another model also has this name"),
@@ -103,6 +102,11 @@ def test_a_name_that_selects_no_single_model_is_an_error(
     with pytest.raises(RowsError) as error:
         load([folder], names=[GivenName(folder / path, name) for path, name in given])
     assert message in str(error.value)
+
+
+def test_a_name_of_no_place_is_an_error(folder: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"expected results that `lm_eval --output_path` wrote: .*nowhere"):
+        load([folder], names=[GivenName(folder / "nowhere", "x")])
 
 
 def test_a_name_without_a_place_is_a_usage_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

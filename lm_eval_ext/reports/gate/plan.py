@@ -105,10 +105,12 @@ def of_name(name: str, bound: float, assumed: Assumed = Assumed()) -> Planned:
             if re.fullmatch(pattern, name):
                 return of_size(name, (rows, answers), bound, assumed)
     near = get_close_matches(name, _names_of_known_size(), n=1, cutoff=0.85)
-    hint = f"did you mean {near[0]}? If not, " if near else ""
+    otherwise = "give it with --rows and --answers-per-row, or give results of the baseline with --against"
     raise ReportError(
-        f"{name}: the number of its rows is not known; {hint}give it with --rows and --answers-per-row, or give "
-        "results of the baseline with --against"
+        f"no task or group {name!r} of this package; did you mean {near[0]!r}? (If it is your own: the number of its "
+        f"rows is not known; {otherwise})"
+        if near
+        else f"{name}: the number of its rows is not known; {otherwise}"
     )
 
 

@@ -60,7 +60,9 @@ def test_a_real_chat_template_shows_every_arm(evaluate_each: EvaluateEach, tiny_
     options = ("--tasks", tasks, "--metadata", '{"source": "embedded"}', "--limit", "2")
     more = ("--gen_kwargs", "max_gen_toks=4", "--batch_size", "2", "--system_instruction", "Be brief.")
     (found,) = evaluate_each(tmp_path, {"arms": (*model, *options, *more)}).values()
-    assert "hierarchy_user: --limit or --samples leave 2 answers to 1 of 50 rows" in " ".join(found.output.split())
+    assert "hierarchy_user: --limit 2 reaches 1 of 50 rows, each asked 2 times. Error bars are about rows" in " ".join(
+        found.output.split()
+    )
     for task, lines in found.samples.items():
         roles = {
             "hierarchy_user_later": "system user assistant user assistant",

@@ -62,7 +62,7 @@ def test_an_unknown_task_is_named_with_what_to_give() -> None:
     ],
 )
 def test_a_misspelt_task_is_named_with_the_one_that_may_be_meant(name: str, near: str) -> None:
-    with pytest.raises(ReportError, match=rf"{name}: the number .* did you mean {near}\? If not, give it with --rows"):
+    with pytest.raises(ReportError, match=f"no task or group '{name}' .* did you mean '{near}'"):
         of_name(name, 0.02)
 
 
