@@ -26,6 +26,8 @@ from lm_eval_ext.families.natural_instructions.encodings import ABLATIONS, ENCOD
 from lm_eval_ext.families.natural_instructions.schema import BLEURT
 from lm_eval_ext.families.natural_instructions.subtasks import CATEGORIES, EVALUATION, SUBTASKS
 from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.families.release_check import MULTIPLE_CHOICE, QUESTIONS, SETS, TASKS, group_of
+from lm_eval_ext.families.release_check import NAME as RELEASE_CHECK
 from lm_eval_ext.families.verbalizer import task as verbalizer_task
 from lm_eval_ext.families.verbalizer.verbalizer import instructions
 
@@ -43,6 +45,7 @@ def files() -> Iterator[File]:
     yield from hierarchy()
     yield from paired_mcq()
     yield from natural_instructions()
+    yield from release_check()
 
 
 def _leaf(family: str, name: str, lines: Iterable[str], template: str = "") -> File:
@@ -275,7 +278,11 @@ def paired_mcq() -> Iterator[File]:
         if prefix == "text_mcq":
             # Version 1.4 changed the first tokens alone.
             lines += ["paired: false", "metadata: {version: 1.3}"]
-        yield _leaf("paired_mcq", f"{prefix}_{dataset}_{level}", lines, "_paired_mcq")
+        name = f"{prefix}_{dataset}_{level}"
+        yield _leaf("paired_mcq", name, lines, "_paired_mcq")
+        if f"{dataset}_{level}" == MULTIPLE_CHOICE:
+            # Not in the tag, whose tasks ask all questions already.
+            yield _leaf("paired_mcq", f"{name}_{QUESTIONS}", (*lines[1:], f"rows: {QUESTIONS}"), "_paired_mcq")
 
 
 # natural_instructions
@@ -347,6 +354,25 @@ def _by_encoding(name: str, subtasks: Sequence[str], encodings: Iterable[str]) -
         of_encoding = [*_mean_of(subtasks, encoding), f"metadata: {{version: {natural_instructions_task.VERSION}}}"]
         lines += [f"  - group: {encoding}", *(f"    {line}" for line in of_encoding)]
     return _over_tasks(name, "\n".join(lines))
+
+
+# release_check
+
+
+def release_check() -> Iterator[File]:
+    """Yield the sets to run before a release, and their own groups."""
+    groups = {
+        "manyifeval": (_aggregated("manyifeval", "none", (PROMPTS,)), _version("manyifeval", "_manyifeval")),
+        # All of its arms have a rival, so that their mean says whom the model obeys.
+        "hierarchy": (["{metric: obeys, filter_list: none}"], _version("hierarchy", "_hierarchy")),
+        NATURAL: (_aggregated(NATURAL, "none", perhaps=(BLEURT,)), natural_instructions_task.VERSION),
+    }
+    for family, (metrics, version) in groups.items():
+        yield _group(RELEASE_CHECK, group_of(family), TASKS[family], metrics, version)
+    for name, headlines in SETS.items():
+        # Without a figure: one over several families would be meaningless.
+        text = f"group: {name}\ntask: [{', '.join(headlines)}]\nmetadata: {{version: 1.0}}\n"
+        yield f"{RELEASE_CHECK}/{name}.yaml", text
 
 
 def main() -> None:

@@ -34,5 +34,8 @@ SCHEMA = Schema(
     values={"arm": ("system", "user", "aligned", *ALONE)},
     # The two rows of a task prompt are not independent.
     row_key="row",
-    sizes={r"hierarchy_(system|user|aligned|system_user|user_later|document|tool|turns_.*)": (50, 2)},
+    sizes={
+        r"hierarchy_(system|user|aligned|system_user|user_later|document|tool|turns_.*)": (50, 2),
+        "release_check_hierarchy": (50, 8),
+    },
 )

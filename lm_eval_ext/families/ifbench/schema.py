@@ -54,4 +54,5 @@ SCHEMA = Schema(
     facts={"turns": "a whole number"},
     levels=("benchmark", "turns", "repaired"),
     row_key="key",
+    sizes={"ifbench": (300, 1), "ifbench_repaired": (297, 1), "ifeval_published": (541, 1), "ifeval_repaired": (530, 1)},
 )

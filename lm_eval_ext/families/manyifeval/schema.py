@@ -240,6 +240,7 @@ SCHEMA = Schema(
     sizes={
         "manyifeval|manyifeval_single": (100, 10),
         "manyifeval_repeat": (100, 9),
+        "release_check_manyifeval": (100, 5),
         r"manyifeval(_repeat)?_n\d\d": (100, 1),
     },
 )

@@ -50,6 +50,7 @@ SCHEMA = Schema(
     # Of each subtask, 100 instances.
     sizes={
         f"natural_instructions_({'|'.join(ENCODINGS)})": (100 * len(EVALUATION), 1),
+        "release_check_natural_instructions": (600, 1),
         r"natural_instructions_subtask\d+_\w+": (100, 1),
     },
 )

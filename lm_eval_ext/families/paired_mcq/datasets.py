@@ -10,7 +10,7 @@ import ast
 import csv
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,7 @@ class MultipleChoice:
         ordinal: a column of lists of numbers by which the options are sorted, if there is one.
         published: whether the rows are a fixed publication: then an unusable question is left out and counted, whereas
             in a user-defined dataset it is an error.
-        rows: how many of its questions are asked, in their order; ``None`` for all.
+        rows: how many of its questions are asked, at most, in their order; ``None`` for all.
     """
 
     name: str
@@ -84,7 +84,7 @@ DATASETS: Mapping[str, MultipleChoice] = {
 
 def is_known(dataset: MultipleChoice) -> bool:
     """Return whether a dataset is one of these, and does not just share a name (``owner/mmlu``)."""
-    return DATASETS.get(dataset.name) is dataset
+    return DATASETS.get(dataset.name) == replace(dataset, rows=None)
 
 
 FILE = f"{OPINIONQA.name}_{OPINIONQA.split}"

@@ -22,7 +22,7 @@ from typing import Any
 
 from lm_eval_ext import sources
 from lm_eval_ext.classifier.reading import REFUSED, is_refusal
-from lm_eval_ext.families.paired_mcq.datasets import MultipleChoice, columns_of, opinionqa_rows, value_of
+from lm_eval_ext.families.paired_mcq.datasets import MultipleChoice, columns_of, is_known, opinionqa_rows, value_of
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS
 from lm_eval_ext.metadata import digest, generator_name
 from lm_eval_ext.sources import RowsError
@@ -207,7 +207,7 @@ def rows(dataset: MultipleChoice, source: str, row_seed: int | None = None) -> t
             ``metadata.chosen_row_seed``.
 
     Raises:
-        RowsError: as ``questions``, or there are fewer questions than requested.
+        RowsError: as ``questions``, or a user-defined dataset has fewer questions than requested.
     """
     seen: Counter[str] = Counter()
     keyed = []
@@ -216,7 +216,7 @@ def rows(dataset: MultipleChoice, source: str, row_seed: int | None = None) -> t
         key = digest(json.dumps(named))
         seen[key] += 1
         keyed.append((key if seen[key] == 1 else f"{key}-{seen[key]}", question))
-    if len(keyed) < (dataset.rows or 0):
+    if len(keyed) < (dataset.rows or 0) and not is_known(dataset):
         raise RowsError(f"{dataset.name} ({source}): {len(keyed)} rows; expected at least {dataset.rows} (key rows)")
     keyed.sort(key=itemgetter(0))
     found = []

@@ -194,5 +194,6 @@ SCHEMA = Schema(
             ("commonsense_qa", 1221),
             ("mmlu", 14042),
         )
-    },
+    }
+    | {r"(paired|text)_mcq_arc_challenge_medium_100": (100, 10)},
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
 from statistics import mode
@@ -18,7 +19,6 @@ from lm_eval_ext.families.leaf import (
     DATASET_KEYS,
     own_dataset,
     refuse_keys,
-    refuse_rows,
     rows_of_leaf,
 )
 from lm_eval_ext.families.paired_mcq import schema
@@ -61,8 +61,9 @@ class PairedMCQTask(FamilyTask):
       together with ``test_split`` and, each a column or a template over the columns, ``doc_to_text`` (the question),
       ``doc_to_choice`` (the list of options), and ``doc_to_target`` if one of them is correct (its number from 0, its
       letter or its text);
-    * ``rows``: how many questions of a user-defined dataset are asked, each in ten orders, or ``all`` (the default). It
-      can also be passed with ``--metadata``.
+    * ``rows``: how many questions are asked, each in ten orders, or ``all`` (the default). It can also be passed with
+      ``--metadata``. A user-defined dataset must have as many; the sources of the others differ in size, and of one
+      that has fewer, all are asked.
 
     Raises:
         ValueError: the leaf or ``--metadata`` is invalid (the message names leaf and key), or a reader cannot be
@@ -258,17 +259,16 @@ def _dataset_of_leaf(config: dict[str, Any]) -> MultipleChoice:
     if known_dataset is not None:
         keys = (*DATASET_KEYS, *EXPRESSIONS)
         refuse_keys(config, keys, f"is one of {', '.join(DATASETS)}, whose location and columns are built in")
-        refuse_rows(
-            config,
-            "all questions of a built-in dataset are asked; remove rows (--limit 500 asks the first 50, each in ten "
-            "orders), or set rows for a dataset of your own",
-        )
-        return known_dataset
+        return replace(known_dataset, rows=_count(config))
     name, hub, split = own_dataset(config, DATASETS)
     question, options = (_expression(config, key) for key in EXPRESSIONS[:2])
     gold = _expression(config, EXPRESSIONS[2]) if config.get(EXPRESSIONS[2]) is not None else None
+    return MultipleChoice(name, hub, split, question, options, gold, rows=_count(config))
+
+
+def _count(config: dict[str, Any]) -> int | None:
     count = rows_of_leaf(config)
-    return MultipleChoice(name, hub, split, question, options, gold, rows=None if count == ALL else count)
+    return None if count == ALL else count
 
 
 def _expression(config: Mapping[str, Any], key: str) -> str:

@@ -28,7 +28,7 @@ from lm_eval_ext.reports.gate.findings import STATUS, Criteria, Finding, Outcome
 from lm_eval_ext.reports.gate.formats import NAMES, Described, failed, file
 from lm_eval_ext.reports.gate.looks import MOST_LOOKS, Look, parts_of
 from lm_eval_ext.reports.gate.part_commands import CANDIDATE, Command, part_commands
-from lm_eval_ext.reports.gate.plan import CORRELATION, Assumed, of_baseline, of_name, of_size
+from lm_eval_ext.reports.gate.plan import CORRELATION, Assumed, names_in, of_baseline, of_name, of_size
 from lm_eval_ext.reports.gate.plan import text as plan_text
 from lm_eval_ext.reports.gate.text import by_issue, check_text, compare_text, floors_text, reading, sampled_text
 from lm_eval_ext.reports.gate.units import Sides
@@ -308,7 +308,7 @@ def _plan(options: argparse.Namespace) -> int:
     bounds = bounds_of(options.max_drop, options.bounds)
     assumed = Assumed(options.changed, options.correlation)
     if options.tasks is not None:
-        names = [name for name in dict.fromkeys(options.tasks.split(",")) if name]
+        names = names_in(options.tasks)
         plans = [of_name(name, bounds.of(name), assumed) for name in names]
         tests = len(names)
     elif options.rows is not None:

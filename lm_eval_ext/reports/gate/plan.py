@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import chain
 from math import isfinite, sqrt
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.families.release_check import SETS
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.findings import comparable, rounded
 from lm_eval_ext.reports.gate.looks import equal_shares, nominal_levels, stopped
@@ -92,6 +94,12 @@ class Assumed:
         """Return this in words, of rows with so many answers."""
         together = f", those to a row with a correlation of {self.correlation:g} (--correlation)"
         return f"assumed: {self.share:.1%} of the answers change (--changed){together if answers > 1 else ''}"
+
+
+def names_in(tasks: str) -> list[str]:
+    """Return the tasks and groups to plan for: those in a list with commas, and what a set to run is made of."""
+    names = (SETS.get(name, (name,)) for name in tasks.split(",") if name)
+    return [*dict.fromkeys(chain.from_iterable(names))]
 
 
 def of_name(name: str, bound: float, assumed: Assumed = Assumed()) -> Planned:
