@@ -361,7 +361,7 @@ def _by_encoding(name: str, subtasks: Sequence[str], encodings: Iterable[str]) -
 
 def release_check() -> Iterator[File]:
     """Yield the sets to run before a release, and their own groups."""
-    groups = {
+    groups: dict[str, tuple[list[str], str | float]] = {
         "manyifeval": (_aggregated("manyifeval", "none", (PROMPTS,)), _version("manyifeval", "_manyifeval")),
         # All of its arms have a rival, so that their mean says whom the model obeys.
         "hierarchy": (["{metric: obeys, filter_list: none}"], _version("hierarchy", "_hierarchy")),

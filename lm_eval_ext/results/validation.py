@@ -110,7 +110,10 @@ def _versions(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> I
     if mixed:
         example = ", ".join(sorted({*versions[mixed[0]]}))
         yield warning(f"different versions of {named(mixed)} ({example}): their scores are not comparable")
+    families = {run.name: run.family.name for run in runs}
     for name, parts in groups.items():
+        if len({families[part] for part in parts if part in families}) > 1:
+            continue  # such a group has no figure
         of_group = sorted({version for part in parts for version in versions.get(part, ())})
         if len(of_group) > 1 and not {*mixed} & {*parts}:
             yield warning(

@@ -54,5 +54,10 @@ SCHEMA = Schema(
     facts={"turns": "a whole number"},
     levels=("benchmark", "turns", "repaired"),
     row_key="key",
-    sizes={"ifbench": (300, 1), "ifbench_repaired": (297, 1), "ifeval_published": (541, 1), "ifeval_repaired": (530, 1)},
+    sizes={
+        "ifbench": (300, 1),
+        "ifbench_repaired": (297, 1),
+        "ifeval_published": (541, 1),
+        "ifeval_repaired": (530, 1),
+    },
 )

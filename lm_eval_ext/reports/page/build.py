@@ -24,6 +24,7 @@ from lm_eval_ext.results.truncation import truncation
 IN_TITLE = 3
 """The most models that the title names; of more, it names the first ones and counts the rest."""
 ANY_TASK = "lm_eval_ext.reports.sections.any_task"
+RELEASE_CHECK = "lm_eval_ext.reports.sections.release_check.section"
 
 
 def build(
@@ -95,8 +96,8 @@ def _subtitle(runs: Runs) -> str:
 
 
 def _sections(evidence: Evidence, behind: Mapping[str, Sequence[Answers]]) -> tuple[Section, ...]:
-    """Return a section for each family that was run, in the families' order, and one for all other tasks."""
-    modules = (*(family.section for family in FAMILIES.values()), ANY_TASK)
+    """Return the sections on what was run: the set to run before a release, each family in order, all other tasks."""
+    modules = (RELEASE_CHECK, *(family.section for family in FAMILIES.values()), ANY_TASK)
     found = ((import_module(module).section(evidence), behind.get(module, ())) for module in modules)
     return tuple(
         # Without samples, nothing is known of what is in them alone.

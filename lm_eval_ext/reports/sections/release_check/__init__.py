@@ -1,0 +1,1 @@
+"""The report's section on the set to run before a release."""
