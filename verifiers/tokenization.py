@@ -191,7 +191,7 @@ def _failed_download(data: Data) -> str:
         log.warning("NLTK's %s (%s) are not installed: downloading them to %s", data.called, data.name, target)
         download(data, target)
     except (OSError, ValueError) as error:
-        return f", and their download failed ({textwrap.shorten(str(error), 200, placeholder=' …')})"
+        return f", and their download failed ({textwrap.shorten(str(error), 500, placeholder=' …')})"
     return ""
 
 
