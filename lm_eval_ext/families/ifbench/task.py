@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from lm_eval_ext.families.ifbench.witnesses import break_one, respond
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, LazyAnswers, with_floors
-from lm_eval_ext.verifiers.tokenization import PUNKT, STOP_WORDS, TAGGER, find
+from lm_eval_ext.verifiers.tokenization import NLTK_DATA, PUNKT, Data, require
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
@@ -104,6 +104,11 @@ class IFBenchTask(FamilyTask):
         """Return the locations of all datasets."""
         return list(HUB.values())
 
+    @classmethod
+    def nltk_data(cls, config: Mapping[str, Any]) -> Sequence[Data]:
+        """Return the data that verdicts on the benchmark's rows need."""
+        return (PUNKT,) if config.get("benchmark") == "ifeval" else NLTK_DATA
+
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Take the keys of the family from a leaf's config; see the base class."""
         task, turns = config["task"], config.pop("turns", None)
@@ -129,8 +134,7 @@ class IFBenchTask(FamilyTask):
 
     def documents(self) -> Documents:
         """Return the rows; data that a verdict needs is checked now rather than after the last answer."""
-        for data in (PUNKT, STOP_WORDS, TAGGER) if GROUPS in self.has else (PUNKT,):
-            find(data)
+        require(*(NLTK_DATA if GROUPS in self.has else (PUNKT,)))
         facts: dict[str, Any] = {"rows_hash": rows_hash(self._rows)}
         if self._repaired:
             repaired = repaired_rows(self.source, self._row_set)

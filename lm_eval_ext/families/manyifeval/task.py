@@ -52,7 +52,7 @@ from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of
 from lm_eval_ext.verifiers.ifeval.language import CapitalWordFrequency
 from lm_eval_ext.verifiers.ifeval.length import NumberSentences
-from lm_eval_ext.verifiers.tokenization import PUNKT, STOP_WORDS, TAGGER, find, require_sentences
+from lm_eval_ext.verifiers.tokenization import NLTK_DATA, PUNKT, Data, require
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
@@ -215,6 +215,13 @@ class ManyIFEvalTask(PlacedTask):
         """Return the location of the task prompts."""
         return [IFEVAL]
 
+    @classmethod
+    def nltk_data(cls, config: Mapping[str, Any]) -> Sequence[Data]:
+        """Return the data that our rows need; what a user's own rows need is known only when they are read."""
+        metadata = config["metadata"]
+        ours = metadata.get("source", sources.HUB) in (sources.HUB, sources.EMBEDDED) and "keys" not in metadata
+        return (PUNKT,) if ours else ()
+
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Take the number of instructions from a leaf's config; see the base class."""
         task, count = config["task"], config.pop("instructions", None)
@@ -254,7 +261,7 @@ class ManyIFEvalTask(PlacedTask):
             MissingDataError: they are not.
         """
         if any(isinstance(one, SPLIT_BY_NLTK) for row in self.evaluated_rows() for one in row.instructions):
-            require_sentences()
+            require(PUNKT)
 
     def evaluated_rows(self) -> Sequence[InstructionRow]:
         """Return the rows that the documents show."""
@@ -307,6 +314,11 @@ class WideTask(ManyIFEvalTask):
         MissingDataError: NLTK data that verdicts need are not installed.
     """
 
+    @classmethod
+    def nltk_data(cls, _config: Mapping[str, Any]) -> Sequence[Data]:
+        """Return all data that any verdict of the pool may need; drawing the rows needs them, too."""
+        return NLTK_DATA
+
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Choose the larger pool; see the base class."""
         facts = super().configure(config)
@@ -317,9 +329,8 @@ class WideTask(ManyIFEvalTask):
         return {**{name: value for name, value in facts.items() if name != SINGLE}, WIDE: True}
 
     def require_data(self) -> None:
-        """Check for all data that any verdict of the pool may need; drawing the rows needs them, too."""
-        for data in (PUNKT, STOP_WORDS, TAGGER):
-            find(data)
+        """Check for the data of the whole pool, whatever the rows have."""
+        require(*NLTK_DATA)
 
 
 def _keys(task: str, given: object) -> tuple[int | str, ...] | None:

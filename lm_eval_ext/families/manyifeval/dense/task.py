@@ -29,6 +29,7 @@ from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.harness.family_task import Documents
 from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers
 from lm_eval_ext.metadata import mark_version
+from lm_eval_ext.verifiers.tokenization import PUNKT, Data, require
 
 NAME = "manyifeval_dense"
 
@@ -126,6 +127,11 @@ class DenseTask(PlacedTask):
         """Return the only dataset, with a task that reads it."""
         return {NAME: f"{NAME}_n010"}
 
+    @classmethod
+    def nltk_data(cls, config: Mapping[str, Any]) -> Sequence[Data]:
+        """Return the data that verdicts need: those on words need none."""
+        return (PUNKT,) if config["metadata"].get(FORM) == MIXED else ()
+
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Take the number of instructions from a leaf's config; see the base class."""
         task, metadata = config["task"], config["metadata"]
@@ -157,7 +163,8 @@ class DenseTask(PlacedTask):
         return facts
 
     def documents(self) -> Documents:
-        """Return the ten rows."""
+        """Return the ten rows; data that a verdict needs is checked now rather than after the last answer."""
+        require(*self.nltk_data({"metadata": self.config.metadata}))
         rows = self._form.rows(self._count, self.row_seed)
         found = [
             {**row.document, **placed(self.placement, row.prompt[: row.prompt.index(".") + 1], row.prompt)}

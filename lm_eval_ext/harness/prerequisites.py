@@ -1,0 +1,99 @@
+"""Looks for the data that the selected tasks need, before the harness loads a model, which can take minutes.
+
+Imports no task unless some of ours are selected: every run of the harness in an environment with this package asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from lm_eval.tasks import TaskManager
+
+import lm_eval_ext
+from lm_eval_ext import tasks_dir
+from lm_eval_ext.harness.versions import task_index
+from lm_eval_ext.verifiers.tokenization import NLTK_DATA, Data, MissingDataError, installed, listed, require
+
+SHOWN = 8
+"""How many names of tasks a message has at most."""
+
+
+def missing_data(
+    tasks: Iterable[Any], manager: TaskManager | None, metadata: Mapping[str, Any] | None
+) -> MissingDataError | None:
+    """Return an error that names all missing data of the selected tasks, and the tasks; ``None`` if nothing is missing.
+
+    Args:
+        tasks: as for ``simple_evaluate``: names of tasks, groups and tags, or configs. A loaded task has its data.
+        manager: the run's; if ``None``, the harness makes one after the model, so only our own tasks are known here.
+        metadata: of the run, if there is no manager.
+    """
+    if manager is None:
+        manager = TaskManager(include_path=[tasks_dir()], include_defaults=False, metadata=dict(metadata or {}))
+    index, of_run = task_index(manager), manager.metadata or {}
+    needs = {
+        _name(spec): {data for leaf in _leaves(spec, index) for data in _needed(leaf, of_run)}
+        for spec in ([tasks] if isinstance(tasks, str) else tasks)
+    }
+    try:
+        require(*sorted(set().union(*needs.values()), key=NLTK_DATA.index))
+    except MissingDataError as error:
+        missing = [data for data in NLTK_DATA if installed(data) is None]
+        lacking = {data.name: [name for name, needed in needs.items() if data in needed] for data in missing}
+        others = [name for name, needed in needs.items() if needed.isdisjoint(missing)]
+        return MissingDataError("\n".join([str(error), *_of_selection(lacking, others)]))
+    return None
+
+
+def _name(spec: Any) -> str:
+    """Return the name of a selected task, group or tag."""
+    return str((spec.get("group") or spec.get("task")) if isinstance(spec, Mapping) else spec)
+
+
+def _leaves(spec: Any, index: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the configs of the leaves with a class that a name or a config stands for."""
+    config = spec
+    if isinstance(spec, str):
+        entry = index.get(spec)
+        # A tag has names instead of a config.
+        config = entry and (entry.cfg or {"task": sorted(entry.tags)})
+    if not isinstance(config, Mapping):
+        return
+    if isinstance(members := config.get("task"), list):
+        for member in members:
+            yield from _leaves(member, index)
+    elif "class" in config:
+        yield config
+    elif config is spec:
+        # A group's reference to a task or group, with keys that replace its own.
+        yield from ({**leaf, **config} for leaf in _leaves(_name(config), index))
+
+
+def _needed(config: Mapping[str, Any], of_run: Mapping[str, Any]) -> Sequence[Data]:
+    """Return the data that a leaf needs as far as its config says; nothing if its class is not ours."""
+    task_class: Any = config["class"]
+    if isinstance(task_class, str):
+        # The index has a path whose last part is that of the class.
+        _, ours, path = task_class.rpartition(f"{lm_eval_ext.__name__}.")
+        module, _, name = path.rpartition(".")
+        task_class = getattr(import_module(f"{ours}{module}"), name) if ours else None
+    if not hasattr(task_class, "nltk_data"):
+        return ()
+    metadata = {**task_class.METADATA, **(config.get("metadata") or {}), **of_run}
+    needed: Sequence[Data] = task_class.nltk_data({**config, "metadata": metadata})
+    return needed
+
+
+def _of_selection(lacking: Mapping[str, Sequence[str]], others: Sequence[str]) -> Iterator[str]:
+    """Yield lines that name the selected tasks that need each of the data, and those that need none."""
+    yield "Needed by the selected tasks"
+    yield from (f"    {data}: {_shown(names)}" for data, names in lacking.items() if names)
+    if others:
+        yield f"Selected tasks that run without: {_shown(others)}"
+
+
+def _shown(names: Sequence[str]) -> str:
+    more = len(names) - SHOWN
+    return listed([*names[:SHOWN], f"{more} more"] if more > 0 else names)
