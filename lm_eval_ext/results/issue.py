@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -13,6 +14,7 @@ Severity = Literal["error", "warning", "note"]
 """``error``: no figure or no comparison; ``warning``: a figure may mislead; ``note``: for information."""
 MOST_NAMED = 5
 """The most names that a list spells out; the rest are counted."""
+_NUMBER = re.compile(r"\d[\d,.]*")
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,32 @@ def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
     for key, value in pairs:
         found.setdefault(key, []).append(value)
     return found
+
+
+def of_models(issues: Iterable[Issue], models: Collection[str]) -> tuple[Issue, ...]:
+    """Return issues, where what is said of several models is said once, with all their names.
+
+    Two issues say the same if only their numbers differ; then those of the first model are kept, as an example.
+
+    Args:
+        issues: those about a model begin with its name and a colon.
+        models: the names.
+    """
+    about: dict[Hashable, list[tuple[str, Issue]]] = {}
+    for issue in issues:
+        model, colon, text = issue.text.partition(": ")
+        is_of_model = bool(colon) and model in models
+        alike: Hashable = (issue.severity, _NUMBER.sub("#", text)) if is_of_model else issue
+        about.setdefault(alike, []).append((model, replace(issue, text=text) if is_of_model else issue))
+    merged = []
+    for alike, of_alike in about.items():
+        names, (first, *others) = [model for model, _ in of_alike], [issue for _, issue in of_alike]
+        if first == alike:
+            merged.append(first)
+            continue
+        example = f" (the numbers are those of {names[0]})" if any(issue != first for issue in others) else ""
+        merged.append(replace(first, text=f"{named([*dict.fromkeys(names)])}: {first.text}{example}"))
+    return tuple(merged)
 
 
 def named(names: Sequence[str], few: int = MOST_NAMED) -> str:

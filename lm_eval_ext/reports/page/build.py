@@ -17,6 +17,7 @@ from lm_eval_ext.reports.page.candidates import SideBySide, along
 from lm_eval_ext.reports.page.leaderboard import leaderboard, summary
 from lm_eval_ext.reports.page.verdict import Verdict
 from lm_eval_ext.results.command import SEEDS, asked_for, command
+from lm_eval_ext.results.issue import of_models
 from lm_eval_ext.results.models import GivenSizes, Setting, sizes
 from lm_eval_ext.results.runs import Role, Runs, TaskRun
 from lm_eval_ext.results.truncation import truncation
@@ -49,7 +50,7 @@ def build(
     if upper_bound is not None:
         origins, issues = origins + provenance(upper_bound), issues + upper_bound.issues
     boards = leaderboard(evidence)
-    tasks = {one.name: one.tasks for board in boards for one in board.headlines}
+    tasks = {one.name: one.tasks for board in boards if not board.is_overview for one in board.headlines}
     behind, fewer = answers(runs, tasks, each)
     sections, issues = _sections(evidence, behind), issues + fewer
     if not boards:
@@ -61,6 +62,7 @@ def build(
         headlines = summary(evidence, boards)
     if len(verdicts) > 1:
         sections = (along(SideBySide(tuple(verdicts))), *sections)
+    issues = of_models(issues, runs.labels.values())
     return Report(_title(runs, verdicts), headlines, sections, origins, issues, _subtitle(runs), verdicts, boards)
 
 

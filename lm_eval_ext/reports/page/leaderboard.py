@@ -1,13 +1,16 @@
 """The headlines of all models: the first screen of a page that compares no two, and the figure that is exported.
 
 A headline is a lowest-level group, or a task in no group, of one level: a mean over several levels would hide what they
-show. Of tasks that are not ours, it is their main metric.
+show. Of tasks that are not ours, it is their main metric. Where many models have many headlines, an overview comes
+first, with those that the gate tests: a group over several levels is one of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
+from statistics import fmean
 
 import numpy as np
 
@@ -15,7 +18,7 @@ from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.reports.evidence import Evidence, Floor
 from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap, Panel, Table, Unit
 from lm_eval_ext.reports.gate.text import ARROWS
-from lm_eval_ext.reports.gate.units import Compared, weights
+from lm_eval_ext.reports.gate.units import Compared, lowest_levels, weights
 from lm_eval_ext.reports.layout import MISSING
 from lm_eval_ext.reports.sections.any_task import scores
 from lm_eval_ext.reports.statistics import estimate
@@ -28,7 +31,7 @@ MANY = 6
 SIDE_BY_SIDE = 4
 """Up to this many models are side by side in a table of headlines; more are below each other."""
 IN_A_TABLE = 8
-"""The most headlines in one table of many models; with more, each family has a table."""
+"""The most headlines in one table of many models; with more, there is an overview, and a table for each family."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,21 @@ class Headline:
         return self.name.removeprefix(f"{self.family}_").removeprefix(f"{self.family}, ") or self.name
 
 
+def tested_headlines(runs: Runs) -> list[Headline]:
+    """Return the headlines of our tasks that the gate tests, in the families' order.
+
+    Their figures are not computed yet.
+    """
+    tasks = {run.task: run for run in runs.counting}
+    tested: dict[str, list[Headline]] = {family: [] for family in FAMILIES}
+    for name in lowest_levels(runs):
+        parts = tuple(part for part in runs.groups.get(name, (name,)) if part in tasks)
+        if parts and tasks[parts[0]].family.name in tested:
+            family, metric = tasks[parts[0]].family.name, tasks[parts[0]].headline
+            tested[family].append(Headline(family, name, metric.name, metric.higher_is_better, parts))
+    return [headline for of_family in tested.values() for headline in of_family]
+
+
 def headlines_of(runs: Runs) -> list[Headline]:
     """Return the headlines of our tasks: of the lowest-level groups, and of tasks in no group, each of one level.
 
@@ -130,13 +148,15 @@ class Board:
 
     Attributes:
         headlines: the headlines, family by family.
-        models: the models with any of them, real ones before known answers.
+        models: the models with any of them.
         known: those of them whose answers are known.
+        is_overview: whether it stands above the tables of the families, and repeats what is in them.
     """
 
     headlines: tuple[Headline, ...]
     models: tuple[str, ...]
     known: frozenset[str]
+    is_overview: bool = False
 
     @property
     def is_turned(self) -> bool:
@@ -150,6 +170,10 @@ class Board:
             family: [one for one in self.headlines if one.family == family]
             for family in dict.fromkeys(one.family for one in self.headlines)
         }
+
+    def adds_to(self, overview: Board) -> bool:
+        """Return whether it has a headline that an overview lacks."""
+        return not {one.name for one in self.headlines} <= {one.name for one in overview.headlines}
 
     @property
     def has_close(self) -> bool:
@@ -168,26 +192,49 @@ class Board:
 
 
 def leaderboard(evidence: Evidence) -> tuple[Board, ...]:
-    """Return the leaderboard: one table, or one for each family if it would be too wide; none without a headline."""
+    """Return the leaderboard: one table, or an overview and one for each family; none without a headline."""
     runs = evidence.runs
-    headlines: list[Headline] = []
-    for headline in headlines_of(runs):
-        found = _complete(runs, headline)
-        estimates = {model: estimate(evidence.mean(of_model, headline.metric)) for model, of_model in found.items()}
-        standings = _standings(evidence, headline, found, estimates)
-        guess, floor = _guess(found, headline), _floor(evidence, headline, found)
-        headlines.append(replace(headline, standings=standings, guess=guess, floor=floor))
-    headlines.extend(_of_others(evidence))
-    known = frozenset(runs.labels[model] for model in runs.models if model.has_known_answers)
-    whole = _board(headlines, runs, known)
+    others = [*_of_others(evidence)]
+    headlines = [*(_measured(evidence, headline) for headline in headlines_of(runs)), *others]
+    whole = _board(headlines, runs)
     if whole.is_turned or len(headlines) <= IN_A_TABLE:
         return (whole,) if headlines else ()
-    return tuple(_board(of_family, runs, known) for of_family in whole.families.values())
+    tested = [*(_measured(evidence, headline) for headline in tested_headlines(runs)), *others]
+    overview = replace(_board(tested, runs), is_overview=True)
+    return (overview, *(_board(of_family, runs) for of_family in whole.families.values()))
 
 
-def _board(headlines: Sequence[Headline], runs: Runs, known: frozenset[str]) -> Board:
+def _measured(evidence: Evidence, headline: Headline) -> Headline:
+    """Return a headline with its figures."""
+    found = _complete(evidence.runs, headline)
+    estimates = {model: estimate(evidence.mean(of_model, headline.metric)) for model, of_model in found.items()}
+    standings = _standings(evidence, headline, found, estimates)
+    return replace(
+        headline, standings=standings, guess=_guess(found, headline), floor=_floor(evidence, headline, found)
+    )
+
+
+def _board(headlines: Sequence[Headline], runs: Runs) -> Board:
+    """Return a table: few models in the order given, many by their mean rank, with known answers last."""
+    known = frozenset(runs.labels[model] for model in runs.models if model.has_known_answers)
     names = [name for name in runs.labels.values() if any(one.standings[name].estimate.exists for one in headlines)]
-    return Board(tuple(headlines), tuple(names), known.intersection(names))
+    board = Board(tuple(headlines), tuple(names), known.intersection(names))
+    if board.is_turned:
+        return board
+    return replace(board, models=tuple(sorted(names, key=lambda name: (name in known, _mean_rank(name, headlines)))))
+
+
+def _mean_rank(name: str, headlines: Sequence[Headline]) -> float:
+    """Return how many models surpass a model in a headline, on average; where it has no figure, all that have do."""
+    surpassed_by = []
+    for headline in headlines:
+        if headline.higher_is_better is not None:
+            sign = 1 if headline.higher_is_better else -1
+            figures = {model: standing.estimate for model, standing in headline.standings.items()}
+            goodness = {model: sign * figure.value for model, figure in figures.items() if figure.exists}
+            own = goodness.get(name, -inf)
+            surpassed_by.append(sum(other > own for other in goodness.values()))
+    return fmean(surpassed_by) if surpassed_by else 0.0
 
 
 def _complete(runs: Runs, headline: Headline) -> dict[EvaluatedModel, list[TaskRun]]:
@@ -294,10 +341,11 @@ def summary(evidence: Evidence, boards: Sequence[Board]) -> Figure:
     """Return the leaderboard as a figure, for export: a drawing for each family, and one table."""
     labels = evidence.runs.labels
     panels = []
-    for board in boards:
+    of_families = [board for board in boards if not board.is_overview]
+    for board in of_families:
         for family, headlines in board.families.items():
             drawn = [one for one in headlines if one.unit == "share"]
-            models = [name for name in board.models if any(one.standings[name].estimate.exists for one in drawn)]
+            models = [name for name in labels.values() if any(one.standings[name].estimate.exists for one in drawn)]
             values = tuple(tuple(one.standings[name].estimate for one in drawn) for name in models)
             metrics = [*dict.fromkeys(one.metric for one in drawn)]
             # The panel's title and its axis say the family and, of all columns, the metric.
@@ -310,7 +358,7 @@ def summary(evidence: Evidence, boards: Sequence[Board]) -> Figure:
             if models:
                 drawing = HeatMap(tuple(models), columns_drawn, values, ", ".join(metrics), higher_is_better=direction)
                 panels.append(Panel(family, drawing))
-    every = [one for board in boards for one in board.headlines]
+    every = [one for board in of_families for one in board.headlines]
     return Figure(
         "summary",
         "Headline metrics",

@@ -406,7 +406,7 @@ def test_the_only_script_sorts_the_leaderboard_and_hides_models_and_no_other_run
         "[...document.querySelectorAll('#leaderboard tbody tr:not([data-reference])')]"
         ".filter(row => row.checkVisibility()).map(row => row.cells[0].textContent).join('')"
     )
-    assert opened.evaluate(shown) == "abcde"
+    assert opened.evaluate(shown) == "bedac"
     orders = []
     for _ in range(2):
         opened.click("#leaderboard th:nth-child(2) button")

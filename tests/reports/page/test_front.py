@@ -252,16 +252,22 @@ def test_the_best_is_marked_with_what_is_not_clearly_worse(tmp_path: Path) -> No
         "z": (False, True),
         "reference policy=oracle": (False, False),
     }
-    assert board.models == ("v", "w", "x", "y", "z", "reference policy=oracle")
+    # The best first, with those of equal scores in the order given, and known answers last.
+    assert board.models == ("v", "y", "z", "w", "x", "reference policy=oracle")
     assert [*board.known] == ["reference policy=oracle"]
     assert not board.is_turned
 
 
-def test_headlines_that_do_not_fit_beside_each_other_have_a_table_for_each_family(tmp_path: Path) -> None:
+def test_above_tables_of_the_families_is_an_overview_of_what_the_gate_tests(tmp_path: Path) -> None:
     others = {f"quiz_{number}": MadeUp(right(50)) for number in range(5)}
     for name in "abcde":
         write(tmp_path / name, f"owner/{name}", {SST2: 50, SNLI: 50})
         write_other_run(tmp_path / name / "more", others, model=f"owner/{name}")
-    found = boards(tmp_path)
+    overview, *found = boards(tmp_path)
     assert [[*board.families] for board in found] == [["verbalizer"], ["manyifeval"], ["other"]]
     assert [len(board.headlines) for board in found] == [2, 2, 6]
+    assert overview.is_overview
+    assert [*overview.families] == ["verbalizer", "manyifeval", "other"]
+    # Both levels of manyifeval are one headline there.
+    assert [one.name for one in overview.headlines][2] == "manyifeval"
+    assert [board.adds_to(overview) for board in found] == [False, True, False]

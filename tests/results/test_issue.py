@@ -1,0 +1,23 @@
+"""What is said of several models is said once."""
+
+from __future__ import annotations
+
+from lm_eval_ext.results.issue import note, of_models, warning
+
+MODELS = ("a", "b", "c: d")
+
+
+def test_what_is_said_of_several_models_is_said_once_with_their_names() -> None:
+    found = of_models([warning("a: cut off"), note("every row"), warning("b: cut off"), warning("x: cut off")], MODELS)
+    assert found == (warning("a, b: cut off"), note("every row"), warning("x: cut off"))
+
+
+def test_of_issues_that_differ_in_their_numbers_the_first_is_an_example() -> None:
+    assert of_models([warning("a: 3.5 % cut off"), warning("b: 40 % cut off")], MODELS) == (
+        warning("a, b: 3.5 % cut off (the numbers are those of a)"),
+    )
+
+
+def test_issues_of_different_severity_or_words_stay_apart() -> None:
+    issues = (warning("a: cut off"), note("b: cut off"), note("a: empty"), note("no model"))
+    assert of_models(issues, MODELS) == issues
