@@ -87,6 +87,7 @@ class Metric:
         drawn: whether the report shows it.
         range: its minimum and maximum, both for a figure and, where a row has a number, for a row. A value outside the
             range was not written by one of our tasks.
+        holds_for_all: whether its direction holds for every task of the family.
     """
 
     name: str
@@ -98,6 +99,15 @@ class Metric:
     per_row: RowForm | None = "number"
     drawn: bool = True
     range: tuple[float, float] = SHARE
+    holds_for_all: bool = True
+
+    @property
+    def direction_in_tables(self) -> bool | None:
+        """Whether the harness's tables say that higher is better; ``None`` if they say neither.
+
+        A group has one direction of a metric there, and the harness warns if its tasks have several.
+        """
+        return self.higher_is_better if self.holds_for_all else None
 
     @property
     def is_detail(self) -> bool:

@@ -560,10 +560,10 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         return {field: figure for field, figure in figures.items() if metrics[field] not in details}, rows
 
     def higher_is_better(self) -> dict[str, bool | None]:
-        """Return, for each metric, whether a higher value is better; ``None`` if neither direction is."""
+        """Return, for each metric, what tables say of its direction; ``None`` if nothing."""
         # 0.5 replaces None by True.
         own: dict[str, bool | None] = super().higher_is_better()
-        found = own | {name: metric.higher_is_better for name, metric in self.metrics.items()}
+        found = own | {name: metric.direction_in_tables for name, metric in self.metrics.items()}
         found |= {} if self.draws == 1 else {DRAWS: None}
         details = self._details(found)
         return {name: higher for name, higher in found.items() if name not in details}

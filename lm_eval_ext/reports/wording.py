@@ -65,11 +65,11 @@ def magnitude(count: int) -> str:
     return str(count)
 
 
-def interval(estimate: Estimate, unit: Unit) -> str:
-    """Return the ends of an interval, or nothing if there is none."""
+def interval(estimate: Estimate, unit: Unit, decimals: int = 1) -> str:
+    """Return the ends of an interval, or nothing if there is none; as many decimals as its value has (``figure``)."""
     if not (estimate.exists and estimate.has_interval):
         return ""
-    return f"[{figure(estimate.low, unit)}, {figure(estimate.high, unit)}]"
+    return f"[{figure(estimate.low, unit, decimals)}, {figure(estimate.high, unit, decimals)}]"
 
 
 def told(estimate: Estimate, unit: Unit) -> str:

@@ -66,7 +66,7 @@ STRICT, LOOSE, REPAIRED = (
 def verbalizer() -> Family:
     kinds = [(kind, name) for kind, names in VERBALIZERS.items() for name in names]
     invalid = [f"invalid_{kind}" for kind in ("prior", "echo", "refusal", "multiple", "inflected", "other")]
-    metrics, details = {**up("acc"), **down("prior_rate", "invalid_rate")}, down("empty_rate", *invalid)
+    metrics, details = {**up("acc"), **neither("prior_rate"), **down("invalid_rate")}, down("empty_rate", *invalid)
     leaves: dict[str, Leaf] = {}
     groups: dict[str, list[str]] = {}
     for family, prompting, tokens in (("verbalizer", "direct", 64), ("verbalizer_cot", "chain_of_thought", 512)):

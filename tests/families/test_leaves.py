@@ -93,7 +93,7 @@ def test_a_leaf_has_its_metrics_and_readers_and_reports_four_at_most(family: Loa
         task = family.tasks[name]
         assert task.higher_is_better() == leaf.metrics, name
         assert len(leaf.metrics) <= 4, name
-        assert {one.name: one.higher_is_better for one in task.metrics.values()} == {
+        assert {one.name: one.direction_in_tables for one in task.metrics.values()} == {
             **leaf.metrics,
             **leaf.details,
         }, name

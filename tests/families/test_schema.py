@@ -83,7 +83,7 @@ def test_every_metric_of_a_task_has_the_direction_and_every_row_the_values_of_it
     found = answered(task)
     assert set(found) == set(task.aggregation())
     for name, higher_is_better in task.higher_is_better().items():
-        assert schema.metric(name).higher_is_better is higher_is_better, name
+        assert schema.metric(name).direction_in_tables is higher_is_better, name
     for name, value in found.items():
         form = schema.metric(name).per_row
         assert form is None or FORMS[form](value), (name, value)
@@ -114,7 +114,7 @@ def test_every_metric_of_a_refined_answer_is_in_the_schema() -> None:
     means = {name for name, aggregation in task.aggregation().items() if aggregation is mean}
     assert {"prompt_level_strict_acc_round_0", "inst_level_strict_acc_round_2", "base_requests"} <= means
     for name, higher_is_better in task.higher_is_better().items():
-        assert schema.metric(name).higher_is_better is higher_is_better, name
+        assert schema.metric(name).direction_in_tables is higher_is_better, name
 
 
 def test_every_metric_of_a_schema_is_reported_by_some_task() -> None:

@@ -88,7 +88,8 @@ ACC = Metric("acc", higher_is_better=True, in_groups=True)
 SCHEMA = Schema(
     metrics=(
         ACC,
-        Metric("prior_rate", higher_is_better=False, in_groups=True),
+        # With natural words, the prior is right.
+        Metric("prior_rate", higher_is_better=False, in_groups=True, holds_for_all=False),
         Metric("invalid_rate", higher_is_better=False, in_groups=True),
         # What invalid answers are made of: disjoint shares of all rows, whose sum is invalid_rate.
         replace(EMPTY_RATE, in_groups=False, drawn=True, explains="invalid_rate"),

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from lm_eval_ext.reports.gate import terminal
+from lm_eval_ext.reports.gate.decision import WORDS, decision
 from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome
 from lm_eval_ext.reports.gate.formats import (
-    ENTITIES,
     Described,
+    bold,
     content_of,
     csv_text,
     escaped,
     in_full,
+    in_html,
     json_text,
     junit_text,
     records_of,
@@ -32,7 +35,7 @@ from lm_eval_ext.reports.gate.text import (
     unlisted_in_words,
     verdict_in_words,
 )
-from lm_eval_ext.reports.wording import MISSING, one_line
+from lm_eval_ext.reports.wording import MISSING
 from lm_eval_ext.results.issue import named
 
 
@@ -84,6 +87,12 @@ def worse_from(verdicts: Sequence[str]) -> tuple[int | None, tuple[int, ...]]:
     return (None if first == len(verdicts) else first), tuple(number for number in worse if number < first)
 
 
+def decision_on_all(checked: Sequence[Described]) -> str:
+    """Return the decision on each candidate in a few words, the worst first."""
+    by_status = {status: [one.name for one in checked if one.outcome.status == status] for status in (1, 2, 3, 0)}
+    return " ".join(f"{WORDS[status]}: {named(names)}." for status, names in by_status.items() if names)
+
+
 def in_words(checked: Sequence[Described]) -> str:
     """Return the verdict on several candidates in a few words."""
     outcomes = [one.outcome for one in checked]
@@ -119,7 +128,7 @@ def text(checked: Sequence[Described], k: int | None = None) -> Iterator[str]:
     widths = [[max(map(len, part)) for part in zip(*column, strict=True)] for column in columns]
     yield from aligned(
         ["", *(one.name for one in checked)],
-        (
+        [
             [
                 name,
                 *(
@@ -128,7 +137,7 @@ def text(checked: Sequence[Described], k: int | None = None) -> Iterator[str]:
                 ),
             ]
             for name, cells in rows.items()
-        ),
+        ],
     )
     yield reading("side by side")
     for one in checked:
@@ -148,17 +157,59 @@ def text(checked: Sequence[Described], k: int | None = None) -> Iterator[str]:
     yield reading("each by itself")
 
 
-def _to_read(outcome: Outcome) -> list[Finding]:
+def screen(
+    checked: Sequence[Described], width: int, *, everything: bool = False, k: int | None = None
+) -> Iterator[str]:
+    """Yield the lines for a terminal: the decision on each, a table of all verdicts, and what to read of each.
+
+    Args:
+        checked: the checks.
+        width: that of the window.
+        everything: whether to list all findings, however many there are.
+        k: the number of draws that was asked for.
+
+    Raises:
+        ReportError: a number was asked for, but a candidate has no several draws.
+    """
+    outcomes = [one.outcome for one in checked]
+    yield from terminal.wrapped([decision_on_all(checked)], width)
+    yield ""
+    listed = {finding.name for outcome in outcomes for finding in _listed(outcome, everything=everything)}
+    rows = {name: found for name, found in by_headline(outcomes).items() if name in listed}
+    cells = [[name, *(" ".join(_cell(finding)).strip() for finding in found)] for name, found in rows.items()]
+    yield from terminal.fitted(width, ["", *(one.name for one in checked)], cells)
+    for one in checked:
+        yield ""
+        yield from terminal.wrapped([f"{one.name}: {decision(one.outcome).sentence}"], width)
+        yield from terminal.lost_lines(one.outcome, width)
+        if to_read := _to_read(one.outcome, everything=everything):
+            yield ""
+            yield from terminal.findings_lines(one.outcome, to_read, width)
+        yield from terminal.wrapped(terminal.unlisted_lines(one.outcome, everything=everything), width)
+        yield from terminal.sampled_lines(one.outcome, ("old", one.name), width, k)
+    yield ""
+    yield from terminal.wrapped(
+        [f"old: {checked[0].titles[0]}", *(f"{one.name}: {one.titles[1]}" for one in checked)], width
+    )
+    reading_of = max((list(terminal.check_reading_in_short(outcome)) for outcome in outcomes), key=len)
+    yield from terminal.wrapped([reading("side by side"), *reading_of, reading("each by itself")], width)
+
+
+def _listed(outcome: Outcome, *, everything: bool) -> Sequence[Finding]:
+    return outcome.findings if everything else listed_findings(outcome)
+
+
+def _to_read(outcome: Outcome, *, everything: bool = False) -> list[Finding]:
     """Return the findings that a reader must look at: those that do not show what is best to be shown."""
     *_, best = STATUS[outcome.requirement or "no-regression"]
-    return [finding for finding in listed_findings(outcome) if finding.verdict != best]
+    return [finding for finding in _listed(outcome, everything=everything) if finding.verdict != best]
 
 
 def markdown(checked: Sequence[Described]) -> str:
     """Return the table of all verdicts as GitHub-flavored Markdown and, folded, each check in full."""
     rows = by_headline([one.outcome for one in checked])
     lines = [
-        f"## lm-eval-ext check: {escaped(in_words(checked))}",
+        bold(decision_on_all(checked)),
         "",
         f"| task or group | {' | '.join(escaped(one.name) for one in checked)} |",
         f"| --- |{' --- |' * len(checked)}",
@@ -172,15 +223,10 @@ def markdown(checked: Sequence[Described]) -> str:
         lines.append(f"| {' | '.join((escaped(name), *cells))} |")
     lines += ["", escaped(f"{reading('side by side')} {reading('each by itself')}"), ""]
     for one in checked:
-        summary = _in_html(f"{one.name}: {verdict_in_words(one.outcome)}")
+        summary = in_html(f"{one.name}: {decision(one.outcome).sentence}")
         lines += [f"<details><summary>{summary}</summary>", "", *in_full(one.outcome, one.titles, one.notices), ""]
         lines += ["</details>", ""]
     return "\n".join(lines[:-1]) + "\n"
-
-
-def _in_html(untrusted: str) -> str:
-    """Return an untrusted text as one line of HTML inside Markdown, where no Markdown is read."""
-    return "".join(ENTITIES.get(character, character) for character in one_line(untrusted))
 
 
 def as_json(checked: Sequence[Described]) -> str:

@@ -22,7 +22,7 @@ from lm_eval_ext.cli.parser import count, share
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports import output
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate import candidates
+from lm_eval_ext.reports.gate import candidates, terminal
 from lm_eval_ext.reports.gate.bounds import bounds_of
 from lm_eval_ext.reports.gate.findings import STATUS, Criteria, Finding, Outcome, check, compare
 from lm_eval_ext.reports.gate.formats import NAMES, Described, failed, file
@@ -175,6 +175,12 @@ def _add_sides_to(parser: argparse.ArgumentParser, candidate: str) -> None:
         metavar="K",
         help="with several draws per row: show how often K draws are all right, and how often any of K is; by default, "
         "as many as the side with fewer draws has",
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="list every task and every floor, not only those that matter most; what is not printed to a terminal, and "
+        "the files, have all anyway",
     )
     add_options_to(parser)
 
@@ -332,9 +338,10 @@ def _plan(options: argparse.Namespace) -> int:
     if options.parts is not None:
         options.parts.mkdir(parents=True, exist_ok=True)
         output.write({command.path: command.rows.encode() for command in commands if command.path})
+    width = terminal.width()
     # One by one, because each takes a moment.
     for line in plan_text(plans, tests, options.looks):
-        _print([line])
+        _print([line] if width is None else terminal.wrapped([line], width))
     _print(_told_to_run(commands, options) if commands else ())
     return 0
 
@@ -561,11 +568,20 @@ def _described(
 
 def _show(options: argparse.Namespace, checked: Sequence[Described]) -> None:
     """Print what was found, of one candidate or of several, and write the files that were asked for."""
+    outcome, titles, width = checked[0].outcome, checked[0].titles, terminal.width()
     if len(checked) > 1:
-        lines = [*candidates.text(checked, options.k)]
+        if width is None:
+            lines = [*candidates.text(checked, options.k)]
+        else:
+            lines = [*candidates.screen(checked, width, everything=options.all, k=options.k)]
+    elif width is not None:
+        screen = terminal.check_screen if outcome.requirement else terminal.compare_screen
+        lines = [*screen(outcome, titles, width, everything=options.all, k=options.k)]
     else:
-        outcome, titles = checked[0].outcome, checked[0].titles
-        text = check_text(outcome, titles) if outcome.requirement else compare_text(outcome, NAMES, titles)
+        if outcome.requirement:
+            text = check_text(outcome, titles, everything=options.all)
+        else:
+            text = compare_text(outcome, NAMES, titles)
         lines = [*text, *floors_text(outcome, NAMES), *sampled_text(outcome, NAMES, options.k)]
     contents = {}
     for kind, path in _files(options).items():

@@ -80,6 +80,7 @@ class Finding:
         mean: of a check, the drop with what its limits are computed from.
         rows_to_decide: of a check that the rows do not decide, about how many like them would; infinite if no practical
             number does, NaN if it is decided or unknown.
+        deciding: the issue that says so.
         noise: how many answers change by themselves; ``None`` if there is no second run of the baseline.
         spending: of a check, how its errors are spent over looks.
     """
@@ -97,6 +98,7 @@ class Finding:
     drop: Estimate = NOTHING.change
     mean: MeanChange = NOTHING.mean
     rows_to_decide: float = nan
+    deciding: Issue | None = None
     noise: Noise | None = None
     spending: Spending = AT_ONCE
 
@@ -513,7 +515,9 @@ def judged(finding: Finding, question: Question) -> Finding:  # noqa: PLR0911 # 
             return replace(finding, verdict="CANNOT TELL", issues=(too_few, *notes))
     rows, would_decide = _to_decide(finding, ways, question)
     undecided = "CANNOT TELL" if question.requirement == "same" else "INCONCLUSIVE"
-    return replace(finding, verdict=undecided, issues=(would_decide, *notes), rows_to_decide=rows)
+    return replace(
+        finding, verdict=undecided, issues=(would_decide, *notes), rows_to_decide=rows, deciding=would_decide
+    )
 
 
 def _about_rows(finding: Finding) -> tuple[list[Issue], list[Issue]]:

@@ -13,12 +13,14 @@ from math import isfinite, nan
 from typing import Any
 from xml.etree import ElementTree
 
+from lm_eval_ext.reports.gate.decision import WORDS, TaskChange, by_harm, decision, lost_most
 from lm_eval_ext.reports.gate.findings import GO_ON, NOTHING, Finding, Outcome
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.text import (
     FLOORS_READING,
     LEFT,
     Cells,
+    change_cells,
     checked_cells,
     compared_cells,
     floor_rows,
@@ -70,17 +72,46 @@ def markdown(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] =
         titles: descriptions of the baseline and the candidate.
         notices: what standard error says about the two runs, whatever the outcome.
     """
-    heading = "compare" if outcome.requirement is None else f"check: {escaped(verdict_in_words(outcome))}"
-    return "\n".join((f"## lm-eval-ext {heading}", "", *in_full(outcome, titles, notices))) + "\n"
+    if outcome.requirement is None:
+        return "\n".join(("## lm-eval-ext compare", "", *in_full(outcome, titles, notices))) + "\n"
+    lines = [bold(decision(outcome).sentence), ""]
+    if lost := lost_most(outcome):
+        lines += ["Lost most:", "", *map(_lost, lost), ""]
+    summary = in_html(f"lm-eval-ext check: {verdict_in_words(outcome)}")
+    lines += [f"<details><summary>{summary}</summary>", "", *in_full(outcome, titles, notices), "", "</details>"]
+    return "\n".join(lines) + "\n"
+
+
+def bold(sentence: str) -> str:
+    """Return a decision in Markdown, with what to do in bold."""
+    word, colon, why = sentence.partition(":")
+    return f"**{word}{colon}**{escaped(why)}"
+
+
+def in_html(untrusted: str) -> str:
+    """Return an untrusted text as one line of HTML inside Markdown, where no Markdown is read."""
+    return "".join(ENTITIES.get(character, character) for character in one_line(untrusted))
+
+
+def _lost(task: TaskChange) -> str:
+    """Return an item on a task that lost answers."""
+    scores = " → ".join(task.scores)
+    return f"- {escaped(task.name)}: {task.lost:,} of {task.answers:,} answers lost, {task.gained:,} gained ({scores})"
 
 
 def in_full(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = ()) -> list[str]:
     """Return the lines of an outcome in Markdown, without a heading; see ``markdown`` for the arguments."""
     checks = outcome.requirement is not None
-    limits = "Limits are one-sided" if checks else "95 %: confidence interval of the change"
+    limits = (
+        "At worst, at best: the one-sided limits of the change" if checks else "95 %: confidence interval of the change"
+    )
     floors = floor_rows(outcome, NAMES)
+    if checks:
+        rows = [_cells_of_check(finding) for finding in by_harm(outcome.findings, outcome)]
+    else:
+        rows = [compared_cells(finding, NAMES) for finding in outcome.findings]
     return [
-        *_table([checked_cells(one) if checks else compared_cells(one, NAMES) for one in outcome.findings]),
+        *_table(rows),
         "",
         f"In percent and percentage points, except where a score is not a share. {limits}; rows are paired. ↑: higher "
         "is better; ↓: lower is better; changed %: the share of the answers whose score changed.",
@@ -91,6 +122,14 @@ def in_full(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = 
         *(f"- {name}: {escaped(title)}" for name, title in zip(NAMES, titles, strict=True)),
         *(f"- {escaped(notice)}" for notice in notices),
     ]
+
+
+def _cells_of_check(finding: Finding) -> Cells:
+    """Return the row of a finding in a check."""
+    cells: dict[str, str] = {}
+    for heading, text in checked_cells(finding).items():
+        cells |= change_cells(finding) if heading == "drop" else {} if heading == "limits" else {heading: text}
+    return cells
 
 
 def _table(rows: Sequence[Cells]) -> list[str]:
@@ -301,7 +340,7 @@ def failed(kind: str, said: str) -> bytes:
         said: why.
     """
     if kind == "markdown":
-        return f"## lm-eval-ext check: cannot tell\n\nThe command failed: {escaped(said)}\n".encode()
+        return f"{bold(f'{WORDS[2]}: lm-eval-ext check failed: {said}')}\n".encode()
     # A test case is of a class; no finding failed that is of a family.
     finding = Finding("check", "check" if kind == "junit" else "", "CANNOT TELL", issues=(error(said),))
     outcome = Outcome((finding,), requirement="no-regression")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isinf, isnan
 from pathlib import Path
 
@@ -128,6 +128,20 @@ def checked_cells(finding: Finding) -> Cells:
     }
 
 
+def change_cells(finding: Finding) -> Cells:
+    """Return the change that a check judges, and how far it goes at worst and at best, by its one-sided limits.
+
+    They stand in columns of their own, because in brackets they would pass for the wider interval that ``compare``
+    shows of the same change.
+    """
+    drop = finding.drop
+    unit: Unit = "change" if finding.is_share else "number"
+    # What is lower if better rises by its drop.
+    sign = 1 if finding.unit is not None and finding.unit.sign < 0 else -1
+    numbers = {"change": drop.value, "at worst": drop.high, "at best": drop.low}
+    return {name: figure(sign * number, unit, 2) for name, number in numbers.items()}
+
+
 def _flips(finding: Finding) -> Cells:
     """Return the cells of answers that changed."""
     changed, answers = finding.difference.changed, finding.difference.answers
@@ -152,10 +166,14 @@ def floor_rows(outcome: Outcome, names: tuple[str, str]) -> list[Cells]:
     return rows
 
 
-def aligned(head: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+Layout = Callable[[Sequence[str], Sequence[Sequence[str]]], Iterator[str]]
+"""Yields the lines of a table with these headings and rows."""
+
+
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield the lines of a table, the first with its headings; a column of names has none."""
     head = [name.removeprefix("task or group") for name in head]
-    lines = [head, *map(list, rows)]
+    lines = [head, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for cells in lines:
         placed = [
@@ -178,9 +196,15 @@ def compare_text(outcome: Outcome, names: tuple[str, str], titles: tuple[str, st
     if found:
         rows = [compared_cells(each, names) for each in found]
         yield ""
-        yield from aligned([*rows[0]], (cells.values() for cells in rows))
+        yield from aligned([*rows[0]], [[*cells.values()] for cells in rows])
         yield ""
         yield from _reading(outcome, names)
+    yield from compare_issues(outcome, names)
+
+
+def compare_issues(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
+    """Yield what a reader must know besides the numbers of a comparison, each with the names that it concerns."""
+    found = outcome.findings
     listed: dict[str, list[tuple[str, str]]] = {
         "No confidence interval and no test:": [],
         "No pairs of answers:": [],
@@ -224,16 +248,17 @@ def by_issue(issues: Iterable[tuple[str, str]]) -> list[str]:
     return [f"  {named(about, NAMES_LISTED)}: {issue}" for issue, about in of_issue.items()]
 
 
-def check_text(outcome: Outcome, titles: tuple[str, str]) -> Iterator[str]:
+def check_text(outcome: Outcome, titles: tuple[str, str], *, everything: bool = False) -> Iterator[str]:
     """Yield the lines: the verdict, one line for each finding, and the method.
 
     Args:
         outcome: the check.
         titles: descriptions of the baseline and the candidate.
+        everything: whether to list all findings, however many there are.
     """
     yield verdict_in_words(outcome)
-    yield from finding_lines(listed_findings(outcome))
-    if others := unlisted_in_words(outcome):
+    yield from finding_lines(outcome.findings if everything else listed_findings(outcome))
+    if (others := unlisted_in_words(outcome)) and not everything:
         yield f"{others}: all are in --json, --csv and --markdown"
     for one in outcome.unpaired:
         yield f"not checked: {one.name}: {one.issues[0]}"
@@ -332,18 +357,21 @@ def floors_text(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
     """Yield the floors and the scores above them; nothing if there are none."""
     if rows := floor_rows(outcome, names):
         yield ""
-        yield from aligned([*rows[0]], (cells.values() for cells in rows))
+        yield from aligned([*rows[0]], [[*cells.values()] for cells in rows])
         yield ""
         yield FLOORS_READING
 
 
-def sampled_text(outcome: Outcome, names: tuple[str, str], k: int | None = None) -> Iterator[str]:
+def sampled_text(
+    outcome: Outcome, names: tuple[str, str], k: int | None = None, laid_out: Layout = aligned
+) -> Iterator[str]:
     """Yield what several draws per row tell; nothing if nothing has several draws.
 
     Args:
         outcome: the comparison or check.
         names: the names of the sides in the tables.
         k: the number of draws that was asked for.
+        laid_out: yields the lines of a table.
 
     Raises:
         ReportError: a number was asked for, but nothing has several draws.
@@ -365,7 +393,7 @@ def sampled_text(outcome: Outcome, names: tuple[str, str], k: int | None = None)
         for chance in (each.reliable or NOTHING, each.any_of or NOTHING):
             rows[-1] += [figure(chance.before, "share"), figure(chance.after, "share")]
             rows[-1] += [figure(chance.change.value, "change"), interval(chance.change, "change")]
-    yield from aligned(head, rows)
+    yield from laid_out(head, rows)
     yield ""
     head = ["", f"within {before}", after, f"between {before}", after, "enough draws"]
     rows = []
@@ -374,7 +402,7 @@ def sampled_text(outcome: Outcome, names: tuple[str, str], k: int | None = None)
         enough = each.change.sufficient
         draws = MISSING if isnan(enough) else "any" if isinf(enough) else f"{enough:.0f}"
         rows.append([each.unit.name, *variances, draws])
-    yield from aligned(head, rows)
+    yield from laid_out(head, rows)
     yield ""
     yield reading("draws", before=before, after=after)
     yield reading("variances", tolerance=TOLERANCE)

@@ -68,7 +68,7 @@ class Line:
         return {
             **checked_cells(self.finding),
             "change": figure(self.change.value, unit, 2),
-            "interval": interval(self.change, unit),
+            "interval": interval(self.change, unit, 2),
         }
 
     @property

@@ -138,7 +138,9 @@ def test_a_release_that_is_not_worse_passes_with_a_summary_and_a_report(runs: Pa
         install="false",
     )
     assert finished.status == 0, finished.output
-    assert finished.summary.startswith("## lm-eval-ext check: not worse: 1 of 1\n\n| verdict |")
+    assert finished.summary.startswith(
+        "**Ship:** verbalizer\\_sst2 (100.0 → 100.0) is not worse by more than 20 points.\n"
+    )
     assert finished.outputs["status"] == "0"
     assert finished.uploaded is not None
     assert finished.uploaded["name"] == "lm-eval-ext-check"
@@ -161,7 +163,7 @@ def test_a_release_that_regresses_fails_the_job_after_the_upload(runs: Path, tmp
         report="false",
     )
     assert (finished.status, finished.outputs["status"]) == (1, "1")
-    assert finished.summary.startswith("## lm-eval-ext check: regression: 1 of 1\n")
+    assert finished.summary.startswith("**Do not ship:** regression in verbalizer\\_sst2 (100.0 → ")
     assert finished.uploaded is not None
     # What results say stands between these two lines, so that none of it is a command to the runner.
     (pause,) = re.findall(r"^::stop-commands::(\S+)$", finished.output, re.MULTILINE)
@@ -180,7 +182,7 @@ def test_inputs_are_text_and_never_commands(runs: Path, tmp_path: Path) -> None:
         report="false",
     )
     assert (finished.status, finished.outputs["status"]) == (2, "2")
-    assert finished.summary.startswith("## lm-eval-ext check: cannot tell\n")
+    assert finished.summary.startswith("**Cannot be told:** lm-eval-ext check failed: ")
     assert "touch pwned" in finished.summary
     assert finished.uploaded is None
     assert list((tmp_path / "work").iterdir()) == []
@@ -212,4 +214,4 @@ def test_the_installation_is_an_environment_of_its_own(tmp_path: Path) -> None:
     assert re.search(r"^stub report c a b --output=.*report\.html$", finished.output, re.M)
     assert "::warning::The report could not be written" in finished.output
     # It wrote no verdict.
-    assert (finished.status, finished.summary) == (2, "## lm-eval-ext check: cannot tell\n")
+    assert (finished.status, finished.summary) == (2, "**Cannot be told:** lm-eval-ext check wrote no verdict\n")

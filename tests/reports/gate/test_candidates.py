@@ -170,12 +170,12 @@ def test_each_file_says_which_candidate_it_is_about(capsys: Output) -> None:
     cases = {(case.get("classname"), case.get("name")) for case in root.iter("testcase")}
     assert cases == {(f"{name}.verbalizer", task) for name in ("worse", "less") for task in (SST2, SNLI)}
     text = Path("all.md").read_text(encoding="utf-8")
-    assert text.startswith(
-        "## lm-eval-ext check: regression: 1 of 2 candidates (worse)\n\n| task or group | worse | less |\n"
-    )
+    assert text.startswith("**Do not ship:** worse. Cannot be told: less.\n\n| task or group | worse | less |\n")
     assert "| **REGRESSION** 20.00 | NOT WORSE 0.00 |" in text
     assert text.count("<details>") == text.count("</details>") == 2
-    assert "<details><summary>worse: regression: 1 of 2</summary>\n\n| verdict |" in text
+    (worse, less) = re.findall(r"<details><summary>(.+)</summary>\n\n\| verdict \|", text)
+    assert worse == f"worse: Do not ship: regression in {SST2} (50.0 → 30.0). One headline is not worse."
+    assert less == f"less: Cannot be told: {SNLI} (missing from the candidate). One headline is not worse."
     capsys.readouterr()
     assert call(f"{CHECK} --markdown - --against old --", "worse", "less") == 1
     assert capsys.readouterr().out == text

@@ -18,6 +18,7 @@ import pytest
 
 from lm_eval_ext.cli import parser_for
 from lm_eval_ext.reports.errors import ReportError
+from lm_eval_ext.reports.gate.formats import escaped
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, edited, samples_of, write_run
 from tests.reports.gate.two_runs import SNLI, right, write_draws
@@ -240,7 +241,8 @@ def test_markdown_goes_to_a_file_or_takes_the_place_of_the_text(capsys: Output) 
     assert call(f"{words} -") == 1
     written = Path("verdict.md").read_text(encoding="utf-8")
     assert capsys.readouterr().out == written
-    assert written.startswith("## lm-eval-ext check: regression: 1 of 2\n\n| verdict |")
+    assert written.startswith(f"**Do not ship:** regression in {escaped(SST2)} (50.0 → 30.0).")
+    assert "<details><summary>lm-eval-ext check: regression: 1 of 2</summary>\n\n| verdict |" in written
 
 
 def test_the_files_of_a_check_that_fails_say_why_instead_of_what_an_earlier_one_found(capsys: Output) -> None:
@@ -250,7 +252,7 @@ def test_the_files_of_a_check_that_fails_say_why_instead_of_what_an_earlier_one_
     assert call(" ".join((words, *(f"--{kind} {kind}" for kind in kinds)))) == 2
     (error,) = found_in("junit").iter("error")
     markdown, *others = (Path(kind).read_text(encoding="utf-8") for kind in kinds[1:])
-    assert markdown.startswith("## lm-eval-ext check: cannot tell\n\nThe command failed: ")
+    assert markdown.startswith("**Cannot be told:** lm-eval-ext check failed: ")
     assert all("CANNOT TELL" in text for text in others)
     for text in (error.get("message") or "", markdown, *others):
         assert re.search(r"nowhere: No such file", text)

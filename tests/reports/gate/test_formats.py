@@ -15,7 +15,7 @@ from markdown_it.token import Token
 from lm_eval_ext.floors import CONSTANT, IN_WORDS
 from lm_eval_ext.reports.gate.findings import Criteria, Finding, Outcome, check, compare
 from lm_eval_ext.reports.gate.formats import NAMES, escaped, failed, junit, markdown
-from lm_eval_ext.reports.gate.text import checked_cells, compared_cells, floor_rows
+from lm_eval_ext.reports.gate.text import compared_cells, floor_rows
 from lm_eval_ext.results.issue import error, note
 from tests.reports.files import SST2
 from tests.reports.gate.two_runs import GOLDEN, SNLI, right, sides
@@ -179,13 +179,13 @@ def test_each_finding_is_a_row_with_its_numbers(tmp_path: Path) -> None:
     compared = sides(tmp_path, {SST2: right(50), SNLI: right(50)}, {SST2: right(30), SNLI: right(50)})
     outcome = check(compared, {SST2: 0.02, SNLI: 0.3})
     text = markdown(outcome, ("one (a)", "two (b)"), ["a notice"])
-    assert text.startswith("## lm-eval-ext check: regression: 1 of 2\n")
     head, worse, same = rows(text)
-    assert head == [*checked_cells(outcome.findings[0])]
+    assert head[:8] == ["verdict", "task or group", "metric", "baseline", "candidate", "change", "at worst", "at best"]
     # 50 of 100 rows were right and 30 are.
-    assert worse[:6] == ["REGRESSION", SST2, "acc ↑", "50.00", "30.00", "20.00"]
-    assert re.fullmatch(r"\[\d+\.\d\d, \d+\.\d\d\]", worse[6])
-    assert worse[7:] == ["2", "<0.0001", "100", "20.0", "0", "20"]
+    assert worse[:6] == ["REGRESSION", SST2, "acc ↑", "50.00", "30.00", "−20.00"]  # noqa: RUF001 # as printed
+    at_worst, at_best = (float(cell.replace("−", "-")) for cell in worse[6:8])  # noqa: RUF001 # as printed
+    assert at_worst < -20 < at_best < -2
+    assert worse[8:] == ["2", "<0.0001", "100", "20.0", "0", "20"]
     assert (same[0], same[1], same[5]) == ("NOT WORSE", SNLI, "0.00")
     # Half of the rows have each label: 50 and 30 right, 50 of which any constant label is.
     _, (head, *floors) = tables(text)
@@ -199,8 +199,8 @@ def test_each_finding_is_a_row_with_its_numbers(tmp_path: Path) -> None:
 def test_what_was_not_compared_has_no_numbers_but_a_reason(tmp_path: Path) -> None:
     compared = sides(tmp_path, {SST2: right(5), SNLI: right(5)}, {SST2: right(5)})
     text = markdown(check(compared, {SNLI: 0.1}), ("a", "b"))
-    assert text.startswith("## lm-eval-ext check: cannot tell: 1 of 1\n")
-    assert rows(text)[1] == ["CANNOT TELL", SNLI, *"–––––", "10", *"–––––"]  # noqa: RUF001 # shown so
+    assert text.startswith(f"**Cannot be told:** {escaped(SNLI)} (missing from B).\n")
+    assert rows(text)[1] == ["CANNOT TELL", SNLI, *"––––––", "10", *"–––––"]  # noqa: RUF001 # shown so
     assert f"{SNLI}: missing from B" in [shown(token) for token in read(text) if token.type == "inline"]
 
 
@@ -211,6 +211,9 @@ def test_a_comparison_has_the_columns_of_its_text(tmp_path: Path) -> None:
     assert head == [*compared_cells(outcome.findings[0], NAMES)]
     assert worse[:5] == [SST2, "acc ↑", "50.0", "30.0", "−20.0"]  # noqa: RUF001 # as printed
     assert f"{SNLI}: not compared: missing from B" in text.replace("\\", "")
+
+
+FAILED = "cannot tell: 1 of 1"
 
 
 @pytest.mark.parametrize("place", ["name", "title", "notice", "issue", "error"])
@@ -225,10 +228,15 @@ def test_what_files_say_is_shown_as_it_is_and_does_nothing(place: str) -> None:
     if place == "error":
         text = failed("markdown", HOSTILE).decode()
     else:
-        assert [len(row) for row in rows(text)] == [len(checked_cells(findings[0]))] * 2
+        assert [len(row) for row in rows(text)] == [14, 14]
     said = [shown(token) for token in read(text) if token.type == "inline"]
     assert any(HOSTILE.replace("\n", " ") in each for each in said)
-    assert not {token.type for token in read(text)} & {"html_block", "code_block", "fence"}
+    html = [token.content for token in read(text) if token.type == "html_block"]
+    # Nothing but what folds the numbers.
+    assert html == (
+        [] if place == "error" else [f"<details><summary>lm-eval-ext check: {FAILED}</summary>\n", "</details>\n"]
+    )
+    assert not {token.type for token in read(text)} & {"code_block", "fence"}
 
 
 def test_github_makes_nothing_of_what_is_escaped() -> None:

@@ -1,0 +1,261 @@
+"""A check as a decision: ship or not, and why, in a sentence; and which tasks lost most.
+
+The first word says what the exit status says: 0, ship; 1, do not ship; 2, cannot be told; 3, go on. Everything else is
+in the words of the verdicts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan
+
+from lm_eval_ext.reports.figure import Unit
+from lm_eval_ext.reports.gate.findings import GO_ON, STATUS, Finding, Outcome
+from lm_eval_ext.reports.gate.power import ALPHA
+from lm_eval_ext.reports.gate.units import limits_in_words
+from lm_eval_ext.reports.paired import Difference, difference_of
+from lm_eval_ext.reports.statistics import holm
+from lm_eval_ext.reports.wording import MISSING, amount, figure
+from lm_eval_ext.results.issue import grouped, named
+
+WORDS: Mapping[int, str] = {0: "Ship", 1: "Do not ship", 2: "Cannot be told", 3: "Go on"}
+"""What to do, by exit status."""
+IN_SENTENCE = 3
+"""The most tasks and groups that a sentence names; the rest are counted."""
+LOST_MOST = 3
+"""The most tasks that are listed because they lost most."""
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+"""Numbers that are written as words."""
+PREDICATES: Mapping[str, tuple[str, str]] = {
+    "REGRESSION": ("is a regression", "are regressions"),
+    "DIFFERENT": ("is different", "are different"),
+    "CANNOT TELL": ("cannot be told", "cannot be told"),
+    GO_ON: ("is not decided yet", "are not decided yet"),
+    "INCONCLUSIVE": ("is inconclusive", "are inconclusive"),
+    "NOT WORSE": ("is not worse", "are not worse"),
+    "SAME": ("is the same", "are the same"),
+}
+"""What is said of one headline with a verdict, and of several."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do, and why.
+
+    Attributes:
+        word: what to do, one of ``WORDS``.
+        why: a sentence or more, without a capital letter at the beginning.
+    """
+
+    word: str
+    why: str
+
+    @property
+    def sentence(self) -> str:
+        """Both."""
+        return f"{self.word}: {self.why}"
+
+
+@dataclass(frozen=True)
+class TaskChange:
+    """What became of the answers to a task.
+
+    Attributes:
+        name: the task.
+        dataset: the dataset of its rows.
+        lost, gained: the numbers of answers with a worse score, and with a better one.
+        answers: the number of answers.
+        scores: before and after, as text.
+    """
+
+    name: str
+    dataset: str
+    lost: int
+    gained: int
+    answers: int
+    scores: tuple[str, str]
+
+
+def decision(outcome: Outcome) -> Decision:
+    """Return what to do after a check, and why."""
+    why = _why(outcome)
+    headlines = [finding for finding in outcome.findings if not finding.is_whole]
+    look = outcome.look
+    if look and look.number < look.parts.count and outcome.status in (0, 1):
+        why += " It is decided: the other parts need not be evaluated."
+    if limits := limits_in_words([finding.unit for finding in headlines if finding.unit]):
+        why += f" Not all rows were evaluated: {limits}."
+    return Decision(WORDS[outcome.status], why)
+
+
+def clearly_worse(outcome: Outcome) -> frozenset[str]:
+    """Return the names of what lost more than chance explains, if not more than is allowed.
+
+    The test is that of ``compare``, of no change, with Holm's method: of many headlines that lost nothing, hardly any
+    is called worse.
+    """
+    compared = {one.name: one for one in outcome.findings if not isnan(one.difference.p)}
+    adjusted = holm({name: one.spending.p(one.difference.p) for name, one in compared.items()})
+    return frozenset(name for name, one in compared.items() if adjusted[name] < ALPHA and one.drop.value > 0)
+
+
+def by_harm(findings: Iterable[Finding], outcome: Outcome) -> list[Finding]:
+    """Return findings of a check in the order to read them: by verdict, and of each first what is clearly worse.
+
+    Of what is inconclusive, 133 answers lost and 58 gained stand above a larger drop of a few rows that may be chance.
+    """
+    order, worse = [*STATUS[outcome.requirement or "no-regression"]], clearly_worse(outcome)
+    return sorted(
+        findings, key=lambda finding: (order.index(finding.verdict), not finding.is_whole, finding.name not in worse)
+    )
+
+
+def lost_most(outcome: Outcome, count: int = LOST_MOST) -> list[TaskChange]:
+    """Return the tasks that lost most answers, less those that they gained; fewer if fewer lost any."""
+    tasks = {one.name: one for finding in outcome.findings for one in _tasks(finding)}
+    lost = [one for one in tasks.values() if one.lost > one.gained]
+    return sorted(lost, key=lambda one: (one.gained - one.lost, -one.lost, one.name))[:count]
+
+
+def _why(outcome: Outcome) -> str:
+    """Return why; see ``decision``."""
+    headlines = [finding for finding in outcome.findings if not finding.is_whole]
+    status, look = outcome.status, outcome.look
+    deciding = [one for one in by_harm(outcome.findings, outcome) if outcome.status_of(one) == status > 0]
+    others = _counted([one for one in headlines if one not in deciding], outcome)
+    if status == 1:
+        what = "difference" if outcome.requirement == "same" else "regression"
+        mostly = _mostly(deciding[0]) if len(deciding) == 1 else ""
+        return f"{what} in {named([*map(_with_scores, deciding)], IN_SENTENCE)}{mostly}.{others}"
+    if status == 2:
+        # What blocks, before what is only undecided where more is required.
+        blocking = [one for one in deciding if one.verdict == "CANNOT TELL"]
+        others = _counted([one for one in headlines if one not in (blocking or deciding)], outcome)
+        if blocking:
+            return f"{named([*map(_with_reason, blocking)], IN_SENTENCE)}.{others}"
+        return f"{_undecided(deciding, clearly_worse(outcome), ', and only what is not worse passes')}{others}"
+    if status == 3 and look:
+        return f"evaluate part {look.number + 1} of {look.parts.count}.{_counted(headlines, outcome)}"
+    return _passing(outcome, headlines)
+
+
+def _passing(outcome: Outcome, headlines: Sequence[Finding]) -> str:
+    """Return why a candidate passes."""
+    whole = outcome.whole
+    first = whole or headlines[0]
+    undecided = [one for one in by_harm([whole] if whole else headlines, outcome) if one.verdict == "INCONCLUSIVE"]
+    others = _counted([one for one in headlines if one not in undecided], outcome)
+    if undecided:
+        return f"no regression is shown, but {_undecided(undecided, clearly_worse(outcome))}{others}"
+    by = f"by more than {bound_of(headlines) or 'is allowed'}"
+    how = "differs" if outcome.requirement == "same" else "is worse"
+    if whole or len(headlines) == 1:
+        how = "does not differ" if outcome.requirement == "same" else "is not worse"
+        return f"{_with_scores(first)} {how} {by}.{others if whole else ''}"
+    return f"none of {len(headlines)} headlines {how} {by}."
+
+
+def _undecided(findings: Sequence[Finding], known: Collection[str], passes: str = "") -> str:
+    """Return what is inconclusive, in sentences, and what of it is clearly worse.
+
+    Args:
+        findings: what is inconclusive, in the order to read it.
+        known: the names of what is clearly worse.
+        passes: what passes, at the end of the first sentence.
+    """
+    worse = [finding for finding in findings if finding.name in known]
+    if len(findings) == 1:
+        how = " It is clearly worse, by more or less than is allowed." if worse else ""
+        return f"{_with_scores(findings[0], counts=True)} is inconclusive{passes}.{how}"
+    said = f"{_number(len(findings))} headlines are inconclusive{passes}"
+    if not worse:
+        return f"{said}: {named([*map(name_of, findings)], IN_SENTENCE)}."
+    which = named([_with_scores(finding, counts=True) for finding in worse], IN_SENTENCE)
+    some = "All" if len(worse) == len(findings) else _number(len(worse)).capitalize()
+    return (
+        f"{said}. {some} {'is' if len(worse) == 1 else 'are'} clearly worse, by more or less than is allowed: {which}."
+    )
+
+
+def _counted(findings: Sequence[Finding], outcome: Outcome) -> str:
+    """Return a sentence on how many findings have which verdict, after a space; empty if there are none."""
+    counts = Counter(finding.verdict for finding in findings)
+    worse = [finding for finding in findings if finding.verdict == "INCONCLUSIVE"]
+    worse = [finding for finding in worse if finding.name in clearly_worse(outcome)] if worse else []
+    said: list[str] = []
+    for verdict in STATUS[outcome.requirement or "no-regression"]:
+        if count := counts[verdict]:
+            noun = "" if said else " headline" if count == 1 else " headlines"
+            which = f", {_number(len(worse))} of them clearly worse" if worse and verdict == "INCONCLUSIVE" else ""
+            said.append(f"{_number(count)}{noun} {PREDICATES[verdict][count > 1]}{which}")
+    text = "; ".join(said)
+    return f" {text[0].upper()}{text[1:]}." if text else ""
+
+
+def _number(count: int) -> str:
+    return NUMBERS[count] if count < len(NUMBERS) else str(count)
+
+
+def bound_of(findings: Iterable[Finding]) -> str:
+    """Return the largest allowed drop, in words; empty if not all have the same."""
+    bounds = {amount(one.allowed, is_share=one.is_share) for one in findings if not isnan(one.allowed)}
+    return bounds.pop() if len(bounds) == 1 else ""
+
+
+def name_of(finding: Finding) -> str:
+    """Return the name of what was checked, as it stands in a sentence."""
+    return f"the {finding.name} headlines" if finding.is_whole else finding.name
+
+
+def _with_scores(finding: Finding, *, counts: bool = False) -> str:
+    """Return a name with both scores and, if asked for, the numbers of answers lost and gained."""
+    scores = _scores(finding.difference, is_share=finding.is_share)
+    gained, lost = finding.flips
+    said = [] if MISSING in scores else [" → ".join(scores)]
+    if counts and gained is not None and lost is not None:
+        said.append(f"{lost:,} answers lost, {gained:,} gained")
+    return f"{name_of(finding)} ({'; '.join(said)})" if said else name_of(finding)
+
+
+def _with_reason(finding: Finding) -> str:
+    """Return a name with why it cannot be told, as briefly as possible."""
+    if not finding.issues:
+        return name_of(finding)
+    return f"{name_of(finding)} ({re.split('[;:] | if the true ', str(finding.issues[0]))[0]})"
+
+
+def _mostly(finding: Finding) -> str:
+    """Return which dataset, or else which task, lost most of the answers; empty if none stands out."""
+    tasks = [*_tasks(finding)]
+    lost, answers = sum(one.lost for one in tasks), sum(one.answers for one in tasks)
+    for parts in (grouped((one.dataset, one) for one in tasks), grouped((one.name, one) for one in tasks)):
+        for name, part in parts.items() if len(parts) > 1 else ():
+            of_part = sum(one.lost for one in part)
+            # More than half, and more than its share.
+            if 2 * of_part > lost and of_part * answers > lost * sum(one.answers for one in part):
+                return f", mostly {name} ({of_part:,} of {lost:,} lost answers)"
+    return ""
+
+
+def _tasks(finding: Finding) -> Iterator[TaskChange]:
+    """Yield what became of each task of a finding; nothing if answers have no score, or no direction is better."""
+    unit = finding.unit
+    if unit is None or None in finding.flips:
+        return
+    for before, after in unit.runs:
+        difference = difference_of([(before, after)], unit.headline.name, is_share=unit.is_share)
+        if difference.increased is None or difference.decreased is None:
+            continue
+        ways = (difference.decreased, difference.increased)
+        lost, gained = ways if unit.sign > 0 else ways[::-1]
+        scores = _scores(difference, is_share=unit.is_share)
+        yield TaskChange(before.task, before.metadata["dataset"], lost, gained, difference.answers, scores)
+
+
+def _scores(difference: Difference, *, is_share: bool) -> tuple[str, str]:
+    """Return both scores as text."""
+    unit: Unit = "share" if is_share else "number"
+    return figure(difference.before, unit), figure(difference.after, unit)

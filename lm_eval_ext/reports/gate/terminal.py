@@ -1,0 +1,320 @@
+"""A check, a comparison or a plan for somebody at a terminal: the answer first, and no line wider than the window.
+
+What is not printed to a terminal is for programs and logs, and has the lines of ``text``.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from math import isinf, isnan
+
+from lm_eval_ext.reports.gate.decision import bound_of, by_harm, decision, lost_most
+from lm_eval_ext.reports.gate.findings import Finding, Outcome, rounded
+from lm_eval_ext.reports.gate.power import ALPHA
+from lm_eval_ext.reports.gate.text import (
+    FLOORS_READING,
+    HOLM,
+    by_issue,
+    change_cells,
+    check_reading,
+    checked_cells,
+    compare_issues,
+    compared_cells,
+    listed_findings,
+    metric,
+    noise_in_words,
+    reading,
+    sampled_text,
+    unlisted_in_words,
+)
+from lm_eval_ext.reports.wording import figure, interval
+from lm_eval_ext.results.issue import Issue, grouped, named, note
+
+LEAST_WIDTH = 80
+"""Narrower windows get lines of this width."""
+WIDEST_TEXT = 100
+"""Sentences are not wider than this, however wide the window is."""
+LEAST_NAME = 20
+"""The least room for names; longer ones have a line of their own."""
+GAP = 2
+CLEAREST = 10
+"""The number of tasks that a comparison lists, unless all are asked for."""
+TO_DECIDE = 3
+"""The most tasks and groups of which the rows are told that would decide; the rest are counted."""
+METRIC_OF = 3
+"""The most tasks and groups that are named with a metric; the rest are counted."""
+SIDES = ("old", "new")
+CHECKED: Mapping[str, str] = {
+    **{"old": "old", "new": "new", "change": "change", "worst": "at worst", "best": "at best"},
+    **{"lost": "got worse", "gained": "got better", "rows": "rows", HOLM: HOLM, "changed %": "changed %"},
+}
+"""The headings of a check, with what they stand above; the last ones only in a wide window."""
+CHECKED_NEEDED = 8
+"""The number of columns that are always there, names included."""
+COMPARED: Mapping[str, str] = {
+    **{"old": "old", "new": "new", "change": "change", "95 %": "95 %", "new is": "new is", "lost": "got worse"},
+    **{"gained": "got better", "p": "p", HOLM: "Holm", "rows": "rows", "changed %": "changed %"},
+}
+"""The same of a comparison."""
+COMPARED_NEEDED = 6
+
+
+def width() -> int | None:
+    """Return the width of the lines to print; ``None`` if nobody sees them at a terminal."""
+    return max(LEAST_WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
+
+
+def wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
+    """Yield lines, those that are too wide as several; of an indented one, the further ones are indented further."""
+    widest = min(width, WIDEST_TEXT)
+    for line in lines:
+        if len(line) <= widest:
+            yield line
+            continue
+        indent = " " * (len(line) - len(line.lstrip()))
+        yield from textwrap.wrap(
+            line.strip(),
+            widest,
+            initial_indent=indent,
+            subsequent_indent=indent and f"{indent}  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of a table that fit a window.
+
+    Attributes:
+        places: which of the cells of a row they show; the first is the name.
+        widths: the width of each; a name that is longer has a line of its own.
+        are_numbers: whether each is aligned to the right.
+    """
+
+    places: tuple[int, ...]
+    widths: tuple[int, ...]
+    are_numbers: tuple[bool, ...]
+
+    def lines(self, cells: Sequence[str]) -> Iterator[str]:
+        """Yield the line of a row, or two."""
+        texts = [cells[place] for place in self.places]
+        if len(texts[0]) > self.widths[0]:
+            yield texts[0]
+            texts[0] = ""
+        placed = [
+            text.rjust(width) if is_number else text.ljust(width)
+            for text, width, is_number in zip(texts, self.widths, self.are_numbers, strict=True)
+        ]
+        yield (" " * GAP).join(placed).rstrip()
+
+
+def columns(head: Sequence[str], rows: Sequence[Sequence[str]], width: int, needed: int) -> Columns:
+    """Return the first columns of a table: as many as are needed, and more as far as they fit beside whole names.
+
+    Args:
+        head: the headings.
+        rows: the cells; the first of each is a name.
+        width: that of the window.
+        needed: how many columns there must be, names included.
+    """
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    shown = needed
+    while shown < len(head) and sum(widths[: shown + 1]) + GAP * shown <= width:
+        shown += 1
+    room = width - sum(widths[1:shown]) - GAP * (shown - 1)
+    widths[0] = min(widths[0], max(room, LEAST_NAME))
+    texts = [
+        column for column in range(len(head)) if any(row[column][:1].isalpha() or "[" in row[column] for row in rows)
+    ]
+    are_numbers = tuple(column > 0 and column not in texts for column in range(shown))
+    return Columns(tuple(range(shown)), tuple(widths[:shown]), are_numbers)
+
+
+def fitted(width: int, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table; with too many columns for the window, it continues below with the names again."""
+    every = columns(head, rows, width, len(head))
+    blocks: list[list[int]] = [[]]
+    for place in every.places[1:]:
+        if blocks[-1] and every.widths[0] + sum(GAP + every.widths[other] for other in (*blocks[-1], place)) > width:
+            blocks.append([])
+        blocks[-1].append(place)
+    for number, block in enumerate(blocks):
+        places = (0, *block)
+        part = Columns(
+            places, tuple(every.widths[place] for place in places), tuple(every.are_numbers[place] for place in places)
+        )
+        if number:
+            yield ""
+        for cells in (head, *rows):
+            yield from part.lines(cells)
+
+
+def check_screen(
+    outcome: Outcome, titles: tuple[str, str], width: int, *, everything: bool = False, k: int | None = None
+) -> Iterator[str]:
+    """Yield the lines of a check: the decision, the tasks that lost most, the findings, and how to read them.
+
+    Args:
+        outcome: the check.
+        titles: descriptions of the baseline and the candidate.
+        width: that of the window.
+        everything: whether to list all findings and floors, however many there are.
+        k: the number of draws that was asked for.
+
+    Raises:
+        ReportError: a number of draws was asked for, but nothing has several draws.
+    """
+    yield from wrapped([decision(outcome).sentence], width)
+    yield from lost_lines(outcome, width)
+    yield ""
+    yield from findings_lines(outcome, outcome.findings if everything else listed_findings(outcome), width)
+    yield from wrapped(unlisted_lines(outcome, everything=everything), width)
+    yield ""
+    yield from wrapped((f"{side}: {title}" for side, title in zip(SIDES, titles, strict=True)), width)
+    yield from wrapped([*_metrics(outcome.findings), *check_reading_in_short(outcome)], width)
+    yield from _floors(outcome.findings, width, everything=everything)
+    yield from sampled_lines(outcome, SIDES, width, k)
+
+
+def unlisted_lines(outcome: Outcome, *, everything: bool) -> Iterator[str]:
+    """Yield what is not in the table of a check: how many other findings there are, and what the baseline lacks."""
+    if (others := unlisted_in_words(outcome)) and not everything:
+        yield f"{others}: --all"
+    yield from (f"{one.name} is not checked: {one.issues[0]}" for one in outcome.unpaired)
+
+
+def check_reading_in_short(outcome: Outcome) -> Iterator[str]:
+    """Yield how to read a check."""
+    yield reading(
+        "checked the same in short" if outcome.requirement == "same" else "checked in short", certain=1 - ALPHA
+    )
+    yield from [*check_reading(outcome)][1:]
+
+
+def lost_lines(outcome: Outcome, width: int) -> Iterator[str]:
+    """Yield the tasks that lost most answers; nothing if none lost any, or if there are no others than the findings."""
+    lost = lost_most(outcome)
+    if lost and any(finding.is_group for finding in outcome.findings):
+        head = ["lost most", *SIDES, "lost", "gained", "answers"]
+        counts = [[f"{count:,}" for count in (one.lost, one.gained, one.answers)] for one in lost]
+        yield ""
+        yield from fitted(
+            width, head, [[one.name, *one.scores, *of_one] for one, of_one in zip(lost, counts, strict=True)]
+        )
+
+
+def findings_lines(outcome: Outcome, findings: Iterable[Finding], width: int) -> Iterator[str]:
+    """Yield a table of findings of a check, by verdict, with what is to be known of each below it."""
+    listed = by_harm(findings, outcome)
+    counts = Counter(str(issue) for finding in listed for issue in _remarks(finding))
+    bound, rows = bound_of(listed), {}
+    headings = CHECKED if bound else {"allowed": "allowed", **CHECKED}
+    for finding in listed:
+        cells = {**compared_cells(finding, SIDES), **checked_cells(finding), **change_cells(finding)}
+        rows[finding.name] = [finding.name, *(cells[name] for name in headings.values())]
+    head = [f"allowed drop: {bound}" if bound else "", *headings]
+    placed = columns(head, [*rows.values()], width, CHECKED_NEEDED + len(headings) - len(CHECKED))
+    yield from placed.lines(head)
+    for verdict, of_verdict in groupby(listed, lambda finding: finding.verdict):
+        here = [*of_verdict]
+        yield verdict
+        for finding in here:
+            yield from placed.lines(rows[finding.name])
+            yield from wrapped((f"    {issue}" for issue in _remarks(finding) if counts[str(issue)] == 1), width)
+        yield from wrapped(_to_decide(here), width)
+    shared = [(one.name, str(issue)) for one in listed for issue in _remarks(one) if counts[str(issue)] > 1]
+    if shared:
+        yield ""
+        yield from wrapped(by_issue(shared), width)
+
+
+def _remarks(finding: Finding) -> list[Issue]:
+    """Return what is to be known of a finding, but for how many rows would decide."""
+    noise = [note(noise_in_words(finding.noise))] if finding.noise else []
+    return [*noise, *(issue for issue in finding.issues if issue != finding.deciding)]
+
+
+def _to_decide(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield how many rows would decide what is undecided, in a line for all."""
+    undecided = [finding for finding in findings if not isnan(finding.rows_to_decide)]
+    said = [
+        f"{'no practical number' if isinf(one.rows_to_decide) else rounded(one.rows_to_decide)} of {one.name} "
+        f"({one.difference.rows:,} now)"
+        for one in undecided
+    ]
+    if said:
+        yield f"    About as many rows would decide, if the change is the measured one: {named(said, TO_DECIDE)}"
+
+
+def compare_screen(
+    outcome: Outcome, titles: tuple[str, str], width: int, *, everything: bool = False, k: int | None = None
+) -> Iterator[str]:
+    """Yield the lines of a comparison: groups, the clearest tasks, and how to read them; see ``check_screen``."""
+    groups = [finding for finding in outcome.findings if finding.is_group]
+    tasks = [finding for finding in outcome.findings if not finding.is_group]
+    if not everything:
+        tasks.sort(key=_clarity)
+    listed = tasks if everything else tasks[:CLEAREST]
+    which = "tasks" if len(listed) == len(tasks) else "clearest tasks"
+    yield from wrapped((f"{side}: {title}" for side, title in zip(SIDES, titles, strict=True)), width)
+    for name, findings in (("groups", groups), (which, listed)):
+        if findings:
+            cells = [{**compared_cells(one, SIDES), "": one.name} for one in findings]
+            rows = [[of_one[heading] for heading in ("", *COMPARED.values())] for of_one in cells]
+            placed = columns([name, *COMPARED], rows, width, COMPARED_NEEDED)
+            yield ""
+            for row in ([name, *COMPARED], *rows):
+                yield from placed.lines(row)
+    if more := tasks[len(listed) :]:
+        counts = Counter(finding.verdict for finding in more)
+        yield f"{len(more)} more ({', '.join(f'{count} {verdict}' for verdict, count in counts.items())}): --all"
+    yield ""
+    yield from wrapped(_metrics([*groups, *listed]), width)
+    of_groups, of_tasks = outcome.tests
+    yield from wrapped([reading("compared in short", groups=of_groups, tasks=of_tasks)], width)
+    yield from wrapped(compare_issues(outcome, ("old", "new")), width)
+    yield from _floors([*groups, *listed], width, everything=everything)
+    yield from sampled_lines(outcome, SIDES, width, k)
+
+
+def _metrics(findings: Iterable[Finding]) -> Iterator[str]:
+    """Yield which metric was compared, or which of which tasks and groups."""
+    metrics = grouped((metric(one), one.name) for one in findings if one.unit)
+    if len(metrics) == 1:
+        yield f"Metric: {', '.join(metrics)}"
+        return
+    yield from (f"{of}: {named(names, METRIC_OF)}" for of, names in metrics.items())
+
+
+def _clarity(finding: Finding) -> tuple[bool, float, float, float, str]:
+    """Return what puts the clearest changes first."""
+    p, size = finding.p, abs(finding.difference.change.value)
+    return isnan(p), finding.adjusted, p, -size, finding.name
+
+
+def _floors(findings: Iterable[Finding], width: int, *, everything: bool) -> Iterator[str]:
+    """Yield the floors of the findings that may not be above them, or of all."""
+    rows = []
+    for finding in findings:
+        if (above := finding.above) and (everything or any(side.low <= 0 for side in above.sides)):
+            sides = (text for side in above.sides for text in (figure(side.value, "share"), interval(side, "share")))
+            rows.append([finding.name, figure(above.floor.value[0], "share"), *sides])
+    if rows:
+        head = ["above the floor" if everything else "perhaps not above the floor", "floor"]
+        yield ""
+        yield from fitted(width, [*head, *(heading for side in SIDES for heading in (side, "95 %"))], rows)
+        yield from wrapped([FLOORS_READING], width)
+
+
+def sampled_lines(outcome: Outcome, names: tuple[str, str], width: int, k: int | None) -> Iterator[str]:
+    """Yield what several draws per row tell; see ``sampled_text``."""
+    widest = min(width, WIDEST_TEXT)
+    yield from wrapped(sampled_text(outcome, names, k, partial(fitted, widest)), widest)

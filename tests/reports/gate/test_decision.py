@@ -1,0 +1,167 @@
+"""A check in a sentence: what to do, and why; and the tasks that lost most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from lm_eval_ext.reports.gate.decision import WORDS, by_harm, clearly_worse, decision, lost_most
+from lm_eval_ext.reports.gate.findings import Criteria, Finding, Outcome, Requirement, check
+from lm_eval_ext.reports.gate.looks import Look, parts_of
+from lm_eval_ext.reports.gate.units import Sides
+from lm_eval_ext.results.issue import error
+from lm_eval_ext.results.recognition import Choice
+from tests.reports.files import SST2, edited
+from tests.reports.gate.two_runs import GOLDEN, SNLI, Scores, right, sides, sides_in, sides_of
+
+RTE = "verbalizer_rte_natural_golden"
+
+
+def with_datasets(folder: Path, before: Scores, after: Scores, groups: Mapping[str, Sequence[str]]) -> Sides:
+    """Return two runs whose tasks have the datasets that their names say."""
+    sides(folder, before, after, groups=groups)
+    for name in ("a", "b"):
+        with edited(folder / name) as content:
+            for task, config in content["configs"].items():
+                config["metadata"]["dataset"] = task.split("_")[1]
+    return sides_in(folder)
+
+
+def said(outcome: Outcome) -> str:
+    return decision(outcome).sentence
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "requirement", "expected"),
+    [
+        (
+            "REGRESSION, CANNOT TELL, CANNOT TELL, INCONCLUSIVE",
+            "no-regression",
+            "Do not ship: regression in a. Two headlines cannot be told; one is inconclusive.",
+        ),
+        ("REGRESSION, " * 5 + "NOT WORSE", "no-worse", "Do not ship: regression in a, b, c and 2 more. One headline"),
+        ("NOT WORSE, CANNOT TELL", "no-regression", "Cannot be told: b (missing). One headline is not worse."),
+        ("NOT WORSE, NOT WORSE", "no-worse", "Ship: none of 2 headlines is worse by more than is allowed."),
+        ("NOT WORSE", "no-regression", "Ship: a is not worse by more than is allowed."),
+        (
+            "NOT WORSE, INCONCLUSIVE, INCONCLUSIVE",
+            "no-regression",
+            "Ship: no regression is shown, but two headlines are inconclusive: b, c. One headline is not worse.",
+        ),
+        (
+            "NOT WORSE, INCONCLUSIVE",
+            "no-worse",
+            "Cannot be told: b is inconclusive, and only what is not worse passes. One headline is not worse.",
+        ),
+        # What is missing blocks more than what is undecided.
+        (
+            "INCONCLUSIVE, CANNOT TELL",
+            "no-worse",
+            "Cannot be told: b (missing). One headline is inconclusive.",
+        ),
+        ("SAME, SAME", "same", "Ship: none of 2 headlines differs by more than is allowed."),
+        ("SAME", "same", "Ship: a does not differ by more than is allowed."),
+        ("SAME, DIFFERENT", "same", "Do not ship: difference in b. One headline is the same."),
+    ],
+)
+def test_the_first_words_say_what_the_exit_status_says(verdicts: str, requirement: Requirement, expected: str) -> None:
+    findings = tuple(
+        Finding("abcdefg"[place], "", verdict, issues=(error("missing: see there"),))
+        for place, verdict in enumerate(verdicts.split(", "))
+    )
+    outcome = Outcome(findings, requirement=requirement)
+    assert said(outcome).startswith(f"{WORDS[outcome.status]}: ")
+    assert said(outcome).startswith(expected)
+
+
+def test_a_regression_is_said_with_its_scores_and_the_dataset_that_lost_most(tmp_path: Path) -> None:
+    # 30 of 32 lost answers are of SST2, which has a third of all.
+    before = {SST2: right(90), SNLI: right(90), RTE: right(90)}
+    after = {SST2: right(60), SNLI: right(88), RTE: right(95)}
+    both = with_datasets(tmp_path, before, after, {"level": [SST2, SNLI, RTE]})
+    outcome = check(both, {"level": 0.02})
+    assert said(outcome) == "Do not ship: regression in level (90.0 → 81.0), mostly sst2 (30 of 32 lost answers)."
+    assert [(one.name, one.lost, one.gained, one.answers, one.scores) for one in lost_most(outcome)] == [
+        (SST2, 30, 0, 100, ("90.0", "60.0")),
+        (SNLI, 2, 0, 100, ("90.0", "88.0")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("after", "mostly"),
+    [
+        # One task of one dataset.
+        ((60, 88, 90), f", mostly {SST2} (30 of 32 lost answers)"),
+        # A third of the answers of each.
+        ((70, 70, 70), ""),
+    ],
+)
+def test_a_task_is_named_if_no_dataset_stands_out_and_nothing_if_none_does(
+    tmp_path: Path, after: Sequence[int], mostly: str
+) -> None:
+    tasks = (SST2, SNLI, RTE)
+    changed = {task: right(count) for task, count in zip(tasks, after, strict=True)}
+    both = sides(tmp_path, dict.fromkeys(tasks, right(90)), changed, groups={"level": tasks})
+    assert f"){mostly}." in said(check(both, {"level": 0.02}))
+
+
+def test_what_is_clearly_worse_stands_above_a_larger_drop_of_a_few_rows(tmp_path: Path) -> None:
+    # 2,000 rows: 133 lost and 77 won, a drop of 2.8 points; 40 rows: 3 lost, 1 won, a drop of 5.
+    many = right(133, of=2000), right(77, of=2000, skip=133)
+    few = [1.0, 1.0, 1.0, 0.0, *[1.0, 0.0] * 18], [0.0, 0.0, 0.0, 1.0, *[1.0, 0.0] * 18]
+    both = sides(tmp_path, {SST2: many[0], SNLI: few[0]}, {SST2: many[1], SNLI: few[1]})
+    outcome = check(both, {SST2: 0.02, SNLI: 0.02}, Criteria(resolution=0.9))
+    assert {finding.verdict for finding in outcome.findings} == {"INCONCLUSIVE"}
+    assert [finding.name for finding in outcome.findings] == [SNLI, SST2]
+    assert clearly_worse(outcome) == {SST2}
+    assert [finding.name for finding in by_harm(outcome.findings, outcome)] == [SST2, SNLI]
+    assert said(outcome) == (
+        "Ship: no regression is shown, but two headlines are inconclusive. One is clearly worse, by more or less than "
+        f"is allowed: {SST2} (6.7 → 3.9; 133 answers lost, 77 gained)."
+    )
+
+
+def test_of_a_rate_that_should_be_low_what_rose_is_lost(tmp_path: Path) -> None:
+    sides(tmp_path, {SST2: right(50)}, {SST2: right(30)})
+    # Where the label is not given, the prior is: 50 before and 70 after.
+    both = sides_of(tmp_path / "a", tmp_path / "b", others=Choice("prior_rate"))
+    (lost,) = lost_most(check(both, {SST2: 0.02}))
+    assert (lost.lost, lost.gained, lost.scores) == (20, 0, ("50.0", "70.0"))
+    back = Sides(both.after, both.before, both.names)
+    assert lost_most(check(back, {SST2: 0.02})) == []
+
+
+def test_many_tasks_are_decided_by_their_mean(tmp_path: Path) -> None:
+    tasks = [f"verbalizer_{number:02}" for number in range(30)]
+    before = dict.fromkeys(tasks, right(40, of=50))
+    same = sides(tmp_path, before, before)
+    assert said(check(same, dict.fromkeys(tasks, 0.1))) == (
+        "Ship: the mean of 30 headlines (80.0 → 80.0) is not worse by more than 10 points. 30 headlines are not worse."
+    )
+    # Fifty rows with as many answers each do not show it within two points.
+    assert said(check(same, dict.fromkeys(tasks, 0.02))) == (
+        "Ship: no regression is shown, but the mean of 30 headlines (80.0 → 80.0; 0 answers lost, 0 gained) is "
+        "inconclusive. 30 headlines are inconclusive."
+    )
+    lost = check(sides(tmp_path / "lost", before, dict.fromkeys(tasks, right(30, of=50))), dict.fromkeys(tasks, 0.02))
+    assert said(lost).startswith("Do not ship: regression in the mean of 30 headlines (80.0 → 60.0), ")
+
+
+def test_a_look_says_what_is_next(tmp_path: Path) -> None:
+    def at_first(folder: Path, score: float) -> str:
+        both = sides(folder, {SST2: [1.0] * 400}, {SST2: [score] * 400})
+        look = Look(1, parts_of(both.before, 4))
+        return said(check(look.of(both, [SST2]), {SST2: 0.02}, Criteria(look=look)))
+
+    assert at_first(tmp_path / "same", 1.0) == "Go on: evaluate part 2 of 4. One headline is not decided yet."
+    assert at_first(tmp_path / "lost", 0.0) == (
+        f"Do not ship: regression in {SST2} (100.0 → 0.0). It is decided: the other parts need not be evaluated."
+    )
+
+
+def test_a_limit_is_said(tmp_path: Path) -> None:
+    limited = {"call": {"limit": 100}}
+    both = sides(tmp_path, {SST2: right(50), GOLDEN: right(50)}, {SST2: right(30), GOLDEN: right(50)}, of_after=limited)
+    assert said(check(both, {SST2: 0.02})).endswith(" Not all rows were evaluated: --limit 100 in B.")
