@@ -360,9 +360,10 @@ class Report:
     def anchor(self, model: str, tasks: Collection[str]) -> str:
         """Return the name of the element that shows the answers of a model behind a figure over some tasks.
 
-        If the figure is over several headlines, it is the first of them; it is empty if no answers are shown.
+        If the figure is over several headlines, it is the first of them; if it is a part of one, it is that one. It is
+        empty if no answers are shown.
         """
-        found = [
-            one for section in self.sections for one in section.answers if one.model == model and one.tasks <= {*tasks}
-        ]
-        return next((one.anchor for one in sorted(found, key=lambda one: -len(one.tasks))), "")
+        of_model = [one for section in self.sections for one in section.answers if one.model == model]
+        within = sorted((one for one in of_model if one.tasks <= {*tasks}), key=lambda one: -len(one.tasks))
+        around = [one for one in of_model if one.tasks >= {*tasks}]
+        return next((one.anchor for one in (*within, *around)), "")

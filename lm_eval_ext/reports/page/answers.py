@@ -6,7 +6,7 @@ they can be. Only the lines of the chosen rows are read again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from math import inf, isfinite
@@ -17,17 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.families.schema import SHARE
-from lm_eval_ext.reports.figure import Answers
+from lm_eval_ext.reports.figure import Answers, Example
 from lm_eval_ext.reports.paired import ROUNDING, in_common
-from lm_eval_ext.reports.sections.examples import Answer, Candidate, shown
+from lm_eval_ext.reports.sections.examples import NOT_FOLLOWED, Answer, Candidate, shown
 from lm_eval_ext.reports.statistics import Floats
-from lm_eval_ext.results.issue import Issue, note
+from lm_eval_ext.results.issue import Issue, named, note
 from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 
 EACH = 20
 """How many answers are shown behind each headline of a model, unless a user asks for another number."""
 MOST = 1000
 """The most answers on a page."""
+TASKS_NAMED = 3
+"""The most tasks of which it is told how many answers got worse; the rest are counted."""
+INSTRUCTIONS_NAMED = 2
+"""The most instructions that the title of an answer names; the rest are counted."""
 _SCATTER = 2654435761
 """Its multiples modulo 2³² are evenly spread (Knuth's multiplicative hash)."""
 Headlines = Mapping[str, Sequence[str]]
@@ -45,8 +49,10 @@ def anchor(model: str, headline: str) -> str:
     return ":".join(("answers", *escaped))
 
 
-def answers(runs: Runs, headlines: Headlines, each: int) -> tuple[dict[str, tuple[Answers, ...]], tuple[Issue, ...]]:
-    """Return the answers behind the headlines of all models, by the module of the section that they belong to.
+def answers(
+    runs: Runs, headlines: Headlines, each: int, of: Collection[str]
+) -> tuple[dict[str, tuple[Answers, ...]], tuple[Issue, ...]]:
+    """Return the answers behind the headlines of some models, by the module of the section that they belong to.
 
     Where two models have a headline, each answer of the second is shown with that of the first to the same row.
 
@@ -54,23 +60,24 @@ def answers(runs: Runs, headlines: Headlines, each: int) -> tuple[dict[str, tupl
         runs: the runs.
         headlines: those of the leaderboard.
         each: how many answers are shown of each headline of a model; fewer if they would be more than ``MOST``.
+        of: the labels of the models.
 
     Returns:
         The answers, and whether fewer are shown.
     """
-    found = list(_found(runs, headlines))
+    found = list(_found(runs, headlines, of))
     sizes = [sum(len(task.short) for task in tasks) for _, tasks in found]
 
-    def of(count: int) -> int:
+    def total(count: int) -> int:
         return sum(min(count, size) for size in sizes)
 
-    count = each if of(each) <= MOST else next(fewer for fewer in range(MOST, -1, -1) if of(fewer) <= MOST)
+    count = each if total(each) <= MOST else next(fewer for fewer in range(MOST, -1, -1) if total(fewer) <= MOST)
     issues: tuple[Issue, ...] = ()
     if count < each:
         issues = (
             note(
-                f"{count or 'none'} of the answers behind each headline are shown, not {each}: a page has at most "
-                f"{MOST:,}, and {len(found):,} headlines of models would have {of(each):,}"
+                f"behind each headline, {count or 'no'} answers are shown, not {each}: a page has at most "
+                f"{MOST:,}, and {len(found):,} headlines of models would have {total(each):,}"
             ),
         )
     of_sections: dict[str, tuple[Answers, ...]] = {}
@@ -89,9 +96,10 @@ def answers(runs: Runs, headlines: Headlines, each: int) -> tuple[dict[str, tupl
     return of_sections, issues
 
 
-def _found(runs: Runs, headlines: Headlines) -> Iterator[tuple[str, Sequence[_Scored]]]:
+def _found(runs: Runs, headlines: Headlines, of: Collection[str]) -> Iterator[tuple[str, Sequence[_Scored]]]:
     """Yield each headline of each model that has samples of all its tasks, with the answers to these."""
-    by_model = {model: {run.task: run for run in runs.counting if run.model == model} for model in runs.models}
+    chosen = [model for model, label in runs.labels.items() if label in of]
+    by_model = {model: {run.task: run for run in runs.counting if run.model == model} for model in chosen}
     for name, tasks in headlines.items():
         # In an order that has nothing to do with their names: there may be more of them than answers are shown.
         mixed = sorted(tasks, key=lambda task: crc32(task.encode()))
@@ -123,6 +131,11 @@ class _Scored:
     short: Floats
     lost: Floats
     places: NDArray[np.intp]
+
+    @property
+    def worse(self) -> int:
+        """The number of answers that are worse than the other model's."""
+        return int(np.count_nonzero(self.lost > ROUNDING))
 
     @classmethod
     def of(cls, run: TaskRun, other: TaskRun | None) -> _Scored:
@@ -178,7 +191,11 @@ def _best(run: TaskRun) -> float:
 
 
 def _shown(runs: Runs, headline: str, tasks: Sequence[_Scored], count: int) -> Answers:
-    """Return some of a model's answers behind a headline, the tasks in turn, and how many of all fall short."""
+    """Return some of a model's answers behind a headline, and how many of all fall short.
+
+    The tasks take turns, and of answers that got worse, those of the task that lost most come first.
+    """
+    tasks = sorted(tasks, key=lambda task: -task.worse)
     run = tasks[0].run
     former = next((task.former for task in tasks if task.former is not None), None)
     label, metric, best = runs.labels[run.model], run.headline, _best(run)
@@ -205,7 +222,9 @@ def _shown(runs: Runs, headline: str, tasks: Sequence[_Scored], count: int) -> A
         worse, better = np.count_nonzero(lost > ROUNDING), np.count_nonzero(lost < -ROUNDING)
         words = f"{worse:,} got worse, {better:,} got better; {words}"
         theirs = f"those that are worse than the answers of {runs.labels[former.model]}"
-        reading = f"First {theirs}, then the better ones, then the worst others"
+        lost_by = [f"{task.run.task} {task.worse:,} of {len(task.short):,}" for task in tasks if task.worse]
+        by_task = f" ({named(lost_by, TASKS_NAMED)})" if len(tasks) > 1 and lost_by else ""
+        reading = f"First {theirs}{by_task}, then the better ones, then the worst others"
     return Answers(
         anchor(label, headline),
         label,
@@ -213,6 +232,20 @@ def _shown(runs: Runs, headline: str, tasks: Sequence[_Scored], count: int) -> A
         frozenset(task.run.task for task in tasks),
         words if len(scored) else "no answer has a score of its own",
         f"{reading}{'; the tasks take turns' if len(tasks) > 1 else ''}.",
-        found,
+        tuple(map(_titled, found)),
         issues,
     )
+
+
+def _titled(example: Example) -> Example:
+    """Return an answer with a title that says what is right and wrong about it, where that is known."""
+    facts = dict(example.facts)
+    lacking = [name for name, said in example.facts if said == NOT_FOLLOWED]
+    if "expected" in facts and "read" in facts:
+        what = f"expected {facts['expected']}, read {facts['read']}"
+    elif lacking:
+        what = f"{NOT_FOLLOWED}: {named(lacking, INSTRUCTIONS_NAMED)}"
+    else:
+        return example
+    change, colon, scores = example.why.partition(": ")
+    return replace(example, why=f"{change}: {what} ({scores})" if colon else f"{what} ({example.why})")

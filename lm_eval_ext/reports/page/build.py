@@ -7,17 +7,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from difflib import get_close_matches
 from importlib import import_module
 
 from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Answers, Report, Section
 from lm_eval_ext.reports.page.answers import answers
 from lm_eval_ext.reports.page.candidates import SideBySide, along
-from lm_eval_ext.reports.page.leaderboard import leaderboard, summary
+from lm_eval_ext.reports.page.leaderboard import SIDE_BY_SIDE, Board, leaderboard, summary
 from lm_eval_ext.reports.page.verdict import Verdict
 from lm_eval_ext.results.command import SEEDS, asked_for, command
-from lm_eval_ext.results.issue import of_models
+from lm_eval_ext.results.issue import Issue, named, note, of_models
 from lm_eval_ext.results.models import GivenSizes, Setting, sizes
 from lm_eval_ext.results.runs import Role, Runs, TaskRun
 from lm_eval_ext.results.truncation import truncation
@@ -28,13 +30,14 @@ ANY_TASK = "lm_eval_ext.reports.sections.any_task"
 RELEASE_CHECK = "lm_eval_ext.reports.sections.release_check.section"
 
 
-def build(
+def build(  # noqa: PLR0913 # what a reader can ask of a page
     runs: Runs,
     *,
     given: GivenSizes | None = None,
     upper_bound: Runs | None = None,
     verdicts: Sequence[Verdict] = (),
     each: int = 0,
+    answers_of: Sequence[str] = (),
 ) -> Report:
     """Return the whole report.
 
@@ -44,6 +47,11 @@ def build(
         upper_bound: the runs of task-specific models, which are only what others are compared with.
         verdicts: whether models are worse than the first one, in the order given.
         each: how many answers are shown behind each headline of a model.
+        answers_of: the names of the models whose answers are shown. If none is given, those of all; of many models,
+            those of the best, or of the first and the last one if there are verdicts.
+
+    Raises:
+        ReportError: no model has such a name.
     """
     evidence = Evidence(runs, sizes(runs, given), upper_bound)
     origins, issues = provenance(runs), (*runs.issues, *evidence.sizes.issues)
@@ -51,7 +59,9 @@ def build(
         origins, issues = origins + provenance(upper_bound), issues + upper_bound.issues
     boards = leaderboard(evidence)
     tasks = {one.name: one.tasks for board in boards if not board.is_overview for one in board.headlines}
-    behind, fewer = answers(runs, tasks, each)
+    chosen, of_these = _with_answers(runs, boards, answers_of, is_check=bool(verdicts))
+    behind, fewer = answers(runs, tasks, each, chosen)
+    fewer = (*fewer, *of_these) if each else fewer
     sections, issues = _sections(evidence, behind), issues + fewer
     if not boards:
         # Only tasks without a headline here, such as those with other placements. The first figure says what matters.
@@ -64,6 +74,23 @@ def build(
         sections = (along(SideBySide(tuple(verdicts))), *sections)
     issues = of_models(issues, runs.labels.values())
     return Report(_title(runs, verdicts), headlines, sections, origins, issues, _subtitle(runs), verdicts, boards)
+
+
+def _with_answers(
+    runs: Runs, boards: Sequence[Board], given: Sequence[str], *, is_check: bool
+) -> tuple[Sequence[str], tuple[Issue, ...]]:
+    """Return the names of the models whose answers are shown, and a note if it was not the reader who chose them."""
+    every = [*runs.labels.values()]
+    for name in given:
+        if name not in every:
+            near = get_close_matches(name, every, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"expected one of {named(every, len(every))}"
+            raise ReportError(f"--answers-of {name}: no model of the page has this name; {hint}")
+    if given or len(every) <= SIDE_BY_SIDE or not boards:
+        return given or every, ()
+    chosen = [every[0], every[-1]] if is_check else [boards[0].models[0]]
+    which = "the baseline and the last candidate" if is_check else "the best model"
+    return chosen, (note(f"answers are those of {which} ({named(chosen)}); --answers-of NAME shows those of others"),)
 
 
 def _title(runs: Runs, verdicts: Sequence[Verdict]) -> str:

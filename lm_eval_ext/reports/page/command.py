@@ -92,6 +92,14 @@ def add_report_to(report: argparse.ArgumentParser) -> None:
         help=f"how many answers to show behind each headline of a model, wrong ones first ({EACH}; 0: none); fewer if "
         f"a page would have more than {MOST:,}",
     )
+    report.add_argument(
+        "--answers-of",
+        action="append",
+        default=[],
+        metavar="MODEL",
+        help="show the answers of this model, by its name on the page; may be given several times (all models, or of "
+        "more than four the best)",
+    )
     add_options_to(report)
     report.set_defaults(run=_report)
 
@@ -135,7 +143,7 @@ def _reported(options: argparse.Namespace, every: Sequence[str], places: Opened)
     after, rest = others.split(len(options.runs))
     if options.against:
         runs, found = _compared(options, rest, after, names)
-        report = build(runs, given=given, verdicts=found, each=options.answers)
+        report = build(runs, given=given, verdicts=found, each=options.answers, answers_of=options.answers_of)
     else:
         runs, upper_bound = _loaded(after.paths, rest.paths, names, chosen(options))
         report = build(runs, given=given, upper_bound=upper_bound, each=options.answers)

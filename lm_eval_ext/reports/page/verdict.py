@@ -1,7 +1,7 @@
 """The first screen of ``report NEW --against OLD``: what ``check`` finds, in a sentence and line by line.
 
-Nothing is computed here that the gate does not compute: a line is one of its findings. A group over several levels has
-a line for each of them below its own, measured in the same way, but with no verdict, because only the group is tested.
+Nothing is computed here that the gate does not compute: a line is one of its findings. The levels of a group are
+measured in the same way and folded, with no verdict, because only the group is tested.
 """
 
 from __future__ import annotations
@@ -10,21 +10,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from math import isinf, isnan
 
 from lm_eval_ext.reports.evidence import Floor
 from lm_eval_ext.reports.figure import Estimate, Unit
+from lm_eval_ext.reports.gate.decision import TaskChange, by_harm, decision, lost_most
 from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome, check, rounded
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.text import by_issue, checked_cells
 from lm_eval_ext.reports.gate.units import Sides
-from lm_eval_ext.reports.wording import MISSING, amount, figure, interval
-from lm_eval_ext.results.issue import named
+from lm_eval_ext.reports.wording import amount, figure, interval
 
 MAX_DROP = 0.02
 """The allowed drop of a page for which none is given: two percentage points."""
-IN_SENTENCE = 3
-"""The most headlines that the sentence names; the rest are counted."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +32,16 @@ class Line:
 
     Attributes:
         finding: what the gate finds; of a level, without a verdict.
-        is_level: whether it is a level of the headline above.
+        group: of a level, the group; else empty.
     """
 
     finding: Finding
-    is_level: bool = False
+    group: str = ""
+
+    @property
+    def is_level(self) -> bool:
+        """Whether it is a level of a group."""
+        return bool(self.group)
 
     @property
     def floor(self) -> Floor | None:
@@ -111,18 +115,18 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """Whether the candidate is worse, and where."""
-        (old, new), found = self.names, self.found
-        total, by = len(self.outcome.findings), f"by more than {self.allowed}"
-        if worse := found["REGRESSION"]:
-            where = named([_with_scores(one) for one in worse], IN_SENTENCE)
-            return f"{new} is worse than {old} {by} in {_some(worse, total)}{where}."
-        if len(found["NOT WORSE"]) == total:
-            where = f"any of {total} headlines" if total > 1 else found["NOT WORSE"][0].name
-            return f"{new} is not worse than {old} {by} in {where}."
-        undecided = [*found["CANNOT TELL"], *found["INCONCLUSIVE"]]
-        where = f"{_some(undecided, total)}{named([one.name for one in undecided], IN_SENTENCE)}"
-        return f"No regression is shown, but it is undecided whether {new} is worse than {old} {by} in {where}."
+        """What to do, and why."""
+        return decision(self.outcome).sentence
+
+    @property
+    def lost(self) -> Sequence[TaskChange]:
+        """The tasks that lost most answers."""
+        return lost_most(self.outcome)
+
+    @property
+    def levels(self) -> Sequence[Line]:
+        """Those of the lines that are levels."""
+        return [line for line in self.lines if line.is_level]
 
     @property
     def notes(self) -> Sequence[str]:
@@ -152,10 +156,9 @@ def verdict(sides: Sides, bounds: Mapping[str, float], names: tuple[str, str]) -
         names: of the baseline and the candidate.
     """
     outcome = check(sides, bounds)
-    lines = [
-        Line(one, is_level=one is not finding) for finding in outcome.findings for one in (finding, *_levels(finding))
-    ]
-    return Verdict(names, outcome, tuple(lines))
+    ordered = by_harm(outcome.findings, outcome)
+    lines = [[Line(finding), *(Line(level, finding.name) for level in _levels(finding))] for finding in ordered]
+    return Verdict(names, outcome, tuple(chain.from_iterable(lines)))
 
 
 def _levels(finding: Finding) -> Iterator[Finding]:
@@ -169,14 +172,3 @@ def _levels(finding: Finding) -> Iterator[Finding]:
         part = replace(unit, name=level, pairs=tuple(pair for pair in unit.pairs if pair.before.task in tasks))
         limits = Estimate(part.drop.value, *part.drop.limits(ALPHA, ALPHA))
         yield Finding(level, unit.family, "", part, part.difference, allowed=finding.allowed, drop=limits)
-
-
-def _some(found: Sequence[Finding], total: int) -> str:
-    """Return how many of the headlines are named next, unless there is only one."""
-    return f"{len(found)} of {total} headlines: " if total > 1 else ""
-
-
-def _with_scores(finding: Finding) -> str:
-    both = finding.difference.before, finding.difference.after
-    scores = [figure(value, "share" if finding.is_share else "number") for value in both]
-    return f"{finding.name} ({' → '.join(scores)}{' %' * finding.is_share})" if MISSING not in scores else finding.name

@@ -29,6 +29,8 @@ from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 
 MOST = 10
 """The most examples for a family."""
+NOT_FOLLOWED = "not followed"
+"""What is said of an instruction that no kind of verdict takes as followed."""
 
 Line = Mapping[str, Any]
 """A line of a samples file."""
@@ -350,7 +352,7 @@ def by_instruction(instructions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     for number, one in enumerate(instructions, start=1):
         followed = [kind for kind in VERDICT_KINDS if one[kind]]
         among = "" if len(followed) in (0, len(VERDICT_KINDS)) else f" ({', '.join(followed)})"
-        found[f"{number}. {one['id']}"] = f"{'followed' if followed else 'not followed'}{among}"
+        found[f"{number}. {one['id']}"] = f"{'followed' if followed else NOT_FOLLOWED}{among}"
     return found
 
 

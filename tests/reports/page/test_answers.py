@@ -22,6 +22,7 @@ from tests.reports.files import SST2, samples_of, write_run
 SNLI = "verbalizer_snli_unnatural_flipped"
 TREE = {"flipped": [SST2, SNLI]}
 RIGHT = [1.0] * 30
+WRONG, RIGHT_READ = "expected positive, read negative", "expected positive, read positive"
 
 
 def report(*folders: Path, each: int = 20) -> Report:
@@ -67,7 +68,7 @@ def test_wrong_answers_come_first_and_tasks_take_turns(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: wrong_in(range(10)), SNLI: wrong_in([3, 4])}, group_subtasks=TREE)
     (one,) = behind(report(tmp_path, each=6)).values()
     assert one.count == "12 of 60 wrong"
-    assert {why for _, _, why in scores(one)} == {"acc 0"}
+    assert {why for _, _, why in scores(one)} == {f"{WRONG} (acc 0)"}
     assert [task for task, _, _ in scores(one)].count(SNLI) == 2
     first, second, third, fourth = [task for task, _, _ in scores(one)][:4]
     assert first != second
@@ -78,7 +79,7 @@ def test_wrong_answers_come_first_and_tasks_take_turns(tmp_path: Path) -> None:
     assert rows != [0, 1, 2, 3], "the first rows of a task may be alike"
     # Of what is not wrong, as much as there is room for.
     (more,) = behind(report(tmp_path, each=15)).values()
-    assert [why for _, _, why in scores(more)] == ["acc 0"] * 12 + ["acc 1"] * 3
+    assert [why for _, _, why in scores(more)] == [f"{WRONG} (acc 0)"] * 12 + [f"{RIGHT_READ} (acc 1)"] * 3
 
 
 def test_of_two_models_what_got_worse_comes_first_with_both_answers(tmp_path: Path) -> None:
@@ -87,12 +88,14 @@ def test_of_two_models_what_got_worse_comes_first_with_both_answers(tmp_path: Pa
     old, new = behind(report(tmp_path / "old", tmp_path / "new", each=5)).values()
     assert (old.count, new.count) == ("3 of 30 wrong", "2 got worse, 2 got better; 3 of 30 wrong")
     assert [one.former for one in old.shown] == [None] * 5
-    assert {(row, why) for _, row, why in scores(new)[:2]} == {(5, "got worse: acc 1 → 0"), (9, "got worse: acc 1 → 0")}
-    assert {(row, why) for _, row, why in scores(new)[2:4]} == {
-        (1, "got better: acc 0 → 1"),
-        (7, "got better: acc 0 → 1"),
+    assert {(row, why) for _, row, why in scores(new)[:2]} == {
+        (row, f"got worse: {WRONG} (acc 1 → 0)") for row in (5, 9)
     }
-    assert scores(new)[4][1:] == (2, "acc 0")
+    assert {(row, why) for _, row, why in scores(new)[2:4]} == {
+        (1, f"got better: {RIGHT_READ} (acc 0 → 1)"),
+        (7, f"got better: {RIGHT_READ} (acc 0 → 1)"),
+    }
+    assert scores(new)[4][1:] == (2, f"{WRONG} (acc 0)")
     sides = [(one.answer, one.former.answer, one.former.model) for one in new.shown if one.former]
     assert sides == [("negative", "positive", "old")] * 2 + [("positive", "negative", "old")] * 2 + [
         ("negative", "negative", "old")
@@ -131,7 +134,7 @@ def test_a_page_has_a_limit_that_it_tells(tmp_path: Path, monkeypatch: pytest.Mo
     found = report(tmp_path, each=5)
     assert [len(one.shown) for one in behind(found).values()] == [2] * 4
     assert [issue.text for issue in found.issues if "behind each headline" in issue.text] == [
-        "2 of the answers behind each headline are shown, not 5: a page has at most 10, and 4 headlines of models "
+        "behind each headline, 2 answers are shown, not 5: a page has at most 10, and 4 headlines of models "
         "would have 20"
     ]
     assert not [one for one in report(tmp_path, each=2).issues if "behind each headline" in one.text]
@@ -186,7 +189,9 @@ def test_a_figure_leads_to_the_answers_to_its_tasks(tmp_path: Path) -> None:
     found = report(tmp_path)
     assert found.anchor("one", [SNLI, SST2]) == anchor("one", "flipped")
     assert found.anchor("one", [SST2, SNLI, "verbalizer_own"]) == anchor("one", "flipped")
-    assert found.anchor("one", [SST2]) == found.anchor("two", [SST2, SNLI]) == ""
+    # A part of a headline, too.
+    assert found.anchor("one", [SST2]) == anchor("one", "flipped")
+    assert found.anchor("one", ["quiz"]) == found.anchor("two", [SST2, SNLI]) == ""
 
 
 @pytest.mark.parametrize("other", [("a b", "c"), ("a", "b c"), ("a:b", "c"), ("a~20b", "c"), ("a%20b", "c")])

@@ -175,7 +175,7 @@ def test_answers_without_recorded_prompts_are_counted_but_not_shown_and_figures_
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_says_what_the_answers_behind_its_headlines_are(family: str, runs: Runs) -> None:
-    behind, _ = answers(runs, {run.task: (run.task,) for run in runs.of(family)}, 3)
+    behind, _ = answers(runs, {run.task: (run.task,) for run in runs.of(family)}, 3, runs.labels.values())
     found = behind[FAMILIES[family].section]
     assert {one.headline for one in found} == {run.task for run in runs.of(family)}
     for one in found:
