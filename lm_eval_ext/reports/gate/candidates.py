@@ -17,8 +17,8 @@ from lm_eval_ext.reports.gate.formats import (
     content_of,
     csv_text,
     escaped,
+    folded,
     in_full,
-    in_html,
     json_text,
     junit_text,
     records_of,
@@ -223,9 +223,8 @@ def markdown(checked: Sequence[Described]) -> str:
         lines.append(f"| {' | '.join((escaped(name), *cells))} |")
     lines += ["", escaped(f"{reading('side by side')} {reading('each by itself')}"), ""]
     for one in checked:
-        summary = in_html(f"{one.name}: {decision(one.outcome).sentence}")
-        lines += [f"<details><summary>{summary}</summary>", "", *in_full(one.outcome, one.titles, one.notices), ""]
-        lines += ["</details>", ""]
+        said = f"{one.name}: {decision(one.outcome).sentence}"
+        lines += [*folded(said, in_full(one.outcome, one.titles, one.notices)), ""]
     return "\n".join(lines[:-1]) + "\n"
 
 

@@ -20,6 +20,7 @@ from lm_eval_ext.reports.gate.text import (
     FLOORS_READING,
     LEFT,
     Cells,
+    by_issue,
     change_cells,
     checked_cells,
     compared_cells,
@@ -72,13 +73,15 @@ def markdown(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] =
         titles: descriptions of the baseline and the candidate.
         notices: what standard error says about the two runs, whatever the outcome.
     """
+    everything = in_full(outcome, titles, notices)
     if outcome.requirement is None:
-        return "\n".join(("## lm-eval-ext compare", "", *in_full(outcome, titles, notices))) + "\n"
+        if groups := [compared_cells(finding, NAMES) for finding in outcome.findings if finding.is_group]:
+            everything = [*_table(groups), "", *folded("Every task, with floors and notes", everything)]
+        return "\n".join(("## lm-eval-ext compare", "", *everything)) + "\n"
     lines = [bold(decision(outcome).sentence), ""]
     if lost := lost_most(outcome):
         lines += ["Lost most:", "", *map(_lost, lost), ""]
-    summary = in_html(f"lm-eval-ext check: {verdict_in_words(outcome)}")
-    lines += [f"<details><summary>{summary}</summary>", "", *in_full(outcome, titles, notices), "", "</details>"]
+    lines += folded(f"lm-eval-ext check: {verdict_in_words(outcome)}", everything)
     return "\n".join(lines) + "\n"
 
 
@@ -88,9 +91,10 @@ def bold(sentence: str) -> str:
     return f"**{word}{colon}**{escaped(why)}"
 
 
-def in_html(untrusted: str) -> str:
-    """Return an untrusted text as one line of HTML inside Markdown, where no Markdown is read."""
-    return "".join(ENTITIES.get(character, character) for character in one_line(untrusted))
+def folded(untrusted: str, lines: Sequence[str]) -> list[str]:
+    """Return lines of Markdown that are folded below a line of text, in which no Markdown is read."""
+    summary = "".join(ENTITIES.get(character, character) for character in one_line(untrusted))
+    return [f"<details><summary>{summary}</summary>", "", *lines, "", "</details>"]
 
 
 def _lost(task: TaskChange) -> str:
@@ -110,6 +114,8 @@ def in_full(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = 
         rows = [_cells_of_check(finding) for finding in by_harm(outcome.findings, outcome)]
     else:
         rows = [compared_cells(finding, NAMES) for finding in outcome.findings]
+    issues = [(one.name, str(issue)) for one in outcome.findings for issue in one.issues]
+    issues += [(one.name, f"not compared: {one.issues[0]}") for one in outcome.unpaired]
     return [
         *_table(rows),
         "",
@@ -117,8 +123,7 @@ def in_full(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = 
         "is better; ↓: lower is better; changed %: the share of the answers whose score changed.",
         "",
         *([*_table(floors), "", escaped(FLOORS_READING), ""] if floors else []),
-        *(f"- {escaped(one.name)}: {escaped(str(issue))}" for one in outcome.findings for issue in one.issues),
-        *(f"- {escaped(one.name)}: not compared: {escaped(str(one.issues[0]))}" for one in outcome.unpaired),
+        *(f"- {escaped(line.strip())}" for line in by_issue(issues)),
         *(f"- {name}: {escaped(title)}" for name, title in zip(NAMES, titles, strict=True)),
         *(f"- {escaped(notice)}" for notice in notices),
     ]

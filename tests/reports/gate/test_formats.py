@@ -216,6 +216,22 @@ def test_a_comparison_has_the_columns_of_its_text(tmp_path: Path) -> None:
 FAILED = "cannot tell: 1 of 1"
 
 
+def test_a_comparison_begins_with_its_groups_and_folds_every_task_and_what_is_said_of_several_is_said_once(
+    tmp_path: Path,
+) -> None:
+    scores = {SST2: right(50), SNLI: right(50)}
+    otherwise = {"config": {"num_fewshot": 4}}
+    both = sides(tmp_path, scores, {**scores, SST2: right(30)}, groups={"level": [SST2, SNLI]}, of_after=otherwise)
+    text = markdown(compare(both), ("one", "two"))
+    groups, everything, _ = tables(text)
+    assert [row[0] for row in groups[1:]] == ["level (2 tasks)"]
+    assert [row[0] for row in everything[1:]] == ["level (2 tasks)", SST2, SNLI]
+    assert text.index("<details>") > text.index("| level")
+    said = [shown(token) for token in read(text) if token.type == "inline"]
+    different = "different setting: num_fewshot: 0 in A, 4 in B"
+    assert [line for line in said if different in line] == [f"level, {SST2}, {SNLI}: {different}"]
+
+
 @pytest.mark.parametrize("place", ["name", "title", "notice", "issue", "error"])
 def test_what_files_say_is_shown_as_it_is_and_does_nothing(place: str) -> None:
     findings = [Finding(HOSTILE if place == "name" else SST2, "", "CANNOT TELL")]
