@@ -50,7 +50,7 @@ endef
 # most of the time where other programs run, too.
 define scored
 echo "$(counted): $(1), $(words $(subst $(comma), ,$(3))) tasks, $(4) rows of each;" \
-  "$$(( ($$(date +%s) - $$(cat $(MODEL_OUT)/started)) / 60 )) minutes so far"; \
+  "$$(( ($$(date +%s) - $$(cat $(MODEL_OUT)/started)) / 60 )) min so far"; \
 OMP_WAIT_POLICY=PASSIVE TQDM_LEAVE= LMEVAL_LOG_LEVEL=ERROR TRANSFORMERS_VERBOSITY=error HF_HUB_OFFLINE=1 \
   $(MODEL)/bin/lm_eval $(2) --tasks $(3) --limit $(4) $(5) \
   --metadata '{"source": "embedded", "answer_classifier": "rules"}' --output_path $(MODEL_OUT)/runs --log_samples \
