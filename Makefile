@@ -89,7 +89,7 @@ demo: $(DEMO)/.installed ## what the reference LM with known answers scores, on 
 demo-model: $(MODEL)/.installed ## what a real model scores, next to models with known answers, and a report of them
 	@rm -rf $(MODEL_OUT)
 	@mkdir -p $(MODEL_OUT)
-	@echo "$(RUNS_$@) runs take about 8 minutes of CPU time: the last three, of SmolLM2, 6; those with known answers, 2."
+	@echo "$(RUNS_$@) runs take about 6 minutes of CPU time: the last three, of SmolLM2, 4; those with known answers, 2."
 	@date +%s > $(MODEL_OUT)/started
 	@# Ends at once, with what to do, where NLTK's sentence data could not be had.
 	@$(MODEL)/bin/lm-eval-ext manyifeval export --source embedded --split fewshot > $(MODEL_OUT)/log.txt
