@@ -27,6 +27,7 @@ MODEL_PARTS := $(call commas,$(foreach encoding,instance prompt prompt_definitio
   subtask022_cosmosqa_passage_inappropriate_binary subtask033_winogrande_answer_generation,\
   natural_instructions_$(subtask)_$(encoding))))
 MODEL_COUNTS := $(call commas,$(foreach count,01 02 05 10,manyifeval_n$(count)))
+MODEL_QUESTIONS := paired_mcq_opinionqa_low,paired_mcq_opinionqa_high
 MODEL_PICTURES := verbalizer_naturalness_direct.png
 
 # Counts the runs of the target: "3 of 10".
@@ -45,10 +46,12 @@ $(DEMO)/bin/lm_eval --model reference --model_args policy=$(1) --tasks $(2) \
 endef
 
 # What a model scores in some rows of tasks: its name in messages, its options, tasks, rows of each task, other options.
-# Only its progress and its errors are shown.
+# Only its progress and its errors are shown. Threads that wait for each other sleep: by default they spin, which takes
+# most of the time where other programs run, too.
 define scored
-echo "$(counted): $(1), $(words $(subst $(comma), ,$(3))) tasks, $(4) rows of each"; \
-TQDM_LEAVE= LMEVAL_LOG_LEVEL=ERROR TRANSFORMERS_VERBOSITY=error HF_HUB_OFFLINE=1 \
+echo "$(counted): $(1), $(words $(subst $(comma), ,$(3))) tasks, $(4) rows of each;" \
+  "$$(( ($$(date +%s) - $$(cat $(MODEL_OUT)/started)) / 60 )) min so far"; \
+OMP_WAIT_POLICY=PASSIVE TQDM_LEAVE= LMEVAL_LOG_LEVEL=ERROR TRANSFORMERS_VERBOSITY=error HF_HUB_OFFLINE=1 \
   $(MODEL)/bin/lm_eval $(2) --tasks $(3) --limit $(4) $(5) \
   --metadata '{"source": "embedded", "answer_classifier": "rules"}' --output_path $(MODEL_OUT)/runs --log_samples \
   >> $(MODEL_OUT)/scores.txt
@@ -86,6 +89,8 @@ demo: $(DEMO)/.installed ## what the reference LM with known answers scores, on 
 demo-model: $(MODEL)/.installed ## what a real model scores, next to models with known answers, and a report of them
 	@rm -rf $(MODEL_OUT)
 	@mkdir -p $(MODEL_OUT)
+	@echo "$(RUNS_$@) runs take about 6 minutes of CPU time: the last three, of SmolLM2, 4; those with known answers, 2."
+	@date +%s > $(MODEL_OUT)/started
 	@# Ends at once, with what to do, where NLTK's sentence data could not be had.
 	@$(MODEL)/bin/lm-eval-ext manyifeval export --source embedded --split fewshot > $(MODEL_OUT)/log.txt
 	@$(call policy,oracle,$(MODEL_LABELS)$(comma)$(MODEL_PARTS),10)
@@ -93,11 +98,11 @@ demo-model: $(MODEL)/.installed ## what a real model scores, next to models with
 	@$(call policy,random,$(MODEL_LABELS),10)
 	@$(call policy,oracle,$(MODEL_COUNTS),8)
 	@$(call policy,drop_one,$(MODEL_COUNTS),8)
-	@$(call policy,chatty,$(QUESTIONS),20)
-	@$(call policy,always_a,$(QUESTIONS),20)
+	@$(call policy,chatty,$(MODEL_QUESTIONS),20)
+	@$(call policy,always_a,$(MODEL_QUESTIONS),20)
 	@$(call smollm2,$(MODEL_LABELS)$(comma)$(MODEL_PARTS),10)
-	@$(call smollm2,$(QUESTIONS),20,--gen_kwargs max_gen_toks=64)
-	@$(call smollm2,$(MODEL_COUNTS),8,--gen_kwargs max_gen_toks=256)
+	@$(call smollm2,$(MODEL_QUESTIONS),20,--gen_kwargs max_gen_toks=64)
+	@$(call smollm2,$(MODEL_COUNTS),8,--gen_kwargs max_gen_toks=128)
 	@$(MODEL)/bin/lm-eval-ext report $(MODEL_OUT)/runs -o $(MODEL_OUT)/report.html --export $(MODEL_OUT)/figures
 	@echo
 	@echo "Open the report, $(call address,$(MODEL_OUT)/report.html): SmolLM2 next to models whose scores are known."
