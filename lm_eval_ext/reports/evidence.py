@@ -68,11 +68,13 @@ class Evidence:
         sizes: the sizes of the models.
         upper_bound: runs of task-specific models, with which a section compares those of ``runs``; loaded together with
             them, so that rows are paired.
+        baseline: the label of the model with which the only other one is compared; empty if none is.
     """
 
     runs: Runs
     sizes: Sizes = field(default_factory=Sizes)
     upper_bound: Runs | None = None
+    baseline: str = ""
     _floors: dict[Hashable, ByAnswer | Issue] = field(default_factory=dict)
     _best: dict[Hashable, Floor] = field(default_factory=dict)
 

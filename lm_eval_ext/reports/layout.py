@@ -46,6 +46,8 @@ def panels(  # noqa: PLR0913 # a drawing has as many parts
     """
     if most is not None and len(cells.values("model")) > most:
         return ()
+    if mark is HeatMap and _is_comparison(cells) and "unit" not in options:
+        cells, options = cells.changes(), _of_changes(options)
     told = [place for place, fact in enumerate(by) if fact not in untold or len(cells.values(fact)) > 1]
     return tuple(
         Panel(", ".join(str(key[place]) for place in told), drawn(part, mark, down, across, **options))
@@ -128,11 +130,23 @@ def drawn(  # noqa: PLR0913 # as above
 
 def heat_maps(cells: Cells, down: str, most: int = SIDE_BY_SIDE, **options: Any) -> Iterator[Panel]:
     """Yield heat maps with a column for each model, at most so many in each."""
+    if _is_comparison(cells):
+        cells, options = cells.changes(), _of_changes(options)
     models = cells.values("model")
     for start in range(0, len(models), most):
         group = models[start : start + most]
         title = f"models {start + 1} to {start + len(group)}" if len(models) > most else ""
         yield Panel(title, drawn(_of_models(cells, group), HeatMap, down, "model", **options))
+
+
+def _is_comparison(cells: Cells) -> bool:
+    """Return whether cells are of a baseline and one other model: then what differs is drawn, not two maps."""
+    return bool(cells.baseline) and "model" in cells.by and len(cells.values("model")) == 2
+
+
+def _of_changes(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a heat map as those of one with changes."""
+    return {**options, "unit": "change", "axis": f"change in {options['axis']}"}
 
 
 def evenly(cells: Cells, most: int) -> Iterator[tuple[str, Cells]]:

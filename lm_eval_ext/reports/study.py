@@ -85,11 +85,13 @@ class Cells:
         by: the names of the facts that distinguish the lines.
         lines: by the values of these, the columns of each line: replicates, or what is shown as it is.
         metrics: by column, those of the family's schema that it shows, unless it is computed from other columns.
+        baseline: the model with which the only other one is compared; empty if none is.
     """
 
     by: tuple[str, ...]
     lines: Mapping[Key, Mapping[str, Any]]
     metrics: Mapping[str, Collection[str]] = field(default_factory=dict)
+    baseline: str = ""
 
     def about(self) -> Iterator[tuple[dict[str, Any], Mapping[str, Any]]]:
         """Yield what each line is about, and its columns."""
@@ -130,6 +132,24 @@ class Cells:
                 line[name] = value_of({**about, **line})
             lines[key] = line
         return replace(self, lines=lines)
+
+    def changes(self) -> Cells:
+        """Return by how much the other model's figures differ from the baseline's, without text.
+
+        Their intervals are not those of the gate, so there are none.
+        """
+        place = self.by.index("model")
+        lines: dict[Key, Mapping[str, Any]] = {}
+        for key, line in self.lines.items():
+            if key[place] != self.baseline:
+                before = self.lines.get((*key[:place], self.baseline, *key[place + 1 :]), {})
+                alike = (*key[:place], f"{key[place]} minus {self.baseline}", *key[place + 1 :])
+                lines[alike] = {
+                    column: Estimate(float(value[0] - before.get(column, UNKNOWN)[0]))
+                    for column, value in line.items()
+                    if isinstance(value, np.ndarray)
+                }
+        return replace(self, lines=lines, baseline="")
 
     def with_fact(self, fact: str, value: str | Callable[[dict[str, Any]], Any]) -> Cells:
         """Return the cells with one more fact, whose value is a format of the others, or computed from them."""
@@ -280,7 +300,7 @@ class Study:
         names = {
             column: [measure] if measure else own for column, measure in measures.items() if isinstance(measure, str)
         }
-        return Cells(facts, found, names)
+        return Cells(facts, found, names, self.evidence.baseline)
 
     def with_floors(self, cells: Cells, entries: Iterable[Entry], column: str, metric: str = OWN) -> Cells:
         """Return means with what the best answer without content scores on the same rows, and how far they are above.

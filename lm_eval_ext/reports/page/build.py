@@ -53,7 +53,8 @@ def build(  # noqa: PLR0913 # what a reader can ask of a page
     Raises:
         ReportError: no model has such a name.
     """
-    evidence = Evidence(runs, sizes(runs, given), upper_bound)
+    baseline = verdicts[0].names[0] if len(verdicts) == 1 else ""
+    evidence = Evidence(runs, sizes(runs, given), upper_bound, baseline)
     origins, issues = provenance(runs), (*runs.issues, *evidence.sizes.issues)
     if upper_bound is not None:
         origins, issues = origins + provenance(upper_bound), issues + upper_bound.issues

@@ -250,3 +250,20 @@ def test_above_tables_of_the_families_is_an_overview_of_what_the_gate_tests(tmp_
     # Both levels of manyifeval are one headline there.
     assert [one.name for one in overview.headlines][2] == "manyifeval"
     assert [board.adds_to(overview) for board in found] == [False, True, False]
+
+
+def test_against_a_baseline_a_heat_map_is_of_what_changed(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("old", "new")]
+    for folder, count in zip(folders, (60, 59), strict=True):
+        write_run(folder, {SST2: right(count), GOLDEN: right(100)}, arguments={"pretrained": f"owner/{folder.name}"})
+    page, exported = tmp_path / "page.html", tmp_path / "figures"
+    given = ["report", str(folders[1]), "--against", str(folders[0]), "-o", str(page), "--export", str(exported)]
+    assert main(given) == 0
+    drawing = re.search(r'<figure[^>]*id="verbalizer_datasets".*?</svg>', page.read_text(encoding="utf-8"), re.DOTALL)
+    assert drawing
+    texts = re.findall(r"<text[^>]*>([^<]*)<", drawing[0])
+    assert "−1" in texts
+    assert "100" not in texts
+    # The numbers are those of both sides.
+    numbers = (exported / "verbalizer_datasets.csv").read_text(encoding="utf-8")
+    assert {"old", "new"} <= {*re.findall(r"\w+", numbers)}
