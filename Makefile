@@ -46,8 +46,8 @@ $(DEMO)/bin/lm_eval --model reference --model_args policy=$(1) --tasks $(2) \
 endef
 
 # What a model scores in some rows of tasks: its name in messages, its options, tasks, rows of each task, other options.
-# Only its progress and its errors are shown. Threads that wait for each other sleep: by default they spin, which takes
-# most of the time where other programs run, too.
+# Only its progress and its errors are shown. Threads that wait for each other sleep: by default they spin, which costs
+# CPU time where other programs run, too.
 define scored
 echo "$(counted): $(1), $(words $(subst $(comma), ,$(3))) tasks, $(4) rows of each;" \
   "$$(( ($$(date +%s) - $$(cat $(MODEL_OUT)/started)) / 60 )) min so far"; \

@@ -112,6 +112,6 @@ def test_its_runs_say_how_many_minutes_have_passed(tmp_path: Path) -> None:
 
 
 def test_its_threads_sleep_while_they_wait_for_each_other() -> None:
-    # By default they spin, which takes several times the CPU time where other programs run, too.
+    # By default they spin, which costs CPU time where other programs run, too.
     printed = make("--dry-run", "--always-make", "demo-model")
     assert printed.count("OMP_WAIT_POLICY=PASSIVE ") == printed.count("--log_samples")
