@@ -393,6 +393,10 @@ def _column_names(columns: Sequence[str], wide: float) -> tuple[list[list[str]],
     return upright, True, widest((line for lines in upright for line in lines), SMALL) + 10
 
 
+_LEAST_CHANGE = 0.1
+"""The least change that has the darkest color."""
+
+
 def _role(estimate: Estimate, mark: HeatMap, scale: Scale) -> str:
     """Return the color of a value."""
     if not estimate.exists:
@@ -403,7 +407,8 @@ def _role(estimate: Estimate, mark: HeatMap, scale: Scale) -> str:
 
 def _ends(mark: HeatMap, scale: Scale) -> tuple[float, float]:
     """Return the ends of the color scale: of changes symmetric around 0, so that the middle color means no change."""
-    furthest = max(abs(scale.low), abs(scale.high))
+    # A change of a point or two is not as dark as if it were large.
+    furthest = max(abs(scale.low), abs(scale.high), _LEAST_CHANGE)
     return (-furthest, furthest) if mark.unit == "change" else (scale.low, scale.high)
 
 
