@@ -260,7 +260,7 @@ def test_against_a_baseline_a_heat_map_is_of_what_changed(tmp_path: Path) -> Non
     assert main([*given, "--export", str(exported)]) == 0
     figure = re.search(r'<figure[^>]*id="verbalizer_words".*?</figure>', page.read_text(encoding="utf-8"), re.DOTALL)
     assert figure
-    assert "<title>new minus old, flipped: −1.0 points</title>" in figure[0]
+    assert "<title>new minus old, flipped: \N{MINUS SIGN}1.0 points</title>" in figure[0]
     # The numbers are those of both sides.
     _, *lines = (exported / "verbalizer_words.csv").read_text(encoding="utf-8").splitlines()
     assert [line.split(",")[::2][:2] for line in lines] == [["old", "0.6"], ["new", "0.59"]]
