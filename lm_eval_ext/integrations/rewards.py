@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 
 from lm_eval_ext.floors import answers_to
 from lm_eval_ext.integrations.rows import Judging, RowError, naming, refuse_tests, row_instructions
+from lm_eval_ext.trip_wires import Rollout, asks_to_be_short, tripped
 from lm_eval_ext.verifiers import Checker, Response, Verdict, without_end_tokens
 from lm_eval_ext.verifiers.verify import END_TOKENS
 
@@ -23,10 +24,6 @@ _log = logging.getLogger(__name__)
 Shape = Literal["share", "all", "share_above_floor", "length_corrected"]
 """What is paid for a verdict; ``Rewarding`` says how."""
 SHAPES: tuple[Shape, ...] = get_args(Shape)
-SHORT_BY_REQUEST = frozenset({"length_constraints:number_words", "length_constraints:number_sentences"})
-"""Instruction types of which ``"less than"`` asks for a short answer."""
-SHORT_BY_NATURE = ("detectable_format:constrained_response", "count:word_count_range", "copy:", "new:copy", "repeat:")
-"""Instruction types, or groups of them, whose answers are as short as their arguments say."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,8 @@ class Rewarding(Judging):
             return broken(str(error))
         ids = zip(instructions, verdict.follow_instruction_list, strict=True)
         missed = tuple(instruction.id for instruction, followed in ids if not followed)
-        return Rewarded(score, verdict, missed, answer.text.is_blank)
+        rollout = Rollout(prompt if isinstance(prompt, str) else "", answer.text.raw, instructions)
+        return Rewarded(score, verdict, missed, answer.text.is_blank, trip_wire=tripped(rollout))
 
     def parts(self, rewarded: Rewarded) -> dict[str, float]:
         """Return what a trainer logs of a reward: numbers under the same names for every row."""
@@ -90,6 +88,7 @@ class Rewarding(Judging):
             "all_followed": float(verdict.follow_all_instructions) if verdict else self.broken_reward,
             "share_followed": verdict.share if verdict else self.broken_reward,
             "empty": float(rewarded.is_empty),
+            "trip_wire": float(rewarded.trip_wire is not None),
             "broken": float(verdict is None),
         }
 
@@ -103,7 +102,7 @@ class Rewarding(Judging):
             others = (self._answer(text) for text in answers_to(prompt).values())
             floor = max(other.follows(instructions, self.edition, self.loose).share for other in others)
             return max(0.0, verdict.share - floor) / (1 - floor) if floor < 1 else 0.0
-        if self.shape == "length_corrected" and not any(map(_asks_to_be_short, instructions)):
+        if self.shape == "length_corrected" and not any(map(asks_to_be_short, instructions)):
             return verdict.share * min(1.0, answer.text.words / self.full_words)
         return verdict.share
 
@@ -118,6 +117,7 @@ class Rewarded:
         missed: the ids of the instructions that are not followed.
         is_empty: whether there was no answer: no text, or nothing but reasoning.
         error: why the row cannot be judged; empty if it can.
+        trip_wire: which wire the answer trips, if any.
     """
 
     score: float | None
@@ -125,11 +125,7 @@ class Rewarded:
     missed: tuple[str, ...] = ()
     is_empty: bool = False
     error: str = ""
-
-
-def _asks_to_be_short(instruction: Checker) -> bool:
-    is_below = instruction.id in SHORT_BY_REQUEST and instruction.arguments()["relation"] == "less than"
-    return is_below or instruction.id.startswith(SHORT_BY_NATURE)
+    trip_wire: str | None = None
 
 
 @cache

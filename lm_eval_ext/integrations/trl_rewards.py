@@ -41,7 +41,7 @@ class InstructionReward(Rewarding):
         Args:
             completions: texts, or conversations of messages, of which the assistant's last one is judged.
             prompts: as the dataset has them.
-            log_metric: TRL's, which gets the share of the batch that could not be judged, and that of empty answers.
+            log_metric: TRL's, which gets the shares of the batch that are empty, trip a wire, or could not be judged.
             columns: ``instruction_id_list`` and ``kwargs``, or ``ground_truth``, one value per completion; others are
                 ignored.
 
@@ -66,7 +66,7 @@ class InstructionReward(Rewarding):
             rewarded.append(self._of(completion, row, where, prompt))
         if log_metric is not None and rewarded:
             parts = [self.parts(each) for each in rewarded]
-            for name in ("empty", "broken"):
+            for name in ("empty", "trip_wire", "broken"):
                 log_metric(f"{type(self).__name__}/{name}", fmean(each[name] for each in parts))
         return [each.score for each in rewarded]
 

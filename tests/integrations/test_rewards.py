@@ -100,7 +100,7 @@ def test_a_broken_row_is_counted_and_has_a_score_that_no_answer_has(
 ) -> None:
     broken.cache_clear()
     parts = compute_score("ifeval", response, label, {"index": 7})
-    assert parts == {"score": -1, "all_followed": -1, "share_followed": -1, "empty": 0, "broken": 1}
+    assert parts == {"score": -1, "all_followed": -1, "share_followed": -1, "empty": 0, "trip_wire": 0, "broken": 1}
     assert "cannot be judged: ifeval, row 7: " in caplog.text
     assert compute_score("ifeval", response, label, broken_reward=0.5)["score"] == 0.5
 

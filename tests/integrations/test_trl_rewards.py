@@ -95,7 +95,7 @@ def test_malformed_rows_of_a_batch_are_counted_and_the_others_are_rewarded() -> 
         ["a", "b", "", "d"], instruction_id_list=ids, kwargs=[[{}], [{}], [{}], []], log_metric=logged.__setitem__
     )
     assert rewards == [1.0, None, 0.0, None]
-    assert logged == {"ShareFollowed/empty": 0.25, "ShareFollowed/broken": 0.5}
+    assert logged == {"ShareFollowed/empty": 0.25, "ShareFollowed/trip_wire": 0.25, "ShareFollowed/broken": 0.5}
 
 
 def test_if_rlvrs_ground_truth_is_read_and_its_instructions_are_rewarded(caplog: pytest.LogCaptureFixture) -> None:
