@@ -34,7 +34,7 @@ PROMPTS = 3
 """From how many prompts on what their answers share is a template."""
 GRAM = 4
 """How many words in a row are compared with the prompt."""
-_WORD = regex.compile(r"[\w\p{M}]+")
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _REFUSAL = re.compile(
     r"\W*(?:i\W?m sorry|i am sorry|sorry|unfortunately|i can\W?t|i cannot|i can not|i won\W?t|i\W?m unable|"
     r"i am unable|as an ai)\b",
@@ -97,8 +97,8 @@ def _words(text: str) -> list[str]:
 
 
 def _is_marks(rollout: Rollout) -> bool:
-    characters = "".join(rollout.answer.split())
-    return bool(characters) and sum(map(str.isalnum, characters)) < 0.3 * len(characters)
+    characters = sum(map(len, rollout.answer.split()))
+    return characters > 0 and sum(map(len, rollout.words)) < 0.3 * characters
 
 
 def _is_letters(rollout: Rollout) -> bool:
@@ -145,8 +145,9 @@ def _is_wrapped(rollout: Rollout) -> bool:
     closing = _PAIRS.get(text[:1])
     if closing and text.endswith(closing) and closing not in text[1:-1] and text[0] not in text[1:-1]:
         return True
-    outside = len(_words(_BRACKETED.sub(" ", text)))
-    return outside <= 0.1 * len(rollout.words)
+    if sum(map(len, _BRACKETED.findall(text))) < len(text) // 2:  # nearly always, and the rest would take a while
+        return False
+    return len(_words(_BRACKETED.sub(" ", text))) <= 0.1 * len(rollout.words)
 
 
 WIRES: Mapping[str, Callable[[Rollout], bool]] = {

@@ -12,6 +12,8 @@ except ModuleNotFoundError as error:
 from lm_eval_ext.integrations.rewards import Rewarding
 from lm_eval_ext.integrations.rows import labelled, named
 
+_ANSWER = "<answer>"
+
 
 class InstructionVerifier(VerifierFunction):
     """Rewards rows whose ``dataset`` is ``lm_eval_ext``, or those of ``ifeval`` with ``--remap_verifier``.
@@ -37,11 +39,13 @@ class InstructionVerifier(VerifierFunction):
 
         Args:
             tokenized_prediction: not used.
-            prediction: the response.
+            prediction: the response; tags around its answer, ``<answer>``, are removed, as by open-instruct's own.
             label: the row's instructions, as in ``labelled``.
             query: the prompt.
             rollout_state: not used.
         """
+        if _ANSWER in prediction:
+            prediction = prediction.replace(_ANSWER, "").replace("</answer>", "").strip()
         rewarded = self.rewarding.rewarded(prediction, labelled(label), named("row", query), query)
         if rewarded.score is None:
             return VerificationResult(score=self.rewarding.broken_reward, reasoning=f"broken: {rewarded.error}")

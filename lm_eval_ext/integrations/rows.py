@@ -117,11 +117,9 @@ def labelled(label: Any, *others: Mapping[str, Any] | None) -> Mapping[str, Any]
         label: ``ground_truth``, or an object with IFEval's two columns, also as JSON; or nothing.
         others: where the columns are if there is no label.
     """
-    if cell(label) is None:
-        return next(
-            (other for other in others if other and any(name in other for name in (*COLUMNS, GROUND_TRUTH))), {}
-        )
-    return {GROUND_TRUTH: label}
+    if cell(label) not in (None, ""):
+        return {GROUND_TRUTH: label}
+    return next((other for other in others if other and {*COLUMNS, GROUND_TRUTH} & other.keys()), {})
 
 
 def row_instructions(row: Mapping[str, Any], where: str) -> tuple[Checker, ...]:

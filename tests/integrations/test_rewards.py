@@ -67,7 +67,7 @@ def test_a_label_is_read_as_lists_as_json_and_as_parquet_gives_it(label: object)
 
 def test_instructions_are_taken_from_the_extra_info_if_there_is_no_label() -> None:
     assert compute_score("ifeval", "red [1]", None, {"index": 1, **RED})["score"] == 1
-    assert labelled(math.nan, None, RED) == RED
+    assert labelled(math.nan, None, RED) == labelled("", RED) == RED
 
 
 @pytest.mark.parametrize("token", END_TOKENS)

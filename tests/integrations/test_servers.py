@@ -32,6 +32,11 @@ def test_open_instructs_scores_are_the_verdicts_of_verify(verifier: Any) -> None
         assert (found.score, found.cost) == (verified(row, response)[0], 0)
 
 
+def test_tags_around_an_answer_are_removed(verifier: Any) -> None:
+    label = json.dumps({"instruction_id_list": ["startend:end_checker"], "kwargs": [{"end_phrase": "the end"}]})
+    assert verifier()([], "<think>x</think>\n<answer>\nthe end\n</answer>", label).score == 1
+
+
 def test_its_options_are_those_of_the_class_and_it_says_why(verifier: Any) -> None:
     verifier.rewarding = Rewarding(shape="all")
     label = json.dumps({name: ROWS[0][name] for name in ("instruction_id_list", "kwargs")})

@@ -177,6 +177,26 @@ def test_the_documented_training_takes_two_steps_by_the_verdicts_of_verify(
         assert [line[f"rewards/{name}/mean"] for line in logged] == pytest.approx(means)
 
 
+def test_a_training_goes_on_after_a_row_that_cannot_be_judged(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judged: Judged
+) -> None:
+    pytest.importorskip("trl", reason="trl is not installed (extra: trl)")
+    write_prompts(tmp_path).write_text(
+        "\n".join(
+            json.dumps({"prompt": prompt, "instruction_id_list": [name], "kwargs": [{}]})
+            for prompt, name in (("Say it.", "punctuation:no_comma"), ("Say more.", "punctuation:no_coma"))
+        ),
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(code("TRL").replace("Qwen/Qwen2.5-0.5B-Instruct", str(tiny_model)), names)  # noqa: S102 # it is our page
+    assert names["trainer"].state.global_step == 2
+    assert {(prompt, reward is None) for _, prompt, _, reward in judged} == {("Say it.", False), ("Say more.", True)}
+    logged = [line["AllFollowed/broken"] for line in names["trainer"].state.log_history if "AllFollowed/broken" in line]
+    assert sorted(logged) == [0, 1]
+
+
 FOR_TRAINING: Mapping[str, tuple[str, dict[str, Any]]] = {
     "Say something about foxes.": ("count:lowercase_counting", {"N": 5}),
     "Describe a harbor in a few words.": ("punctuation:punctuation_dot", {}),
