@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -18,6 +19,7 @@ from lm_eval_ext.cli.progress import with_progress
 from lm_eval_ext.floors import FLOORS, answers_to
 from lm_eval_ext.results.rows import is_sample, responses_in
 from lm_eval_ext.sources import RowsError, numbered_rows, row_of_line
+from lm_eval_ext.trip_wires import IN_WORDS, Rollout, all_tripped, interval
 from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response, Verdict, instructions_of, unpacked
 from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH, ROW_FIELDS
 
@@ -25,6 +27,8 @@ FIELDS = ("key", "prompt", *COLUMNS)
 """Of a file of prompts: IFEval's ``input_data.jsonl``."""
 EXAMPLES = "examples"
 """One more answer of an audit: what stands in quotation marks in the prompt, a line each."""
+SHOWN = 40
+"""How many characters of an answer a table shows."""
 MOST_ERRORS = 20
 """How many invalid rows a message names."""
 _QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|`([^`\n]+)`")
@@ -69,13 +73,19 @@ def add_verify_to(verify: argparse.ArgumentParser) -> None:
         "--audit",
         action="store_true",
         help="like --floors, for each type of instruction, and also for what the prompt has in quotation marks; types "
-        "that reward such answers first",
+        "that reward such answers first; and the shortest answer that a search found to pass",
+    )
+    instead.add_argument(
+        "--trip-wires",
+        action="store_true",
+        help="print no verdicts but how many responses look as if they were written for the checkers: the prompt "
+        "echoed, keywords alone, a template, hardly longer than the cheapest passing answer",
     )
     verify.set_defaults(run=_verify)
 
 
 def _verify(options: argparse.Namespace) -> int:
-    judge = _print_floors if options.floors or options.audit else _judge
+    judge = _print_floors if options.floors or options.audit else _print_trip_wires if options.trip_wires else _judge
     if options.rows == "-":
         judge(sys.stdin.buffer, "standard input", options)
     else:
@@ -93,10 +103,59 @@ def _print_floors(lines: Iterable[bytes], origin: str, options: argparse.Namespa
     print(f"{of_rows.asked} rows; percent that an answer passes, strictly: as published / repaired")
     listed = {"all instructions of a row": of_rows} | (of_types if options.audit else {})
     width = max(map(len, listed))
-    print(f"{'':{width}}  {'asked':>6}" + "".join(f"{answer:>14}" for answer in answers))
+    cheapest = "  cheapest answer to the first, with its characters" if options.audit else ""
+    print(f"{'':{width}}  {'asked':>6}" + "".join(f"{answer:>14}" for answer in answers) + cheapest)
     for name, found in listed.items():
         shares = (" / ".join(f"{100 * found.share(answer, edition):.1f}" for edition in EDITIONS) for answer in answers)
-        print(f"{name:{width}}  {found.asked:>6}" + "".join(f"{share:>14}" for share in shares))
+        cheapest = f"  {_cheapest(found.first)}" if options.audit else ""
+        print(f"{name:{width}}  {found.asked:>6}" + "".join(f"{share:>14}" for share in shares) + cheapest)
+
+
+def _cheapest(instructions: Sequence[Checker]) -> str:
+    """Return the cheapest passing answer by each edition, in words."""
+    from lm_eval_ext.cheapest import cheapest  # noqa: PLC0415 # what writes responses takes a while to import
+
+    texts = (cheapest(instructions, edition) for edition in EDITIONS)
+    return " / ".join("none found" if text is None else f"{_shown(text)} {len(text)}" for text in texts)
+
+
+def _shown(text: str) -> str:
+    """Return the beginning of a text in a line, in quotation marks."""
+    return json.dumps(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
+
+
+def _print_trip_wires(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
+    from lm_eval_ext.cheapest import cheapest  # noqa: PLC0415 # as above
+
+    @cache
+    def length(instructions: Sequence[Checker]) -> int | None:
+        text = cheapest(instructions, options.edition)
+        return None if text is None else len(text)
+
+    prompts = read_prompts(Path(options.prompts)) if options.prompts else None
+    errors: list[RowsError] = []
+    rollouts, passed = [], []
+    for judged in regrade(lines, origin, options.edition, not options.keep_reasoning, prompts, on_error=errors.append):
+        asked = judged.answered.asked
+        answer = Response(judged.answered.response, strip_reasoning=not options.keep_reasoning).text.raw
+        instructions = instructions_of(asked["instruction_id_list"], asked["kwargs"])
+        rollouts.append(Rollout(_prompt_of(asked) or "", answer, instructions))
+        passed.append((judged.loose if options.loose else judged.strict).follow_all_instructions)
+    if not rollouts:
+        _raise_all(errors, 0)
+    wires = all_tripped(rollouts, length)
+    print(f"{len(wires)} responses; percent that trip a wire, with 95 % intervals; passed: all instructions followed")
+    print(
+        f"{'':10}  {'responses':>9}  {'percent':>7}  {'from':>5}  {'to':>5}  {'passed':>6}  what it is, and the first"
+    )
+    for name, words in {**IN_WORDS, "any": "any of them"}.items():
+        of_it = [index for index, wire in enumerate(wires) if wire == name or (name == "any" and wire)]
+        low, high = interval(len(of_it), len(wires))
+        shares = f"{len(of_it):>9}  {100 * len(of_it) / len(wires):7.1f}  {100 * low:5.1f}  {100 * high:5.1f}"
+        pays = f"{100 * fmean(passed[index] for index in of_it):6.1f}" if of_it else f"{'':6}"
+        first = f": {_shown(rollouts[of_it[0]].answer)}" if of_it and name != "any" else ""
+        print(f"{name:10}  {shares}  {pays}  {words}{first}")
+    _raise_all(errors, len(rollouts))
 
 
 def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
@@ -138,6 +197,11 @@ def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> 
             f"note: {len(missing)} of {len(prompts.by_key)} prompts have no response; the first is {missing[0]!r}",
             file=sys.stderr,
         )
+    _raise_all(errors, rows)
+
+
+def _raise_all(errors: Sequence[RowsError], rows: int) -> None:
+    """Raise what was wrong with invalid rows, if there were any besides the valid ones."""
     if errors:
         shown = [str(error) for error in errors[:MOST_ERRORS]]
         more = [f"and {len(errors) - len(shown)} more"] if len(errors) > len(shown) else []
@@ -160,10 +224,12 @@ class Accepted:
     Attributes:
         asked: the number of rows, or of instructions of one type.
         followed: of these, by answer and edition: rows with all instructions followed, or followed instructions.
+        first: the instructions of the first row, or the first instruction of the type.
     """
 
     asked: int = 0
     followed: Counter[tuple[str, Edition]] = field(default_factory=Counter)
+    first: tuple[Checker, ...] = ()
 
     def share(self, answer: str, edition: Edition) -> float:
         """Return the share of what was asked that an answer follows."""
@@ -188,8 +254,9 @@ def accepted(rows: Iterable[tuple[str, Sequence[Checker]]]) -> tuple[Accepted, d
     for prompt, instructions in rows:
         answers = answers_to(prompt) | {EXAMPLES: examples_in(prompt)}
         of_rows.asked += 1
+        of_rows.first = of_rows.first or tuple(instructions)
         for instruction in instructions:
-            of_types.setdefault(instruction.id, Accepted()).asked += 1
+            of_types.setdefault(instruction.id, Accepted(first=(instruction,))).asked += 1
         for name, answer in answers.items():
             response = Response(answer)
             for edition in EDITIONS:
@@ -432,17 +499,23 @@ def asked(where: str, row: Mapping[str, Any]) -> tuple[str, tuple[Checker, ...]]
     """
     found = _asked_of_sample(where, row["doc"]) if is_sample(row) else _plain(where, row)
     _require(where, found, COLUMNS)
-    prompt = found.get("prompt")
-    if "prompt" not in found and isinstance(found.get("messages"), list):
-        users = [each for each in found["messages"] if isinstance(each, Mapping) and each.get("role") == "user"]
-        prompt = users[-1].get("content") if users else None
-    if not isinstance(prompt, str):
+    prompt = _prompt_of(found)
+    if prompt is None:
         raise RowsError(
             f"{where}: expected a field 'prompt' that is text, or 'messages' with one of the user; found "
             f"{', '.join(found)}"
         )
     with _naming(where, found):
         return prompt, instructions_of(found["instruction_id_list"], found["kwargs"])
+
+
+def _prompt_of(row: Mapping[str, Any]) -> str | None:
+    """Return the prompt of a row, or the user's last message; ``None`` if there is no such text."""
+    prompt = row.get("prompt")
+    if "prompt" not in row and isinstance(row.get("messages"), list):
+        users = [each for each in row["messages"] if isinstance(each, Mapping) and each.get("role") == "user"]
+        prompt = users[-1].get("content") if users else None
+    return prompt if isinstance(prompt, str) else None
 
 
 def _asked_of_sample(where: str, doc: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -566,7 +566,35 @@ def test_an_audit_lists_types_that_pay_for_nothing_first(tmp_path: Path, capsys:
     names = [line.split("  ")[0] for line in lines]
     assert names == ["all instructions of a row", "punctuation:no_comma", "keywords:existence"]
     # The shares are below their headings, however long the names are.
-    assert {len(line) for line in lines} == {len(headings)}
+    end = headings.index("examples") + len("examples")
+    assert {line[end - 1 : end + 3] for line in lines} == {'0  "'}
+    assert [line[end + 2 :] for line in lines] == ['"red" 3 / "red" 3', '"a" 1 / "a" 1', '"red" 3 / "red" 3']
+
+
+def test_trip_wires_are_counted_with_what_they_earn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"prompt": "Name three colors of the rainbow without a comma.", **ASKED}
+    responses = ["ok", "a, b c d e", "Red is the first of them and blue comes much later. Green is between them.", None]
+    path = rows_file(tmp_path, *({**row, "response": response} for response in responses), {**row, "response": 5})
+    assert main(["verify", "--trip-wires", str(path)]) == 1
+    printed = capsys.readouterr()
+    assert "1 of 5 rows are invalid" in printed.err
+    lines = {line.split()[0]: line.split()[1:] for line in printed.out.splitlines()}
+    assert lines["4"][0] == "responses;"
+    assert lines["no_content"][:5] == ["1", "25.0", "4.6", "69.9", "100.0"]
+    assert lines["letters"][:5] == ["1", "25.0", "4.6", "69.9", "0.0"]
+    assert lines["any"][:5] == ["2", "50.0", "15.0", "85.0", "50.0"]
+    assert lines["echo"][:4] == ["0", "0.0", "0.0", "49.0"]
+
+
+def test_the_prompt_of_a_trip_wire_may_be_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = "Name three colors of the rainbow without a comma."
+    row = {
+        "messages": [{"role": "user", "content": asked}],
+        "ground_truth": GROUND_TRUTH.replace("coma", "comma"),
+        "response": f"You said: {asked}",
+    }
+    assert main(["verify", "--trip-wires", str(rows_file(tmp_path, row))]) == 0
+    assert re.search(r"^echo +1  +100\.0 ", capsys.readouterr().out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

@@ -118,8 +118,8 @@ def test_imports_go_in_one_direction(package: str, to: str) -> None:
     assert imports_between(package, to) == []
 
 
-@pytest.mark.parametrize("packages", [("verifiers",), ("integrations", "verifiers")])
-def test_the_verifiers_import_nothing_else_of_the_package_and_the_integrations_only_them(packages: list[str]) -> None:
+@pytest.mark.parametrize("packages", [("verifiers",), ("integrations", "verifiers", "floors", "trip_wires")])
+def test_the_verifiers_import_nothing_else_of_the_package_and_the_integrations_little(packages: list[str]) -> None:
     others = {target for name, targets in imports().items() if is_in(name, packages[0]) for target in targets}
     assert {each for each in others if each in modules() and not is_in(each, *packages)} == set()
     assert f"{PACKAGE}.verifiers.verify" in others, "the test sees no imports"
@@ -129,11 +129,14 @@ def test_each_library_is_imported_by_its_integration_alone() -> None:
     of_others = {
         (name, library)
         for name, targets in imports().items()
-        for library in {target.split(".")[0] for target in targets} & {"trl", "inspect_ai", "lighteval", "verifiers"}
+        for library in {target.split(".")[0] for target in targets}
+        & {"trl", "inspect_ai", "lighteval", "nemo_gym", "open_instruct", "verifiers"}
     }
     assert of_others == {
         (f"{PACKAGE}.integrations.inspect_task", "inspect_ai"),
         (f"{PACKAGE}.integrations.lighteval_metrics", "lighteval"),
+        (f"{PACKAGE}.integrations.nemo_gym", "nemo_gym"),
+        (f"{PACKAGE}.integrations.open_instruct", "open_instruct"),
         (f"{PACKAGE}.integrations.prime_taskset", "verifiers"),
     }
 

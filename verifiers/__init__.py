@@ -20,6 +20,7 @@ from lm_eval_ext.verifiers.verify import (
     unpacked,
     verify,
     verify_all,
+    without_end_tokens,
     without_reasoning,
 )
 
@@ -41,5 +42,6 @@ __all__ = [
     "unpacked",
     "verify",
     "verify_all",
+    "without_end_tokens",
     "without_reasoning",
 ]

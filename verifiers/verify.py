@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import json
 import logging
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, cast, overload
@@ -29,6 +31,13 @@ _TAG = re.compile(rf"<(?P<closes>/)?(?P<name>{REASONING_TAGS})>", re.IGNORECASE)
 _UNCLOSED = re.compile(rf"<(?:{REASONING_TAGS})>.*", re.DOTALL | re.IGNORECASE)
 _UNOPENED = re.compile(rf"^.*</(?:{REASONING_TAGS})>", re.DOTALL | re.IGNORECASE)
 
+END_TOKENS = (
+    *("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|eot|>", "<|EOT|>", "<|end|>"),
+    *("<|return|>", "<|END_OF_TURN_TOKEN|>", "<|endofturn|>", "<end_of_turn>", "<turn|>", "<eos>", "</s>", "[EOS]"),
+    *("<｜end▁of▁sentence｜>", "<|finetune_right_pad_id|>", "<|pad|>", "<pad>", "[PAD]"),
+)
+"""What tokenizers put at the end of a reply, and after it in a batch."""
+
 
 def without_reasoning(response: str) -> str:
     """Return a response without its reasoning, in linear time.
@@ -44,6 +53,13 @@ def without_reasoning(response: str) -> str:
     answer = _UNCLOSED.sub("", answer)
     answer = _UNOPENED.sub("", answer)
     return response if answer == response else answer.strip()
+
+
+def without_end_tokens(response: str, end_tokens: Sequence[str] = END_TOKENS) -> str:
+    """Return a response without the end tokens that a trainer left in it, and without what stands after the last."""
+    while (text := response.rstrip()).endswith(tuple(end_tokens)):
+        response = text[: -max(len(token) for token in end_tokens if text.endswith(token))]
+    return response
 
 
 def is_empty(response: str | None) -> bool:
@@ -218,6 +234,34 @@ def _literal(value: object) -> object:
             return cast(object, read(value))
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             continue
+    return value
+
+
+def cell(value: object) -> Any:
+    """Return a cell of a row as IFEval's rows have it, out of what data frames and Parquet files have.
+
+    Arrays become lists, and NaN becomes null. A cell that is JSON is read, and so is an entry of a list, but no
+    argument: a keyword may look like JSON.
+    """
+    value = _read(_plain(value))
+    return [_read(entry) for entry in value] if isinstance(value, list) else value
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):  # an array or a number of numpy
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _read(value: Any) -> Any:
+    """Return the list, the object or the null that a text is in JSON; any other value, and any other text, as it is."""
+    if isinstance(value, str) and value.lstrip().startswith(("[", "{", "null")):
+        with suppress(ValueError, RecursionError):
+            return json.loads(value)
     return value
 
 

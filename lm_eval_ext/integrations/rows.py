@@ -22,7 +22,7 @@ from lm_eval_ext.verifiers import (
     own,
     unpacked,
 )
-from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH
+from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH, cell
 
 _SHOWN = 60
 """How many characters of a prompt an error shows."""
@@ -64,7 +64,7 @@ class Judging:
         Raises:
             RowError: the response cannot be judged.
         """
-        with _naming(where):
+        with naming(where):
             return Response(response, strip_reasoning=self.strip_reasoning).follows(instructions, self.edition, loose)
 
     def strict_and_loose(self, response: str, instructions: tuple[Checker, ...], where: str) -> dict[str, Verdict]:
@@ -72,7 +72,7 @@ class Judging:
 
         In the repaired edition, ``repaired`` and ``repaired_loose`` replace ``strict`` and ``loose``.
         """
-        with _naming(where):
+        with naming(where):
             found = Response(response, strip_reasoning=self.strip_reasoning)
             both = (found.follows(instructions, self.edition, loose) for loose in (False, True))
             return dict(zip(words(self.edition), both, strict=True))
@@ -87,14 +87,19 @@ def row_columns(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return the two columns of IFEval's rows that name a row's instructions, also out of ``ground_truth``.
 
     Args:
-        row: with these columns, or with IF-RLVR's (see ``unpacked``).
+        row: with these columns, or with IF-RLVR's (see ``unpacked``); as lists, as arrays out of Parquet, or as JSON.
         where: names the row in errors.
 
     Raises:
         RowError: a column is missing, or ``ground_truth`` is malformed.
     """
-    with _naming(f"{where}: {GROUND_TRUTH!r}"):
-        plain = unpacked(row)
+    cells = {name: cell(row[name]) for name in (*COLUMNS, GROUND_TRUTH) if name in row}
+    if isinstance(cells.get(GROUND_TRUTH), Mapping):
+        cells = {name: cell(value) for name, value in cells[GROUND_TRUTH].items() if name in COLUMNS}
+    elif cells.get(GROUND_TRUTH) is not None:  # in a mixed set, the other two may be there and empty
+        cells = {name: value for name, value in cells.items() if value is not None}
+    with naming(f"{where}: {GROUND_TRUTH!r}"):
+        plain = unpacked(cells)
     missing = [name for name in COLUMNS if name not in plain]
     if missing:
         raise RowError(
@@ -103,6 +108,18 @@ def row_columns(row: Mapping[str, Any], where: str) -> dict[str, Any]:
             f"found {', '.join(map(repr, row)) or 'nothing'}"
         )
     return {name: plain[name] for name in COLUMNS}
+
+
+def labelled(label: Any, *others: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the row of a label, which is the only cell that some trainers hand to a reward.
+
+    Args:
+        label: ``ground_truth``, or an object with IFEval's two columns, also as JSON; or nothing.
+        others: where the columns are if there is no label.
+    """
+    if cell(label) not in (None, ""):
+        return {GROUND_TRUTH: label}
+    return next((other for other in others if other and {*COLUMNS, GROUND_TRUTH} & other.keys()), {})
 
 
 def row_instructions(row: Mapping[str, Any], where: str) -> tuple[Checker, ...]:
@@ -116,7 +133,7 @@ def row_instructions(row: Mapping[str, Any], where: str) -> tuple[Checker, ...]:
         RowError: as ``row_columns``, or the values are not instructions with their arguments.
     """
     columns = row_columns(row, where)
-    with _naming(where):
+    with naming(where):
         instructions = instructions_of(columns["instruction_id_list"], columns["kwargs"])
     if not instructions:
         raise RowError(f"{where}: no instructions; expected at least one")
@@ -141,7 +158,7 @@ def row_asked(row: Mapping[str, Any], of: str = "") -> tuple[str, dict[str, Any]
 
 
 @contextmanager
-def _naming(where: str) -> Iterator[None]:
+def naming(where: str) -> Iterator[None]:
     """Name the row in an error of the checkers."""
     try:
         yield

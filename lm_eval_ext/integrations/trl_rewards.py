@@ -11,93 +11,105 @@ IF-RLVR's. TRL itself is not imported.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
-from lm_eval_ext.integrations.rows import Judging, RowError, named, refuse_tests, row_instructions
-from lm_eval_ext.verifiers import Edition, Verdict
+from lm_eval_ext.integrations.rewards import Rewarded, Rewarding, Shape, broken
+from lm_eval_ext.integrations.rows import RowError, named, row_columns
 from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH
 
 
 @dataclass(frozen=True)
-class InstructionReward(ABC):
-    """A reward between 0 and 1 for each completion, out of its verdicts.
+class InstructionReward(Rewarding):
+    """A reward between 0 and 1 for each completion, out of its verdicts; the subclass says in which shape.
 
     An object rather than a function with keywords, because TRL passes every column of the dataset as a keyword: one
     named ``loose`` would change the rule.
-
-    Attributes:
-        edition: as in ``verify``.
-        loose: as in ``verify``.
-        strip_reasoning: as in ``verify``.
-        allow_test_instructions: whether IFBench's instructions, which are meant for tests, may be rewarded.
     """
 
-    edition: Edition = "faithful"
-    loose: bool = False
-    strip_reasoning: bool = True
-    allow_test_instructions: bool = False
-
-    def __post_init__(self) -> None:
-        """Reject an unknown edition before the training starts."""
-        Judging(self.edition, self.strip_reasoning)
-
-    @abstractmethod
-    def reward(self, verdict: Verdict) -> float:
-        """Return the reward of a completion."""
-
-    def __call__(self, completions: Sequence[Any], prompts: Sequence[Any] | None = None, **columns: Any) -> list[float]:
+    def __call__(
+        self,
+        completions: Sequence[Any],
+        prompts: Sequence[Any] | None = None,
+        log_metric: Callable[[str, float], None] | None = None,
+        **columns: Any,
+    ) -> list[float | None]:
         """Return the reward of each completion; TRL calls this.
 
         Args:
             completions: texts, or conversations of messages, of which the assistant's last one is judged.
-            prompts: as the dataset has them; only to name rows in errors.
+            prompts: as the dataset has them.
+            log_metric: TRL's, which gets the shares of the batch that are empty, trip a wire, or could not be judged.
             columns: ``instruction_id_list`` and ``kwargs``, or ``ground_truth``, one value per completion; others are
                 ignored.
 
+        Returns:
+            ``None`` for a row that cannot be judged, which is logged: TRL leaves such completions out of the training.
+
         Raises:
-            RowError: a row is malformed or has an instruction for tests; the message names each such row. There is no
-                reward for it, because 0 would be a verdict on the completion.
+            RowError: a column is missing, or has not one value per completion.
         """
         given = {name: columns[name] for name in (*COLUMNS, GROUND_TRUTH) if name in columns}
+        if GROUND_TRUTH not in given:
+            row_columns(given, "the dataset")
         for name, values in given.items():
             if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(completions):
                 raise RowError(f"column {name!r}: expected {len(completions)} values, one per completion")
-        judging = Judging(self.edition, self.strip_reasoning)
-        rewards, errors = [], []
+        rewarded = []
         for index, completion in enumerate(completions):
             key = f", key {columns['key'][index]!r}" if columns.get("key") is not None else ""
-            where = named(f"row {index + 1} of the batch{key}", prompts[index] if prompts is not None else None)
-            try:
-                instructions = row_instructions({name: values[index] for name, values in given.items()}, where)
-                refuse_tests(instructions, where, self.allow_test_instructions)
-                verdict = judging.verdict(_text(completion, where), instructions, where, self.loose)
-            except RowError as error:
-                errors.append(str(error))
-            else:
-                rewards.append(self.reward(verdict))
-        if errors:
-            rest = f"\n({len(errors)} of the {len(completions)} rows of the batch)" if len(errors) > 1 else ""
-            raise RowError("\n".join(errors) + rest)
-        return rewards
+            prompt = _prompt(prompts[index]) if prompts is not None else None
+            where = named(f"row {index + 1} of the batch{key}", prompt)
+            row = {name: values[index] for name, values in given.items()}
+            rewarded.append(self._of(completion, row, where, prompt))
+        if log_metric is not None and rewarded:
+            parts = [self.parts(each) for each in rewarded]
+            for name in ("empty", "trip_wire", "broken"):
+                log_metric(f"{type(self).__name__}/{name}", fmean(each[name] for each in parts))
+        return [each.score for each in rewarded]
+
+    def _of(self, completion: object, row: Mapping[str, Any], where: str, prompt: str | None) -> Rewarded:
+        try:
+            return self.rewarded(_text(completion, where), row, where, prompt)
+        except RowError as error:
+            return broken(str(error))
 
 
+@dataclass(frozen=True)
 class ShareFollowed(InstructionReward):
     """The share of a row's instructions that the completion follows: a dense reward."""
 
-    def reward(self, verdict: Verdict) -> float:
-        """Return the share."""
-        return verdict.share
+    shape: Shape = field(default="share", init=False)
 
 
+@dataclass(frozen=True)
 class AllFollowed(InstructionReward):
     """1 if the completion follows all instructions of its row, else 0."""
 
-    def reward(self, verdict: Verdict) -> float:
-        """Return 1 or 0."""
-        return float(verdict.follow_all_instructions)
+    shape: Shape = field(default="all", init=False)
+
+
+@dataclass(frozen=True)
+class ShareAboveFloor(InstructionReward):
+    """The share above what an answer without content follows in the row."""
+
+    shape: Shape = field(default="share_above_floor", init=False)
+
+
+@dataclass(frozen=True)
+class LengthCorrected(InstructionReward):
+    """The share, and less of it for a short answer that was not asked to be short."""
+
+    shape: Shape = field(default="length_corrected", init=False)
+
+
+def _prompt(prompt: object) -> str | None:
+    """Return the text of a prompt, or of the last message of a conversation."""
+    if isinstance(prompt, Sequence) and prompt and isinstance(prompt[-1], Mapping):
+        prompt = prompt[-1].get("content")
+    return prompt if isinstance(prompt, str) else None
 
 
 def _text(completion: object, where: str) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
 import pytest
 
-from lm_eval_ext.integrations.rows import RowError, is_for_tests
+from lm_eval_ext.integrations.rewards import broken
+from lm_eval_ext.integrations.rows import is_for_tests
 from lm_eval_ext.integrations.trl_rewards import AllFollowed
 from lm_eval_ext.verifiers import Checker, ifbench, instruction_ids
 from lm_eval_ext.verifiers.checker import checker_type
@@ -29,8 +31,9 @@ def test_a_checker_of_the_user_is_for_training() -> None:
     assert not is_for_tests(type("OfAUser", (Checker,), {}))
 
 
-def test_a_reward_refuses_it_unless_told_otherwise() -> None:
-    message = r"^row 1 of the batch: 'custom:reverse_newline' is .* tests \(IFBench\); .*allow_test_instructions=True"
-    with pytest.raises(RowError, match=message):
-        AllFollowed()(["Hi"], **FOR_TESTS)
+def test_a_row_that_has_it_has_no_reward_unless_told_otherwise(caplog: pytest.LogCaptureFixture) -> None:
+    broken.cache_clear()
+    assert AllFollowed()(["Hi"], **FOR_TESTS) == [None]
+    message = r"row 1 of the batch: 'custom:reverse_newline' is .* tests \(IFBench\); .*allow_test_instructions=True"
+    assert re.search(message, caplog.text)
     assert AllFollowed(allow_test_instructions=True)(["Hi"], **FOR_TESTS) == [0.0]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lm_eval_ext.integrations.rewards import broken
 from lm_eval_ext.integrations.rows import RowError
 from lm_eval_ext.integrations.trl_rewards import AllFollowed, InstructionReward, ShareFollowed
 from lm_eval_ext.verifiers import EDITIONS, Edition, verify
@@ -75,33 +77,39 @@ def test_columns_of_the_dataset_change_no_option() -> None:
         ({"kwargs": [[{"commas": 0}]]}, "unknown argument 'commas'"),
     ],
 )
-def test_a_malformed_row_is_an_error_that_names_it(changed: dict[str, Any], message: str) -> None:
-    with pytest.raises(RowError, match=r"^row 1 of the batch, key 7 \('Say something'\): ") as error:
-        ShareFollowed()(["a"], prompts=["Say  something"], key=[7], **NO_COMMA | changed)
-    assert message in str(error.value)
+def test_a_malformed_row_has_no_reward_and_the_log_names_it_once(
+    changed: dict[str, Any], message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken.cache_clear()
+    for _ in range(2):
+        assert ShareFollowed()(["a"], prompts=["Say  something"], key=[7], **NO_COMMA | changed) == [None]
+    (record,) = caplog.records
+    assert "cannot be judged: row 1 of the batch, key 7 ('Say something'): " in record.message
+    assert message in record.message
 
 
-def test_every_malformed_row_of_a_batch_is_named_and_none_is_a_reward_of_0() -> None:
+def test_malformed_rows_of_a_batch_are_counted_and_the_others_are_rewarded() -> None:
     ids = [["punctuation:no_comma"], ["punctuation:no_coma"], ["punctuation:no_comma"], []]
-    with pytest.raises(RowError) as error:
-        ShareFollowed()(["a", "b", "c", "d"], instruction_id_list=ids, kwargs=[[{}], [{}], [{}], []])
-    first, second, counted = str(error.value).splitlines()
-    assert first.startswith("row 2 of the batch: unknown instruction 'punctuation:no_coma'")
-    assert second == "row 4 of the batch: no instructions; expected at least one"
-    assert counted == "(2 of the 4 rows of the batch)"
+    logged: dict[str, float] = {}
+    rewards = ShareFollowed()(
+        ["a", "b", "", "d"], instruction_id_list=ids, kwargs=[[{}], [{}], [{}], []], log_metric=logged.__setitem__
+    )
+    assert rewards == [1.0, None, 0.0, None]
+    assert logged == {"ShareFollowed/empty": 0.25, "ShareFollowed/trip_wire": 0.25, "ShareFollowed/broken": 0.5}
 
 
-def test_if_rlvrs_ground_truth_is_read_and_its_instructions_are_rewarded() -> None:
+def test_if_rlvrs_ground_truth_is_read_and_its_instructions_are_rewarded(caplog: pytest.LogCaptureFixture) -> None:
     exec(code("IF-RLVR's data sets"), {})  # noqa: S102 # it is in this repository
     asked = {"instruction_id": ["punctuation:punctuation_dot", "punctuation:no_comma"], "kwargs": [None, {}]}
-    columns = {"ground_truth": [json.dumps([asked]), repr([asked])], "dataset": ["ifeval", "ifeval"]}
+    columns: dict[str, Any] = {"ground_truth": [json.dumps([asked]), repr([asked])], "dataset": ["ifeval", "ifeval"]}
     assert ShareFollowed()(["Red foxes run", "Red, blue"], **columns) == [1.0, 0.5]
-    with pytest.raises(RowError, match=r"^row 2 of the batch \('Hi'\): 'ground_truth': expected \[\{.*, found '42'$"):
-        ShareFollowed()(["a", "b"], prompts=["Hello", "Hi"], ground_truth=[repr([asked]), "42"])
+    broken.cache_clear()
+    assert ShareFollowed()(["a, b", "b"], prompts=["Hello", "Hi"], ground_truth=[repr([asked]), "42"]) == [0.5, None]
+    assert re.search(r"row 2 of the batch \('Hi'\): 'ground_truth': expected \[\{.*, found '42'$", caplog.text.strip())
 
 
 def test_a_column_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(RowError, match=r"\('Hi'\): no 'kwargs'; expected 'instruction_id_list' and 'kwargs'"):
+    with pytest.raises(RowError, match=r"^the dataset: no 'kwargs'; expected 'instruction_id_list' and 'kwargs'"):
         ShareFollowed()(["a"], prompts=[[{"role": "user", "content": "Hi"}]], instruction_id_list=[["x"]])
     with pytest.raises(RowError, match="column 'kwargs': expected 1 values, one per completion"):
         ShareFollowed()(["a"], instruction_id_list=[["x"]], kwargs=[[], []])
@@ -120,9 +128,8 @@ def test_a_column_that_is_not_there_is_an_error() -> None:
         [said([{"type": "text"}])],
     ],
 )
-def test_a_completion_that_is_no_text_is_an_error(completion: object) -> None:
-    with pytest.raises(RowError, match=r"^row 1 of the batch: "):
-        ShareFollowed()([completion], **NO_COMMA)
+def test_a_completion_that_is_no_text_has_no_reward(completion: object) -> None:
+    assert ShareFollowed()([completion], **NO_COMMA) == [None]
 
 
 def test_an_unknown_edition_is_an_error_before_the_training() -> None:
@@ -140,8 +147,8 @@ def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Judged:
     seen: Judged = []
     called = InstructionReward.__call__
 
-    def observed(reward: InstructionReward, completions: list[str], prompts: list[str], **columns: Any) -> list[float]:
-        rewards = called(reward, completions, prompts, **columns)
+    def observed(reward: InstructionReward, completions: list[str], prompts: list[str], **columns: Any) -> Any:
+        rewards: Any = called(reward, completions, prompts, **columns)
         names = [type(reward).__name__] * len(rewards)
         seen.extend(zip(names, prompts, completions, rewards, strict=True))
         return rewards
@@ -168,6 +175,26 @@ def test_the_documented_training_takes_two_steps_by_the_verdicts_of_verify(
         rewards = [reward for of, _, _, reward in judged if of == name]
         means = [sum(rewards[start : start + 4]) / 4 for start in (0, 4)]
         assert [line[f"rewards/{name}/mean"] for line in logged] == pytest.approx(means)
+
+
+def test_a_training_goes_on_after_a_row_that_cannot_be_judged(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judged: Judged
+) -> None:
+    pytest.importorskip("trl", reason="trl is not installed (extra: trl)")
+    write_prompts(tmp_path).write_text(
+        "\n".join(
+            json.dumps({"prompt": prompt, "instruction_id_list": [name], "kwargs": [{}]})
+            for prompt, name in (("Say it.", "punctuation:no_comma"), ("Say more.", "punctuation:no_coma"))
+        ),
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(code("TRL").replace("Qwen/Qwen2.5-0.5B-Instruct", str(tiny_model)), names)  # noqa: S102 # it is our page
+    assert names["trainer"].state.global_step == 2
+    assert {(prompt, reward is None) for _, prompt, _, reward in judged} == {("Say it.", False), ("Say more.", True)}
+    logged = [line["AllFollowed/broken"] for line in names["trainer"].state.log_history if "AllFollowed/broken" in line]
+    assert sorted(logged) == [0, 1]
 
 
 FOR_TRAINING: Mapping[str, tuple[str, dict[str, Any]]] = {

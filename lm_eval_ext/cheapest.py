@@ -1,0 +1,154 @@
+"""The cheapest passing answer: the shortest text, found by search, that follows given instructions.
+
+What a checker accepts for next to nothing is what a model learns that is rewarded by it. The search tries every text of
+one or two of the ``CHARACTERS``; then it starts from texts made of the instructions' arguments and from a response that
+follows them, and deletes from each what is not needed. It is deterministic. That there is no shorter text is proved for
+none of more than three characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+
+from lm_eval_ext.families.ifbench import witnesses
+from lm_eval_ext.families.instructions import writer
+from lm_eval_ext.verifiers import Checker, Edition
+from lm_eval_ext.verifiers.text import Text
+
+CHARACTERS = "aA1.!?,;:'\"*-#_()[]{}<>/|\n "
+"""What is tried exhaustively: a small and a capital letter, a digit, and marks."""
+_UNITS = (
+    "{0}",
+    "{0} ",
+    "{0}.",
+    "{0}. ",
+    "{0}!",
+    "{0}\n",
+    "{0}\n\n",
+    "* {0}\n",
+    "[{0}] ",
+    "*{0}*\n",
+    "{0}\n***\n",
+    "{0}-",
+)
+"""What is written as often as an instruction asks for something: with a letter, a keyword or a phrase in it."""
+_WHOLE = (
+    *("{0}", '"{0}"', "{0}.", "<<{0}>>", "{0} {0}", "a {0}", "{0} a", "a\n{0}", "a. {0}.", "{0} a.", "{0}, {0}"),
+    *(
+        "{}",
+        "a\n******\nb",
+        "a\n\nb",
+        "a\n***\nb",
+        "(a(b(c(d(e)))))",
+        "a\n b\n  c",
+        "a-b",
+        "a - b",
+        "<i>a</i>",
+        "ab\n\nba",
+    ),
+    *(
+        "1\n2\n3",
+        "a.\nB.",
+        "1, 2",
+        "I am a man.",
+        "Go.",
+        "Go go",
+        "da",
+        "dada",
+        "noon level civic",
+        "\N{GRINNING FACE}",
+    ),
+)
+"""Texts that start a search: with an argument in them, or of a form that some instruction asks for."""
+_JOINTS = ("\n\n", "\n", ". ", ",", " ")
+_QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|'([^'\n]+)'")
+_MOST_REPEATS = 400
+_MOST_STARTS = 8
+MOST_VERDICTS = 4000
+"""How many texts are judged in each of the two parts of a search."""
+_LONGEST = 4000
+"""Beyond so many characters, a text does not start a search."""
+
+
+def cheapest(instructions: Sequence[Checker], edition: Edition) -> str | None:
+    """Return the shortest text found that follows all instructions, strictly judged; ``None`` if none was found.
+
+    Args:
+        instructions: of a row, or one of them.
+        edition: by whose verdicts.
+    """
+    left = MOST_VERDICTS
+
+    def passes(text: str) -> bool:
+        nonlocal left
+        left -= 1
+        response = Text(text)
+        return left >= 0 and all(checker.follows(response, edition) for checker in instructions)
+
+    for length in (1, 2):
+        for characters in product(CHARACTERS, repeat=length):
+            if passes(text := "".join(characters)):
+                return text
+    starts = [text for text in dict.fromkeys(_starts(instructions, edition)) if len(text) <= _LONGEST and passes(text)]
+    left = MOST_VERDICTS
+    shorter = [shortened(text, passes) for text in sorted(starts, key=len)[:_MOST_STARTS]]
+    return min(shorter, key=lambda text: (len(text), text), default=None)
+
+
+def shortened(text: str, passes: Callable[[str], bool]) -> str:
+    """Return a text without whatever can be deleted from it, piece by piece, so that it still passes."""
+    length = len(text) + 1
+    while len(text) < length:
+        length = len(text)
+        for joint in _JOINTS:
+            text = _fewest(text.split(joint), joint, passes)
+        for letters in (1, 2, 3):
+            short = re.sub(rf"([^\W\d_]{{{letters}}})[^\W\d_]+", r"\1", text)
+            if len(short) < len(text) and passes(short):
+                text = short
+        text = _fewest(list(text), "", passes)
+    return text
+
+
+def _fewest(pieces: list[str], joint: str, passes: Callable[[str], bool]) -> str:
+    """Return what is left of joined pieces when runs of them, long ones first, are deleted where that passes."""
+    size = max(1, len(pieces) // 2)
+    while size:
+        start, is_shorter = 0, False
+        while start < len(pieces):
+            without = pieces[:start] + pieces[start + size :]
+            if without and passes(joint.join(without)):
+                pieces, is_shorter = without, True
+            else:
+                start += max(1, size // 2)
+        if not is_shorter:  # else it may allow another one before it
+            size //= 2
+    return joint.join(pieces)
+
+
+def _starts(instructions: Sequence[Checker], edition: Edition) -> Iterator[str]:
+    words, numbers = ["a"], [1, 2, 3]
+    for checker in instructions:
+        for value in checker.arguments().values():
+            if isinstance(value, str):
+                words += [value, value.capitalize(), *re.split(r"[/,]|\bor\b", value)]
+            elif isinstance(value, list):
+                words += [" ".join(value), "\n".join(value), *value]
+            elif isinstance(value, int) and value <= _MOST_REPEATS:
+                numbers += [value, value + 1, max(1, value - 1)]
+        words += ["".join(parts) for parts in _QUOTED.findall(checker.describe())]
+    words = list(dict.fromkeys(word for word in words if word.strip()))
+    for form in _WHOLE:
+        for word in words if "{0}" in form else ("",):
+            yield form.replace("{0}", word)
+    for number, unit, word in product(dict.fromkeys(numbers), _UNITS, words):
+        yield unit.replace("{0}", word) * number
+    if len(instructions) > 1:
+        parts = [cheapest([checker], edition) or "" for checker in instructions]
+        for joint in ("", " ", "\n", "\n\n", ". "):
+            yield joint.join(parts)
+            yield joint.join(reversed(parts))
+    for respond in (writer.respond, witnesses.respond):
+        yield respond(instructions) or ""

@@ -1,0 +1,54 @@
+"""A reward function of OpenRLHF, which reads ``reward_func`` out of a file of the user's (``--reward.remote_url``).
+
+>>> from lm_eval_ext.integrations.openrlhf import reward_func
+
+With options, ``reward_func = functools.partial(reward_func, edition="repaired")`` stands after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from lm_eval_ext.integrations.rewards import Rewarding
+from lm_eval_ext.integrations.rows import labelled, named
+
+_TAIL = 200
+"""By how many of a prompt's last characters its end is found in a query that does not begin with all of it."""
+
+
+def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **kw: Any) -> dict[str, Any]:
+    """Return the ``rewards`` of responses, the same as ``scores``, and their parts as ``extra_logs``, in tensors.
+
+    Args:
+        queries: prompt and response of each, as one text with special tokens.
+        prompts: the prompts.
+        labels: the instructions of each row, as in ``labelled``.
+        kw: options of ``Rewarding``.
+
+    Raises:
+        TypeError, ValueError: an unknown option.
+    """
+    rewarding = Rewarding(**kw)
+    scores: list[float] = []
+    parts: list[dict[str, float]] = []
+    for query, prompt, label in zip(queries, prompts, labels, strict=True):
+        where = named("row", prompt)
+        rewarded = rewarding.rewarded(_response(query, prompt), labelled(label), where, prompt)
+        scores.append(rewarding.broken_reward if rewarded.score is None else rewarded.score)
+        parts.append(rewarding.parts(rewarded))
+    rewards = torch.tensor(scores, dtype=torch.float)
+    logs = {
+        name: torch.tensor([each[name] for each in parts], dtype=torch.float) for name in (parts[0] if parts else ())
+    }
+    return {"rewards": rewards, "scores": rewards, "extra_logs": logs}
+
+
+def _response(query: str, prompt: str) -> str:
+    """Return what follows the prompt, also where OpenRLHF shortened that from the left, or its tokenizer rewrote it."""
+    if query.startswith(prompt):
+        return query[len(prompt) :]
+    before, end, response = query.partition(prompt[-_TAIL:])
+    return response if end else before

@@ -1,0 +1,135 @@
+"""The reward of a rollout: what every trainer's module of this folder returns in that trainer's form.
+
+A row that cannot be judged, because its instructions are malformed or meant for tests, is no failed answer: it has no
+score, ``broken`` counts it, and the log names it once. What a trainer is given for it depends on whether that can leave
+it out (``docs/integrations.md``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, get_args
+
+from lm_eval_ext.floors import answers_to
+from lm_eval_ext.integrations.rows import Judging, RowError, naming, refuse_tests, row_instructions
+from lm_eval_ext.trip_wires import Rollout, asks_to_be_short, tripped
+from lm_eval_ext.verifiers import Checker, Response, Verdict, without_end_tokens
+from lm_eval_ext.verifiers.verify import END_TOKENS
+
+_log = logging.getLogger(__name__)
+
+Shape = Literal["share", "all", "share_above_floor", "length_corrected"]
+"""What is paid for a verdict; ``Rewarding`` says how."""
+SHAPES: tuple[Shape, ...] = get_args(Shape)
+
+
+@dataclass(frozen=True)
+class Rewarding(Judging):
+    """How rollouts are rewarded. In every shape, 1 is the most and 0 the least.
+
+    Attributes:
+        shape: ``"share"``, the share of the row's instructions that are followed; ``"all"``, 1 if all are, else 0;
+            ``"share_above_floor"``, the share above what the best answer without content gets in this row, relative to
+            what is left above it (0 in a row that such an answer passes); ``"length_corrected"``, the share times the
+            answer's part of ``full_words``, unless the row asks for a short answer.
+        loose: whether a variant of the response suffices.
+        end_tokens: removed from the end of a response before it is judged, with the white space after them.
+        allow_test_instructions: whether IFBench's instructions, which are meant for tests, may be rewarded.
+        full_words: from how many words on ``"length_corrected"`` pays in full.
+        broken_reward: what a trainer that cannot leave out a row gets for one that cannot be judged. It is no reward
+            that an answer can have, and the same for all answers to a prompt, which are as good as each other.
+    """
+
+    shape: Shape = "share"
+    loose: bool = False
+    end_tokens: Sequence[str] = END_TOKENS
+    allow_test_instructions: bool = False
+    full_words: int = 50
+    broken_reward: float = -1.0
+
+    def __post_init__(self) -> None:
+        """Reject unknown options before the first response, which may be hours away."""
+        super().__post_init__()
+        if self.shape not in SHAPES:
+            raise ValueError(f"unknown shape {self.shape!r}; expected {', '.join(map(repr, SHAPES))}")
+
+    def rewarded(self, response: object, row: Mapping[str, Any], where: str, prompt: object = None) -> Rewarded:
+        """Return the reward of a response.
+
+        Args:
+            response: the model's response as the trainer has it; ``None`` is the same as an empty one.
+            row: its instructions, as in ``row_columns``.
+            where: names the row in the log.
+            prompt: as far as it is known, for ``"share_above_floor"``: the echo of it is an answer without content.
+        """
+        try:
+            instructions = row_instructions(row, where)
+            refuse_tests(instructions, where, self.allow_test_instructions)
+            if response is not None and not isinstance(response, str):
+                raise RowError(f"{where}: expected a response that is text, found {response!r}")
+            with naming(where):
+                answer = self._answer(without_end_tokens(response or "", self.end_tokens))
+                verdict = answer.follows(instructions, self.edition, self.loose)
+                score = self._score(verdict, answer, instructions, prompt if isinstance(prompt, str) else "")
+        except RowError as error:
+            return broken(str(error))
+        ids = zip(instructions, verdict.follow_instruction_list, strict=True)
+        missed = tuple(instruction.id for instruction, followed in ids if not followed)
+        rollout = Rollout(prompt if isinstance(prompt, str) else "", answer.text.raw, instructions)
+        return Rewarded(score, verdict, missed, answer.text.is_blank, trip_wire=tripped(rollout))
+
+    def parts(self, rewarded: Rewarded) -> dict[str, float]:
+        """Return what a trainer logs of a reward: numbers under the same names for every row."""
+        verdict = rewarded.verdict
+        return {
+            "all_followed": float(verdict.follow_all_instructions) if verdict else self.broken_reward,
+            "share_followed": verdict.share if verdict else self.broken_reward,
+            "empty": float(rewarded.is_empty),
+            "trip_wire": float(rewarded.trip_wire is not None),
+            "broken": float(verdict is None),
+        }
+
+    def _answer(self, response: str) -> Response:
+        return Response(response, strip_reasoning=self.strip_reasoning)
+
+    def _score(self, verdict: Verdict, answer: Response, instructions: Sequence[Checker], prompt: str) -> float:
+        if self.shape == "all":
+            return float(verdict.follow_all_instructions)
+        if self.shape == "share_above_floor":
+            others = (self._answer(text) for text in answers_to(prompt).values())
+            floor = max(other.follows(instructions, self.edition, self.loose).share for other in others)
+            return max(0.0, verdict.share - floor) / (1 - floor) if floor < 1 else 0.0
+        if self.shape == "length_corrected" and not any(map(asks_to_be_short, instructions)):
+            return verdict.share * min(1.0, answer.text.words / self.full_words)
+        return verdict.share
+
+
+@dataclass(frozen=True)
+class Rewarded:
+    """The reward of a rollout.
+
+    Attributes:
+        score: between 0 and 1; ``None`` if the row cannot be judged.
+        verdict: which instructions are followed; ``None`` likewise.
+        missed: the ids of the instructions that are not followed.
+        is_empty: whether there was no answer: no text, or nothing but reasoning.
+        error: why the row cannot be judged; empty if it can.
+        trip_wire: which wire the answer trips, if any.
+    """
+
+    score: float | None
+    verdict: Verdict | None = None
+    missed: tuple[str, ...] = ()
+    is_empty: bool = False
+    error: str = ""
+    trip_wire: str | None = None
+
+
+@cache
+def broken(error: str) -> Rewarded:
+    """Return that a row cannot be judged, and log it: once, because every rollout of every epoch would say it again."""
+    _log.warning("no reward, for the row cannot be judged: %s", error)
+    return Rewarded(None, error=error)

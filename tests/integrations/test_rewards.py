@@ -1,0 +1,166 @@
+"""The rewards of every trainer are the verdicts of verify; rows come as trainers have them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lm_eval_ext.integrations.openrlhf import reward_func
+from lm_eval_ext.integrations.rewards import SHAPES, Rewarding, broken
+from lm_eval_ext.integrations.rows import labelled
+from lm_eval_ext.integrations.verl import compute_score
+from lm_eval_ext.verifiers import EDITIONS, Edition, without_end_tokens
+from lm_eval_ext.verifiers.verify import END_TOKENS
+from tests.integrations.rows import ROWS, pairs, verified
+
+JSON_FORMAT = {"instruction_id_list": ["detectable_format:json_format"], "kwargs": [{}]}
+RED = {"instruction_id_list": ["keywords:existence"], "kwargs": [{"keywords": ["red", "[1]"]}]}
+
+
+def packed(row: Mapping[str, Any]) -> str:
+    return json.dumps([{"instruction_id": row["instruction_id_list"], "kwargs": row["kwargs"]}])
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("loose", [False, True])
+def test_verls_and_openrlhfs_scores_are_the_verdicts_of_verify(edition: Edition, loose: bool) -> None:
+    for row, response in pairs():
+        share, every = verified(row, response, edition, loose=loose)
+        for shape, expected in (("share", share), ("all", every)):
+            options: dict[str, Any] = {"edition": edition, "loose": loose, "shape": shape}
+            parts = compute_score("ifeval", response, packed(row), {"index": 3}, **options)
+            assert (parts["score"], parts["share_followed"], parts["all_followed"]) == (expected, share, every)
+            batch = reward_func([f"Q: {response}<|im_end|>"], ["Q: "], [packed(row)], **options)
+            assert batch["rewards"].tolist() == batch["scores"].tolist() == pytest.approx([expected])
+            assert {name: value.tolist()[0] for name, value in batch["extra_logs"].items()} == pytest.approx(
+                {name: value for name, value in parts.items() if name != "score"}
+            )
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        packed(RED),
+        json.loads(packed(RED)),
+        np.array(json.loads(packed(RED)), dtype=object),
+        RED,
+        json.dumps(RED),
+        {name: json.dumps(value) for name, value in RED.items()},
+        {"instruction_id_list": RED["instruction_id_list"], "kwargs": [json.dumps({"keywords": ["red", "[1]"]})]},
+        {
+            "instruction_id_list": np.array(["keywords:existence"], dtype=object),
+            "kwargs": np.array(
+                [{"keywords": np.array(["red", "[1]"], dtype=object), "num_words": np.float64("nan")}], dtype=object
+            ),
+        },
+    ],
+)
+def test_a_label_is_read_as_lists_as_json_and_as_parquet_gives_it(label: object) -> None:
+    assert compute_score("ifeval", "red [1]", label)["score"] == 1
+    assert compute_score("ifeval", "red", label)["score"] == 0
+
+
+def test_instructions_are_taken_from_the_extra_info_if_there_is_no_label() -> None:
+    assert compute_score("ifeval", "red [1]", None, {"index": 1, **RED})["score"] == 1
+    assert labelled(math.nan, None, RED) == labelled("", RED) == RED
+
+
+@pytest.mark.parametrize("token", END_TOKENS)
+def test_end_tokens_are_not_judged(token: str) -> None:
+    padded = f'{{"a": 1}}{token}\n{token}'
+    assert compute_score("ifeval", padded, JSON_FORMAT)["score"] == 1
+    assert compute_score("ifeval", padded, JSON_FORMAT, end_tokens=())["score"] == 0
+
+
+def test_only_tokens_at_the_end_are_removed() -> None:
+    assert without_end_tokens("a <eos> b \n<eos> ") == "a <eos> b \n"
+    assert without_end_tokens("a \n") == "a \n"
+    assert without_end_tokens("a END", ["END"]) == "a "
+
+
+@pytest.mark.parametrize(
+    "response", [None, "", " ", "<|im_end|>", "<think>red [1]", "<think>red [1]</think><|im_end|>"]
+)
+def test_an_answer_that_is_not_there_follows_nothing_and_is_counted(response: str | None) -> None:
+    parts = compute_score("ifeval", response, RED)
+    assert (parts["score"], parts["empty"], parts["broken"]) == (0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("label", "response"),
+    [(None, "a"), ("42", "a"), ([], "a"), ({"instruction_id_list": ["x:y"], "kwargs": [{}]}, "a"), (RED, 5)],
+)
+def test_a_broken_row_is_counted_and_has_a_score_that_no_answer_has(
+    label: object, response: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken.cache_clear()
+    parts = compute_score("ifeval", response, label, {"index": 7})
+    assert parts == {"score": -1, "all_followed": -1, "share_followed": -1, "empty": 0, "trip_wire": 0, "broken": 1}
+    assert "cannot be judged: ifeval, row 7: " in caplog.text
+    assert compute_score("ifeval", response, label, broken_reward=0.5)["score"] == 0.5
+
+
+def test_a_broken_row_does_not_change_the_others_of_its_batch() -> None:
+    rewards = reward_func(["Qred [1]", "Qred [1]", "Qblue"], ["Q"] * 3, [RED, "42", RED])
+    assert rewards["rewards"].tolist() == [1, -1, 0]
+    assert rewards["extra_logs"]["broken"].tolist() == [0, 1, 0]
+
+
+def test_a_response_is_found_after_a_prompt_that_was_cut_off_or_rewritten() -> None:
+    prompt = f"<s>{'Colors. ' * 50}Name one.\n"
+    assert reward_func([f"{prompt[100:]}red [1]</s>"], [prompt], [RED])["rewards"].tolist() == [1]
+    assert reward_func(["red [1]"], ["Something else"], [RED])["rewards"].tolist() == [1]
+
+
+def test_an_unknown_option_is_an_error_but_what_verl_adds_is_not() -> None:
+    with pytest.raises(TypeError, match="editon"):
+        compute_score("ifeval", "red", RED, editon="repaired")
+    with pytest.raises(ValueError, match="unknown shape 'sum'; expected 'share', 'all'"):
+        compute_score("ifeval", "red", RED, shape="sum")
+    assert compute_score("ifeval", "red [1]", RED, reward_router_address="here", reward_model_tokenizer=None)["score"]
+
+
+ASKED = {
+    "instruction_id_list": ["punctuation:no_comma", "keywords:existence"],
+    "kwargs": [{}, {"keywords": ["red"]}],
+}
+
+
+@pytest.mark.parametrize(
+    ("response", "prompt", "expected"),
+    [
+        ("red", "Name colors", {"share": 1, "all": 1, "share_above_floor": 1, "length_corrected": 0.02}),
+        ("ok", "Name colors", {"share": 0.5, "all": 0, "share_above_floor": 0, "length_corrected": 0.01}),
+        (", ", "Name colors", {"share": 0, "all": 0, "share_above_floor": 0, "length_corrected": 0}),
+        ("red " * 60, "Name red colors", {"share": 1, "all": 1, "share_above_floor": 0, "length_corrected": 1}),
+    ],
+)
+def test_the_shapes(response: str, prompt: str, expected: Mapping[str, float]) -> None:
+    found = {shape: Rewarding(shape=shape).rewarded(response, ASKED, "row", prompt).score for shape in SHAPES}
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        ("length_constraints:number_words", {"num_words": 9, "relation": "less than"}, 1),
+        ("length_constraints:number_words", {"num_words": 2, "relation": "at least"}, 3 / 50),
+        ("copy:copy", {"prompt_to_repeat": "one two three"}, 1),
+    ],
+)
+def test_an_answer_that_was_asked_to_be_short_is_paid_in_full(
+    name: str, arguments: dict[str, Any], expected: float
+) -> None:
+    row = {"instruction_id_list": [name], "kwargs": [arguments]}
+    found = Rewarding(shape="length_corrected").rewarded("one two three", row, "row")
+    assert found.score == pytest.approx(expected)
+    assert found.missed == ()
+
+
+def test_what_is_not_followed_is_named() -> None:
+    assert Rewarding().rewarded("a, b", ROWS[0], "row").missed == ("punctuation:no_comma", "keywords:existence")
