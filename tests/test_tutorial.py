@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,23 +20,36 @@ BLOCK = re.compile(r"^```(bash|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LEFT_OUT = "…"
 
 
+def printed_at_a_terminal(script: str, folder: Path, environment: dict[str, str]) -> str:
+    """Return what a script prints at a terminal of 80 columns; it must succeed.
+
+    Args:
+        script: for Bash.
+        folder: the working directory.
+        environment: its environment variables.
+    """
+    terminal, end = pty.openpty()
+    with (folder / "errors").open("w+", encoding="utf-8") as errors, os.fdopen(terminal, "rb", buffering=0) as screen:
+        run = subprocess.Popen(
+            ["/bin/bash", "-ec", script], cwd=folder, env={**environment, "COLUMNS": "80"}, stdout=end, stderr=errors
+        )
+        os.close(end)
+        shown = b""
+        # Reading fails once the script has ended: on Linux, that is how a terminal says so.
+        with suppress(OSError):
+            while part := screen.read(65536):
+                shown += part
+        assert run.wait(timeout=300) == 0, Path(errors.name).read_text(encoding="utf-8")
+    return shown.decode().replace("\r\n", "\n")
+
+
 def test_the_tutorials_commands_print_what_it_shows(tmp_path: Path) -> None:
     blocks = BLOCK.findall((ROOT / "docs/tutorial.md").read_text(encoding="utf-8"))
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HF_HUB_OFFLINE": "1"}
     printed, shown = "", 0
     for kind, text in blocks:
         if kind == "bash":
-            run = subprocess.run(
-                ["/bin/bash", "-ec", text],
-                cwd=tmp_path,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=300,
-                check=False,
-            )
-            assert run.returncode == 0, run.stderr
-            printed = run.stdout
+            printed = printed_at_a_terminal(text, tmp_path, environment)
         else:
             pattern = "".join(".*" if part == LEFT_OUT else re.escape(part) for part in re.split(f"({LEFT_OUT})", text))
             assert re.search(pattern, printed, re.DOTALL), printed
