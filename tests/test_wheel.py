@@ -404,7 +404,7 @@ def test_the_doctor_passes_with_a_wheel(of_wheel: Life) -> None:
     findings = of_wheel.seen["doctor"].splitlines()
     marks = {finding.split()[1]: finding.split()[0] for finding in findings if not finding.startswith(" ")}
     assert {subject for subject, mark in marks.items() if mark == "ok"} == {
-        *("harness", "autoload", "tasks", "models", "sentences", "words", "embedded")
+        *("harness", "autoload", "tasks", "models", "nltk", "embedded")
     }
 
 
