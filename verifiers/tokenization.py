@@ -153,15 +153,17 @@ def _how_to_install(missing: Sequence[Data], failure: str) -> str:
         failure: why they were not downloaded, as part of a sentence.
     """
     named = listed([f"{data.called} ({data.name}, English)" for data in missing])
-    subjects = ["they"] if len(missing) == 1 else [f"the {data.called}" for data in missing]
-    needed = "; ".join(
-        f"{subject} are needed {data.needed_for}, and so for the {data.tasks}"
-        for subject, data in zip(subjects, missing, strict=True)
+    uses = [f"needed {data.needed_for}, and so for the {data.tasks}" for data in missing]
+    needed = (
+        f"; they are {uses[0]}. Install them once with"
+        if len(missing) == 1
+        else "\n".join([".", *(f"    {data.name}: {use}" for data, use in zip(missing, uses, strict=True))])
+        + "\nInstall them once with"
     )
     copied = listed([f"{data.folder}/{data.name}" for data in missing])
     folders = listed([f"{data.folder}/" for data in missing])
     message = (
-        f"NLTK's {named} are not installed{failure}; {needed}. Install them once with\n"
+        f"NLTK's {named} are not installed{failure}{needed}\n"
         f"    python -m nltk.downloader {' '.join(data.name for data in missing)}\n"
         f"Offline: copy {copied} from a machine that has them and set NLTK_DATA to the folder that holds {folders}."
     )

@@ -165,5 +165,9 @@ def _doctor(options: argparse.Namespace) -> int:
             print_past_progress(str(finding))
             failures += finding.required and not finding.ok
     # The last line is what is looked at, and a failure can stand far above it.
-    print("nothing required is missing" if not failures else f"{failures} FAILED: see the lines above")
+    print(
+        "nothing required is missing (notes: what some tasks need)"
+        if not failures
+        else f"{failures} FAILED: see the lines above"
+    )
     return 1 if failures else 0

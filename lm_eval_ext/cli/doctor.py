@@ -138,7 +138,7 @@ def _nltk() -> Finding:
     except MissingDataError as error:
         how_to_install.append(str(error))
     there = {data: installed(data) for data in NLTK_DATA}
-    lines = [f"{data.called}: {there[data] or 'missing'} (for the {data.tasks})" for data in NLTK_DATA]
+    lines = [f"{data.called}: {there[data] or 'missing'}" for data in NLTK_DATA]
     return Finding("nltk", not how_to_install, "\n".join([*lines, *how_to_install]), required=False)
 
 

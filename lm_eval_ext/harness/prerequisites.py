@@ -34,8 +34,9 @@ def missing_data(
         manager = TaskManager(include_path=[tasks_dir()], include_defaults=False, metadata=dict(metadata or {}))
     index, of_run = task_index(manager), manager.metadata or {}
     needs = {
-        _name(spec): {data for leaf in _leaves(spec, index) for data in _needed(leaf, of_run)}
+        name: needed
         for spec in ([tasks] if isinstance(tasks, str) else tasks)
+        for name, needed in _of_parts(spec, index, of_run).items()
     }
     try:
         require(*sorted(set().union(*needs.values()), key=NLTK_DATA.index))
@@ -47,6 +48,32 @@ def missing_data(
     return None
 
 
+def _of_parts(spec: Any, index: Mapping[str, Any], of_run: Mapping[str, Any]) -> Mapping[str, set[Data]]:
+    """Return what a selected task, group or tag needs, or its members by name if they do not all need the same."""
+    needed = {
+        _name(part): {data for leaf in _leaves(part, index) for data in _needed(leaf, of_run)}
+        for part in _members(spec, index)
+    }
+    every = set[Data]().union(*needed.values())
+    return {_name(spec): every} if all(of_part == every for of_part in needed.values()) else needed
+
+
+def _members(spec: Any, index: Mapping[str, Any]) -> Sequence[Any]:
+    """Return the members of a group or tag; a task is its own only one."""
+    config = _config(spec, index)
+    members = config.get("task") if isinstance(config, Mapping) else None
+    return members if isinstance(members, list) else [spec]
+
+
+def _config(spec: Any, index: Mapping[str, Any]) -> Any:
+    """Return the config that a name stands for; one that is given is its own."""
+    if not isinstance(spec, str):
+        return spec
+    entry = index.get(spec)
+    # A tag has names instead of a config.
+    return entry and (entry.cfg or {"task": sorted(entry.tags)})
+
+
 def _name(spec: Any) -> str:
     """Return the name of a selected task, group or tag."""
     return str((spec.get("group") or spec.get("task")) if isinstance(spec, Mapping) else spec)
@@ -54,11 +81,7 @@ def _name(spec: Any) -> str:
 
 def _leaves(spec: Any, index: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the configs of the leaves with a class that a name or a config stands for."""
-    config = spec
-    if isinstance(spec, str):
-        entry = index.get(spec)
-        # A tag has names instead of a config.
-        config = entry and (entry.cfg or {"task": sorted(entry.tags)})
+    config = _config(spec, index)
     if not isinstance(config, Mapping):
         return
     if isinstance(members := config.get("task"), list):

@@ -247,14 +247,22 @@ def test_without_nltk_data_doctor_and_export_explain_how_to_get_it(
     doctor = run("doctor", "--source", str(folder))
     assert doctor.returncode == 1  # this source must answer
     assert "FAILED folder    manyifeval: not checked" in doctor.stdout
-    lines = doctor.stdout[doctor.stdout.index("note   nltk") :].splitlines()[:7]
-    assert lines[0].endswith(" sentence data: missing (for the hierarchy, ifbench, ifeval and manyifeval tasks)")
-    assert lines[1].endswith(" stop words: missing (for the ifbench and manyifeval_wide tasks)")
-    assert lines[2].endswith(" tagger data: missing (for the ifbench and manyifeval_wide tasks)")
+    lines = doctor.stdout[doctor.stdout.index("note   nltk") :].splitlines()[:11]
+    assert [line[17:] for line in lines[:3]] == [
+        "sentence data: missing",
+        "stop words: missing",
+        "tagger data: missing",
+    ]
     assert lines[3].startswith(" " * 17 + "NLTK's sentence data (punkt_tab, English), stop words (stopwords, English) ")
-    assert lines[4] == " " * 21 + "python -m nltk.downloader punkt_tab stopwords averaged_perceptron_tagger_eng"
-    assert lines[5].startswith(" " * 17 + "Offline: copy tokenizers/punkt_tab, corpora/stopwords and taggers/averaged")
-    assert lines[6].endswith("the sentence data and stop words: (umask 022; pip install --no-deps llama-index-core)")
+    needed_by = ["hierarchy, ifbench, ifeval and manyifeval", *["ifbench and manyifeval_wide"] * 2]
+    for line, tasks in zip(lines[4:7], needed_by, strict=True):
+        assert line.endswith(f", and so for the {tasks} tasks")
+    assert lines[7:9] == [
+        " " * 17 + "Install them once with",
+        " " * 21 + "python -m nltk.downloader punkt_tab stopwords averaged_perceptron_tagger_eng",
+    ]
+    assert lines[9].startswith(" " * 17 + "Offline: copy tokenizers/punkt_tab, corpora/stopwords and taggers/averaged")
+    assert lines[10].endswith("the sentence data and stop words: (umask 022; pip install --no-deps llama-index-core)")
     assert doctor.stdout.endswith(" FAILED: see the lines above\n")
     assert "note   embedded  manyifeval: not checked" in run("doctor").stdout  # the verbalizer tasks need none
     # The default rows are data; those of a user's own task prompts are composed, some of them about sentences.
