@@ -139,7 +139,7 @@ def _print_trip_wires(lines: Iterable[bytes], origin: str, options: argparse.Nam
         asked = judged.answered.asked
         answer = Response(judged.answered.response, strip_reasoning=not options.keep_reasoning).text.raw
         instructions = instructions_of(asked["instruction_id_list"], asked["kwargs"])
-        rollouts.append(Rollout(str(asked.get("prompt") or ""), answer, instructions))
+        rollouts.append(Rollout(_prompt_of(asked) or "", answer, instructions))
         passed.append((judged.loose if options.loose else judged.strict).follow_all_instructions)
     if not rollouts:
         _raise_all(errors, 0)
@@ -499,17 +499,23 @@ def asked(where: str, row: Mapping[str, Any]) -> tuple[str, tuple[Checker, ...]]
     """
     found = _asked_of_sample(where, row["doc"]) if is_sample(row) else _plain(where, row)
     _require(where, found, COLUMNS)
-    prompt = found.get("prompt")
-    if "prompt" not in found and isinstance(found.get("messages"), list):
-        users = [each for each in found["messages"] if isinstance(each, Mapping) and each.get("role") == "user"]
-        prompt = users[-1].get("content") if users else None
-    if not isinstance(prompt, str):
+    prompt = _prompt_of(found)
+    if prompt is None:
         raise RowsError(
             f"{where}: expected a field 'prompt' that is text, or 'messages' with one of the user; found "
             f"{', '.join(found)}"
         )
     with _naming(where, found):
         return prompt, instructions_of(found["instruction_id_list"], found["kwargs"])
+
+
+def _prompt_of(row: Mapping[str, Any]) -> str | None:
+    """Return the prompt of a row, or the user's last message; ``None`` if there is no such text."""
+    prompt = row.get("prompt")
+    if "prompt" not in row and isinstance(row.get("messages"), list):
+        users = [each for each in row["messages"] if isinstance(each, Mapping) and each.get("role") == "user"]
+        prompt = users[-1].get("content") if users else None
+    return prompt if isinstance(prompt, str) else None
 
 
 def _asked_of_sample(where: str, doc: Mapping[str, Any]) -> Mapping[str, Any]:

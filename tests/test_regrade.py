@@ -586,6 +586,17 @@ def test_trip_wires_are_counted_with_what_they_earn(tmp_path: Path, capsys: pyte
     assert lines["echo"][:4] == ["0", "0.0", "0.0", "49.0"]
 
 
+def test_the_prompt_of_a_trip_wire_may_be_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = "Name three colors of the rainbow without a comma."
+    row = {
+        "messages": [{"role": "user", "content": asked}],
+        "ground_truth": GROUND_TRUTH.replace("coma", "comma"),
+        "response": f"{asked} Yes!",
+    }
+    assert main(["verify", "--trip-wires", str(rows_file(tmp_path, row))]) == 0
+    assert re.search(r"^echo +1  +100\.0 ", capsys.readouterr().out, re.MULTILINE)
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [
