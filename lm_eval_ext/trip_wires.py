@@ -40,7 +40,8 @@ _REFUSAL = re.compile(
     r"i am unable|as an ai)\b",
     re.IGNORECASE,
 )
-_BRACKETED = re.compile(r"\[[^\]\n]*\]|\([^)\n]*\)|<[^>\n]*>|\*[^*\n]+\*")
+_BRACKETED = re.compile(r"\[[^\[\]\n]*\]|\([^()\n]*\)|<[^<>\n]*>|\*[^*\n]+\*")
+"""The innermost brackets: a search for any would take quadratic time in a text that only opens them."""
 _PAIRS = {"[": "]", "(": ")", "<": ">", '"': '"', "“": "”", "*": "*"}
 _MOST_OF_A_REFUSAL = 40
 """Words."""

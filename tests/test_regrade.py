@@ -591,7 +591,7 @@ def test_the_prompt_of_a_trip_wire_may_be_a_message(tmp_path: Path, capsys: pyte
     row = {
         "messages": [{"role": "user", "content": asked}],
         "ground_truth": GROUND_TRUTH.replace("coma", "comma"),
-        "response": f"You said: {asked}",
+        "response": f"{asked} Yes!",
     }
     assert main(["verify", "--trip-wires", str(rows_file(tmp_path, row))]) == 0
     assert re.search(r"^echo +1  +100\.0 ", capsys.readouterr().out, re.MULTILINE)

@@ -22,7 +22,7 @@ def compute_score(
     extra_info: Mapping[str, Any] | None = None,
     **kw: Any,
 ) -> dict[str, float]:
-    """Return the reward of a response as ``score``, with its parts, which verl logs.
+    """Return the reward of a response as ``score``, with its parts; ``acc`` is what verl validates and filters by.
 
     Args:
         data_source: names the row in the log.
@@ -40,4 +40,5 @@ def compute_score(
     where = named(f"{data_source}, row {extra.get('index', 'without an index')}", prompt)
     rewarded = rewarding.rewarded(solution_str, labelled(ground_truth, extra), where, prompt)
     score = rewarding.broken_reward if rewarded.score is None else rewarded.score
-    return {"score": score, **rewarding.parts(rewarded)}
+    parts = rewarding.parts(rewarded)
+    return {"score": score, "acc": parts["all_followed"], **parts}

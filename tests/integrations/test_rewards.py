@@ -34,11 +34,12 @@ def test_verls_and_openrlhfs_scores_are_the_verdicts_of_verify(edition: Edition,
         for shape, expected in (("share", share), ("all", every)):
             options: dict[str, Any] = {"edition": edition, "loose": loose, "shape": shape}
             parts = compute_score("ifeval", response, packed(row), {"index": 3}, **options)
-            assert (parts["score"], parts["share_followed"], parts["all_followed"]) == (expected, share, every)
+            assert (parts["score"], parts["share_followed"]) == (expected, share)
+            assert parts["acc"] == parts["all_followed"] == every
             batch = reward_func([f"Q: {response}<|im_end|>"], ["Q: "], [packed(row)], **options)
             assert batch["rewards"].tolist() == batch["scores"].tolist() == pytest.approx([expected])
             assert {name: value.tolist()[0] for name, value in batch["extra_logs"].items()} == pytest.approx(
-                {name: value for name, value in parts.items() if name != "score"}
+                {name: value for name, value in parts.items() if name not in ("score", "acc")}
             )
 
 
@@ -100,7 +101,15 @@ def test_a_broken_row_is_counted_and_has_a_score_that_no_answer_has(
 ) -> None:
     broken.cache_clear()
     parts = compute_score("ifeval", response, label, {"index": 7})
-    assert parts == {"score": -1, "all_followed": -1, "share_followed": -1, "empty": 0, "trip_wire": 0, "broken": 1}
+    assert parts == {
+        "score": -1,
+        "acc": -1,
+        "all_followed": -1,
+        "share_followed": -1,
+        "empty": 0,
+        "trip_wire": 0,
+        "broken": 1,
+    }
     assert "cannot be judged: ifeval, row 7: " in caplog.text
     assert compute_score("ifeval", response, label, broken_reward=0.5)["score"] == 0.5
 
