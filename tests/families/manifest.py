@@ -196,7 +196,10 @@ def paired_mcq() -> Family:
             else Leaf(metrics | up("text_acc"), details | of_gold, 256, rows, facts, version)
         )
         tags.setdefault(f"{family}_{dataset}", []).append(leaf)
-    return Family((40, 0, 8), leaves, tags=tags, filters=("string_match", "rules"))
+        if (dataset, level) == ("arc_challenge", "medium"):
+            # For the release check, and in no tag. There are fewer embedded questions.
+            leaves[f"{leaf}_100"] = replace(leaves[leaf], facts={**facts, "rows": 100})
+    return Family((42, 0, 8), leaves, tags=tags, filters=("string_match", "rules"))
 
 
 # Appendix C: the five encodings, and the parts that the ablation takes from all of them or adds to the prompt alone.

@@ -144,10 +144,21 @@ def test_requesting_more_rows_than_exist_is_an_error(tmp_path: Path, leaf: dict[
         load(tmp_path, leaf, {"rows": 151})
 
 
-@pytest.mark.parametrize("family", OF_FAMILY)
+@pytest.mark.parametrize("family", sorted(OF_FAMILY.keys() - {"paired_mcq"}))
 def test_the_papers_datasets_keep_their_rows(family: str) -> None:
     with pytest.raises(ValueError, match=f"task '{OF_FAMILY[family]}': rows 'all'; .*(--limit|n in --metadata)"):
         make(OF_FAMILY[family], {"rows": "all"})
+
+
+@pytest.mark.parametrize(("given", "rows"), [(5, 50), (100, 160), ("all", 160)])
+def test_of_a_known_multiple_choice_dataset_no_more_questions_are_asked_than_given(
+    given: int | str, rows: int
+) -> None:
+    docs = make("paired_mcq_arc_challenge_low", {"rows": given}).eval_docs
+    assert len(docs) == rows
+    # The first ones, each in ten orders.
+    every = make("paired_mcq_arc_challenge_low").eval_docs
+    assert [doc["key"] for doc in docs] == [doc["key"] for doc in every][:rows]
 
 
 @pytest.mark.parametrize(("leaf", "name"), [(TOPIC, "sst2"), (TRIVIA, "mmlu")], ids=["verbalizer", "paired_mcq"])

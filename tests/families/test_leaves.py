@@ -12,6 +12,7 @@ import pytest
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
+from lm_eval_ext.families.release_check import SETS, TASKS, group_of
 from tests.across_versions import group_map, tasks_of
 from tests.conftest import ROOT
 from tests.families.manifest import MANIFEST, Family
@@ -64,7 +65,8 @@ def test_no_leaf_or_group_is_outside_the_families() -> None:
     manager = TaskManager(include_path=tasks_dir(), include_defaults=False)
     assert set(manager.all_subtasks) == {leaf for family in MANIFEST.values() for leaf in family.leaves}
     groups = {group for family in MANIFEST.values() for group in family.groups if "::" not in group}
-    assert set(manager.all_groups) == groups
+    over_families = {*SETS, *map(group_of, TASKS)}
+    assert set(manager.all_groups) == groups | over_families
 
 
 def test_every_leaf_loads_with_the_rows_and_facts_of_its_name(family: Loaded) -> None:
