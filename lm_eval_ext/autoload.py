@@ -197,10 +197,10 @@ def _look_for_data_first(evaluator: Any) -> None:
     def simple_evaluate(*args: Any, **kwargs: Any) -> Any:
         lacking = None
         try:
-            from lm_eval_ext.harness.prerequisites import missing_data  # noqa: PLC0415 # as above
+            from lm_eval_ext.harness.prerequisites import missing  # noqa: PLC0415 # as above
 
             asked = signature.bind(*args, **kwargs).arguments
-            lacking = missing_data(asked["tasks"], asked.get("task_manager"), asked.get("metadata"))
+            lacking = missing(asked["tasks"], asked.get("task_manager"), asked.get("metadata"))
         except Exception:  # noqa: S110 # whatever is wrong, the harness says it better
             pass
         if lacking is not None:

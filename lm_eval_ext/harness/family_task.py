@@ -246,6 +246,17 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         """
         return ()
 
+    @classmethod
+    def require_readers(cls, _config: Mapping[str, Any]) -> None:
+        """Check that what reads a leaf's answers is there, apart from the harness; see ``prerequisites``.
+
+        Args:
+            config: as for ``nltk_data``.
+
+        Raises:
+            ValueError: a reader is missing; the message says how to get it.
+        """
+
     # What a family implements for a task.
 
     @abstractmethod

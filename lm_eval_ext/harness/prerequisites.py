@@ -1,4 +1,4 @@
-"""Looks for the data that the selected tasks need, before the harness loads a model, which can take minutes.
+"""Looks for what the selected tasks need, data and readers, before the harness loads a model, which can take minutes.
 
 Imports no task unless some of ours are selected: every run of the harness in an environment with this package asks.
 """
@@ -20,10 +20,12 @@ SHOWN = 8
 """How many names of tasks a message has at most."""
 
 
-def missing_data(
+def missing(
     tasks: Iterable[Any], manager: TaskManager | None, metadata: Mapping[str, Any] | None
-) -> MissingDataError | None:
+) -> MissingDataError | ValueError | None:
     """Return an error that names all missing data of the selected tasks, and the tasks; ``None`` if nothing is missing.
+
+    If no data are missing, it is about a reader of answers.
 
     Args:
         tasks: as for ``simple_evaluate``: names of tasks, groups and tags, or configs. A loaded task has its data.
@@ -33,18 +35,22 @@ def missing_data(
     if manager is None:
         manager = TaskManager(include_path=[tasks_dir()], include_defaults=False, metadata=dict(metadata or {}))
     index, of_run = task_index(manager), manager.metadata or {}
-    needs = {
-        name: needed
-        for spec in ([tasks] if isinstance(tasks, str) else tasks)
-        for name, needed in _of_parts(spec, index, of_run).items()
-    }
+    selected = [tasks] if isinstance(tasks, str) else [*tasks]
+    needs = {name: needed for spec in selected for name, needed in _of_parts(spec, index, of_run).items()}
     try:
         require(*sorted(set().union(*needs.values()), key=NLTK_DATA.index))
     except MissingDataError as error:
-        missing = [data for data in NLTK_DATA if installed(data) is None]
-        lacking = {data.name: [name for name, needed in needs.items() if data in needed] for data in missing}
-        others = [name for name, needed in needs.items() if needed.isdisjoint(missing)]
+        absent = [data for data in NLTK_DATA if installed(data) is None]
+        lacking = {data.name: [name for name, needed in needs.items() if data in needed] for data in absent}
+        others = [name for name, needed in needs.items() if needed.isdisjoint(absent)]
         return MissingDataError("\n".join([str(error), *_of_selection(lacking, others)]))
+    try:
+        for leaf in (leaf for spec in selected for leaf in _leaves(spec, index)):
+            task_class, config = _ours(leaf, of_run)
+            if task_class is not None:
+                task_class.require_readers(config)
+    except ValueError as error:
+        return error
     return None
 
 
@@ -94,19 +100,24 @@ def _leaves(spec: Any, index: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield from ({**leaf, **config} for leaf in _leaves(_name(config), index))
 
 
-def _needed(config: Mapping[str, Any], of_run: Mapping[str, Any]) -> Sequence[Data]:
+def _needed(leaf: Mapping[str, Any], of_run: Mapping[str, Any]) -> Sequence[Data]:
     """Return the data that a leaf needs as far as its config says; nothing if its class is not ours."""
-    task_class: Any = config["class"]
+    task_class, config = _ours(leaf, of_run)
+    needed: Sequence[Data] = () if task_class is None else task_class.nltk_data(config)
+    return needed
+
+
+def _ours(leaf: Mapping[str, Any], of_run: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return a leaf's class, ``None`` if it is not ours, and its config with the metadata of the run."""
+    task_class: Any = leaf["class"]
     if isinstance(task_class, str):
         # The index has a path whose last part is that of the class.
         _, ours, path = task_class.rpartition(f"{lm_eval_ext.__name__}.")
         module, _, name = path.rpartition(".")
         task_class = getattr(import_module(f"{ours}{module}"), name) if ours else None
     if not hasattr(task_class, "nltk_data"):
-        return ()
-    metadata = {**task_class.METADATA, **(config.get("metadata") or {}), **of_run}
-    needed: Sequence[Data] = task_class.nltk_data({**config, "metadata": metadata})
-    return needed
+        return None, {}
+    return task_class, {**leaf, "metadata": {**task_class.METADATA, **(leaf.get("metadata") or {}), **of_run}}
 
 
 def _of_selection(lacking: Mapping[str, Sequence[str]], others: Sequence[str]) -> Iterator[str]:

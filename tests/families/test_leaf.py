@@ -151,9 +151,7 @@ def test_the_papers_datasets_keep_their_rows(family: str) -> None:
 
 
 @pytest.mark.parametrize(("given", "rows"), [(5, 50), (100, 160), ("all", 160)])
-def test_of_a_known_multiple_choice_dataset_no_more_questions_are_asked_than_given(
-    given: int | str, rows: int
-) -> None:
+def test_of_a_known_multiple_choice_dataset_no_more_questions_are_asked_than_given(given: int | str, rows: int) -> None:
     docs = make("paired_mcq_arc_challenge_low", {"rows": given}).eval_docs
     assert len(docs) == rows
     # The first ones, each in ten orders.

@@ -10,8 +10,10 @@ import pytest
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
+from lm_eval_ext.classifier import readers
+from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.families.ifbench.task import IFBenchTask
-from lm_eval_ext.harness.prerequisites import missing_data
+from lm_eval_ext.harness.prerequisites import missing
 from lm_eval_ext.harness.versions import task_index
 from lm_eval_ext.verifiers import MissingDataError, tokenization
 from tests.conftest import offline_environment
@@ -52,7 +54,7 @@ import json, sys
 {WITHOUT_DATA}
 from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.harness.prerequisites import missing_data
+from lm_eval_ext.harness.prerequisites import missing
 from lm_eval_ext.verifiers import MissingDataError
 
 manager = TaskManager(include_path=[tasks_dir()], include_defaults=False, metadata=json.loads(sys.argv[1]))
@@ -63,7 +65,7 @@ for name in json.loads(sys.argv[2]):
         loaded = True
     except MissingDataError:
         loaded = False
-    found[name] = [missing_data([name], manager, None) is None, loaded]
+    found[name] = [missing([name], manager, None) is None, loaded]
 print(json.dumps(found))
 """
 
@@ -154,7 +156,7 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokenization, "_failed_download", lambda _: "")
 
 
-def downloads(error: MissingDataError | None) -> list[str]:
+def downloads(error: Exception | None) -> list[str]:
     """Return the names in the command of an error."""
     if error is None:
         return []
@@ -179,27 +181,27 @@ SPECS: dict[str, tuple[Any, list[str]]] = {
 @pytest.mark.parametrize(("spec", "names"), SPECS.values(), ids=SPECS)
 @pytest.mark.usefixtures("nothing_installed")
 def test_every_form_of_a_selection_is_understood(spec: Any, names: list[str], manager: TaskManager) -> None:
-    assert downloads(missing_data([spec], manager, None)) == names
+    assert downloads(missing([spec], manager, None)) == names
 
 
 @pytest.mark.usefixtures("nothing_installed")
 def test_the_metadata_of_the_run_count() -> None:
-    assert downloads(missing_data(["manyifeval_dense_n010"], None, None)) == []
-    assert downloads(missing_data(["manyifeval_dense_n010"], None, {"form": "mixed"})) == PUNKT
+    assert downloads(missing(["manyifeval_dense_n010"], None, None)) == []
+    assert downloads(missing(["manyifeval_dense_n010"], None, {"form": "mixed"})) == PUNKT
     # What a user's own rows need is known only when they are read.
-    assert downloads(missing_data(["manyifeval_n01"], None, {"source": "embedded"})) == PUNKT
-    assert downloads(missing_data(["manyifeval_n01"], None, {"source": "a folder"})) == []
+    assert downloads(missing(["manyifeval_n01"], None, {"source": "embedded"})) == PUNKT
+    assert downloads(missing(["manyifeval_n01"], None, {"source": "a folder"})) == []
 
 
 @pytest.mark.usefixtures("nothing_installed")
 def test_many_selected_tasks_are_not_all_named(manager: TaskManager) -> None:
-    error = missing_data([f"manyifeval_n{n:02}" for n in range(1, 11)], manager, None)
+    error = missing([f"manyifeval_n{n:02}" for n in range(1, 11)], manager, None)
     assert str(error).endswith("manyifeval_n08 and 2 more")
 
 
 @pytest.mark.usefixtures("sentence_data")
 def test_where_all_is_installed_nothing_is_missing(manager: TaskManager) -> None:
-    assert missing_data(["ifeval_published", "hierarchy"], manager, None) is None
+    assert missing(["ifeval_published", "hierarchy"], manager, None) is None
 
 
 @pytest.mark.usefixtures("nothing_installed")
@@ -216,3 +218,17 @@ def test_after_one_failed_download_no_other_is_tried(monkeypatch: pytest.MonkeyP
     assert tried == PUNKT
     assert str(caught.value).count("and their download failed (no answer)") == 1
     assert downloads(caught.value) == ALL
+
+
+def test_a_reader_that_is_missing_is_told_before_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_weights(name: str) -> None:
+        raise ReaderError(f"no weights for {name}")
+
+    monkeypatch.setattr(readers, "require", no_weights)
+    manager = TaskManager(include_path=[tasks_dir()], include_defaults=False, metadata={"source": "embedded"})
+    found = missing(["paired_mcq_arc_challenge_medium_100"], manager, None)
+    assert isinstance(found, ReaderError)
+    assert str(found) == "no weights for default"
+    # The rules need none.
+    rules = TaskManager(include_path=[tasks_dir()], include_defaults=False, metadata={"answer_classifier": "rules"})
+    assert missing(["paired_mcq_arc_challenge_medium_100"], rules, None) is None

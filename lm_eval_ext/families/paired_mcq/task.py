@@ -98,6 +98,11 @@ class PairedMCQTask(FamilyTask):
         "the levels example and example_abc show this effect"
     )
 
+    @classmethod
+    def require_readers(cls, config: Mapping[str, Any]) -> None:
+        """Check that the readers of the leaf's answers can be loaded; see the base class."""
+        pipelines(str(config.get("task")), config.get("filter_list") or [], dict(config["metadata"]))
+
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Take the constraint level, the dataset and the readers from a leaf's config; see the base class."""
         name = config["task"]
