@@ -30,6 +30,7 @@ class Family:
             content, by their names in ``lm_eval_ext.floors``: those that ``score`` gives to the reference LM's policies
             of these names. It is called with the documents, and with the task's config in the results. Empty if the
             tasks are not ours.
+        paper: where its paper is, which the report's texts mean by figures, tables and sections with numbers.
     """
 
     name: str
@@ -37,22 +38,26 @@ class Family:
     task: str
     section: str
     floors: str = ""
+    paper: str = ""
 
 
-def _family(name: str, schema: Schema, task_class: str, scores: str = "scores") -> Family:
+ARXIV = "https://arxiv.org/abs"
+
+
+def _family(name: str, schema: Schema, task_class: str, paper: str, scores: str = "scores") -> Family:
     folder = f"lm_eval_ext.families.{name}"
     section = f"lm_eval_ext.reports.sections.{name}.section"
-    return Family(name, schema, f"{folder}.task:{task_class}", section, f"{folder}.{scores}")
+    return Family(name, schema, f"{folder}.task:{task_class}", section, f"{folder}.{scores}", paper)
 
 
 FAMILIES: Mapping[str, Family] = {
     family.name: family
     for family in (
-        _family("verbalizer", verbalizer.SCHEMA, "VerbalizerTask", "verbalizer"),
-        _family("manyifeval", manyifeval.SCHEMA, "ManyIFEvalTask"),
-        _family("ifbench", ifbench.SCHEMA, "IFBenchTask"),
-        _family("hierarchy", hierarchy.SCHEMA, "HierarchyTask"),
-        _family("paired_mcq", paired_mcq.SCHEMA, "PairedMCQTask"),
-        _family("natural_instructions", natural_instructions.SCHEMA, "NaturalInstructionsTask"),
+        _family("verbalizer", verbalizer.SCHEMA, "VerbalizerTask", f"{ARXIV}/2307.10558", "verbalizer"),
+        _family("manyifeval", manyifeval.SCHEMA, "ManyIFEvalTask", "https://openreview.net/forum?id=R6q67CDBCH"),
+        _family("ifbench", ifbench.SCHEMA, "IFBenchTask", f"{ARXIV}/2507.02833"),
+        _family("hierarchy", hierarchy.SCHEMA, "HierarchyTask", f"{ARXIV}/2404.13208"),
+        _family("paired_mcq", paired_mcq.SCHEMA, "PairedMCQTask", f"{ARXIV}/2402.14499"),
+        _family("natural_instructions", natural_instructions.SCHEMA, "NaturalInstructionsTask", f"{ARXIV}/2104.08773"),
     )
 }

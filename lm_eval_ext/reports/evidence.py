@@ -25,6 +25,9 @@ from lm_eval_ext.results.issue import Issue, named, note
 from lm_eval_ext.results.models import Sizes
 from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 
+ANY_ANSWER = "any answer"
+"""In place of the best answer without content where all of them score the same."""
+
 
 @dataclass(frozen=True)
 class Floor:
@@ -43,7 +46,7 @@ class Floor:
     @property
     def in_words(self) -> str:
         """The answer, as a reader is told of it."""
-        return "any" if self.is_any else IN_WORDS[self.answer]
+        return ANY_ANSWER if self.is_any else IN_WORDS[self.answer]
 
     def above(self, score: Replicates) -> Replicates:
         """Return how far a score on the same rows is above the floor: (score - floor) / (1 - floor).

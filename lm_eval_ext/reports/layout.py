@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lm_eval_ext.reports.evidence import ANY_ANSWER
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Forest, HeatMap, Mark, Panel, Series, Table, Unit
 from lm_eval_ext.reports.statistics import estimate
 from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, Cells, Study, exists
@@ -60,7 +61,7 @@ def floors_in_words(cells: Cells) -> str:
     floored = [line for line in cells.lines.values() if exists(line.get(FLOOR))]
     if not floored:
         return ""
-    answers = ", ".join(dict.fromkeys(line[FLOOR_BY] for line in floored if shown(line[FLOOR]).value)) or "any"
+    answers = ", ".join(dict.fromkeys(line[FLOOR_BY] for line in floored if shown(line[FLOOR]).value)) or ANY_ANSWER
     return f" (floor: {answers})"
 
 
@@ -132,11 +133,9 @@ def heat_maps(cells: Cells, down: str, most: int = SIDE_BY_SIDE, **options: Any)
     """Yield heat maps with a column for each model, at most so many in each."""
     if _is_comparison(cells):
         cells, options = cells.changes(), _of_changes(options)
-    models = cells.values("model")
-    for start in range(0, len(models), most):
-        group = models[start : start + most]
-        title = f"models {start + 1} to {start + len(group)}" if len(models) > most else ""
-        yield Panel(title, drawn(_of_models(cells, group), HeatMap, down, "model", **options))
+    parts = [*evenly(cells, most)]
+    for title, part in parts:
+        yield Panel(title if len(parts) > 1 else "", drawn(part, HeatMap, down, "model", **options))
 
 
 def _is_comparison(cells: Cells) -> bool:
@@ -150,8 +149,10 @@ def _of_changes(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def evenly(cells: Cells, most: int) -> Iterator[tuple[str, Cells]]:
-    """Yield the cells of at most so many models each, spread evenly, with a title."""
+    """Yield the cells of at most so many models each, spread evenly, with a title; nothing if there is no model."""
     models = cells.values("model")
+    if not models:
+        return
     parts = ceil(len(models) / most)
     for start, end in pairwise(len(models) * part // parts for part in range(parts + 1)):
         title = f"models {start + 1} to {end}" if end - start > 1 else f"model {end}"

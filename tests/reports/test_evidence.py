@@ -179,7 +179,7 @@ def test_the_answer_is_the_best_over_all_tasks_and_weighs_them_as_their_group_do
     assert floor.in_words == IN_WORDS["echo"]
 
 
-@pytest.mark.parametrize(("edited", "said"), [(False, IN_WORDS["echo"]), (True, "any")])
+@pytest.mark.parametrize(("edited", "said"), [(False, IN_WORDS["echo"]), (True, "any answer")])
 def test_no_answer_is_named_as_the_best_if_all_score_the_same(
     edited: bool, said: str, result_folder: ResultFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

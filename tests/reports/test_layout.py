@@ -83,7 +83,7 @@ def test_the_only_model_is_not_in_titles_and_a_fact_is_untold_where_it_says_noth
     ("count", "titles", "columns"),
     [
         (5, [""], [5]),
-        (6, ["models 1 to 5", "models 6 to 6"], [5, 1]),
+        (6, ["models 1 to 3", "models 4 to 6"], [3, 3]),
     ],
 )
 def test_a_heat_map_has_few_models_side_by_side(count: int, titles: list[str], columns: list[int]) -> None:

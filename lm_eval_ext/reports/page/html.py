@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from lm_eval_ext import __version__
+from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.floors import ALL_IN_WORDS
 from lm_eval_ext.reports.figure import (
     Bars,
@@ -79,6 +80,7 @@ def page(report: Report) -> str:
         script_hash=digest,
         summary=summary,
         sections=sections,
+        papers={name: family.paper for name, family in FAMILIES.items()},
         drawn=[*filter(None, [summary]), *chain.from_iterable(figures for _, figures in sections)],
         anchors=[
             *(f"section-{section.name}" for section in report.sections),
@@ -161,16 +163,18 @@ def apart(panels: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
             values = tuple(tuple(line[column] for column in kept) for line in mark.values)
             drawn[place] = replace(panel, mark=replace(mark, columns=columns, values=values))
             same += [zero[name] for name in mark.columns if name in zero]
-    alike: dict[tuple[str, Unit, float], tuple[dict[str, None], list[Estimate]]] = {}
+    alike: dict[tuple[str, Unit, float, bool], tuple[dict[str, None], list[Estimate]]] = {}
     for name, mark, found in same:
-        names, every = alike.setdefault((mark.axis, mark.unit, found[0].value), ({}, []))
-        names[name] = None
+        # Panels and columns are told apart; what has the name of the axis says nothing more.
+        is_column = name in zero
+        names, every = alike.setdefault((mark.axis, mark.unit, found[0].value, is_column), ({}, []))
+        names["" if name == mark.axis else name] = None
         every += found
     if not drawn and len(alike) == 1:
         # There is nothing else that the names would tell it from.
         alike = {key: ({}, every) for key, (_, every) in alike.items()}
     said = []
-    for (axis, unit, _), (names, every) in alike.items():
+    for (axis, unit, *_), (names, every) in alike.items():
         ends = [end for estimate in every for end in (estimate.low, estimate.high) if not isnan(end)]
         # With the ends of all intervals.
         value = told(replace(every[0], low=min(ends, default=nan), high=max(ends, default=nan)), unit)

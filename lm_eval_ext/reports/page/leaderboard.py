@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 
 from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.families.schema import Schema
 from lm_eval_ext.reports.evidence import Evidence, Floor
 from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap, Panel, Table, Unit
 from lm_eval_ext.reports.gate.text import ARROWS
@@ -104,7 +106,25 @@ def tested_headlines(runs: Runs) -> list[Headline]:
         if parts and tasks[parts[0]].family.name in tested:
             family, metric = tasks[parts[0]].family.name, tasks[parts[0]].headline
             tested[family].append(Headline(family, name, metric.name, metric.higher_is_better, parts))
-    return [headline for of_family in tested.values() for headline in of_family]
+    ordered = []
+    for of_family in tested.values():
+        first = {headline.tasks[0]: tasks[headline.tasks[0]] for headline in of_family}
+        if first:
+            schema = next(iter(first.values())).schema
+            places = _by_level(schema, {task: run.metadata for task, run in first.items()})
+            ordered += sorted(of_family, key=lambda headline: places.index(headline.tasks[0]))
+    return ordered
+
+
+def _by_level(schema: Schema, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return tasks in the order of their levels, and those of one level by name.
+
+    Args:
+        schema: that of their family.
+        facts: the metadata of each task, by its name.
+    """
+    levels = schema.by_level({task: facts[task] for task in sorted(facts)})
+    return [task for of_level in levels.values() for task in of_level]
 
 
 def headlines_of(runs: Runs) -> list[Headline]:
@@ -129,7 +149,7 @@ def headlines_of(runs: Runs) -> list[Headline]:
                     # A single task has its own name, unless it is a whole group.
                     of_level = f"{group}, {level}" if len(tasks) > 1 else tasks[0]
                     named[of_level if level else group] = tasks
-            alone = sorted({*facts}.difference(*lowest.values()))
+            alone = _by_level(schema, {task: facts[task] for task in {*facts}.difference(*lowest.values())})
             if len(alone) <= MANY:
                 named |= {task: (task,) for task in alone}
             else:
