@@ -143,7 +143,7 @@ def test_the_summary_of_a_github_job_is_the_markdown(releases: Path) -> None:
     line = example("bash", "lm-eval-ext check new --against baseline --max-drop 0.02 --markdown -")
     done = shell(releases, [line], GITHUB_STEP_SUMMARY=str(summary))
     assert done.returncode == 0, done.stderr
-    assert summary.read_text(encoding="utf-8").startswith("## lm-eval-ext check: ")
+    assert summary.read_text(encoding="utf-8").startswith("**Ship:** ")
 
 
 def test_the_github_example_uses_inputs_that_the_action_has() -> None:
