@@ -1,6 +1,6 @@
 """Stand-ins for two libraries that no package index has for the Python of the tests, as small as what is used of them.
 
-The integrations were run with the real ones (docs/integrations.md).
+The integrations were run with the real ones (docs/appendix/integrations.md).
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def answers(shared_data: Path, prompts: Mapping[int, Any]) -> Answers:
 
 @pytest.mark.slow
 def test_the_shapes_pay_what_the_page_says(prompts: Mapping[int, Any], answers: Answers) -> None:
-    page = (ROOT / "docs/integrations.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/appendix/integrations.md").read_text(encoding="utf-8")
     documented = {
         name.split("](")[0].strip("["): [float(figure) for figure in figures.split(" | ")]
         for name, figures in re.findall(r"^\| (.*?) \| (\d+\.\d(?: \| \d+\.\d){3}) \|$", page, re.MULTILINE)

@@ -146,7 +146,7 @@ def _reported(options: argparse.Namespace, every: Sequence[str], places: Opened)
         report = build(runs, given=given, verdicts=found, each=options.answers, answers_of=options.answers_of)
     else:
         runs, upper_bound = _loaded(after.paths, rest.paths, names, chosen(options))
-        report = build(runs, given=given, upper_bound=upper_bound, each=options.answers)
+        report = build(runs, given=given, upper_bound=upper_bound, each=options.answers, answers_of=options.answers_of)
     for issue in report.issues:
         print(f"lm-eval-ext: {issue.severity}: {one_line(places.named(issue.text))}", file=sys.stderr)
     # Everything is computed before anything is written, so that an error leaves existing files untouched.

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.cli import main
+from lm_eval_ext.reports.page.answers import anchor
 from lm_eval_ext.reports.wording import figure as figure_in_words
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import SST2, samples_of, write_run
@@ -157,6 +158,29 @@ def test_a_model_name_cannot_clear_the_screen(tmp_path: Path, capsys: pytest.Cap
     said = capsys.readouterr().err
     assert "x<U+001B>[2J" in said
     assert "\x1b" not in said
+
+
+def test_the_answers_are_those_of_the_models_that_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folders = []
+    for number, name in enumerate("abcdef"):
+        folders.append(
+            str(write_run(tmp_path / name, {SST2: [1.0] * number + [0.0] * 6}, arguments={"pretrained": name}))
+        )
+    path = tmp_path / "report.html"
+
+    def shown(*words: str) -> list[str]:
+        assert main(["report", *folders, *words, "-o", str(path)]) == 0
+        page = path.read_text(encoding="utf-8")
+        return [name for name in "abcdef" if f'id="{anchor(name, SST2)}"' in page]
+
+    assert shown() == ["f"]
+    assert "note: answers are those of the best model (f); --answers-of NAME shows those of others" in (
+        capsys.readouterr().err
+    )
+    assert shown("--answers-of", "b", "--answers-of", "d") == ["b", "d"]
+    assert "answers are those of" not in capsys.readouterr().err
+    assert main(["report", *folders, "--answers-of", "g"]) == 1
+    assert "--answers-of g: no model of the page has this name; expected one of" in capsys.readouterr().err
 
 
 def test_the_page_is_byte_identical_for_the_same_files(tmp_path: Path) -> None:
