@@ -25,6 +25,9 @@ from lm_eval_ext.results.issue import Issue, named, note
 from lm_eval_ext.results.models import Sizes
 from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 
+LARGE = 200_000
+"""More rows of all runs than these are worth several processes."""
+
 
 @dataclass(frozen=True)
 class Floor:
@@ -75,6 +78,11 @@ class Evidence:
     upper_bound: Runs | None = None
     _floors: dict[Hashable, ByAnswer | Issue] = field(default_factory=dict)
     _best: dict[Hashable, Floor] = field(default_factory=dict)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there is enough to compute for several processes."""
+        return sum(len(run.rows) for run in self.runs.found if run.rows is not None) > LARGE
 
     @cached_property
     def population(self) -> Population:
