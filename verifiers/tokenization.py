@@ -413,6 +413,8 @@ _BLANKS = re.compile(r"(\s)\s+(\s)")
 _PLAIN_LAST = re.compile(r"([A-Za-z]+)([.?!:;,]?)")
 # Letters and digits between punctuation that is never part of a contraction: one token with letters in it.
 _PLAIN = re.compile(r"[.,!?;:()\[\]{}<>\"*#/$%@&+=~^|\\-]*([A-Za-z0-9]+)[.,!?;:()\[\]{}<>\"*#/$%@&+=~^|\\-]*")
+# "I'm" and the like, which NLTK divides at the apostrophe; no part but the word itself can be in capitals.
+_WITH_CLITIC = re.compile(r"([A-Za-z]+)'(?:[smd]|ll|re|ve)")
 _LETTER = re.compile(r"\w")
 _END_INSIDE = re.compile(r"[.?!][^\w\s]")
 _POSSIBLE_CLITIC = re.compile(r"'.*[.']|(?i:wanna)")
@@ -497,7 +499,7 @@ def count_capital_words(text: str) -> int:
     for chunk in text.split():
         if chunk.islower():
             continue
-        plain = _PLAIN.fullmatch(chunk)
+        plain = _PLAIN.fullmatch(chunk) or _WITH_CLITIC.fullmatch(chunk)
         if plain and plain[1].lower() not in _CONTRACTED:
             count += plain[1].isupper()
         elif any(map(str.isupper, chunk)):
@@ -510,7 +512,7 @@ def count_capital_words(text: str) -> int:
     return count
 
 
-@lru_cache(maxsize=4096)  # "I'm" and "It's" are frequent
+@lru_cache(maxsize=4096)
 def _count_in_chunk(chunk: str) -> int:
     return sum(map(str.isupper, _in_sentence(chunk)))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cache
 from math import inf, log
 from statistics import fmean
 from typing import Any, Literal, TypeGuard
@@ -70,6 +71,12 @@ def mean_length(rows: Iterable[Sequence[Any]]) -> float:
     return fmean(map(len, rows))
 
 
+@cache
+def _matches(name: str, pattern: str) -> bool:
+    # The same few names are asked for again in every run of every model.
+    return fnmatchcase(name, pattern)
+
+
 @dataclass(frozen=True)
 class Metric:
     """One metric, declared here and nowhere else: tasks, groups, results and reports read it.
@@ -117,7 +124,7 @@ class Metric:
     def covers(self, name: str) -> bool:
         """Return whether a metric's name matches this metric or pattern."""
         # The name of a metric that is not ours may hold characters of a pattern.
-        return name == self.name or fnmatchcase(name, self.name)
+        return name == self.name or _matches(name, self.name)
 
 
 EMPTY_RATE = Metric("empty_rate", higher_is_better=False, in_groups=True, drawn=False)

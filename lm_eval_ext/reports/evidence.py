@@ -27,6 +27,8 @@ from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 
 ANY_ANSWER = "any answer"
 """In place of the best answer without content where all of them score the same."""
+LARGE = 200_000
+"""More rows of all runs than these are worth several processes."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,11 @@ class Evidence:
     baseline: str = ""
     _floors: dict[Hashable, ByAnswer | Issue] = field(default_factory=dict)
     _best: dict[Hashable, Floor] = field(default_factory=dict)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there is enough to compute for several processes."""
+        return sum(len(run.rows) for run in self.runs.found if run.rows is not None) > LARGE
 
     @cached_property
     def population(self) -> Population:

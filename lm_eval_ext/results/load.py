@@ -23,7 +23,7 @@ from lm_eval_ext.results.models import labels as labels_of
 from lm_eval_ext.results.recognition import Choice, measured_alike, task_runs, unusable_in
 from lm_eval_ext.results.rows import DatasetRows
 from lm_eval_ext.results.runs import OPTIONS, SAMPLING_SEED, Role, Runs, TaskRun, newest, without_arguments
-from lm_eval_ext.results.samples import COLUMN, with_rows
+from lm_eval_ext.results.samples import COLUMN, all_with_rows
 from lm_eval_ext.results.validation import what_differs, what_went_wrong
 from lm_eval_ext.sources import RowsError
 
@@ -98,7 +98,8 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
             replace(run, readers=tuple(sorted(run.readers, key=lambda reader: reader not in common[run.task])))
             for run in side.with_role(*IN_FIGURES)
         ]
-        runs = [with_rows(run, dataset_rows, column) for run in progress(runs)]
+        read = all_with_rows(runs, dataset_rows, column)
+        runs = [run for _, run in zip(progress(runs), read, strict=True)]
         if parts:
             runs.sort(key=lambda run: run.file.order, reverse=True)
             runs = [in_parts(of_task) for of_task in grouped((_what(run), run) for run in runs).values()]

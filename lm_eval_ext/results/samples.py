@@ -12,6 +12,7 @@ import re
 from array import array
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import isclose, isfinite, nan, sqrt
 from statistics import fmean
 from typing import Any, Literal
@@ -19,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lm_eval_ext.families.schema import COUNT, NONE, is_count
+from lm_eval_ext.processes import in_processes
 from lm_eval_ext.results.aggregation import MEAN, aggregate, stated
 from lm_eval_ext.results.files import shown
 from lm_eval_ext.results.issue import Issue, warning
@@ -38,10 +40,34 @@ COLUMN, ROW = "column", "row"
 """What the keys of rows without a usable hash begin with."""
 READ_AT_ONCE = 2**18
 """Bytes read from a file at once; Python's default is about two lines, with which reading takes four times as long."""
+LARGE = 2**26
+"""More bytes of samples than these are worth several processes."""
 _ROLLING = "loglikelihood_rolling"
 """The output type whose requests are the documents themselves."""
 Line = Mapping[str, Any]
 """A line of a samples file."""
+
+
+def all_with_rows(runs: Sequence[TaskRun], dataset_rows: DatasetRows, column: str) -> Iterator[TaskRun]:
+    """Yield runs with their rows, as ``with_rows`` returns them; several processes read large samples."""
+    size = sum(run.samples_path.stat().st_size for run in runs if run.has_samples)
+    read = in_processes([partial(_read_apart, run, column) for run in runs], large=size > LARGE)
+    for run, (changed, keys) in zip(runs, read, strict=True):
+        dataset = dataset_rows.setdefault(run.dataset, {})
+        # In the order of the runs, the numbers are those of reading all of them here.
+        numbers = np.array([dataset.setdefault(key, len(dataset)) for key in keys], np.int32)
+        if rows := changed.get("rows"):
+            changed["rows"] = replace(rows, clusters=numbers[rows.clusters])
+        yield replace(run, **changed)
+
+
+def _read_apart(run: TaskRun, column: str) -> tuple[dict[str, Any], list[Hashable]]:
+    """Return what ``with_rows`` changes in a run, and the keys of its dataset rows in the order of their numbers."""
+    alone: DatasetRows = {}
+    read = with_rows(run, alone, column)
+    both = {name: (getattr(run, name), getattr(read, name)) for name in ("family", "figures", "issues", "rows")}
+    changed = {name: after for name, (before, after) in both.items() if after is not before}
+    return changed, [*alone.get(run.dataset, ())]
 
 
 def with_rows(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:

@@ -215,7 +215,7 @@ def _cut_off_while_reasoning(runs: Sequence[TaskRun], name: str) -> Iterator[Iss
         if empty < NOTICEABLE or run.rows is None or EMPTY_RATE.name not in run.rows.values:
             continue
         rows = np.flatnonzero(run.rows.values[EMPTY_RATE.name] == 1)[:LOOKED_AT]
-        cut_off = [is_cut_off(generated(run.rows.line(int(row)))) for row in rows]
+        cut_off = [is_cut_off(generated(line)) for line in run.rows.lines(rows.tolist())]
         if cut_off and empty * sum(cut_off) / len(cut_off) >= NOTICEABLE:
             most = limit_of(run)
             tasks.setdefault(f" of {most}" if most else "", []).append(run.name)

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 
 from lm_eval_ext.families.registry import FAMILIES
+from lm_eval_ext.processes import in_processes
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Answers, Report, Section
@@ -128,11 +130,16 @@ def _subtitle(runs: Runs) -> str:
 def _sections(evidence: Evidence, behind: Mapping[str, Sequence[Answers]]) -> tuple[Section, ...]:
     """Return the sections on what was run: the set to run before a release, each family in order, all other tasks."""
     modules = (RELEASE_CHECK, *(family.section for family in FAMILIES.values()), ANY_TASK)
-    found = ((import_module(module).section(evidence), behind.get(module, ())) for module in modules)
+    jobs = [partial(import_module(module).section, evidence) for module in modules]
+    found = in_processes(jobs, large=evidence.is_large)
     return tuple(
         # Without samples, nothing is known of what is in them alone.
-        replace(section, figures=[one for one in section.figures if one.panels or one.table.rows], answers=of_section)
-        for section, of_section in found
+        replace(
+            section,
+            figures=[one for one in section.figures if one.panels or one.table.rows],
+            answers=behind.get(module, ()),
+        )
+        for module, section in zip(modules, found, strict=True)
         if section is not None
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,6 +35,9 @@ from lm_eval_ext.results.models import read_sizes
 from lm_eval_ext.results.places import Opened, opened
 from lm_eval_ext.results.recognition import Choice, add_options_to, chosen
 from lm_eval_ext.results.runs import Runs
+
+MADE_BETWEEN_COLLECTIONS = 50_000
+"""Objects that are made until those that are no longer used are looked for."""
 
 
 def add_report_to(report: argparse.ArgumentParser) -> None:
@@ -124,6 +128,8 @@ def _report(options: argparse.Namespace) -> int:
         raise ReportError("--max-drop and --bounds limit the drop against a baseline; expected --against with them")
     if options.against and options.upper_bound:
         raise ReportError("--against and --upper-bound: expected one of them")
+    # Nearly all objects stay to the end; looking for unused ones as often as Python does takes an eighth of the time.
+    gc.set_threshold(MADE_BETWEEN_COLLECTIONS)
     every = [*options.runs, *options.against, *options.upper_bound, *(place for place, _ in options.names)]
     with opened(every) as places:
         return _reported(options, every, places)

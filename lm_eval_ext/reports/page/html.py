@@ -71,8 +71,9 @@ def page(report: Report) -> str:
     script = files("lm_eval_ext.reports.page").joinpath("leaderboard.js").read_text(encoding="utf-8")
     digest = b64encode(sha256(script.encode()).digest()).decode()
     # A verdict or a leaderboard takes the place of the summary.
-    summary = None if report.verdicts or report.leaderboard else _drawn(report.summary, looks)
-    sections = [(section, [_drawn(figure, looks) for figure in section.figures]) for section in report.sections]
+    summary = None if report.verdicts or report.leaderboard else _drawn([report.summary], looks)[0]
+    shown = iter(_drawn([figure for section in report.sections for figure in section.figures], looks))
+    sections = [(section, [next(shown) for _ in section.figures]) for section in report.sections]
     return _template().render(
         report=report,
         together=SideBySide(tuple(report.verdicts)) if len(report.verdicts) > 1 else None,
@@ -126,20 +127,18 @@ def _by_severity(issues: Sequence[Issue]) -> list[Issue]:
 _UNIT_WORDS = {"share": "in percent", "change": "in percentage points", "number": ""}
 
 
-def _drawn(figure: Figure, looks: Mapping[str, int]) -> Drawn:
-    panels, same = apart(figure.panels)
-    drawings = drawing.svgs(replace(figure, panels=tuple(panels)), looks)
-    table = figure.table.counted
-    return Drawn(
-        figure,
-        [
-            (panel.title, [Markup(svg) for svg in of_panel])  # noqa: S704 # its texts are escaped where it is drawn
-            for panel, of_panel in zip(panels, drawings, strict=True)
-        ],
-        same,
-        table,
-        head_columns(table),
-    )
+def _drawn(figures: Sequence[Figure], looks: Mapping[str, int]) -> list[Drawn]:
+    divided = [apart(shown.panels) for shown in figures]
+    worth_drawing = [replace(shown, panels=tuple(panels)) for shown, (panels, _) in zip(figures, divided, strict=True)]
+    every_drawing = drawing.in_turn(drawing.svgs, worth_drawing, looks)
+    found = []
+    for shown, (panels, same), drawings in zip(figures, divided, every_drawing, strict=True):
+        table = shown.table.counted
+        # Texts are escaped where they are drawn.
+        of_panels = [[Markup(svg) for svg in of_panel] for of_panel in drawings]  # noqa: S704
+        titles = [panel.title for panel in panels]
+        found.append(Drawn(shown, [*zip(titles, of_panels, strict=True)], same, table, head_columns(table)))
+    return found
 
 
 def apart(panels: Sequence[Panel]) -> tuple[list[Panel], list[str]]:

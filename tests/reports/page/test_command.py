@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,23 @@ def tables(known_runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> 
     page = tmp_path_factory.mktemp("page") / "report.html"
     assert main(["report", *map(str, known_runs), "-o", str(page)]) == 0
     return of_page(page)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
+def test_page_and_figures_do_not_depend_on_the_number_of_processes(
+    known_runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+    for cores in (1, 3):
+        for module in ("results.samples", "reports.evidence", "reports.page.drawing"):
+            monkeypatch.setattr(f"lm_eval_ext.{module}.LARGE", 0)
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _process, cores=cores: set(range(cores)))
+        folder = tmp_path / str(cores)
+        options = ["-o", str(folder / "report.html"), "--export", str(folder), "--answers", "2"]
+        folder.mkdir()
+        assert main(["report", *map(str, known_runs[3:5]), str(known_runs[-1]), *options]) == 0
+        written.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert written[0] == written[1]
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from io import BytesIO
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from warnings import catch_warnings, filterwarnings
 
+from lm_eval_ext.processes import in_processes
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, Panel, Report, estimates, rows_in_words
 from lm_eval_ext.reports.wording import as_csv
@@ -25,6 +27,9 @@ PICTURE = 340
 """The width of a PNG's drawing, in pixels of the page."""
 ENLARGED = 2
 """PNG pixels per pixel of the page."""
+LARGE = 20
+"""More panels than these are worth several processes."""
+Drawings = TypeVar("Drawings")
 _AROUND = 12
 """The margin around a PNG's drawing, in pixels of the page."""
 _LONGEST_SLUG = 60
@@ -91,6 +96,26 @@ def pngs(figure: Figure, looks: Mapping[str, int]) -> list[bytes]:
         return [_png(_draw(panel, figure, looks, PICTURE, _heading(figure, panel))) for panel in figure.panels]
 
 
+def in_turn(
+    draw: Callable[[Figure, Mapping[str, int]], Drawings], figures: Sequence[Figure], looks: Mapping[str, int]
+) -> Iterator[Drawings]:
+    """Yield the drawings of each figure; several processes draw many of them.
+
+    Args:
+        draw: ``svgs`` or ``pngs``.
+        figures: the figures.
+        looks: the number of the look of each series, by name.
+
+    Raises:
+        ReportError: matplotlib is not installed.
+    """
+    with _style():
+        # Imported here, and not by each process.
+        from lm_eval_ext.reports.page.drawing import marks as _marks  # noqa: F401, PLC0415 # of the extra
+    jobs = [partial(draw, figure, looks) for figure in figures]
+    yield from in_processes(jobs, large=sum(len(figure.panels) for figure in figures) > LARGE)
+
+
 def _heading(figure: Figure, panel: Panel) -> tuple[str, ...]:
     return (figure.title, panel.title) if panel.title else (figure.title,)
 
@@ -153,9 +178,9 @@ def contents(report: Report) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     figures = [report.summary, *(figure for section in report.sections for figure in section.figures)]
     alike = looks(figures)
-    for figure in figures:
+    for figure, drawn in zip(figures, in_turn(pngs, figures, alike), strict=True):
         found[f"{figure.name}.csv"] = as_csv(figure.table.counted).encode()
-        found |= {f"{name}.png": png for name, png in zip(_names(figure), pngs(figure, alike), strict=True)}
+        found |= {f"{name}.png": png for name, png in zip(_names(figure), drawn, strict=True)}
     return found
 
 
