@@ -95,7 +95,10 @@ class RecordedLM(LMWithoutWeights):
         try:
             self.recording: Recording = read_recording(self.samples, str(model))
         except OSError as error:
-            raise RowsError(f"--model {NAME}: samples={samples}: {error.strerror or error}") from None
+            expected = "what `lm_eval --output_path FOLDER --log_samples` wrote, or a file of responses"
+            raise RowsError(
+                f"--model {NAME}: samples={samples}: {error.strerror or error}; expected {expected}"
+            ) from None
         except RowsError as error:
             raise RowsError(f"--model {NAME}: {error}") from None
         self._used: Counter[str] = Counter()

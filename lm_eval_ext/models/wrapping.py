@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -60,7 +61,10 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
         try:
             model = get_model(base)
         except ValueError as error:
-            raise ValueError(f"--model {self.NAME}: base={base} is not a model of the harness. {error}") from error
+            # The harness ends its message with all names.
+            near = get_close_matches(base, str(error).rpartition(": ")[2].split(", "), n=1)
+            hint = f"did you mean {near[0]!r}?" if near else str(error)
+            raise ValueError(f"--model {self.NAME}: base={base!r} is not a model of the harness; {hint}") from error
         try:
             self.base = model.create_from_arg_obj(arguments)
         except (TypeError, ValueError) as error:

@@ -10,6 +10,7 @@ import argparse
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import PurePath
 from typing import Any
 
@@ -133,7 +134,12 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
         (chosen_filter, "filter", readers_there),
     ):
         if chosen_name and chosen_name not in there:
-            expected = named(sorted(there), MOST_METRICS_NAMED) if there else "a folder with results of tasks"
+            if near := get_close_matches(chosen_name, there, n=1):
+                raise RowsError(f"no task has the {what} {chosen_name!r}; did you mean {near[0]!r}?")
+            headlines = {run.headline.name for run in (*instead.values(), *ours)}
+            # What is most likely meant stands before what is only counted.
+            ordered = sorted(there, key=lambda name: (name not in headlines, name))
+            expected = named(ordered, MOST_METRICS_NAMED) if there else "a folder with results of tasks"
             raise RowsError(f"no task has the {what} {chosen_name!r}; expected one of {expected}")
     instead |= {id(run): _counted_by(run, metric, chosen_filter) for run in ours if metric or chosen_filter}
     first, *others = [replace(side, found=tuple(instead.get(id(run), run) for run in side.found)) for side in sides]

@@ -215,6 +215,8 @@ def _with_scores(finding: Finding, *, counts: bool = False) -> str:
     scores = _scores(finding.difference, is_share=finding.is_share)
     gained, lost = finding.flips
     said = [] if MISSING in scores else [" → ".join(scores)]
+    if said and finding.unit is not None and finding.unit.sign < 0:
+        said.append("lower is better")
     if counts and gained is not None and lost is not None:
         said.append(f"{lost:,} answers lost, {gained:,} gained")
     return f"{name_of(finding)} ({'; '.join(said)})" if said else name_of(finding)

@@ -113,12 +113,11 @@ def of_name(name: str, bound: float, assumed: Assumed = Assumed()) -> Planned:
             if re.fullmatch(pattern, name):
                 return of_size(name, (rows, answers), bound, assumed)
     near = get_close_matches(name, _names_of_known_size(), n=1, cutoff=0.85)
-    otherwise = "give it with --rows and --answers-per-row, or give results of the baseline with --against"
     raise ReportError(
-        f"no task or group {name!r} of this package; did you mean {near[0]!r}? (If it is your own: the number of its "
-        f"rows is not known; {otherwise})"
+        f"no task or group {name!r} of this package; did you mean {near[0]!r}?"
         if near
-        else f"{name}: the number of its rows is not known; {otherwise}"
+        else f"{name} is not a task or group of this package, so the number of its rows is not known; replace --tasks "
+        "by --rows N [--answers-per-row K], or by results of the baseline: --against BASELINE"
     )
 
 
