@@ -24,10 +24,6 @@ from lm_eval_ext.classifier.labelled import labelled_row
 from lm_eval_ext.classifier.reading import Reading
 from lm_eval_ext.cli.parser import count
 from lm_eval_ext.cli.progress import counted
-from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Panel, Series, Table
-from lm_eval_ext.reports.output import require_apart, write
-from lm_eval_ext.reports.page.drawing import pngs
-from lm_eval_ext.reports.wording import as_csv
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.rows import generated
 from lm_eval_ext.results.runs import Runs
@@ -216,10 +212,7 @@ def hand_labels(paths: Iterable[Path]) -> list[HandLabeled | None]:
 
 def _rows_in(path: Path) -> Iterator[tuple[str, dict[str, Any], HandLabeled | None]]:
     """Yield each row's name for messages, the row as ``lm_eval_ext.classifier.labelled`` reads it, and its label."""
-    with path.open("rb") as lines:
-        first = None if path.suffix == CSV else next(numbered_rows(lines, str(path)), None)
-    # The first row of a sheet of JSON lines has its options as text.
-    if path.suffix == CSV or (first and isinstance(first[1].get("options"), str)):
+    if path.suffix == CSV:
         for number, cells in enumerate(read_sheet(path, GIVEN), start=1):
             where = f"{path}, row {number}"
             row: dict[str, Any] = {
@@ -239,55 +232,31 @@ def _labeled(where: str, row: dict[str, Any], mode: str | None = None) -> HandLa
     return HandLabeled(row, read.model, read.label, mode)
 
 
-def figures(rows: Sequence[HandLabeled]) -> list[Figure]:
-    """Return the distribution of the labels, and that of the response modes if any is labeled."""
+def labels_by_model(rows: Sequence[HandLabeled]) -> str:
+    """Return a table of how often each label occurs (Table 5)."""
     labels = [(row.model, row.reading.letters[0] if row.reading.kind == "option" else row.reading.kind) for row in rows]
-    found = [
-        _figure(
-            "labels",
-            "Which labels did the annotators give?",
-            "Labeled answers by label. A refusal in words is the letter of the option “Refused” if there is one. See "
-            "Table 5 of the paper.",
-            labels,
-            [*sorted({label for _, label in labels} - {*KINDS}), *KINDS],
-        )
-    ]
-    if modes := [(row.model, row.mode) for row in rows if row.mode]:
-        found.append(
-            _figure(
-                "response_modes",
-                "In which ways do models respond?",
-                f"Labeled answers by response mode, for the {len(modes)} of {len(rows)} with one. See Table 6 of the "
-                "paper.",
-                modes,
-                MODES,
-            )
-        )
-    return found
+    return _counted(labels, [*sorted({label for _, label in labels} - {*KINDS}), *KINDS])
 
 
-def _figure(name: str, title: str, reading: str, found: Sequence[tuple[str, str]], outcomes: Sequence[str]) -> Figure:
-    """Return the counts of each model as a table, and their shares as bars.
+def modes_by_model(rows: Sequence[HandLabeled]) -> str:
+    """Return a table of how often each response mode occurs (Table 6); empty if none is labeled."""
+    modes = [(row.model, row.mode) for row in rows if row.mode]
+    return _counted(modes, MODES) if modes else ""
+
+
+def _counted(found: Sequence[tuple[str, str]], outcomes: Sequence[str]) -> str:
+    """Return a table of counts.
 
     Args:
-        name: of the figure.
-        title: of the figure.
-        reading: how it is read.
         found: of each answer the model, if it has a name, and the outcome.
-        outcomes: all that are possible, in order.
+        outcomes: all that are possible, in order; those that never occur have no column.
     """
     counts: dict[str, Counter[str]] = {}
     for model, outcome in found:
         counts.setdefault(model or UNNAMED, Counter())[outcome] += 1
-    shown = tuple(one for one in outcomes if any(count[one] for count in counts.values()))
-    series = tuple(
-        Series(model, tuple(Estimate(count[one] / count.total()) for one in shown)) for model, count in counts.items()
-    )
-    rows: list[tuple[str | int, ...]] = [
-        (model, *(count[one] for one in shown), count.total()) for model, count in counts.items()
-    ]
-    bars = Bars(shown, series, "share of answers")
-    return Figure(name, title, reading, (Panel("", bars),), Table(("model", *shown, "all"), tuple(rows)))
+    shown = [one for one in outcomes if any(count[one] for count in counts.values())]
+    rows = [[model, *(str(count[one]) for one in shown), str(count.total())] for model, count in counts.items()]
+    return table(("model", *shown, "all"), rows)
 
 
 def add_annotate_to(annotate: argparse.ArgumentParser) -> None:
@@ -300,7 +269,7 @@ def add_annotate_to(annotate: argparse.ArgumentParser) -> None:
     )
     annotate.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help="folders or results_*.json files")
     annotate.add_argument(
-        "-o", "--output", required=True, type=Path, metavar="SHEET", help="a new file that ends in .csv or .jsonl"
+        "-o", "--output", required=True, type=Path, metavar="SHEET", help="a new file that ends in .csv"
     )
     annotate.add_argument(
         "--task", dest="tasks", action="append", default=[], metavar="NAME", help="may be repeated (default: all)"
@@ -323,9 +292,6 @@ def add_labels_to(labels: argparse.ArgumentParser) -> None:
         metavar="FILE.jsonl",
         help="also write the labeled rows for train and evaluate to a new file",
     )
-    labels.add_argument(
-        "--export", type=Path, metavar="FOLDER", help="also write each table as CSV and as a figure (PNG)"
-    )
     labels.set_defaults(run=_labels)
 
 
@@ -342,23 +308,12 @@ def _annotate(options: argparse.Namespace) -> int:
 def _labels(options: argparse.Namespace) -> int:
     answers = hand_labels(options.data)
     labeled = [one for one in answers if one]
-    found = figures(labeled)
-    # Everything is computed before anything is written.
-    contents: dict[Path, bytes] = {}
-    if options.export is not None:
-        for figure in found:
-            contents[options.export / f"{figure.name}.csv"] = as_csv(figure.table).encode()
-            (contents[options.export / f"{figure.name}.png"],) = pngs(figure, {})
-        rows = [] if options.rows is None else [("--rows", options.rows)]
-        require_apart([*rows, *(("--export", path) for path in contents)], options.data)
     if options.rows is not None:
         with options.rows.open("x", encoding="utf-8") as file:
             file.writelines(json.dumps(one.row) + "\n" for one in labeled)
-    if options.export is not None:
-        options.export.mkdir(parents=True, exist_ok=True)
-        write(contents)
-    for figure in found:
-        print(f"{figure.title}\n\n{table(figure.table.columns, [list(map(str, row)) for row in figure.table.rows])}\n")
+    print(f"Which labels did the annotators give?\n\n{labels_by_model(labeled)}\n")
+    if modes := modes_by_model(labeled):
+        print(f"In which ways do models respond?\n\n{modes}\n")
     if missing := len(answers) - len(labeled):
         print(f"Not labeled yet, and left out: {missing} of {len(answers)} answers.")
     return 0

@@ -221,7 +221,7 @@ def add_sample_to(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=Path,
         metavar="SHEET",
-        help="the sheet to write: .csv, which spreadsheets open without running formulas in answers, or .jsonl",
+        help="the sheet to write (.csv); a spreadsheet runs no formulas in its answers",
     )
     parser.add_argument(
         "--subtasks",
@@ -240,7 +240,7 @@ def add_sample_to(parser: argparse.ArgumentParser) -> None:
 
 def add_tally_to(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``tally``."""
-    parser.add_argument("sheets", metavar="SHEET", nargs="+", type=Path, help="labeled sheets, .csv or .jsonl")
+    parser.add_argument("sheets", metavar="SHEET", nargs="+", type=Path, help="labeled sheets")
     parser.set_defaults(run=_print_tally)
 
 

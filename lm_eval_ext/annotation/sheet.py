@@ -1,4 +1,4 @@
-"""Sheets for labeling by hand: rows with an empty column, as JSON lines or as CSV that a spreadsheet opens safely.
+"""Sheets for labeling by hand: rows with an empty column, as CSV that a spreadsheet opens safely.
 
 A spreadsheet runs a cell of a CSV file that starts with ``=``, ``+``, ``-`` or ``@`` as a formula, and model output may
 start with anything. Such text gets an apostrophe in front, which reading a sheet removes again; so does text that
@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
-from lm_eval_ext.sources import RowsError, numbered_rows
+from lm_eval_ext.sources import RowsError
 
-JSONL, CSV = ".jsonl", ".csv"
+CSV = ".csv"
 SEPARATORS = (",", ";", "\t")
 """What spreadsheets write between cells, depending on the locale."""
 
@@ -35,7 +34,7 @@ def require_new_sheet(path: Path) -> None:
     """Raise unless a path can be that of a new sheet; labels in an existing file must not be lost.
 
     Raises:
-        RowsError: the name ends in neither ``.jsonl`` nor ``.csv``, the file exists, or its folder does not.
+        RowsError: the name does not end in ``.csv``, the file exists, or its folder does not.
     """
     _require_suffix(path)
     if path.exists():
@@ -45,11 +44,10 @@ def require_new_sheet(path: Path) -> None:
 
 
 def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Cell]]) -> None:
-    """Write a new sheet.
+    """Write a new sheet, in UTF-8 with a byte order mark, by which spreadsheets recognize it.
 
     Args:
-        path: its name decides its format: ``.jsonl``, or ``.csv`` (in UTF-8 with a byte order mark, by which
-            spreadsheets recognize it).
+        path: its name, which ends in ``.csv``.
         columns: the names of the columns, in order.
         rows: a value for each column.
 
@@ -58,27 +56,22 @@ def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
         RowsError: as ``require_new_sheet``.
     """
     require_new_sheet(path)
-    values = [[row[column] for column in columns] for row in rows]
-    if path.suffix == JSONL:
-        content = "".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in values).encode()
-    else:
-        text = io.StringIO()
-        # A number is no formula, and text is quoted, so that a spreadsheet does not take it for a number or a date.
-        writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
-        for row in (columns, *values):
-            writer.writerow([_FORMULA.sub(r"\1'", cell) if isinstance(cell, str) else cell for cell in row])
-        # Half of a surrogate pair, which JSON can express, has no form in UTF-8.
-        content = text.getvalue().encode("utf-8-sig", errors="backslashreplace")
+    text = io.StringIO()
+    # A number is no formula, and text is quoted, so that a spreadsheet does not take it for a number or a date.
+    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
+    for cells in (columns, *([row[column] for column in columns] for row in rows)):
+        writer.writerow([_FORMULA.sub(r"\1'", cell) if isinstance(cell, str) else cell for cell in cells])
     with path.open("xb") as file:
-        file.write(content)
+        # Half of a surrogate pair, which JSON can express, has no form in UTF-8.
+        file.write(text.getvalue().encode("utf-8-sig", errors="backslashreplace"))
 
 
 def read_sheet(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
     """Return the rows of a sheet that was labeled, with all values as text.
 
     Args:
-        path: a sheet in either format. A spreadsheet may have rearranged columns and rows, added some, and replaced
-            the commas of a CSV file by semicolons or tabs.
+        path: a sheet. A spreadsheet may have rearranged columns and rows, added some, and replaced the commas by
+            semicolons or tabs.
         columns: the columns that must be there; other columns are returned, too.
 
     Raises:
@@ -86,30 +79,18 @@ def read_sheet(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
         RowsError: it is not such a sheet, or has no rows; the message names file, row and column.
     """
     _require_suffix(path)
-    rows = _read_jsonl(path, columns) if path.suffix == JSONL else _read_csv(path, columns)
+    rows = _rows_in(path, columns)
     if not rows:
         raise RowsError(f"{path}: no rows")
     return rows
 
 
 def _require_suffix(path: Path) -> None:
-    if path.suffix not in (JSONL, CSV):
-        raise RowsError(f"{path}: expected a file that ends in {JSONL} or {CSV}")
+    if path.suffix != CSV:
+        raise RowsError(f"{path}: expected a file that ends in {CSV}")
 
 
-def _read_jsonl(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
-    rows = []
-    with path.open("rb") as lines:
-        for where, row in numbered_rows(lines, str(path)):
-            _require_columns(where, columns, row)
-            for column, value in row.items():
-                if isinstance(value, bool) or not isinstance(value, str | int | float | None):
-                    raise RowsError(f"{where}, column {column!r}: expected text or a number, found {value!r:.80}")
-            rows.append({column: "" if value is None else str(value) for column, value in row.items()})
-    return rows
-
-
-def _read_csv(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
+def _rows_in(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -130,10 +111,13 @@ def _read_csv(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
                 f"{path}, line {begun}: the file ends within a quoted cell of the row that starts here; it was cut "
                 "off, or a quotation mark is missing. Get the whole file, or add the mark"
             ) from error
-        remedy = f"{JSONL} has no such limits" if "limit" in str(error) else "correct the line, or save the sheet again"
+        remedy = "correct the line, or save the sheet again"
         raise RowsError(f"{path}, line {lines.line_num}: not CSV: {error}; {remedy}") from error
     names, *found = read or [[]]
-    _require_columns(str(path), columns, names)
+    for column in columns:
+        if column not in names:
+            expected = f"expected {', '.join(columns)}; found {', '.join(names)}"
+            raise RowsError(f"{path}: no column {column!r}; {expected}")
     if twice := [column for column in columns if names.count(column) > 1]:
         raise RowsError(f"{path}: two columns {twice[0]!r}; expected one")
     rows = []
@@ -144,9 +128,3 @@ def _read_csv(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
             # Spreadsheets may leave out empty cells at the end of a line.
             rows.append(dict(zip_longest(names, cells, fillvalue="")))
     return rows
-
-
-def _require_columns(where: str, columns: Collection[str], found: Collection[str]) -> None:
-    for column in columns:
-        if column not in found:
-            raise RowsError(f"{where}: no column {column!r}; expected {', '.join(columns)}; found {', '.join(found)}")

@@ -25,13 +25,10 @@ from lm_eval_ext.sources import RowsError
 _OF_RUN: Mapping[str, Callable[[TaskRun], object]] = {
     "number of rows": lambda run: run.count,
     "num_fewshot": lambda run: run.shots or 0,
-    # Without demonstrations it changes no prompt, and its defaults in the harness differ.
-    "fewshot_as_multiturn": lambda run: bool(run.shots and run.file.content.get("fewshot_as_multiturn")),
     "gen_kwargs": lambda run: dict(run.setting).get("gen_kwargs"),
     # Where nothing is generated, 0.5 records empty ones.
     "generation_kwargs": lambda run: run.config.get("generation_kwargs") or None,
     "system_instruction_sha": lambda run: run.file.content.get("system_instruction_sha"),
-    "chat_template_sha": lambda run: chat_template(run.file),
 }
 """Facts that are not in a task's metadata, under the harness's names for them."""
 
@@ -63,7 +60,7 @@ def differences(first: TaskRun, second: TaskRun, facts: Collection[str]) -> Iter
     Args:
         first: a run.
         second: another one.
-        facts: metadata keys, or the harness's names for others: ``num_fewshot``, ``chat_template_sha``, ….
+        facts: metadata keys, or the harness's names for others: ``num_fewshot``, ``gen_kwargs``, ….
     """
     for name in facts:
         one, other = (_OF_RUN[name](run) if name in _OF_RUN else run.metadata.get(name) for run in (first, second))

@@ -8,7 +8,7 @@ which runs are of one model and which of them counts, and names the models.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -129,21 +129,13 @@ def _readers_that_differ(runs: Sequence[TaskRun], common: Mapping[str, set[str]]
         yield note(f"not every model's answers to {of_tasks} were read by {readers}: {advice}")
 
 
-def find_runs(
-    paths: Sequence[Path],
-    families: Collection[str] = tuple(FAMILIES),
-    *,
-    sweep: bool = False,
-    others: bool = False,
-    parts: bool = False,
-) -> Runs:
+def find_runs(paths: Sequence[Path], *, sweep: bool = False, others: bool = False, parts: bool = False) -> Runs:
     """Return the runs in results files, each with its role, without reading samples.
 
     A file in a folder that is unreadable or not a results file is left out with an issue if there are others.
 
     Args:
         paths: results files, or folders whose ``results_*.json`` are all read.
-        families: the families whose tasks count.
         sweep: whether runs at several temperatures, and with several placements, are one model's; otherwise they are
             different models.
         others: whether tasks that are not ours count, each by its first metric and filter (see ``measured_alike``).
@@ -151,9 +143,8 @@ def find_runs(
 
     Raises:
         OSError: a file given by name cannot be read.
-        RowsError: a file given by name is not a results file, or no file has results of these families.
+        RowsError: a file given by name is not a results file, or no file has results of our tasks.
     """
-    ours = "our tasks" if {*families} == {*FAMILIES} else f"{', '.join(families)} tasks"
     issues: list[Issue] = []
     unusable: list[Issue] = []
     unread: list[Path] = []
@@ -174,14 +165,14 @@ def find_runs(
             unusable.append(error(f"{path}: {reason.strerror}" if isinstance(reason, OSError) else str(reason)))
             unread.append(path)
             continue
-        of_file = task_runs(file, families, others=others)
+        of_file = task_runs(file, others=others)
         found += [run for _, run in of_file if isinstance(run, TaskRun)]
         unusable += unusable_in(file, of_file)
         unusable_tasks += [(task, file) for task, reason in of_file if isinstance(reason, str)]
         if not of_file:
             tasks = sorted(file.content["results"])
             foreign |= set(tasks)
-            issues.append(note(f"{path}: no results of {ours} ({named(tasks)}); ignored"))
+            issues.append(note(f"{path}: no results of our tasks ({named(tasks)}); ignored"))
     found = _as_one_model(found, sweep=sweep)
     empty = {run.task: run for run in found if not run.count}
     unusable += [error(f"{run.file.path}, task {run.task!r}: no rows were evaluated") for run in empty.values()]
@@ -190,9 +181,9 @@ def find_runs(
         raise RowsError(f"{'; '.join(map(str, unusable))}; expected at least one task with evaluated rows")
     if not evaluated:
         only = f", only of {named(sorted(foreign))}" if foreign else ""
-        which = f" for the families {', '.join(families)}" if not others else ""
+        which = f" for the families {', '.join(FAMILIES)}" if not others else ""
         raise RowsError(
-            f"no results of {'any task' if others else ours} in {', '.join(map(str, paths))}{only}; "
+            f"no results of {'any task' if others else 'our tasks'} in {', '.join(map(str, paths))}{only}; "
             f"expected results_*.json files that `lm_eval --tasks … --output_path FOLDER` writes{which}"
         )
     issues += [error(f"{issue}; left out") for issue in unusable]

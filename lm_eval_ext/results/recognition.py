@@ -215,12 +215,11 @@ class TaskEntry:
         return metadata
 
 
-def task_runs(file: ResultFile, families: Collection[str], *, others: bool) -> list[Found]:
+def task_runs(file: ResultFile, *, others: bool) -> list[Found]:
     """Return the tasks in a file that count or cannot be used, each once, ours first.
 
     Args:
         file: the results.
-        families: the families whose tasks count; a task of ours that records no family is always reported as unusable.
         others: whether tasks that are not ours count, too.
     """
     configs, results = file.content["configs"], file.content["results"]
@@ -236,7 +235,7 @@ def task_runs(file: ResultFile, families: Collection[str], *, others: bool) -> l
         elif metadata is not None and task not in ours:
             figures = results.get(name)
             entry = TaskEntry(file, name, config, figures if isinstance(figures, dict) else {})
-            ours[task] = _recognized(entry, families)
+            ours[task] = _recognized(entry)
     for name, figures in results.items() if others else ():
         config, task = configs.get(name, {}), bare_name(name)
         if task in of_others or name in file.groups or not isinstance(figures, dict) or not isinstance(config, dict):
@@ -259,8 +258,8 @@ def unusable_in(file: ResultFile, found: Iterable[Found]) -> Iterator[Issue]:
         )
 
 
-def _recognized(entry: TaskEntry, families: Collection[str]) -> TaskRun | str | None:
-    """Return a task's run, or why it cannot be used; ``None`` if it does not belong to these families."""
+def _recognized(entry: TaskEntry) -> TaskRun | str | None:
+    """Return a task's run, or why it cannot be used; ``None`` if it is not ours."""
     metadata = entry.metadata
     name = metadata.get("family")
     family = FAMILIES.get(name) if isinstance(name, str) else None
@@ -271,8 +270,6 @@ def _recognized(entry: TaskEntry, families: Collection[str]) -> TaskRun | str | 
             return OLDER.format("did not record its family in the metadata")
         known = ", ".join(FAMILIES)
         return f"unknown family {shown(name)}; this version of lm-eval-ext knows only {known}; upgrade lm-eval-ext"
-    if family.name not in families:
-        return None
     schema = family.schema
     pairs = [*filter(None, map(metric_and_filter, entry.figures))]
     readers = schema.best_first(

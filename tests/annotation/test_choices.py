@@ -107,12 +107,12 @@ def test_a_sheet_has_one_order_of_each_question_and_the_same_rows_for_every_mode
 
 
 def test_the_seed_decides_and_a_smaller_sheet_is_part_of_a_larger_one(folders: list[str], tmp_path: Path) -> None:
-    everything = sheet(tmp_path / "all.jsonl", *folders, "--task", TASK)
-    some = sheet(tmp_path / "some.jsonl", *folders, "--task", TASK, "--samples", "2")
+    everything = sheet(tmp_path / "all.csv", *folders, "--task", TASK)
+    some = sheet(tmp_path / "some.csv", *folders, "--task", TASK, "--samples", "2")
     assert len(some) == 4
     assert {asked(row) for row in some} < {asked(row) for row in everything}
-    assert sheet(tmp_path / "again.jsonl", *folders, "--task", TASK) == everything
-    other = sheet(tmp_path / "other.jsonl", *folders, "--task", TASK, "--seed", "1")
+    assert sheet(tmp_path / "again.csv", *folders, "--task", TASK) == everything
+    other = sheet(tmp_path / "other.csv", *folders, "--task", TASK, "--seed", "1")
     assert {asked(row) for row in other} != {asked(row) for row in everything}
 
 
@@ -131,9 +131,8 @@ def test_what_cannot_be_drawn_is_reported(
     assert not (tmp_path / "x.csv").exists()
 
 
-@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_labels_are_counted_and_become_rows_for_training(
-    folders: list[str], tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
+    folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = sheet(tmp_path / "empty.csv", *folders, "--task", TASK)
     chatty = [row for row in rows if row["model"].endswith("chatty")]
@@ -142,11 +141,11 @@ def test_labels_are_counted_and_become_rows_for_training(
         row |= {"label": label, "mode": "multiple choices" if "," in label else ""}
     for row in refused:
         row |= {"label": "refused", "mode": "refusal"}
-    labeled = tmp_path / f"labeled.{suffix}"
+    labeled = tmp_path / "labeled.csv"
     write_sheet(labeled, COLUMNS, rows)
     capsys.readouterr()
-    out, export = tmp_path / "rows.jsonl", tmp_path / "figures"
-    assert main(["classifier", "labels", str(labeled), "--rows", str(out), "--export", str(export)]) == 0
+    out = tmp_path / "rows.jsonl"
+    assert main(["classifier", "labels", str(labeled), "--rows", str(out)]) == 0
     said = capsys.readouterr().out
     # The letter of "Refused" differs with the order.
     of_refuser = Counter(
@@ -164,24 +163,16 @@ def test_labels_are_counted_and_become_rows_for_training(
     }
     assert {name: int(lines["reference policy=refuser"][name]) for name in of_refuser} == of_refuser
     assert "Not labeled yet, and left out: 1 of 12 answers." in said
-    assert {path.name for path in export.iterdir()} == {
-        "labels.csv",
-        "labels.png",
-        "response_modes.csv",
-        "response_modes.png",
-    }
-    modes = (export / "response_modes.csv").read_text(encoding="utf-8").splitlines()
-    assert modes[0] == "model,multiple choices,refusal,all"
-    assert sorted(modes[1:]) == ["reference policy=chatty,1,0,1", "reference policy=refuser,0,6,6"]
+    header, _, *modes = said.split("\n\n")[3].splitlines()
+    assert [" ".join(line.split()) for line in (header, *sorted(modes))] == [
+        "| model | multiple choices | refusal | all |",
+        "| reference policy=chatty | 1 | 0 | 1 |",
+        "| reference policy=refuser | 0 | 6 | 6 |",
+    ]
     read = labelled_file(out)
     assert Counter(row.label.kind for row in read) == {"option": 9, "several": 1, "none": 1}
     assert main(["classifier", "evaluate", str(out), "--reader", "rules"]) == 0
     # Nothing is overwritten here, either.
-    sheet_of_table = export / "labels.csv"
-    sheet_of_table.write_bytes(labeled.read_bytes())
-    if suffix == "csv":
-        assert main(["classifier", "labels", str(sheet_of_table), "--export", str(export)]) == 1
-        assert sheet_of_table.read_bytes() == labeled.read_bytes()
     assert main(["classifier", "labels", str(labeled), "--rows", str(out)]) == 1
 
 
@@ -222,17 +213,17 @@ def _labels(sheet: Path, rows: str, *labels: str) -> str:
         (
             "012",
             ("A", "A", ""),
-            "two.jsonl, row 1: labels an answer 'A' that {one}, row 1 labels 'A'; give each sheet once",
+            "two.csv, row 1: labels an answer 'A' that {one}, row 1 labels 'A'; give each sheet once",
         ),
-        ("23", ("B", "B"), "two.jsonl, row 1: labels an answer 'B' that {one}, row 3 labels 'A'; give each sheet once"),
-        ("33", ("B", "A"), "two.jsonl, row 2: labels an answer 'A' that {two}, row 1 labels 'B'; give each sheet once"),
+        ("23", ("B", "B"), "two.csv, row 1: labels an answer 'B' that {one}, row 3 labels 'A'; give each sheet once"),
+        ("33", ("B", "A"), "two.csv, row 2: labels an answer 'A' that {two}, row 1 labels 'B'; give each sheet once"),
     ],
 )
 def test_an_answer_with_a_second_label_is_named(
     second: str, labels: tuple[str, ...], found: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one = _labels(tmp_path / "one.csv", "012", "A", "B", "A")
-    two = _labels(tmp_path / "two.jsonl", second, *labels)
+    two = _labels(tmp_path / "two.csv", second, *labels)
     assert main(["classifier", "labels", one, two]) == 1
     assert found.format(one=one, two=two) in capsys.readouterr().err
 

@@ -137,7 +137,7 @@ def test_labels_are_counted_by_encoding_and_subtask_and_over_all(tmp_path: Path)
     labels = ["redundant", " Redundant ; ignores  instruction", "", "correct", "correct"]
     sheets = [
         sheet(tmp_path / "a.csv", "s1", labels),
-        sheet(tmp_path / "b.jsonl", "s2", ["correct;correct", "REDUNDANT"]),
+        sheet(tmp_path / "b.csv", "s2", ["correct;correct", "REDUNDANT"]),
         sheet(tmp_path / "c.csv", "s1", ["x"], "prompt"),
     ]
     found = tally(sheets)

@@ -38,8 +38,6 @@ def test_a_file_from_an_older_version_is_named_with_its_tasks(tmp_path: Path) ->
     [
         ["report", "{}", "-o", "{}/page.html"],
         ["compare", "{}", "--against", "{}"],
-        ["manyifeval", "table", "{}"],
-        ["natural-instructions", "gains", "{}"],
     ],
 )
 def test_every_command_reports_results_of_an_older_version(

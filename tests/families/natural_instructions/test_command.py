@@ -102,7 +102,7 @@ def test_what_cannot_be_scored_is_named_and_nothing_printed(
     assert printed.err.startswith(f"lm-eval-ext: {complaint}")
 
 
-@pytest.mark.parametrize("arguments", [[], ["score"], ["gains"], ["gains", "x", "--base", "positive"]])
+@pytest.mark.parametrize("arguments", [[], ["score"], ["score", "x", "--base"]])
 def test_wrong_arguments_print_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["natural-instructions", *arguments])

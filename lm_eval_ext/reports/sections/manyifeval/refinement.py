@@ -1,7 +1,4 @@
-"""Self-refinement (Curse of Instructions, section 5, Table 2, and Figure 9, appendix E): the report's figures.
-
-``lm-eval-ext manyifeval table`` prints the same cells (``command.py``).
-"""
+"""Self-refinement (Curse of Instructions, section 5, Table 2, and Figure 9, appendix E): the report's figures."""
 
 from __future__ import annotations
 
@@ -27,6 +24,8 @@ from lm_eval_ext.self_refine.metrics import COUNTS, Confusion
 from lm_eval_ext.self_refine.strategies import ARGUMENTS, DEFAULT, NAME, STRATEGIES, ZERO_SHOT
 
 _ROUND = re.compile(r"(?:prompt|inst)_level_strict_acc_round_(\d+)")
+VERSION = "self_refine_version"
+"""Where a run records the version of the prompts for judging and refining."""
 UNPARSABLE, REQUESTS = "feedback_unparsable", "base_requests"
 METHOD = ("base", "place", "method")
 """The facts that tell methods apart: the model, the method's place among those of the model, and its title."""
@@ -126,6 +125,10 @@ def _refined(study: Study) -> tuple[list[Entry], list[Issue]]:
             of_base.append(error(f"no figure, because its methods were not run on the same rows: {reasons}"))
         elif rows := sum(one.left_out for one in shared.values()):
             of_base.append(note(f"{rows} rows left out because not all of its methods were run on them"))
+        prompts = {str(method[0].run.file.config.get(VERSION)) for method in alike if method[0]["rounds"]}
+        if len(prompts) > 1:
+            what = f"its methods were refined with different prompts ({VERSION} {', '.join(sorted(prompts))})"
+            of_base.append(warning(f"{what}: do not compare them"))
         issues += [replace(issue, text=f"{base}: {issue.text}") for issue in of_base]
         for place, method in enumerate(alike):
             like = [other[0] for other in alike if other[0]["method"] == method[0]["method"]]

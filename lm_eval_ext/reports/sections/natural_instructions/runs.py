@@ -1,6 +1,6 @@
 """The runs of Natural Instructions tasks: which of them can be compared, and over which subtasks means are taken.
 
-As in the harness's groups and in ``lm-eval-ext natural-instructions gains``, every subtask has the same weight.
+As in the harness's groups, every subtask has the same weight.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import chain, islice
@@ -32,6 +32,7 @@ from lm_eval_ext.reports.sections.natural_instructions.runs import (
     ROUGE_L,
     SAME_ANSWERS,
     Comparable,
+    Scopes,
     among,
     comparable,
     in_scopes,
@@ -97,9 +98,11 @@ def _figures(runs: Comparable, checkpoints: Sequence[str]) -> Iterator[Figure]:
 
 
 def _rouge_l(runs: Comparable) -> Figure:
-    cells = runs.means(runs.scopes, runs.encodings)
-    cells = runs.study.with_floors(cells, in_scopes(runs.entries, runs.scopes), ROUGE_L, ROUGE_L)
-    bars = panels(cells.only([ROUGE_L]), Bars, "model", "encoding", ("scope",), untold=("scope",), axis="ROUGE-L")
+    scopes = {**runs.scopes, **_categories(runs, next(iter(runs.scopes.values())))}
+    cells = runs.means(scopes, runs.encodings)
+    cells = runs.study.with_floors(cells, in_scopes(runs.entries, scopes), ROUGE_L, ROUGE_L)
+    whole = cells.where(lambda about: about["scope"] in runs.scopes)
+    bars = panels(whole.only([ROUGE_L]), Bars, "model", "encoding", ("scope",), untold=("scope",), axis="ROUGE-L")
     # A column for each encoding, and for how far each is above the floor if that is known.
     floored = {ROUGE_L: "{encoding}", ABOVE_FLOOR: f"{{encoding}}, {ABOVE_FLOOR}"}
     columns = {column for line in cells.lines.values() for column in line}
@@ -108,14 +111,14 @@ def _rouge_l(runs: Comparable) -> Figure:
     ]
     return captioned(
         "natural_instructions_rouge_l",
-        over_floor(bars, cells, ("scope",)),
+        over_floor(bars, whole, ("scope",)),
         table(reduce(Cells.joined, wide), BY_SCOPE),
         tuple(
             warning(
                 f"{about['model']}: not every subtask was run with {about['encoding']!r}, so there is no mean over "
                 f"{about['scope']}."
             )
-            for about, line in cells.about()
+            for about, line in whole.about()
             if not exists(line[ROUGE_L])
         ),
         floors=floors_in_words(cells),
@@ -150,10 +153,7 @@ def _by_part(runs: Comparable, part: str) -> Iterator[Figure]:
         part: what a part is; see ``parts_of``.
     """
     every = dict(islice(runs.scopes.items(), 1))
-    of_subtask = {entry["subtask"]: parts_of(entry.run)[part] for entry in runs.entries}
-    parts: dict[str, tuple[str, ...]] = {}
-    for name, subtask in sorted((of_subtask[subtask], subtask) for subtask in chain.from_iterable(every.values())):
-        parts[name] = (*parts.get(name, ()), subtask)
+    parts = _in_parts(runs, part, chain.from_iterable(every.values()))
     if part == "source dataset" and len(parts) < 2:
         return
     scopes = {**parts, **every}
@@ -169,6 +169,20 @@ def _by_part(runs: Comparable, part: str) -> Iterator[Figure]:
         table(counted, {"model": "", "scope": part, "subtasks": ""}, "change"),
         base=runs.base,
     )
+
+
+def _in_parts(runs: Comparable, part: str, subtasks: Iterable[str]) -> Scopes:
+    of_subtask = {entry["subtask"]: parts_of(entry.run)[part] for entry in runs.entries}
+    parts: dict[str, tuple[str, ...]] = {}
+    for name, subtask in sorted((of_subtask[subtask], subtask) for subtask in subtasks):
+        parts[name] = (*parts.get(name, ()), subtask)
+    return parts
+
+
+def _categories(runs: Comparable, subtasks: Iterable[str]) -> Scopes:
+    """Return subtasks by category (the columns of Table 3); nothing if all are of the same one."""
+    categories = _in_parts(runs, "category", subtasks)
+    return categories if len(categories) > 1 else {}
 
 
 def _bleurt(runs: Comparable, checkpoint: str) -> Iterator[Figure]:
@@ -193,7 +207,7 @@ def _ablation(runs: Comparable) -> Iterator[Figure]:
     ablated = [*scopes_of(runs.entries, {*bases, *bases.values()}).items()][-1:]
     if not ablated or not {*bases} - {"prompt_definition"}:
         return
-    gains = runs.gains(dict(ablated), bases).only({"gain": "change in ROUGE-L"})
+    gains = runs.gains(dict(ablated), bases).only({"gain": "change in ROUGE-L", "relative": "relative (%)"})
     if not gains.known().lines:
         return
     cells = gains.with_fact("compared with", lambda about: bases[about["encoding"]])
@@ -202,7 +216,14 @@ def _ablation(runs: Comparable) -> Iterator[Figure]:
         part = gains.where(lambda about, fields=fields: about["encoding"] in fields)  # type: ignore[misc]
         if part.lines:
             of_fields = part.with_fact("field", lambda about, fields=fields: fields[about["encoding"]])  # type: ignore[misc]
-            mark = drawn(of_fields, HeatMap, "model", "field", axis="change in ROUGE-L", unit="change")
+            mark = drawn(
+                of_fields.only(["change in ROUGE-L"]),
+                HeatMap,
+                "model",
+                "field",
+                axis="change in ROUGE-L",
+                unit="change",
+            )
             found.append(Panel(title, mark))
     yield captioned(
         "natural_instructions_ablation",
@@ -262,25 +283,32 @@ def upper_bound(evidence: Evidence, runs: Comparable) -> tuple[tuple[Figure, ...
 
 
 def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) -> Figure:
-    bound = Ratio.mean(evidence.ratio(run, ROUGE_L) for run in bounds.values()).value
-    best = shown(bound)
-    encoding = " and ".join(sorted({str(run.metadata["encoding"]) for run in bounds.values()}))
+    of_bounds = " and ".join(sorted({str(run.metadata["encoding"]) for run in bounds.values()}))
     number = f"{len(bounds)} subtasks" if len(bounds) > 1 else "one subtask"
-    means = runs.means({number: tuple(bounds)}, runs.encodings)
-    options = {"reference": best.value, "reference_name": "upper bound"}
-    lines: dict[Key, dict[str, object]] = {
-        (UPPER_BOUND, encoding): {"ROUGE-L": best, "gap": None, "gap, relative (%)": None}
-    }
+    scopes = {number: tuple(bounds), **_categories(runs, bounds)}
+    means = runs.means(scopes, runs.encodings)
+    lines: dict[Key, dict[str, Any]] = {}
     below = grouped((entry for entry in runs.entries if entry["subtask"] in bounds), ("model", "encoding"))
-    for about, line in means.known("model", "encoding").about():
-        found, key = line[ROUGE_L], (about["model"], about["encoding"])
-        pairs = [(entry.run, bounds[entry["subtask"]]) for entry in below[key]]
-        gap, relative = change(pairs, ROUGE_L, bound - found), 0 - relative_gain(found, bound)
-        lines[key] = {"ROUGE-L": found, "gap": gap, "gap, relative (%)": relative}
+    for (scope,), of_scope in means.split("scope"):
+        bound = Ratio.mean(evidence.ratio(bounds[subtask], ROUGE_L) for subtask in scopes[scope]).value
+        lines[UPPER_BOUND, of_bounds, scope] = {"ROUGE-L": shown(bound), "gap": None, "gap, relative (%)": None}
+        for about, line in of_scope.known("model", "encoding").about():
+            found, model, encoding = line[ROUGE_L], about["model"], about["encoding"]
+            runs_below = (entry for entry in below[model, encoding] if entry["subtask"] in scopes[scope])
+            pairs = [(entry.run, bounds[entry["subtask"]]) for entry in runs_below]
+            gap, relative = change(pairs, ROUGE_L, bound - found), 0 - relative_gain(found, bound)
+            lines[model, encoding, scope] = {"ROUGE-L": found, "gap": gap, "gap, relative (%)": relative}
+    best = lines[UPPER_BOUND, of_bounds, number]["ROUGE-L"].value
+    options = {"axis": "ROUGE-L", "reference": best, "reference_name": "upper bound"}
+    whole = means.where(lambda about: about["scope"] == number)
     return captioned(
         "natural_instructions_upper_bound",
-        (Panel("", drawn(means, Bars, "model", "encoding", axis="ROUGE-L", **options)),),
-        table(Cells(("model", "encoding"), lines), ("model", "encoding"), metrics=[ROUGE_L]),
+        (Panel("", drawn(whole, Bars, "model", "encoding", **options)),),
+        table(
+            Cells(("model", "encoding", "scope"), lines),
+            {"model": "", "encoding": "", "scope": "mean over"},
+            metrics=[ROUGE_L],
+        ),
         number=number,
     )
 

@@ -424,6 +424,89 @@ def test_one_strategy_in_two_settings_is_two_methods(
     assert {about[1] for about in numbers(section_of(tmp_path), "manyifeval_rounds")} == titles
 
 
+@pytest.mark.parametrize(
+    ("arguments", "title"),
+    [
+        ({"base": "hf", "pretrained": "one"}, "refinement w/ feedback+each+cot"),
+        ("pretrained=one,strategy=all_false,base=hf", "refinement w/ all false"),
+        ("base=hf,pretrained=one,strategy=none", ZERO_SHOT),  # the harness reads this as Python's None
+    ],
+)
+def test_a_method_is_the_requested_strategy_of_its_base(
+    arguments: str | Mapping[str, Any], title: str, tmp_path: Path
+) -> None:
+    config = {"model": "self_refine", "model_args": arguments}
+    write_rows(
+        tmp_path / "a", {N02: [row(1, [1, 1], **({} if title == ZERO_SHOT else after(0.0, 1.0)))]}, config=config
+    )
+    write_rows(tmp_path / "b", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
+    assert {about[:2] for about in numbers(section_of(tmp_path), "manyifeval_rounds")} == {
+        (ONE, title),
+        (ONE, BY_ORACLE),
+    }
+
+
+@pytest.mark.parametrize("version", [1.0, 2.0])
+def test_methods_whose_prompts_are_of_different_versions_are_named(version: float, tmp_path: Path) -> None:
+    line = row(1, [1, 1], **after(0.0, 1.0))
+    write_rows(tmp_path / "plain", {N02: [row(1, [1, 1])]})  # has no such prompts
+    for strategy, of_strategy in (("oracle", 1.0), ("feedback", version)):
+        config = {**method(strategy, 1), "self_refine_version": of_strategy}
+        write_rows(tmp_path / strategy, {N02: [line]}, config=config)
+    text = "its methods were refined with different prompts (self_refine_version 1.0, 2.0): do not compare them"
+    issues = figure(section_of(tmp_path), "manyifeval_rounds").issues
+    assert (warning(f"one: {text}") in issues) is (version == 2.0)
+    assert any("different prompts" in issue.text for issue in issues) is (version == 2.0)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "counts", "unparsable", "shares"),
+    [
+        # Figure 9: 76 / (76 + 17) = 0.817, 76 / 100, 2 · 0.817 · 0.76 / 1.577 = 0.788.
+        ("feedback_each_cot", (76, 17, 24, 83), 0.004, (0.817, 0.76, 0.788)),
+        ("oracle", (900, 0, 0, 100), 0.0, (1.0, 1.0, 1.0)),
+        # Table 2: 1.0, 0, 0.
+        ("all_false", (0, 0, 900, 100), 0.0, (1.0, 0.0, 0.0)),
+        # No judgment could be read: nothing was judged, so there is no precision of 1 for judging nothing followed.
+        ("feedback", (0, 0, 90, 10), 1.0, (None, None, None)),
+        # Judged, but nothing was followed: there is no recall.
+        ("feedback", (0, 1, 0, 3), 0.25, (0.0, None, None)),
+    ],
+)
+def test_feedback_has_the_precision_recall_and_f1_of_table_2(
+    strategy: str, counts: tuple[int, ...], unparsable: float, shares: tuple[float | None, ...], tmp_path: Path
+) -> None:
+    line = row(1, [1, 1], **after(0.0, 1.0))
+    given = feedback(*counts, unparsable=unparsable)
+    found = of_rows(tmp_path, {N02: [line]}, figures=given, config=method(strategy, 1))
+    (cells,) = numbers(found, "manyifeval_feedback").values()
+    *judged, unread = cells.values()
+    assert [cell.value if cell.exists else None for cell in judged] == pytest.approx(list(shares), abs=5e-4)
+    assert unread.value == unparsable
+
+
+def test_several_tasks_are_pooled_by_rows_and_judgments(tmp_path: Path) -> None:
+    one = [row(key, [1, 1], **after(float(key == 1), 1.0)) for key in (1, 2)]
+    three = [row(key, [1, 0, 0], **{**after(0.0, float(key < 3)), "base_requests": 7.0}) for key in range(1, 7)]
+    results = write_rows(tmp_path, {N02: one, N03: three}, config=method("feedback", 1))
+    with edited(results) as content:
+        for task, given in (
+            (N02, feedback(6, 1, 2, 1, unparsable=0.5)),
+            (N03, feedback(24, 3, 8, 5, unparsable=0.25)),
+        ):
+            content["results"][task] |= {f"{name},none": value for name, value in given.items()}
+    found = section_of(tmp_path)
+    # Requests: (2 · 3 + 6 · 7) / 8. Round 0: 1 of 8 rows; round 1: 2 + 2 of 8; the tasks' means would be 0.25 and 0.67.
+    rounds = numbers(found, "manyifeval_rounds")[ONE, "refinement w/ feedback", "prompt level", "6.00"]
+    assert list(values(rounds).values()) == [1 / 8, 4 / 8]
+    # 30 of 40 and 4 of 10 are judged followed: 0.75 / (0.75 + 0.4) = 0.652, and F1 30 / 43. Unparsable:
+    # (0.5 · 10 + 0.25 · 40) / 50; by rows it would be 0.3125.
+    ((about, cells),) = numbers(found, "manyifeval_feedback").items()
+    assert about[2] == 50
+    expected = {"precision": 0.75 / 1.15, "recall": 0.75, "F1": 30 / 43, "unparsable": 0.3}
+    assert values(cells) == pytest.approx(expected)
+
+
 def test_without_judgments_there_is_no_figure_about_them(tmp_path: Path) -> None:
     line = row(1, [1, 1], **after(0.0, 1.0))
     found = of_rows(tmp_path, {N02: [line]}, figures=feedback(0, 0, 0, 0), config=method("without_feedback", 1))

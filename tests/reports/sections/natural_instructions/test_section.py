@@ -12,7 +12,6 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.schema import EVALUATION
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap, Section, TableCell
-from lm_eval_ext.reports.sections.natural_instructions.command import gains, read_encodings
 from lm_eval_ext.reports.sections.natural_instructions.section import section
 from lm_eval_ext.results.issue import note, warning
 from lm_eval_ext.results.load import load
@@ -20,8 +19,8 @@ from tests.families.natural_instructions.test_bleurt import BERT, checkpoint
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import edited, edited_lines
 from tests.reports.sections import reading_tables
-from tests.reports.sections.natural_instructions.test_command import leaf, results
-from tests.reports.sections.reading_tables import exact, marks, numbers, section_on, titles
+from tests.reports.sections.natural_instructions.files import leaf, results
+from tests.reports.sections.reading_tables import exact, marks, numbers, section_on, titles, values
 
 NI = "natural_instructions"
 WINOGRANDE, QASC = "subtask033_winogrande_answer_generation", "subtask040_qasc_question_generation"
@@ -145,7 +144,7 @@ def answer(number: int, score: float) -> str:
     )
 
 
-def test_gains_equal_those_of_the_command(tmp_path: Path) -> None:
+def test_a_gain_is_that_of_the_mean_over_subtasks_and_relative_to_it_by_category(tmp_path: Path) -> None:
     both = {"one": (0.2, 0.4), "two": (0.4, 0.5), "own": (0.5, 0.4)}
     rows = {"one": 4, "two": 2, "own": 3}
     folder = write(
@@ -166,12 +165,12 @@ def test_gains_equal_those_of_the_command(tmp_path: Path) -> None:
     assert by_category["one", "verification"]["all"].value == pytest.approx(0.15)
     assert by_category["one", "verification"]["all, relative (%)"].value == pytest.approx(0.5)
     assert by_category["one", "uncategorised"]["all"].value == pytest.approx(-0.1)
-    commanded = gains(read_encodings([folder])[0], "prompt")
-    for category, gain in commanded["categories"].items():
-        percent = gain["all"]["gain_percent"]
-        assert percent is not None
-        assert by_category["one", category]["all, relative (%)"].value == pytest.approx(percent / 100)
+    assert by_category["one", "uncategorised"]["all, relative (%)"].value == pytest.approx(-0.2)
     assert [row[2] for row in figure(found, "gain_by_category").table.rows] == [1, 2, 3]
+    # Table 3: the means by category, too, which are not drawn.
+    means = {scope: cell["all"].value for (_, scope), cell in cells(found, "rouge_l").items()}
+    assert means == pytest.approx({"all 3 subtasks": 1.3 / 3, "uncategorised": 0.4, "verification": 0.45})
+    assert len(figure(found, "rouge_l").panels) == 1
 
 
 def test_a_gain_is_paired(tmp_path: Path) -> None:
@@ -269,10 +268,14 @@ def test_the_ablation_compares_each_encoding_with_the_one_it_modifies(tmp_path: 
         "all_minus_examples": "all",
         "prompt_examples": "prompt",
     }
-    changes = {name: row[3].value for name, row in rows.items() if isinstance(row[3], Estimate)}
+    changes = {name: values(cell) for (_, name), cell in cells(found, "ablation").items()}
     # With the definition 0.25 - 0.2; without examples 0.3 - 0.5; with them 0.4 - 0.2.
-    expected = {"prompt_definition": 0.05, "all_minus_examples": -0.2, "prompt_examples": 0.2}
-    assert changes == pytest.approx(expected)
+    for name, change, relative in (
+        ("prompt_definition", 0.05, 0.25),
+        ("all_minus_examples", -0.2, -0.4),
+        ("prompt_examples", 0.2, 1.0),
+    ):
+        assert changes[name] == pytest.approx({"change in ROUGE-L": change, "relative (%)": relative})
     taken, added = marks(figure(found, "ablation"), HeatMap)
     assert (taken.columns, added.columns) == (("examples",), ("definition", "examples"))
     assert taken.unit == added.unit == "change"
@@ -316,8 +319,6 @@ def test_bleurt_is_shown_where_it_was_requested_as_in_the_harnesss_groups(
     # The echo answers alike under every encoding, which does not tell how answers vary.
     assert (means["all, gain"].value, means["all, gain"].has_interval) == (0.0, False)
     assert figure(found, "bleurt").table.unit == "number"
-    commanded = gains(read_encodings([folder])[0], "all")["average"]["positive"]
-    assert commanded["bleurt"] == pytest.approx(means["positive"].value)
 
 
 def test_bleurt_of_different_checkpoints_is_not_shown(tmp_path: Path) -> None:

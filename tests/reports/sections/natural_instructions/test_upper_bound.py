@@ -27,7 +27,7 @@ def section_with(runs: Path, *bounds: Path) -> Section:
 
 
 def cells(row: tuple[object, ...]) -> list[float | None]:
-    return [cell.value if isinstance(cell, Estimate) else None for cell in row[2:]]
+    return [cell.value if isinstance(cell, Estimate) else None for cell in row[3:]]
 
 
 @pytest.fixture
@@ -44,9 +44,10 @@ def test_the_upper_bound_has_a_row_and_every_encoding_its_gap_to_it(runs: Path, 
     found = section_with(runs, *bounds)
     shown = figure(found, "upper_bound")
     first, prompt, everything = shown.table.rows
-    assert shown.table.columns == ("model", "encoding", "ROUGE-L", "gap", "gap, relative (%)")
-    assert first[:2] == (UPPER_BOUND, "instance")
-    assert (prompt[:2], everything[:2]) == (("model", "prompt"), ("model", "all"))
+    assert shown.table.columns == ("model", "encoding", "mean over", "ROUGE-L", "gap", "gap, relative (%)")
+    scope = "one subtask"
+    assert first[:3] == (UPPER_BOUND, "instance", scope)
+    assert (prompt[:3], everything[:3]) == (("model", "prompt", scope), ("model", "all", scope))
     # Over the subtask that "prompt" and "all" were both run on: 0.8; 0.3 and 0.5 are 0.5 and 0.3 below it.
     assert cells(first) == [pytest.approx(0.8), None, None]
     assert cells(prompt) == pytest.approx([0.3, 0.5, 0.625])
@@ -58,12 +59,31 @@ def test_the_upper_bound_has_a_row_and_every_encoding_its_gap_to_it(runs: Path, 
     assert {str(row[0]) for other in found.figures if other != shown for row in other.table.rows} == {"model"}
 
 
+def test_the_gap_is_also_by_category(tmp_path: Path) -> None:
+    scores = {("one", "prompt"): [0.2, 0.4], ("own", "prompt"): [0.4, 0.4]}
+    bounds = {("one", "instance"): [0.5, 0.5], ("own", "instance"): [0.8, 0.8]}
+    found = section_with(write(tmp_path / "runs", scores, "model"), write(tmp_path / "bound", bounds, "bart"))
+    shown = figure(found, "upper_bound")
+    # (0.5 + 0.8) / 2 - (0.3 + 0.4) / 2 = 0.3, of 0.65.
+    assert {row[1:3]: cells(row) for row in shown.table.rows} == {
+        ("instance", "2 subtasks"): [pytest.approx(0.65), None, None],
+        ("prompt", "2 subtasks"): pytest.approx([0.35, 0.3, 6 / 13]),
+        ("instance", "uncategorised"): [pytest.approx(0.8), None, None],
+        ("prompt", "uncategorised"): pytest.approx([0.4, 0.4, 0.5]),
+        ("instance", "verification"): [pytest.approx(0.5), None, None],
+        ("prompt", "verification"): pytest.approx([0.3, 0.2, 0.4]),
+    }
+    (bars,) = marks(shown, Bars)
+    assert bars.reference == pytest.approx(0.65)
+    assert bars.categories == ("model",)
+
+
 def test_a_gap_is_paired(tmp_path: Path) -> None:
     # Instances differ wildly, but each is exactly 0.1 below the upper bound.
     scores = [0.0, 0.9] * 100
     runs = write(tmp_path / "runs", {("one", "prompt"): scores}, "model")
     bound = write(tmp_path / "bound", {("one", "instance"): [score + 0.1 for score in scores]}, "bart")
-    gap = figure(section_with(runs, bound), "upper_bound").table.rows[1][3]
+    gap = figure(section_with(runs, bound), "upper_bound").table.rows[1][4]
     assert isinstance(gap, Estimate)
     assert gap.value == pytest.approx(0.1)
     # Unpaired it would be 0.1 -+ 0.088. Two hundred instances miss 1 - 0.025**(1 / 200) = 1.8 % that may be at an end.
