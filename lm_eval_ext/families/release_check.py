@@ -24,8 +24,9 @@ SUBTASK_OF_CATEGORY = {SUBTASKS[name].category: name for name in reversed(EVALUA
 TASKS: Mapping[str, tuple[str, ...]] = {
     "manyifeval": tuple(f"manyifeval_n{count:02d}" for count in COUNTS),
     "hierarchy": tuple(f"hierarchy_{arm}" for arm in RIVALS),
+    # The one encoding with an instruction whose files are public.
     "natural_instructions": tuple(
-        f"natural_instructions_{name}_prompt" for name in sorted(SUBTASK_OF_CATEGORY.values())
+        f"natural_instructions_{name}_positive" for name in sorted(SUBTASK_OF_CATEGORY.values())
     ),
 }
 """By family, the tasks of the set's own groups (``group_of``)."""
