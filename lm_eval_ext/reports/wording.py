@@ -8,7 +8,7 @@ from io import StringIO
 
 from lm_eval_ext.reports.figure import Estimate, Table, TableCell, Unit
 
-LONGEST = 2000
+LONGEST = 1000
 """The most characters of a prompt or an answer that are shown."""
 MISSING = "–"  # noqa: RUF001 # as in a printed table
 UNITS: dict[Unit, str] = {"share": "%", "change": "points", "number": ""}

@@ -6,7 +6,7 @@ import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
 from itertools import chain
@@ -38,6 +38,9 @@ from lm_eval_ext.reports.page.drawing.palette import declarations
 from lm_eval_ext.reports.wording import MISSING, beginning, figure, interval, readable, told
 from lm_eval_ext.results.issue import Issue, Severity
 
+MOST_TOLD = 8
+"""The most models on a page whose marks tell their values where they are pointed at; of more, their tables do."""
+
 
 @dataclass(frozen=True)
 class Drawn:
@@ -65,14 +68,14 @@ def page(report: Report) -> str:
         ReportError: matplotlib is not installed.
     """
     every = [report.summary, *(figure for section in report.sections for figure in section.figures)]
-    looks = drawing.looks(every)
+    looks, tells = drawing.looks(every), len(report.runs) <= MOST_TOLD
     # The only script sorts tables whose lines are models; without its hash, the browser would not run it.
     is_sortable = not report.verdicts and any(not board.is_turned for board in report.leaderboard)
     script = files("lm_eval_ext.reports.page").joinpath("leaderboard.js").read_text(encoding="utf-8")
     digest = b64encode(sha256(script.encode()).digest()).decode()
     # A verdict or a leaderboard takes the place of the summary.
-    summary = None if report.verdicts or report.leaderboard else _drawn([report.summary], looks)[0]
-    shown = iter(_drawn([figure for section in report.sections for figure in section.figures], looks))
+    summary = None if report.verdicts or report.leaderboard else _drawn([report.summary], looks, tells)[0]
+    shown = iter(_drawn([figure for section in report.sections for figure in section.figures], looks, tells))
     sections = [(section, [next(shown) for _ in section.figures]) for section in report.sections]
     return _template().render(
         report=report,
@@ -90,6 +93,7 @@ def page(report: Report) -> str:
             "reading",
             "runs",
         ],
+        tells=tells,
         version=__version__,
     )
 
@@ -127,10 +131,10 @@ def _by_severity(issues: Sequence[Issue]) -> list[Issue]:
 _UNIT_WORDS = {"share": "in percent", "change": "in percentage points", "number": ""}
 
 
-def _drawn(figures: Sequence[Figure], looks: Mapping[str, int]) -> list[Drawn]:
+def _drawn(figures: Sequence[Figure], looks: Mapping[str, int], tells: bool) -> list[Drawn]:
     divided = [apart(shown.panels) for shown in figures]
     worth_drawing = [replace(shown, panels=tuple(panels)) for shown, (panels, _) in zip(figures, divided, strict=True)]
-    every_drawing = drawing.in_turn(drawing.svgs, worth_drawing, looks)
+    every_drawing = drawing.in_turn(partial(drawing.svgs, tells=tells), worth_drawing, looks)
     found = []
     for shown, (panels, same), drawings in zip(figures, divided, every_drawing, strict=True):
         table = shown.table.counted
@@ -202,15 +206,18 @@ def head_columns(table: Table) -> int:
 
 
 def _cell(cell: TableCell, unit: Unit) -> Markup:
-    """Return a table cell as HTML, with its tag; a class says that it is a text, or that there is no such figure."""
+    """Return a table cell as HTML; a class says that it is a text, or that there is no such figure.
+
+    It has no end tag, which HTML does not need, and its interval is in the shortest element: a page has 20,000 cells.
+    """
     if isinstance(cell, str):
-        return Markup('<td class="t">{}</td>').format(readable(cell))
+        return Markup('<td class="t">{}').format(readable(cell))
     if isinstance(cell, int):
-        return Markup("<td>{}</td>").format(f"{cell:,}")
+        return Markup("<td>{}").format(f"{cell:,}")
     if cell is None or not cell.exists:
-        return Markup('<td class="no">{}</td>').format(MISSING)
-    small = Markup(" <small>{}</small>").format(interval(cell, unit)) if cell.has_interval else ""
-    return Markup("<td>{}{}</td>").format(figure(cell.value, unit), small)
+        return Markup('<td class="no">{}').format(MISSING)
+    small = Markup(" <i>{}</i>").format(interval(cell, unit)) if cell.has_interval else ""
+    return Markup("<td>{}{}").format(figure(cell.value, unit), small)
 
 
 def _quoted(text: str) -> Markup:

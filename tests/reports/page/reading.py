@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
+BY_THEMSELVES = {"td": {"td", "th"}, "th": {"td", "th"}, "tr": {"td", "th", "tr"}, "dd": {"dt"}, "dt": {"dd"}}
+"""What an element closes where it begins, as HTML has it; what contains these closes them where it ends."""
 VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 
 
@@ -12,7 +14,7 @@ Cell = tuple[str, dict[str, str], str]
 
 
 class Read(HTMLParser):
-    """A page as a browser reads it, whose every element has to be closed in order.
+    """A page as a browser reads it, whose every element is closed in order, or by itself where HTML says so.
 
     Attributes:
         elements: names and attributes.
@@ -34,6 +36,8 @@ class Read(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = {name: value or "" for name, value in attrs}
         self.elements.append((tag, attributes))
+        while self._open and self._open[-1] in BY_THEMSELVES.get(tag, ()):
+            self._open.pop()
         if tag not in VOID:
             self._open.append(tag)
         if tag == "table":
@@ -47,13 +51,15 @@ class Read(HTMLParser):
         self.elements.append((tag, {name: value or "" for name, value in attrs}))
 
     def handle_endtag(self, tag: str) -> None:
+        while self._open[-1] != tag and self._open[-1] in BY_THEMSELVES:
+            self._open.pop()
         assert self._open.pop() == tag
 
     def handle_data(self, data: str) -> None:
         self.text += data
         if {"td", "th"} & set(self._open):
             tag, attributes, text = self._table[-1][-1]
-            self._table[-1][-1] = (tag, attributes, text + data)
+            self._table[-1][-1] = (tag, attributes, (text + data).rstrip("\n"))
 
     def numbers(self, figure: str, *about: str) -> dict[str, str]:
         """Return the cells of the one row that begins with these words, by heading; of a figure, what is sorted by."""

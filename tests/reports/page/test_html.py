@@ -313,3 +313,12 @@ def test_an_interval_with_an_unknown_bound_is_not_shown() -> None:
 )
 def test_content_that_cannot_be_shown_is_named(text: str, expected: str) -> None:
     assert readable(text) == expected
+
+
+@pytest.mark.parametrize(("models", "tells"), [(8, True), (9, False)])
+def test_marks_tell_their_values_unless_there_are_many_models(models: int, tells: bool) -> None:
+    runs = [(f"model {number}", ()) for number in range(models)]
+    heat_map = HeatMap(("a",), ("b", "c"), ((Estimate(0.5), Estimate(0.25)),), "accuracy")
+    figure = Figure("f", "title", "", (Panel("", heat_map),), Table(("model",), ()))
+    text = page(Report("title", figure, [], runs))
+    assert (text.count("<title>") > 1, "Point at" in text) == (tells, tells)

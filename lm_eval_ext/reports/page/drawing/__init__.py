@@ -48,12 +48,13 @@ def looks(figures: Iterable[Figure]) -> dict[str, int]:
     return {name: number for group in groups for number, name in enumerate(group)}
 
 
-def svgs(figure: Figure, looks: Mapping[str, int]) -> list[list[str]]:
+def svgs(figure: Figure, looks: Mapping[str, int], *, tells: bool = True) -> list[list[str]]:
     """Return a figure's panels as SVG text, colored by the CSS custom properties that ``drawing.palette`` declares.
 
     Args:
         figure: the figure.
         looks: the number of the look of each series, by name.
+        tells: whether marks tell their values where they are pointed at.
 
     Returns:
         For each panel, its drawing for a narrow screen and, if it is drawn wider where there is room, that.
@@ -72,7 +73,7 @@ def svgs(figure: Figure, looks: Mapping[str, int]) -> list[list[str]]:
                     f"{figure.name}-{number}-{width}",
                     ". ".join(_heading(figure, panel)),
                     # The widest is what there is room for where there is a pointer.
-                    tells=width == widths[-1],
+                    tells=tells and width == widths[-1],
                 )
                 for width in widths
             ]
