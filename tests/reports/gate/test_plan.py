@@ -49,7 +49,9 @@ def test_the_sizes_of_our_tasks_are_known(name: str, rows: int, answers: int) ->
 
 
 def test_an_unknown_task_is_named_with_what_to_give() -> None:
-    with pytest.raises(ReportError, match="mmlu: the number of its rows is not known; give it with --rows"):
+    with pytest.raises(
+        ReportError, match="mmlu is not a task or group of this package, .* replace --tasks by --rows N"
+    ):
         of_name("mmlu", 0.02)
 
 
@@ -321,7 +323,7 @@ def test_a_task_that_cannot_be_planned_for_is_named_and_the_rest_is_planned(tmp_
         ("x --max-drop 0.02 --rows 3", "a run and no baseline; expected --against BASELINE"),
         ("x --max-drop 0.02 --against y --changed 0.1", "expected no --changed with it"),
         ("x --max-drop 0.02 --against x", "x: is both baseline and its second run"),
-        ("--max-drop 0.02 --tasks mmlu", "mmlu: the number of its rows is not known"),
+        ("--max-drop 0.02 --tasks mmlu", "mmlu is not a task or group of this package"),
         ("--max-drop 0.02 --against nowhere", "nowhere"),
         ("--rows 3", "expected --max-drop"),
         ("--rows 0 --max-drop 0.02", "2"),
