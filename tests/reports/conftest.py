@@ -1,13 +1,16 @@
-"""Result files of real runs of known answers, made by the harness in this process and kept for the session."""
+"""Result files of real runs of known answers, made by the harness in a worker's process and kept for all workers."""
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from lm_eval import simple_evaluate
 from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
@@ -32,32 +35,35 @@ def result_folder(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
     many rows of each (all of them), whether the chat template is applied, metadata (the embedded rows).
     """
 
-    made: dict[object, Path] = {}
+    # One place for all workers, the parent of what each has for itself.
+    own = tmp_path_factory.getbasetemp()
+    place = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "runs"
+    place.mkdir(exist_ok=True)
 
     def make(
         policy: str, tasks: Sequence[str], *, limit: int | None = None, chat: bool = False, **metadata: str | int
     ) -> Path:
         given = sorted({"source": "embedded", **metadata}.items())
-        asked = (policy, *tasks), limit, chat, *given
-        if asked in made:
-            return made[asked]
-        folder = tmp_path_factory.mktemp("run")
-        model, colon, arguments = policy.partition(":")
-        tracker = EvaluationTracker(output_path=str(folder))
-        results: dict[str, Any] | None = simple_evaluate(
-            model if colon else "reference",
-            model_args=arguments if colon else f"policy={policy}",
-            tasks=list(tasks),
-            task_manager=_manager(*given),
-            limit=limit,
-            bootstrap_iters=0,
-            evaluation_tracker=tracker,
-            log_samples=True,
-            apply_chat_template=chat,
-        )
-        save(results, tracker)
-        made[asked] = folder
-        return folder
+        name = hashlib.sha256(repr((policy, *tasks, limit, chat, given)).encode()).hexdigest()[:16]
+        with FileLock(place / f"{name}.lock"):
+            if not (place / name).exists():
+                unfinished = place / f"{name}-unfinished"
+                model, colon, arguments = policy.partition(":")
+                tracker = EvaluationTracker(output_path=str(unfinished))
+                results: dict[str, Any] | None = simple_evaluate(
+                    model if colon else "reference",
+                    model_args=arguments if colon else f"policy={policy}",
+                    tasks=list(tasks),
+                    task_manager=_manager(*given),
+                    limit=limit,
+                    bootstrap_iters=0,
+                    evaluation_tracker=tracker,
+                    log_samples=True,
+                    apply_chat_template=chat,
+                )
+                save(results, tracker)
+                unfinished.rename(place / name)
+        return place / name
 
     return make
 

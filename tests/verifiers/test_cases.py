@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from lm_eval_ext.verifiers import EDITIONS, instruction
@@ -11,10 +9,10 @@ from lm_eval_ext.verifiers.text import Text
 from tests.verifiers.cases import CASES
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "text", "verdicts"),
-    [(name, arguments, text, verdicts) for name, cases in CASES.items() for arguments, text, *verdicts in cases],
-)
-def test_both_editions(name: str, arguments: dict[str, Any], text: str, verdicts: list[bool]) -> None:
-    checker = instruction(name, arguments)
-    assert [checker.follows(Text(text), edition) for edition in EDITIONS] == verdicts
+@pytest.mark.parametrize("name", CASES)
+def test_both_editions(name: str) -> None:
+    judged = []
+    for arguments, text, *_ in CASES[name]:
+        checker = instruction(name, arguments)
+        judged.append((arguments, text, *(checker.follows(Text(text), edition) for edition in EDITIONS)))
+    assert judged == list(CASES[name])

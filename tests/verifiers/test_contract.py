@@ -33,25 +33,22 @@ def test_the_cases_cover_the_registry() -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("blank", ["", " ", "\n\n", "\t \u00a0\u2003"])
-def test_a_blank_response_follows_nothing(name: str, edition: Edition, blank: str) -> None:
-    assert instruction(name, EXAMPLES[name][0]).follows(Text(blank), edition) is False
-    assert verify(blank, [name], [EXAMPLES[name][0]], edition=edition, loose=True).follow_all_instructions is False
+def test_a_blank_response_follows_nothing(edition: Edition, blank: str) -> None:
+    names, kwargs = list(EXAMPLES), [arguments for arguments, *_ in EXAMPLES.values()]
+    followed = [name for name in names if instruction(name, EXAMPLES[name][0]).follows(Text(blank), edition)]
+    assert followed == []
+    assert not any(verify(blank, names, kwargs, edition=edition, loose=True).follow_instruction_list)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_a_checker_describes_itself_without_gaps_and_knows_its_id(name: str) -> None:
+def test_a_checker_knows_its_id_documents_its_rule_and_describes_itself_without_gaps(name: str) -> None:
     checker = instruction(name, EXAMPLES[name][0])
     assert checker.id == name
+    rule = type(checker).__doc__
+    assert rule is not None
+    assert not rule.startswith(f"{type(checker).__name__}(")  # not what dataclasses write
     description = checker.describe()
     assert description == description.strip()
     assert name == "format:parentheses" or not any(gap in description for gap in "{}\t")  # its wording has braces
     assert checker.describe() == description
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_a_checker_documents_its_rule(name: str) -> None:
-    rule = type(instruction(name, EXAMPLES[name][0])).__doc__
-    assert rule is not None
-    assert not rule.startswith(f"{type(instruction(name, EXAMPLES[name][0])).__name__}(")  # not what dataclasses write

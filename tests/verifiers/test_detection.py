@@ -12,7 +12,7 @@ import pytest
 from langdetect.detector import Detector
 from langdetect.lang_detect_exception import LangDetectException
 
-from lm_eval_ext.verifiers import EDITIONS, instruction, verify
+from lm_eval_ext.verifiers import EDITIONS, Edition, instruction, verify
 from lm_eval_ext.verifiers import detection as module
 from lm_eval_ext.verifiers.detection import Detection, QuickDetector, detect
 from lm_eval_ext.verifiers.text import Text
@@ -159,10 +159,12 @@ def test_the_cache_of_detections_is_bounded(detected: Counter[str], monkeypatch:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_verdicts_do_not_use_or_seed_the_global_random_state(name: str, edition: str, empty_cache: None) -> None:
-    arguments, good, near_miss = EXAMPLES[name]
+def test_verdicts_do_not_use_or_seed_the_global_random_state(
+    edition: Edition, empty_cache: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = random.getstate()
-    for response in (good, near_miss, "…", "12345"):
-        verify(response, [name], [arguments], edition=edition, loose=True)  # type: ignore[arg-type] # of EDITIONS
-    assert random.getstate() == before
+    for name, (arguments, good, near_miss) in EXAMPLES.items():
+        monkeypatch.setattr(module, "_seen", type(module._seen)())
+        for response in (good, near_miss, "…", "12345"):
+            verify(response, [name], [arguments], edition=edition, loose=True)
+        assert random.getstate() == before, name

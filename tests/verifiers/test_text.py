@@ -69,13 +69,12 @@ CAPITALS = (
 )
 
 
-@pytest.mark.parametrize("text", CAPITALS)
 @pytest.mark.parametrize(
     "pattern", ["{}", "see {}", "{} too", "See {}. Then", "({})", '"{}"', "'{}'", "{}, {}.", "{}\n{}"]
 )
-def test_words_in_capitals_are_nltks_tokens_in_any_context(pattern: str, text: str) -> None:
-    written = pattern.replace("{}", text)
-    assert Text(written).capital_words == nltks(written)
+def test_words_in_capitals_are_nltks_tokens_in_any_context(pattern: str) -> None:
+    texts = [pattern.replace("{}", text) for text in CAPITALS]
+    assert [text for text in texts if Text(text).capital_words != nltks(text)] == []
 
 
 PIECES = st.sampled_from(

@@ -6,6 +6,7 @@ import hashlib
 import json
 import random
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from lm_eval_ext.sources import RowsError
 from tests.classifier.causal.models import DRINKS, EPOCHS, WITH_REFUSED, rows_to_learn
 
 pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
-pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+if not find_spec("peft"):  # which takes seconds to import, in every process that collects tests
+    pytest.skip("peft is not installed (extra: classifier)", allow_module_level=True)
 
 from lm_eval_ext.classifier.causal.trainee import train_causal
 

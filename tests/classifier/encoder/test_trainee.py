@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,8 @@ from tests.training.stopped import stopped_after
 
 pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
 pytest.importorskip("transformers", reason="transformers is not installed (extra: classifier)")
-pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+if not find_spec("peft"):  # which takes seconds to import, in every process that collects tests
+    pytest.skip("peft is not installed (extra: classifier)", allow_module_level=True)
 pytest.importorskip(weights.PACKAGE, reason=f"{weights.PIP_PACKAGE} (the base weights) is not installed")
 
 import torch

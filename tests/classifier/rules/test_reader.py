@@ -31,7 +31,6 @@ def offered(*texts: str) -> tuple[Option, ...]:
 
 OFTEN = offered("Often", "Sometimes", "Rarely", "Never")
 OFTEN_OR_REFUSED = offered("Often", "Sometimes", "Rarely", "Never", "Refused")
-Value = str | list[str]
 
 
 # --- What is read, next to near misses ------------------------------------------------------------------------------
@@ -40,15 +39,16 @@ Value = str | list[str]
 CLAIMS = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("claim", "response", "expected"),
-    [pytest.param(claim, *case, id=f"{claim['claim']}: {case[0]}") for claim in CLAIMS for case in claim["cases"]],
-)
-def test_what_is_read(claim: Mapping[str, Any], response: str, expected: Value) -> None:
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim["claim"])
+def test_what_is_read(claim: Mapping[str, Any]) -> None:
     more = [f"Item number {number}" for number in range(4, 26)] if claim.get("more") else []
-    reading = decide(Answer(response, offered(*claim["options"], *more)))
-    found = "abstains" if reading is None else reading.value
-    assert found == expected or (claim.get("at_most") and reading is None)
+    options, wrong = offered(*claim["options"], *more), []
+    for response, expected in claim["cases"]:
+        reading = decide(Answer(response, options))
+        said = "abstains" if reading is None else reading.value
+        if said != expected and not (claim.get("at_most") and reading is None):
+            wrong.append((response, said, expected))
+    assert wrong == []
 
 
 def test_an_abstention_has_certainty_zero_but_an_empty_answer_does_not() -> None:
