@@ -260,7 +260,7 @@ def test_everything_except_generation_is_delegated_to_the_base() -> None:
         ({"base": "self_refine"}, r"base=self_refine wraps itself; name the model whose answers"),
         (
             {"base": "hg", "pretrained": "x"},
-            r"base=hg is not a model of the harness. Attempted to load model 'hg', but no",
+            r"base='hg' is not a model of the harness; Attempted to load model 'hg', but no",
         ),
         (
             {"base": "reference", "strategy": "orakel"},

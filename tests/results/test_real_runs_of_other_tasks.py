@@ -81,7 +81,7 @@ def test_a_filter_can_be_chosen(other_runs: list[Path]) -> None:
 
 
 def test_a_choice_that_no_task_has_is_an_error(other_runs: list[Path]) -> None:
-    with pytest.raises(RowsError, match=r"no task has the metric 'nothing'; expected one of acc, acc_norm, "):
+    with pytest.raises(RowsError, match=r"no task has the metric 'nothing'; expected one of acc, bleu, exact_match, "):
         runs_in(other_runs[0], Choice("nothing"))
     with pytest.raises(RowsError, match=r"no task has the filter 'nothing'; expected one of "):
         runs_in(other_runs[0], Choice(",nothing"))
