@@ -28,8 +28,6 @@ NEITHER = {
     **{f"forgets_after_{most}": {task for task, turns in OF_TURNS.items() if turns > most} for most in (2, 4, 8, 12)},
     "ignore": EVERY_TASK,
 }
-ROWS, SOME_ROWS = 100, 50
-"""All policies but the oracle are asked half of the rows, in which all pairs of instructions are."""
 OF_FLOORS = ("hierarchy_system", "hierarchy_system_user", "hierarchy_tool")
 POLICIES = ("oracle", "last", "user", "system", "document", *(policy for policy in NEITHER if "_" in policy), "ignore")
 
@@ -38,11 +36,7 @@ POLICIES = ("oracle", "last", "user", "system", "document", *(policy for policy 
 def runs(evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
     shared = ("--metadata", '{"source": "embedded", "details": true}', "--apply_chat_template", "--model", "reference")
     tasks = dict.fromkeys(POLICIES, "hierarchy,hierarchy_turns") | dict.fromkeys(FLOORS, ",".join(OF_FLOORS))
-    rows = {policy: SOME_ROWS if policy in POLICIES[1:] else ROWS for policy in tasks}
-    options = {
-        policy: (*shared, "--model_args", f"policy={policy}", "--tasks", tasks[policy], "--limit", str(rows[policy]))
-        for policy in tasks
-    }
+    options = {policy: (*shared, "--model_args", f"policy={policy}", "--tasks", tasks[policy]) for policy in tasks}
     return evaluate_each(tmp_path_factory.mktemp("policies"), options)
 
 
@@ -51,7 +45,7 @@ def test_a_policys_scores_are_those_of_whom_it_obeys_in_every_arm(runs: Mapping[
     found = runs[policy]
     assert {task.removeprefix("hierarchy_") for task in found.samples} == EVERY_TASK
     for task, lines in found.samples.items():
-        assert len(lines) == (ROWS if policy == "oracle" else SOME_ROWS)
+        assert len(lines) == 100
         arm = task.removeprefix("hierarchy_")
         rival, neither = arm in RIVAL.get(policy, ()), arm in NEITHER.get(policy, ())
         obeys = float(not rival and not neither)
