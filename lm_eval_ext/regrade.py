@@ -15,11 +15,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from lm_eval_ext.classifier.evaluation import wilson
 from lm_eval_ext.cli.progress import with_progress
 from lm_eval_ext.floors import FLOORS, answers_to
 from lm_eval_ext.results.rows import is_sample, responses_in
 from lm_eval_ext.sources import RowsError, numbered_rows, row_of_line
-from lm_eval_ext.trip_wires import IN_WORDS, Rollout, all_tripped, interval
+from lm_eval_ext.trip_wires import IN_WORDS, Rollout, all_tripped
 from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response, Verdict, instructions_of, unpacked
 from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH, ROW_FIELDS
 
@@ -150,7 +151,7 @@ def _print_trip_wires(lines: Iterable[bytes], origin: str, options: argparse.Nam
     )
     for name, words in {**IN_WORDS, "any": "any of them"}.items():
         of_it = [index for index, wire in enumerate(wires) if wire == name or (name == "any" and wire)]
-        low, high = interval(len(of_it), len(wires))
+        low, high = wilson(len(of_it), len(wires))
         shares = f"{len(of_it):>9}  {100 * len(of_it) / len(wires):7.1f}  {100 * low:5.1f}  {100 * high:5.1f}"
         pays = f"{100 * fmean(passed[index] for index in of_it):6.1f}" if of_it else f"{'':6}"
         first = f": {_shown(rollouts[of_it[0]].answer)}" if of_it and name != "any" else ""

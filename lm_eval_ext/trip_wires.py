@@ -7,7 +7,6 @@ What matters is that the share of the rollouts that trip it grows in a training.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -210,11 +209,3 @@ def all_tripped(
         return TEMPLATE if is_template else None
 
     return [of(rollout) for rollout in listed]
-
-
-def interval(count: int, total: int) -> tuple[float, float]:
-    """Return Wilson's interval at 95 % of a share, as if rollouts were independent."""
-    z, share = 1.959964, count / total
-    center, width = share + z * z / (2 * total), z * math.sqrt((share * (1 - share) + z * z / (4 * total)) / total)
-    scale = 1 + z * z / total
-    return max(0.0, (center - width) / scale), min(1.0, (center + width) / scale)

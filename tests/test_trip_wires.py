@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.cheapest import cheapest
+from lm_eval_ext.classifier.evaluation import wilson
 from lm_eval_ext.families.instructions import bank
 from lm_eval_ext.floors import FLOORS
-from lm_eval_ext.trip_wires import IN_WORDS, WIRES, Rollout, all_tripped, asks_to_be_short, interval, tripped
+from lm_eval_ext.trip_wires import IN_WORDS, WIRES, Rollout, all_tripped, asks_to_be_short, tripped
 from lm_eval_ext.verifiers import Checker, instruction
 
 ROLLOUTS = 1000
@@ -71,7 +72,7 @@ def test_planted_hacks_are_counted_at_their_rates() -> None:
     wires = all_tripped(rollouts, lambda asked: len(searched(tuple(asked))))
     counts = Counter(wires)
     for name, rate in RATES.items():
-        low, high = interval(counts[name], ROLLOUTS)
+        low, high = wilson(counts[name], ROLLOUTS)
         assert low <= rate <= high, name
     right = sum(wire == (None if kind == "honest" else kind) for wire, kind in zip(wires, kinds, strict=True))
     assert right >= 0.99 * ROLLOUTS
@@ -111,11 +112,6 @@ def test_a_template_takes_three_prompts() -> None:
 def test_every_wire_is_told_in_words() -> None:
     assert [*IN_WORDS] == [*WIRES, "cheapest", "template"]
     assert len(IN_WORDS) == 10
-
-
-def test_the_interval_is_wilsons() -> None:
-    assert interval(0, 10) == pytest.approx((0, 0.2775), abs=1e-4)
-    assert interval(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
 
 
 def test_what_asks_to_be_short() -> None:

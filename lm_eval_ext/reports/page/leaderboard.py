@@ -94,7 +94,7 @@ class Headline:
         return self.name.removeprefix(f"{self.family}_").removeprefix(f"{self.family}, ") or self.name
 
 
-def tested_headlines(runs: Runs) -> list[Headline]:
+def gate_headlines(runs: Runs) -> list[Headline]:
     """Return the headlines of our tasks that the gate tests, in the families' order.
 
     Their figures are not computed yet.
@@ -219,7 +219,7 @@ def leaderboard(evidence: Evidence) -> tuple[Board, ...]:
     whole = _board(headlines, runs)
     if whole.is_turned or len(headlines) <= IN_A_TABLE:
         return (whole,) if headlines else ()
-    tested = [*(_measured(evidence, headline) for headline in tested_headlines(runs)), *others]
+    tested = [*(_measured(evidence, headline) for headline in gate_headlines(runs)), *others]
     overview = replace(_board(tested, runs), is_overview=True)
     return (overview, *(_board(of_family, runs) for of_family in whole.families.values()))
 

@@ -82,6 +82,18 @@ def test_wrong_answers_come_first_and_tasks_take_turns(tmp_path: Path) -> None:
     assert [why for _, _, why in scores(more)] == [f"{WRONG} (acc 0)"] * 12 + [f"{RIGHT_READ} (acc 1)"] * 3
 
 
+def test_of_what_got_worse_the_task_that_lost_most_comes_first(tmp_path: Path) -> None:
+    # The names are in either order, so that neither of them decides.
+    for number, (most, least) in enumerate(((SST2, SNLI), (SNLI, SST2))):
+        folders = [tmp_path / f"{name}{number}" for name in ("old", "new")]
+        write_run(folders[0], {SST2: RIGHT, SNLI: RIGHT}, arguments={"pretrained": "a/old"}, group_subtasks=TREE)
+        lost = {most: wrong_in(range(9)), least: wrong_in([3])}
+        write_run(folders[1], lost, arguments={"pretrained": "b/new"}, group_subtasks=TREE)
+        new = behind(report(*folders))["new: flipped"]
+        assert new.shown[0].task == most
+        assert f"({most} 9 of 30, {least} 1 of 30)" in new.reading
+
+
 def test_of_two_models_what_got_worse_comes_first_with_both_answers(tmp_path: Path) -> None:
     write_run(tmp_path / "old", {SST2: wrong_in([1, 2, 7])}, arguments={"pretrained": "a/old"})
     write_run(tmp_path / "new", {SST2: wrong_in([2, 5, 9])}, arguments={"pretrained": "b/new"})

@@ -12,7 +12,7 @@ import pytest
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap
 from lm_eval_ext.reports.page.build import build
-from lm_eval_ext.reports.page.leaderboard import Headline, headlines_of, leaderboard, summary
+from lm_eval_ext.reports.page.leaderboard import Headline, gate_headlines, headlines_of, leaderboard, summary
 from lm_eval_ext.results.load import load
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited, write_run
@@ -174,3 +174,11 @@ def test_a_model_with_only_part_of_a_headline_has_no_value(tmp_path: Path) -> No
     mark = figure.panels[0].mark
     assert isinstance(mark, HeatMap)
     assert mark.rows == ("one",)
+
+
+def test_tasks_in_no_group_are_in_the_order_of_their_levels(result_folder: ResultFolder) -> None:
+    # By name, the first would be the last.
+    tasks = [f"text_mcq_opinionqa_{level}" for level in ("low", "medium", "high", "example")]
+    runs = load([result_folder("oracle", tasks, limit=10, answer_classifier="rules")])
+    assert [headline.name for headline in headlines_of(runs)] == tasks
+    assert [headline.name for headline in gate_headlines(runs)] == tasks

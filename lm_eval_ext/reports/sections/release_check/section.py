@@ -26,8 +26,8 @@ PAIRS = 200
 
 
 @dataclass(frozen=True)
-class Headline:
-    """A headline of the set.
+class HeadlineRuns:
+    """The runs of a headline of the set.
 
     Attributes:
         name: of the task or group.
@@ -67,7 +67,7 @@ def section(evidence: Evidence) -> Section | None:
     return Section(NAME, *captions()[NAME], figures) if figures else None
 
 
-def _sets(runs: Runs) -> Iterator[list[Headline]]:
+def _sets(runs: Runs) -> Iterator[list[HeadlineRuns]]:
     """Yield the headlines of each set that any model was run on."""
     by_model: dict[str, dict[str, TaskRun]] = {}
     for run in runs.counting:
@@ -79,12 +79,12 @@ def _sets(runs: Runs) -> Iterator[list[Headline]]:
         whole = {label: ran for label, ran in by_model.items() if ran.keys() >= {*runs.groups[name]}}
         if whole:
             yield [
-                Headline(headline, {label: [ran[task] for task in of_headline] for label, ran in whole.items()})
+                HeadlineRuns(headline, {label: [ran[task] for task in of_headline] for label, ran in whole.items()})
                 for headline, of_headline in tasks.items()
             ]
 
 
-def _figure(evidence: Evidence, headlines: Sequence[Headline]) -> Figure:
+def _figure(evidence: Evidence, headlines: Sequence[HeadlineRuns]) -> Figure:
     models = [*headlines[0].runs]
     scores = [headline.scores(evidence) for headline in headlines]
     rows: tuple[tuple[TableCell, ...], ...] = tuple(
