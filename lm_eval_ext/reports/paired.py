@@ -19,7 +19,7 @@ from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.limits import Tail
 from lm_eval_ext.reports.statistics import Floats, sign_flip_p
 from lm_eval_ext.results.issue import Issue
-from lm_eval_ext.results.rows import Rows
+from lm_eval_ext.results.rows import Rows, in_common
 from lm_eval_ext.results.runs import TaskRun, rows_of
 
 ONE_SIDE = 0.025
@@ -294,11 +294,12 @@ def difference_of(
         rows, others = rows_of(first), rows_of(second)
         old, new = (each.numbers(measure) if isinstance(measure, str) else measure(each) for each in (rows, others))
         if first.task == second.task:
-            mine, theirs = in_common(rows, others)
+            mine, theirs = in_common(rows.ids, others.ids)
             clusters = rows.clusters[mine]
         else:
             (asked, old), (also_asked, new) = _means(rows.clusters, old), _means(others.clusters, new)
-            clusters, mine, theirs = np.intersect1d(asked, also_asked, assume_unique=True, return_indices=True)
+            mine, theirs = in_common(asked, also_asked)
+            clusters = asked[mine]
         lost, added = lost + len(old) - len(mine), added + len(new) - len(theirs)
         old, new = old[mine], new[theirs]
         known = ~(np.isnan(old) | np.isnan(new))
@@ -319,12 +320,6 @@ def difference_of(
     mean = MeanChange.of_rows(by_row, answers, is_share=is_share)
     change = Estimate(mean.value, *mean.limits(ONE_SIDE, ONE_SIDE), rows=mean.rows, answers=answers)
     return Difference(*scores, change, mean, by_row, answers, lost, added, increased, decreased)
-
-
-def in_common(before: Rows, after: Rows) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return where each of two runs of one task has the rows that both have."""
-    _, first, second = np.intersect1d(before.ids, after.ids, assume_unique=True, return_indices=True)
-    return first, second
 
 
 def _means(clusters: NDArray[np.int32], values: Floats) -> tuple[NDArray[np.int32], Floats]:

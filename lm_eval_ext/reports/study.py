@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain, product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -537,31 +537,39 @@ class SharedRows:
     reason: str = ""
 
 
-def shared_rows(runs: Sequence[TaskRun], *, same_hash: bool = True) -> SharedRows:
-    """Return the dataset rows that several runs share.
+def shared_rows(
+    runs: Sequence[TaskRun], column: Literal["clusters", "ids"] = "clusters", *, same_hash: bool = True
+) -> SharedRows:
+    """Return the dataset rows that several runs share, or the rows of a task.
 
     Without samples, the evaluated rows are unknown: equal numbers of rows of one dataset are assumed to be the same.
 
     Args:
         runs: the runs to compare, at least one.
+        column: what tells rows apart; ``ids`` if the runs are of one task.
         same_hash: whether their rows must have the same hash, as the verbalizer tasks of a dataset do. ManyIFEval's
             rows have a different hash for every number of instructions, but share their task prompts.
     """
     every = tuple[Kept, ...](None for _ in runs)
-    if len({run.identity[0] for run in runs}) > 1:
-        return SharedRows(every, reason="their versions differ")
-    if len({run.dataset for run in runs}) > 1 or (same_hash and len({run.identity[1] for run in runs}) > 1):
-        return SharedRows(every, reason="their rows are from different datasets")
-    asked = [run.rows.clusters for run in runs if run.rows is not None]
-    if len(asked) < len(runs):
+    alike: Mapping[str, Callable[[TaskRun], object]] = {
+        # One task may be compared with itself at another placement, which its version has a mark of.
+        "their versions differ": lambda run: run.version if column == "ids" else run.identity[0],
+        "their rows are from different datasets": lambda run: run.dataset,
+        "their rows differ": lambda run: run.identity[1] if same_hash else None,
+    }
+    for reason, fact in alike.items():
+        if len(set(map(fact, runs))) > 1:
+            return SharedRows(every, reason=reason)
+    keys = [getattr(run.rows, column) for run in runs if run.rows is not None]
+    if len(keys) < len(runs):
         if len({run.count if run.rows is None else len(run.rows) for run in runs}) > 1:
             return SharedRows(
                 every, reason="their numbers of rows differ, and without samples it is unknown which rows they share"
             )
         return SharedRows(every)
     # The cluster of several rows counts once, also of a single run, which is not intersected with anything.
-    shared = np.unique(reduce(np.intersect1d, asked))
+    shared = np.unique(reduce(np.intersect1d, keys))
     if not len(shared):
         return SharedRows(every, reason="they have no rows in common")
-    everything = np.unique(np.concatenate(asked))
-    return SharedRows(tuple(np.isin(of_run, shared) for of_run in asked), len(everything) - len(shared))
+    everything = np.unique(np.concatenate(keys))
+    return SharedRows(tuple(np.isin(of_run, shared) for of_run in keys), len(everything) - len(shared))

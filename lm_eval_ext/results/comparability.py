@@ -18,7 +18,7 @@ from lm_eval_ext.results.aggregation import over_draws
 from lm_eval_ext.results.issue import Issue, error, grouped, named, note, warning
 from lm_eval_ext.results.models import NAMES, EvaluatedModel, chat_template
 from lm_eval_ext.results.models import labels as labels_of
-from lm_eval_ext.results.rows import Rows, joined
+from lm_eval_ext.results.rows import Rows, in_common, joined
 from lm_eval_ext.results.runs import OF_RUN, SAMPLING_SEED, Role, Runs, TaskRun, rows_of, without_arguments
 from lm_eval_ext.sources import RowsError
 
@@ -179,7 +179,7 @@ class PairOfRuns:
         first, second = self.before.rows, self.after.rows
         if first is None or second is None or self.before.schema.prompt_facts:
             return np.array([], "S1"), np.array([], "S1")
-        _, mine, theirs = np.intersect1d(first.ids, second.ids, assume_unique=True, return_indices=True)
+        mine, theirs = in_common(first.ids, second.ids)
         return getattr(first, field)[mine], getattr(second, field)[theirs]
 
     def _each(self, fact: str, before: object, after: object) -> str:
@@ -391,8 +391,8 @@ def _together(runs: Sequence[TaskRun]) -> TaskRun:
 
 def _draws_of(rows: Sequence[Rows]) -> Rows:
     """Return rows with the draws of several runs of them."""
-    first = rows[0]
-    alike = [_in_order_of(first, other) for other in rows]
+    alike = [each.kept(places) for each, places in zip(rows, in_common(*(each.ids for each in rows)), strict=True)]
+    first = alike[0]
     draws = {
         metric: np.concatenate([each.draws_of(metric) for each in alike], axis=1)
         for metric in set(first.values).intersection(*(each.values for each in alike))
@@ -408,17 +408,12 @@ def _draws_of(rows: Sequence[Rows]) -> Rows:
     return replace(first, values=means, draws=draws, aggregates=aggregates, certainty=certainty)
 
 
-def _in_order_of(first: Rows, other: Rows) -> Rows:
-    """Return the rows of another run that the first has, in its order."""
-    order = np.argsort(other.ids)
-    return other.kept(order[np.searchsorted(other.ids, first.ids, sorter=order)])
-
-
 def _same_scores(one: TaskRun, other: TaskRun) -> bool:
     """Return whether the scores are the same in every row, as if the seed that differs had no effect."""
     if one.rows is None or other.rows is None:
         return False
-    mine, theirs = one.rows.values, _in_order_of(one.rows, other.rows).values
+    values, others = one.rows.values, other.rows.values
+    mine, theirs = in_common(one.rows.ids, other.rows.ids)
     # Where all rows have the same scores, equal ones are no surprise.
-    varied = [metric for metric, values in mine.items() if np.ptp(values) > 0]
-    return bool(varied) and all(np.array_equal(mine[metric], theirs[metric]) for metric in varied)
+    varied = [metric for metric, of_metric in values.items() if np.ptp(of_metric) > 0]
+    return bool(varied) and all(np.array_equal(values[metric][mine], others[metric][theirs]) for metric in varied)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -179,6 +180,23 @@ class Rows:
                 ):
                     raise ValueError(f"{path}: the line of row {self.ids[row]} is no longer where it was")
                 yield found
+
+
+def places_in(keys: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where each wanted key first is among others; -1 where it is not, shape of the wanted ones."""
+    distinct, first = np.unique(keys, return_index=True)
+    nearest = np.searchsorted(distinct, wanted).clip(max=len(distinct) - 1)
+    return np.where(np.isin(wanted, distinct), first[nearest] if len(first) else -1, -1)
+
+
+def in_common(*columns: NDArray[Any]) -> list[NDArray[np.int64]]:
+    """Return where each of several columns, such as the ``ids`` of runs of one task, has the keys that all have.
+
+    Args:
+        columns: the keys of each run, all distinct.
+    """
+    shared = reduce(np.intersect1d, columns)
+    return [places_in(column, shared) for column in columns]
 
 
 def joined(parts: Sequence[Rows]) -> Rows:

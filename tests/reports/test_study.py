@@ -334,7 +334,7 @@ def test_without_samples_an_equal_number_of_rows_counts_as_the_same_rows(
     assert (found.kept, found.left_out, found.reason) == ((None, None), 0, reason)
 
 
-@pytest.mark.parametrize(("same_hash", "reason"), [(True, "their rows are from different datasets"), (False, "")])
+@pytest.mark.parametrize(("same_hash", "reason"), [(True, "their rows differ"), (False, "")])
 def test_row_hashes_must_match_unless_they_cover_more_than_the_dataset(
     same_hash: bool, reason: str, tmp_path: Path
 ) -> None:

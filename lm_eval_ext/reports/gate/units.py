@@ -23,11 +23,11 @@ from lm_eval_ext.reports.paired import (
     MeanChange,
     RowSums,
     difference_of,
-    in_common,
 )
 from lm_eval_ext.reports.statistics import Floats, estimate
 from lm_eval_ext.results.comparability import PairOfRuns, of_an_older_run
 from lm_eval_ext.results.issue import Issue, Severity, error, grouped, named, note, warning
+from lm_eval_ext.results.rows import in_common
 from lm_eval_ext.results.runs import Runs, TaskRun, lowest_groups, possible_weights, rows_of
 
 TASKS_NAMED = 3
@@ -236,7 +236,7 @@ def noise(unit: Compared, again: Compared | Issue) -> Noise | Issue:
 def changed_from(before: TaskRun, after: TaskRun, metric: str) -> TaskRun:
     """Return a run with, as its metric, whether the score of a row differs from that of another run (1) or not (0)."""
     first, second = rows_of(before), rows_of(after)
-    mine, theirs = in_common(first, second)
+    mine, theirs = in_common(first.ids, second.ids)
     shared = second.kept(theirs)
     differs = np.abs(shared.numbers(metric) - first.numbers(metric)[mine]) > ROUNDING
     return replace(after, rows=replace(shared, values={metric: differs.astype(np.float64)}))
@@ -260,14 +260,13 @@ def on_paired_rows(pair: tuple[TaskRun, TaskRun], metric: str) -> tuple[TaskRun,
     first, second = pair[0].rows, pair[1].rows
     if first is None or second is None:
         return pair
-    mine, theirs = in_common(first, second)
+    mine, theirs = in_common(first.ids, second.ids)
     known = ~np.isnan(first.numbers(metric)[mine] + second.numbers(metric)[theirs])
-    ids = first.ids[mine][known]
-    if len(ids) == len(first) == len(second):
+    if (count := np.count_nonzero(known)) == len(first) == len(second):
         return pair
     before, after = (
-        replace(run, rows=rows.kept(np.isin(rows.ids, ids)), count=len(ids))
-        for run, rows in zip(pair, (first, second), strict=True)
+        replace(run, rows=rows.kept(places[known]), count=int(count))
+        for run, rows, places in zip(pair, (first, second), (mine, theirs), strict=True)
     )
     return before, after
 
@@ -322,7 +321,7 @@ def _of_sums(unit: Compared) -> Difference:
     answers = lost = added = 0
     for pair in unit.runs:
         first, second = map(rows_of, pair)
-        mine, theirs = in_common(first, second)
+        mine, theirs = in_common(first.ids, second.ids)
         lost, added, answers = lost + len(first) - len(mine), added + len(second) - len(mine), answers + len(mine)
         if not len(mine):
             continue

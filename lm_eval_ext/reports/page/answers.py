@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.figure import Answers, Example
-from lm_eval_ext.reports.paired import ROUNDING, in_common
+from lm_eval_ext.reports.paired import ROUNDING
 from lm_eval_ext.reports.sections.examples import NOT_FOLLOWED, Answer, Candidate, shown
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.issue import Issue, named, note
+from lm_eval_ext.results.rows import in_common
 from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 
 EACH = 20
@@ -146,7 +147,7 @@ class _Scored:
         if other is None or other.rows is None or other.identity != run.identity:
             other = None
         else:
-            theirs, mine = in_common(other.rows, rows)
+            theirs, mine = in_common(other.rows.ids, rows.ids)
             lost[mine] = np.nan_to_num(sign * (scores[mine] - other.rows.numbers(metric.name)[theirs]))
             places[mine] = theirs
         best = _best(run)

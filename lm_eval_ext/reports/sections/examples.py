@@ -24,7 +24,7 @@ from lm_eval_ext.reports.statistics import Floats, Ratio
 from lm_eval_ext.reports.study import Entry
 from lm_eval_ext.results.issue import Issue, note
 from lm_eval_ext.results.models import EvaluatedModel
-from lm_eval_ext.results.rows import Rows
+from lm_eval_ext.results.rows import Rows, places_in
 from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 
 MOST = 10
@@ -162,7 +162,7 @@ def share_counted(evidence: Evidence) -> Callable[[Entry], Ratio]:
     return share
 
 
-def places_in(other: TaskRun, run: TaskRun) -> NDArray[np.int64]:
+def answers_in(other: TaskRun, run: TaskRun) -> NDArray[np.int64]:
     """Return the index in another run of the answer to each row of a run; -1 where it has none, shape (rows,).
 
     Tasks on the same rows number them alike; others share rows of the dataset.
@@ -170,8 +170,7 @@ def places_in(other: TaskRun, run: TaskRun) -> NDArray[np.int64]:
     theirs, mine = (
         rows.ids if other.identity == run.identity else rows.clusters for rows in (rows_of(other), rows_of(run))
     )
-    place_of = {int(key): place for place, key in reversed([*enumerate(theirs)])}
-    return np.array([place_of.get(int(key), -1) for key in mine], np.int64)
+    return places_in(theirs, mine)
 
 
 @dataclass(frozen=True)
@@ -206,7 +205,7 @@ class Behavior:
                 continue
             others = (one for one in every if one["model"] == entry["model"] and self.beside(entry, one))
             if (other := next(others, None)) is not None:
-                places = places_in(other.run, run)
+                places = answers_in(other.run, run)
                 theirs = scored(self.beside_scores)(other, rows_of(other.run))
                 if (row := pick(run, hits & (places >= 0) & theirs[places])) is not None:
                     yield Candidate(why, Answer(run, row), Answer(other.run, int(places[row])))

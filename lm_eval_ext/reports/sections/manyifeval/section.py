@@ -19,10 +19,10 @@ from lm_eval_ext.reports.sections.examples import (
     Candidate,
     Hits,
     Line,
+    answers_in,
     by_instruction,
     examples,
     of_verdicts,
-    places_in,
     scored,
 )
 from lm_eval_ext.reports.sections.figures import VERDICT_KINDS, captions, verdicts
@@ -140,7 +140,7 @@ def _lost(run: TaskRun, other: TaskRun) -> tuple[int, int, str] | None:
     """Return the rows of one task prompt in both runs where a type is no longer followed, and the type."""
     rows, other_rows = rows_of(run), rows_of(other)
     metrics = [metric for metric in type_metrics(run) if metric in type_metrics(other)]
-    for row, other_row in enumerate(places_in(other, run)):
+    for row, other_row in enumerate(answers_in(other, run)):
         if other_row < 0 or other_rows.values[PROMPT_LEVEL][other_row] != 1:
             continue
         for metric in metrics:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -29,10 +29,10 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
     of_kind,
 )
 from lm_eval_ext.reports.statistics import Ratio, Replicates, holm, over
-from lm_eval_ext.reports.study import OWN, Cells, Entry, Key, Measure, SameRows, Study, grouped
+from lm_eval_ext.reports.study import OWN, Cells, Entry, Key, Measure, SameRows, Study, grouped, shared_rows
 from lm_eval_ext.reports.wording import figure as shown
 from lm_eval_ext.results.issue import Issue, error, named, note
-from lm_eval_ext.results.runs import Role, TaskRun, rows_of
+from lm_eval_ext.results.runs import Role, rows_of
 
 MEAN, RELIABLE = "mean over variants", "every variant followed"
 USUAL, LARGER = "15 types", "larger pool"
@@ -321,35 +321,17 @@ def _placed(evidence: Evidence) -> tuple[Study, dict[str, list[Issue]], set[Key]
     rank = [*KINDS].index
     entries.sort(key=lambda one: (rank(one["kind"]), one["instructions"], one["task"]))
     for key, group in grouped(entries, ("model", "task")).items():
-        runs, left_out, reason = _on_shared_rows({entry["placement"]: entry.run for entry in group})
-        shared += [replace(entry, run=runs[entry["placement"]]) for entry in group]
+        rows = shared_rows([entry.run for entry in group], "ids")
+        shared += [replace(entry, kept=kept) for entry, kept in zip(group, rows.kept, strict=True)]
         model, task = key
         said = issues.setdefault(model, [])
-        if reason:
+        if rows.reason:
             apart.add(key)
-            said.append(error(f"{model}: the placements of {task} are not compared: {reason}"))
-        elif left_out:
-            text = f"rows of {task} left out because not every placement has them: {left_out}"
+            said.append(error(f"{model}: the placements of {task} are not compared: {rows.reason}"))
+        elif rows.left_out:
+            text = f"rows of {task} left out because not every placement has them: {rows.left_out}"
             said.append(note(f"{model}: {text}"))
     return Study(evidence, tuple(shared), (), orders), issues, apart
-
-
-def _on_shared_rows(runs: dict[str, TaskRun]) -> tuple[dict[str, TaskRun], int, str]:
-    """Return runs of a task with the rows that all have, how many rows some run lacks, and why they have none."""
-    if len({run.version for run in runs.values()}) > 1:
-        return runs, 0, "their versions differ"
-    if len({run.identity[1] for run in runs.values()}) > 1:
-        return runs, 0, "their rows differ"
-    rows = {place: run.rows for place, run in runs.items() if run.rows is not None}
-    if len(rows) < len(runs):
-        alike = len({run.count for run in runs.values()}) == 1
-        return runs, 0, "" if alike else "their numbers of rows differ, and without samples their rows are unknown"
-    ids = [each.ids for each in rows.values()]
-    shared, every = reduce(np.intersect1d, ids), reduce(np.union1d, ids)
-    if not len(shared):
-        return runs, 0, "they have no rows in common"
-    kept = {place: replace(runs[place], rows=each.kept(np.isin(each.ids, shared))) for place, each in rows.items()}
-    return kept, len(every) - len(shared), ""
 
 
 def _differences(placed: Iterable[Entry], metric: str) -> dict[str, Difference]:

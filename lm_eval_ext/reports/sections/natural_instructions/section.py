@@ -20,9 +20,9 @@ from lm_eval_ext.reports.sections.examples import (
     Answer,
     Candidate,
     Line,
+    answers_in,
     asked_and_answered,
     examples,
-    places_in,
 )
 from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.sections.natural_instructions.runs import (
@@ -365,7 +365,7 @@ def _changes(of_model: Sequence[Entry], base: str) -> Iterator[tuple[float, Cand
         beside = of_base.get(str(run.metadata["subtask"]))
         if beside is None or beside is run or run.rows is None or beside.rows is None:
             continue
-        places = places_in(beside, run)
+        places = answers_in(beside, run)
         differences = np.where(places < 0, np.nan, run.rows.values[ROUGE_L] - beside.rows.values[ROUGE_L][places])
         if np.isnan(differences).all():
             continue
