@@ -216,7 +216,7 @@ def of_an_older_run(runs: Sequence[TaskRun]) -> str:
     """
     newest = max((run.file for run in runs), key=lambda file: file.order)
     older = [run.task for run in runs if run.file.date < newest.date]
-    return f"from an older run than the newest one in the folder ({newest.path}): {named(older)}" if older else ""
+    return f"from an older run than the newest one in the folder ({newest.name}): {named(older)}" if older else ""
 
 
 def without_seed(runs: Runs) -> EvaluatedModel:
@@ -292,12 +292,12 @@ def in_parts(parts: Sequence[TaskRun]) -> TaskRun:
         rows = rows_of(part)
         is_new = ~np.isin(rows.ids, known)
         if old := len(rows) - np.count_nonzero(is_new):
-            issues.append(note(f"{part.samples_path}: {old} of {len(rows)} rows not used: a newer file has them"))
+            issues.append(note(f"{part.samples_name}: {old} of {len(rows)} rows not used: a newer file has them"))
         if old == len(rows):
             continue
         known = np.concatenate([known, rows.ids])
         kept.append(replace(part, rows=rows.kept(is_new)))
-        pair = PairOfRuns(part, kept[0], (str(part.file.path), str(kept[0].file.path)))
+        pair = PairOfRuns(part, kept[0], (part.file.name, kept[0].file.name))
         draws = [f"{rows_of(run).drawn} draws of each row" for run in (part, kept[0])]
         if why := next(_differences_of(pair), "") or (" and ".join(draws) if draws[0] != draws[1] else ""):
             raise RowsError(

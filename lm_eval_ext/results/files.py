@@ -42,11 +42,13 @@ class ResultFile:
 
     Attributes:
         path: the file.
+        name: what the user calls it.
         content: its parsed JSON; ``results`` and ``configs`` are mappings.
         date: the date of the run, in seconds since 1970; the file's modification time if none is recorded.
     """
 
     path: Path
+    name: str
     content: Mapping[str, Any]
     date: float
 
@@ -81,7 +83,7 @@ class ResultFile:
         tree = self.content.get("group_subtasks")
         if tree is None:
             return {}
-        where = f"{self.path}: group_subtasks"
+        where = f"{self.name}: group_subtasks"
         if not isinstance(tree, dict):
             expected = "an object with the tasks of each group, as `lm_eval` writes it"
             raise RowsError(f"{where} is {shown(tree)}; expected {expected}")
@@ -174,27 +176,31 @@ def files_at(places: Iterable[str | Path]) -> Iterator[Path]:
             yield from place.parent.glob(SAMPLES)
 
 
-def read(path: Path) -> ResultFile:
+def read(path: Path, name: str = "") -> ResultFile:
     """Read a results file.
+
+    Args:
+        path: the file.
+        name: what the user calls it; empty: its path.
 
     Raises:
         OSError: it cannot be opened.
         RowsError: it is not a results file.
     """
-    text = path.read_bytes()
+    text, name = path.read_bytes(), name or str(path)
     if text.startswith(GZIP):
-        raise RowsError(f"{path}: compressed; expected a results_*.json of the harness: decompress it and its samples")
+        raise RowsError(f"{name}: compressed; expected a results_*.json of the harness: decompress it and its samples")
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise RowsError(f"{path}: not JSON ({error}); expected a results_*.json of the harness") from error
+        raise RowsError(f"{name}: not JSON ({error}); expected a results_*.json of the harness") from error
     if is_too_deep(content):
-        raise RowsError(f"{path}: more than {DEEPEST} levels of lists and objects; expected what the harness writes")
+        raise RowsError(f"{name}: more than {DEEPEST} levels of lists and objects; expected what the harness writes")
     if not isinstance(content, dict) or not all(isinstance(content.get(key), dict) for key in ("results", "configs")):
-        raise RowsError(f"{path}: no 'results' and 'configs'; expected a results_*.json of the harness")
+        raise RowsError(f"{name}: no 'results' and 'configs'; expected a results_*.json of the harness")
     date = content.get("date")
     when = float(date) if isinstance(date, int | float) and 0 <= date < LATEST else path.stat().st_mtime
-    return ResultFile(path, content, when)
+    return ResultFile(path, name, content, when)
 
 
 def read_toml(path: Path, expected: str) -> dict[str, Any]:

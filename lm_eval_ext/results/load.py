@@ -61,6 +61,7 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
     sweep: bool = False,
     others: Choice | None = None,
     parts: bool = False,
+    called: Callable[[Path], str] = str,
 ) -> list[Runs]:
     """Like ``load``, for each of several sets of files that are to be compared; they may contain the same model.
 
@@ -75,13 +76,14 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
         others: what is chosen about tasks that are not ours; ``None``: they are left out.
         parts: whether several runs of a task by a model are one run, each of a part of the rows; otherwise, the newest
             counts.
+        called: returns what the user calls a file.
 
     Raises:
         OSError: a file cannot be read.
         RowsError: a file is not a results file, a set has no results of our tasks, a name fits no model, no task has
             the chosen metric or column, or two runs of a task cannot be parts of one.
     """
-    found = [find_runs(paths, sweep=sweep, others=others is not None, parts=parts) for paths in sides]
+    found = [find_runs(paths, sweep=sweep, others=others is not None, parts=parts, called=called) for paths in sides]
     if others is not None:
         found = measured_alike(found, others)
     found[0] = replace(found[0], labels=renamed(found[0], names))
@@ -129,7 +131,14 @@ def _readers_that_differ(runs: Sequence[TaskRun], common: Mapping[str, set[str]]
         yield note(f"not every model's answers to {of_tasks} were read by {readers}: {advice}")
 
 
-def find_runs(paths: Sequence[Path], *, sweep: bool = False, others: bool = False, parts: bool = False) -> Runs:
+def find_runs(
+    paths: Sequence[Path],
+    *,
+    sweep: bool = False,
+    others: bool = False,
+    parts: bool = False,
+    called: Callable[[Path], str] = str,
+) -> Runs:
     """Return the runs in results files, each with its role, without reading samples.
 
     A file in a folder that is unreadable or not a results file is left out with an issue if there are others.
@@ -140,6 +149,7 @@ def find_runs(paths: Sequence[Path], *, sweep: bool = False, others: bool = Fals
             different models.
         others: whether tasks that are not ours count, each by its first metric and filter (see ``measured_alike``).
         parts: whether a run that a newer one would replace is a part of the same run.
+        called: returns what the user calls a file.
 
     Raises:
         OSError: a file given by name cannot be read.
@@ -147,23 +157,24 @@ def find_runs(paths: Sequence[Path], *, sweep: bool = False, others: bool = Fals
     """
     issues: list[Issue] = []
     unusable: list[Issue] = []
-    unread: list[Path] = []
+    unread: list[str] = []
     unusable_tasks: list[tuple[str, ResultFile]] = []
     found: list[TaskRun] = []
     groups: dict[str, tuple[str, ...]] = {}
     foreign: set[str] = set()
     for path in find(paths):
+        name = called(path)
         try:
             if path not in paths and not path.is_file():
-                raise RowsError(f"{path}: is not a file; expected a results_*.json of the harness")
-            file = read(path)
+                raise RowsError(f"{name}: is not a file; expected a results_*.json of the harness")
+            file = read(path, name)
             # They are checked on first access.
             groups |= file.groups
         except (RowsError, OSError) as reason:
             if path in paths:
                 raise
-            unusable.append(error(f"{path}: {reason.strerror}" if isinstance(reason, OSError) else str(reason)))
-            unread.append(path)
+            unusable.append(error(f"{name}: {reason.strerror}" if isinstance(reason, OSError) else str(reason)))
+            unread.append(name)
             continue
         of_file = task_runs(file, others=others)
         found += [run for _, run in of_file if isinstance(run, TaskRun)]
@@ -172,10 +183,10 @@ def find_runs(paths: Sequence[Path], *, sweep: bool = False, others: bool = Fals
         if not of_file:
             tasks = sorted(file.content["results"])
             foreign |= set(tasks)
-            issues.append(note(f"{path}: no results of our tasks ({named(tasks)}); ignored"))
+            issues.append(note(f"{name}: no results of our tasks ({named(tasks)}); ignored"))
     found = _as_one_model(found, sweep=sweep)
     empty = {run.task: run for run in found if not run.count}
-    unusable += [error(f"{run.file.path}, task {run.task!r}: no rows were evaluated") for run in empty.values()]
+    unusable += [error(f"{run.file.name}, task {run.task!r}: no rows were evaluated") for run in empty.values()]
     evaluated = [run for run in found if run.count]
     if not evaluated and unusable:
         raise RowsError(f"{'; '.join(map(str, unusable))}; expected at least one task with evaluated rows")
@@ -268,16 +279,16 @@ def _what(run: TaskRun) -> Hashable:
     return run.model, run.task, run.placement
 
 
-def _doubts(run: TaskRun, unread: Sequence[Path], unusable: Sequence[tuple[str, ResultFile]]) -> Iterator[Issue]:
+def _doubts(run: TaskRun, unread: Sequence[str], unusable: Sequence[tuple[str, ResultFile]]) -> Iterator[Issue]:
     """Yield why a run that counts may not be the newest of its task: the one that would replace it cannot be used."""
     if run.role not in (Role.COUNTS, Role.PLACED):
         return
-    for path in unread:
-        yield warning(f"{path} cannot be read and may be newer than the results shown")
+    for name in unread:
+        yield warning(f"{name} cannot be read and may be newer than the results shown")
     newer = [file for task, file in unusable if task == run.task and file.order > run.file.order]
     of_model = [file for file in newer if evaluated_model(file, None, None).full_name == run.model.full_name]
-    for path in dict.fromkeys(file.path for file in of_model):
-        yield warning(f"{run.task}: its run in {path} is newer than the one shown but cannot be used")
+    for name in dict.fromkeys(file.name for file in of_model):
+        yield warning(f"{run.task}: its run in {name} is newer than the one shown but cannot be used")
 
 
 def _labels(found: Sequence[TaskRun], paths: Sequence[Path]) -> dict[EvaluatedModel, str]:

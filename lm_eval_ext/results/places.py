@@ -43,7 +43,7 @@ class Opened:
 
     paths: tuple[Path, ...]
     names: tuple[str, ...]
-    moved: Mapping[str, str]
+    moved: Mapping[Path, str]
 
     def split(self, count: int) -> tuple[Opened, Opened]:
         """Return the first so many places, and the others; both know all names."""
@@ -62,11 +62,12 @@ class Opened:
             names=tuple(self.names[number] for number in kept),
         )
 
-    def named(self, text: str) -> str:
-        """Return a text in which local paths that the user does not know are replaced by the names of their places."""
-        for path, name in self.moved.items():
-            text = text.replace(path, name)
-        return text
+    def called(self, path: Path) -> str:
+        """Return what the user calls a file at any of the places."""
+        for place, name in self.moved.items():
+            if path.is_relative_to(place):
+                return name + str(path).removeprefix(str(place))
+        return str(path)
 
 
 @contextmanager
@@ -95,13 +96,13 @@ def opened(places: Sequence[str]) -> Iterator[Opened]:
                 path = extracted
             found[place] = path, name
         every = [found[place] for place in places]
-        moved = {str(path): name for place, (path, name) in found.items() if path != Path(place)}
-        all_opened = Opened(tuple(path for path, _ in every), tuple(name for _, name in every), moved)
+        moved = {path: name for place, (path, name) in found.items() if path != Path(place)}
         try:
-            yield all_opened
+            yield Opened(tuple(path for path, _ in every), tuple(name for _, name in every), moved)
         except Exception as error:
             if len(error.args) == 1 and isinstance(error.args[0], str):
-                error.args = (all_opened.named(error.args[0]),)
+                for path, name in moved.items():
+                    error.args = (error.args[0].replace(str(path), name),)
             raise
 
 

@@ -252,9 +252,9 @@ def unusable_in(file: ResultFile, found: Iterable[Found]) -> Iterator[Issue]:
     for reason, of_reason in tasks.items():
         these = named(of_reason)
         yield error(
-            f"{file.path}, task {these}: {reason}"
+            f"{file.name}, task {these}: {reason}"
             if len(of_reason) == 1
-            else f"{file.path}, tasks {these}: {reason.replace(AGAIN, 'run them again')}"
+            else f"{file.name}, tasks {these}: {reason.replace(AGAIN, 'run them again')}"
         )
 
 

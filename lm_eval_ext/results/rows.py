@@ -178,7 +178,7 @@ class Rows:
                     or found.get("doc_id") != self.ids[row]
                     or (not is_flat and is_too_deep(found))
                 ):
-                    raise ValueError(f"{path}: the line of row {self.ids[row]} is no longer where it was")
+                    raise ValueError(f"{path.name}: the line of row {self.ids[row]} is no longer where it was")
                 yield found
 
 

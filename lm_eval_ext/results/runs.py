@@ -173,6 +173,11 @@ class TaskRun:
         return Decoding(sent, "/".join(str(seed) for seed in seeds if seed is not None))
 
     @property
+    def samples_name(self) -> str:
+        """What the user calls its samples file."""
+        return self.file.name.removesuffix(self.file.path.name) + self.samples_path.name
+
+    @property
     def has_samples(self) -> bool:
         """Whether its samples file exists."""
         # Path.is_file raises if a name is too long for the file system; this does not.
@@ -268,20 +273,20 @@ def newest(runs: Iterable[TaskRun], key: Callable[[TaskRun], Key]) -> tuple[dict
     Every reader of results uses this to decide which of two runs counts.
     """
     found: dict[Key, TaskRun] = {}
-    tasks: dict[tuple[Path, Issue], list[str]] = {}
+    tasks: dict[tuple[str, Issue], list[str]] = {}
     for run in sorted(runs, key=lambda run: run.file.order):
         older = found.get(key(run))
         found[key(run)] = run
         if older is None:
             continue
         rows = "" if older.count == run.count else f" ({run.count} instead of {older.count} rows)"
-        why = note(f"{run.file.path} is newer{rows}")
+        why = note(f"{run.file.name} is newer{rows}")
         if older.file.date == run.file.date:
             # It is unknown which is newer.
-            why = warning(f"{run.file.path} has the same date and is used because its name sorts later{rows}")
-        tasks.setdefault((older.file.path, why), []).append(older.task)
+            why = warning(f"{run.file.name} has the same date and is used because its name sorts later{rows}")
+        tasks.setdefault((older.file.name, why), []).append(older.task)
     return found, [
-        Issue(why.severity, f"{path}: not used for {named(replaced)}: {why}") for (path, why), replaced in tasks.items()
+        Issue(why.severity, f"{name}: not used for {named(replaced)}: {why}") for (name, why), replaced in tasks.items()
     ]
 
 

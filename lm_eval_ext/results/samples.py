@@ -89,13 +89,13 @@ def with_rows(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:
     rows, issues = _rows(run, dataset) if run.is_ours else _rows_of_other(run, dataset, column)
     if not len(rows):
         consequence = "its figures have no confidence intervals, and no answers are shown"
-        issues.append(warning(f"{run.samples_path}: no rows of the filter {run.reader!r}: {consequence}"))
+        issues.append(warning(f"{run.samples_name}: no rows of the filter {run.reader!r}: {consequence}"))
         return replace(run, issues=(*issues, *run.issues))
     if run.is_ours:
         run = replace(run, figures={**run.figures, **_details_in(run, rows)})
     if len(rows) != run.count:
         both = f"{len(rows)} rows here but {run.count} in the results"
-        issues.append(warning(f"{run.samples_path}: {both}; figures are computed from the rows here"))
+        issues.append(warning(f"{run.samples_name}: {both}; figures are computed from the rows here"))
     else:
         issues += _disagreement(run, rows)
     family = run.family
@@ -110,7 +110,7 @@ def with_rows(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:
         if lost := len(rows) - len(whole):
             which = f"{lost} of {len(rows)} answers left out, to rows that were not asked in all {variants} variants"
             advice = f"with --limit, use a multiple of {variants}"
-            issues.append(warning(f"{run.samples_path}: {which}; {advice}"))
+            issues.append(warning(f"{run.samples_name}: {which}; {advice}"))
         rows = whole
     return replace(run, rows=rows if len(rows) else None, family=family, issues=(*issues, *run.issues))
 
@@ -166,7 +166,7 @@ def _disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
         told = run.figure(metric)
         if told is None or not isclose(told, found, rel_tol=1e-6, abs_tol=1e-9):
             both = f"{metric} is {found:.6g} over its rows but {'no number' if told is None else told} in the results"
-            text = f"{rows.path}: {both}; expected both to be from one run. Figures are computed from the rows"
+            text = f"{run.samples_name}: {both}; expected both to be from one run. Figures are computed from the rows"
             return [warning(text)]
     return []
 
@@ -322,7 +322,7 @@ def _read(run: TaskRun, dataset: dict[Hashable, int], put: Callable[[Line], Hash
         return rows, []
     more = f" and {skipped - MOST_LINES_NAMED} more" if skipped > MOST_LINES_NAMED else ""
     lines = f"{skipped} line{'s' if skipped > 1 else ''} skipped ({'; '.join(reasons)}{more})"
-    return rows, [warning(f"{run.samples_path}: {lines}")]
+    return rows, [warning(f"{run.samples_name}: {lines}")]
 
 
 def _rows_of_other(run: TaskRun, dataset: dict[Hashable, int], column: str) -> tuple[Rows, list[Issue]]:

@@ -162,14 +162,14 @@ def _draws_of_rows(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str])
 
 def _without_samples(runs: Sequence[TaskRun]) -> list[Issue]:
     """Return which results files have no samples next to them, each file once."""
-    missing = grouped((run.file.path, run) for run in runs if run.rows is None and not run.has_samples)
+    missing = grouped((run.file.name, run) for run in runs if run.rows is None and not run.has_samples)
     return [
         warning(
-            f"{path}: no samples of {named([run.task for run in of_file])} next to it (expected "
+            f"{name}: no samples of {named([run.task for run in of_file])} next to it (expected "
             f"{of_file[0].samples_path.name}{' and the like' if len(of_file) > 1 else ''}; run with --log_samples): "
             "its figures have no confidence intervals, what is only in samples is missing, and no answers are shown"
         )
-        for path, of_file in missing.items()
+        for name, of_file in missing.items()
     ]
 
 

@@ -46,7 +46,7 @@ def test_folders_and_files_are_left_where_they_are(tmp_path: Path) -> None:
     with opened(given) as places:
         assert places.paths == tuple(map(Path, given))
         assert places.names == tuple(given)
-        assert places.named(f"{tmp_path}/results_1.json") == f"{tmp_path}/results_1.json"
+        assert places.called(tmp_path / "results_1.json") == f"{tmp_path}/results_1.json"
 
 
 def test_an_archive_is_extracted_once_and_removed_afterwards(packed: str) -> None:
@@ -54,7 +54,7 @@ def test_an_archive_is_extracted_once_and_removed_afterwards(packed: str) -> Non
         first, second = places.paths
         assert first == second
         assert len(list(first.rglob("results_*.json"))) == 1
-        assert places.named(f"{first}/run: bad") == f"{packed}/run: bad"
+        assert places.called(first / "run") == f"{packed}/run"
         assert places.names == (packed, packed)
     assert not first.exists()
     assert Path(packed).is_file()

@@ -13,7 +13,6 @@ import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import combinations, groupby, islice
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from lm_eval_ext.reports import output
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate import candidates, terminal
 from lm_eval_ext.reports.gate.bounds import bounds_of
-from lm_eval_ext.reports.gate.findings import STATUS, Criteria, Finding, Outcome, check, compare
+from lm_eval_ext.reports.gate.findings import STATUS, Criteria, Outcome, check, compare
 from lm_eval_ext.reports.gate.formats import NAMES, Described, failed, file
 from lm_eval_ext.reports.gate.looks import MOST_LOOKS, Look, parts_of
 from lm_eval_ext.reports.gate.part_commands import CANDIDATE, Command, part_commands
@@ -245,10 +244,10 @@ def _compare(options: argparse.Namespace) -> int:
             sides = _sides(before, after, THE_SIDES, chosen(options))
         except RowsError as error:
             raise RowsError(one_line(str(error))) from error
-        notices = _told(sides, before)
+        notices = _told(sides)
         outcome = compare(sides, options.k)
         if not outcome.findings:
-            reasons = ((each.name, before.named(str(each.issues[0]))) for each in outcome.unpaired)
+            reasons = ((finding.name, str(finding.issues[0])) for finding in outcome.unpaired)
             raise nothing_to_compare(before, after, reasons)
         _show(options, [_described(outcome, sides, (before, after), notices)])
         return 0
@@ -273,7 +272,7 @@ def _check(options: argparse.Namespace) -> int:
                 sides, again = separate_sides(
                     before, candidate, chosen(options), second, parts=options.look is not None
                 )
-                notices = _told(sides, before, name, is_first=not checked)
+                notices = _told(sides, name, is_first=not checked)
                 allowed, look = bounds.over(sides), None
                 if options.look is not None:
                     look = Look(options.look, parts_of(sides.before, options.of))
@@ -327,7 +326,7 @@ def _plan(options: argparse.Namespace) -> int:
             _require_two_runs(before, after, "baseline and its second run")
             parts = options.looks is not None
             sides = _sides(before, after, ("the baseline", "its second run"), chosen(options), parts=parts)
-            _told(sides, before)
+            _told(sides)
             allowed = bounds.over(sides)
             plans, left_out, tests = of_baseline(sides, allowed, assumed)
             if options.looks is not None:
@@ -469,7 +468,13 @@ def _sides(before: Opened, after: Opened, names: tuple[str, str], others: Choice
 def loaded(sides: Sequence[Opened], others: Choice, *, parts: bool = False) -> list[Runs]:
     """Return the runs of each side, of one model; all number the datasets' rows in the same way."""
     paths = [path for side in sides for path in side.paths]
-    loaded = load_apart([[path] for path in paths], lambda runs: counted(runs, " tasks"), others=others, parts=parts)
+    loaded = load_apart(
+        [[path] for path in paths],
+        lambda runs: counted(runs, " tasks"),
+        others=others,
+        parts=parts,
+        called=sides[0].called,
+    )
     given = [name for side in sides for name in side.names]
     for place, runs in zip(given, loaded, strict=True):
         _require_one_model(place, runs)
@@ -487,17 +492,16 @@ def _require_one_model(place: str, runs: Runs) -> None:
         )
 
 
-def _told(sides: Sides, places: Opened, candidate: str = "", *, is_first: bool = True) -> list[str]:
+def _told(sides: Sides, candidate: str = "", *, is_first: bool = True) -> list[str]:
     """Print what is to be known about the runs of the sides, whatever the outcome, and return it.
 
     Args:
         sides: the sides.
-        places: knows the names of places.
         candidate: the name of the candidate, if there are several.
         is_first: whether nothing has been printed about the baseline yet.
     """
     before, after = (
-        [places.named(one_line(f"{name}: {issue}")) for issue in runs.issues]
+        [one_line(f"{name}: {issue}") for issue in runs.issues]
         for runs, name in zip((sides.before, sides.after), sides.names, strict=True)
     )
     # Of a baseline alone, both sides are the same run.
@@ -545,13 +549,6 @@ def _described(
         notices: what is to be known about the runs, whatever the outcome.
         name: the name of the candidate, if there are several.
     """
-
-    def named(finding: Finding) -> Finding:
-        """Return a finding whose issues name the places as the user does."""
-        issues = (replace(issue, text=places[0].named(issue.text)) for issue in finding.issues)
-        return replace(finding, issues=tuple(issues))
-
-    findings, unpaired = (tuple(map(named, found)) for found in (outcome.findings, outcome.unpaired))
     old, new = (
         one_line(f"{', '.join([*runs.labels.values(), *settings_of(runs.counting)])} ({', '.join(side.names)})")
         for runs, side in zip((sides.before, sides.after), places, strict=True)
@@ -559,7 +556,7 @@ def _described(
     return Described(
         one_line(name),
         (old, new),
-        replace(outcome, findings=findings, unpaired=unpaired),
+        outcome,
         notices,
         _properties(sides, (old, new)) | ({"required": outcome.requirement} if outcome.requirement else {}),
         max((run.file.date for run in sides.after.counting), default=0.0),

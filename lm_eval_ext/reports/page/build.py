@@ -195,7 +195,7 @@ def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:
         "task versions": _counted(str(run.metadata.get("version")) for run in of_file),
         "source of rows": _counted(str(run.metadata.get("source")) for run in of_file),
         "rows (hashes)": ", ".join(dict.fromkeys(str(run.identity[1]) for run in of_file)),
-        "results": str(file.path),
+        "results": file.name,
     }
     return tuple((name, str(value)) for name, value in facts.items() if value not in (None, "", "None"))
 

@@ -151,12 +151,12 @@ def _reported(options: argparse.Namespace, every: Sequence[str], places: Opened)
         runs, found = _compared(options, rest, after, names)
         report = build(runs, given=given, verdicts=found, each=options.answers, answers_of=options.answers_of)
     else:
-        runs, upper_bound = _loaded(after.paths, rest.paths, names, chosen(options))
+        runs, upper_bound = _loaded(after, rest, names, chosen(options))
         report = build(runs, given=given, upper_bound=upper_bound, each=options.answers, answers_of=options.answers_of)
     for issue in report.issues:
-        print(f"lm-eval-ext: {issue.severity}: {one_line(places.named(issue.text))}", file=sys.stderr)
+        print(f"lm-eval-ext: {issue.severity}: {one_line(issue.text)}", file=sys.stderr)
     # Everything is computed before anything is written, so that an error leaves existing files untouched.
-    text = places.named(page(report)).encode()
+    text = page(report).encode()
     figures = {} if folder is None else {folder / name: content for name, content in contents(report).items()}
     require_apart([*page_file, *(("--export", path) for path in figures)], read)
     if folder is not None:
@@ -198,18 +198,22 @@ def _compared(
     return runs, found
 
 
-def _loaded(
-    runs: Sequence[Path], upper_bound: Sequence[Path], names: Sequence[GivenName], others: Choice
-) -> tuple[Runs, Runs | None]:
+def _loaded(runs: Opened, upper_bound: Opened, names: Sequence[GivenName], others: Choice) -> tuple[Runs, Runs | None]:
     """Return the runs of the models and, if there are any, those of the upper bound."""
-    of_runs, of_bound = ({path.resolve() for path in find(side)} for side in (runs, upper_bound))
+    of_runs, of_bound = ({path.resolve() for path in find(side.paths)} for side in (runs, upper_bound))
     if both := of_runs & of_bound:
         raise ReportError(
             f"{min(both)}: among RUNS and in --upper-bound; expected a folder of its own for the upper bound, outside "
             "the folders of RUNS"
         )
-    sides = [runs, upper_bound] if upper_bound else [runs]
-    loaded, *of_upper_bound = load_apart(sides, lambda runs: counted(runs, " tasks"), names, sweep=True, others=others)
+    loaded, *of_upper_bound = load_apart(
+        [side.paths for side in (runs, upper_bound) if side.paths],
+        lambda runs: counted(runs, " tasks"),
+        names,
+        sweep=True,
+        others=others,
+        called=runs.called,
+    )
     return loaded, next(iter(of_upper_bound), None)
 
 

@@ -105,9 +105,9 @@ def _export(options: argparse.Namespace) -> int:
     given = [*options.runs, *(place for place, _ in options.ids)]
     with opened(given) as places:
         ids = [GivenName(path, name) for path, (_, name) in zip(places.paths[count:], options.ids, strict=True)]
-        models, found = published(places.paths[:count], ids)
+        models, found = published(places.paths[:count], ids, places.called)
         for issue in found.issues:
-            print(f"lm-eval-ext: {issue.severity}: {one_line(places.named(issue.text))}", file=sys.stderr)
+            print(f"lm-eval-ext: {issue.severity}: {one_line(issue.text)}", file=sys.stderr)
         if options.format == EVERY_EVAL_EVER:
             written = every_eval_ever(models, options.organization, options.relationship)
         else:

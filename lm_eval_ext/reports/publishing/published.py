@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from math import inf, isfinite, isinf
@@ -145,19 +145,22 @@ class PublishedModel:
         return Score(name, metric, better, value, error, sum(each.count for each in runs), limits, run)
 
 
-def published(paths: Sequence[Path], ids: Sequence[GivenName]) -> tuple[tuple[PublishedModel, ...], Runs]:
+def published(
+    paths: Sequence[Path], ids: Sequence[GivenName], called: Callable[[Path], str] = str
+) -> tuple[tuple[PublishedModel, ...], Runs]:
     """Return the models in results files, by id, and what was found in the files.
 
     Args:
         paths: results files or folders.
         ids: the ids that the user gives.
+        called: returns what the user calls a file.
 
     Raises:
         OSError: a file cannot be read.
         ReportError: a model has no id or shares it with another, or its rows are not to be published.
         RowsError: a file is not a results file, or an id is for no model.
     """
-    (found,) = measured_alike([find_runs(paths, others=True)], Choice())
+    (found,) = measured_alike([find_runs(paths, others=True, called=called)], Choice())
     labels = found.labels
     # A renamed label is the user's id; others are looked up in the results.
     given = renamed(found, ids)

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -299,14 +300,15 @@ def test_without_matplotlib_the_error_names_the_extra(
     assert "pip install 'lm-eval-ext[report]'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["packed", "Q&A 'old'"])
 def test_a_report_about_an_archive_names_it_and_not_where_it_was_extracted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_run(tmp_path / "run", {SST2: [1.0, 0.0]})
-    packed = shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, "run")
+    packed = shutil.make_archive(str(tmp_path / name), "zip", tmp_path, "run")
     page = tmp_path / "page.html"
     assert main(["report", packed, "-o", str(page), "--name", f"{packed}=the old one"]) == 0
-    text = page.read_text(encoding="utf-8") + capsys.readouterr().err
+    text = unescape(page.read_text(encoding="utf-8")) + capsys.readouterr().err
     assert "the old one" in text
     assert f"{packed}/run/results_" in text
     assert "/lm-eval-ext-" not in text

@@ -251,8 +251,8 @@ def task_specific(runs: Iterable[TaskRun]) -> tuple[dict[str, TaskRun], list[Iss
         other = of_subtasks.setdefault(subtask, run)
         if other is not run:
             raise RowsError(
-                f"{subtask}: two runs as an upper bound, {in_words(other)} ({other.file.path}) and {in_words(run)} "
-                f"({run.file.path}); expected one: that of the model trained on this subtask"
+                f"{subtask}: two runs as an upper bound, {in_words(other)} ({other.file.name}) and {in_words(run)} "
+                f"({run.file.name}); expected one: that of the model trained on this subtask"
             )
     return dict(sorted(of_subtasks.items())), issues
 
