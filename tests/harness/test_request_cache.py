@@ -23,6 +23,7 @@ ONE_FEWER = {
     "manyifeval": "manyifeval_test.jsonl",
     "ifbench": "ifbench_test.jsonl",
     "hierarchy": "manyifeval_test.jsonl",
+    "conversation": "manyifeval_test.jsonl",
     "paired_mcq": "arc_challenge_test.jsonl",
     "natural_instructions": "natural_instructions/subtask002_quoref_answer_generation.json",
 }
