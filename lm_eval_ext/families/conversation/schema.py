@@ -54,6 +54,7 @@ SCHEMA = Schema(
     ),
     headlines=(STRICT,),
     facts={"turns": "a whole number"},
+    levels=(TURNS,),
     row_key="key",
     sizes={"manyifeval_turns": (100, 1)},
 )
