@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 MODELS = {
+    "conversation": "lm_eval_ext.models.conversation:ConversationLM",
     "recorded": "lm_eval_ext.models.recorded:RecordedLM",
     "reference": "lm_eval_ext.models.reference:ReferenceLM",
     "self_refine": "lm_eval_ext.models.self_refine:SelfRefineLM",
-    "two_turns": "lm_eval_ext.models.two_turns:TwoTurnsLM",
+    "two_turns": "lm_eval_ext.models.conversation:TwoTurnsLM",
 }
 FILTERS = {
     "mcq_classifier": "lm_eval_ext.families.paired_mcq.filters:ClassifierFilter",

@@ -43,6 +43,7 @@ def files() -> Iterator[File]:
     yield from manyifeval()
     yield from ifbench()
     yield from hierarchy()
+    yield from conversation()
     yield from paired_mcq()
     yield from natural_instructions()
     yield from release_check()
@@ -236,6 +237,14 @@ def ifbench() -> Iterator[File]:
     }
     for name, lines in leaves.items():
         yield _leaf("ifbench", name, lines, "_ifbench")
+
+
+# conversation
+
+
+def conversation() -> Iterator[File]:
+    """Yield the conversations with the model's own answers."""
+    yield _leaf("conversation", "manyifeval_turns", (), "_conversation")
 
 
 # hierarchy

@@ -75,7 +75,7 @@ for name in (
     *("lm_eval.evaluator", "lm_eval.models.huggingface", "langdetect", "nltk", "rouge_score.rouge_scorer"),
     # What transformers imports only when a tiny model is loaded and answers.
     *("transformers.generation", "transformers.models.llama.modeling_llama"),
-    *(f"lm_eval_ext.models.{{model}}" for model in ("recorded", "reference", "self_refine", "two_turns")),
+    *(f"lm_eval_ext.models.{{model}}" for model in ("recorded", "reference", "self_refine", "conversation")),
     *(family.task.partition(":")[0] for family in FAMILIES.values()),
 ):
     with contextlib.suppress(ImportError):

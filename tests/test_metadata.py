@@ -108,6 +108,7 @@ TAKEN = {
     "manyifeval": {"row_seed", "placement", "keys"},
     "ifbench": set(),
     "hierarchy": {"row_seed"},
+    "conversation": {"row_seed"},
     "paired_mcq": {"row_seed"},
     "natural_instructions": {"row_seed", "n", "examples"},
 }

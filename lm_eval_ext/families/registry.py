@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from lm_eval_ext.families.conversation import schema as conversation
 from lm_eval_ext.families.hierarchy import schema as hierarchy
 from lm_eval_ext.families.ifbench import schema as ifbench
 from lm_eval_ext.families.manyifeval import schema as manyifeval
@@ -57,6 +58,7 @@ FAMILIES: Mapping[str, Family] = {
         _family("manyifeval", manyifeval.SCHEMA, "ManyIFEvalTask", "https://openreview.net/forum?id=R6q67CDBCH"),
         _family("ifbench", ifbench.SCHEMA, "IFBenchTask", f"{ARXIV}/2507.02833"),
         _family("hierarchy", hierarchy.SCHEMA, "HierarchyTask", f"{ARXIV}/2404.13208"),
+        _family("conversation", conversation.SCHEMA, "ConversationTask", f"{ARXIV}/2410.15553"),
         _family("paired_mcq", paired_mcq.SCHEMA, "PairedMCQTask", f"{ARXIV}/2402.14499"),
         _family("natural_instructions", natural_instructions.SCHEMA, "NaturalInstructionsTask", f"{ARXIV}/2104.08773"),
     )

@@ -305,6 +305,22 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     def before_requests(self) -> None:
         """Check or rebuild whatever depends on ``self.asking`` and on the final generation arguments."""
 
+    def require_turns(self, why: str) -> None:
+        """Check that the run's LM plays conversations; part of ``before_requests``.
+
+        Args:
+            why: what the task asks that another LM cannot answer, for the message.
+
+        Raises:
+            ValueError: it does not; the message says how to run the task.
+        """
+        if not getattr(self.asking.lm, "takes_turns", False):
+            raise ValueError(
+                f"task {self.config.task!r} {why}; run it as --model conversation --model_args "
+                "base=hf,pretrained=MODEL --apply_chat_template (base: any model of the harness with a chat template, "
+                "with its arguments)"
+            )
+
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return all requests of a document, in the order in which their answers are scored.
 

@@ -149,6 +149,21 @@ class KnownInstance(Instance):  # type: ignore[misc] # the harness ships no type
 _ANSWERED = ("resps", "filtered_resps")
 
 
+@dataclass
+class TurnsInstance(KnownInstance):
+    """A request with the first message of a conversation that goes on after the model's answer.
+
+    Attributes:
+        messages: all messages of the user's.
+        system: the system prompt: the user's system instruction and the task's description; empty if there are none.
+        then: the known answers to each message after the first.
+    """
+
+    messages: Sequence[str] = field(kw_only=True)
+    system: str = field(kw_only=True)
+    then: Sequence[KnownAnswers] = field(kw_only=True)
+
+
 NOT_ASKED = ("metadata", "tag", "task_alias", "process_results", "filter_list", "metric_list", "scorer")
 """Keys of a task's config that do not affect requests: names, and what happens to the answers. Metadata include the
 model, which does not affect requests either; a task adds the metadata that do."""

@@ -15,10 +15,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lm_eval_ext.endings import Answer, ending_of
-from lm_eval_ext.families.ifbench.rows import Turns
-from lm_eval_ext.families.ifbench.task import TwoTurnsInstance
 from lm_eval_ext.families.manyifeval.answers import RowInstance
 from lm_eval_ext.harness.lm import LMWithoutWeights
+from lm_eval_ext.harness.requests import TurnsInstance
 from lm_eval_ext.metadata import digest
 from lm_eval_ext.models.chat_template import ChatTemplate, template_of
 from lm_eval_ext.models.wrapping import WITHOUT_EFFECT
@@ -37,6 +36,7 @@ from lm_eval_ext.self_refine.metrics import refined
 from lm_eval_ext.self_refine.strategies import NAME as REFINING
 from lm_eval_ext.self_refine.strategies import planned_rounds
 from lm_eval_ext.sources import RowsError
+from lm_eval_ext.turns import Turns
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
@@ -81,7 +81,7 @@ class RecordedLM(LMWithoutWeights):
         RowsError: the answers cannot be read.
     """
 
-    takes_two_turns = True
+    takes_turns = True
 
     def __init__(self, samples: str | None = None, missing: str = "error", model: str = "", **others: Any) -> None:
         if unknown := [name for name in others if name not in WITHOUT_EFFECT]:
@@ -227,7 +227,7 @@ class RecordedLM(LMWithoutWeights):
             ValueError: several remain, which differ.
         """
         asked, row = what_is_asked(kind, request.args), request.doc_id
-        twice = isinstance(request, TwoTurnsInstance)
+        twice = isinstance(request, TurnsInstance)
         # The last of two answers is none to the first message.
         answers = [each for each in self.recording.answers.get(asked, ()) if _is_second(each) == twice]
         if len(answers) < 2:
@@ -315,7 +315,7 @@ class RecordedLM(LMWithoutWeights):
         task, row, asked = bare_name(request.task_name), request.doc_id, what_is_asked(kind, request.args)
         this = f"{task}, row {row}: "
         if answers := self.recording.answers.get(asked):
-            if (twice := isinstance(request, TwoTurnsInstance)) != _is_second(answers[0]):
+            if (twice := isinstance(request, TurnsInstance)) != _is_second(answers[0]):
                 recorded = "a single message" if twice else "the first of two messages"
                 return this + f"its prompt was recorded as {recorded}, which is another conversation"
             return this + f"{len(answers[0].draws)} draws were recorded, and {request.repeats} are asked for"
@@ -334,9 +334,9 @@ class RecordedLM(LMWithoutWeights):
         """Return a draw of an answer as the recorded LM returned it; empty for none."""
         text = "" if answer is None else answer.draws[draw]
         beside = answer.beside[draw] if answer is not None and answer.beside else {}
-        if isinstance(request, TwoTurnsInstance):
-            first = beside["turns"][0]["answer"] if "turns" in beside else ""
-            return Turns(first, text)
+        if isinstance(request, TurnsInstance):
+            *earlier, _ = beside.get("turns", [{"answer": ""}] * len(request.messages))
+            return Turns(*(turn["answer"] for turn in earlier), text)
         model = self.recording.model
         if "rounds" in beside or (answer is None and model.kind == REFINING and isinstance(request, RowInstance)):
             *before, last = beside.get("rounds", [{"answer": ""}])

@@ -12,7 +12,7 @@ from lm_eval_ext.families.manyifeval.answers import RowInstance, judgments, repa
 from lm_eval_ext.families.manyifeval.schema import PUBLISHED
 from lm_eval_ext.harness.lm import LM, Instance
 from lm_eval_ext.harness.requests import KnownInstance
-from lm_eval_ext.models.wrapping import WrappingLM
+from lm_eval_ext.models.wrapping import WrappingLM, said_by
 from lm_eval_ext.self_refine.loop import First, Question, Revise, refine
 from lm_eval_ext.self_refine.strategies import (
     ARGUMENTS,
@@ -140,11 +140,8 @@ class SelfRefineLM(WrappingLM):
             )
         system, prompt = request.shown.system, question.prompt
         if request.shown.chat:
-            messages = [{"role": "system", "content": system}] if system else []
-            shown = self.base.apply_chat_template([*messages, {"role": "user", "content": prompt}])
-        else:
-            shown = system + prompt
-        return KnownInstance.of(request, known, arguments=(shown, deepcopy(request.arguments[1])))
+            return self.asking(request, [*said_by("system", system), *said_by("user", prompt)], known)
+        return KnownInstance.of(request, known, arguments=(system + prompt, deepcopy(request.arguments[1])))
 
     def get_model_info(self) -> dict[str, Any]:
         """Return what the harness writes to the results: the base LM's description and the version of our prompts."""

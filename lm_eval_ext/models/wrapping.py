@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from difflib import get_close_matches
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from lm_eval_ext.harness.endings import listen
 from lm_eval_ext.harness.lm import LM, CachingLM, get_model
+from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import CacheHook, Instance
@@ -19,6 +21,11 @@ WITHOUT_EFFECT = ("batch_size", "max_batch_size", "device")
 
 
 Asked = TypeVar("Asked", bound="Instance")
+
+
+def said_by(role: str, content: str) -> list[dict[str, str]]:
+    """Return a message; none if it is an empty system message."""
+    return [{"role": role, "content": content}] if content or role != "system" else []
 
 
 class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
@@ -123,6 +130,11 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
     def texts_of(self, requests: Sequence[Instance]) -> list[str]:
         """Return the base LM's texts; an API that withholds a completion returns ``None``, which is an empty one."""
         return ["" if text is None else text for text in self.base.generate_until(requests)]
+
+    def asking(self, request: Instance, messages: list[dict[str, str]], known_answers: KnownAnswers) -> KnownInstance:
+        """Return a request like another one, with a conversation as the base LM's chat template renders it."""
+        arguments = self.base.apply_chat_template(messages), deepcopy(request.arguments[1])
+        return KnownInstance.of(request, known_answers, arguments=arguments)
 
     def get_model_info(self) -> dict[str, Any]:
         """Return the base LM's description, which the harness writes to the results."""

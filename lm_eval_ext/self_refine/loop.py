@@ -3,21 +3,20 @@
 The paper repeats this a fixed number of times. Here, a row is finished once all its instructions are judged followed,
 unless ``early_stop`` is off.
 
-Every step is a single call for all unfinished rows, so that the base LM can batch them as it sees fit: one call for the
-first answers and at most two per round, regardless of the number of rows.
+The engine of ``turns`` plays the rows: one call of the base LM for the first answers and at most two per round,
+regardless of the number of rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import islice
 from typing import Protocol
 
 from lm_eval_ext.endings import Ended, ending_of
 from lm_eval_ext.self_refine.judgment import concluded, verdict, verdicts
 from lm_eval_ext.self_refine.strategies import Strategy, judge_one, judge_together, revise
+from lm_eval_ext.turns import Ask, Play, play
 from lm_eval_ext.verifiers import Checker, Response, without_reasoning
 
 
@@ -160,8 +159,7 @@ class Revise:
 
 
 Question = First | Judge | Revise
-Ask = Callable[[str, Sequence[Question]], Sequence[str]]
-"""Takes a step's name, for the log, and its questions, at least one; returns one reply per question, in order."""
+Refining = Play[Question, Refined]
 
 
 @dataclass
@@ -181,7 +179,7 @@ class _Row:
 
 
 def refine(
-    rows: Sequence[Instructed], strategy: Strategy, rounds: int, ask: Ask, *, early_stop: bool = True
+    rows: Sequence[Instructed], strategy: Strategy, rounds: int, ask: Ask[Question], *, early_stop: bool = True
 ) -> list[Refined]:
     """Return the refined answer to each row.
 
@@ -193,63 +191,46 @@ def refine(
         early_stop: whether a row whose instructions are all judged followed is finished. Otherwise, its answer is kept
             and judged again in every round.
     """
-    if not rows:
-        return []
     planned = rounds if strategy.refines else 0
-    states = [_Row(index, row) for index, row in enumerate(rows)]
-    _answer(states, ask("first answers", [First(state.index) for state in states]))
-    live = states
+    return play([_refined(_Row(index, row), strategy, planned, early_stop) for index, row in enumerate(rows)], ask)
+
+
+def _refined(state: _Row, strategy: Strategy, planned: int, early_stop: bool) -> Refining:
+    (answer,) = yield "first answers", [First(state.index)]
+    state.rounds.append(Round(answer))
     for number in range(1, planned + 1):
         step = f"round {number} of {planned}"
-        said = _feedback(live, strategy, partial(ask, f"{step}, feedback"))
-        for state, feedback in zip(live, said, strict=True):
-            state.rounds[-1] = replace(state.rounds[-1], feedback=feedback)
-        revised = [state for state in live if state.rounds[-1].is_revised]
-        kept = [state for state in live if not state.rounds[-1].is_revised]
-        if early_stop:
-            live = revised
-        else:
-            _answer(kept, [state.rounds[-1].answer for state in kept])
-        if revised:
-            _answer(revised, ask(f"{step}, refinement", [_revise(state) for state in revised]))
-        if not live:
+        feedback = yield from _feedback(state, strategy, f"{step}, feedback")
+        state.rounds[-1] = judged = replace(state.rounds[-1], feedback=feedback)
+        if early_stop and not judged.is_revised:
             break
-    return [Refined(state.rounds, planned) for state in states]
+        replies = yield f"{step}, refinement", [_revise(state)] if judged.is_revised else []
+        state.rounds.append(Round(replies[0] if replies else judged.answer))
+    return Refined(state.rounds, planned)
 
 
-def _answer(states: Sequence[_Row], answers: Sequence[str]) -> None:
-    for state, answer in zip(states, answers, strict=True):
-        state.rounds.append(Round(answer))
-
-
-def _feedback(
-    states: Sequence[_Row], strategy: Strategy, ask: Callable[[Sequence[Question]], Sequence[str]]
-) -> list[Feedback] | list[None]:
-    """Return the feedback on each row's answer; ``None`` for each row if the strategy has no judge."""
+def _feedback(state: _Row, strategy: Strategy, step: str) -> Play[Question, Feedback | None]:
+    """Return the feedback on a row's answer; ``None`` if the strategy has no judge."""
+    count = len(state.row.instructions)
     if strategy.judge == "verifiers":
-        return [Feedback(followed(state.rounds[-1].answer, state.row.instructions)) for state in states]
+        return Feedback(followed(state.rounds[-1].answer, state.row.instructions))
     if strategy.judge == "all_false":
-        return [Feedback((False,) * len(state.row.instructions)) for state in states]
+        return Feedback((False,) * count)
     if strategy.judge == "nobody":
-        return [None] * len(states)
-    questions: list[Judge] = []
-    for state in states:
-        task, answer, instructions = state.row.task_prompt, state.answer, state.instructions
-        if strategy.each:
-            for index, instruction in enumerate(instructions):
-                prompt = judge_one(task, instruction, answer, strategy.cot)
-                questions.append(Judge(state.index, prompt, answer, (index,)))
-        else:
-            prompt = judge_together(task, instructions, answer, strategy.cot)
-            questions.append(Judge(state.index, prompt, answer, tuple(range(len(instructions)))))
-    replies = iter(ask(questions))
-    together = concluded if strategy.cot else verdicts
-    found = []
-    for state in states:
-        count = len(state.row.instructions)
-        said = tuple(islice(replies, count if strategy.each else 1))
-        found.append(Feedback(tuple(map(verdict, said)) if strategy.each else together(said[0], count), said))
-    return found
+        return None
+    task, answer, instructions = state.row.task_prompt, state.answer, state.instructions
+    if strategy.each:
+        said = yield (
+            step,
+            [
+                Judge(state.index, judge_one(task, instruction, answer, strategy.cot), answer, (index,))
+                for index, instruction in enumerate(instructions)
+            ],
+        )
+        return Feedback(tuple(map(verdict, said)), tuple(said))
+    prompt = judge_together(task, instructions, answer, strategy.cot)
+    said = yield step, [Judge(state.index, prompt, answer, tuple(range(count)))]
+    return Feedback((concluded if strategy.cot else verdicts)(said[0], count), tuple(said))
 
 
 def _revise(state: _Row) -> Revise:

@@ -179,7 +179,7 @@ def test_doctor_passes_without_the_hub(forks: Forks, small_harness: str, tmp_pat
     process = forks.run("-m", "lm_eval_ext", "doctor", folder=tmp_path, environment=environment)
     assert process.returncode == 0, process.stdout
     assert f"ok     tasks     {ALL} of {ALL} tasks and groups" in process.stdout
-    assert "ok     models    recorded, reference, self_refine, two_turns" in process.stdout
+    assert "ok     models    conversation, recorded, reference, self_refine, two_turns" in process.stdout
     assert "ok     embedded  verbalizer: 9 of 9 datasets" in process.stdout
     assert "ok     embedded  manyifeval: 1 of 1 datasets" in process.stdout
     assert "ok     embedded  ifbench: 3 of 3 datasets" in process.stdout

@@ -164,6 +164,14 @@ def hierarchy() -> Family:
     return Family((17, 2, 0), leaves, groups)
 
 
+def conversation() -> Family:
+    metrics = up("prompt_level_strict_acc", "first_loss_turn", "first_loss_recovered") | neither("first_loss_place")
+    details = down("empty_rate", "loss_rate") | neither("turns") | up(*STRICT[1:], *LOOSE, *REPAIRED)
+    details |= up(*(f"prompt_level_strict_acc_turn_{turn:02d}" for turn in range(1, 11)))
+    facts = {"dataset": "manyifeval", "turns": 10}
+    return Family((1, 0, 0), {"manyifeval_turns": Leaf(metrics, details, 1280, 100, facts, 1.0)})
+
+
 def paired_mcq() -> Family:
     text = {**neither("refusal"), **down("no_answer")}
     of_text = down("contradiction", "several", "empty_rate", "entropy_text")
@@ -287,5 +295,5 @@ def members(subtasks: Sequence[str], encoding: str) -> list[str]:
 
 MANIFEST: Mapping[str, Family] = {
     family.__name__: family()
-    for family in (verbalizer, manyifeval, ifbench, hierarchy, paired_mcq, natural_instructions)
+    for family in (verbalizer, manyifeval, ifbench, hierarchy, conversation, paired_mcq, natural_instructions)
 }

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from lm_eval.api.metrics import mean
 
-from lm_eval_ext.families.ifbench.rows import Turns
 from lm_eval_ext.families.manyifeval.schema import curse_residual
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.families.natural_instructions.scores import rouge_l
@@ -18,6 +17,7 @@ from lm_eval_ext.families.paired_mcq.schema import mean_entropy
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import COUNT, FACTS, TRUNCATED_RATE, Metric, RowForm, Schema
 from lm_eval_ext.self_refine.loop import Feedback, Refined, Round
+from lm_eval_ext.turns import Turns
 from tests.harness.tasks import OF_FAMILY, make
 
 pytestmark = pytest.mark.harness

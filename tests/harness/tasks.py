@@ -21,6 +21,7 @@ OF_FAMILY = {
     "manyifeval": "manyifeval_n02",
     "ifbench": "ifbench",
     "hierarchy": "hierarchy_system_user",
+    "conversation": "manyifeval_turns",
     "paired_mcq": "paired_mcq_arc_challenge_low",
     "natural_instructions": "natural_instructions_subtask002_quoref_answer_generation_positive",
 }
@@ -31,13 +32,23 @@ def as_lines(messages: list[dict[str, str]], **_options: Any) -> str:
     return "\n".join(f"{message['role']}: {message['content']}" for message in messages)
 
 
+class Playing:
+    """Stands for an LM that plays conversations: a task knows it by its method."""
+
+    takes_turns = True
+
+    def as_lines(self, messages: list[dict[str, str]], **_options: Any) -> str:
+        return as_lines(messages)
+
+
 CHAT = {"apply_chat_template": True, "chat_template": as_lines}
 """Options with which requests are built as conversations."""
 
 
 def options_of(task: Any) -> Mapping[str, Any]:
     """Return the options without which a task builds no requests."""
-    return CHAT if task.FAMILY == "hierarchy" else {}
+    of_family = {"hierarchy": CHAT, "conversation": {**CHAT, "chat_template": Playing().as_lines}}
+    return of_family.get(task.FAMILY, {})
 
 
 def make(name: str, metadata: Mapping[str, Any] | None = None) -> Any:

@@ -12,11 +12,11 @@ import pytest
 from lm_eval.api.registry import get_model
 
 from lm_eval_ext.endings import ITSELF, LIMIT, STOP, UNKNOWN, Answer, Said, ending_of, judged, said_by_server
-from lm_eval_ext.families.ifbench.rows import Turns
 from lm_eval_ext.harness.endings import listen, over_processes
 from lm_eval_ext.harness.requests import KnownInstance
 from lm_eval_ext.harness.responses import restore_opening
 from lm_eval_ext.self_refine.loop import Refined, Round
+from lm_eval_ext.turns import Turns
 from tests.across_versions import plain_instance
 from tests.harness.servers import Planted, engine, handler_of, of_sglang, of_vllm
 from tests.harness.tasks import OF_FAMILY, evaluate

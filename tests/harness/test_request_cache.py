@@ -13,7 +13,7 @@ import pytest
 from lm_eval_ext.families.paired_mcq.prompt import Prompt
 from lm_eval_ext.harness.requests import fingerprint, functions
 from lm_eval_ext.sources import EMBEDDED_FOLDER
-from tests.harness.tasks import OF_FAMILY, as_lines, make, make_own, options_of
+from tests.harness.tasks import OF_FAMILY, Playing, make, make_own, options_of
 from tests.leaves import TOPIC, TRIVIA
 
 pytestmark = pytest.mark.harness
@@ -23,6 +23,7 @@ ONE_FEWER = {
     "manyifeval": "manyifeval_test.jsonl",
     "ifbench": "ifbench_test.jsonl",
     "hierarchy": "manyifeval_test.jsonl",
+    "conversation": "manyifeval_test.jsonl",
     "paired_mcq": "arc_challenge_test.jsonl",
     "natural_instructions": "natural_instructions/subtask002_quoref_answer_generation.json",
 }
@@ -35,10 +36,11 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def chat_template(greeting: str) -> Callable[..., str]:
-    def apply(messages: list[dict[str, str]], **_options: Any) -> str:
-        return greeting + as_lines(messages)
+    class Greeting(Playing):
+        def as_lines(self, messages: list[dict[str, str]], **_options: Any) -> str:
+            return greeting + super().as_lines(messages)
 
-    return apply
+    return Greeting().as_lines
 
 
 def asked(task: Any, **options: Any) -> list[tuple[str, Any]]:

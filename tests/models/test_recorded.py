@@ -42,6 +42,7 @@ RUNS: Mapping[str, tuple[str, str, Sequence[str], Mapping[str, Any]]] = {
     "ifbench": ("reference", "policy=drop_one", ["ifbench"], {}),
     "ifbench, two turns": ("two_turns", "base=reference,policy=drop_one", ["ifbench_two_turns"], CHAT),
     "hierarchy": ("reference", "policy=last", ["hierarchy_system_user", "hierarchy_tool", "hierarchy_turns_t04"], CHAT),
+    "conversation": ("conversation", "base=reference,policy=last", ["manyifeval_turns"], CHAT),
     "paired_mcq": ("reference", "policy=chatty", ["paired_mcq_opinionqa_medium", "text_mcq_arc_challenge_low"], {}),
     "natural_instructions": (
         "reference",

@@ -10,9 +10,10 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CachingLM
 
 from lm_eval_ext.families.ifbench.rows import IFBenchRow
-from lm_eval_ext.families.ifbench.task import TwoTurnsInstance, first_answers, known_answers
+from lm_eval_ext.families.ifbench.task import first_answers, known_answers
+from lm_eval_ext.harness.requests import TurnsInstance
+from lm_eval_ext.models.conversation import TwoTurnsLM
 from lm_eval_ext.models.reference import ReferenceLM
-from lm_eval_ext.models.two_turns import TwoTurnsLM
 from lm_eval_ext.models.wrapping import WrappingLM
 from lm_eval_ext.verifiers import instruction
 from tests.across_versions import plain_instance
@@ -26,12 +27,12 @@ GENERATION = {"until": ["<|endoftext|>"], "max_gen_toks": 7}
 
 def request(row: IFBenchRow = ROW, system: str = "") -> Any:
     shown = f"<user>{row.prompt}|answer:"
-    return TwoTurnsInstance.of(
+    return TurnsInstance.of(
         plain_instance("generate_until", {}, (shown, GENERATION)),
         first_answers(row),
-        row=row,
+        messages=(row.prompt, row.second),
         system=system,
-        then=known_answers(row),
+        then=(known_answers(row),),
     )
 
 
@@ -72,13 +73,17 @@ def test_the_reference_model_ignores_first_and_then_does_as_its_policy_says(poli
 def test_rows_without_a_second_message_are_an_error_before_any_request() -> None:
     base = ScriptedLM([])
     plain: Instance = plain_instance("generate_until", {}, ("Hi", {}))
-    with pytest.raises(ValueError, match=r"two_turns: rows without a second message: .*Only ifbench_two_turns has"):
+    with pytest.raises(
+        ValueError,
+        match=r"two_turns: rows without further messages: .*Only the tasks of the conversation family and ifbench_two",
+    ):
         TwoTurnsLM(base).generate_until([request(), plain])
     assert base.calls == []
 
 
 def test_without_a_base_the_error_says_what_for() -> None:
-    with pytest.raises(ValueError, match=r"two_turns: no base; name the model to ask twice, and its arguments, as in"):
+    message = r"two_turns: no base; name the model to converse with, and its arguments, as in"
+    with pytest.raises(ValueError, match=message):
         TwoTurnsLM()
 
 

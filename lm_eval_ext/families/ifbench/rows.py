@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_ext import sources
-from lm_eval_ext.endings import Answer, Ended, ending_of
 from lm_eval_ext.families.ifbench.repairs import digest_of, repairs
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, text_in
 from lm_eval_ext.families.manyifeval.prompts import IFEVAL as IFEVAL_HUB
@@ -43,32 +42,6 @@ class IFBenchRow:
     prompt: str
     instructions: tuple[Checker, ...]
     second: str = ""
-
-
-class Turns(str):
-    """The answer to the second message, with the answer to the first.
-
-    The harness treats it as an ordinary string; a filter that builds a new string from it loses the first answer.
-
-    Attributes:
-        first: the answer to the first message, including reasoning.
-        ended: how the last answer ended.
-    """
-
-    __slots__ = ("ended", "first")
-
-    first: str
-    ended: Ended
-
-    def __new__(cls, first: str, last: str) -> Turns:
-        """Return the last answer."""
-        turns = super().__new__(cls, last)
-        turns.first, turns.ended = first, ending_of(last)
-        return turns
-
-    def __reduce__(self) -> tuple[type[Turns], tuple[str, str]]:
-        """Keep the first answer when pickling, for the harness's cache of responses and for other processes."""
-        return Turns, (self.first, Answer(self, self.ended))
 
 
 ONE_TURN, TWO_TURNS, IFEVAL = "ifbench", "ifbench_two_turns", "ifeval"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from lm_eval_ext.families.ifbench.rows import Turns
 from lm_eval_ext.families.ifbench.schema import ANSWERS, FIRST_TURN, OF_GROUPS, VERDICTS
 from lm_eval_ext.families.instructions import accuracies, by_kind, verdicts
 from lm_eval_ext.families.schema import Occurrences
 from lm_eval_ext.floors import answers_to
+from lm_eval_ext.turns import Turns
 from lm_eval_ext.verifiers import Response, instructions_of
 
 RowValue = float | Occurrences | tuple[Mapping[str, Any], ...]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,6 @@ from lm_eval_ext.families.ifbench.rows import (
     TEST,
     TWO_TURNS,
     IFBenchRow,
-    Turns,
     all_rows,
     has_rows,
     repaired_rows,
@@ -32,26 +30,12 @@ from lm_eval_ext.families.ifbench.scores import score
 from lm_eval_ext.families.ifbench.witnesses import break_one, respond
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
-from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, LazyAnswers, with_floors
+from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, LazyAnswers, TurnsInstance, with_floors
+from lm_eval_ext.turns import Turns
 from lm_eval_ext.verifiers.tokenization import NLTK_DATA, PUNKT, Data, require
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
-
-
-@dataclass
-class TwoTurnsInstance(KnownInstance):
-    """A request with the first message of a conversation.
-
-    Attributes:
-        row: the row of the request.
-        system: the system prompt: the user's system instruction and the task's description; empty if there are none.
-        then: the known answers to the second message.
-    """
-
-    row: IFBenchRow = field(kw_only=True)
-    system: str = field(kw_only=True)
-    then: KnownAnswers = field(kw_only=True)
 
 
 log = logging.getLogger(f"lm_eval.{__name__}")
@@ -71,7 +55,7 @@ class IFBenchTask(FamilyTask):
     In addition to the harness's own keys, a leaf's YAML has
 
     * ``turns``: 1 if the prompt contains the instructions, 2 if they follow in a second message, after the model's own
-      answer. Two turns need ``--model two_turns``.
+      answer. Two turns need ``--model conversation``.
     * ``benchmark``: whose rows they are, ``ifbench`` (if absent) or ``ifeval``.
     * ``repaired``: whether rows that the table of repairs names are corrected or left out; false if absent.
 
@@ -156,12 +140,8 @@ class IFBenchTask(FamilyTask):
         Raises:
             ValueError: it would.
         """
-        if self._turns > 1 and not getattr(self.asking.lm, "takes_two_turns", False):
-            raise ValueError(
-                f"task {self.config.task!r} asks for the instructions in a second message, after the model's own "
-                "answer; run it as --model two_turns --model_args base=hf,pretrained=MODEL --apply_chat_template "
-                "(base: any model of the harness with a chat template, with its arguments)"
-            )
+        if self._turns > 1:
+            self.require_turns("asks for the instructions in a second message, after the model's own answer")
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return answers that follow all instructions, all but one, or none of them."""
@@ -172,7 +152,8 @@ class IFBenchTask(FamilyTask):
         if self._turns == 1:
             return [KnownInstance.of(request, self.known_answers(doc))]
         row, then = self._row(doc), with_floors(self.known_answers(doc), doc["second"])
-        return [TwoTurnsInstance.of(request, first_answers(row), row=row, system=self.system_prompt(doc), then=then)]
+        messages, system = (row.prompt, row.second), self.system_prompt(doc)
+        return [TurnsInstance.of(request, first_answers(row), messages=messages, system=system, then=(then,))]
 
     def _row(self, doc: dict[str, Any]) -> IFBenchRow:
         return self._by_identity[doc["key"], doc["prompt"], doc.get("second", "")]
@@ -194,7 +175,7 @@ class IFBenchTask(FamilyTask):
         if self._turns > 1 and not isinstance(results[0], Turns):
             raise ValueError(
                 f"task {self.config.task!r}: a response without its first answer; expected the unfiltered responses of "
-                "--model two_turns"
+                "--model conversation"
             )
         return {name: value for name, value in score(doc, results).items() if name in self.metrics}
 

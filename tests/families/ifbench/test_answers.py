@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lm_eval_ext.families.ifbench.rows import IFBenchRow, Turns
+from lm_eval_ext.families.ifbench.rows import IFBenchRow
 from lm_eval_ext.families.ifbench.task import first_answers, known_answers
+from lm_eval_ext.turns import Turns
 from lm_eval_ext.verifiers import instruction
 
 MULTIPLES, VOWELS = instruction("custom:multiples"), instruction("words:vowel")

@@ -13,8 +13,9 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, Turns, rows
+from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, rows
 from lm_eval_ext.families.ifbench.scores import score as scored
+from lm_eval_ext.turns import Turns
 from tests.conftest import Harness
 
 pytestmark = pytest.mark.harness

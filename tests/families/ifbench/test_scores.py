@@ -6,10 +6,10 @@ import pickle
 from collections.abc import Sequence
 from typing import Any
 
-from lm_eval_ext.families.ifbench.rows import Turns
 from lm_eval_ext.families.ifbench.schema import OF_GROUPS
 from lm_eval_ext.families.ifbench.scores import score
 from lm_eval_ext.families.schema import mean_length
+from lm_eval_ext.turns import Turns
 from lm_eval_ext.verifiers import Checker, instruction
 
 VERB, NUMBERS = instruction("words:start_verb"), instruction("count:numbers", {"N": 2})

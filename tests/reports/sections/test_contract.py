@@ -30,15 +30,21 @@ TASKS: Mapping[str, tuple[str, ...]] = {
     "manyifeval": ("manyifeval_n02", "manyifeval_n03", "manyifeval_cousins_n02", "manyifeval_dense_n010"),
     "ifbench": ("ifbench", "ifeval_repaired"),
     "hierarchy": ("hierarchy_system", "hierarchy_system_user", "hierarchy_turns_t02"),
+    "conversation": ("manyifeval_turns",),
     "paired_mcq": ("paired_mcq_arc_challenge_low", "paired_mcq_opinionqa_low"),
     "natural_instructions": (f"{NI}_prompt", f"{NI}_all"),
 }
 """Of each family tasks that give all its metrics."""
-NEEDS_CHAT = "hierarchy"
+NEED_CHAT = ("hierarchy", "conversation")
 ROWS = 5
-PARTLY_RIGHT = dict(zip(TASKS, ("random", "drop_one", "drop_one", "last", "chatty", "echo"), strict=True))
+PLAYED = "conversation:base=reference,policy={}"
+PARTLY_RIGHT = dict(
+    zip(TASKS, ("random", "drop_one", "drop_one", "last", PLAYED.format("last"), "chatty", "echo"), strict=True)
+)
 """Policies under which details have values between 0 and 1."""
 REFINED = "self_refine:base=reference,policy=drop_one,strategy=feedback,rounds=1"
+POLICIES = {"conversation": PLAYED.format("forgets_after_4")}
+"""Where it is not the oracle: loses what can be lost."""
 TWICE = "two_turns:base=reference,policy=oracle"
 
 
@@ -46,7 +52,14 @@ TWICE = "two_turns:base=reference,policy=oracle"
 def folders(result_folder: ResultFolder, sentence_data: None, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     bleurt = str(checkpoint(tmp_path_factory.mktemp("bleurt"), BERT))
     folders: list[Path] = [
-        result_folder("oracle", tasks, limit=ROWS, chat=family == NEEDS_CHAT, answer_classifier="rules", bleurt=bleurt)
+        result_folder(
+            POLICIES.get(family, "oracle"),
+            tasks,
+            limit=ROWS,
+            chat=family in NEED_CHAT,
+            answer_classifier="rules",
+            bleurt=bleurt,
+        )
         for family, tasks in TASKS.items()
     ]
     refined = result_folder(REFINED, TASKS["manyifeval"][:2], limit=2)
@@ -74,7 +87,7 @@ def sections(runs: Runs) -> Mapping[str, Section]:
 def partly_right(family: str, result_folder: ResultFolder, **metadata: str | int) -> Path:
     """Return the files of a run with details between 0 and 1."""
     options = {"answer_classifier": "rules", **metadata}
-    return result_folder(PARTLY_RIGHT[family], TASKS[family], limit=ROWS, chat=family == NEEDS_CHAT, **options)
+    return result_folder(PARTLY_RIGHT[family], TASKS[family], limit=ROWS, chat=family in NEED_CHAT, **options)
 
 
 def alike(name: str, other: str) -> bool:

@@ -1,0 +1,137 @@
+"""The rows: the user's messages, and which instructions are in force after each.
+
+Those of ``manyifeval_turns`` are manyifeval's rows with ten instructions, from the same sources: each message adds one.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from lm_eval_ext.families.conversation.schema import MOST_TURNS
+from lm_eval_ext.families.instructions.writer import respond
+from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, rows_of
+from lm_eval_ext.metadata import digest, generator_name
+from lm_eval_ext.turns import Turns
+from lm_eval_ext.verifiers import Checker
+
+SEED = 20261127
+"""The seed of every draw here; changing it changes scores."""
+ONE_IN = 10
+"""Of so many rows, one withdraws an instruction."""
+FIRST = (
+    "{task}\n\nYour response should follow the instruction below. I will add others in further messages. Answer each "
+    "with a new version of your response that follows all instructions so far.\n- {new}"
+)
+NEXT = "Here is a further instruction:\n- {new}"
+WITHDRAWN = "Never mind this instruction, which no longer applies:\n- {old}\n\n"
+FORGETS_AFTER = {f"forgets_after_{number}": number for number in (2, 4, 8)}
+"""By policy, the number of turns after which it follows nothing."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A conversation.
+
+    Attributes:
+        key: what identifies it in its source.
+        messages: the user's, one for each turn.
+        instructions: all instructions, in the order in which they are given.
+        in_force: for each turn, the indices of the instructions that its answer must follow.
+        witness: a response that follows all instructions and so is right in every turn; empty if none is known.
+    """
+
+    key: int | str
+    messages: tuple[str, ...]
+    instructions: tuple[Checker, ...]
+    in_force: tuple[tuple[int, ...], ...]
+    witness: str = ""
+
+    def at(self, turn: int) -> tuple[Checker, ...]:
+        """Return the instructions in force in a turn; the first is 0."""
+        return tuple(self.instructions[place] for place in self.in_force[turn])
+
+    def answer(self, policy: str, turn: int) -> str | None:
+        """Return what a policy of the ``reference`` LM answers in a turn; ``None`` if no such answer is known.
+
+        ``oracle`` follows all instructions in force, ``last`` the newest alone or, where no text does, none, ``ignore``
+        none; ``forgets_after_k`` is the oracle in the first k turns, and then follows none.
+        """
+        instructions = self.at(turn)
+        if policy == "oracle" or turn < FORGETS_AFTER.get(policy, 0):
+            return _written(instructions) or self.witness or None
+        kept = _written(instructions, len(instructions) - 1) if policy == "last" else None
+        return kept or _written(instructions, len(instructions))
+
+    def conversation(self, policy: str) -> str | None:
+        """Return a policy's answers in all turns; ``None`` if one is not known."""
+        answers = [self.answer(policy, turn) for turn in range(len(self.messages))]
+        return None if None in answers else Turns(*map(str, answers))
+
+
+POLICIES = ("oracle", "last", "ignore", *FORGETS_AFTER)
+
+
+@cache
+def _written(instructions: tuple[Checker, ...], broken: int = 0) -> str | None:
+    return respond(instructions, range(broken))
+
+
+@cache
+def composed_rows(source: str, row_seed: int | None) -> tuple[Row, ...]:
+    """Return the rows of ``manyifeval_turns``.
+
+    Args:
+        source: see ``manyifeval.rows``.
+        row_seed: see ``metadata.chosen_row_seed``; ``None`` for the default rows.
+
+    Raises:
+        RowsError: the rows are not available or not valid, or none has ten instructions.
+    """
+    given = rows_of(Selection(source, MOST_TURNS, row_seed=row_seed))
+    generator = random.Random(generator_name(SEED, row_seed, len(given)))  # noqa: S311 # reproducible by design
+    withdrawing = {*generator.sample(range(len(given)), -(-len(given) // ONE_IN))}
+    found = []
+    for number, row in enumerate(given):
+        at = generator.randrange(2, MOST_TURNS) if number in withdrawing else MOST_TURNS
+        found.append(_row(row, at, generator.randrange(at)))
+    return tuple(found)
+
+
+def _row(row: InstructionRow, at: int, withdrawn: int) -> Row:
+    """Return a row's conversation.
+
+    Args:
+        row: the row.
+        at: the turn that withdraws an instruction; the number of turns for none.
+        withdrawn: the index of this instruction.
+    """
+    lines = [instruction.describe() for instruction in row.instructions]
+    messages = [FIRST.format(task=row.task_prompt, new=lines[0]), *(NEXT.format(new=line) for line in lines[1:])]
+    if at < len(messages):
+        messages[at] = WITHDRAWN.format(old=lines[withdrawn]) + messages[at]
+    in_force = [[place for place in range(turn + 1) if turn < at or place != withdrawn] for turn in range(len(lines))]
+    return Row(row.key, tuple(messages), row.instructions, tuple(map(tuple, in_force)), row.witness or "")
+
+
+def document(row: Row) -> dict[str, Any]:
+    """Return a row as the harness's document."""
+    return {
+        "key": row.key,
+        "prompt": row.messages[0],
+        "messages": list(row.messages),
+        "instruction_id_list": [instruction.id for instruction in row.instructions],
+        "kwargs": [instruction.arguments() for instruction in row.instructions],
+        "in_force": list(map(list, row.in_force)),
+        "witness": row.witness,
+    }
+
+
+def rows_hash(found: Sequence[Row]) -> str:
+    """Return 16 hexadecimal digits that are equal if the messages, the instructions and their order are equal."""
+    shown = [(row.key, row.messages, list(map(repr, row.instructions)), row.in_force) for row in found]
+    return digest(json.dumps(shown, ensure_ascii=False))

@@ -1,0 +1,75 @@
+"""Turns that depend on answers: the engine that plays all rows together, and the answers of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from itertools import islice
+from typing import TypeVar
+
+from lm_eval_ext.endings import LIMIT, Answer, Ended, ending_of
+
+Question = TypeVar("Question")
+Result = TypeVar("Result")
+
+Play = Generator[tuple[str, Sequence[Question]], Sequence[str], Result]
+"""One row: yields a step's name and its questions, perhaps none; is sent their replies; returns its result."""
+Ask = Callable[[str, Sequence[Question]], Sequence[str]]
+"""Takes a step's name and the questions of all rows, at least one; returns one reply per question, in order."""
+
+
+def play(rows: Iterable[Play[Question, Result]], ask: Ask[Question]) -> list[Result]:
+    """Return the result of each row.
+
+    Every step is a single call for all unfinished rows, so that an LM can batch them as it sees fit.
+
+    Args:
+        rows: the rows. Those that are not finished are at the same step.
+        ask: sends a step's questions.
+    """
+    live, results = dict(enumerate(rows)), dict[int, Result]()
+    replies: dict[int, Sequence[str] | None] = dict.fromkeys(live)
+    while live:
+        step, asked = "", dict[int, Sequence[Question]]()
+        for number, row in live.items():
+            try:
+                # What has only begun is sent None.
+                step, asked[number] = row.send(replies[number])  # type: ignore[arg-type]
+            except StopIteration as end:
+                results[number] = end.value
+        live = {number: live[number] for number in asked}
+        questions = [question for of_row in asked.values() for question in of_row]
+        said = iter(ask(step, questions) if questions else ())
+        replies = {number: tuple(islice(said, len(of_row))) for number, of_row in asked.items()}
+    return [results[number] for number in sorted(results)]
+
+
+class Turns(str):
+    """The last answer of a conversation, with all answers.
+
+    The harness treats it as an ordinary string; a filter that builds a new string from it loses the others.
+
+    Attributes:
+        answers: the answer to each message, including reasoning.
+        ended: how the last answer ended; at the limit if any did.
+    """
+
+    __slots__ = ("answers", "ended")
+
+    answers: tuple[str, ...]
+    ended: Ended
+
+    def __new__(cls, *answers: str) -> Turns:
+        """Return the last answer."""
+        turns = super().__new__(cls, answers[-1])
+        turns.answers = answers
+        turns.ended = LIMIT if LIMIT in map(ending_of, answers) else ending_of(answers[-1])
+        return turns
+
+    def __reduce__(self) -> tuple[type[Turns], tuple[str, ...]]:
+        """Keep all answers when pickling, for the harness's cache of responses and for other processes."""
+        return Turns, tuple(Answer(answer, ending_of(answer)) for answer in self.answers)
+
+    @property
+    def first(self) -> str:
+        """The answer to the first message."""
+        return self.answers[0]
