@@ -69,23 +69,23 @@ def page(report: Report) -> str:
     """
     every = [report.summary, *(figure for section in report.sections for figure in section.figures)]
     looks, tells = drawing.looks(every), len(report.runs) <= MOST_TOLD
-    # The only script sorts tables whose lines are models; without its hash, the browser would not run it.
     is_sortable = not report.verdicts and any(not board.is_turned for board in report.leaderboard)
-    script = files("lm_eval_ext.reports.page").joinpath("leaderboard.js").read_text(encoding="utf-8")
-    digest = b64encode(sha256(script.encode()).digest()).decode()
     # A verdict or a leaderboard takes the place of the summary.
     summary = None if report.verdicts or report.leaderboard else _drawn([report.summary], looks, tells)[0]
     shown = iter(_drawn([figure for section in report.sections for figure in section.figures], looks, tells))
     sections = [(section, [next(shown) for _ in section.figures]) for section in report.sections]
+    drawn = [*filter(None, [summary]), *chain.from_iterable(figures for _, figures in sections)]
+    is_told = any("<title>" in svg for one in drawn for _, drawings in one.panels for svg in drawings)
+    scripts = [name for name, is_needed in {"leaderboard.js": is_sortable, "marks.js": is_told}.items() if is_needed]
     return _template().render(
         report=report,
         together=SideBySide(tuple(report.verdicts)) if len(report.verdicts) > 1 else None,
-        script=Markup(script) if is_sortable else "",  # noqa: S704 # our own
-        script_hash=digest,
+        is_sortable=is_sortable,
+        scripts=[Markup((files(__package__) / name).read_text(encoding="utf-8")) for name in scripts],  # noqa: S704 # our own
         summary=summary,
         sections=sections,
         papers={name: family.paper for name, family in FAMILIES.items()},
-        drawn=[*filter(None, [summary]), *chain.from_iterable(figures for _, figures in sections)],
+        drawn=drawn,
         anchors=[
             *(f"section-{section.name}" for section in report.sections),
             *(figure.name for figure in every),
@@ -116,6 +116,8 @@ def _template() -> Template:
         "breakable": _breakable,
         "by_severity": _by_severity,
         "cell": _cell,
+        # Without it, the browser would not run a script.
+        "digest": lambda script: b64encode(sha256(script.encode()).digest()).decode(),
         "figure": figure,
         "interval": interval,
         "quoted": _quoted,

@@ -80,7 +80,9 @@ class Line:
         """What would decide it, or why it cannot be told."""
         finding = self.finding
         if isnan(finding.rows_to_decide):
-            return re.split("[;:] ", str(finding.issues[0]))[0] if finding.verdict == "CANNOT TELL" else ""
+            # The file that it was seen in takes more room than what was seen.
+            why = re.sub(r"^\S+\.jsonl?: ", "", str(finding.issues[0])) if finding.verdict == "CANNOT TELL" else ""
+            return re.split("[;:] ", why)[0]
         rows = "no practical number of" if isinf(finding.rows_to_decide) else f"about {rounded(finding.rows_to_decide)}"
         return f"{rows} rows would decide"
 

@@ -149,6 +149,7 @@ def _differences_figure(
             tuple(compared.verdict for _, compared in in_table),
         ),
         tuple(issues),
+        is_folded=not is_share and len(rows) == 1,
     )
 
 
@@ -264,6 +265,7 @@ def score_figures(scores: Sequence[Score], runs: Runs) -> Iterator[Figure]:
                 "share" if is_share else "number",
                 _kinds(listed, runs),
             ),
+            is_folded=not is_share and len(rows) == 1,
         )
 
 

@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -381,6 +382,42 @@ def test_a_mark_says_its_value_where_it_is_pointed_at(reader: Reader) -> None:
     # A marker's radius is 3 pixels, and what is around it belongs to it.
     for place in (1, 2):
         assert sum(point[0] == point[place] for point in points) > 21
+
+
+def test_what_marks_say_is_read_by_keyboard_at_one_stop_for_each_figure(reader: Reader) -> None:
+    page = reader.open(7, 1200).page
+    told, said = ":is(#by_verbalizer, #rounds) svg :has(> title)", "document.querySelector('.said')?.textContent"
+    stops = page.evaluate(f"[...document.querySelectorAll('{told}')].filter(e => e.tabIndex === 0).length")
+    assert stops == 2
+    page.focus("#by_verbalizer svg [tabindex='0']")
+    cells = [page.evaluate(said)]
+    for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"):
+        page.keyboard.press(key)
+        cells.append(page.evaluate(said))
+    # Around a square, and back.
+    assert cells[0] == cells[4]
+    assert len({*cells}) == 4
+    assert all("positive/negative: " in cell for cell in (cells[0], cells[3]))
+    # It is within the window, below its mark, and Escape takes it away.
+    box = page.locator(".said").bounding_box()
+    assert 0 < box["x"] < box["x"] + box["width"] <= 1200
+    page.keyboard.press("Escape")
+    assert page.evaluate(said) is None
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('svg')") is None
+
+
+@pytest.mark.parametrize("models", MODELS)
+def test_what_scrolls_is_reached_by_keyboard(reader: Reader, models: int) -> None:
+    page = reader.open_expanded(models, 390)
+    out_of_reach = page.evaluate(
+        "[...document.querySelectorAll('pre, .scroll, .sideways')].filter(e => e.tabIndex < 0 && "
+        "/auto|scroll/.test(getComputedStyle(e).overflowY) && e.scrollHeight > e.clientHeight).length"
+    )
+    assert out_of_reach == 0
+    levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3, h4, h5')].map(e => Number(e.tagName[1]))")
+    assert levels[0] == 1
+    assert all(deeper <= level + 1 for level, deeper in pairwise(levels))
 
 
 def test_the_heads_of_tables_break_between_words_only(reader: Reader) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from importlib.resources import files
 from itertools import chain
 from math import nan
 
@@ -64,9 +65,12 @@ def test_the_page_is_well_formed_with_unique_ids(whole: str) -> None:
     assert {link.removeprefix("#") for link in links} - papers <= set(ids)
 
 
-def test_the_page_has_no_scripts_and_no_external_resources(whole: str) -> None:
+def test_the_page_has_no_scripts_but_ours_and_no_external_resources(whole: str) -> None:
     read = Read(whole)
-    assert not {"script", "iframe", "object", "embed", "base", "form", "img"} & {tag for tag, _ in read.elements}
+    assert not {"iframe", "object", "embed", "base", "form", "img"} & {tag for tag, _ in read.elements}
+    # Of a leaderboard, there would be another one.
+    ours = files("lm_eval_ext.reports.page").joinpath("marks.js").read_text(encoding="utf-8")
+    assert [tag for tag, _ in read.elements].count("script") == whole.count(f"<script>{ours}</script>") == 1
     for tag, attributes in read.elements:
         assert not [name for name in attributes if name.startswith("on")], (tag, attributes)
         for name in ("src", "href", "xlink:href", "action", "srcset"):
@@ -322,3 +326,13 @@ def test_marks_tell_their_values_unless_there_are_many_models(models: int, tells
     figure = Figure("f", "title", "", (Panel("", heat_map),), Table(("model",), ()))
     text = page(Report("title", figure, [], runs))
     assert (text.count("<title>") > 1, "Point at" in text) == (tells, tells)
+
+
+@pytest.mark.parametrize("is_folded", [False, True])
+def test_a_folded_figure_shows_its_title_only(is_folded: bool) -> None:
+    report = report_with(Table(("a",), (("cell",),)))
+    figure = replace(report.summary, is_folded=is_folded)
+    text = page(replace(report, sections=[Section("s", "S", "?", [replace(figure, name="other")])]))
+    summary = re.search(r'<figure id="other".*?<summary>(.*?)</summary>', text, re.DOTALL)
+    assert summary
+    assert ("<h3>title" in summary[1]) is is_folded

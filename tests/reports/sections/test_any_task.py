@@ -64,7 +64,9 @@ def test_a_real_run_has_its_differences_and_its_scores(other_runs: list[Path]) -
     assert [each.value for each in scores["colors"] if isinstance(each, Estimate)] == pytest.approx([15 / 16, 5 / 16])
     assert {row[0] for row in shown["any_task_scores_in_units"].table.rows} <= {"plain_text", "translated"}
     # What has another unit is drawn on no common scale.
-    assert shown["any_task_scores_in_units"].panels == shown["any_task_differences_in_units"].panels == ()
+    in_units = [shown["any_task_scores_in_units"], shown["any_task_differences_in_units"]]
+    assert [one.panels for one in in_units] == [(), ()]
+    assert [one.is_folded for one in in_units] == [len(one.table.rows) == 1 for one in in_units]
 
 
 def test_the_clearest_differences_come_first(tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ BY_TYPE = "strict_acc_"
 MAP_EACH = 6
 """Up to this many models get a heat map each."""
 NUMBERED: Mapping[str, Any] = {"x_axis": "instructions", "axis": "prompt level"}
+PANEL_EACH = 4
+"""Up to this many models get a panel each, besides those of all models."""
 MOST_CURVES = 6
 """The most curves in one panel: each needs its own color, and its intervals must be distinguishable."""
 OVERALL = "all types"
@@ -117,6 +119,7 @@ def curse(study: Study) -> Figure:
                 Curves,
                 "instructions",
                 by=("model",),
+                most=PANEL_EACH,
                 dashed=[PREDICTED, FLOOR_CURVE],
                 x_axis="instructions",
                 axis="accuracy",

@@ -194,7 +194,8 @@ def by_kind(study: Study) -> Figure | None:
         for kind, members in of_prompting[entry["prompting"]].items()
         if entry["dataset"] in members
     ]
-    return by_part(study, entries, "kind", "datasets")
+    # The datasets of which it is the mean are right above it.
+    return replace(by_part(study, entries, "kind", "datasets"), is_folded=True)
 
 
 def by_part(study: Study, entries: Iterable[Entry], part: str, *beside: str) -> Figure:
@@ -229,12 +230,18 @@ def invalid_answers(study: Study) -> Figure | None:
     cells = study.means(study.entries, ("prompting", "naturalness", "model"), KINDS_OF_INVALID, within=1)
     if not cells.known().lines:
         return None
-    return captioned(
-        "verbalizer_invalid",
-        panels(cells, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="share", higher_is_better=False),
-        table(cells, HEADS),
-        incomplete(study),
-    )
+    drawn = panels(cells, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="share", higher_is_better=False)
+    found = captioned("verbalizer_invalid", drawn, table(cells, HEADS), incomplete(study))
+    given = {
+        kind
+        for panel in drawn
+        if isinstance(mark := panel.mark, HeatMap)
+        for line in mark.values
+        for kind, share in zip(mark.columns, line, strict=True)
+        if share.exists and share.value
+    }
+    # The share of a single kind is the invalid rate.
+    return replace(found, is_folded=len(given) == 1)
 
 
 def _others(study: Study) -> Iterator[Figure]:

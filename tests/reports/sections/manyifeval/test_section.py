@@ -274,11 +274,25 @@ def test_many_models_share_panels_and_remain_distinguishable(tmp_path: Path) -> 
     levels = [
         f"{part}: {level} level" for level in ("prompt", "instruction") for part in ("models 1 to 4", "models 5 to 9")
     ]
-    assert titles(found, "manyifeval_curse") == [*levels, *models]
+    # More than four have no panels of their own.
+    assert titles(found, "manyifeval_curse") == levels
     assert titles(found, "manyifeval_types") == ["overall (1 to 4)", "overall (5 to 9)"]
     first, _ = marks(figure(found, "manyifeval_types"), HeatMap)
     assert first.columns == ("m0", "m1", "m2", "m3")
     assert len(first.rows) == len(TYPES)
+
+
+@pytest.mark.parametrize("models", [4, 5])
+def test_up_to_four_models_have_a_panel_each(tmp_path: Path, models: int) -> None:
+    names = [f"m{number}" for number in range(models)]
+    for name in names:
+        write_rows(tmp_path / name, {N02: [row(1, [1, 0])]}, config=of_model(name))
+    shown = titles(section_of(tmp_path), "manyifeval_curse")
+    assert [title for title in shown if title in names] == (names if models == 4 else [])
+    assert [title for title in shown if title not in names] == [
+        "all models: prompt level",
+        "all models: instruction level",
+    ]
 
 
 # Self-refinement
