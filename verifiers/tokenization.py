@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
@@ -70,6 +70,7 @@ class Data:
         called: its name in messages.
         needed_for: what cannot be judged without it.
         tasks: which tasks do not run without it.
+        instructions: the ids of those that cannot judge every response without it.
         carried: whether ``CARRIER`` has it.
     """
 
@@ -79,6 +80,7 @@ class Data:
     called: str
     needed_for: str
     tasks: str
+    instructions: frozenset[str]
     carried: bool = True
 
 
@@ -89,9 +91,27 @@ PUNKT = Data(
     "sentence data",
     "to count sentences and sometimes words in capitals, and for many of IFBench's instructions",
     "hierarchy, ifbench, ifeval and manyifeval tasks",
+    frozenset(
+        {
+            *("change_case:capital_word_frequency", "length_constraints:number_sentences", "section:exact_sentences"),
+            *("count:count_unique", "count:counting_composition", "detectable_format:sentence_hyphens"),
+            *("first_word:first_word_sent", "keywords:keyword_specific_position", "keywords:palindrome"),
+            *("keywords:start_end", "last_word:last_word_sent", "count:pronouns", "custom:sentence_alphabet"),
+            *("format:emoji", "format:no_bullets_bullets", "format:title_case", "ratio:sentence_balance"),
+            *("ratio:sentence_type", "ratio:sentence_words", "sentence:alliteration_increment", "sentence:increment"),
+            *("sentence:keyword", "words:keywords_specific_position", "words:last_first", "words:start_verb"),
+            "words:words_position",
+        }
+    ),
 )
 STOP_WORDS = Data(
-    "stopwords", "corpora", "english", "stop words", "for ratio:stop_words", "ifbench and manyifeval_wide tasks"
+    "stopwords",
+    "corpora",
+    "english",
+    "stop words",
+    "for ratio:stop_words",
+    "ifbench and manyifeval_wide tasks",
+    frozenset({"ratio:stop_words"}),
 )
 TAGGER = Data(
     "averaged_perceptron_tagger_eng",
@@ -100,6 +120,7 @@ TAGGER = Data(
     "tagger data",
     "for words:start_verb",
     "ifbench and manyifeval_wide tasks",
+    frozenset({"words:start_verb"}),
     carried=False,
 )
 NLTK_DATA = (PUNKT, STOP_WORDS, TAGGER)
@@ -126,6 +147,24 @@ def require(*needed: Data) -> None:
     failure = next(filter(None, map(_failed_download, missing)), "")
     if missing := [data for data in missing if installed(data) is None]:
         raise MissingDataError(_how_to_install(missing, failure))
+
+
+def require_for(instructions: Iterable[str]) -> None:
+    """Download what is not installed of the data that verdicts on instructions need.
+
+    Args:
+        instructions: their ids.
+
+    Raises:
+        MissingDataError: as ``require``; the message also names the instructions.
+    """
+    asked = set(instructions)
+    needed = [data for data in NLTK_DATA if asked & data.instructions]
+    try:
+        require(*needed)
+    except MissingDataError as error:
+        lacking = set[str]().union(*(data.instructions for data in needed if installed(data) is None))
+        raise MissingDataError(f"{error}\nNeeded by the instructions {listed(sorted(asked & lacking))}") from None
 
 
 def installed(data: Data) -> Any | None:

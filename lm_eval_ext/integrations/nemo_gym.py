@@ -2,6 +2,7 @@
 
 # No postponed annotations: NeMo Gym wraps verify() in a function of another module, where FastAPI cannot resolve them.
 
+import asyncio
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -54,6 +55,10 @@ class InstructionServer(gym.SimpleResourcesServer):
 
     async def verify(self, body: InstructionVerifyRequest) -> InstructionVerifyResponse:
         """Return the reward of a rollout's last message: by ``grading_mode``, all or nothing, or the share."""
+        # In a thread: connections are taken, and the server says that it lives, while a long answer is judged.
+        return await asyncio.to_thread(self._verified, body)
+
+    def _verified(self, body: InstructionVerifyRequest) -> InstructionVerifyResponse:
         row = {**(body.model_extra or {}), **body.verifier_metadata}
         options = self.config.model_dump(include={"edition", "loose", "strip_reasoning", "allow_test_instructions"})
         rewarding = Rewarding(**options)

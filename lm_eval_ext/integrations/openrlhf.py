@@ -30,8 +30,10 @@ def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence
 
     Raises:
         TypeError, ValueError: an unknown option.
+        MissingDataError: at the first call, data of NLTK for a row are not installed.
     """
     rewarding = Rewarding(**kw)
+    rewarding.require_data(map(labelled, labels))
     scores: list[float] = []
     parts: list[dict[str, float]] = []
     for query, prompt, label in zip(queries, prompts, labels, strict=True):

@@ -22,6 +22,7 @@ except ModuleNotFoundError as error:
 
 from lm_eval_ext.integrations.rows import Judging, RowError, refuse_tests, row_columns, row_instructions
 from lm_eval_ext.verifiers import Edition, Verdict
+from lm_eval_ext.verifiers.tokenization import require_for
 
 __all__ = ["InstructionTaskset"]
 
@@ -86,6 +87,7 @@ class InstructionTaskset(vf.Taskset[InstructionTask, InstructionTasksetConfig]):
 
         Raises:
             RowError: a row is malformed or has an instruction for tests; the message gives the file and the line.
+            MissingDataError: a row's verdicts need data of NLTK that are not installed.
         """
         for number, line in enumerate(self.config.rows.read_text(encoding="utf-8").splitlines(), start=1):
             if not line.strip():
@@ -97,6 +99,8 @@ class InstructionTaskset(vf.Taskset[InstructionTask, InstructionTasksetConfig]):
                 raise RowError(f"{where}: not JSON: {error}") from error
             if not isinstance(row, dict) or not isinstance(row.get("prompt"), str):
                 raise RowError(f"{where}: expected an object with a 'prompt' that is text, found {line[:80]!r}")
-            refuse_tests(row_instructions(row, where), where, self.config.allow_test_instructions)
+            instructions = row_instructions(row, where)
+            refuse_tests(instructions, where, self.config.allow_test_instructions)
+            require_for(each.id for each in instructions)
             data = InstructionData(prompt=row["prompt"], **row_columns(row, where))
             yield InstructionTask(data, self.config.task)

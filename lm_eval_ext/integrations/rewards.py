@@ -2,24 +2,30 @@
 
 A row that cannot be judged, because its instructions are malformed or meant for tests, is no failed answer: it has no
 score, ``broken`` counts it, and the log names it once. What a trainer is given for it depends on whether that can leave
-it out (``docs/integrations.md``).
+it out (``docs/integrations.md``). Data of NLTK that rows lack are an error before the first rollout, which costs
+nothing; later, such rows are broken, because an error would cost the training.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from threading import Event
 from typing import Any, Literal, get_args
 
 from lm_eval_ext.floors import answers_to
-from lm_eval_ext.integrations.rows import Judging, RowError, naming, refuse_tests, row_instructions
+from lm_eval_ext.integrations.rows import FOR_TRAINING, Judging, RowError, naming, refuse_tests, row_instructions
 from lm_eval_ext.trip_wires import Rollout, asks_to_be_short, tripped
-from lm_eval_ext.verifiers import Checker, Response, Verdict, without_end_tokens
+from lm_eval_ext.verifiers import Checker, MissingDataError, Response, Verdict, instruction_ids, without_end_tokens
+from lm_eval_ext.verifiers.tokenization import require_for
 from lm_eval_ext.verifiers.verify import END_TOKENS
 
 _log = logging.getLogger(__name__)
+_started = Event()
+"""Whether this process has looked for data, and so may have scored rollouts."""
 
 Shape = Literal["share", "all", "share_above_floor", "length_corrected"]
 """What is paid for a verdict; ``Rewarding`` says how."""
@@ -56,6 +62,32 @@ class Rewarding(Judging):
         if self.shape not in SHAPES:
             raise ValueError(f"unknown shape {self.shape!r}; expected {', '.join(map(repr, SHAPES))}")
 
+    def require_data(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Look for the data of NLTK that verdicts need, before this process scores its first rollout.
+
+        Data that other instructions need than these rows', which models are trained on as well, are logged.
+
+        Args:
+            rows: of the first batch; a trainer with a call per rollout has no others.
+
+        Raises:
+            MissingDataError: data for these rows are not installed, and could or should not be downloaded.
+        """
+        if _started.is_set():
+            return
+        asked: set[str] = set()
+        for row in rows:
+            with suppress(RowError):
+                instructions = row_instructions(row, "")
+                refuse_tests(instructions, "", self.allow_test_instructions)
+                asked.update(each.id for each in instructions)
+        require_for(asked)
+        try:
+            require_for(name for part in FOR_TRAINING for name in instruction_ids(part))
+        except MissingDataError as error:
+            _log.warning("no row with some of the instructions will have a reward: %s", error)
+        _started.set()
+
     def rewarded(self, response: object, row: Mapping[str, Any], where: str, prompt: object = None) -> Rewarded:
         """Return the reward of a response.
 
@@ -64,7 +96,11 @@ class Rewarding(Judging):
             row: its instructions, as in ``row_columns``.
             where: names the row in the log.
             prompt: as far as it is known, for ``"share_above_floor"``: the echo of it is an answer without content.
+
+        Raises:
+            MissingDataError: as ``require_data``.
         """
+        self.require_data([row])
         try:
             instructions = row_instructions(row, where)
             refuse_tests(instructions, where, self.allow_test_instructions)
@@ -74,7 +110,7 @@ class Rewarding(Judging):
                 answer = self._answer(without_end_tokens(response or "", self.end_tokens))
                 verdict = answer.follows(instructions, self.edition, self.loose)
                 score = self._score(verdict, answer, instructions, prompt if isinstance(prompt, str) else "")
-        except RowError as error:
+        except (RowError, MissingDataError) as error:
             return broken(str(error))
         ids = zip(instructions, verdict.follow_instruction_list, strict=True)
         missed = tuple(instruction.id for instruction, followed in ids if not followed)

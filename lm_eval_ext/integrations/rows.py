@@ -22,12 +22,13 @@ from lm_eval_ext.verifiers import (
     own,
     unpacked,
 )
+from lm_eval_ext.verifiers.tokenization import require_for
 from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH, cell
 
 _SHOWN = 60
 """How many characters of a prompt an error shows."""
 _LIBRARY = f"{own.__name__.rpartition('.')[0]}."
-_FOR_TRAINING = tuple(f"{part.__name__}." for part in (ifeval, ifrlvr, own))
+FOR_TRAINING = (ifeval, ifrlvr, own)
 """The parts of the library whose instructions may be trained on: IFEval's, IF-RLVR's, and this package's own."""
 
 
@@ -143,17 +144,20 @@ def row_instructions(row: Mapping[str, Any], where: str) -> tuple[Checker, ...]:
 def row_asked(row: Mapping[str, Any], of: str = "") -> tuple[str, dict[str, Any]]:
     """Return the prompt of a row and its ``row_columns``, which are instructions with their arguments.
 
+    What their verdicts need is looked for now, and not when the model has answered.
+
     Args:
         row: with ``prompt`` and, to be named in errors, ``key``; see ``row_columns``.
         of: what the row is of, for messages.
 
     Raises:
         RowError: as ``row_instructions``, or the prompt is no text.
+        MissingDataError: data of NLTK are not installed.
     """
     where = f"{of}row with key {row['key']!r}" if "key" in row else f"{of}row without a key"
     if not isinstance(row.get("prompt"), str):
         raise RowError(f"{where}: 'prompt' must be text, found {row.get('prompt')!r}")
-    row_instructions(row, where)
+    require_for(each.id for each in row_instructions(row, where))
     return row["prompt"], row_columns(row, where)
 
 
@@ -188,7 +192,7 @@ def is_for_tests(instruction: type[Checker]) -> bool:
     train on it. Every other part of the library belongs to a benchmark of instructions unlike those, such as IFBench.
     """
     module = f"{instruction.__module__}."
-    return module.startswith(_LIBRARY) and not module.startswith(_FOR_TRAINING)
+    return module.startswith(_LIBRARY) and not module.startswith(tuple(f"{part.__name__}." for part in FOR_TRAINING))
 
 
 def refuse_tests(instructions: Iterable[Checker], where: str, allow_test_instructions: bool) -> None:

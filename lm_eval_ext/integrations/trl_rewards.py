@@ -50,6 +50,7 @@ class InstructionReward(Rewarding):
 
         Raises:
             RowError: a column is missing, or has not one value per completion.
+            MissingDataError: at the first call, data of NLTK for a row are not installed.
         """
         given = {name: columns[name] for name in (*COLUMNS, GROUND_TRUTH) if name in columns}
         if GROUND_TRUTH not in given:
@@ -57,12 +58,13 @@ class InstructionReward(Rewarding):
         for name, values in given.items():
             if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(completions):
                 raise RowError(f"column {name!r}: expected {len(completions)} values, one per completion")
+        rows = [{name: values[index] for name, values in given.items()} for index in range(len(completions))]
+        self.require_data(rows)
         rewarded = []
-        for index, completion in enumerate(completions):
+        for index, (completion, row) in enumerate(zip(completions, rows, strict=True)):
             key = f", key {columns['key'][index]!r}" if columns.get("key") is not None else ""
             prompt = _prompt(prompts[index]) if prompts is not None else None
             where = named(f"row {index + 1} of the batch{key}", prompt)
-            row = {name: values[index] for name, values in given.items()}
             rewarded.append(self._of(completion, row, where, prompt))
         if log_metric is not None and rewarded:
             parts = [self.parts(each) for each in rewarded]

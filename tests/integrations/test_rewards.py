@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from threading import Event
 from typing import Any
 
 import numpy as np
 import pytest
 
+from lm_eval_ext.integrations import rewards
 from lm_eval_ext.integrations.openrlhf import reward_func
 from lm_eval_ext.integrations.rewards import SHAPES, Rewarding, broken
-from lm_eval_ext.integrations.rows import labelled
+from lm_eval_ext.integrations.rows import labelled, row_asked
+from lm_eval_ext.integrations.trl_rewards import ShareFollowed
 from lm_eval_ext.integrations.verl import compute_score
-from lm_eval_ext.verifiers import EDITIONS, Edition, without_end_tokens
+from lm_eval_ext.verifiers import EDITIONS, Edition, MissingDataError, tokenization, without_end_tokens
 from lm_eval_ext.verifiers.verify import END_TOKENS
 from tests.integrations.rows import ROWS, pairs, verified
 
@@ -173,3 +176,64 @@ def test_an_answer_that_was_asked_to_be_short_is_paid_in_full(
 
 def test_what_is_not_followed_is_named() -> None:
     assert Rewarding().rewarded("a, b", ROWS[0], "row").missed == ("punctuation:no_comma", "keywords:existence")
+
+
+@pytest.fixture
+def no_data(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(tokenization, "installed", lambda _: None)
+    monkeypatch.setattr(tokenization, "_failed_download", lambda _: ", and there is no connection")
+    monkeypatch.setattr(rewards, "_started", Event())
+    tokenization._splitter.cache_clear()
+    yield
+    tokenization._splitter.cache_clear()
+
+
+SENTENCES = {
+    "instruction_id_list": ["length_constraints:number_sentences"],
+    "kwargs": [{"num_sentences": 3, "relation": "at least"}],
+}
+THREE = "It rains. We go, Mr. Smith. It is late, e.g. ten. No. 5 is away."
+
+
+@pytest.mark.usefixtures("no_data")
+def test_missing_data_are_an_error_before_the_first_rollout_of_a_batch_is_scored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scored: list[object] = []
+    monkeypatch.setattr(Rewarding, "_score", lambda *given: scored.append(given))
+    rows = [RED, SENTENCES]
+    columns: dict[str, Any] = {name: [row[name] for row in rows] for name in RED}
+    command = r"python -m nltk\.downloader punkt_tab\n(?s:.)*Needed by the instructions length_constraints:number_s"
+    for _ in range(2):  # whoever catches it and goes on is told again
+        with pytest.raises(MissingDataError, match=command):
+            ShareFollowed()(["red", THREE], **columns)
+        with pytest.raises(MissingDataError, match=command):
+            reward_func(["Q: red", f"Q: {THREE}"], ["Q: ", "Q: "], [packed(row) for row in rows])
+        with pytest.raises(MissingDataError, match=command):
+            compute_score("ifeval", THREE, SENTENCES)
+    assert scored == []
+
+
+@pytest.mark.usefixtures("no_data")
+def test_data_that_only_later_rows_need_are_logged_at_the_start_and_end_no_training(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert compute_score("ifeval", "red [1]", RED)["score"] == 1
+    assert "python -m nltk.downloader punkt_tab" in caplog.text
+    assert "Needed by the instructions change_case:capital_word_frequency, count:count_unique, " in caplog.text
+    found = compute_score("ifeval", THREE, SENTENCES)
+    assert (found["score"], found["broken"]) == (-1, 1)
+    columns: dict[str, Any] = {name: [value] for name, value in SENTENCES.items()}
+    assert ShareFollowed()([THREE], **columns) == [None]
+
+
+@pytest.mark.usefixtures("no_data")
+def test_refused_and_malformed_rows_need_no_data() -> None:
+    refused = {"instruction_id_list": ["ratio:stop_words"], "kwargs": [{"percentage": 5}]}
+    assert [compute_score("ifbench", "red", row)["broken"] for row in (refused, {"kwargs": 3})] == [1, 1]
+
+
+@pytest.mark.usefixtures("no_data")
+def test_evaluations_and_environments_look_for_data_when_they_read_rows() -> None:
+    with pytest.raises(MissingDataError, match="Needed by the instructions length_constraints:number_sentences"):
+        row_asked({"prompt": "Write.", **SENTENCES})

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.verifiers import EDITIONS, Edition, instruction, instruction_ids, verify
+from lm_eval_ext.verifiers import (
+    EDITIONS,
+    Edition,
+    MissingDataError,
+    instruction,
+    instruction_ids,
+    tokenization,
+    verify,
+)
 from lm_eval_ext.verifiers.text import Text
 from tests.verifiers.cases import CASES, IFEVAL
 
@@ -25,6 +33,8 @@ EXAMPLES: Mapping[str, Example] = {
     for name, cases in CASES.items()
 }
 """The first example in each table, by instruction id."""
+LONG = 'So "is it?" Mr. A. asked! I think NASA is GOOD; it said: No. Yes. Why? "It rains."Go on... ' * 5
+"""Sentences of every kind, after which no checker decides without dividing them."""
 OF_IFEVAL = {name: EXAMPLES[name] for name in IFEVAL}
 
 
@@ -52,3 +62,19 @@ def test_a_checker_knows_its_id_documents_its_rule_and_describes_itself_without_
     assert description == description.strip()
     assert name == "format:parentheses" or not any(gap in description for gap in "{}\t")  # its wording has braces
     assert checker.describe() == description
+
+
+def test_the_instructions_that_need_sentence_data_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise MissingDataError("no sentence data")
+
+    monkeypatch.setattr(tokenization, "_splitter", missing)
+    needing = set()
+    for name, cases in CASES.items():
+        try:
+            for arguments, response, *_ in cases:
+                for text in (response, f"{response}\n\n{response} {LONG}"):
+                    _ = [instruction(name, arguments).follows(Text(text), edition) for edition in EDITIONS]
+        except MissingDataError:
+            needing.add(name)
+    assert needing == tokenization.PUNKT.instructions

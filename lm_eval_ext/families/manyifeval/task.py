@@ -50,9 +50,7 @@ from lm_eval_ext.self_refine import metrics as refinement
 from lm_eval_ext.self_refine.loop import Refined
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of
-from lm_eval_ext.verifiers.ifeval.language import CapitalWordFrequency
-from lm_eval_ext.verifiers.ifeval.length import NumberSentences
-from lm_eval_ext.verifiers.tokenization import NLTK_DATA, PUNKT, Data, require
+from lm_eval_ext.verifiers.tokenization import NLTK_DATA, PUNKT, Data, require, require_for
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
@@ -65,8 +63,6 @@ AGREED = "I will follow these instructions in my next response."
 """The model's turn after the instructions, if they have a turn of their own."""
 STATED, ASKED = "stated", "asked"
 """The fields of a document with another placement: the text that states the instructions, and the user's last turn."""
-SPLIT_BY_NLTK = (NumberSentences, CapitalWordFrequency)
-"""The instructions whose verdicts may need NLTK's sentence data."""
 
 
 class PlacedTask(FamilyTask):
@@ -260,8 +256,7 @@ class ManyIFEvalTask(PlacedTask):
         Raises:
             MissingDataError: they are not.
         """
-        if any(isinstance(one, SPLIT_BY_NLTK) for row in self.evaluated_rows() for one in row.instructions):
-            require(PUNKT)
+        require_for(one.id for row in self.evaluated_rows() for one in row.instructions)
 
     def evaluated_rows(self) -> Sequence[InstructionRow]:
         """Return the rows that the documents show."""
