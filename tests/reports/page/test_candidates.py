@@ -75,6 +75,12 @@ def test_the_page_has_the_verdicts_of_check_on_each_candidate(training: Path) ->
     ) in text
     assert f"<li>{SST2}: worse from checkpoint-1000 on</li>" in text
     assert f"<li>{SNLI}: worse at the last one alone, checkpoint-1500</li>" in text
+    # What the last one lost is not only in what is folded.
+    assert (
+        text.index("Most lost at checkpoint-1500:")
+        < text.index('<ul class="lost"')
+        < text.index('<table data-figure="verdicts"')
+    )
 
 
 def test_each_headline_is_drawn_along_the_candidates_and_exported(training: Path) -> None:
