@@ -1,4 +1,4 @@
-"""Rewards as a trainer asks for them: verdicts per second of a batch of long rollouts, in one process and in two.
+"""Rewards as a trainer asks for them: verdicts per second of a batch of long rollouts, in one process, two and eight.
 
     python -m benchmarks.rewards
 
@@ -79,14 +79,15 @@ def main() -> None:
         expected = [score(each) for each in asked]
         waited, used = time.perf_counter() - began, time.process_time() - used
         print(f"{edition}, 1 process: {waited:6.2f} s ({used:.2f} s of processor), {verdicts / waited:6.0f} verdicts/s")
-        with ProcessPoolExecutor(2) as pool:
-            list(pool.map(score, asked[: 2 * DRAWS]))
-            began = time.perf_counter()
-            both = list(pool.map(score, asked, chunksize=16))
-            waited = time.perf_counter() - began
-        if both != expected:
-            raise ValueError("two processes give other rewards than one")
-        print(f"{edition}, 2 processes: {waited:6.2f} s, {verdicts / waited:6.0f} verdicts/s")
+        for processes in (2, 8):
+            with ProcessPoolExecutor(processes) as pool:
+                list(pool.map(score, asked[: processes * DRAWS]))
+                began = time.perf_counter()
+                found = list(pool.map(score, asked, chunksize=16))
+                waited = time.perf_counter() - began
+            if found != expected:
+                raise ValueError(f"{processes} processes give other rewards than one")
+            print(f"{edition}, {processes} processes: {waited:6.2f} s, {verdicts / waited:6.0f} verdicts/s")
         slowest = sorted(by_type(rollouts[::DRAWS], edition).items(), key=lambda found: -found[1])[:5]
         print("  slowest: " + ", ".join(f"{name} {1000 * seconds:.0f} ms" for name, seconds in slowest))
 

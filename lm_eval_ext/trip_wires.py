@@ -82,10 +82,14 @@ class Rollout:
 
     @cached_property
     def skeleton(self) -> str:
-        """The answer with a line for each run of words of its own prompt or arguments, and a 0 for each number."""
+        """The answer with a line for each run of words of its own prompt or arguments, and a 0 for each number.
+
+        If it has no other words, it is the answer: part of the prompt may be the same for all, such as an instruction.
+        """
         own = self.arguments | frozenset(_words(self.prompt))
         marked = (re.sub(r"\d+", "0", word) if word not in own else "_" for word in self.words)
-        return re.sub(r"_(?: _)+", "_", " ".join(marked))
+        skeleton = re.sub(r"_(?: _)+", "_", " ".join(marked))
+        return skeleton if skeleton != "_" else " ".join(self.words)
 
     def asks(self, *prefixes: str) -> bool:
         """Return whether an instruction is of one of these types or groups."""
@@ -205,7 +209,6 @@ def all_tripped(
             length = cheapest(rollout.instructions)
             if length is not None and len(rollout.answer) <= 1.5 * length + 2:
                 return CHEAPEST
-        is_template = rollout.skeleton != "_" and len(prompts[rollout.skeleton]) >= PROMPTS
-        return TEMPLATE if is_template else None
+        return TEMPLATE if len(prompts[rollout.skeleton]) >= PROMPTS else None
 
     return [of(rollout) for rollout in listed]

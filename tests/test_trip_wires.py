@@ -106,6 +106,9 @@ def test_a_template_takes_three_prompts() -> None:
         return all_tripped(answers)
 
     assert wires(["cats", "dogs", "owls"]) == ["template"] * 3
+    same = [Rollout(f"Write about {name}. Use no commas.", "Use no commas.", []) for name in ("cats", "dogs", "owls")]
+    assert all_tripped(same) == ["template"] * 3
+    assert all_tripped(same[:2]) == [None] * 2
     assert wires(["cats", "dogs", "cats"]) == [None] * 3
 
 
