@@ -227,7 +227,7 @@ def test_doctor_says_what_to_do_without_autoload(small_harness: str, tmp_path: P
     assert process.returncode == 1
     assert "FAILED autoload  switched off by LM_EVAL_EXT_AUTOLOAD=0; use --include_path" in process.stdout
     assert f"FAILED tasks     0 of {ALL}" in process.stdout
-    assert "FAILED models    missing: recorded, reference" in process.stdout
+    assert "FAILED models    missing: conversation, recorded, reference" in process.stdout
     assert process.stdout.count("nowhere: no such folder or file; expected ") == 1
 
 

@@ -24,18 +24,14 @@ STRICT = Metric("prompt_level_strict_acc", higher_is_better=True, in_groups=True
 HEADLINE = STRICT.name
 
 
-def _loss(name: str, higher_is_better: bool | None, values: tuple[float, float] = COUNT) -> Metric:
-    # A row counts if it loses an instruction.
-    return Metric(name, higher_is_better, share_followed, per_row="ratio", range=values)
-
-
 SCHEMA = Schema(
     metrics=(
         STRICT,
         # An instruction is lost in the first turn that breaks it after an earlier turn followed it.
-        _loss("first_loss_turn", True),
-        _loss("first_loss_place", None),
-        _loss("first_loss_recovered", True, (0.0, 1.0)),
+        # Only rows that lose one count. A turn is no share, so that no figure is computed from a row's.
+        Metric("first_loss_turn", True, share_followed, per_row=None, drawn=False, range=COUNT),
+        Metric("first_loss_place", None, share_followed, per_row=None, drawn=False, range=COUNT),
+        Metric("first_loss_recovered", True, share_followed, per_row="ratio"),
         replace(EMPTY_RATE, explains=HEADLINE),
         replace(TRUNCATED_RATE, explains=HEADLINE),
         Metric("loss_rate", higher_is_better=False, explains=HEADLINE),

@@ -17,12 +17,7 @@ from lm_eval_ext.results.runs import TaskRun
 from lm_eval_ext.verifiers import instructions_of
 
 FAMILY = "conversation"
-LOSSES = {
-    "conversations": "loss_rate",
-    "turn of the loss": "first_loss_turn",
-    "turn of the instruction": "first_loss_place",
-    "comes back": "first_loss_recovered",
-}
+LOSSES = {"lost": "loss_rate", "comes back": "first_loss_recovered"}
 BEHAVIORS = (
     Behavior("Loses an instruction that an earlier answer followed.", scored({"loss_rate": 1})),
     Behavior("Follows all instructions in every turn.", scored({HEADLINE: 1})),
@@ -57,7 +52,7 @@ def _figures(found: Study) -> Iterator[Figure]:
     curves = panels(cells, Curves, "turn", "model", x_axis="turn", axis="prompt level")
     yield captioned("conversation_turns", curves, table(cells.wide("turn", heading="turn {turn}"), ("model",)))
     cells = found.means(entries, ("model",), LOSSES)
-    bars = panels(cells.only(["conversations", "comes back"]), Bars, "model", axis="share")
+    bars = panels(cells, Bars, "model", axis="share")
     yield captioned("conversation_losses", bars, table(cells, ("model",)))
     reading = "Prompt-level accuracy of tasks that ask the same as a task in the figures above."
     yield from other_tasks(found, reading, {"prompt level": HEADLINE})
