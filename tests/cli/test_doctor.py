@@ -326,13 +326,13 @@ def test_a_file_of_rows_is_checked_for_the_families_that_ask_them_and_for_no_oth
     exported = tmp_path / "rows.jsonl"
     exported.write_text(capsys.readouterr().out, encoding="utf-8")
     findings = findings_of(exported)
-    for family in ("manyifeval", "hierarchy"):
+    for family in ("manyifeval", "hierarchy", "conversation"):
         assert findings[family] == Finding("folder", True, f"{family}: 1 of 1 datasets")
     for family in ("verbalizer", "natural_instructions"):
         assert findings[family] == Finding("folder", False, f"{family}: no files", required=False)
     empty = tmp_path / "empty.jsonl"
     empty.write_text("{}\n", encoding="utf-8")
-    assert [finding.ok for finding in doctor._given(str(empty)) if finding.required] == [False, False]
+    assert [finding.ok for finding in doctor._given(str(empty)) if finding.required] == [False] * 3
 
 
 def test_a_file_of_existing_multiple_choice_questions_is_checked(tmp_path: Path) -> None:
