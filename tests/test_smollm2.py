@@ -186,4 +186,5 @@ def test_the_gate_and_a_report_take_the_results(
     page = tmp_path / "report.html"
     assert cli.main(["report", str(first.folder), "-o", str(page)]) == 0
     shown = page.read_text(encoding="utf-8")
-    assert [name for name in FAMILIES if f'id="title-{name}"' not in shown] == []
+    # Conversations are not among the tasks here: they take ten answers to each row.
+    assert [name for name in FAMILIES if f'id="title-{name}"' not in shown] == ["conversation"]

@@ -26,6 +26,8 @@ OF_FAMILY = {
     "natural_instructions": "natural_instructions_subtask002_quoref_answer_generation_positive",
 }
 """By family, a task of it that has embedded rows."""
+PLAYED = OF_FAMILY["conversation"]
+"""That of them which only ``--model conversation`` answers."""
 
 
 def as_lines(messages: list[dict[str, str]], **_options: Any) -> str:

@@ -26,7 +26,7 @@ from lm_eval_ext.regrade import accuracies, regrade
 from lm_eval_ext.results.load import load
 from tests.across_versions import plain_instance
 from tests.harness import tasks as harness_tasks
-from tests.harness.tasks import OF_FAMILY, make
+from tests.harness.tasks import OF_FAMILY, PLAYED, make
 
 pytestmark = pytest.mark.harness
 ROWS = 10
@@ -90,20 +90,32 @@ def test_the_option_repeats_does_the_same(drawn: tuple[dict[str, Any], Path], tm
 
 
 def test_every_family_scores_every_draw(tmp_path: Path, sentence_data: None) -> None:
+    asked = [task for task in OF_FAMILY.values() if task != PLAYED]
     once, twice = (
-        evaluate(tmp_path / str(repeats), "policy=oracle", list(OF_FAMILY.values()), repeats, apply_chat_template=True)
-        for repeats in (1, 2)
+        [
+            evaluate(folder, "policy=oracle", asked, repeats, apply_chat_template=True),
+            evaluate(
+                folder,
+                "base=reference,policy=oracle",
+                [PLAYED],
+                repeats,
+                model="conversation",
+                apply_chat_template=True,
+            ),
+        ]
+        for repeats, folder in ((1, tmp_path / "1"), (2, tmp_path / "2"))
     )
     runs = {run.task: run for run in load([tmp_path / "2"]).counting}
     for task in OF_FAMILY.values():
         # The answers of the oracle are the same in each draw, so all figures are.
-        drawn = {name: value for name, value in twice["results"][task].items() if not name.startswith("draws")}
-        assert drawn == pytest.approx(once["results"][task], nan_ok=True)
-        assert not any(name.startswith("draws") for name in once["results"][task])
+        single, double = (run[task == PLAYED] for run in (once, twice))
+        drawn = {name: value for name, value in double["results"][task].items() if not name.startswith("draws")}
+        assert drawn == pytest.approx(single["results"][task], nan_ok=True)
+        assert not any(name.startswith("draws") for name in single["results"][task])
         rows = runs[task].rows
         assert rows is not None
         assert rows.drawn == 2
-        for line in twice["samples"][task]:
+        for line in double["samples"][task]:
             # Letters are asked for once: their log-likelihoods are the same each time.
             assert [len(answers) for answers in line["resps"]] == [1] * (len(line["resps"]) - 1) + [2]
 

@@ -15,11 +15,12 @@ from lm_eval_ext.endings import ITSELF, LIMIT, STOP, UNKNOWN, Answer, Said, endi
 from lm_eval_ext.harness.endings import listen, over_processes
 from lm_eval_ext.harness.requests import KnownInstance
 from lm_eval_ext.harness.responses import restore_opening
+from lm_eval_ext.models.conversation import ConversationLM
 from lm_eval_ext.self_refine.loop import Refined, Round
 from lm_eval_ext.turns import Turns
 from tests.across_versions import plain_instance
 from tests.harness.servers import Planted, engine, handler_of, of_sglang, of_vllm
-from tests.harness.tasks import OF_FAMILY, evaluate
+from tests.harness.tasks import OF_FAMILY, PLAYED, evaluate
 from tests.loopback import serving
 
 pytestmark = pytest.mark.harness
@@ -210,9 +211,12 @@ def test_a_stop_string_ends_an_answer_in_a_batch_in_which_others_go_on(ending_mo
 def test_every_family_says_how_its_answers_ended(ending_model: Path, sentence_data: None) -> None:
     tasks = [*OF_FAMILY.values(), LETTERS]
     options: dict[str, Any] = {"limit": 4, "bootstrap_iters": 0, "gen_kwargs": "max_gen_toks=2"}
-    run = evaluate(lm(ending_model, batch_size=4), tasks, {}, apply_chat_template=True, **options)
+    base = lm(ending_model, batch_size=4)
+    asked = evaluate(base, [task for task in tasks if task != PLAYED], {}, apply_chat_template=True, **options)
+    played = evaluate(ConversationLM(base), [PLAYED], {}, apply_chat_template=True, **options)
     cut_off = 0
     for task in tasks:
+        run = played if task == PLAYED else asked
         endings = [line["ended"] for line in lines(run, task)]
         assert set(endings) <= {ITSELF, LIMIT}, task
         share = endings.count(LIMIT) / 4
