@@ -24,6 +24,7 @@ from lm_eval_ext.results.aggregation import Aggregate
 from lm_eval_ext.results.issue import Issue, named, note
 from lm_eval_ext.results.models import Sizes
 from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
+from lm_eval_ext.verifiers import MissingDataError
 
 ANY_ANSWER = "any answer"
 """In place of the best answer without content where all of them score the same."""
@@ -295,6 +296,9 @@ def floors_of(run: TaskRun) -> ByAnswer | Issue:
                 for name, value in scores.items():
                     if isinstance(value, float):
                         of_answer.setdefault(name, array("d")).append(value)
+    except MissingDataError:
+        # Its own message, of several lines, is for whoever waits for verdicts.
+        return note("no floor, because NLTK data are missing; lm-eval-ext doctor says which, and how to get them")
     except (OSError, LookupError, TypeError, ValueError, AttributeError) as error:
         why = f"the samples have no {error}" if isinstance(error, KeyError) else str(error)
         return note(f"no floor, because it cannot be computed from the documents: {why}")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from lm_eval_ext.cli import main
+from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import Metric
 from lm_eval_ext.floors import CONSTANT, FLOORS, IN_WORDS
 from lm_eval_ext.reports.evidence import Evidence, Floor, floors_of, replicates, terms_by_cluster, without_each
@@ -23,6 +24,7 @@ from lm_eval_ext.results.aggregation import Aggregate, aggregate
 from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.verifiers import MissingDataError
 from tests.harness.tasks import OF_FAMILY
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited_lines, samples_of, write_run
@@ -254,6 +256,18 @@ def test_a_task_whose_documents_lack_what_is_needed_has_no_floor_and_a_reason_an
         "note",
         "no floor, because it cannot be computed from the documents: the samples have no 'golden_label'",
     )
+
+
+def test_missing_data_are_a_reason_of_one_line(result_folder: ResultFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise MissingDataError("several\n    lines")
+
+    monkeypatch.setattr(f"{FAMILIES['manyifeval'].floors}.floors", missing)
+    evidence = Evidence(load([result_folder("ok", [N01])]))
+    assert evidence.floor(evidence.runs.counting, "prompt_level_strict_acc") is None
+    assert [str(why) for why in evidence.no_floor(evidence.runs.counting, "prompt_level_strict_acc")] == [
+        "no floor, because NLTK data are missing; lm-eval-ext doctor says which, and how to get them"
+    ]
 
 
 def test_compare_and_check_say_how_far_both_sides_are_above_the_floor(
