@@ -1,8 +1,7 @@
 """Cross-validates the readers on unseen answers: ``python -m benchmarks.cross_validation DATA.jsonl …``.
 
 By question: five folds that share no question; each is read by an adapter trained on the other four. By model: each
-model's answers are read by an adapter trained on the other models' answers. With ``--trained-on generated``, a single
-adapter trained only on responses written by this project reads everything.
+model's answers are read by an adapter trained on the other models' answers.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lm_eval_ext.classifier.corpus.generated import generated
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
 from lm_eval_ext.classifier.encoder.trainee import train_encoder
 from lm_eval_ext.classifier.encoder.weights import ENCODER
@@ -35,23 +33,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, nargs="+", metavar="DATA.jsonl")
     parser.add_argument("--by", choices=("question", "model"), default="question")
-    parser.add_argument("--trained-on", choices=("annotated", "generated", "both"), default="both")
-    parser.add_argument("--generated", type=int, default=12000, help="number of generated responses to train on")
+    parser.add_argument("--also", type=Path, nargs="+", default=[], help="files that every adapter is trained on, too")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--epochs", type=int, default=ENCODER.epochs)
     parser.add_argument("--output", type=Path, help="write the readings to this JSON Lines file")
     options = parser.parse_args()
     files = [labelled_file(path) for path in options.data]
     rows = [row for file in files for row in file]
-    written = [] if options.trained_on == "annotated" else generated(options.generated, options.seed)
-    if options.trained_on == "generated":
-        splits: list[Split] = [("all", [], list(range(len(rows))))]
-    else:
-        splits = list(_by_question(rows) if options.by == "question" else _by_model(rows))
+    also = [row for path in options.also for row in labelled_file(path)]
+    splits = list(_by_question(rows) if options.by == "question" else _by_model(rows))
     found: dict[int, Reading] = {}
     for name, taught, read in splits:
         with tempfile.TemporaryDirectory() as folder:
-            learned = [rows[number] for number in taught] + written
+            learned = [rows[number] for number in taught] + also
             train_encoder(learned, Path(folder), replace(ENCODER, seed=options.seed, epochs=options.epochs))
             readings = encoder_reader(Path(folder))([rows[number].answer for number in read])
         found |= dict(zip(read, readings, strict=True))
@@ -90,7 +84,7 @@ def _report(rows: Sequence[Labelled], encoder: Sequence[Reading]) -> str:
         "string_match": string_match(answers),
         "rules": plain,
         "encoder": encoder,
-        "default": [one if one.certainty else other for one, other in zip(plain, encoder, strict=True)],
+        "default": [max(pair, key=lambda one: one.certainty) for pair in zip(plain, encoder, strict=True)],
     }
     return as_markdown(evaluate(rows, readings))
 

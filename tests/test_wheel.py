@@ -308,7 +308,7 @@ def test_the_wheel_contains_exactly_the_package_the_tasks_the_docs_and_the_pth_f
         "lm_eval_ext/tasks/verbalizer/leaves/verbalizer_sst2_natural_golden.yaml",
         "lm_eval_ext/tasks/manyifeval/_manyifeval",
         "lm_eval_ext/classifier/encoder/adapters/2/adapter_config.json",
-        "lm_eval_ext/classifier/corpus/frames.jsonl",
+        "lm_eval_ext/classifier/card.md",
         "lm_eval_ext/embedded/sst2_validation.jsonl",
         "lm_eval_ext/families/manyifeval/default_rows/fifteen.jsonl.gz",
         "lm_eval_ext/families/instructions/keywords.txt",

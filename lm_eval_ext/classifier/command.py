@@ -11,11 +11,9 @@ from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 
-from lm_eval_ext.classifier import readers
+from lm_eval_ext.classifier import division, readers
 from lm_eval_ext.classifier.availability import DTYPES, Placement, ReaderError, require_libraries
 from lm_eval_ext.classifier.causal.reader import CAUSAL
-from lm_eval_ext.classifier.corpus import division
-from lm_eval_ext.classifier.corpus.division import card
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
 from lm_eval_ext.classifier.encoder.weights import ENCODER
@@ -32,14 +30,7 @@ DEFAULTS = {"encoder": ENCODER, "causal": CAUSAL}
 
 def add_train_to(train: argparse.ArgumentParser) -> None:
     """Add the options of ``train``."""
-    train.add_argument("data", metavar="DATA.jsonl", nargs="*", type=Path)
-    train.add_argument(
-        "--generated",
-        metavar="N",
-        type=count,
-        default=0,
-        help="add N responses written by this project, which are trained on and never evaluated on (default: 0)",
-    )
+    train.add_argument("data", metavar="DATA.jsonl", nargs="+", type=Path, help="labeled rows (see below)")
     train.add_argument("--output", metavar="DIR", required=True, type=Path, help="a new or empty folder")
     train.add_argument("--base", metavar="PATH_OR_ID", help="the base model (only with --mode causal)")
     train.add_argument(
@@ -48,9 +39,7 @@ def add_train_to(train: argparse.ArgumentParser) -> None:
         default="encoder",
         help="encoder (the default): small and quick on a CPU; causal: a language model that answers with a letter",
     )
-    train.add_argument(
-        "--seed", type=int, default=0, help="seed for the split, the generated responses and the training (default: 0)"
-    )
+    train.add_argument("--seed", type=int, default=0, help="seed for the split and the training (default: 0)")
     train.add_argument(
         "--samples",
         metavar="N",
@@ -64,7 +53,15 @@ def add_train_to(train: argparse.ArgumentParser) -> None:
         "--held-out",
         type=share,
         default=0.2,
-        help="the share of DATA's questions to evaluate on (default: 0.2); 0: train on everything and hold nothing out",
+        help="the share of DATA's questions to evaluate on, and for an encoder to calibrate its certainty on (default: "
+        "0.2); 0: train on all of them",
+    )
+    train.add_argument(
+        "--held-out-models",
+        metavar="MODEL",
+        nargs="+",
+        default=[],
+        help="hold out only rows of these models (the field model of DATA), and train on none of theirs",
     )
     train.add_argument(
         "--evaluate-on",
@@ -96,31 +93,29 @@ def _train(options: argparse.Namespace) -> int:
 
     divided = division.divide(
         [division.from_file(path) for path in options.data],
-        division.generated(options.generated, options.seed) if options.generated else None,
         [division.from_file(path) for path in options.evaluate_on],
         options.held_out,
+        options.held_out_models,
         options.seed,
     )
     if options.samples is not None:
         # Rows that a causal model cannot be trained on would not count.
         usable = trainable(divided.taught) if options.mode == "causal" else divided.taught
         divided = replace(divided, taught=division.sample(usable, options.samples, options.seed))
-    rows = divided.trained_on
     recipe = recipe_of(options, DEFAULTS[options.mode])
     with renamed_at_the_end(output) as folder:
         checkpoint = folder / CHECKPOINT
         if options.mode == "encoder":
-            aside = division.calibration(options.seed)
-            train_encoder(rows, folder, recipe, calibration=aside, checkpoint=checkpoint)
+            train_encoder(divided.taught, folder, recipe, calibration=divided.held_out, checkpoint=checkpoint)
         else:
-            train_causal(rows, options.base, folder, recipe, placement=placement, checkpoint=checkpoint)
+            train_causal(divided.taught, options.base, folder, recipe, placement=placement, checkpoint=checkpoint)
         # The readers whose scores the card has: those that need no training, and the new adapter's.
         named = {name: readers.reader(name) for name in ("string_match", "rules")}
         if options.mode == "encoder":
             named |= {"adapter": encoder_reader(folder), "rules, then adapter": readers.reader(str(folder))}
         else:
             named |= {"adapter": readers.reader(str(folder), placement)}
-        text = card(options.mode, folder, divided, named, share=options.held_out, recipe=recipe)
+        text = division.card(options.mode, folder, divided, named, share=options.held_out, recipe=recipe)
         # In the place of PEFT's own.
         (folder / "README.md").write_text(text, encoding="utf-8")
     print(text)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.classifier.corpus.generated import questions
+from benchmarks.answers.generated import questions
 from lm_eval_ext.classifier.labelled import labelled_file
 
 ANSWERS = Path(__file__).parents[2] / "benchmarks" / "answers"

@@ -7,18 +7,19 @@ stands for the option ``Refused`` if the question has one. In training, markers 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from lm_eval_ext.classifier.reading import Answer, refusal_option
+from lm_eval_ext.classifier.reading import Answer, Option, refusal_option
 from lm_eval_ext.classifier.rules.mentions import OptionMention, core, mentions, plain
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-ENCODING = 2
+ENCODING = 3
 """Version of the encoding, raised with every change to it. Adapters with another encoding are rejected."""
 MARKERS = 26
 """Maximum number of options per question."""
@@ -32,6 +33,11 @@ HEAD, TAIL = 104, 40
 """Number of tokens kept from the beginning and the end of a long response."""
 OPTION_TOKENS = 12
 """Number of tokens kept from an option's text; its mentions are found with the whole text."""
+COMMON = re.compile(
+    r"an?|all|and|are|as|at|be|by|do|does|for|from|i|if|in|is|its?|less|more|most|not?|of|on|or|so|than|that|the|their"
+    r"|there|they|this|to|very|was|we|will|with|you"
+)
+"""Words that name no option, even if only one of them has the word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +79,19 @@ def encode(answer: Answer, tokenizer: Tokenizer, slots: Sequence[int] | None = N
         markers[refusal] = REFUSAL
     text = plain(answer.text)
     places = {option.letter: place for place, option in enumerate(options)}
+    if refusal is not None:
+        places[refusal] = len(options)
+    own = _own_words(answer.options, places)
     response: list[tuple[int, int]] = []
     last = 0
     for mention in mentions(text, answer.options):
         # The letter of a mention is not part of the words. If a mention is an option's text alone, the text is.
         is_text = mention.how == "text"
         at = mention.start if is_text else _letter_at(text, mention)
-        response += [(token, -1) for token in _words(tokenizer, text[last:at])]
-        response.append((_id(tokenizer, markers[mention.letter]), places.get(mention.letter, len(options))))
+        response += _words(tokenizer, text[last:at], own)
+        response.append((_id(tokenizer, markers[mention.letter]), places[mention.letter]))
         last = at if is_text else at + 1
-    response += [(token, -1) for token in _words(tokenizer, text[last:])]
+    response += _words(tokenizer, text[last:], own)
     if len(response) > HEAD + TAIL:
         response = [*response[:HEAD], *response[-TAIL:]]
     ids = [_id(tokenizer, "[CLS]"), *(token for token, _ in response), _id(tokenizer, "[SEP]")]
@@ -90,7 +99,8 @@ def encode(answer: Answer, tokenizer: Tokenizer, slots: Sequence[int] | None = N
     choices = []
     for option in options:
         choices.append(len(ids))
-        ids += [_id(tokenizer, markers[option.letter]), *_words(tokenizer, core(option.text))[:OPTION_TOKENS]]
+        words = _words(tokenizer, core(option.text), {})[:OPTION_TOKENS]
+        ids += [_id(tokenizer, markers[option.letter]), *(token for token, _ in words)]
     ids.append(_id(tokenizer, "[SEP]"))
     for name in (REFUSAL, SEVERAL, NONE):
         choices.append(len(ids))
@@ -110,6 +120,19 @@ def _letter_at(text: str, mention: OptionMention) -> int:
     )
 
 
+def _own_words(options: Sequence[Option], places: Mapping[str, int]) -> dict[str, int]:
+    """Map the words that only one of the options has to that option's place: "Pavlov" stands for "Ivan Pavlov"."""
+    own: dict[str, set[int]] = {}
+    for option in options:
+        for word in _WORD.findall(core(option.text).casefold()):
+            own.setdefault(word, set()).add(places[option.letter])
+    return {word: min(owners) for word, owners in own.items() if len(owners) == 1 and not COMMON.fullmatch(word)}
+
+
+# Not what follows an apostrophe, and not "don't".
+_WORD = re.compile(r"(?<!')\b\w+\b(?!'t)")
+
+
 @lru_cache(maxsize=4096)
 def _id(tokenizer: Tokenizer, token: str) -> int:
     number = tokenizer.token_to_id(token)
@@ -118,10 +141,23 @@ def _id(tokenizer: Tokenizer, token: str) -> int:
     return number
 
 
-def _words(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Return the tokens of words, with any marker or special token replaced by the unknown token."""
+def _words(tokenizer: Tokenizer, text: str, own: Mapping[str, int]) -> list[tuple[int, int]]:
+    """Return the tokens of words and, for each, the place of the option that alone has the word, or -1.
+
+    Any marker or special token is replaced by the unknown token.
+    """
     reserved, unknown = _reserved(tokenizer), _id(tokenizer, "[UNK]")
-    return [unknown if token in reserved else token for token in tokenizer.encode(text, add_special_tokens=False).ids]
+    named = {
+        at: own[match[0].casefold()]
+        for match in _WORD.finditer(text)
+        if match[0].casefold() in own
+        for at in range(*match.span())
+    }
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    return [
+        (unknown if token in reserved else token, named.get(start, -1))
+        for token, (start, _) in zip(encoding.ids, encoding.offsets, strict=True)
+    ]
 
 
 @lru_cache(maxsize=4)

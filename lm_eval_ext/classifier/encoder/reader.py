@@ -17,6 +17,8 @@ from lm_eval_ext.classifier.rules import reader as rules
 BATCH = 32
 MEMBER = 0.5
 """Minimum probability for an option to be one of several chosen ones."""
+SURE = 0.9
+"""The certainty from which on a reading of the rules is not compared with the encoder's."""
 
 
 def require(folder: Path | None = None, *, fetch: bool = True) -> None:
@@ -38,6 +40,8 @@ def require(folder: Path | None = None, *, fetch: bool = True) -> None:
 def default_reader(folder: Path | None = None) -> Reader:
     """Return the reader that applies the rules first, and the encoder where they abstain.
 
+    Where the rules are not sure, the more certain of both readings counts.
+
     Args:
         folder: as for ``require``.
 
@@ -47,9 +51,11 @@ def default_reader(folder: Path | None = None) -> Reader:
     encoder = encoder_reader(folder)
 
     def read(answers: Sequence[Answer]) -> list[Reading]:
-        readings = [rules.decide(answer) for answer in answers]
-        others = iter(encoder([answer for answer, reading in zip(answers, readings, strict=True) if reading is None]))
-        return [next(others) if reading is None else reading for reading in readings]
+        readings = rules.read(answers)
+        unsure = [place for place, reading in enumerate(readings) if reading.certainty < SURE]
+        for place, reading in zip(unsure, encoder([answers[place] for place in unsure]), strict=True):
+            readings[place] = max(readings[place], reading, key=lambda one: one.certainty)
+        return readings
 
     return read
 

@@ -19,8 +19,6 @@ from lm_eval_ext.classifier.encoder.network import base_encoder, batch_of, lora_
 from lm_eval_ext.classifier.encoder.weights import ENCODER, describe_adapter
 from lm_eval_ext.classifier.labelled import digest
 from lm_eval_ext.classifier.reading import refusal_option
-from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.training.loop import Loop, seeded, with_lora
 from lm_eval_ext.training.run import Checkpoint, Recipe, versions
 
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
 WEIGHT_DECAY, CLIP = 0.01, 1.0
 WARM_UP = 0.06
 """Fraction of the steps in which the learning rate rises; after them it follows a cosine decay."""
-PLAIN_SHARE = 0.35
-"""Fraction of the rows readable by the rules that an epoch uses; the encoder is meant for the other rows."""
 POOL = 20
 """Number of batches within which rows are sorted by length, to keep padding small."""
 
@@ -56,8 +52,7 @@ def train_encoder(
         rows: the rows to train on, at least one.
         output: an existing folder.
         recipe: the hyperparameters. The state of the global generators of random numbers is unchanged.
-        calibration: rows on which the certainty is calibrated; the rules do not read them, and training uses none of
-            them.
+        calibration: rows on which the certainty is calibrated, none of which are trained on. Without any, it is not.
         checkpoint: the file for the state of an unfinished run, from which the same call continues.
 
     Raises:
@@ -70,15 +65,10 @@ def train_encoder(
     with seeded(recipe.seed, "cpu"):
         draw = random.Random(recipe.seed)  # noqa: S311 # reproducible by design
         model = with_lora(base_encoder(folder), recipe.rank, lora_of(tokenizer))
-        plain: list[Labelled] = []
-        others: list[Labelled] = []
-        for row in counted(rows, "row"):
-            (others if rules.decide(row.answer) is None else plain).append(row)
-        taken = math.ceil(PLAIN_SHARE * len(plain))
         loop = Loop(
             model,
             recipe,
-            lambda: _batches([*others, *draw.sample(plain, taken)], tokenizer, draw, recipe.batch_size),
+            lambda: _batches(rows, tokenizer, draw, recipe.batch_size),
             lambda batch: _loss(model, batch),
             rate=_rate,
             weight_decay=WEIGHT_DECAY,

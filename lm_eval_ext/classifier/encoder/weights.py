@@ -109,7 +109,7 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-ENCODER = Recipe(seed=0, epochs=2, batch_size=16, learning_rate=1.5e-3, rank=16)
+ENCODER = Recipe(seed=0, epochs=5, batch_size=16, learning_rate=1e-3, rank=16)
 """How an adapter is trained by default, and the ones in this package were."""
 EMBEDDED = tuple(Path(__file__).resolve().parent / "adapters" / number for number in "12")
 """The folders of the adapters that come with this package. Their probabilities are averaged: two adapters of different

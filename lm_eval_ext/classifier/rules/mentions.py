@@ -16,7 +16,7 @@ from lm_eval_ext.classifier.rules import phrases
 How = Literal["both", "letter", "bare", "text"]
 
 _PLAIN = str.maketrans(
-    {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u00a0": " ", "ﬁ": "fi", "ﬂ": "fl"}  # noqa: RUF001 # what responses have
+    {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-"}  # noqa: RUF001 # what responses have
 )
 # Emphasis and code marks around a letter carry no meaning; in mathematics, a box marks the answer.
 _MARKS = re.compile(r"\*+|`+|__|\\(?:text|textbf|mathrm)\s?(?=\{)")
@@ -55,9 +55,12 @@ class OptionMention:
 
 
 def plain(text: str) -> str:
-    r"""Return a text without emphasis, typographic quotes, dashes and ligatures; ``\boxed`` becomes "answer:"."""
+    r"""Return a text in compatibility form (wide letters are letters), with plain quotes and dashes, without emphasis.
+
+    ``\boxed`` becomes "answer:".
+    """
     whole = text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate is not a character
-    text = unicodedata.normalize("NFC", whole).translate(_PLAIN)
+    text = unicodedata.normalize("NFKC", whole).translate(_PLAIN)
     return _MARKS.sub("", _BOX.sub("answer: ", text)).strip()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from lm_eval_ext.classifier.reading import Answer, Option, Reading, refusal_option
@@ -49,7 +50,23 @@ def decide(answer: Answer) -> Reading | None:
     contradicts_itself = len({frozenset(mention.letter for mention in run) for run in kept}) > 1
     if (committed and not kept) or contradicts_itself or _is_one_of_several_cases(text, found, kept):
         return None
-    return _chosen(text, found, kept, left_open(text, together, refusal_option(answer.options)), answer.options)
+    reading = _chosen(text, found, kept, left_open(text, together, refusal_option(answer.options)), answer.options)
+    return reading and replace(reading, certainty=_certainty(reading, found, answer.options))
+
+
+AGREED, SEVERAL, REFUSED, ALONE, OTHERS_NAMED = 0.97, 0.92, 0.92, 0.88, 0.6
+"""The certainty of a choice whose letter and text agree, of several choices, of a refusal, of a choice by letter or by
+text alone, and of one beside which other options are named: how often each is right in ``benchmarks/answers``."""
+
+
+def _certainty(reading: Reading, found: Run, options: Sequence[Option]) -> float:
+    if reading.kind == "several":
+        return SEVERAL
+    if reading.same(Reading.refusal(options)):
+        return REFUSED
+    if {mention.letter for mention in found} > {*reading.letters}:
+        return OTHERS_NAMED
+    return AGREED if any(mention.how == "both" for mention in found) else ALONE
 
 
 def _chosen(text: str, found: Run, kept: Sequence[Run], listed: set[str], options: Sequence[Option]) -> Reading | None:
@@ -77,7 +94,7 @@ def _chosen(text: str, found: Run, kept: Sequence[Run], listed: set[str], option
                 return None
             return Reading.refusal(options)
         chosen = chosen_after_refusal(text, found, kept, listed)
-        return Reading.of([*chosen], AFTER_REFUSAL) if chosen else None
+        return Reading.of([*chosen]) if chosen else None
     if not chosen and len({mention.letter for mention in found}) == 1:
         # A mention alone is an answer if it is by letter or most of the response.
         chosen = {
@@ -133,10 +150,6 @@ def _opens(text: str, first: OptionMention) -> bool:
     if first.start <= 2:
         return is_marked or first.end >= len(text) - 1
     return is_marked and phrases.INTRODUCED.search(text, max(0, first.start - 20), first.start) is not None
-
-
-AFTER_REFUSAL = 0.9
-"""The certainty of the reading: annotators sometimes call such an answer a refusal."""
 
 
 def chosen_after_refusal(text: str, found: Run, kept: Sequence[Run], listed: set[str]) -> set[str]:

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.classifier.corpus.generated import frames
+from benchmarks.answers.generated import frames
 from lm_eval_ext.classifier.encoder.reader import default_reader
 from lm_eval_ext.classifier.evaluation import agree
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file
 from lm_eval_ext.classifier.reading import REFUSED, Reading
 from lm_eval_ext.classifier.rules import reader as rules
-from tests.classifier.corpus.test_generated import runs
+from tests.benchmarks.test_generated import runs
 
 FOLDER = Path(__file__).parent
 HEDGED, SMOLLM2 = (labelled_file(FOLDER / f"{name}_answers.jsonl") for name in ("hedged", "smollm2"))

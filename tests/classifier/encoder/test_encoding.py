@@ -40,14 +40,16 @@ def word(tokenizer: Tokenizer, number: int) -> str:
 
 
 def shown(tokenizer: Tokenizer, encoded: Encoded) -> list[str]:
-    """Return the tokens, each marker of a choice as "<" and the option's letter, or the choice's name."""
+    """Return the tokens, each marker of a choice as "<" and the option's letter, or the choice's name.
+
+    The letter also follows a word that only this option has.
+    """
     choices = [*encoded.letters, "refusal", "several", "none"]
     tokens = [word(tokenizer, number) for number in encoded.ids]
     for at, place in [*enumerate(encoded.named), *((place, at) for at, place in enumerate(encoded.choices))]:
         if place >= 0:
-            # A choice is named by its token in the list of choices.
-            assert encoded.ids[at] == encoded.ids[encoded.choices[place]]
-            tokens[at] = f"<{choices[place]}"
+            is_marker = encoded.ids[at] == encoded.ids[encoded.choices[place]]
+            tokens[at] = f"{'' if is_marker else tokens[at]}<{choices[place]}"
     return tokens
 
 
@@ -59,12 +61,14 @@ def tokens(tokenizer: Tokenizer, text: str, options: tuple[Option, ...]) -> list
     ("response", "words"),
     [
         # A letter becomes the option's marker, a text keeps its words behind it.
-        ("The answer is B. Sometimes", "the answer is <B . sometimes"),
-        ("Never", "<D never"),
-        ("I would say often, not rarely.", "i would say <A often , not <C rarely ."),
+        ("The answer is B. Sometimes", "the answer is <B . sometimes<B"),
+        ("Never", "<D never<D"),
+        ("I would say often, not rarely.", "i would say <A often<A , not <C rarely<C ."),
         ("**A** or **C**", "<A or <C"),
         ("option D", "option <D"),
         ("Answer: A", "answer : <A"),
+        # A letter of another form is that letter.
+        ("\uff22 \u24b8", "<B <C"),
         # Letters that name no option stay what they are.
         ("A good plan, E", "a good plan , e"),
         ("b", "b"),
@@ -74,6 +78,15 @@ def tokens(tokenizer: Tokenizer, text: str, options: tuple[Option, ...]) -> list
 def test_a_mention_of_an_option_becomes_its_marker(tokenizer: Tokenizer, response: str, words: str) -> None:
     expected = f"[CLS] {words} [SEP] <A often <B sometimes <C rarely <D never [SEP] <refusal <several <none [SEP]"
     assert tokens(tokenizer, response, offered()) == expected.split()
+
+
+def test_a_word_that_only_one_option_has_names_it(tokenizer: Tokenizer) -> None:
+    options = offered(["Ivan Pavlov", "Jean Piaget", "A student of Jean's", "I don't know"])
+    text = "PAVLOV's dogs, not Jean's or a student's. It's plain, don't you know?"
+    # Each of its pieces does. "Jean" is in two texts, "a" and "not" say nothing, and "'s" and "don't" are no names.
+    words = "pa<A ##v<A ##lov<A ' s dogs , not jean ' s or a student<C ' s . it ' s plain , don ' t you know<D ?"
+    encoded = shown(tokenizer, encode(Answer(text, options), tokenizer))
+    assert encoded[1 : encoded.index("[SEP]")] == words.split()
 
 
 def test_the_marker_replaces_the_letter_and_not_a_word_that_ends_in_it(tokenizer: Tokenizer) -> None:
@@ -93,7 +106,7 @@ def test_the_choices_are_the_options_and_three_more_each_with_its_own_marker(tok
 
 def test_the_refused_option_has_only_the_refusal_marker(tokenizer: Tokenizer) -> None:
     options = offered(("Often", "Refused", "Never"))
-    expected = "[CLS] <refusal . refused [SEP] <A often <C never [SEP] <refusal <several <none [SEP]"
+    expected = "[CLS] <refusal . <refusal [SEP] <A often <C never [SEP] <refusal <several <none [SEP]"
     assert tokens(tokenizer, "B. Refused", options) == expected.split()
     assert encode(Answer("B. Refused", options), tokenizer).letters == ("A", "C")
     # Where no option offers a refusal, the word is a word.
@@ -208,7 +221,7 @@ def test_a_long_response_keeps_its_beginning_and_end(tokenizer: Tokenizer) -> No
 def test_a_long_option_keeps_its_beginning_but_is_matched_by_its_whole_text(tokenizer: Tokenizer) -> None:
     text = " ".join(["tea"] * (OPTION_TOKENS + 1))
     found = tokens(tokenizer, f"I say {text}", offered((text, "Coffee")))
-    expected = ["[CLS]", "i", "say", "<A", *["tea"] * (OPTION_TOKENS + 1), "[SEP]"]
+    expected = ["[CLS]", "i", "say", "<A", *["tea<A"] * (OPTION_TOKENS + 1), "[SEP]"]
     expected += ["<A", *["tea"] * OPTION_TOKENS, "<B", "coffee", "[SEP]"]
     assert found == [*expected, "<refusal", "<several", "<none", "[SEP]"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
+from benchmarks.answers.generated import generated
 from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, ReaderError
-from lm_eval_ext.classifier.corpus.generated import generated
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.reader import default_reader, encoder_reader, require
 from lm_eval_ext.classifier.encoder.weights import describe_adapter

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.answers.generated import generated
 from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS
-from lm_eval_ext.classifier.corpus.generated import generated
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.encoding import Encoded
 from lm_eval_ext.classifier.encoder.weights import ENCODER

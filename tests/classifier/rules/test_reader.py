@@ -21,8 +21,9 @@ from lm_eval_ext.classifier.evaluation import agree
 from lm_eval_ext.classifier.labelled import labelled_file
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.classifier.rules.reader import ABSTAINED, AFTER_REFUSAL, decide, read, string_match
+from lm_eval_ext.classifier.rules.reader import ABSTAINED, decide, read, string_match
 from tests.classifier.labelled_rows import Read, read_annotated
+from tests.classifier.test_labelled_answers import SMOLLM2, WRITTEN
 
 
 def offered(*texts: str) -> tuple[Option, ...]:
@@ -55,8 +56,36 @@ def test_an_abstention_has_certainty_zero_but_an_empty_answer_does_not() -> None
     assert read([Answer("It depends.", OFTEN), Answer("", OFTEN), Answer("B", OFTEN)]) == [
         Reading("none", (), 0.0),
         Reading("none", (), 1.0),
-        Reading("option", ("B",), 1.0),
+        Reading("option", ("B",), rules.ALONE),
     ]
+
+
+@pytest.mark.parametrize(
+    ("response", "certainty"),
+    [
+        ("B. Sometimes", rules.AGREED),
+        ("Sometimes", rules.ALONE),
+        ("The answer is B because A is wrong.", rules.OTHERS_NAMED),
+        ("I cannot answer this.", rules.REFUSED),
+        ("The answer could be B or C.", rules.SEVERAL),
+    ],
+)
+def test_the_certainty_is_that_of_the_kind_of_reading(response: str, certainty: float) -> None:
+    reading = decide(Answer(response, OFTEN))
+    assert reading is not None
+    assert reading.certainty == certainty
+
+
+def test_each_certainty_is_how_often_such_readings_of_labeled_answers_are_right() -> None:
+    right: dict[float, list[bool]] = {}
+    for row in [row for path in (WRITTEN, SMOLLM2) for row in labelled_file(path)]:
+        if reading := decide(row.answer):
+            right.setdefault(reading.certainty, []).append(agree(row.label, reading))
+    shares = {certainty: sum(of_kind) / len(of_kind) for certainty, of_kind in right.items()}
+    # That of contradictions is what the annotators make of them; here, 98 % are labeled as what they are.
+    assert shares.pop(rules.CONTRADICTION) >= rules.CONTRADICTION
+    assert shares == pytest.approx({certainty: certainty for certainty in shares}, abs=0.03)
+    assert shares.keys() == {1.0, rules.AGREED, rules.SEVERAL, rules.ALONE, rules.OTHERS_NAMED}
 
 
 # --- A choice after a disclaimer --------------------------------------------------------------------------------------
@@ -84,7 +113,7 @@ DISCLAIMERS = (
 def test_a_plain_choice_is_read_whatever_stands_before_it(disclaimer: str, choice: str) -> None:
     reading = decide(Answer(f"{disclaimer} {choice}", OFTEN))
     assert reading is not None
-    assert (reading.value, reading.certainty) == ("C", AFTER_REFUSAL)
+    assert reading.value == "C"
 
 
 @pytest.mark.parametrize("disclaimer", DISCLAIMERS)

@@ -1,16 +1,18 @@
-"""Generates training responses: answer templates (frames), filled with questions and their options.
+"""Fills answer templates (frames) with questions and their options: ``python -m benchmarks.answers.generated 3000``.
 
-The frames and questions were written by hand for this purpose. A frame is a response with slots, whose
-label is known by construction: ``"I would go with {letter}, not {other_letter}."`` chooses ``{letter}``.
+It prints labeled rows, as ``lm-eval-ext classifier train`` reads them. The frames and questions were written by hand
+for this purpose. A frame is a response with slots, whose label is known by construction: ``"I would go with {letter},
+not {other_letter}."`` chooses ``{letter}``.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import re
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -39,8 +41,8 @@ PLAIN = frozenset({"letter_only", "letter_and_text", "option_word", "answer_is",
 PLAIN_SHARE = 25
 ALONE = ("letter_only", "text_only", "letter_markup", "cut_off")
 """Styles that would become other styles if a sentence came before or after them."""
-DISCLAIMED = {"option": "disclaimer_then_choice", "several": "disclaimer_then_list"}
-"""The kinds that often follow a disclaimer, and the style that such responses then have."""
+DISCLAIMED = ("option", "several")
+"""The kinds that often follow a disclaimer."""
 DISCLAIMED_SHARE = 20
 """The percentage of the responses of these kinds that get a disclaimer in addition."""
 DISCLAIMERS = ("{disclaimer} {turn}", "{disclaimer} ", "{disclaimer}\n\n", "{disclaimer} {disclaimer} {turn}")
@@ -48,23 +50,6 @@ ORDERED_SHARE = 75
 """The percentage of responses that name their several options in the order shown."""
 SIZES = {2: 5, 3: 3, 4: 2}
 """How many options a list has, and how often."""
-KEPT_ASIDE = frozenset(
-    {
-        "confidence_or_scores",
-        "positive_about_others",
-        "second_person_advice",
-        "late_conclusion",
-        "mentions_refusal_but_answers",
-    }
-    | {"hedged_pair", "all_of_them", "letters_with_explanation"}
-    | {"advice_instead", "too_complex", "neutral_list_of_options"}
-    | {"question_back", "undecided_between_all"}
-)
-"""Styles that are not trained on, so that the certainty can be calibrated on wordings that are new to the encoder.
-
-Single frames would not do: an unknown wording of a known style is read nearly as well as a known one.
-"""
-
 _SLOT = re.compile(r"\{([a-z_]+\d?)\}")
 
 
@@ -104,28 +89,14 @@ def questions() -> Sequence[CorpusQuestion]:
     return [CorpusQuestion(row["question"], tuple(row["options"]), row["topic"]) for row in _rows("questions.jsonl")]
 
 
-def generated(count: int, seed: int, uses: Callable[[Frame], bool] = lambda _: True) -> list[Labelled]:
-    """Return ``count`` labeled responses; the same seed gives the same responses.
-
-    Args:
-        count: their number.
-        seed: the seed of all draws.
-        uses: which frames to draw from. Kinds of which no frame is left are not drawn.
-    """
+def generated(count: int, seed: int) -> list[Labelled]:
+    """Return ``count`` labeled responses; the same seed gives the same responses."""
     draw = random.Random(f"classifier/{seed}")  # noqa: S311 # reproducible by design
-    used = {kind: [frame for frame in frames()[kind] if uses(frame)] for kind in KINDS}
-    shares = {kind: share for kind, share in KINDS.items() if used[kind]}
-    kinds = draw.choices(list(shares), list(shares.values()), k=count)
-    disclaimed = [kind for kind, style in DISCLAIMED.items() if uses(Frame(kind, style, ""))]
-    return [_response(draw, used[kind], kind in disclaimed) for kind in kinds]
+    kinds = draw.choices(list(KINDS), list(KINDS.values()), k=count)
+    return [_response(draw, frames()[kind]) for kind in kinds]
 
 
-def is_kept_aside(frame: Frame) -> bool:
-    """Tell whether a frame is for calibration and not for training."""
-    return frame.style in KEPT_ASIDE
-
-
-def _response(draw: random.Random, styles: Sequence[Frame], disclaimed: bool) -> Labelled:
+def _response(draw: random.Random, styles: Sequence[Frame]) -> Labelled:
     question = draw.choice(questions())
     texts = [*question.options]
     texts += [REFUSED] * (draw.randrange(100) < REFUSAL_OFFERED)
@@ -146,7 +117,7 @@ def _response(draw: random.Random, styles: Sequence[Frame], disclaimed: bool) ->
         filled = slots(draw, question, options, chosen, others)
         if len(chosen) == number and frame.slots <= filled.keys() | PHRASES:
             break
-    text = _with_company(draw, frame, disclaimed)
+    text = _with_company(draw, frame)
 
     def fill(slot: re.Match[str]) -> str:
         if slot[1] not in PHRASES:
@@ -162,11 +133,11 @@ def _response(draw: random.Random, styles: Sequence[Frame], disclaimed: bool) ->
     return Labelled(Answer(text, options), _label(frame, chosen, options), GENERATED, question.text)
 
 
-def _with_company(draw: random.Random, frame: Frame, disclaimed: bool) -> str:
+def _with_company(draw: random.Random, frame: Frame) -> str:
     """Return a frame's text, often with a disclaimer before it or another sentence before or after it."""
     if frame.style in ALONE or frame.slots & PHRASES:
         return frame.text
-    if disclaimed and frame.kind in DISCLAIMED and draw.randrange(100) < DISCLAIMED_SHARE:
+    if frame.kind in DISCLAIMED and draw.randrange(100) < DISCLAIMED_SHARE:
         return draw.choice(DISCLAIMERS) + frame.text
     text = frame.text
     return draw.choice([text, text, text, "{opener}" + text, text + " {closer}", text + " {explanation}"])
@@ -262,3 +233,19 @@ def _joined(items: Sequence[str], comma: str, word: str) -> str:
     if len(items) == 2:
         return f"{items[0]} {word} {items[1]}"
     return f"{', '.join(items[:-1])}{comma} {word} {items[-1]}"
+
+
+def main() -> None:
+    """Print labeled rows."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("count", type=int, help="number of responses")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    for row in generated(options.count, options.seed):
+        shown = [{"letter": option.letter, "text": option.text} for option in row.answer.options]
+        line = {"model": row.model, "question": row.question, "options": shown, "response": row.answer.text}
+        print(json.dumps(line | {"label": row.label.value}, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.classifier.corpus import generated as responses
-from lm_eval_ext.classifier.corpus.generated import (
+from benchmarks.answers import generated as responses
+from benchmarks.answers.generated import (
     CORPUS,
     KINDS,
     LISTS,
@@ -24,7 +24,6 @@ from lm_eval_ext.classifier.corpus.generated import (
     Frame,
     frames,
     generated,
-    is_kept_aside,
     questions,
 )
 from lm_eval_ext.classifier.labelled import Labelled, digest
@@ -208,8 +207,9 @@ def test_the_letter_and_text_in_a_response_name_the_same_option() -> None:
 
 def test_a_list_names_all_that_the_label_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
     listed = [Frame("several", "list", f"{{{slot}}}") for slot in sorted(LISTS)]
-    monkeypatch.setattr(responses, "frames", lambda: {kind: listed if kind == "several" else [] for kind in KINDS})
-    monkeypatch.setattr(responses, "_with_company", lambda _draw, frame, _disclaimed: frame.text)
+    monkeypatch.setattr(responses, "KINDS", {"several": 1})
+    monkeypatch.setattr(responses, "frames", lambda: {"several": listed})
+    monkeypatch.setattr(responses, "_with_company", lambda _draw, frame: frame.text)
     sizes = Counter[int]()
     for row in generated(300, 0):
         assert row.label.kind == "several"
@@ -224,25 +224,10 @@ def test_a_list_names_all_that_the_label_chooses(monkeypatch: pytest.MonkeyPatch
 def test_a_disclaimer_stands_before_a_fifth_of_choices_and_lists() -> None:
     bare = Frame("option", "answer_is", "The answer is {letter}.")
     draw = random.Random(0)  # noqa: S311 # reproducible by design
-    texts = [responses._with_company(draw, bare, True) for _ in range(2_000)]
+    texts = [responses._with_company(draw, bare) for _ in range(2_000)]
     assert sum("{disclaimer}" in text for text in texts) / 2_000 == pytest.approx(0.2, abs=0.03)
-    assert not any("{disclaimer}" in responses._with_company(draw, bare, False) for _ in range(100))
-
-
-def test_what_is_kept_aside_for_calibration_is_some_of_all_kinds_and_is_left_out_on_request() -> None:
-    aside = [frame for frame in all_frames() if frame.kind in KINDS and is_kept_aside(frame)]
-    everything = [frame for frame in all_frames() if frame.kind in KINDS]
-    assert 0.05 < len(aside) / len(everything) < 0.12
-    assert {frame.kind for frame in aside} == KINDS.keys()
-    fixed = {frame.text for frame in aside if not frame.slots and frame.kind == "refused"}
-    assert fixed
-    assert not fixed & {row.answer.text for row in generated(2_000, 4, lambda frame: not is_kept_aside(frame))}
-    assert fixed & {row.answer.text for row in generated(2_000, 4, is_kept_aside)}
-
-
-def test_kinds_of_which_no_frame_is_used_are_not_made() -> None:
-    made = generated(200, 0, lambda frame: frame.style in ("conditional", "nonsense"))
-    assert {row.label.kind for row in made} == {"several", "none"}
+    nonsense = Frame("none", "nonsense", "Blue.")
+    assert not any("{disclaimer}" in responses._with_company(draw, nonsense) for _ in range(100))
 
 
 # --- It is this project's own -----------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""Labeled answers, and what generates more of them."""
