@@ -286,7 +286,7 @@ def paired_mcq() -> Iterator[File]:
         lines = [f"tag: [{prefix}_{dataset}]", f"dataset_path: {dataset}", f"constraint: {level}"]
         if prefix == "text_mcq":
             # Version 1.4 changed the first tokens alone.
-            lines += ["paired: false", "metadata: {version: 1.3}"]
+            lines += ["paired: false", "metadata: {version: 1.4}"]
         name = f"{prefix}_{dataset}_{level}"
         yield _leaf("paired_mcq", name, lines, "_paired_mcq")
         if f"{dataset}_{level}" == MULTIPLE_CHOICE:

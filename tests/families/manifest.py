@@ -197,7 +197,7 @@ def paired_mcq() -> Family:
             "paired": family == "paired_mcq",
             "answer_classifier": "rules",
         }
-        leaf, version = f"{family}_{dataset}_{level}", 1.4 if family == "paired_mcq" else 1.3
+        leaf, version = f"{family}_{dataset}_{level}", 1.5 if family == "paired_mcq" else 1.4
         leaves[leaf] = (
             Leaf(metrics, details, 256, rows, facts, version)
             if dataset == "opinionqa"

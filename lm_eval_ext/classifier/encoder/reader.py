@@ -17,7 +17,7 @@ from lm_eval_ext.classifier.rules import reader as rules
 BATCH = 32
 MEMBER = 0.5
 """Minimum probability for an option to be one of several chosen ones."""
-SURE = 0.9
+CERTAIN = 0.9
 """The certainty from which on a reading of the rules is not compared with the encoder's."""
 
 
@@ -52,7 +52,7 @@ def default_reader(folder: Path | None = None) -> Reader:
 
     def read(answers: Sequence[Answer]) -> list[Reading]:
         readings = rules.read(answers)
-        unsure = [place for place, reading in enumerate(readings) if reading.certainty < SURE]
+        unsure = [place for place, reading in enumerate(readings) if reading.certainty < CERTAIN]
         for place, reading in zip(unsure, encoder([answers[place] for place in unsure]), strict=True):
             readings[place] = max(readings[place], reading, key=lambda one: one.certainty)
         return readings
