@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cached_property
 from math import inf, log
 from statistics import fmean
 from typing import Any, Literal, TypeGuard
@@ -71,12 +71,6 @@ def mean_length(rows: Iterable[Sequence[Any]]) -> float:
     return fmean(map(len, rows))
 
 
-@cache
-def _matches(name: str, pattern: str) -> bool:
-    # The same few names are asked for again in every run of every model.
-    return fnmatchcase(name, pattern)
-
-
 @dataclass(frozen=True)
 class Metric:
     """One metric, declared here and nowhere else: tasks, groups, results and reports read it.
@@ -124,7 +118,7 @@ class Metric:
     def covers(self, name: str) -> bool:
         """Return whether a metric's name matches this metric or pattern."""
         # The name of a metric that is not ours may hold characters of a pattern.
-        return name == self.name or _matches(name, self.name)
+        return name == self.name or fnmatchcase(name, self.name)
 
 
 EMPTY_RATE = Metric("empty_rate", higher_is_better=False, in_groups=True, drawn=False)
@@ -194,10 +188,21 @@ class Schema:
         Raises:
             KeyError: the family has no such metric.
         """
-        found = next((metric for metric in self.metrics if metric.covers(name)), None)
+        found = self.known_metric(name)
         if found is None:
             raise KeyError(name)
         return found
+
+    def known_metric(self, name: str) -> Metric | None:
+        """Return the description of a metric; ``None`` if it is user-defined."""
+        if name not in self._known:
+            self._known[name] = next((metric for metric in self.metrics if metric.covers(name)), None)
+        return self._known[name]
+
+    @cached_property
+    def _known(self) -> dict[str, Metric | None]:
+        # The same few names are asked for again in every run of every model.
+        return {}
 
     def reported(self, has: Collection[str] = ()) -> tuple[Metric, ...]:
         """Return the metrics that a task reports.
@@ -209,14 +214,16 @@ class Schema:
 
     def row_form(self, name: str) -> RowForm | None:
         """Return the form of a metric's value per row; ``None`` also for a user-defined metric."""
-        return next((metric.per_row for metric in self.metrics if metric.covers(name)), None)
+        found = self.known_metric(name)
+        return None if found is None else found.per_row
 
     def range(self, name: str) -> tuple[float, float]:
         """Return the minimum and maximum of a metric; infinite for a user-defined metric.
 
         The range is widened by the possible rounding error of floating-point sums.
         """
-        least, most = next((metric.range for metric in self.metrics if metric.covers(name)), (-inf, inf))
+        found = self.known_metric(name)
+        least, most = (-inf, inf) if found is None else found.range
         return least - ROUNDING, most + ROUNDING
 
     def expected(self, name: str) -> str:
@@ -278,7 +285,8 @@ class Schema:
     def of_task(self, metadata: Mapping[str, Any]) -> Schema:
         """Return the schema with the ``row_key`` of a task with these metadata."""
         of_variants = (key for fact, key in self.row_keys_of_variants.items() if metadata.get(fact) is not None)
-        return replace(self, row_key=next(of_variants, self.row_key))
+        key = next(of_variants, self.row_key)
+        return self if key == self.row_key else replace(self, row_key=key)
 
     def variants(self, metadata: Mapping[str, Any]) -> int:
         """Return in how many variants a task with these metadata asks every row; 1 if in one alone."""

@@ -238,7 +238,7 @@ def _details_of_first_line(run: TaskRun) -> list[str]:
         except (ValueError, RecursionError):
             continue
         if isinstance(line, dict) and line.get("filter") == run.reader:
-            return [name for name in line if any(one.is_detail and one.covers(name) for one in run.schema.metrics)]
+            return [name for name in line if (one := run.schema.known_metric(name)) and one.is_detail]
     return []
 
 

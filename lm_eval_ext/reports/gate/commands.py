@@ -284,7 +284,7 @@ def _check(options: argparse.Namespace) -> int:
             return candidates.status_of([one.outcome for one in checked])
     except (OSError, RowsError, ReportError) as error:
         said = one_line(_reason(error))
-        print(f"lm-eval-ext: cannot tell: {said}", file=sys.stderr)
+        terminal.remark(f"cannot tell: {said}")
     except Exception as error:  # as above
         said = one_line(f"{type(error).__name__}: {error}")
         print(readable(traceback.format_exc()), file=sys.stderr)
@@ -333,7 +333,7 @@ def _plan(options: argparse.Namespace) -> int:
                 tasks = {task for name in allowed for task in sides.groups.get(name, (name,))}
                 commands = part_commands(sides.before, parts_of(sides.before, options.looks), tasks, options.parts)
         for name, why in left_out.items():
-            print(one_line(f"lm-eval-ext: not planned for: {name}: {why}"), file=sys.stderr)
+            terminal.remark(f"not planned for: {name}: {why}")
     if options.parts is not None:
         options.parts.mkdir(parents=True, exist_ok=True)
         output.write({command.path: command.rows.encode() for command in commands if command.path})
@@ -508,7 +508,7 @@ def _told(sides: Sides, candidate: str = "", *, is_first: bool = True) -> list[s
     of_candidate = [] if sides.before is sides.after else after
     about = f"{candidate}: " if candidate else ""
     for notice in (*(before if is_first else ()), *(f"{about}{notice}" for notice in of_candidate)):
-        print(f"lm-eval-ext: {one_line(notice)}", file=sys.stderr)
+        terminal.remark(notice)
     return [*before, *of_candidate]
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from math import isinf, isnan
+from typing import TextIO
 
 from lm_eval_ext.reports.gate.decision import bound_of, by_harm, decision, lost_most
 from lm_eval_ext.reports.gate.findings import Finding, Outcome, rounded
@@ -34,7 +35,7 @@ from lm_eval_ext.reports.gate.text import (
     sampled_text,
     unlisted_in_words,
 )
-from lm_eval_ext.reports.wording import figure, interval
+from lm_eval_ext.reports.wording import figure, interval, one_line
 from lm_eval_ext.results.issue import Issue, grouped, named, note
 
 LEAST_WIDTH = 80
@@ -66,9 +67,19 @@ COMPARED: Mapping[str, str] = {
 COMPARED_NEEDED = 6
 
 
-def width() -> int | None:
-    """Return the width of the lines to print; ``None`` if nobody sees them at a terminal."""
-    return max(LEAST_WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
+def width(stream: TextIO | None = None) -> int | None:
+    """Return the width of the lines to print; ``None`` if nobody sees them at a terminal.
+
+    Args:
+        stream: where they are printed to; ``None``: standard output.
+    """
+    return max(LEAST_WIDTH, shutil.get_terminal_size().columns) if (stream or sys.stdout).isatty() else None
+
+
+def remark(text: str) -> None:
+    """Print what is to be said besides the result to standard error, in one line unless it is a terminal."""
+    line, fitting = one_line(f"lm-eval-ext: {text}"), width(sys.stderr)
+    print(line if fitting is None else "\n".join(wrapped([line], fitting)), file=sys.stderr)
 
 
 def wrapped(lines: Iterable[str], width: int) -> Iterator[str]:

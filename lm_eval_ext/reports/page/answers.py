@@ -29,6 +29,8 @@ EACH = 20
 """How many answers are shown behind each headline of a model, unless a user asks for another number."""
 MOST = 1000
 """The most answers on a page."""
+MOST_OF_MODEL = 400
+"""The most answers on a page for each model whose answers it shows."""
 TASKS_NAMED = 3
 """The most tasks of which it is told how many answers got worse; the rest are counted."""
 INSTRUCTIONS_NAMED = 2
@@ -60,7 +62,8 @@ def answers(
     Args:
         runs: the runs.
         headlines: those of the leaderboard.
-        each: how many answers are shown of each headline of a model; fewer if they would be more than ``MOST``.
+        each: how many answers are shown of each headline of a model; fewer if they would be more than ``MOST``, or
+            ``MOST_OF_MODEL`` of each model.
         of: the labels of the models.
 
     Returns:
@@ -72,13 +75,14 @@ def answers(
     def total(count: int) -> int:
         return sum(min(count, size) for size in sizes)
 
-    count = each if total(each) <= MOST else next(fewer for fewer in range(MOST, -1, -1) if total(fewer) <= MOST)
+    most = min(MOST, MOST_OF_MODEL * len(of))
+    count = each if total(each) <= most else next(fewer for fewer in range(most, -1, -1) if total(fewer) <= most)
     issues: tuple[Issue, ...] = ()
     if count < each:
         issues = (
             note(
                 f"behind each headline, {count or 'no'} answers are shown, not {each}: a page has at most "
-                f"{MOST:,}, and {len(found):,} headlines of models would have {total(each):,}"
+                f"{most:,}, and {len(found):,} headlines of models would have {total(each):,}"
             ),
         )
     of_sections: dict[str, tuple[Answers, ...]] = {}

@@ -28,6 +28,8 @@ from lm_eval_ext.results.truncation import truncation
 
 IN_TITLE = 3
 """The most models that the title names; of more, it names the first ones and counts the rest."""
+MOST_CUT_OFF = 10
+"""The most tasks of a model of which it is told how many answers were cut off; the rest are counted."""
 ANY_TASK = "lm_eval_ext.reports.sections.any_task"
 RELEASE_CHECK = "lm_eval_ext.reports.sections.release_check.section"
 
@@ -206,7 +208,11 @@ def _counted(values: Iterable[str]) -> str:
 
 
 def _cut_off(of_file: Sequence[TaskRun]) -> str:
-    """Return the share of answers to each task that were cut off, and the task's score without them."""
+    """Return the tasks that most answers were cut off to, with their shares and their scores without them."""
     found = [one for run in of_file if run.is_ours and (one := truncation(run)) is not None]
     known = f"none of {len(found)} tasks" if found else ""
-    return "; ".join(one.in_words for one in found if one.share) or known
+    most_first = sorted((one for one in found if one.share), key=lambda one: -one.share)
+    told = [one.in_words for one in most_first[:MOST_CUT_OFF]]
+    if others := most_first[MOST_CUT_OFF:]:
+        told.append(f"up to {100 * others[0].share:.1f} % of {len(others)} more tasks")
+    return "; ".join(told) or known

@@ -21,13 +21,13 @@ from lm_eval_ext.reports.gate.commands import (
     nothing_to_compare,
     separate_sides,
 )
+from lm_eval_ext.reports.gate.terminal import remark
 from lm_eval_ext.reports.output import is_replaced, require_apart, require_writable, write
-from lm_eval_ext.reports.page.answers import EACH, MOST
+from lm_eval_ext.reports.page.answers import EACH, MOST, MOST_OF_MODEL
 from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.page.drawing import contents
 from lm_eval_ext.reports.page.html import page
 from lm_eval_ext.reports.page.verdict import MAX_DROP, Verdict, verdict
-from lm_eval_ext.reports.wording import one_line
 from lm_eval_ext.results import PLACES
 from lm_eval_ext.results.files import files_at, find
 from lm_eval_ext.results.load import GivenName, load_apart, renamed, side_by_side
@@ -94,7 +94,7 @@ def add_report_to(report: argparse.ArgumentParser) -> None:
         default=EACH,
         metavar="N",
         help=f"how many answers to show behind each headline of a model, wrong ones first ({EACH}; 0: none); fewer if "
-        f"a page would have more than {MOST:,}",
+        f"a page would have more than {MOST:,}, or {MOST_OF_MODEL} for each model that it shows answers of",
     )
     report.add_argument(
         "--answers-of",
@@ -154,7 +154,7 @@ def _reported(options: argparse.Namespace, every: Sequence[str], places: Opened)
         runs, upper_bound = _loaded(after, rest, names, chosen(options))
         report = build(runs, given=given, upper_bound=upper_bound, each=options.answers, answers_of=options.answers_of)
     for issue in report.issues:
-        print(f"lm-eval-ext: {issue.severity}: {one_line(issue.text)}", file=sys.stderr)
+        remark(f"{issue.severity}: {issue.text}")
     # Everything is computed before anything is written, so that an error leaves existing files untouched.
     text = page(report).encode()
     figures = {} if folder is None else {folder / name: content for name, content in contents(report).items()}

@@ -31,7 +31,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     worse = {**scores, SST2: right(20), LONG: right(88), TASKS[3]: right(80)}
     for name, of_run in (("old", scores), ("worse", worse), ("same", scores), ("less", {**scores, LONG: []})):
         write_run(Path(name), of_run, arguments={"pretrained": f"owner/{name}"}, **tree)
-    monkeypatch.setattr(terminal, "width", lambda: 80)
+    monkeypatch.setattr(terminal, "width", lambda stream=None: 80)
 
 
 def printed(output: Output, words: str, width: int = 80) -> list[str]:
@@ -53,6 +53,18 @@ def test_only_a_terminal_has_a_width_of_eighty_columns_or_more(monkeypatch: pyte
     for columns, expected in (("40", 80), ("80", 80), ("132", 132)):
         monkeypatch.setitem(os.environ, "COLUMNS", columns)
         assert terminal.width() == expected
+
+
+def test_remarks_fit_a_terminal_and_are_one_line_elsewhere(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
+    said = f"warning: {' '.join(TASKS)}\nare new"
+    terminal.remark(said)
+    lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= 80
+    monkeypatch.undo()
+    terminal.remark(said)
+    line = "lm-eval-ext: " + said.replace("\n", " ")
+    assert capsys.readouterr().err == f"{line}\n"
+    assert " ".join(lines) == line
 
 
 def test_a_check_starts_with_the_decision_and_the_tasks_that_lost_most(capsys: Output) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from math import ceil, isfinite
 from typing import Any
@@ -341,6 +341,7 @@ def whiskers(axes: Axes, places: Sequence[float], estimates: Sequence[Estimate],
         )
 
 
+@cache
 def style() -> Any:
     """Return every setting, so that none of the user's remains, in the type that the installed version expects.
 

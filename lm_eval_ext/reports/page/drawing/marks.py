@@ -440,18 +440,25 @@ def _cells(corners: Iterable[tuple[float, float]], wide: float, tall: float) -> 
 
 
 def _draw_key(axes: Axes, mark: HeatMap, sheet: Sheet) -> None:
-    """Draw the color scale, and say which end is good."""
+    """Draw the color scale, and say what it is of and which end is good."""
     ends = [sheet.scale.label(end) for end in _ends(mark, sheet.scale)]
     swatch = 12.0
     taken = SHADES * swatch + sum(width(end, SMALL) for end in ends) + 26
     write = partial(axes.text, va="center", size=SMALL, color=LIGHT["muted"])
-    write(0, 9, named(mark.axis, mark.unit, sheet.width - taken))
+    better = "" if mark.higher_is_better is None else f"{'higher' if mark.higher_is_better else 'lower'} is better"
+    room, below = sheet.width - taken, sheet.width - width(better, SMALL) - 10
+    whole = named(mark.axis, mark.unit, below)
+    if better and named(mark.axis, mark.unit, room) != whole:
+        # A name that is too long to stand beside the scale has more room below it.
+        write(0, 9 + _KEY_LINE, whole)
+    else:
+        write(0, 9, named(mark.axis, mark.unit, room))
     right = sheet.width - width(ends[1], SMALL) - 1
     start = right - 5 - SHADES * swatch
     write(start - 5, 9, ends[0], ha="right")
     write(sheet.width - 1, 9, ends[1], ha="right")
-    if mark.higher_is_better is not None:
-        write(sheet.width - 1, 9 + _KEY_LINE, f"{'higher' if mark.higher_is_better else 'lower'} is better", ha="right")
+    if better:
+        write(sheet.width - 1, 9 + _KEY_LINE, better, ha="right")
     for level, role in enumerate(_roles(mark)):
         corner = [(start + level * swatch, 4.0)]
         axes.add_artist(PathPatch(_cells(corner, swatch + 1, 11), facecolor=LIGHT[role], linewidth=0))

@@ -11,6 +11,8 @@ from lm_eval_ext.reports.sections.verbalizer.runs import DIRECT, FLIPPED, GOLDEN
 from lm_eval_ext.reports.study import Entry, Study, grouped
 from lm_eval_ext.results.runs import rows_of
 
+MOST_READ = 80
+"""The most characters of what was read of an answer."""
 ENOUGH = 3
 """The fewest models for which “most models” means anything."""
 
@@ -143,4 +145,6 @@ def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
 
 
 def _read(line: Line) -> str:
-    return str(line["filtered_resps"][0])
+    """Return the word that was read; of an answer without one, the beginning, because the whole is shown beside it."""
+    read = str(line["filtered_resps"][0])
+    return read if len(read) <= MOST_READ else f"{read[:MOST_READ].rstrip()} …"
