@@ -47,15 +47,15 @@ def right(encoder_installed: None) -> dict[tuple[str, str], list[bool]]:
 @pytest.mark.parametrize(
     ("group", "rows", "least"),
     [
-        # Measured when this was written: 43 of 50, 44 of 45, 35 of 35, 6 of 11, 9 of 9.
-        (("hedged", "option"), 50, 41),
-        (("hedged", "several"), 45, 43),
-        (("hedged", "refused"), 35, 31),
-        (("hedged", "none"), 11, 6),
+        # Measured when this was written: 46 of 50, 43 of 45, 35 of 35, 9 of 11, 9 of 9.
+        (("hedged", "option"), 50, 44),
+        (("hedged", "several"), 45, 42),
+        (("hedged", "refused"), 35, 34),
+        (("hedged", "none"), 11, 8),
         (("hedged", "contradiction"), 9, 8),
         # As documented.
-        (("smollm2", "first"), 150, 137),
-        (("smollm2", "second"), 100, 89),
+        (("smollm2", "first"), 150, 141),
+        (("smollm2", "second"), 100, 90),
     ],
 )
 def test_answers_of_every_kind_are_read(

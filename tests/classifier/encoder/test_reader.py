@@ -1,4 +1,4 @@
-"""The default reader: the rules first, the encoder where they abstain; readings do not depend on the batch."""
+"""The default reader: the rules first, the encoder where they are not certain; readings do not depend on the batch."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ import yaml
 from benchmarks.answers.generated import generated
 from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, ReaderError
 from lm_eval_ext.classifier.encoder import weights
-from lm_eval_ext.classifier.encoder.reader import default_reader, encoder_reader, require
+from lm_eval_ext.classifier.encoder.reader import CERTAIN, default_reader, encoder_reader, require
 from lm_eval_ext.classifier.encoder.weights import describe_adapter
 from lm_eval_ext.classifier.evaluation import agree
 from lm_eval_ext.classifier.reading import Answer, Option, Reader, Reading
 from lm_eval_ext.classifier.rules import reader as rules
+from lm_eval_ext.families.paired_mcq.schema import SURE
 from tests.classifier.labelled_rows import Read, read_annotated
 
 Value = str | list[str]
@@ -85,6 +86,13 @@ def assert_same(one: Sequence[Reading], two: Sequence[Reading]) -> None:
 def test_a_paraphrased_answer_is_read(paraphrased: list[Reading], number: int) -> None:
     *_, expected = HARD[number]
     assert paraphrased[number].value == expected
+
+
+def test_what_is_misread_is_read_with_doubt(default: Reader) -> None:
+    for options, response, expected in CASES["misread"]:
+        (reading,) = default([Answer(response, OFFERED[options])])
+        assert reading.value != expected, response  # else it belongs to the answers above
+        assert reading.certainty < SURE
 
 
 def test_a_refusal_is_read_as_the_refused_option_if_there_is_one(encoder: Reader) -> None:
@@ -176,16 +184,17 @@ def test_a_reading_does_not_depend_on_the_letters(encoder: Reader, letters: str)
 # --- The rules first --------------------------------------------------------------------------------------------------
 
 
-def test_the_default_reader_is_the_rules_and_the_encoder_where_they_abstain(
-    default: Reader, hard_readings: list[Reading]
-) -> None:
+def test_the_more_certain_reading_counts_where_the_rules_are_not_certain(default: Reader, encoder: Reader) -> None:
     answers = made()
-    decided = [rules.decide(answer) for answer in answers]
-    assert 10 < decided.count(None) < 40
-    readings = default(answers)
-    assert [one for one, two in zip(readings, decided, strict=True) if two] == [two for two in decided if two]
-    others = [one for one, two in zip(readings, decided, strict=True) if two is None]
-    assert_same(others, hard_readings[-len(others) :])
+    by_rules, by_encoder = rules.read(answers), encoder(answers)
+    expected = [
+        one if one.certainty >= CERTAIN or one.certainty > two.certainty else two
+        for one, two in zip(by_rules, by_encoder, strict=True)
+    ]
+    assert_same(default(answers), expected)
+    # All three cases occur: certain rules, surer rules, and a surer encoder.
+    chosen = [(one.certainty >= CERTAIN, one is two) for one, two in zip(by_rules, expected, strict=True)]
+    assert {*chosen} == {(True, True), (False, True), (False, False)}
 
 
 def test_the_certainty_of_agreeing_adapters_is_the_mean_of_theirs(encoder: Reader) -> None:
@@ -196,20 +205,22 @@ def test_the_certainty_of_agreeing_adapters_is_the_mean_of_theirs(encoder: Reade
     for mean, first, second in agreeing:
         assert mean.value == first.value
         assert mean.certainty == pytest.approx((first.certainty + second.certainty) / 2, abs=1e-4)
-        assert first.certainty != second.certainty
+    assert any(first.certainty != second.certainty for _, first, second in agreeing)
 
 
 @pytest.mark.usefixtures("encoder_installed")
-def test_no_model_is_needed_where_the_rules_read(tmp_path: Path) -> None:
+def test_no_model_is_needed_where_the_rules_are_certain(tmp_path: Path) -> None:
     errors: Any = pytest.importorskip("safetensors")
     describe_adapter(tmp_path, 1.0)
     shutil.copy(weights.EMBEDDED[0] / "adapter_config.json", tmp_path)
     (tmp_path / ADAPTER_WEIGHTS).write_bytes(b"broken")
     read = default_reader(tmp_path)
-    assert [reading.value for reading in read([Answer("B.", METAL), Answer("The answer is D.", METAL)])] == ["B", "D"]
-    # With one that they leave over, the weights are wanted.
-    with pytest.raises(errors.SafetensorError):
-        read([Answer("B.", METAL), Answer("Iron? No. Lead? Yes, lead.", METAL)])
+    certain = Answer("The answer is D. Lead", METAL)
+    assert [reading.value for reading in read([Answer("B. Iron", METAL), certain])] == ["B", "D"]
+    # With one that they leave over or are less sure of, the weights are wanted.
+    for text in ("Iron? No. Lead? Yes, lead.", "B"):
+        with pytest.raises(errors.SafetensorError):
+            read([certain, Answer(text, METAL)])
 
 
 # --- What is missing is named -----------------------------------------------------------------------------------------
@@ -247,13 +258,13 @@ def accuracy(read: Read) -> float:
 @pytest.mark.parametrize(
     ("name", "one_option", "rows", "least"),
     [
-        # Measured when this was written: 99.1 %.
+        # Measured when this was written: 99.2 %.
         ("mismatch_train", False, {1: 1319, 5: 264}, 0.98),
-        # 99.3 %.
+        # 99.4 %.
         ("mismatch_train", True, {1: 1312, 5: 263}, 0.985),
-        # 98.1 %.
+        # 98.4 %.
         ("robustness", False, {1: 3800, 5: 760}, 0.965),
-        # 99.6 %.
+        # 99.3 %.
         ("robustness", True, {1: 3577, 5: 725}, 0.985),
     ],
 )
