@@ -126,7 +126,7 @@ class Evidence:
             KeyError: the family has no such metric.
         """
         ratios = [self.ratio(run, metric) for run in runs]
-        return (Ratio.mean if runs[0].schema.tasks_weigh_alike else Ratio.sum)(ratios).value
+        return Ratio.together(ratios, tasks_weigh_alike=runs[0].schema.tasks_weigh_alike).value
 
     def floor(self, runs: Sequence[TaskRun], metric: str) -> Floor | None:
         """Return what the best answer without content scores on the rows of tasks, aggregated as in ``mean``.
@@ -173,7 +173,7 @@ class Evidence:
             for run, values in zip(runs, scores[best], strict=True)
             if run.rows is not None
         ]
-        value = (Ratio.mean if alike else Ratio.sum)(ratios).value
+        value = Ratio.together(ratios, tasks_weigh_alike=alike).value
         self._best[key] = Floor(best, value, is_any=len(means) > 1 and len({*means.values()}) == 1)
         return self._best[key]
 

@@ -107,10 +107,9 @@ def drawn(  # noqa: PLR0913 # as above
         options: attributes of the mark.
     """
     values = {
-        (one[down], one[across]): shown(value)
+        (about[down], column if across == COLUMN else about[across]): shown(value)
         for about, line in cells.about()
         for column, value in line.items()
-        for one in [{**about, COLUMN: column}]
     }
     rows = [*dict.fromkeys(row for row, _ in values)]
     if mark is Curves:

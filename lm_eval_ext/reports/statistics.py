@@ -181,7 +181,7 @@ class Ratio:
     def sum(cls, ratios: Iterable[Ratio]) -> Ratio:
         """Return the ratio over all rows together, with equal weight for each row."""
         added = tuple(ratios)
-        total, count = (np.sum([getattr(ratio, of) for ratio in added], axis=0) for of in ("total", "count"))
+        total, count = np.sum([(ratio.total, ratio.count) for ratio in added], axis=0)
         return cls._over_all(total, count, added)
 
     @classmethod
@@ -190,6 +190,11 @@ class Ratio:
         added = tuple(ratios)
         total = np.sum([ratio.quotient for ratio in added], axis=0)
         return cls._over_all(total, np.full(1 + DRAWS, float(len(added))), added)
+
+    @classmethod
+    def together(cls, ratios: Iterable[Ratio], *, tasks_weigh_alike: bool) -> Ratio:
+        """Return the ratio of several tasks: their mean where tasks weigh alike, else that of all their rows."""
+        return cls.mean(ratios) if tasks_weigh_alike else cls.sum(ratios)
 
     @classmethod
     def _over_all(cls, total: Replicates, count: Replicates, ratios: Sequence[Ratio]) -> Ratio:

@@ -410,7 +410,7 @@ class Study:
         if any(entry.reason for entry in group) or (unweighted and len(group) > 1):
             return UNKNOWN
         added = (measure(entry) if callable(measure) else self.ratio(entry, measure) for entry in group)
-        return (Ratio.mean if group[0].run.schema.tasks_weigh_alike else Ratio.sum)(added).value
+        return Ratio.together(added, tasks_weigh_alike=group[0].run.schema.tasks_weigh_alike).value
 
     def ratio(self, entry: Entry, metric: str = OWN) -> Ratio:
         """Return a metric of one run: a mean over its rows, or over what they ask; unknown if the run lacks it."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from lm_eval_ext.reports.gate import terminal
 from lm_eval_ext.reports.gate.decision import WORDS, decision
-from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome
+from lm_eval_ext.reports.gate.findings import STATUS, WITHIN, Finding, Outcome
 from lm_eval_ext.reports.gate.formats import (
     Described,
     bold,
@@ -201,7 +201,7 @@ def _listed(outcome: Outcome, *, everything: bool) -> Sequence[Finding]:
 
 def _to_read(outcome: Outcome, *, everything: bool = False) -> list[Finding]:
     """Return the findings that a reader must look at: those that do not show what is best to be shown."""
-    *_, best = STATUS[outcome.requirement or "no-regression"]
+    best = WITHIN[outcome.requirement or "no-regression"]
     return [finding for finding in _listed(outcome, everything=everything) if finding.verdict != best]
 
 

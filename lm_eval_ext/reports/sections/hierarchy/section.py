@@ -192,14 +192,16 @@ def _arms(found: Study, entries: Sequence[Entry]) -> Figure:
     """Return how often the instruction that counts is followed in each arm, beside the controls."""
     verdicts = {**VERDICTS, **{f"{said} (repaired)": metric for said, metric in REPAIRED.items()}}
     cells = found.means(entries, (("kind", "arm"), "model"), verdicts)
+    drawn_panels = list[Panel]()
+    for (kind,), of_kind in cells.only(["obeys"]).split("kind"):
+        parts = [*evenly(of_kind, MOST_MODELS)]
+        drawn_panels += (
+            Panel(f"{kind}, {title}" if len(parts) > 1 else kind, drawn(part, Bars, "arm", "model", axis="obeys"))
+            for title, part in parts
+        )
     return captioned(
         "hierarchy_arms",
-        tuple(
-            Panel(f"{kind}, {title}" if len(parts) > 1 else kind, drawn(part, Bars, "arm", "model", axis="obeys"))
-            for (kind,), of_kind in cells.only(["obeys"]).split("kind")
-            for parts in [[*evenly(of_kind, MOST_MODELS)]]
-            for title, part in parts
-        ),
+        tuple(drawn_panels),
         table(cells, ("arm", "model")),
         found.incomplete(entries),
     )
