@@ -8,11 +8,9 @@ from itertools import pairwise
 from math import ceil, nan
 from typing import Any
 
-import numpy as np
-
 from lm_eval_ext.reports.evidence import ANY_ANSWER
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Forest, HeatMap, Mark, Panel, Series, Table, Unit
-from lm_eval_ext.reports.statistics import estimate
+from lm_eval_ext.reports.statistics import Replicates, estimate
 from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, Cells, Study, exists
 
 COLUMN = "column"
@@ -217,4 +215,4 @@ def other_tasks(  # noqa: PLR0913 # as above
 
 def shown(value: Any) -> Any:
     """Return replicates as an estimate, and anything else as it is."""
-    return estimate(value) if isinstance(value, np.ndarray) else value
+    return estimate(value) if isinstance(value, Replicates) else value

@@ -20,15 +20,14 @@ from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.paired import difference_of
-from lm_eval_ext.reports.statistics import DRAWS, Ratio, Replicates, estimate
+from lm_eval_ext.reports.statistics import RESAMPLES, Ratio, Replicates, computed, estimate
 from lm_eval_ext.results.issue import Issue, error, note, warning
-from lm_eval_ext.results.rows import ASKED
 from lm_eval_ext.results.runs import TaskRun
 
 Key = tuple[Any, ...]
 """Values of several facts."""
-UNKNOWN: Replicates = np.full(1 + DRAWS, np.nan)
-"""The replicates of a figure that does not exist."""
+UNKNOWN = Replicates(np.full(1 + RESAMPLES, np.nan))
+"""A figure that does not exist."""
 Kept = NDArray[np.bool_] | None
 """Whether each row of a run counts, shape (rows,); ``None``: all do, or it has no samples."""
 
@@ -74,7 +73,7 @@ def exists(value: object) -> bool:
     """Return whether the value of a column is a figure that exists."""
     if isinstance(value, Estimate):
         return value.exists
-    return isinstance(value, np.ndarray) and not np.isnan(value[0])
+    return isinstance(value, Replicates) and not np.isnan(value.figure)
 
 
 @dataclass(frozen=True)
@@ -145,9 +144,9 @@ class Cells:
                 before = self.lines.get((*key[:place], self.baseline, *key[place + 1 :]), {})
                 alike = (*key[:place], f"{key[place]} minus {self.baseline}", *key[place + 1 :])
                 lines[alike] = {
-                    column: Estimate(float(value[0] - before.get(column, UNKNOWN)[0]))
+                    column: Estimate(value.figure - before.get(column, UNKNOWN).figure)
                     for column, value in line.items()
-                    if isinstance(value, np.ndarray)
+                    if isinstance(value, Replicates)
                 }
         return replace(self, lines=lines, baseline="")
 
@@ -375,7 +374,7 @@ class Study:
                 return Estimate(np.nan)
             keys = [(*(line[of] for of in wide.by), side) for side in sides]
             first, second = ([entry.run for entry in groups[key]] for key in keys)
-            return change(list(zip(first, second, strict=True)), metric, after - before)
+            return change(list(zip(first, second, strict=True)), metric, computed(np.subtract, after, before))
 
         return replace(wide.with_columns({"gain": gain}), metrics={**wide.metrics, "gain": [metric]})
 
@@ -418,7 +417,7 @@ class Study:
         if name not in run.metrics:
             return Ratio.of(np.nan, 1)
         if _is_share(entry, metric):
-            return self.evidence.share(run, name, ASKED + name, entry.kept)
+            return self.evidence.share(run, name, entry.kept)
         if entry.kept is not None or name != run.headline.name:
             return self.evidence.ratio(run, name, entry.kept)
         # Those of headlines are kept, because most figures use them.
@@ -496,7 +495,7 @@ def _is_share(entry: Entry, metric: str) -> bool:
     """Return whether a metric is a share of what the rows ask, of which a row can ask several."""
     rows, name = entry.run.rows, metric or entry.metric
     # Rows have a column of it. To look it up in the schema each time would take as long as to resample the rows.
-    return entry.run.schema.row_form(name) == "ratio" if rows is None else ASKED + name in rows.values
+    return entry.run.schema.row_form(name) == "ratio" if rows is None else name in rows.asked
 
 
 def grouped(entries: Iterable[Entry], facts: Collection[str]) -> dict[Key, list[Entry]]:

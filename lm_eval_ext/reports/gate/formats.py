@@ -171,7 +171,7 @@ def record(finding: Finding) -> dict[str, Any]:
         "p": finding.p,
         "p_holm": finding.adjusted,
         "rows_to_decide": finding.rows_to_decide,
-        "floor": float(above.floor.value[0]) if above else nan,
+        "floor": above.floor.value.figure if above else nan,
         **_of_noise(finding),
     }
     for name, side in zip(NAMES, above.sides if above else [NOTHING.change] * 2, strict=True):

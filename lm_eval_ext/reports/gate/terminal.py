@@ -306,7 +306,7 @@ def _floors(findings: Iterable[Finding], width: int, *, everything: bool) -> Ite
     for finding in findings:
         if (above := finding.above) and (everything or any(side.low <= 0 for side in above.sides)):
             sides = (text for side in above.sides for text in (figure(side.value, "share"), interval(side, "share")))
-            rows.append([finding.name, figure(above.floor.value[0], "share"), *sides])
+            rows.append([finding.name, figure(above.floor.value.figure, "share"), *sides])
     if rows:
         head = ["above the floor" if everything else "perhaps not above the floor", "floor"]
         yield ""

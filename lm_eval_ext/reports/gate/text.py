@@ -18,7 +18,7 @@ from lm_eval_ext.reports.gate.findings import GO_ON, NOTHING, Finding, Outcome
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.sampled import TOLERANCE
 from lm_eval_ext.reports.gate.units import Noise, limits_in_words
-from lm_eval_ext.reports.statistics import DRAWS
+from lm_eval_ext.reports.statistics import RESAMPLES
 from lm_eval_ext.reports.wording import MISSING, figure, interval
 from lm_eval_ext.results.issue import grouped, named
 from lm_eval_ext.results.runs import TaskRun
@@ -157,7 +157,7 @@ def floor_rows(outcome: Outcome, names: tuple[str, str]) -> list[Cells]:
         if above := finding.above:
             cells = {
                 "task or group": name_with_tasks(finding),
-                "floor": figure(above.floor.value[0], "share"),
+                "floor": figure(above.floor.value.figure, "share"),
                 "answer": above.floor.in_words,
             }
             for name, side in zip(names, above.sides, strict=True):
@@ -233,7 +233,7 @@ def _reading(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
     # With known rows.
     not_means = (each for each in outcome.findings if each.unit and not each.unit.is_mean_of_rows)
     if aggregated := [each.name for each in not_means if not each.difference.unpaired]:
-        yield reading("no means", names=named(aggregated, NAMES_LISTED), draws=DRAWS)
+        yield reading("no means", names=named(aggregated, NAMES_LISTED), draws=RESAMPLES)
     groups, tasks = outcome.tests
     yield reading("correction", groups=groups, tasks=tasks, after=after)
 

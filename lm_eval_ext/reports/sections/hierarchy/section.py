@@ -7,6 +7,8 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from lm_eval_ext.families.hierarchy.schema import ALONE, OBEYS, SCHEMA, SLIPPED, TURNS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, Forest, HeatMap, Panel, Section
@@ -22,6 +24,7 @@ from lm_eval_ext.reports.sections.examples import (
     share_counted,
 )
 from lm_eval_ext.reports.sections.figures import captioned, captions
+from lm_eval_ext.reports.statistics import computed
 from lm_eval_ext.reports.study import UNKNOWN, Entry, SameRows, Study
 from lm_eval_ext.results.issue import Issue, warning
 from lm_eval_ext.results.issue import grouped as by_fact
@@ -223,9 +226,9 @@ def _cost(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     cells = cells.only({ALONE_SIDE: ALONE_SIDE, CONFLICT_SIDE: CONFLICT_SIDE, "gain": "cost"})
     # What is never followed alone cannot be given up for a rival: a cost of 0 would read as resistance.
     unmeasured = by_fact(
-        (about["model"], f"“{about['arm']}”") for about, line in cells.about() if line[ALONE_SIDE][0] == 0
+        (about["model"], f"“{about['arm']}”") for about, line in cells.about() if line[ALONE_SIDE].figure == 0
     )
-    cells = cells.with_columns({"cost": lambda line: UNKNOWN if line[ALONE_SIDE][0] == 0 else line["cost"]})
+    cells = cells.with_columns({"cost": lambda line: UNKNOWN if line[ALONE_SIDE].figure == 0 else line["cost"]})
     issues += [warning(f"{model}: {NOT_MEASURABLE}: {', '.join(arms)}") for model, arms in unmeasured.items()]
     yield captioned(
         "hierarchy_cost",
@@ -273,7 +276,11 @@ def _pairs(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     by, obeyed = ("model", ("group", "pair"), "side"), share_counted(found.evidence)
     cells = study.means(by_side, by, {"obeys": obeyed}, compared=())
     wide = cells.wide("side", heading="{side}").with_columns(
-        {"preference": lambda line: line[f"first {CONFLICT_SIDE}"] - line[f"second {CONFLICT_SIDE}"]}
+        {
+            "preference": lambda line: computed(
+                np.subtract, line[f"first {CONFLICT_SIDE}"], line[f"second {CONFLICT_SIDE}"]
+            )
+        }
     )
     yield captioned(
         "hierarchy_pairs",
