@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_ext.families.hierarchy.schema import ALONE, OBEYS, SCHEMA, SLIPPED, TURNS
+from lm_eval_ext.families.hierarchy.schema import ALONE, ARMS, OBEYS, SLIPPED, TURNS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, Forest, HeatMap, Panel, Section
 from lm_eval_ext.reports.layout import drawn, evenly, other_tasks, panels, table
@@ -40,16 +40,6 @@ VERDICTS = {
     "both": "both",
 }
 REPAIRED = {"obeys": "obeys_repaired", "obeys the rival": "obeys_rival_repaired"}
-IN_WORDS = {
-    "system": "system message alone",
-    "user": "user alone",
-    "aligned": "both say the same",
-    "system_user": "system message against user",
-    "user_later": "user against an earlier turn",
-    "document": "user against a document",
-    "tool": "user against a tool's output",
-}
-"""The arms; what counts is named first."""
 CONTROLS, CONFLICTS = "one instruction", "two that exclude each other"
 ALONE_SIDE, CONFLICT_SIDE = "alone", "under conflict"
 FOLLOWED, SLIPPED_ONCE = "every earlier reply follows it", "the last earlier reply does not"
@@ -151,7 +141,7 @@ BEHAVIORS = (
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
     orders = {
-        "arm": tuple(IN_WORDS[arm] for arm in SCHEMA.values["arm"]),
+        "arm": tuple(stated.in_words for stated in ARMS.values()),
         "kind": (CONTROLS, CONFLICTS),
         "history": (FOLLOWED, SLIPPED_ONCE),
         "which": (CONFLICT_SIDE, ALONE_SIDE),
@@ -173,7 +163,7 @@ def _facts_of(run: TaskRun) -> Mapping[str, Any]:
         "of": arm,
         "turns": int(run.metadata.get(TURNS, 1)),
         "history": SLIPPED_ONCE if run.metadata.get(SLIPPED) else FOLLOWED,
-        "arm": IN_WORDS.get(arm, arm),
+        "arm": ARMS[arm].in_words if arm in ARMS else arm,
         "kind": CONFLICTS if arm in ALONE else CONTROLS,
     }
 
