@@ -289,7 +289,7 @@ def _add_pieces(draft: _Draft, plan: Plan, words: _Words) -> None:
         if missing > 0:
             # Only the letter in a text of words alone, and if there may not be many words with it. At least two in
             # a row, because a single capital would count as a capitalized word.
-            with_letter = [] if words.is_reply else [word for word in words.usable if letter in word][:missing]
+            with_letter = [word for word in words.usable if letter in word][:missing] if words.is_reply else []
             pieces.append(" ".join(with_letter) or letter * max(2, missing))
     inside = cycle(draft.first[draft.reserved - 1 :] if len(draft.first) > 1 else draft.first)
     for piece in filter(None, pieces):
