@@ -120,9 +120,9 @@ class Evidence:
             return Ratio.of(np.nan, run.count)
         # Missing values (NaN) do not count.
         of_kept = values if kept is None else np.where(kept, values, np.nan)
-        found = self.population.ratio(run.dataset, run.rows.clusters, of_kept)
+        ratio = self.population.ratio(run.dataset, run.rows.clusters, of_kept)
         # Figures on other scales do not come near an end.
-        return found.measured(name_of(run, metric), limits if limits == SHARE else None)
+        return ratio.measured(name_of(run, metric), limits if limits == SHARE else None)
 
     def mean(self, runs: Sequence[TaskRun], metric: str) -> Replicates:
         """Return a figure over several tasks of one family, aggregated as in the harness's groups, with its resamples.
@@ -153,17 +153,17 @@ class Evidence:
         """
         if not _can_have_floor(runs[0], metric):
             return None
-        found = [self._answers(run) for run in runs]
-        by_answer = [one for one in found if not isinstance(one, Issue)]
-        if len(by_answer) < len(found):
+        of_runs = [self._answers(run) for run in runs]
+        by_answer = [answers for answers in of_runs if not isinstance(answers, Issue)]
+        if len(by_answer) < len(of_runs):
             return None
         key = (metric, *map(_asked, runs))
         if key in self._best:
             return self._best[key]
         scores = {
-            answer: [one[answer][metric] for one in by_answer]
+            answer: [answers[answer][metric] for answers in by_answer]
             for answer in by_answer[0]
-            if all(metric in one.get(answer, ()) for one in by_answer)
+            if all(metric in answers.get(answer, ()) for answers in by_answer)
         }
         if not scores:
             return None

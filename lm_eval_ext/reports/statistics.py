@@ -252,15 +252,15 @@ def _wilson(share: float, answers: float, quantiles: Floats) -> Floats:
     """Return the shares that so many quantiles of the standard normal distribution are away, by the score test."""
     squares = quantiles**2 / answers
     root = np.sqrt(share * (1 - share) / answers + squares / (4 * answers))
-    found: Floats = (share + squares / 2 + quantiles * root) / (1 + squares)
-    return found
+    shares: Floats = (share + squares / 2 + quantiles * root) / (1 + squares)
+    return shares
 
 
 @lru_cache(maxsize=256)
 def _quantiles(freedom: int, number: int) -> Floats:
     """Return evenly spaced quantiles of a t distribution, in ascending order."""
-    found: Floats = stdtrit(freedom, (np.arange(number) + 0.5) / number)
-    return found
+    quantiles: Floats = stdtrit(freedom, (np.arange(number) + 0.5) / number)
+    return quantiles
 
 
 @dataclass
