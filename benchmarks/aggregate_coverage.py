@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.reports.evidence import replicates, without_each
 from lm_eval_ext.reports.gate.units import pseudo_values
-from lm_eval_ext.reports.statistics import Population, estimate, sign_flip_p
+from lm_eval_ext.reports.statistics import Population, computed, estimate, sign_flip_p
 from lm_eval_ext.results.aggregation import Aggregate, aggregate
 
 PAIRS, MANY = 400, 200_000
@@ -62,10 +62,10 @@ def measure(metric: str, rows: int, worse: float) -> tuple[float, float]:
     for _ in range(PAIRS):
         first, second = _aggregates(metric, simulate(random, rows, worse))
         old, new = (replicates(population, "rows", each, each.terms) for each in (first, second))
-        found = estimate(new - old)
+        found = estimate(computed(np.subtract, new, old))
         held += found.low <= true <= found.high
         without = without_each(second, second.terms) - without_each(first, first.terms)
-        below += sign_flip_p(pseudo_values(float(new[0] - old[0]), without)) < 0.05
+        below += sign_flip_p(pseudo_values(new.figure - old.figure, without)) < 0.05
     return held / PAIRS, below / PAIRS
 
 

@@ -17,7 +17,7 @@ from scipy.special import betaln
 
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.power import SEED
-from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates, estimate
+from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates, computed, estimate
 
 CORRELATION = 1 / 3
 ACCURACIES = (0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99)
@@ -122,15 +122,20 @@ def _covers(found: Estimate, truth: float) -> bool:
 def of_accuracy(population: Population, right: Floats) -> tuple[Replicates, Replicates]:
     """Return the replicates of the share of right answers."""
     found = _ratio(population, right, "accuracy")
-    return found.value, found.quotient
+    return found.value, Replicates(found.quotient)
 
 
 def of_residual(population: Population, right: Floats) -> tuple[Replicates, Replicates]:
     """Return the replicates of the residual, if each answer stands for an instruction that is followed."""
     prompt = _ratio(population, right.min(axis=1, keepdims=True), "prompt level")
     followed = _ratio(population, right, "instruction level")
-    number = right.shape[1]
-    return prompt.value - followed.value**number, prompt.quotient - followed.quotient**number
+
+    def less_predicted(prompts: Floats, instructions: Floats) -> Floats:
+        residuals: Floats = prompts - instructions ** right.shape[1]
+        return residuals
+
+    values = computed(less_predicted, prompt.value, followed.value)
+    return values, Replicates(less_predicted(prompt.quotient, followed.quotient))
 
 
 def residual(followed: float, number: int) -> float:

@@ -77,8 +77,8 @@ def _chances(generator: np.random.Generator, rows: int, accuracy: float) -> Floa
     return generator.beta(CONCENTRATION * accuracy, CONCENTRATION * (1 - accuracy), rows)
 
 
-def _contains_zero(replicates: Replicates) -> bool:
-    found = estimate(replicates)
+def _contains_zero(values: Floats) -> bool:
+    found = estimate(Replicates(values))
     return found.low <= 0 <= found.high
 
 

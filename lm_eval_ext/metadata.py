@@ -209,7 +209,8 @@ def spread_sample(ordered: Sequence[Item], count: int, generator: random.Random)
     few = min(count, len(ordered) - count)
     ends = [len(ordered) * part // few for part in range(few + 1)] if few else []
     places = {generator.randrange(start, end) for start, end in pairwise(ends)}
-    return [item for place, item in enumerate(ordered) if (place in places) == (few == count)]
+    places_kept = places if few == count else {*range(len(ordered))} - places
+    return [ordered[place] for place in sorted(places_kept)]
 
 
 def generator_name(seed: int, row_seed: int | None, *parts: object) -> str:

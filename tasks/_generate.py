@@ -17,7 +17,8 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Literal
 
-from lm_eval_ext.families.hierarchy.rows import ARMS, MOST_TURNS
+from lm_eval_ext.families.hierarchy.rows import MOST_TURNS
+from lm_eval_ext.families.hierarchy.schema import ARMS
 from lm_eval_ext.families.ifbench.repairs import EDITION
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS
 from lm_eval_ext.families.manyifeval.schema import DENSE, KEYWORDS, MIXED, PROMPTS

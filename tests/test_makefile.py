@@ -1,8 +1,7 @@
-"""``make`` does all the set-up, NLTK's data included; its demonstrations count their runs and end with the report."""
+"""``make`` does all the set-up, NLTK's data included."""
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -79,39 +78,3 @@ def test_ci_runs_the_tests_in_a_clone_with_nothing_beside_it_and_an_empty_home_f
     steps = (ROOT / ".ci/run").read_text(encoding="utf-8")
     assert 'git clone --quiet . "$fresh/elsewhere/clone"' in steps
     assert re.search(r'cd "\$fresh/elsewhere/clone" && env -u NLTK_DATA HOME="\$fresh/home" .*make test\)', steps)
-
-
-@pytest.mark.parametrize("target", ["demo", "demo-model"])
-def test_a_demonstration_counts_its_runs_and_ends_with_what_to_open(target: str) -> None:
-    printed = make("--dry-run", "--always-make", target)
-    counts = re.findall(r'^echo "(\d+) of (\d+): ', printed, re.MULTILINE)
-    assert counts == [(str(number), str(len(counts))) for number in range(1, len(counts) + 1)]
-    assert len(counts) == printed.count("--log_samples") > 5
-    assert f"Open the report, file://{ROOT}/.{target}/report.html" in printed.rpartition("\necho\n")[2]
-
-
-def test_the_demonstration_with_a_real_model_says_before_it_starts_how_long_it_takes() -> None:
-    before, first = re.split(r'^echo "1 of ', make("--dry-run", "--always-make", "demo-model"), flags=re.MULTILINE)
-    assert re.search(r'^echo "10 runs take about \d+ minutes of CPU time', before, re.MULTILINE)
-    assert first.startswith("10: ")
-
-
-def test_its_runs_say_how_many_minutes_have_passed(tmp_path: Path) -> None:
-    printed = make("--dry-run", "--always-make", "demo-model", f"MODEL_OUT={tmp_path}")
-    clocks = re.findall(r'"([^"]+ min so far)"', printed)
-    assert len(clocks) == printed.count("--log_samples")
-    now = tmp_path / "date"
-    now.write_text("#!/bin/sh\necho 1000\n", encoding="utf-8")
-    now.chmod(0o755)
-    (tmp_path / "started").write_text("275\n", encoding="utf-8")
-    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    said = [
-        subprocess.check_output(["sh", "-c", f'echo "{clock}"'], env={"PATH": path}, text=True) for clock in set(clocks)
-    ]
-    assert said == ["12 min so far\n"]  # (1000 - 275) / 60 = 12.08
-
-
-def test_its_threads_sleep_while_they_wait_for_each_other() -> None:
-    # By default they spin, which costs CPU time where other programs run, too.
-    printed = make("--dry-run", "--always-make", "demo-model")
-    assert printed.count("OMP_WAIT_POLICY=PASSIVE ") == printed.count("--log_samples")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.floors import IN_WORDS
-from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates, over
+from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates, computed
 from lm_eval_ext.results.aggregation import Aggregate
 from lm_eval_ext.results.issue import Issue, named, note
 from lm_eval_ext.results.models import Sizes
@@ -58,7 +58,12 @@ class Floor:
         (Cohen's kappa) is about guessing. NaN where the floor is 1, which leaves no room above it.
         """
         with np.errstate(invalid="ignore", divide="ignore"):
-            return over(np.where(self.value < 1, (score - self.value) / (1 - self.value), np.nan), score)
+            return computed(
+                lambda scores, floors: np.where(floors < 1, (scores - floors) / (1 - floors), np.nan),
+                score,
+                self.value,
+                over=score,
+            )
 
 
 ByAnswer = Mapping[str, Mapping[str, Floats]]
@@ -115,9 +120,9 @@ class Evidence:
             return Ratio.of(np.nan, run.count)
         # Missing values (NaN) do not count.
         of_kept = values if kept is None else np.where(kept, values, np.nan)
-        found = self.population.ratio(run.dataset, run.rows.clusters, of_kept)
+        ratio = self.population.ratio(run.dataset, run.rows.clusters, of_kept)
         # Figures on other scales do not come near an end.
-        return found.measured(name_of(run, metric), limits if limits == SHARE else None)
+        return ratio.measured(name_of(run, metric), limits if limits == SHARE else None)
 
     def mean(self, runs: Sequence[TaskRun], metric: str) -> Replicates:
         """Return a figure over several tasks of one family, aggregated as in the harness's groups, with its resamples.
@@ -126,7 +131,7 @@ class Evidence:
             KeyError: the family has no such metric.
         """
         ratios = [self.ratio(run, metric) for run in runs]
-        return (Ratio.mean if runs[0].schema.tasks_weigh_alike else Ratio.sum)(ratios).value
+        return Ratio.together(ratios, tasks_weigh_alike=runs[0].schema.tasks_weigh_alike).value
 
     def floor(self, runs: Sequence[TaskRun], metric: str) -> Floor | None:
         """Return what the best answer without content scores on the rows of tasks, aggregated as in ``mean``.
@@ -148,17 +153,17 @@ class Evidence:
         """
         if not _can_have_floor(runs[0], metric):
             return None
-        found = [self._answers(run) for run in runs]
-        by_answer = [one for one in found if not isinstance(one, Issue)]
-        if len(by_answer) < len(found):
+        of_runs = [self._answers(run) for run in runs]
+        by_answer = [answers for answers in of_runs if not isinstance(answers, Issue)]
+        if len(by_answer) < len(of_runs):
             return None
         key = (metric, *map(_asked, runs))
         if key in self._best:
             return self._best[key]
         scores = {
-            answer: [one[answer][metric] for one in by_answer]
+            answer: [answers[answer][metric] for answers in by_answer]
             for answer in by_answer[0]
-            if all(metric in one.get(answer, ()) for one in by_answer)
+            if all(metric in answers.get(answer, ()) for answers in by_answer)
         }
         if not scores:
             return None
@@ -173,7 +178,7 @@ class Evidence:
             for run, values in zip(runs, scores[best], strict=True)
             if run.rows is not None
         ]
-        value = (Ratio.mean if alike else Ratio.sum)(ratios).value
+        value = Ratio.together(ratios, tasks_weigh_alike=alike).value
         self._best[key] = Floor(best, value, is_any=len(means) > 1 and len({*means.values()}) == 1)
         return self._best[key]
 
@@ -199,23 +204,22 @@ class Evidence:
             self._floors[key] = floors_of(run)
         return self._floors[key]
 
-    def share(self, run: TaskRun, metric: str, asked: str, kept: NDArray[np.bool_] | None = None) -> Ratio:
-        """Return the ratio of two sums over a task's rows, for example followed over asked.
+    def share(self, run: TaskRun, metric: str, kept: NDArray[np.bool_] | None = None) -> Ratio:
+        """Return the ratio of what a task's rows followed to what they asked.
 
         Without samples it is the task's own figure with the weight of one row, and must not be summed with others.
 
         Args:
             run: the task.
-            metric: the column of the numerator.
-            asked: the column of the denominator.
+            metric: one whose rows have both numbers.
             kept: which rows count, shape (rows,); ``None``: all of them. Without samples, all rows count.
         """
         if run.rows is None:
             return _without_rows(run, metric, 1)
-        part, whole = (run.rows.values[column] for column in (metric, asked))
+        followed, asked = run.rows.values[metric], run.rows.asked[metric]
         if kept is not None:
-            part, whole = np.where(kept, part, 0.0), np.where(kept, whole, 0.0)
-        return self.of_counts(run, part, whole, metric)
+            followed, asked = np.where(kept, followed, 0.0), np.where(kept, asked, 0.0)
+        return self.of_counts(run, followed, asked, metric)
 
     def every_variant(self, run: TaskRun, metric: str, measured: str) -> Ratio:
         """Return the share of a task's dataset rows that are right in every variant, a mean over draws if any.
@@ -329,8 +333,8 @@ def replicates(population: Population, dataset: str, aggregate: Aggregate, by_cl
         aggregate: how the figure comes from sums.
         by_cluster: the sums over each row of the dataset, shape (rows, terms).
     """
-    figures: Replicates = aggregate.of_sums(population.weights(dataset) @ by_cluster)
-    return np.where(np.isfinite(figures), figures, np.nan)
+    figures = aggregate.of_sums(population.weights(dataset) @ by_cluster)
+    return Replicates(np.where(np.isfinite(figures), figures, np.nan))
 
 
 def without_each(aggregate: Aggregate, by_cluster: Floats) -> Floats:

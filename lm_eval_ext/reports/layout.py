@@ -8,11 +8,9 @@ from itertools import pairwise
 from math import ceil, nan
 from typing import Any
 
-import numpy as np
-
 from lm_eval_ext.reports.evidence import ANY_ANSWER
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Forest, HeatMap, Mark, Panel, Series, Table, Unit
-from lm_eval_ext.reports.statistics import estimate
+from lm_eval_ext.reports.statistics import Replicates, estimate
 from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, Cells, Study, exists
 
 COLUMN = "column"
@@ -107,10 +105,9 @@ def drawn(  # noqa: PLR0913 # as above
         options: attributes of the mark.
     """
     values = {
-        (one[down], one[across]): shown(value)
+        (about[down], column if across == COLUMN else about[across]): shown(value)
         for about, line in cells.about()
         for column, value in line.items()
-        for one in [{**about, COLUMN: column}]
     }
     rows = [*dict.fromkeys(row for row, _ in values)]
     if mark is Curves:
@@ -218,4 +215,4 @@ def other_tasks(  # noqa: PLR0913 # as above
 
 def shown(value: Any) -> Any:
     """Return replicates as an estimate, and anything else as it is."""
-    return estimate(value) if isinstance(value, np.ndarray) else value
+    return estimate(value) if isinstance(value, Replicates) else value

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, lcm, log, nan, sqrt
-from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -25,7 +24,7 @@ from scipy.special import stdtrit
 
 from lm_eval_ext.reports.figure import Estimate
 
-DRAWS = 1000
+RESAMPLES = 1000
 """The number of resamples; an interval ends at their 2.5th and 97.5th percentiles."""
 SEED = 20231101
 ENUMERATED = 30
@@ -45,8 +44,39 @@ MOST_KEPT = 25_000_000
 """The most numbers that are kept of all resamples: those of a hundred tasks would not fit in memory."""
 
 Floats = NDArray[np.float64]
-Replicates = Floats
-"""A figure followed by its resamples, shape (1 + DRAWS,). Arithmetic applies to the figure and to each resample."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replicates:
+    """A figure with its resamples, and how many observations it stands on.
+
+    Attributes:
+        values: the figure followed by its resamples, shape (1 + RESAMPLES,).
+        rows: the number of dataset rows; 0 if unknown.
+        answers: the number of answers to them.
+    """
+
+    values: Floats
+    rows: int = 0
+    answers: int = 0
+
+    @property
+    def figure(self) -> float:
+        """The figure itself."""
+        return float(self.values[0])
+
+
+def computed(formula: Callable[..., Floats], *figures: Replicates, over: Replicates | None = None) -> Replicates:
+    """Return what a formula makes of figures, and of each resample of them.
+
+    Args:
+        formula: takes their ``values`` in this order.
+        figures: the figures.
+        over: the one whose observations are those of the result; ``None``: those of all, or unknown if they differ.
+    """
+    counts = {(figure.rows, figure.answers) for figure in ((over,) if over else figures)}
+    rows, answers = counts.pop() if len(counts) == 1 else (0, 0)
+    return Replicates(formula(*(figure.values for figure in figures)), rows, answers)
 
 
 def estimate(replicates: Replicates) -> Estimate:
@@ -55,13 +85,13 @@ def estimate(replicates: Replicates) -> Estimate:
     Resamples in which the figure does not exist (NaN), for lack of rows, do not count; if half of them or more are
     such, there is no interval.
     """
-    value, draws = float(replicates[0]), np.asarray(replicates[1:])
-    draws = draws[~np.isnan(draws)]
-    counts = (replicates.rows, replicates.answers) if isinstance(replicates, Counted) else (0, 0)
-    if len(draws) * 2 <= DRAWS:
-        return Estimate(value, nan, nan, *counts)
-    draws.sort()
-    return Estimate(value, _percentile(draws, 0.025), _percentile(draws, 0.975), *counts)
+    resamples = replicates.values[1:]
+    resamples = resamples[~np.isnan(resamples)]
+    low = high = nan
+    if len(resamples) * 2 > RESAMPLES:
+        resamples.sort()
+        low, high = _percentile(resamples, 0.025), _percentile(resamples, 0.975)
+    return Estimate(replicates.figure, low, high, replicates.rows, replicates.answers)
 
 
 def _percentile(ordered: Floats, share: float) -> float:
@@ -72,75 +102,27 @@ def _percentile(ordered: Floats, share: float) -> float:
     return low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)
 
 
-class Counted(np.ndarray[tuple[int], np.dtype[np.float64]]):
-    """Replicates that know how many observations they stand on.
-
-    What is computed from several of them is over the same ones if they agree. If they do not, none of them is right for
-    all, and it is unknown unless ``over`` says it.
-
-    Attributes:
-        rows: the number of dataset rows; 0 if unknown.
-        answers: the number of answers to them.
-    """
-
-    rows: int = 0
-    answers: int = 0
-
-    def __array_finalize__(self, of: object) -> None:
-        """Take over the counts of the array that this one is a view, a part or a copy of."""
-        self.rows, self.answers = getattr(of, "rows", 0), getattr(of, "answers", 0)
-
-    def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (), **options: Any
-    ) -> Any:
-        """Compute without the counts, and give the result those of the operands if they agree."""
-        counts = {(one.rows, one.answers) for one in inputs if isinstance(one, Counted)}
-        if out:
-            options["out"] = tuple(map(_without_counts, out))
-        found = getattr(ufunc, method)(*map(_without_counts, inputs), **options)
-        if not isinstance(found, np.ndarray):
-            return found
-        result = out[0] if out else found
-        return _counted(result, *counts.pop()) if len(counts) == 1 else _counted(result, 0, 0)
-
-
-def _without_counts(value: Any) -> Any:
-    return value.view(np.ndarray) if isinstance(value, Counted) else value
-
-
-def _counted(replicates: Replicates, rows: int, answers: int) -> Counted:
-    counted = replicates if isinstance(replicates, Counted) else replicates.view(Counted)
-    counted.rows, counted.answers = rows, answers
-    return counted
-
-
-def over(found: Replicates, observed: Replicates) -> Replicates:
-    """Return replicates as over the observations of others: of several that do not agree, those that all stand on."""
-    rows, answers = (observed.rows, observed.answers) if isinstance(observed, Counted) else (0, 0)
-    return _counted(found.copy(), rows, answers)
-
-
 @dataclass(frozen=True)
 class Ratio:
     """A sum over a count: an accuracy before the division, so that several tasks can be added.
 
     Attributes:
-        total, count: replicates.
+        total, count: each followed by those of the resamples, shape (1 + RESAMPLES,).
         rows: how many rows of each dataset it is over; ``None`` for a ratio that is no mean over rows.
         answers: the number of answers to these rows.
         limits: its minimum and maximum; ``None`` if there are none, and its interval is that of the resamples.
         key: a number for what was measured.
     """
 
-    total: Replicates
-    count: Replicates
+    total: Floats
+    count: Floats
     rows: Mapping[str, int] | None = None
     answers: int = 0
     limits: tuple[float, float] | None = None
     key: int = 0
 
     @property
-    def quotient(self) -> Replicates:
+    def quotient(self) -> Floats:
         """The quotient in each resample of the rows; NaN where nothing was counted."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(self.count > 0, self.total / self.count, np.nan)
@@ -153,14 +135,14 @@ class Ratio:
         """
         quotient = self.quotient
         if self.rows is None:
-            return quotient
+            return Replicates(quotient)
         rows = sum(self.rows.values())
         freedom = rows - len(self.rows)
         if freedom < 1:
             quotient[1:] = np.nan
         elif self.limits is not None:
             quotient = spread(quotient, self.limits, rows, freedom, [SEED, self.key])
-        return _counted(quotient, rows, self.answers)
+        return Replicates(quotient, rows, self.answers)
 
     def measured(self, name: str, limits: tuple[float, float] | None = (0.0, 1.0)) -> Ratio:
         """Return the same ratio with a name for what it measures, and its minimum and maximum.
@@ -174,14 +156,14 @@ class Ratio:
     @classmethod
     def of(cls, value: float, count: float) -> Ratio:
         """Return a ratio without known rows, and hence without an interval."""
-        unknown = np.full(DRAWS, np.nan)
+        unknown = np.full(RESAMPLES, np.nan)
         return cls(np.concatenate([[value * count], unknown]), np.concatenate([[count], unknown]))
 
     @classmethod
     def sum(cls, ratios: Iterable[Ratio]) -> Ratio:
         """Return the ratio over all rows together, with equal weight for each row."""
         added = tuple(ratios)
-        total, count = (np.sum([getattr(ratio, of) for ratio in added], axis=0) for of in ("total", "count"))
+        total, count = np.sum([(ratio.total, ratio.count) for ratio in added], axis=0)
         return cls._over_all(total, count, added)
 
     @classmethod
@@ -189,10 +171,15 @@ class Ratio:
         """Return the mean of several ratios, with equal weight for each; NaN where one does not exist."""
         added = tuple(ratios)
         total = np.sum([ratio.quotient for ratio in added], axis=0)
-        return cls._over_all(total, np.full(1 + DRAWS, float(len(added))), added)
+        return cls._over_all(total, np.full(1 + RESAMPLES, float(len(added))), added)
 
     @classmethod
-    def _over_all(cls, total: Replicates, count: Replicates, ratios: Sequence[Ratio]) -> Ratio:
+    def together(cls, ratios: Iterable[Ratio], *, tasks_weigh_alike: bool) -> Ratio:
+        """Return the ratio of several tasks: their mean where tasks weigh alike, else that of all their rows."""
+        return cls.mean(ratios) if tasks_weigh_alike else cls.sum(ratios)
+
+    @classmethod
+    def _over_all(cls, total: Floats, count: Floats, ratios: Sequence[Ratio]) -> Ratio:
         """Return a ratio over the rows of several others; tasks of one dataset share its rows."""
         rows: dict[str, int] = {}
         for ratio in ratios:
@@ -265,15 +252,15 @@ def _wilson(share: float, answers: float, quantiles: Floats) -> Floats:
     """Return the shares that so many quantiles of the standard normal distribution are away, by the score test."""
     squares = quantiles**2 / answers
     root = np.sqrt(share * (1 - share) / answers + squares / (4 * answers))
-    found: Floats = (share + squares / 2 + quantiles * root) / (1 + squares)
-    return found
+    shares: Floats = (share + squares / 2 + quantiles * root) / (1 + squares)
+    return shares
 
 
 @lru_cache(maxsize=256)
 def _quantiles(freedom: int, number: int) -> Floats:
     """Return evenly spaced quantiles of a t distribution, in ascending order."""
-    found: Floats = stdtrit(freedom, (np.arange(number) + 0.5) / number)
-    return found
+    quantiles: Floats = stdtrit(freedom, (np.arange(number) + 0.5) / number)
+    return quantiles
 
 
 @dataclass
@@ -288,7 +275,7 @@ class Population:
     _weights: dict[str, Floats] = field(default_factory=dict)
 
     def weights(self, dataset: str) -> Floats:
-        """Return how often each resample has each row, shape (1 + DRAWS, rows); the first has each once.
+        """Return how often each resample has each row, shape (1 + RESAMPLES, rows); the first has each once.
 
         Those of the datasets used last are kept.
 
@@ -303,7 +290,7 @@ class Population:
                 # The same numbers are drawn again when they are needed.
                 del self._weights[next(iter(self._weights))]
             generator = np.random.default_rng([SEED, crc32(dataset.encode())])
-            drawn = (np.bincount(generator.integers(rows, size=rows), minlength=rows) for _ in range(DRAWS))
+            drawn = (np.bincount(generator.integers(rows, size=rows), minlength=rows) for _ in range(RESAMPLES))
             self._weights[dataset] = np.array([np.ones(rows), *drawn])
         if self._weights[dataset].shape[1] != rows:
             raise RuntimeError(f"{dataset}: all rows must be read before the first resample is drawn")

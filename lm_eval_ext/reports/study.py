@@ -20,15 +20,14 @@ from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.paired import difference_of
-from lm_eval_ext.reports.statistics import DRAWS, Ratio, Replicates, estimate
+from lm_eval_ext.reports.statistics import RESAMPLES, Ratio, Replicates, computed, estimate
 from lm_eval_ext.results.issue import Issue, error, note, warning
-from lm_eval_ext.results.rows import ASKED
 from lm_eval_ext.results.runs import TaskRun
 
 Key = tuple[Any, ...]
 """Values of several facts."""
-UNKNOWN: Replicates = np.full(1 + DRAWS, np.nan)
-"""The replicates of a figure that does not exist."""
+UNKNOWN = Replicates(np.full(1 + RESAMPLES, np.nan))
+"""A figure that does not exist."""
 Kept = NDArray[np.bool_] | None
 """Whether each row of a run counts, shape (rows,); ``None``: all do, or it has no samples."""
 
@@ -74,7 +73,7 @@ def exists(value: object) -> bool:
     """Return whether the value of a column is a figure that exists."""
     if isinstance(value, Estimate):
         return value.exists
-    return isinstance(value, np.ndarray) and not np.isnan(value[0])
+    return isinstance(value, Replicates) and not np.isnan(value.figure)
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ class Cells:
         there = {
             key
             for key, part in self.split(*facts)
-            if any(exists(one) for line in part.lines.values() for one in line.values())
+            if any(exists(value) for line in part.lines.values() for value in line.values())
         }
         return self.where(lambda about: tuple(about[fact] for fact in facts) in there)
 
@@ -126,8 +125,8 @@ class Cells:
     def with_columns(self, columns: Mapping[str, Callable[[dict[str, Any]], Any]]) -> Cells:
         """Return the cells with more columns, each computed from what a line is about and its columns so far."""
         lines = {}
-        for key, (about, found) in zip(self.lines, self.about(), strict=True):
-            line = dict(found)
+        for key, (about, before) in zip(self.lines, self.about(), strict=True):
+            line = dict(before)
             for name, value_of in columns.items():
                 line[name] = value_of({**about, **line})
             lines[key] = line
@@ -145,9 +144,9 @@ class Cells:
                 before = self.lines.get((*key[:place], self.baseline, *key[place + 1 :]), {})
                 alike = (*key[:place], f"{key[place]} minus {self.baseline}", *key[place + 1 :])
                 lines[alike] = {
-                    column: Estimate(float(value[0] - before.get(column, UNKNOWN)[0]))
+                    column: Estimate(value.figure - before.get(column, UNKNOWN).figure)
                     for column, value in line.items()
-                    if isinstance(value, np.ndarray)
+                    if isinstance(value, Replicates)
                 }
         return replace(self, lines=lines, baseline="")
 
@@ -189,8 +188,8 @@ class Cells:
         kept = tuple(fact for fact in self.by if fact not in facts)
         lines: dict[Key, dict[str, Any]] = {}
         for about, line in self.about():
-            found = lines.setdefault(tuple(about[fact] for fact in kept), dict.fromkeys(headings, UNKNOWN))
-            found.update({heading.format(**about, column=column): value for column, value in line.items()})
+            wide_line = lines.setdefault(tuple(about[fact] for fact in kept), dict.fromkeys(headings, UNKNOWN))
+            wide_line.update({heading.format(**about, column=column): value for column, value in line.items()})
         return replace(self, by=kept, lines=lines, metrics=headings)
 
 
@@ -235,14 +234,14 @@ class Study:
         models = Counter(run.task for run in runs)
         first: dict[Key, TaskRun] = {}
         for run in sorted(runs, key=lambda run: (-models[run.task], run.task)):
-            if found := facts(run):
-                first.setdefault((run.model, *found.values()), run)
+            if asked := facts(run):
+                first.setdefault((run.model, *asked.values()), run)
         chosen = {id(run) for run in first.values()}
         entries, others = list[Entry](), list[Entry]()
         for run in runs:
-            found, is_chosen = facts(run), id(run) in chosen
-            about = {"model": labels[run.model], "task": run.task, **found}
-            (entries if is_chosen else others).append(Entry(run, about, (*found.values(),) if is_chosen else run.task))
+            asked, is_chosen = facts(run), id(run) in chosen
+            about = {"model": labels[run.model], "task": run.task, **asked}
+            (entries if is_chosen else others).append(Entry(run, about, (*asked.values(),) if is_chosen else run.task))
         return cls(evidence, tuple(entries), tuple(others), {**orders, "model": tuple(labels.values())})
 
     def ordered(self, **orders: Iterable[Any]) -> Study:
@@ -251,9 +250,9 @@ class Study:
 
     def in_order(self, fact: str, values: Iterable[Any]) -> tuple[Any, ...]:
         """Return the values of a fact in order, each once."""
-        found = set(values)
-        known = [value for value in dict.fromkeys(self.orders.get(fact, ())) if value in found]
-        return (*known, *sorted(found - set(known), key=lambda value: (value is None, value)))
+        present = set(values)
+        known = [value for value in dict.fromkeys(self.orders.get(fact, ())) if value in present]
+        return (*known, *sorted(present - set(known), key=lambda value: (value is None, value)))
 
     def means(  # noqa: PLR0913 # what figures differ in
         self,
@@ -281,7 +280,7 @@ class Study:
                 same.
             lines: the values of the facts that there are lines for; ``None``: every combination.
         """
-        blocks = [(one,) if isinstance(one, str) else one for one in by]
+        blocks = [(block,) if isinstance(block, str) else block for block in by]
         facts = tuple(chain.from_iterable(blocks))
         alike = [fact for fact in facts if fact not in compared]
         groups = grouped(entries, facts)
@@ -289,18 +288,18 @@ class Study:
         for group in groups.values():
             key = tuple(group[0][fact] for fact in alike)
             asked.setdefault(key, set()).update(entry.asked for entry in group)
-        found = {}
+        lines_of_means = {}
         for key in self._crossed(groups, blocks, within) if lines is None else lines:
             group, about = groups.get(key, []), dict(zip(facts, key, strict=True))
             is_whole = {entry.asked for entry in group} == asked.get(tuple(about[fact] for fact in alike))
-            found[key] = {
+            lines_of_means[key] = {
                 column: self._mean(group, measure) if is_whole else UNKNOWN for column, measure in measures.items()
             }
         own = {entry.metric for group in groups.values() for entry in group}
         names = {
             column: [measure] if measure else own for column, measure in measures.items() if isinstance(measure, str)
         }
-        return Cells(facts, found, names, self.evidence.baseline)
+        return Cells(facts, lines_of_means, names, self.evidence.baseline)
 
     def with_floors(self, cells: Cells, entries: Iterable[Entry], column: str, metric: str = OWN) -> Cells:
         """Return means with what the best answer without content scores on the same rows, and how far they are above.
@@ -375,23 +374,23 @@ class Study:
                 return Estimate(np.nan)
             keys = [(*(line[of] for of in wide.by), side) for side in sides]
             first, second = ([entry.run for entry in groups[key]] for key in keys)
-            return change(list(zip(first, second, strict=True)), metric, after - before)
+            return change(list(zip(first, second, strict=True)), metric, computed(np.subtract, after, before))
 
         return replace(wide.with_columns({"gain": gain}), metrics={**wide.metrics, "gain": [metric]})
 
     def _crossed(self, keys: Iterable[Key], blocks: Sequence[tuple[str, ...]], within: int) -> Iterator[Key]:
         """Yield every combination of the values of blocks of facts, in order; see ``means``."""
-        found, sizes = list(keys), [len(block) for block in blocks]
+        combinations, sizes = list(keys), [len(block) for block in blocks]
         if within:
             rest: dict[Key, list[Key]] = {}
-            for key in found:
+            for key in combinations:
                 rest.setdefault(key[: sizes[0]], []).append(key[sizes[0] :])
             for first in self._block_in_order(blocks[0], rest):
                 yield from ((*first, *others) for others in self._crossed(rest[first], blocks[1:], within - 1))
             return
         starts = [sum(sizes[:place]) for place in range(len(sizes))]
         values = (
-            self._block_in_order(block, {key[start : start + len(block)] for key in found})
+            self._block_in_order(block, {key[start : start + len(block)] for key in combinations})
             for start, block in zip(starts, blocks, strict=True)
         )
         yield from (tuple(chain.from_iterable(combination)) for combination in product(*values))
@@ -399,10 +398,15 @@ class Study:
     def _block_in_order(self, block: tuple[str, ...], values: Collection[Key]) -> list[Key]:
         """Return the values of facts that belong together, in the order of the first fact, then of the next."""
         ranks = [
-            {value: rank for rank, value in enumerate(self.in_order(fact, (each[place] for each in values)))}
+            {
+                value: rank
+                for rank, value in enumerate(self.in_order(fact, (combination[place] for combination in values)))
+            }
             for place, fact in enumerate(block)
         ]
-        return sorted(values, key=lambda each: [of_fact[value] for of_fact, value in zip(ranks, each, strict=True)])
+        return sorted(
+            values, key=lambda combination: [of_fact[value] for of_fact, value in zip(ranks, combination, strict=True)]
+        )
 
     def _mean(self, group: Sequence[Entry], measure: Measure) -> Replicates:
         # Without samples it is unknown how much each of several runs contributes to such a mean.
@@ -410,7 +414,7 @@ class Study:
         if any(entry.reason for entry in group) or (unweighted and len(group) > 1):
             return UNKNOWN
         added = (measure(entry) if callable(measure) else self.ratio(entry, measure) for entry in group)
-        return (Ratio.mean if group[0].run.schema.tasks_weigh_alike else Ratio.sum)(added).value
+        return Ratio.together(added, tasks_weigh_alike=group[0].run.schema.tasks_weigh_alike).value
 
     def ratio(self, entry: Entry, metric: str = OWN) -> Ratio:
         """Return a metric of one run: a mean over its rows, or over what they ask; unknown if the run lacks it."""
@@ -418,7 +422,7 @@ class Study:
         if name not in run.metrics:
             return Ratio.of(np.nan, 1)
         if _is_share(entry, metric):
-            return self.evidence.share(run, name, ASKED + name, entry.kept)
+            return self.evidence.share(run, name, entry.kept)
         if entry.kept is not None or name != run.headline.name:
             return self.evidence.ratio(run, name, entry.kept)
         # Those of headlines are kept, because most figures use them.
@@ -436,7 +440,7 @@ class Study:
             by: the facts that distinguish the groups; the first one is what the issues are about.
             texts: what the issues say.
         """
-        found, issues = list[Entry](), list[Issue]()
+        kept_entries, issues = list[Entry](), list[Issue]()
         left_out: dict[str, list[str]] = {}
         for group in grouped(entries, by).values():
             shared = shared_rows([entry.run for entry in group], same_hash=texts.same_hash)
@@ -444,14 +448,14 @@ class Study:
             if shared.reason:
                 issues.append(error(f"{about}: {texts.apart.format(**group[0].facts)}: {shared.reason}"))
             elif shared.left_out:
-                each = texts.each.format(**group[0].facts, count=shared.left_out)
-                left_out.setdefault(about, []).append(each)
-            found += [
+                count = texts.each.format(**group[0].facts, count=shared.left_out)
+                left_out.setdefault(about, []).append(count)
+            kept_entries += [
                 replace(entry, kept=kept if shared.left_out else None, reason=shared.reason)
                 for entry, kept in zip(group, shared.kept, strict=True)
             ]
         issues += [note(f"{about}: {texts.left_out}: {', '.join(counts)}") for about, counts in left_out.items()]
-        return found, issues
+        return kept_entries, issues
 
     def incomplete(self, entries: Sequence[Entry], which: str = "") -> tuple[Issue, ...]:
         """Return which models were not run on all tasks that others were run on.
@@ -496,15 +500,15 @@ def _is_share(entry: Entry, metric: str) -> bool:
     """Return whether a metric is a share of what the rows ask, of which a row can ask several."""
     rows, name = entry.run.rows, metric or entry.metric
     # Rows have a column of it. To look it up in the schema each time would take as long as to resample the rows.
-    return entry.run.schema.row_form(name) == "ratio" if rows is None else ASKED + name in rows.values
+    return entry.run.schema.row_form(name) == "ratio" if rows is None else name in rows.asked
 
 
 def grouped(entries: Iterable[Entry], facts: Collection[str]) -> dict[Key, list[Entry]]:
     """Return entries by the values of some facts, in the order of the first of each group."""
-    found: dict[Key, list[Entry]] = {}
+    groups: dict[Key, list[Entry]] = {}
     for entry in entries:
-        found.setdefault(tuple(entry[fact] for fact in facts), []).append(entry)
-    return found
+        groups.setdefault(tuple(entry[fact] for fact in facts), []).append(entry)
+    return groups
 
 
 def change(pairs: Sequence[tuple[TaskRun, TaskRun]], metric: str, measured: Replicates) -> Estimate:

@@ -49,7 +49,7 @@ def load(paths: Sequence[Path], progress: Progress = lambda runs: runs, names: S
         OSError: a file cannot be read.
         RowsError: a file is not a results file, none has results of our tasks, or a name fits no model.
     """
-    (runs,) = load_apart([paths], progress, names, sweep=True)
+    (runs,) = load_apart([paths], progress, names, merge_variants=True)
     return runs
 
 
@@ -58,7 +58,7 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
     progress: Progress = lambda runs: runs,
     names: Sequence[GivenName] = (),
     *,
-    sweep: bool = False,
+    merge_variants: bool = False,
     others: Choice | None = None,
     parts: bool = False,
     called: Callable[[Path], str] = str,
@@ -71,8 +71,8 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
         sides: the paths of each set, as for ``load``.
         progress: see ``Progress``.
         names: names for models of the first set.
-        sweep: whether several draws of a task, and several placements of its instructions, are one model's; otherwise,
-            each is a model of its own.
+        merge_variants: whether several draws of a task, and several placements of its instructions, are one model's;
+            otherwise, each is a model of its own.
         others: what is chosen about tasks that are not ours; ``None``: they are left out.
         parts: whether several runs of a task by a model are one run, each of a part of the rows; otherwise, the newest
             counts.
@@ -83,7 +83,10 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
         RowsError: a file is not a results file, a set has no results of our tasks, a name fits no model, no task has
             the chosen metric or column, or two runs of a task cannot be parts of one.
     """
-    found = [find_runs(paths, sweep=sweep, others=others is not None, parts=parts, called=called) for paths in sides]
+    found = [
+        find_runs(paths, merge_variants=merge_variants, others=others is not None, parts=parts, called=called)
+        for paths in sides
+    ]
     if others is not None:
         found = measured_alike(found, others)
     found[0] = replace(found[0], labels=renamed(found[0], names))
@@ -134,7 +137,7 @@ def _readers_that_differ(runs: Sequence[TaskRun], common: Mapping[str, set[str]]
 def find_runs(
     paths: Sequence[Path],
     *,
-    sweep: bool = False,
+    merge_variants: bool = False,
     others: bool = False,
     parts: bool = False,
     called: Callable[[Path], str] = str,
@@ -145,8 +148,8 @@ def find_runs(
 
     Args:
         paths: results files, or folders whose ``results_*.json`` are all read.
-        sweep: whether runs at several temperatures, and with several placements, are one model's; otherwise they are
-            different models.
+        merge_variants: whether runs at several temperatures, and with several placements, are one model's; otherwise
+            they are different models.
         others: whether tasks that are not ours count, each by its first metric and filter (see ``measured_alike``).
         parts: whether a run that a newer one would replace is a part of the same run.
         called: returns what the user calls a file.
@@ -184,7 +187,7 @@ def find_runs(
             tasks = sorted(file.content["results"])
             foreign |= set(tasks)
             issues.append(note(f"{name}: no results of our tasks ({named(tasks)}); ignored"))
-    found = _as_one_model(found, sweep=sweep)
+    found = _as_one_model(found, merge_variants=merge_variants)
     empty = {run.task: run for run in found if not run.count}
     unusable += [error(f"{run.file.name}, task {run.task!r}: no rows were evaluated") for run in empty.values()]
     evaluated = [run for run in found if run.count]
@@ -198,24 +201,24 @@ def find_runs(
             f"expected results_*.json files that `lm_eval --tasks … --output_path FOLDER` writes{which}"
         )
     issues += [error(f"{issue}; left out") for issue in unusable]
-    found, replaced = _with_roles(found, sweep=sweep, parts=parts)
+    found, replaced = _with_roles(found, merge_variants=merge_variants, parts=parts)
     unusable_tasks += [(run.task, run.file) for run in found if run.role is Role.UNEVALUATED]
     with_doubts = tuple(replace(run, issues=tuple(_doubts(run, unread, unusable_tasks))) for run in found)
     return Runs(with_doubts, _labels(evaluated, paths), groups, tuple(dict.fromkeys([*issues, *replaced])))
 
 
-def _as_one_model(runs: Sequence[TaskRun], *, sweep: bool) -> list[TaskRun]:
+def _as_one_model(runs: Sequence[TaskRun], *, merge_variants: bool) -> list[TaskRun]:
     """Return the runs, with models merged into one that differ only in settings that depend on the task.
 
-    These are its ``OPTIONS``, unless a task was run with several of them, because its runs must stay distinct. In a
-    sweep, they are also the placement of the instructions and what is sampled (``SAMPLING``), and a task may be run
-    with several of these. Each run keeps its own ``setting``.
+    These are its ``OPTIONS``, unless a task was run with several of them, because its runs must stay distinct. Of
+    variants to merge, they are also the placement of the instructions and what is sampled (``SAMPLING``), and a task
+    may be run with several of these. Each run keeps its own ``setting``.
 
     Args:
         runs: all runs in the files.
-        sweep: whether runs at several temperatures, and with several placements, are one model's.
+        merge_variants: whether runs at several temperatures, and with several placements, are one model's.
     """
-    if sweep:
+    if merge_variants:
         runs = [replace(run, model=_without(run.model, (PLACEMENT,))) if run.placement else run for run in runs]
         # Only families whose report has a figure over temperatures take part.
         bases = [
@@ -249,22 +252,22 @@ def _without(model: EvaluatedModel, settings: Sequence[str]) -> EvaluatedModel:
     return replace(model, setting=tuple((name, value) for name, value in model.setting if name not in settings))
 
 
-def _with_roles(runs: Sequence[TaskRun], *, sweep: bool, parts: bool) -> tuple[list[TaskRun], list[Issue]]:
+def _with_roles(runs: Sequence[TaskRun], *, merge_variants: bool, parts: bool) -> tuple[list[TaskRun], list[Issue]]:
     """Return the runs, each with its role and in the order of roles, and which of them newer ones replace.
 
-    A newer run replaces one of the same task by the same model and, in a sweep, with the same decoding. Of several
-    decodings, the one at the lowest temperature counts, and of its draws the one with the first seeds. A run without
-    rows replaces none, and where runs are parts, no run does.
+    A newer run replaces one of the same task by the same model and, of variants to merge, with the same decoding. Of
+    several decodings, the one at the lowest temperature counts, and of its draws the one with the first seeds. A run
+    without rows replaces none, and where runs are parts, no run does.
     """
 
     def draw(run: TaskRun) -> Hashable:
-        return _what(run), run.decoding if sweep and run.schema.over_temperatures else None
+        return _what(run), run.decoding if merge_variants and run.schema.over_temperatures else None
 
     latest, issues = newest([run for run in runs if run.count], draw)
     roles: list[tuple[TaskRun, Role]] = []
     for decoded in grouped((_what(run), run) for run in latest.values()).values():
         for place, run in enumerate(sorted(decoded, key=lambda run: run.decoding)):
-            elsewhere = sweep and run.placement
+            elsewhere = merge_variants and run.placement
             roles.append((run, Role.PLACED if elsewhere else Role.SWEPT if place else Role.COUNTS))
     with_empty, _ = newest(runs, _what)
     roles += [(run, Role.UNEVALUATED) for run in with_empty.values() if not run.count]

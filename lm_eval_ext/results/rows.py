@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 from lm_eval_ext.results.aggregation import Aggregate
 from lm_eval_ext.results.files import DEEPEST, is_too_deep
 
-ASKED = "asked "
-"""The prefix of the column that holds the second number of a metric ``[followed, asked]``."""
-
 Value = TypeVar("Value", bound=Hashable)
 DatasetRows = dict[str, dict[Hashable, int]]
 """The rows of each dataset that any run was evaluated on: by key, their numbers in order of first appearance."""
@@ -79,7 +76,8 @@ class Rows:
     Attributes:
         ids: their ``doc_id`` in the task, shape (rows,).
         clusters: the dataset row that each is built from, by its number in ``DatasetRows``, shape (rows,).
-        values: numbers by metric, each of shape (rows,).
+        values: numbers by metric, each of shape (rows,); of a metric ``[followed, asked]``, the first one.
+        asked: the second one, by metric, each of shape (rows,).
         docs, prompts, targets: the first characters of the hashes of each row, of its prompt and of its gold answer,
             shape (rows,); empty where the file has none.
         offsets: the byte offset of each line in its file, shape (rows,).
@@ -104,6 +102,7 @@ class Rows:
     targets: NDArray[np.bytes_]
     offsets: NDArray[np.int64]
     path: Path
+    asked: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     letters: Mapping[str, Coded[tuple[str, str]]] = field(default_factory=dict)
     outcomes: Mapping[str, Coded[tuple[str, ...]]] = field(default_factory=dict)
     draws: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
@@ -123,8 +122,8 @@ class Rows:
 
     def numbers(self, metric: str) -> NDArray[np.float64]:
         """Return a metric's numbers, shape (rows,); NaN where older samples lack the metric."""
-        found = self.values.get(metric)
-        return np.full(len(self), np.nan) if found is None else found
+        numbers = self.values.get(metric)
+        return np.full(len(self), np.nan) if numbers is None else numbers
 
     def draws_of(self, metric: str) -> NDArray[np.float64]:
         """Return a metric's numbers, shape (rows, draws); there is one draw of each row if there are not several."""
@@ -136,17 +135,23 @@ class Rows:
         Args:
             rows: whether each is kept, shape (rows,); or the places of those that are, in their new order.
         """
-        parts: dict[str, Any] = {
-            name: value[rows] for name, value in vars(self).items() if isinstance(value, np.ndarray) and len(value)
-        }
-        for name in ("values", "draws"):
-            parts[name] = {metric: column[rows] for metric, column in getattr(self, name).items()}
-        for name, column_of in (("letters", "codes"), ("outcomes", "codes"), ("aggregates", "terms")):
-            parts[name] = {
-                metric: replace(found, **{column_of: getattr(found, column_of)[rows]})
-                for metric, found in getattr(self, name).items()
-            }
-        return replace(self, **parts)
+        return replace(
+            self,
+            ids=self.ids[rows],
+            clusters=self.clusters[rows],
+            values={metric: numbers[rows] for metric, numbers in self.values.items()},
+            asked={metric: numbers[rows] for metric, numbers in self.asked.items()},
+            draws={metric: numbers[rows] for metric, numbers in self.draws.items()},
+            letters={metric: replace(pairs, codes=pairs.codes[rows]) for metric, pairs in self.letters.items()},
+            outcomes={metric: replace(chosen, codes=chosen.codes[rows]) for metric, chosen in self.outcomes.items()},
+            aggregates={metric: replace(of, terms=of.terms[rows]) for metric, of in self.aggregates.items()},
+            docs=self.docs[rows],
+            prompts=self.prompts[rows],
+            targets=self.targets[rows],
+            offsets=self.offsets[rows],
+            certainty=self.certainty[rows] if len(self.certainty) else self.certainty,
+            files=self.files[rows] if len(self.files) else self.files,
+        )
 
     def line(self, row: int) -> dict[str, Any]:
         """Return the complete line of a row.
@@ -168,18 +173,18 @@ class Rows:
                 file.seek(int(self.offsets[row]))
                 text = file.readline()
                 try:
-                    found = parsed(text)
+                    line = parsed(text)
                 except RecursionError:
-                    found = None
+                    line = None
                 # Few lines have as many brackets as would be too deep.
                 is_flat = text.count(b"{") + text.count(b"[") <= DEEPEST
                 if (
-                    not isinstance(found, dict)
-                    or found.get("doc_id") != self.ids[row]
-                    or (not is_flat and is_too_deep(found))
+                    not isinstance(line, dict)
+                    or line.get("doc_id") != self.ids[row]
+                    or (not is_flat and is_too_deep(line))
                 ):
                     raise ValueError(f"{path.name}: the line of row {self.ids[row]} is no longer where it was")
-                yield found
+                yield line
 
 
 def places_in(keys: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
@@ -208,27 +213,36 @@ def joined(parts: Sequence[Rows]) -> Rows:
     Args:
         parts: the rows of each, of which none is in two parts; all with as many draws.
     """
-    first = parts[0]
-    found: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name, value in vars(first).items()
-        if isinstance(value, np.ndarray)
-    }
-    for name in ("values", "draws"):
-        columns = _in_all([getattr(part, name) for part in parts])
-        found[name] = {metric: np.concatenate(of_metric) for metric, of_metric in columns.items()}
-    for name in ("letters", "outcomes"):
-        columns = _in_all([getattr(part, name) for part in parts])
-        found[name] = {metric: coded(chain.from_iterable(of_metric)) for metric, of_metric in columns.items()}
-    # Which terms there are can depend on the rows: without a second label, there is no confusion.
-    found["aggregates"] = {
-        metric: replace(of_metric[0], terms=np.concatenate([aggregate.terms for aggregate in of_metric]))
-        for metric, of_metric in _in_all([part.aggregates for part in parts]).items()
-        if len({(aggregate.name, aggregate.terms.shape[1]) for aggregate in of_metric}) == 1
-    }
-    found["further"] = tuple(part.path for part in parts[1:])
-    found["files"] = np.repeat(np.arange(len(parts), dtype=np.int32), [*map(len, parts)])
-    return replace(first, **found).kept(np.argsort(found["ids"]))
+    ids = np.concatenate([part.ids for part in parts])
+    numbers = [
+        {metric: np.concatenate(of_parts) for metric, of_parts in _in_all(columns).items()}
+        for columns in ([part.values for part in parts], [part.asked for part in parts], [part.draws for part in parts])
+    ]
+    letters, outcomes = _in_all([part.letters for part in parts]), _in_all([part.outcomes for part in parts])
+    rows = replace(
+        parts[0],
+        ids=ids,
+        clusters=np.concatenate([part.clusters for part in parts]),
+        values=numbers[0],
+        asked=numbers[1],
+        draws=numbers[2],
+        letters={metric: coded(chain.from_iterable(of_parts)) for metric, of_parts in letters.items()},
+        outcomes={metric: coded(chain.from_iterable(of_parts)) for metric, of_parts in outcomes.items()},
+        # Which terms there are can depend on the rows: without a second label, there is no confusion.
+        aggregates={
+            metric: replace(of_parts[0], terms=np.concatenate([aggregate.terms for aggregate in of_parts]))
+            for metric, of_parts in _in_all([part.aggregates for part in parts]).items()
+            if len({(aggregate.name, aggregate.terms.shape[1]) for aggregate in of_parts}) == 1
+        },
+        docs=np.concatenate([part.docs for part in parts]),
+        prompts=np.concatenate([part.prompts for part in parts]),
+        targets=np.concatenate([part.targets for part in parts]),
+        offsets=np.concatenate([part.offsets for part in parts]),
+        certainty=np.concatenate([part.certainty for part in parts]),
+        further=tuple(part.path for part in parts[1:]),
+        files=np.repeat(np.arange(len(parts), dtype=np.int32), [*map(len, parts)]),
+    )
+    return rows.kept(np.argsort(ids))
 
 
 def _in_all(parts: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -270,8 +284,8 @@ def response_in(sample: Mapping[str, Any]) -> str | None:
 
 def generated(sample: Mapping[str, Any]) -> str:
     """Return the text that the model generated for a row, before any filter; empty if there is none."""
-    found = sample.get("resps")
+    response = sample.get("resps")
     # The last request of a row is the one for a text; each has a list of draws.
-    while isinstance(found, list) and found:
-        found = found[-1]
-    return found if isinstance(found, str) else ""
+    while isinstance(response, list) and response:
+        response = response[-1]
+    return response if isinstance(response, str) else ""

@@ -24,7 +24,7 @@ from lm_eval_ext.processes import in_processes
 from lm_eval_ext.results.aggregation import MEAN, aggregate, stated
 from lm_eval_ext.results.files import shown
 from lm_eval_ext.results.issue import Issue, warning
-from lm_eval_ext.results.rows import ASKED, DatasetRows, Rows, coded, parsed
+from lm_eval_ext.results.rows import DatasetRows, Rows, coded, parsed
 from lm_eval_ext.results.runs import TaskRun
 
 DRAWS = "draws"
@@ -133,7 +133,7 @@ def _details_in(run: TaskRun, rows: Rows) -> dict[str, float | int | str]:
             error = float(values.std(ddof=1)) / sqrt(len(values)) if len(values) > 1 else NONE
             found |= {field: float(values.mean()), f"{name}_stderr,{run.reader}": error}
         elif form == "ratio":
-            found[field] = aggregation(zip(rows.values[name], rows.values[ASKED + name], strict=True))
+            found[field] = aggregation(zip(rows.values[name], rows.asked[name], strict=True))
         elif form == "letters":
             found[field] = aggregation(rows.letters[name])
         else:
@@ -216,12 +216,17 @@ def _rows(run: TaskRun, dataset: dict[Hashable, int]) -> tuple[Rows, list[Issue]
     rows, issues = _read(run, dataset, put)
     if not len(rows):
         return rows, issues
-    names = (*numbers, *(column for name in ratios for column in (name, ASKED + name)))
-    table = np.array(values, np.float64).reshape(len(rows), len(names))
+    # A column for each number, and two for each ratio: what was followed, and what was asked.
+    table = np.array(values, np.float64).reshape(len(rows), len(numbers) + 2 * len(ratios))
+    followed, asked = table[:, len(numbers) :: 2], table[:, len(numbers) + 1 :: 2]
     by_draw = np.array(every_draw, np.float64).reshape(len(rows), drawn if drawn > 1 else 0, len(numbers))
     rows = replace(
         rows,
-        values={name: table[:, place].copy() for place, name in enumerate(names)},
+        values={
+            **{name: table[:, place].copy() for place, name in enumerate(numbers)},
+            **{name: followed[:, place].copy() for place, name in enumerate(ratios)},
+        },
+        asked={name: asked[:, place].copy() for place, name in enumerate(ratios)},
         letters={name: coded(texts[name]) for name in letters},
         outcomes={name: coded(texts[name]) for name in outcomes},
         draws={name: by_draw[:, :, place].copy() for place, name in enumerate(numbers)} if drawn > 1 else {},

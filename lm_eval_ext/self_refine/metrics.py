@@ -8,8 +8,9 @@ name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from operator import attrgetter
 from typing import Any
 
 from lm_eval_ext.self_refine.loop import Feedback, Refined, Round, followed
@@ -115,14 +116,14 @@ COUNTS = (
     "feedback_true_negatives",
 )
 """Their metrics."""
-SHARES = (
-    "feedback_precision",
-    "feedback_recall",
-    "feedback_f1",
-    "feedback_precision_by_count",
-    "feedback_f1_by_count",
-)
-"""The metrics whose figures are computed from these counts of all rows."""
+SHARES: Mapping[str, Callable[[Confusion], float | None]] = {
+    "feedback_precision": attrgetter("precision"),
+    "feedback_recall": attrgetter("recall"),
+    "feedback_f1": attrgetter("f1"),
+    "feedback_precision_by_count": attrgetter("precision_by_count"),
+    "feedback_f1_by_count": attrgetter("f1_by_count"),
+}
+"""The metrics whose figures are computed from these counts of all rows, and how."""
 
 
 def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:

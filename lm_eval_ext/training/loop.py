@@ -148,8 +148,8 @@ class Loop(Generic[Batch]):
         trained = {name: weight for name, weight in self.model.named_parameters() if weight.requires_grad}
         device = next(self.model.parameters()).device
         gpu = device if device.type == "cuda" else None
-        rate, decay = self.recipe.learning_rate, self.weight_decay
-        optimizer = torch.optim.AdamW(trained.values(), lr=rate, weight_decay=decay, fused=self.fused)
+        learning_rate, decay = self.recipe.learning_rate, self.weight_decay
+        optimizer = torch.optim.AdamW(trained.values(), lr=learning_rate, weight_decay=decay, fused=self.fused)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: self.rate(step, epochs * steps))
         losses: list[float] = []
         of_dev: list[float] = []

@@ -18,7 +18,7 @@ from lm_eval_ext.floors import CONSTANT, FLOORS, IN_WORDS
 from lm_eval_ext.reports.evidence import Evidence, Floor, floors_of, replicates, terms_by_cluster, without_each
 from lm_eval_ext.reports.gate.text import FLOORS_READING
 from lm_eval_ext.reports.page.build import build
-from lm_eval_ext.reports.statistics import DRAWS, Population, estimate
+from lm_eval_ext.reports.statistics import RESAMPLES, Population, Replicates, estimate
 from lm_eval_ext.reports.wording import figure
 from lm_eval_ext.results.aggregation import Aggregate, aggregate
 from lm_eval_ext.results.issue import Issue
@@ -44,9 +44,9 @@ def test_a_metric_missing_from_the_results_has_no_value_and_one_unknown_to_the_f
 ) -> None:
     evidence = lacking_prior_rate(tmp_path, samples=samples)
     (run,) = evidence.runs.counting
-    assert np.isnan(evidence.ratio(run, "prior_rate").value).all()
-    assert evidence.ratio(run, "acc").value[0] == 0.5
-    assert not isnan(evidence.mean([run], "acc")[0])
+    assert np.isnan(evidence.ratio(run, "prior_rate").value.values).all()
+    assert evidence.ratio(run, "acc").value.figure == 0.5
+    assert not isnan(evidence.mean([run], "acc").figure)
     with pytest.raises(KeyError, match="accuracy"):
         evidence.ratio(run, "accuracy")
 
@@ -71,12 +71,12 @@ def f1() -> Aggregate:
 def test_resamples_of_rows_spread_as_the_jackknife_does() -> None:
     population, rows = Population(lambda _: ROWS), np.arange(ROWS, dtype=np.int32)
     sums = terms_by_cluster(population, "data", rows, f1().terms)
-    figures, without = replicates(population, "data", f1(), sums), without_each(f1(), sums)
+    figures, without = replicates(population, "data", f1(), sums).values, without_each(f1(), sums)
     assert figures[0] == f1().figure
     # Two estimates of one standard error; that of 1,000 resamples is off by 2.2 %.
     jackknife = np.sqrt((ROWS - 1) / ROWS * np.sum((without - without.mean()) ** 2))
     assert np.std(figures[1:]) == pytest.approx(jackknife, rel=0.1)
-    assert len(figures) == 1 + DRAWS
+    assert len(figures) == 1 + RESAMPLES
 
 
 def test_answers_to_one_row_are_resampled_together() -> None:
@@ -176,8 +176,8 @@ def test_the_answer_is_the_best_over_all_tasks_and_weighs_them_as_their_group_do
     floor = evidence.floor(runs, "prompt_level_strict_acc")
     assert floor is not None
     assert floor.answer == max(by_answer, key=by_answer.__getitem__) == "echo"
-    assert floor.value[0] == pytest.approx(by_answer["echo"])
-    assert floor.value.shape == (1 + DRAWS,)
+    assert floor.value.figure == pytest.approx(by_answer["echo"])
+    assert floor.value.values.shape == (1 + RESAMPLES,)
     assert floor.in_words == IN_WORDS["echo"]
 
 
@@ -209,7 +209,8 @@ def test_a_score_above_the_floor_is_0_at_the_floor_and_1_if_all_is_right(result_
     assert [oracle.value, echo.value] == pytest.approx([1, 0])
     assert ok.low < ok.value < min(0, ok.high)
     assert ok.rows == 100
-    assert np.isnan(Floor("echo", np.ones(1 + DRAWS)).above(np.ones(1 + DRAWS))).all()
+    all_right = Replicates(np.ones(1 + RESAMPLES))
+    assert np.isnan(Floor("echo", all_right).above(all_right).values).all()
 
 
 def test_floors_are_computed_once_for_all_models_with_the_same_rows(

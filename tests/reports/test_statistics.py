@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from lm_eval_ext.reports.statistics import (
-    DRAWS,
+    RESAMPLES,
     Floats,
     Population,
     Ratio,
+    Replicates,
+    computed,
     estimate,
     holm,
-    over,
     sign_flip_p,
     spread,
 )
@@ -48,7 +49,7 @@ def mean_of(values: Floats, clusters: NDArray[np.int64] | None = None, dataset: 
 
 def test_the_standard_error_of_an_accuracy_is_the_binomial_one() -> None:
     # That of 1,000 resamples is off by 1 / sqrt(2 * 1000) = 2.2 %; four times that is never seen.
-    assert np.std(mean_of(answers()).value[1:]) == pytest.approx(ERROR, rel=0.09)
+    assert np.std(mean_of(answers()).value.values[1:]) == pytest.approx(ERROR, rel=0.09)
 
 
 def test_the_interval_of_an_accuracy_is_the_binomial_one() -> None:
@@ -62,9 +63,9 @@ def test_the_interval_of_an_accuracy_is_the_binomial_one() -> None:
 def test_copies_of_an_answer_do_not_narrow_the_interval() -> None:
     copies = np.repeat(answers(), 9)
     of_rows = mean_of(copies, np.repeat(np.arange(ROWS), 9))
-    assert of_rows.value == pytest.approx(mean_of(answers()).value)
+    assert of_rows.value.values == pytest.approx(mean_of(answers()).value.values)
     # As if they were nine times as many rows, the error would be a third.
-    assert np.std(mean_of(copies).value[1:]) == pytest.approx(ERROR / 3, rel=0.09)
+    assert np.std(mean_of(copies).value.values[1:]) == pytest.approx(ERROR / 3, rel=0.09)
 
 
 @pytest.mark.parametrize(
@@ -88,11 +89,12 @@ def test_every_dataset_keeps_its_number_of_rows(datasets: tuple[str, str], error
 
 
 def test_two_models_share_the_resamples_of_common_rows() -> None:
-    assert mean_of(answers()).value.tolist() == mean_of(answers()).value.tolist()
+    assert mean_of(answers()).value.values.tolist() == mean_of(answers()).value.values.tolist()
 
 
 def test_different_datasets_are_resampled_differently() -> None:
-    assert mean_of(answers()).value.tolist() != mean_of(answers(), dataset="other").value.tolist()
+    values = [mean_of(answers(), dataset=dataset).value.values.tolist() for dataset in ("data", "other")]
+    assert values[0] != values[1]
 
 
 def test_a_row_added_after_resampling_is_rejected() -> None:
@@ -103,7 +105,7 @@ def test_a_row_added_after_resampling_is_rejected() -> None:
     rows["data"] = 3
     with pytest.raises(RuntimeError, match="data: all rows must be read before"):
         drawn.ratio("data", numbers, values)
-    assert drawn.ratio("other", numbers[:1], values[:1]).value[0] == 1
+    assert drawn.ratio("other", numbers[:1], values[:1]).value.figure == 1
 
 
 # Figures that are not there
@@ -120,11 +122,11 @@ def test_the_mean_of_nothing_does_not_exist() -> None:
     assert not found.has_interval
 
 
-@pytest.mark.parametrize(("missing", "has_interval"), [(DRAWS // 2 - 1, True), (DRAWS // 2, False)])
+@pytest.mark.parametrize(("missing", "has_interval"), [(RESAMPLES // 2 - 1, True), (RESAMPLES // 2, False)])
 def test_an_interval_needs_more_than_half_of_the_resamples(missing: int, has_interval: bool) -> None:
-    replicates = np.linspace(0, 1, 1 + DRAWS)
-    replicates[1 : 1 + missing] = nan
-    assert estimate(replicates).has_interval == has_interval
+    values = np.linspace(0, 1, 1 + RESAMPLES)
+    values[1 : 1 + missing] = nan
+    assert estimate(Replicates(values)).has_interval == has_interval
 
 
 def test_an_estimate_without_rows_has_no_interval_but_can_be_combined() -> None:
@@ -136,25 +138,23 @@ def test_an_estimate_without_rows_has_no_interval_but_can_be_combined() -> None:
 
 def test_what_is_computed_from_replicates_is_over_as_many_rows_and_answers() -> None:
     value = mean_of(np.repeat(answers(), 3), np.repeat(np.arange(ROWS), 3)).measured("one").value
-    for found in (value, value - value, value**10, 1 - value, value + np.zeros(1 + DRAWS)):
+    for found in (value, computed(np.subtract, value, value), computed(lambda values: 1 - values**10, value)):
         assert (estimate(found).rows, estimate(found).answers) == (ROWS, 3 * ROWS)
     kept = np.where(np.arange(ROWS) < 10, answers(), nan)
     assert estimate(mean_of(kept).value).rows == 10
-    assert estimate(np.zeros(1 + DRAWS)).rows == 0
+    assert estimate(Replicates(np.zeros(1 + RESAMPLES))).rows == 0
 
 
 def test_what_is_computed_from_figures_over_different_rows_has_the_count_of_none_of_them() -> None:
     many, few = mean_of(answers()).value, mean_of(np.where(np.arange(ROWS) < 10, answers(), nan)).value
     # As many rows, but three answers to each.
     copies = mean_of(np.repeat(answers(), 3), np.repeat(np.arange(ROWS), 3)).value
-    for found in (many - few, few - many, np.maximum(few, many), many - copies, copies - many):
+    for sides in ((many, few), (few, many), (many, copies), (copies, many)):
+        found = computed(np.subtract, *sides)
         assert (estimate(found).rows, estimate(found).answers) == (0, 0)
-    assert (many - few).tolist() == (np.asarray(many) - np.asarray(few)).tolist()
+    assert computed(np.subtract, many, few).values.tolist() == (many.values - few.values).tolist()
     for observed, rows in ((many, ROWS), (few, 10)):
-        assert estimate(over(many - few, observed)).rows == rows
-    changed = many.copy()
-    changed -= few
-    assert (estimate(changed).rows, estimate(many).rows) == (0, ROWS)
+        assert estimate(computed(np.subtract, many, few, over=observed)).rows == rows
 
 
 def test_tasks_over_the_same_rows_do_not_add_rows() -> None:
@@ -220,16 +220,17 @@ def test_a_figure_of_one_row_has_no_interval() -> None:
 
 def test_equal_figures_of_two_models_are_not_known_to_stay_equal() -> None:
     first, second = (wilson(answers(100, 100), name).value for name in ("one", "other"))
-    difference = estimate(first - second)
+    difference = estimate(computed(np.subtract, first, second))
     assert difference.value == 0
     # Each may be at 0.963 while the other is at 1.
     assert (difference.low, difference.high) == pytest.approx((-0.04, 0.04), abs=0.01)
-    assert estimate(first - wilson(answers(100, 100), "one").value).high == 0
+    assert estimate(computed(np.subtract, first, wilson(answers(100, 100), "one").value)).high == 0
 
 
 def test_a_difference_keeps_its_pairs() -> None:
     # 20 of 100 rows differ: a standard error of 0.04; unpaired, 0.067.
-    difference = estimate(wilson(answers(70, 100), "one").value - wilson(answers(50, 100), "other").value)
+    first, second = wilson(answers(70, 100), "one").value, wilson(answers(50, 100), "other").value
+    difference = estimate(computed(np.subtract, first, second))
     assert (difference.low, difference.high) == pytest.approx((0.12, 0.28), abs=0.012)
 
 
@@ -246,7 +247,7 @@ def test_the_mean_of_many_tasks_is_as_near_to_the_end_as_they_are() -> None:
 
 
 def test_resamples_without_a_figure_stay_without_one() -> None:
-    quotient = np.full(1 + DRAWS, 0.5)
+    quotient = np.full(1 + RESAMPLES, 0.5)
     quotient[3] = np.nan
     found = spread(quotient, (0.0, 1.0), 10, 9, [1])
     assert np.flatnonzero(np.isnan(found)).tolist() == [3]

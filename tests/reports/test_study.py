@@ -13,7 +13,7 @@ import pytest
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.statistics import Ratio
+from lm_eval_ext.reports.statistics import Ratio, Replicates
 from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, SameRows, Study, exists, shared_rows
 from lm_eval_ext.results.issue import error, note, warning
 from lm_eval_ext.results.load import load
@@ -41,7 +41,7 @@ def study_of(folder: Path, scores: Mapping[str, Mapping[str, Sequence[float]]], 
 
 def values(cells: Cells) -> dict[tuple[Any, ...], float | None]:
     """Return the first column by key; ``None`` where there is no figure."""
-    found = {key: float(next(iter(line.values()))[0]) for key, line in cells.lines.items()}
+    found = {key: next(iter(line.values())).figure for key, line in cells.lines.items()}
     return {key: None if isnan(value) else round(value, 6) for key, value in found.items()}
 
 
@@ -293,7 +293,7 @@ def test_facts_become_columns_with_unknown_figures_where_a_combination_is_missin
 
 
 def test_values_without_any_figure_are_left_out() -> None:
-    there, missing = np.ones(3), UNKNOWN
+    there, missing = Replicates(np.ones(3)), UNKNOWN
     found = Cells(("model", "n"), {("a", 1): {"x": missing}, ("a", 2): {"x": there}, ("b", 1): {"x": missing}})
     assert list(found.known("model").lines) == [("a", 1), ("a", 2)]
     assert list(found.known("model", "n").lines) == [("a", 2)]
@@ -303,7 +303,13 @@ def test_values_without_any_figure_are_left_out() -> None:
 
 @pytest.mark.parametrize(
     ("value", "there"),
-    [(Estimate(0.5), True), (Estimate(float("nan")), False), (np.ones(2), True), (UNKNOWN, False), (3, False)],
+    [
+        (Estimate(0.5), True),
+        (Estimate(float("nan")), False),
+        (Replicates(np.ones(2)), True),
+        (UNKNOWN, False),
+        (3, False),
+    ],
 )
 def test_a_figure_exists_unless_it_is_nan(value: object, there: bool) -> None:
     assert exists(value) is there

@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 
+from lm_eval_ext.families.hierarchy.schema import ARMS, Place, Side
 from lm_eval_ext.families.instructions.compose import Level, keywords, without
 from lm_eval_ext.families.instructions.kinds import WORD, Arguments, Draws
 from lm_eval_ext.families.instructions.writer import respond
@@ -27,24 +28,6 @@ SEED = 20261123
 PROMPTS = 50
 """The maximum number of task prompts with a pair; each is a row twice."""
 
-Side = Literal["own", "rival"]
-"""The instruction that counts, or the other one."""
-Place = Literal["system", "earlier", "user", "document", "tool"]
-"""Where an instruction is stated, in the order of a conversation: in the system message; in a turn of the user's before
-the last, for all responses; in the last turn, below the task; in a document that the user quotes there; in a tool's
-output."""
-
-ARMS: Mapping[str, Mapping[Place, Side]] = {
-    "system": {"system": "own"},
-    "user": {"user": "own"},
-    "aligned": {"system": "own", "user": "own"},
-    "system_user": {"system": "own", "user": "rival"},
-    "user_later": {"earlier": "rival", "user": "own"},
-    "document": {"user": "own", "document": "rival"},
-    "tool": {"user": "own", "tool": "rival"},
-}
-"""By arm, which of a row's two instructions is stated where. What counts: the system message before the user, the user
-before what is only quoted or returned by a tool, and of the user's turns the last."""
 MOST_TURNS = 20
 FORGETS_AFTER = (2, 4, 8, 12)
 """The numbers of requests after which a policy forgets what the system message says."""
@@ -222,7 +205,7 @@ class Arm:
     @property
     def places(self) -> Mapping[Place, Side]:
         """Which instruction is stated where."""
-        return ARMS[self.name]
+        return ARMS[self.name].places
 
     @property
     def earlier(self) -> int:

@@ -11,7 +11,6 @@ from jinja2 import TemplateError
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.hierarchy.rows import (
-    ARMS,
     MOST_TURNS,
     Arm,
     Row,
@@ -19,7 +18,7 @@ from lm_eval_ext.families.hierarchy.rows import (
     rows_hash,
     with_objects,
 )
-from lm_eval_ext.families.hierarchy.schema import SCHEMA, SLIPPED, TURNS
+from lm_eval_ext.families.hierarchy.schema import ARMS, SCHEMA, SLIPPED, TURNS
 from lm_eval_ext.families.hierarchy.scores import score
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.manyifeval.rows import NAME, TEST, origin
@@ -36,7 +35,7 @@ class HierarchyTask(FamilyTask):
 
     In addition to the harness's own keys, a leaf's YAML has:
 
-    * ``arm``: who states what, one of ``rows.ARMS``;
+    * ``arm``: who states what, one of ``schema.ARMS``;
     * ``turns``: with the arm ``system``, the number of requests, from 2 to ``rows.MOST_TURNS``; one if it is missing;
     * ``slipped``: with ``turns``, whether the last scripted reply breaks the instruction.
 

@@ -107,7 +107,7 @@ def sentences(lengths: Iterable[int], mark: str = ".") -> Iterator[str]:
 
 def prose(number: int) -> str:
     """Return a text of so many words, in sentences of eight; the last may be shorter."""
-    return " ".join(sentences([8] * (number // 8) + [rest for rest in [number % 8] if rest]))
+    return " ".join(sentences([8] * (number // 8) + [number % 8] * (number % 8 > 0)))
 
 
 def _numbered(N: int) -> str:

@@ -99,9 +99,13 @@ def compose(tasks: Sequence[Task], pool: Pool, row_seed: int | None, *draw: obje
         for position in range(INSTRUCTIONS):
             for hand, names in zip(hands, types, strict=True):
                 hand.append(Card(names[position], next(spread[names[position]])))
-        found = [_composed(task, hand, pool, generator) for task, hand in zip(tasks, hands, strict=True)]
-        if all(one or _swap(number, tasks, hands, found, pool, generator) for number, one in enumerate(found)):
-            return tuple(composed for composed in found if composed)
+        compositions = [_composed(task, hand, pool, generator) for task, hand in zip(tasks, hands, strict=True)]
+        for number in range(len(tasks)):
+            # An exchange may also compose the other row anew.
+            if compositions[number] is None and not _swap(number, tasks, hands, compositions, pool, generator):
+                break
+        else:
+            return tuple(composition for composition in compositions if composition)
     raise RuntimeError(
         f"{len(tasks)} task prompts, the first with key {tasks[0].key!r}: {DEALS} deals of instructions, none of which "
         "has all witnesses"
@@ -190,9 +194,9 @@ def is_sensible(instructions: Sequence[Checker]) -> bool:
     """Tell whether prose about the task can contain its drawn letter the required number of times (``prose_has``)."""
     words = max((number.num_words for number in instructions if isinstance(number, NumberWords)), default=USUAL_WORDS)
     return all(
-        prose_has(one.letter, one.let_relation, one.let_frequency, words)
-        for one in instructions
-        if isinstance(one, LetterFrequency) and one.letter in ascii_lowercase
+        prose_has(instruction.letter, instruction.let_relation, instruction.let_frequency, words)
+        for instruction in instructions
+        if isinstance(instruction, LetterFrequency) and instruction.letter in ascii_lowercase
     )
 
 
@@ -216,7 +220,7 @@ def _swap(  # noqa: PLR0913, PLR0917 # the state of a draw
     number: int,
     tasks: Sequence[Task],
     hands: list[list[Card]],
-    found: list[Composition | None],
+    compositions: list[Composition | None],
     pool: Pool,
     generator: random.Random,
 ) -> bool:
@@ -229,24 +233,24 @@ def _swap(  # noqa: PLR0913, PLR0917 # the state of a draw
     tried = 0
     for other, position in generator.sample(exchanges, len(exchanges)):
         both = number, other
-        cards = {one: [*hands[one]] for one in both}
+        cards = {row: [*hands[row]] for row in both}
         cards[number][position], cards[other][position] = hands[other][position], hands[number][position]
         if other == number or any(
-            conflicting(cards[one][position].type, card.type)
-            for one in both
-            for place, card in enumerate(cards[one])
+            conflicting(cards[row][position].type, card.type)
+            for row in both
+            for place, card in enumerate(cards[row])
             if place != position
         ):
             continue
         if (tried := tried + 1) > EXCHANGES:
             return False
         composed: dict[int, Composition] = {}
-        for one in both:
-            if (new := _composed(tasks[one], cards[one], pool, generator)) is None:
+        for row in both:
+            if (new := _composed(tasks[row], cards[row], pool, generator)) is None:
                 break
-            composed[one] = new
+            composed[row] = new
         else:
-            for one in both:
-                hands[one], found[one] = cards[one], composed[one]
+            for row in both:
+                hands[row], compositions[row] = cards[row], composed[row]
             return True
     return False

@@ -532,7 +532,7 @@ class Pool:
         return kind.wide if self.name == "wide" and kind.wide is not None else kind.arguments
 
 
-WIDE = Pool("wide", {kind.id: 1 for kind in KINDS if kind.slot})
+LARGER_POOL = Pool("wide", {kind.id: 1 for kind in KINDS if kind.slot})
 """The larger pool."""
 OTHER_WORDINGS = named_lines(__package__, "phrasings.txt")
 """Of each of ManyIFEval's 15, other wordings than the published one, which mean the same."""

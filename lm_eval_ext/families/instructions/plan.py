@@ -41,7 +41,7 @@ class Bounds:
     def narrow(self, low: int = 0, high: int | None = None) -> None:
         """Add further bounds."""
         self.low = max(self.low, low)
-        self.high = high if self.high is None else self.high if high is None else min(self.high, high)
+        self.high = min((bound for bound in (self.high, high) if bound is not None), default=None)
 
     def relate(self, relation: Relation, target: int, follow: bool) -> None:
         """Require that ``relation`` to ``target`` holds, or is broken."""
@@ -111,14 +111,18 @@ def plan_for(instructions: Sequence[Checker], broken: Collection[int] = ()) -> P
         The plan, or ``None`` if the demands are mutually exclusive, or an instruction is of an unknown type.
     """
     plan = Plan()
-    if not all(_enter(plan, one, index not in broken) for index, one in enumerate(instructions)):
-        return None
-    bounds = (plan.words, plan.sentences, plan.capitals, *plan.letters.values(), *plan.phrases.values())
-    can_be_met = all(one.high is None or one.low <= one.high for one in bounds)
+    for index, instruction in enumerate(instructions):
+        follow = index not in broken
+        # A text that does nothing for a type of the second kind breaks it.
+        if not _enter_either_way(plan, instruction, follow) and follow and not _enter_followed(plan, instruction):
+            return None
+    every_bounds = (plan.words, plan.sentences, plan.capitals, *plan.letters.values(), *plan.phrases.values())
+    can_be_met = all(bounds.high is None or bounds.low <= bounds.high for bounds in every_bounds)
     return plan if plan.cases and plan.paragraphs > 0 and can_be_met else None
 
 
-def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR0912, PLR0915 # one case per type
+def _enter_either_way(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR0912, PLR0915 # one case per type
+    """Add what a text needs to follow an instruction, or to break it; return whether to break it needs something."""
     match instruction:
         case keywords.Existence(several):
             for phrase in several:
@@ -140,7 +144,8 @@ def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR
                 plan.phrases[phrase.casefold()].narrow(number * follow, number * follow)
         case trained_words.ExcludeWordHarder(phrase):
             plan.phrases[phrase.casefold()].narrow(high=0 if follow else None)
-            plan.pieces += [f"such {phrase} here"] * (not follow)
+            if not follow:
+                plan.pieces.append(f"such {phrase} here")
         case trained_words.LetterCounting(number, relation):
             plan.whole = "a" * number if (relation == "at least") == follow else "42"
         case keywords.LetterFrequency(letter, number, relation):
@@ -158,9 +163,11 @@ def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR
         case trained_layout.Paragraphs2():
             plan.paragraphs, plan.divider = 2 + (not follow), "\n\n"
         case trained_layout.PunctuationExclamation():
-            plan.pieces += ["look out!"] * (not follow)
+            if not follow:
+                plan.pieces.append("look out!")
         case layout.NumberPlaceholders(number):
-            plan.pieces += ["[{}]"] * (number if follow else 0)
+            if follow:
+                plan.pieces += ["[{}]"] * number
         case layout.NumberBulletLists(number):
             plan.bullets += ["* {}"] * (number + (not follow))
         case layout.Title():
@@ -185,20 +192,30 @@ def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR
         case count.WordCountRange(low, high):
             plan.words.narrow(*((low, high) if follow else (high + 1, None)))
         case count.Conjunctions(number):
-            plan.pieces += [" ".join(CONJUNCTIONS[:number])] * follow
+            if follow:
+                plan.pieces.append(" ".join(CONJUNCTIONS[:number]))
         case formats.SubBullets():
             plan.bullets = ["* {}", "  - {}", "* {}", "  - {}"] if follow else plan.bullets or ["* {}"]
         case formats.QuoteUnquote():
-            plan.pieces += [EXPLAINED] * follow
-            plan.last = plan.last if follow else plan.last or QUOTED_LAST
+            if follow:
+                plan.pieces.append(EXPLAINED)
+            else:
+                plan.last = plan.last or QUOTED_LAST
         case small_groups.StopWords(percentage):
             plan.stop_words.narrow(*((0, percentage) if follow else (percentage + 1, 100)))
         case words.Repeats(number):
-            plan.pieces += [] if follow else [" ".join(["barley"] * (number + 1))]
+            if not follow:
+                plan.pieces.append(" ".join(["barley"] * (number + 1)))
         case trained_words.CountUnique() if not follow:
             plan.pieces.append("barley barley")
-        case _ if not follow:
-            pass  # a text that does nothing for it breaks it
+        case _:
+            return False
+    return True
+
+
+def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912, PLR0915 # as above
+    """Add what a text needs to follow an instruction; return whether that is known."""
+    match instruction:
         case own.Question():
             plan.question = True
         case length.NthParagraphFirstWord(number, nth, word):

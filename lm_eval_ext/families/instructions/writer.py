@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import cycle, islice, pairwise, permutations
@@ -63,8 +63,8 @@ def respond(instructions: Sequence[Checker], broken: Collection[int] = (), reply
     plan = plan_for(instructions, broken)
     if plan is None:
         return None
-    written = (_Writer(plan, attempt, reply).text() for attempt in range(TRIES))
-    return next((text for text in written if text and is_as_intended(text, instructions, broken)), None)
+    texts = (_text(plan, attempt, reply) for attempt in range(TRIES))
+    return next((text for text in texts if text and is_as_intended(text, instructions, broken)), None)
 
 
 def break_one(instructions: Sequence[Checker]) -> str | None:
@@ -97,218 +97,267 @@ class _Line:
         return text[:1].upper() + text[1:] + self.mark
 
 
-@dataclass
-class _Writer:
-    """A text in the making: its lines in the order of its parts."""
+@dataclass(frozen=True)
+class _Words:
+    """What the lines of a text are made of.
 
-    plan: Plan
-    attempt: int
-    reply: int | None = None
-    title: list[_Line] = field(default_factory=list)
-    first: list[_Line] = field(default_factory=list)
-    body: list[_Line] = field(default_factory=list)
-    paragraphs: list[list[_Line]] = field(default_factory=list)
-    tail: list[_Line] = field(default_factory=list)
+    Attributes:
+        usable: the content words that the plan allows.
+        stock: these words without end.
+        spoken: the whole sentences that the plan allows, of a reply in a conversation.
+        speech: these sentences without end.
+        is_reply: whether the text is a reply.
+        per_line: how many content words a line has.
+    """
 
-    def __post_init__(self) -> None:
-        self.scarce = [letter for letter, bounds in self.plan.letters.items() if bounds.high is not None]
-        usable = [word for word in bank() if self._is_usable(word)]
-        start = self.attempt * len(usable) // TRIES
-        self.usable = usable
-        self.stock: Iterator[str] = cycle([*usable[start:], *usable[:start]])
-        said = [] if self.reply is None else [text for text in sentences() if self._is_usable(text.lower())]
-        random.Random(f"{self.reply} {self.attempt}").shuffle(said)  # noqa: S311 # reproducible by design
-        beginning = [text for text in said if self._may_begin(text)][:1]
-        self.said = said
-        self.speech: Iterator[str] = cycle([*beginning, *(text for text in said if text not in beginning)])
-        high = self.plan.words.high
-        self.is_tight = high is not None and high < TIGHT
-        self.per_line = SHORT if self.is_tight else PER_LINE
+    usable: list[str]
+    stock: Iterator[str]
+    spoken: list[str]
+    speech: Iterator[str]
+    is_reply: bool
+    per_line: int
 
-    def _is_usable(self, word: str) -> bool:
-        plan = self.plan
-        named = [plan.second, *(word for _, _, word in plan.placed), *plan.phrases, *" ".join(plan.pieces).split()]
-        return not any(letter in word for letter in self.scarce) and not any(
-            part in word or word in part for part in named if part and "{" not in part
-        )
+    def take(self, count: int) -> list[str]:
+        """Return the next content words."""
+        return list(islice(self.stock, count))
 
-    def _may_begin(self, text: str) -> bool:
-        letter = text[0].lower()
-        return letter == self.plan.first if self.plan.first else letter != self.plan.not_first
+    def sentence(self, count: int) -> list[str]:
+        """Return the words of the next whole sentence of a reply, or so many content words."""
+        return next(self.speech).split() if self.is_reply else self.take(count)
 
-    def text(self) -> str | None:
-        """Return the text; ``None`` if there are too few words for it."""
-        if self.plan.whole:
-            return self.plan.whole
-        if self.plan.language not in ("", "en"):
-            # A text in another language has nothing else.
-            orders = [*permutations(named_lines(__package__, "languages.txt").get(self.plan.language, ()))]
-            return " ".join(orders[(self.attempt + LAP * (self.reply or 0)) % len(orders)])
-        if len(self.usable) < PER_LINE or (self.reply is not None and not self.said):
-            return None
-        self._begin()
-        self._end()
-        self._put_pieces()
-        if not self._fill():
-            return None
-        self._mark()
-        text = self._joined()
-        if "mixed" not in self.plan.cases:
-            text = text.upper() if "upper" in self.plan.cases else text.lower()
-        elif self.plan.title_case:
-            text = text.title()
-        return f'"{text}"' if self.plan.quoted else text
+    def plain(self) -> _Line:
+        """Return a line that may end in any mark."""
+        return _Line(self.sentence(self.per_line), plain=True)
 
-    def _divided(self) -> list[list[_Line]]:
+
+@dataclass(frozen=True)
+class _Draft:
+    """The lines of a text, by its parts.
+
+    Attributes:
+        title: the title, if any.
+        first: the first sentences, into which the plan places words.
+        body: what follows them in the first paragraph.
+        paragraphs: the other paragraphs.
+        tail: the last lines, in the last paragraph.
+        reserved: how many of the first sentences must stay sentences.
+    """
+
+    title: list[_Line]
+    first: list[_Line]
+    body: list[_Line]
+    paragraphs: list[list[_Line]]
+    tail: list[_Line]
+    reserved: int
+
+    def divided(self) -> list[list[_Line]]:
+        """Return the lines of each paragraph."""
         begun, *others = [[*self.title, *self.first, *self.body], *map(list, self.paragraphs)]
         (others or [begun])[-1].extend(self.tail)
         return [begun, *others]
 
-    def _lines(self) -> list[_Line]:
-        return [line for paragraph in self._divided() for line in paragraph]
+    def lines(self) -> list[_Line]:
+        """Return all lines in their order."""
+        return [line for paragraph in self.divided() for line in paragraph]
 
-    def _joined(self) -> str:
+    def joined(self, divider: str, *, is_reply: bool) -> str:
         """Return the lines below each other; sentences of a reply behind each other."""
         paragraphs = []
-        for lines in self._divided():
+        for lines in self.divided():
             text = str(lines[0])
             for before, line in pairwise(lines):
-                flows = self.reply is not None and before.mark and line.mark
-                text += f" {line}" if flows else f"\n{line}"
+                text += f" {line}" if is_reply and before.mark and line.mark else f"\n{line}"
             paragraphs.append(text)
-        return self.plan.divider.join(paragraphs)
+        return divider.join(paragraphs)
 
-    def _words(self, count: int) -> list[str]:
-        return list(islice(self.stock, count))
 
-    def _sentence(self, count: int) -> list[str]:
-        """Return the words of the next sentence, or so many content words."""
-        return self._words(count) if self.reply is None else next(self.speech).split()
+def _text(plan: Plan, attempt: int, reply: int | None) -> str | None:
+    """Return a text by a plan; ``None`` if there are too few words for it."""
+    if plan.whole:
+        return plan.whole
+    if plan.language not in ("", "en"):
+        # A text in another language has nothing else.
+        orders = [*permutations(named_lines(__package__, "languages.txt").get(plan.language, ()))]
+        return " ".join(orders[(attempt + LAP * (reply or 0)) % len(orders)])
+    words = _words_for(plan, attempt, reply)
+    if len(words.usable) < PER_LINE or (words.is_reply and not words.spoken):
+        return None
+    draft = _draft(plan, words)
+    _add_pieces(draft, plan, words)
+    if not _fill(draft, plan, words):
+        return None
+    _mark(draft, plan, words)
+    text = draft.joined(plan.divider, is_reply=words.is_reply)
+    if "mixed" not in plan.cases:
+        text = text.upper() if "upper" in plan.cases else text.lower()
+    elif plan.title_case:
+        text = text.title()
+    return f'"{text}"' if plan.quoted else text
 
-    def _plain(self) -> _Line:
-        return _Line(self._sentence(self.per_line), plain=True)
 
-    def _begin(self) -> None:
-        plan = self.plan
-        if plan.title:
-            self.title.append(_Line([f"<<{' '.join(self._words(2))}>>"], ""))
-        opening = [plan.opening, *self._words(self.per_line - 1)] if plan.opening else self._sentence(self.per_line)
-        opening[1:1] = filter(None, [plan.second])
-        if self.reply is None and (plan.first or opening[0][0] == plan.not_first):
-            opening[0] = next(filter(self._may_begin, self.usable), opening[0])
-        if plan.thesis:
-            opening[:2] = [f"<i>{opening[0]}", f"{opening[1]}</i>"]
-        if plan.labels:
-            opening.insert(0, "My Answer:")
-        count = max([number for number, _, _ in plan.placed] + [1 if plan.sentences.high or self.is_tight else 2])
-        self.reserved = count
-        self.first = [_Line(opening), *(_Line(self._sentence(self.per_line)) for _ in range(count - 1))]
-        for number, place, word in sorted(plan.placed, key=lambda one: -one[1]):
-            before = self.first[number - 1].words
-            before += self._words(max(0, place - 1 - len(before)))
-            before.insert((place or len(before) + 1) - 1, word)
-        if plan.question:
-            self.first[0].mark = "?"
+def _words_for(plan: Plan, attempt: int, reply: int | None) -> _Words:
+    """Return the words and sentences that a plan allows, from another starting point at each attempt."""
+    named = [plan.second, *(word for _, _, word in plan.placed), *plan.phrases, *" ".join(plan.pieces).split()]
+    parts = [part for part in named if part and "{" not in part]
+    scarce = _scarce(plan)
 
-    def _end(self) -> None:
-        plan = self.plan
-        self.paragraphs = [[self._plain()] for _ in range(plan.paragraphs - 1)]
-        if plan.nth:
-            self.paragraphs[plan.nth[0] - 2][0].words.insert(0, plan.nth[1])
-        self.tail = [_Line([bullet.format(" ".join(self._sentence(1)))], "") for bullet in plan.bullets]
-        if not (plan.last and self.is_tight):
-            self.tail.append(_Line(self._sentence(self.per_line)))
-        if plan.postscript:
-            self.tail.append(_Line([plan.postscript, *self._sentence(SHORT)]))
-        if plan.second:
-            self.tail.append(_Line(self._sentence(SHORT + 1)))
-            self.tail[-1].words.insert(-1, plan.second)
-        elif plan.last:
-            self.tail.append(_Line(plan.last.split(), ""))
-        for heading in plan.headings:
-            self.body += [_Line([heading], ""), self._plain()]
-        if plan.labels:
-            self.body += [_Line([label, *self._sentence(SHORT)]) for label in ("My Conclusion:", "Future Outlook:")]
+    def is_usable(text: str) -> bool:
+        return not any(letter in text for letter in scarce) and not any(part in text or text in part for part in parts)
 
-    def _put_pieces(self) -> None:
-        """Put what the text must contain into lines of its own or, if there may be few, into those that are there."""
-        plan = self.plan
-        pieces = [phrase for phrase, bounds in plan.phrases.items() for _ in range(bounds.low)]
-        pieces += [piece.format(next(self.stock)) if "{}" in piece else piece for piece in plan.pieces]
-        pieces += [" ".join(word.upper() for word in self._words(plan.capitals.low))] if plan.capitals.low else []
-        pieces += [f"{next(self.stock)}, {next(self.stock)}"] if plan.comma else []
-        if (plan.english or plan.language == "en") and not self.said:
-            named = (*self.scarce, *plan.phrases)
-            pieces += [text for text in ENGLISH if not any(part in text for part in named)][:1]
-        for letter, bounds in plan.letters.items():
-            # Not in the first and the last line, which the loose variants cut off.
-            missing = bounds.low - " ".join([*map(str, self._lines()[1:-1]), *pieces]).lower().count(letter)
-            if missing > 0:
-                # Only the letter in a text of words alone, and if there may not be many words with it. At least two in
-                # a row, because a single capital would count as a capitalized word.
-                words = [] if self.reply is None else [word for word in self.usable if letter in word][:missing]
-                pieces.append(" ".join(words) or letter * max(2, missing))
-        inside = cycle(self.first[self.reserved - 1 :] if len(self.first) > 1 else self.first)
-        for piece in filter(None, pieces):
-            if self.is_tight:
-                next(inside).words[-1:-1] = piece.split()
+    usable = [word for word in bank() if is_usable(word)]
+    start = attempt * len(usable) // TRIES
+    spoken = [] if reply is None else [text for text in sentences() if is_usable(text.lower())]
+    random.Random(f"{reply} {attempt}").shuffle(spoken)  # noqa: S311 # reproducible by design
+    beginning = [text for text in spoken if _may_begin(plan, text)][:1]
+    speech = cycle([*beginning, *(text for text in spoken if text not in beginning)])
+    per_line = SHORT if _is_tight(plan) else PER_LINE
+    return _Words(usable, cycle([*usable[start:], *usable[:start]]), spoken, speech, reply is not None, per_line)
+
+
+def _scarce(plan: Plan) -> list[str]:
+    """Return the letters that a text may not have any number of times."""
+    return [letter for letter, bounds in plan.letters.items() if bounds.high is not None]
+
+
+def _is_tight(plan: Plan) -> bool:
+    """Return whether there is hardly room for more than what the text must contain."""
+    return plan.words.high is not None and plan.words.high < TIGHT
+
+
+def _may_begin(plan: Plan, text: str) -> bool:
+    letter = text[0].lower()
+    return letter == plan.first if plan.first else letter != plan.not_first
+
+
+def _draft(plan: Plan, words: _Words) -> _Draft:
+    """Return the lines that a plan has at the beginning and at the end of a text, and its headings."""
+    title = [_Line([f"<<{' '.join(words.take(2))}>>"], "")] if plan.title else []
+    reserved = max([number for number, _, _ in plan.placed] + [1 if plan.sentences.high or _is_tight(plan) else 2])
+    first = _first_lines(plan, words, reserved)
+    paragraphs = [[words.plain()] for _ in range(plan.paragraphs - 1)]
+    if plan.nth:
+        number, word = plan.nth
+        paragraphs[number - 2][0].words.insert(0, word)
+    tail = [_Line([bullet.format(" ".join(words.sentence(1)))], "") for bullet in plan.bullets]
+    if not (plan.last and _is_tight(plan)):
+        tail.append(_Line(words.sentence(words.per_line)))
+    if plan.postscript:
+        tail.append(_Line([plan.postscript, *words.sentence(SHORT)]))
+    if plan.second:
+        tail.append(_Line(words.sentence(SHORT + 1)))
+        tail[-1].words.insert(-1, plan.second)
+    elif plan.last:
+        tail.append(_Line(plan.last.split(), ""))
+    body = [line for heading in plan.headings for line in (_Line([heading], ""), words.plain())]
+    if plan.labels:
+        body += [_Line([label, *words.sentence(SHORT)]) for label in ("My Conclusion:", "Future Outlook:")]
+    return _Draft(title, first, body, paragraphs, tail, reserved)
+
+
+def _first_lines(plan: Plan, words: _Words, count: int) -> list[_Line]:
+    """Return the first sentences, with the words that the plan places in them."""
+    opening = [plan.opening, *words.take(words.per_line - 1)] if plan.opening else words.sentence(words.per_line)
+    opening[1:1] = filter(None, [plan.second])
+    if not words.is_reply and (plan.first or opening[0][0] == plan.not_first):
+        opening[0] = next((word for word in words.usable if _may_begin(plan, word)), opening[0])
+    if plan.thesis:
+        opening[:2] = [f"<i>{opening[0]}", f"{opening[1]}</i>"]
+    if plan.labels:
+        opening.insert(0, "My Answer:")
+    first = [_Line(opening), *(_Line(words.sentence(words.per_line)) for _ in range(count - 1))]
+    for number, place, word in sorted(plan.placed, key=lambda placed: -placed[1]):
+        before = first[number - 1].words
+        before += words.take(max(0, place - 1 - len(before)))
+        before.insert((place or len(before) + 1) - 1, word)
+    if plan.question:
+        first[0].mark = "?"
+    return first
+
+
+def _add_pieces(draft: _Draft, plan: Plan, words: _Words) -> None:
+    """Put what the text must contain into lines of its own or, if there may be few, into those that are there."""
+    pieces = [phrase for phrase, bounds in plan.phrases.items() for _ in range(bounds.low)]
+    pieces += [piece.format(next(words.stock)) if "{}" in piece else piece for piece in plan.pieces]
+    pieces += [" ".join(word.upper() for word in words.take(plan.capitals.low))] if plan.capitals.low else []
+    pieces += [f"{next(words.stock)}, {next(words.stock)}"] if plan.comma else []
+    if (plan.english or plan.language == "en") and not words.spoken:
+        named = (*_scarce(plan), *plan.phrases)
+        pieces += [text for text in ENGLISH if not any(part in text for part in named)][:1]
+    for letter, bounds in plan.letters.items():
+        # Not in the first and the last line, which the loose variants cut off.
+        missing = bounds.low - " ".join([*map(str, draft.lines()[1:-1]), *pieces]).lower().count(letter)
+        if missing > 0:
+            # Only the letter in a text of words alone, and if there may not be many words with it. At least two in
+            # a row, because a single capital would count as a capitalized word.
+            with_letter = [word for word in words.usable if letter in word][:missing] if words.is_reply else []
+            pieces.append(" ".join(with_letter) or letter * max(2, missing))
+    inside = cycle(draft.first[draft.reserved - 1 :] if len(draft.first) > 1 else draft.first)
+    for piece in filter(None, pieces):
+        if _is_tight(plan):
+            next(inside).words[-1:-1] = piece.split()
+        else:
+            *lead, last = words.sentence(SHORT)
+            colon = ":" if words.is_reply else ""
+            draft.body.append(_Line([*lead, f"{last}{colon}", *piece.split(" ")]))
+
+
+def _fill(draft: _Draft, plan: Plan, words: _Words) -> bool:
+    """Add plain lines until there are enough words, different words, content words, and kinds of sentences."""
+    is_tight = _is_tight(plan)
+    low = plan.words.low + (MARGIN if plan.words.low and not is_tight else 0)
+    may_add = plan.sentences.high is None or not is_tight
+    spare = 2 if plan.sentences.high is None and plan.sentences.low and not is_tight else 0
+    for _ in range(MOST_LINES):
+        text = Text(draft.joined(plan.divider, is_reply=words.is_reply))
+        written = text.whole_words
+        stops = (
+            100 * sum(word.lower() in stop_words() for word in written) / len(written) if plan.stop_words.high else 0
+        )
+        if stops < plan.stop_words.low:
+            draft.body.append(_Line(STOP_WORDS.split()))
+        elif (
+            (plan.stop_words.high and stops > plan.stop_words.high)
+            or len(written) < low
+            or (plan.unique.low and len({word.lower() for word in written}) < plan.unique.low + SPARE)
+            or (sum(bool(line.mark) for line in draft.lines()) < plan.sentences.low + spare)
+            or not _kinds_fit(draft, plan, text)
+        ):
+            if len(written) < low and not may_add:
+                draft.first[-1].words[-1:-1] = words.take(1)
             else:
-                *lead, last = self._sentence(SHORT)
-                colon = "" if self.reply is None else ":"
-                self.body.append(_Line([*lead, f"{last}{colon}", *piece.split(" ")]))
-
-    def _fill(self) -> bool:
-        """Add plain lines until there are enough words, different words, content words, and kinds of sentences."""
-        plan = self.plan
-        low = plan.words.low + (0 if self.is_tight else MARGIN if plan.words.low else 0)
-        may_add = plan.sentences.high is None or not self.is_tight
-        spare = 2 if plan.sentences.high is None and plan.sentences.low and not self.is_tight else 0
-        for _ in range(MOST_LINES):
-            found = Text(self._joined()).whole_words
-            stops = (
-                100 * sum(word.lower() in stop_words() for word in found) / len(found) if plan.stop_words.high else 0
-            )
-            if stops < plan.stop_words.low:
-                self.body.append(_Line(STOP_WORDS.split()))
-            elif (
-                (plan.stop_words.high and stops > plan.stop_words.high)
-                or len(found) < low
-                or (plan.unique.low and len({word.lower() for word in found}) < plan.unique.low + SPARE)
-                or (sum(bool(line.mark) for line in self._lines()) < plan.sentences.low + spare)
-                or not self._kinds_fit()
-            ):
-                if len(found) < low and not may_add:
-                    self.first[-1].words[-1:-1] = self._words(1)
-                else:
-                    self.body.append(self._plain())
-            else:
-                return True
-        return False
-
-    def _statements(self) -> int:
-        return sum(sentence.endswith(".") for sentence in Text(self._joined()).sentences)
-
-    def _kinds_fit(self) -> bool:
-        if not self.plan.kinds:
+                draft.body.append(words.plain())
+        else:
             return True
-        each, rest = divmod(self._statements(), 3)
-        return rest == 0 and sum(line.plain for line in self._lines()) >= each * len(self.plan.kinds)
+    return False
 
-    def _mark(self) -> None:
-        """Decide how each sentence ends."""
-        plan, lines = self.plan, self._lines()
-        if plan.emoji:
-            for line in lines:
-                line.mark = line.mark and f" {SMILE}."
-        if plan.kinds:
-            each = self._statements() // 3
-            plain = [line for line in lines if line.plain]
-            for number, line in enumerate(plain[: each * len(plan.kinds)]):
-                line.mark = plan.kinds[number // each]
-        if plan.sentences.high is not None:
-            # The last line ends a sentence, whatever its mark. The first ones keep theirs as far as there may be
-            # sentences, and one of them has a mark even if the last one has none.
-            fewest = max(self.reserved + (not lines[-1].mark), plan.sentences.low, 1 + plan.question)
-            kept = fewest - 1
-            for line in [line for line in lines[:-1] if line.mark][kept:]:
-                line.mark = ""
+
+def _statements(text: Text) -> int:
+    return sum(sentence.endswith(".") for sentence in text.sentences)
+
+
+def _kinds_fit(draft: _Draft, plan: Plan, text: Text) -> bool:
+    """Return whether a third of the sentences can end in each mark of the plan, if it has some."""
+    if not plan.kinds:
+        return True
+    third, rest = divmod(_statements(text), 3)
+    return rest == 0 and sum(line.plain for line in draft.lines()) >= third * len(plan.kinds)
+
+
+def _mark(draft: _Draft, plan: Plan, words: _Words) -> None:
+    """Decide how each sentence ends."""
+    lines = draft.lines()
+    if plan.emoji:
+        for line in lines:
+            line.mark = line.mark and f" {SMILE}."
+    if plan.kinds:
+        third = _statements(Text(draft.joined(plan.divider, is_reply=words.is_reply))) // 3
+        plain = [line for line in lines if line.plain]
+        for number, line in enumerate(plain[: third * len(plan.kinds)]):
+            line.mark = plan.kinds[number // third]
+    if plan.sentences.high is not None:
+        # The last line ends a sentence, whatever its mark. The first ones keep theirs as far as there may be
+        # sentences, and one of them has a mark even if the last one has none.
+        fewest = max(draft.reserved + (not lines[-1].mark), plan.sentences.low, 1 + plan.question)
+        marked = [line for line in lines[:-1] if line.mark]
+        for line in marked[fewest - 1 :]:
+            line.mark = ""

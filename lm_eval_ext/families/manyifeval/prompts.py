@@ -39,7 +39,7 @@ COLUMNS = ("key", "prompt", "instruction_id_list", "kwargs")
 
 
 @dataclass(frozen=True)
-class Kind:
+class PromptForm:
     """A kind of task prompt.
 
     Attributes:
@@ -66,11 +66,11 @@ class Kind:
 
 
 @cache
-def kinds() -> tuple[Kind, ...]:
+def kinds() -> tuple[PromptForm, ...]:
     """Return the grammar."""
     phrases = named_lines(__package__, "prompt_phrases.txt")
     templates = (files(__package__) / "prompt_kinds.txt").read_text(encoding="utf-8").splitlines()
-    return tuple(Kind(line, tuple(phrases[part] for part in _PART.findall(line))) for line in templates)
+    return tuple(PromptForm(line, tuple(phrases[part] for part in _PART.findall(line))) for line in templates)
 
 
 def prompts(row_seed: int, start: int, stop: int) -> list[str]:

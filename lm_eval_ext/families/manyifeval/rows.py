@@ -28,7 +28,7 @@ from typing import Any, Literal
 from lm_eval_ext import sources
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, text_in
 from lm_eval_ext.families.instructions.compose import INSTRUCTIONS, Composition, Task, compose
-from lm_eval_ext.families.instructions.kinds import FIFTEEN, WIDE, Pool
+from lm_eval_ext.families.instructions.kinds import FIFTEEN, LARGER_POOL, Pool
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval.prompts import IFEVAL, IFEVAL_SPLIT, prompts, reconstruct
 from lm_eval_ext.metadata import ROW_SEED, digest
@@ -210,7 +210,7 @@ def all_rows(source: str, split: str, row_seed: int | None = None, wide: bool = 
 # Apart from all_rows, whose callers leave arguments out: the cache would take them for others and compose again.
 @cache
 def _all_rows(source: str, split: str, row_seed: int | None, wide: bool) -> tuple[InstructionRow, ...]:
-    pool = WIDE if wide else FIFTEEN
+    pool = LARGER_POOL if wide else FIFTEEN
     if row_seed is not None:
         of_draw = tasks(source, split, row_seed)
         composed = compose(of_draw, pool, row_seed, len(of_draw))

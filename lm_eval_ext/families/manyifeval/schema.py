@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from statistics import fmean
@@ -69,11 +69,10 @@ def reliability_gap(variants: Iterable[Outcome]) -> float | str:
     return fmean(followed for of_row in by_row.values() for followed in of_row) - fmean(map(min, by_row.values()))
 
 
-def feedback(metric: str, rows: Iterable[Counts]) -> float | str:
-    """Return the figure of a metric on all rows' feedback together; ``NONE`` if it is undefined."""
-    total = Confusion(*map(sum, zip(*rows, strict=True)))
-    found: float | None = getattr(total, metric.removeprefix("feedback_"))
-    return NONE if found is None else found
+def feedback(share: Callable[[Confusion], float | None], rows: Iterable[Counts]) -> float | str:
+    """Return a share of all rows' feedback together; ``NONE`` if it is undefined."""
+    value = share(Confusion(*map(sum, zip(*rows, strict=True))))
+    return NONE if value is None else value
 
 
 def refinements(rows: Iterable[Sequence[Mapping[str, Any]]]) -> float:
@@ -210,8 +209,8 @@ SCHEMA = Schema(
         # The figures by count depend on how many instructions are followed in the first place; the report shows the
         # paper's.
         *(
-            Metric(name, True, partial(feedback, name), needs=(REFINED,), per_row=None, drawn="by_count" not in name)
-            for name in SHARES
+            Metric(name, True, partial(feedback, share), needs=(REFINED,), per_row=None, drawn="by_count" not in name)
+            for name, share in SHARES.items()
         ),
         # Of each row, the judgments that cannot be parsed, and all.
         Metric(

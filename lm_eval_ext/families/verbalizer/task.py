@@ -164,9 +164,13 @@ class VerbalizerTask(FamilyTask):
             "doc_to_choice": None,
             "doc_to_target": Target(verbalizer),
             "filter_list": [
-                {**pipeline, "filter": [step | given if step["function"] == ANSWER_FILTER else step for step in steps]}
+                pipeline
+                | {
+                    "filter": [
+                        step | given if step["function"] == ANSWER_FILTER else step for step in pipeline["filter"]
+                    ]
+                }
                 for pipeline in config["filter_list"]
-                for steps in [pipeline["filter"]]
             ],
         }
         if self.paraphrases:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from lm_eval_ext.reports.gate import terminal
 from lm_eval_ext.reports.gate.decision import WORDS, decision
-from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome
+from lm_eval_ext.reports.gate.findings import STATUS, WITHIN, Finding, Outcome
 from lm_eval_ext.reports.gate.formats import (
     Described,
     bold,
@@ -47,8 +47,8 @@ def status_of(outcomes: Sequence[Outcome]) -> int:
 
 def worst_of(outcomes: Sequence[Outcome]) -> str:
     """Return the worst verdict of several checks with one requirement."""
-    found = {outcome.verdict for outcome in outcomes}
-    return next(verdict for verdict in STATUS[outcomes[0].requirement or "no-regression"] if verdict in found)
+    verdicts = {outcome.verdict for outcome in outcomes}
+    return next(verdict for verdict in STATUS[outcomes[0].requirement or "no-regression"] if verdict in verdicts)
 
 
 def by_headline(outcomes: Sequence[Outcome]) -> dict[str, list[Finding | None]]:
@@ -58,13 +58,13 @@ def by_headline(outcomes: Sequence[Outcome]) -> dict[str, list[Finding | None]]:
     """
     order = [*STATUS[outcomes[0].requirement or "no-regression"]]
     places: dict[str, tuple[int, int]] = {}
-    found: dict[str, list[Finding | None]] = {}
+    of_headline: dict[str, list[Finding | None]] = {}
     for number, outcome in enumerate(outcomes):
         for place, finding in enumerate(outcome.findings):
-            found.setdefault(finding.name, [None] * len(outcomes))[number] = finding
+            of_headline.setdefault(finding.name, [None] * len(outcomes))[number] = finding
             here = order.index(finding.verdict), place
             places[finding.name] = min(here, places.get(finding.name, here))
-    return {name: found[name] for name in sorted(found, key=lambda name: (places[name], name))}
+    return {name: of_headline[name] for name in sorted(of_headline, key=lambda name: (places[name], name))}
 
 
 def worse_from(verdicts: Sequence[str]) -> tuple[int | None, tuple[int, ...]]:
@@ -89,15 +89,18 @@ def worse_from(verdicts: Sequence[str]) -> tuple[int | None, tuple[int, ...]]:
 
 def decision_on_all(checked: Sequence[Described]) -> str:
     """Return the decision on each candidate in a few words, the worst first."""
-    by_status = {status: [one.name for one in checked if one.outcome.status == status] for status in (1, 2, 3, 0)}
+    by_status = {
+        status: [candidate.name for candidate in checked if candidate.outcome.status == status]
+        for status in (1, 2, 3, 0)
+    }
     return " ".join(f"{WORDS[status]}: {named(names)}." for status, names in by_status.items() if names)
 
 
 def in_words(checked: Sequence[Described]) -> str:
     """Return the verdict on several candidates in a few words."""
-    outcomes = [one.outcome for one in checked]
+    outcomes = [candidate.outcome for candidate in checked]
     worst = worst_of(outcomes)
-    names = [one.name for one in checked if one.outcome.verdict == worst]
+    names = [candidate.name for candidate in checked if candidate.outcome.verdict == worst]
     said = f"{worst.lower()}: {len(names)} of {len(checked)} candidates"
     return f"{said} ({named(names)})" if len(names) < len(checked) else said
 
@@ -119,15 +122,17 @@ def text(checked: Sequence[Described], k: int | None = None) -> Iterator[str]:
     Raises:
         ReportError: a number was asked for, but a candidate has no several draws.
     """
-    outcomes = [one.outcome for one in checked]
+    outcomes = [candidate.outcome for candidate in checked]
     yield in_words(checked)
     yield ""
     listed = {finding.name for outcome in outcomes for finding in listed_findings(outcome)}
-    rows = {name: [*map(_cell, found)] for name, found in by_headline(outcomes).items() if name in listed}
+    rows = {
+        name: [*map(_cell, of_candidates)] for name, of_candidates in by_headline(outcomes).items() if name in listed
+    }
     columns = [[cells[number] for cells in rows.values()] for number in range(len(checked))]
     widths = [[max(map(len, part)) for part in zip(*column, strict=True)] for column in columns]
     yield from aligned(
-        ["", *(one.name for one in checked)],
+        ["", *(candidate.name for candidate in checked)],
         [
             [
                 name,
@@ -140,15 +145,15 @@ def text(checked: Sequence[Described], k: int | None = None) -> Iterator[str]:
         ],
     )
     yield reading("side by side")
-    for one in checked:
+    for candidate in checked:
         yield ""
-        yield f"{one.name}: {verdict_in_words(one.outcome)}"
-        yield from finding_lines(_to_read(one.outcome))
-        if others := unlisted_in_words(one.outcome):
+        yield f"{candidate.name}: {verdict_in_words(candidate.outcome)}"
+        yield from finding_lines(_to_read(candidate.outcome))
+        if others := unlisted_in_words(candidate.outcome):
             yield f"{others}: all are in --json, --csv and --markdown"
-        yield from (f"not checked: {unpaired.name}: {unpaired.issues[0]}" for unpaired in one.outcome.unpaired)
-        yield f"candidate: {one.titles[1]}"
-        yield from sampled_text(one.outcome, ("baseline", one.name), k)
+        yield from (f"not checked: {unpaired.name}: {unpaired.issues[0]}" for unpaired in candidate.outcome.unpaired)
+        yield f"candidate: {candidate.titles[1]}"
+        yield from sampled_text(candidate.outcome, ("baseline", candidate.name), k)
     yield ""
     yield f"baseline: {checked[0].titles[0]}"
     yield from max((list(check_reading(outcome)) for outcome in outcomes), key=len)
@@ -171,25 +176,27 @@ def screen(
     Raises:
         ReportError: a number was asked for, but a candidate has no several draws.
     """
-    outcomes = [one.outcome for one in checked]
+    outcomes = [candidate.outcome for candidate in checked]
     yield from terminal.wrapped([decision_on_all(checked)], width)
     yield ""
     listed = {finding.name for outcome in outcomes for finding in _listed(outcome, everything=everything)}
-    rows = {name: found for name, found in by_headline(outcomes).items() if name in listed}
-    cells = [[name, *(" ".join(_cell(finding)).strip() for finding in found)] for name, found in rows.items()]
-    yield from terminal.fitted(width, ["", *(one.name for one in checked)], cells)
-    for one in checked:
+    rows = {name: of_candidates for name, of_candidates in by_headline(outcomes).items() if name in listed}
+    cells = [
+        [name, *(" ".join(_cell(finding)).strip() for finding in of_candidates)] for name, of_candidates in rows.items()
+    ]
+    yield from terminal.fitted(width, ["", *(candidate.name for candidate in checked)], cells)
+    for candidate in checked:
         yield ""
-        yield from terminal.wrapped([f"{one.name}: {decision(one.outcome).sentence}"], width)
-        yield from terminal.lost_lines(one.outcome, width)
-        if to_read := _to_read(one.outcome, everything=everything):
+        yield from terminal.wrapped([f"{candidate.name}: {decision(candidate.outcome).sentence}"], width)
+        yield from terminal.lost_lines(candidate.outcome, width)
+        if to_read := _to_read(candidate.outcome, everything=everything):
             yield ""
-            yield from terminal.findings_lines(one.outcome, to_read, width)
-        yield from terminal.wrapped(terminal.unlisted_lines(one.outcome, everything=everything), width)
-        yield from terminal.sampled_lines(one.outcome, ("old", one.name), width, k)
+            yield from terminal.findings_lines(candidate.outcome, to_read, width)
+        yield from terminal.wrapped(terminal.unlisted_lines(candidate.outcome, everything=everything), width)
+        yield from terminal.sampled_lines(candidate.outcome, ("old", candidate.name), width, k)
     yield ""
     yield from terminal.wrapped(
-        [f"old: {checked[0].titles[0]}", *(f"{one.name}: {one.titles[1]}" for one in checked)], width
+        [f"old: {checked[0].titles[0]}", *(f"{candidate.name}: {candidate.titles[1]}" for candidate in checked)], width
     )
     reading_of = max((list(terminal.check_reading_in_short(outcome)) for outcome in outcomes), key=len)
     yield from terminal.wrapped([reading("side by side"), *reading_of, reading("each by itself")], width)
@@ -201,55 +208,65 @@ def _listed(outcome: Outcome, *, everything: bool) -> Sequence[Finding]:
 
 def _to_read(outcome: Outcome, *, everything: bool = False) -> list[Finding]:
     """Return the findings that a reader must look at: those that do not show what is best to be shown."""
-    *_, best = STATUS[outcome.requirement or "no-regression"]
+    best = WITHIN[outcome.requirement or "no-regression"]
     return [finding for finding in _listed(outcome, everything=everything) if finding.verdict != best]
 
 
 def markdown(checked: Sequence[Described]) -> str:
     """Return the table of all verdicts as GitHub-flavored Markdown and, folded, each check in full."""
-    rows = by_headline([one.outcome for one in checked])
+    rows = by_headline([candidate.outcome for candidate in checked])
     lines = [
         bold(decision_on_all(checked)),
         "",
-        f"| task or group | {' | '.join(escaped(one.name) for one in checked)} |",
+        f"| task or group | {' | '.join(escaped(candidate.name) for candidate in checked)} |",
         f"| --- |{' --- |' * len(checked)}",
     ]
-    for name, found in rows.items():
+    for name, of_candidates in rows.items():
         cells = []
-        for finding in found:
+        for finding in of_candidates:
             verdict, drop = _cell(finding)
             is_best = verdict in ("NOT WORSE", "SAME", MISSING)
             cells.append(f"{verdict if is_best else f'**{verdict}**'} {drop}".rstrip())
         lines.append(f"| {' | '.join((escaped(name), *cells))} |")
     lines += ["", escaped(f"{reading('side by side')} {reading('each by itself')}"), ""]
-    for one in checked:
-        said = f"{one.name}: {decision(one.outcome).sentence}"
-        lines += [*folded(said, in_full(one.outcome, one.titles, one.notices)), ""]
+    for candidate in checked:
+        said = f"{candidate.name}: {decision(candidate.outcome).sentence}"
+        lines += [*folded(said, in_full(candidate.outcome, candidate.titles, candidate.notices)), ""]
     return "\n".join(lines[:-1]) + "\n"
 
 
 def as_json(checked: Sequence[Described]) -> str:
     """Return the checks as JSON: the verdict on all, and a list with what the JSON of each alone has, and its name."""
-    outcomes = [one.outcome for one in checked]
+    outcomes = [candidate.outcome for candidate in checked]
     return json_text(
         {
             "verdict": worst_of(outcomes),
             "required": outcomes[0].requirement,
             "status": status_of(outcomes),
-            "candidates": [{"name": one.name, **content_of(one.outcome, one.titles, one.notices)} for one in checked],
+            "candidates": [
+                {"name": candidate.name, **content_of(candidate.outcome, candidate.titles, candidate.notices)}
+                for candidate in checked
+            ],
         }
     )
 
 
 def as_csv(checked: Sequence[Described]) -> str:
     """Return the findings of all checks as CSV, with the name of the candidate in the first column."""
-    return csv_text([{"candidate_name": one.name, **line} for one in checked for line in records_of(one.outcome)])
+    return csv_text(
+        [{"candidate_name": candidate.name, **line} for candidate in checked for line in records_of(candidate.outcome)]
+    )
 
 
 def junit(checked: Sequence[Described]) -> bytes:
     """Return the checks as JUnit XML, a test suite for each."""
     return junit_text(
-        [suite_of(one.outcome, one.properties, one.date, one.notices, candidate=one.name) for one in checked]
+        [
+            suite_of(
+                candidate.outcome, candidate.properties, candidate.date, candidate.notices, candidate=candidate.name
+            )
+            for candidate in checked
+        ]
     )
 
 

@@ -97,9 +97,9 @@ def clearly_worse(outcome: Outcome) -> frozenset[str]:
     The test is that of ``compare``, of no change, with Holm's method: of many headlines that lost nothing, hardly any
     is called worse.
     """
-    compared = {one.name: one for one in outcome.findings if not isnan(one.difference.p)}
-    adjusted = holm({name: one.spending.p(one.difference.p) for name, one in compared.items()})
-    return frozenset(name for name, one in compared.items() if adjusted[name] < ALPHA and one.drop.value > 0)
+    compared = {finding.name: finding for finding in outcome.findings if not isnan(finding.difference.p)}
+    adjusted = holm({name: finding.spending.p(finding.difference.p) for name, finding in compared.items()})
+    return frozenset(name for name, finding in compared.items() if adjusted[name] < ALPHA and finding.drop.value > 0)
 
 
 def by_harm(findings: Iterable[Finding], outcome: Outcome) -> list[Finding]:
@@ -115,25 +115,25 @@ def by_harm(findings: Iterable[Finding], outcome: Outcome) -> list[Finding]:
 
 def lost_most(outcome: Outcome, count: int = LOST_MOST) -> list[TaskChange]:
     """Return the tasks that lost most answers, less those that they gained; fewer if fewer lost any."""
-    tasks = {one.name: one for finding in outcome.findings for one in _tasks(finding)}
-    lost = [one for one in tasks.values() if one.lost > one.gained]
-    return sorted(lost, key=lambda one: (one.gained - one.lost, -one.lost, one.name))[:count]
+    tasks = {task.name: task for finding in outcome.findings for task in _tasks(finding)}
+    lost = [task for task in tasks.values() if task.lost > task.gained]
+    return sorted(lost, key=lambda task: (task.gained - task.lost, -task.lost, task.name))[:count]
 
 
 def _why(outcome: Outcome) -> str:
     """Return why; see ``decision``."""
     headlines = [finding for finding in outcome.findings if not finding.is_whole]
     status, look = outcome.status, outcome.look
-    deciding = [one for one in by_harm(outcome.findings, outcome) if outcome.status_of(one) == status > 0]
-    others = _counted([one for one in headlines if one not in deciding], outcome)
+    deciding = [finding for finding in by_harm(outcome.findings, outcome) if outcome.status_of(finding) == status > 0]
+    others = _counted([finding for finding in headlines if finding not in deciding], outcome)
     if status == 1:
         what = "difference" if outcome.requirement == "same" else "regression"
         mostly = _mostly(deciding[0]) if len(deciding) == 1 else ""
         return f"{what} in {named([*map(_with_scores, deciding)], IN_SENTENCE)}{mostly}.{others}"
     if status == 2:
         # What blocks, before what is only undecided where more is required.
-        blocking = [one for one in deciding if one.verdict == "CANNOT TELL"]
-        others = _counted([one for one in headlines if one not in (blocking or deciding)], outcome)
+        blocking = [finding for finding in deciding if finding.verdict == "CANNOT TELL"]
+        others = _counted([finding for finding in headlines if finding not in (blocking or deciding)], outcome)
         if blocking:
             return f"{named([*map(_with_reason, blocking)], IN_SENTENCE)}.{others}"
         return f"{_undecided(deciding, clearly_worse(outcome), ', and only what is not worse passes')}{others}"
@@ -146,8 +146,10 @@ def _passing(outcome: Outcome, headlines: Sequence[Finding]) -> str:
     """Return why a candidate passes."""
     whole = outcome.whole
     first = whole or headlines[0]
-    undecided = [one for one in by_harm([whole] if whole else headlines, outcome) if one.verdict == "INCONCLUSIVE"]
-    others = _counted([one for one in headlines if one not in undecided], outcome)
+    undecided = [
+        finding for finding in by_harm([whole] if whole else headlines, outcome) if finding.verdict == "INCONCLUSIVE"
+    ]
+    others = _counted([finding for finding in headlines if finding not in undecided], outcome)
     if undecided:
         return f"no regression is shown, but {_undecided(undecided, clearly_worse(outcome))}{others}"
     by = f"by more than {bound_of(headlines) or 'is allowed'}"
@@ -201,7 +203,7 @@ def _number(count: int) -> str:
 
 def bound_of(findings: Iterable[Finding]) -> str:
     """Return the largest allowed drop, in words; empty if not all have the same."""
-    bounds = {amount(one.allowed, is_share=one.is_share) for one in findings if not isnan(one.allowed)}
+    bounds = {amount(finding.allowed, is_share=finding.is_share) for finding in findings if not isnan(finding.allowed)}
     return bounds.pop() if len(bounds) == 1 else ""
 
 
@@ -232,12 +234,12 @@ def _with_reason(finding: Finding) -> str:
 def _mostly(finding: Finding) -> str:
     """Return which dataset, or else which task, lost most of the answers; empty if none stands out."""
     tasks = [*_tasks(finding)]
-    lost, answers = sum(one.lost for one in tasks), sum(one.answers for one in tasks)
-    for parts in (grouped((one.dataset, one) for one in tasks), grouped((one.name, one) for one in tasks)):
+    lost, answers = sum(task.lost for task in tasks), sum(task.answers for task in tasks)
+    for parts in (grouped((task.dataset, task) for task in tasks), grouped((task.name, task) for task in tasks)):
         for name, part in parts.items() if len(parts) > 1 else ():
-            of_part = sum(one.lost for one in part)
+            of_part = sum(task.lost for task in part)
             # More than half, and more than its share.
-            if 2 * of_part > lost and of_part * answers > lost * sum(one.answers for one in part):
+            if 2 * of_part > lost and of_part * answers > lost * sum(task.answers for task in part):
                 return f", mostly {name} ({of_part:,} of {lost:,} lost answers)"
     return ""
 

@@ -49,6 +49,10 @@ Of many tasks and groups, their mean must show what is required; a single one th
 different, or missing.
 """
 GO_ON = "GO ON"
+BEYOND: Mapping[Requirement, str] = {"no-regression": "REGRESSION", "no-worse": "REGRESSION", "same": "DIFFERENT"}
+"""The verdict where the change is shown to be larger than allowed."""
+WITHIN: Mapping[Requirement, str] = {"no-regression": "NOT WORSE", "no-worse": "NOT WORSE", "same": "SAME"}
+"""The verdict where it is shown not to be."""
 
 RESOLUTION = 0.1
 """The drop that the rows must at least be able to show, unless they show that there is none."""
@@ -129,8 +133,8 @@ class Finding:
 
     def p_beyond(self, requirement: Requirement) -> float:
         """Return the p-value of everything that is tested being within what is allowed."""
-        ways = self.tested(requirement)
-        return min(1.0, len(ways) * self.spending.p(min(way.p_above(self.allowed) for way in ways)))
+        changes = self.tested(requirement)
+        return min(1.0, len(changes) * self.spending.p(min(change.p_above(self.allowed) for change in changes)))
 
     @property
     def is_share(self) -> bool:
@@ -194,14 +198,14 @@ class Outcome:
     @property
     def verdict(self) -> str:
         """The worst verdict of a check."""
-        found = {finding.verdict for finding in self.findings}
-        return next(verdict for verdict in STATUS[self.requirement or "no-regression"] if verdict in found)
+        verdicts = {finding.verdict for finding in self.findings}
+        return next(verdict for verdict in STATUS[self.requirement or "no-regression"] if verdict in verdicts)
 
     @property
     def tests(self) -> tuple[int, int]:
         """The number of p-values for groups, and for single tasks."""
-        tested = [each.is_group for each in self.findings if not isnan(each.p)]
-        return tested.count(True), tested.count(False)
+        are_groups = [finding.is_group for finding in self.findings if not isnan(finding.p)]
+        return are_groups.count(True), are_groups.count(False)
 
 
 def not_compared(name: str, sides: Sides, why: Issue) -> Finding:
@@ -256,7 +260,14 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
             )
         )
     # What is no share has a unit of its own, and comes after all shares.
-    findings.sort(key=lambda one: (not one.is_group, not one.is_share, -abs(one.difference.change.value), one.name))
+    findings.sort(
+        key=lambda finding: (
+            not finding.is_group,
+            not finding.is_share,
+            -abs(finding.difference.change.value),
+            finding.name,
+        )
+    )
     return Outcome(tuple(findings), tuple(unpaired))
 
 
@@ -472,52 +483,77 @@ class Question:
     of_whole: bool = False
 
 
-def judged(finding: Finding, question: Question) -> Finding:  # noqa: PLR0911 # the first verdict that applies
+def judged(finding: Finding, question: Question) -> Finding:
     """Return a finding with its verdict, what the reader should know, and how many rows would decide.
 
     Args:
         finding: the drop and its test.
         question: what is asked of it.
     """
-    drop, allowed, most = finding.mean, finding.allowed, finding.worst_drop
-    ways = finding.tested(question.requirement)
-    if question.requirement == "same":
-        most = max(most, 1 - most)
-    cannot_drop = f"the baseline is at {100 * finding.difference.before:.2f} %, so no drop can be larger than allowed"
     warnings, notes = _about_rows(finding)
-    beyond, *_, within = STATUS[question.requirement]
     if finding.adjusted < ALPHA:
-        return replace(finding, verdict=beyond, issues=(*warnings, *notes))
+        return replace(finding, verdict=BEYOND[question.requirement], issues=(*warnings, *notes))
     if warnings:
         return replace(finding, verdict="CANNOT TELL", issues=(*warnings, *notes))
-    is_within = all(way.p_below(allowed) < finding.spending.level(ALPHA) for way in ways)
-    if is_within or finding.spending.goes_on:
-        at_end = [note(cannot_drop)] if is_within and most <= allowed else []
-        return replace(finding, verdict=within if is_within else GO_ON, issues=(*at_end, *notes))
-    if isinf(drop.error):
-        alone = "a single row of each dataset" if drop.rows > 1 else "a single row"
-        has_more = drop.rows > len(finding.difference.by_row.rows_by_dataset)
-        why = "rows with equal values have no interval" if has_more else f"{alone} has no interval"
-        return replace(finding, verdict="CANNOT TELL", issues=(warning(why), *notes))
+    level = finding.spending.level(ALPHA)
+    if all(change.p_below(finding.allowed) < level for change in finding.tested(question.requirement)):
+        at_end = [] if _can_fail(finding, question) else [note(_at_end(finding))]
+        return replace(finding, verdict=WITHIN[question.requirement], issues=(*at_end, *notes))
+    if finding.spending.goes_on:
+        return replace(finding, verdict=GO_ON, issues=tuple(notes))
     if finding.p < ALPHA:
         notes.insert(0, note("beyond what is allowed by itself, but not among so many comparisons (Holm)"))
+    undecided = _undecided(finding, question)
+    return replace(undecided, issues=(*undecided.issues, *notes))
+
+
+def _undecided(finding: Finding, question: Question) -> Finding:
+    """Return a finding that its rows do not decide, with its verdict, and with the reason as its only issue."""
+    if isinf(finding.mean.error):
+        return replace(finding, verdict="CANNOT TELL", issues=(warning(_without_interval(finding)),))
     if question.of_whole:
-        return replace(finding, verdict="INCONCLUSIVE", issues=tuple(notes))
-    if most <= allowed:
-        remedy = "allow less, or leave it out of the bounds" if most > 0 else "leave it out of the bounds"
-        too_much = warning(f"{cannot_drop}: {remedy}")
-        return replace(finding, verdict="CANNOT TELL", issues=(too_much, *notes))
+        return replace(finding, verdict="INCONCLUSIVE", issues=())
+    if not _can_fail(finding, question):
+        remedy = (
+            "allow less, or leave it out of the bounds"
+            if _room(finding, question) > 0
+            else "leave it out of the bounds"
+        )
+        return replace(finding, verdict="CANNOT TELL", issues=(warning(f"{_at_end(finding)}: {remedy}"),))
     # What the rows exclude, they could have shown.
-    if not finding.drop.high < question.visible:
-        smallest = smallest_regression(drop, allowed, question.alpha)
-        if smallest > question.visible:
-            too_few = warning(_too_few(drop, allowed, question))
-            return replace(finding, verdict="CANNOT TELL", issues=(too_few, *notes))
-    rows, would_decide = _to_decide(finding, ways, question)
-    undecided = "CANNOT TELL" if question.requirement == "same" else "INCONCLUSIVE"
-    return replace(
-        finding, verdict=undecided, issues=(would_decide, *notes), rows_to_decide=rows, deciding=would_decide
+    could_show = (
+        finding.drop.high < question.visible
+        or smallest_regression(finding.mean, finding.allowed, question.alpha) <= question.visible
     )
+    if not could_show:
+        return replace(finding, verdict="CANNOT TELL", issues=(warning(_too_few(finding, question)),))
+    rows, deciding = _to_decide(finding, question)
+    verdict = "CANNOT TELL" if question.requirement == "same" else "INCONCLUSIVE"
+    return replace(finding, verdict=verdict, issues=(deciding,), rows_to_decide=rows, deciding=deciding)
+
+
+def _room(finding: Finding, question: Question) -> float:
+    """Return the largest change that the baseline's score leaves room for, in a direction that counts."""
+    most = finding.worst_drop
+    return max(most, 1 - most) if question.requirement == "same" else most
+
+
+def _can_fail(finding: Finding, question: Question) -> bool:
+    """Return whether the baseline's score leaves room for more than is allowed."""
+    return _room(finding, question) > finding.allowed
+
+
+def _at_end(finding: Finding) -> str:
+    """Return that the baseline's score leaves no room for more than is allowed."""
+    return f"the baseline is at {100 * finding.difference.before:.2f} %, so no drop can be larger than allowed"
+
+
+def _without_interval(finding: Finding) -> str:
+    """Return why rows have no interval."""
+    rows, datasets = finding.mean.rows, finding.difference.by_row.rows_by_dataset
+    if rows > len(datasets):
+        return "rows with equal values have no interval"
+    return f"{'a single row of each dataset' if rows > 1 else 'a single row'} has no interval"
 
 
 def _about_rows(finding: Finding) -> tuple[list[Issue], list[Issue]]:
@@ -536,41 +572,37 @@ def _about_rows(finding: Finding) -> tuple[list[Issue], list[Issue]]:
     return warnings, [issue for issue in issues if issue.severity == "note"]
 
 
-def _too_few(drop: MeanChange, allowed: float, question: Question) -> str:
+def _too_few(finding: Finding, question: Question) -> str:
     """Return that rows could not even have shown a large drop."""
-    needed = rows_to_show(drop, question.visible, allowed, question.alpha)
+    drop = finding.mean
+    needed = rows_to_show(drop, question.visible, finding.allowed, question.alpha)
     enough = f"about {rounded(needed)} would (80 % power): evaluate more rows" if needed < inf else "no number would"
     blind = f"could not have shown even a drop of {amount(question.visible, is_share=drop.is_share)}"
     return f"{drop.rows} rows {blind}; {enough}, or give a larger --resolution"
 
 
-def _to_decide(finding: Finding, ways: Sequence[MeanChange], question: Question) -> tuple[float, Issue]:
-    """Return how many rows would decide, and this and what the rows show as a note.
-
-    Args:
-        finding: the drop.
-        ways: it, and what is tested in the other direction.
-        question: what is asked of it.
-    """
+def _to_decide(finding: Finding, question: Question) -> tuple[float, Issue]:
+    """Return how many rows would decide, and this and what the rows show as a note."""
+    changes = finding.tested(question.requirement)
     # That all tests succeed is at least as probable as the sum of their errors says.
-    way = max(ways, key=lambda way: way.value)
-    alpha = question.alpha / len(ways)
-    aim = finding.allowed, alpha, POWER if way.value > finding.allowed else 1 - (1 - POWER) / len(ways)
-    rows = rows_to_decide(way, *aim)
+    largest = max(changes, key=lambda change: change.value)
+    alpha = question.alpha / len(changes)
+    aim = finding.allowed, alpha, POWER if largest.value > finding.allowed else 1 - (1 - POWER) / len(changes)
+    rows = rows_to_decide(largest, *aim)
     decide = f"about {rounded(rows)} rows would decide" if rows < inf else "no practical number of rows would decide"
     if finding.sampled and isnan(finding.sampled.change.within):
         decide += " (a side has a single draw, so it is not known how many draws would)"
     elif finding.sampled:
-        draws = draws_to_decide(way, finding.sampled.change.error, *aim)
+        draws = draws_to_decide(largest, finding.sampled.change.error, *aim)
         instead = (
             f"or {draws:.0f} draws of these rows on each side" if draws < inf else "more draws of these rows would not"
         )
         decide += f" ({instead})"
-    change, shown = ("change", "difference") if len(ways) > 1 else ("drop", "regression")
+    change, shown = ("change", "difference") if len(changes) > 1 else ("drop", "regression")
     smallest, shows = smallest_regression(finding.mean, finding.allowed, alpha), f"cannot show a {shown}"
     if smallest < inf:
-        shows = f"show a {shown} from a true {change} of {amount(smallest, is_share=way.is_share)} on"
-    power = f"{decide} if the true {change} is the measured one; {way.rows} rows {shows} (80 % power)"
+        shows = f"show a {shown} from a true {change} of {amount(smallest, is_share=largest.is_share)} on"
+    power = f"{decide} if the true {change} is the measured one; {largest.rows} rows {shows} (80 % power)"
     return rows, note(power)
 
 

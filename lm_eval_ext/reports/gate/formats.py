@@ -114,8 +114,8 @@ def in_full(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = 
         rows = [_cells_of_check(finding) for finding in by_harm(outcome.findings, outcome)]
     else:
         rows = [compared_cells(finding, NAMES) for finding in outcome.findings]
-    issues = [(one.name, str(issue)) for one in outcome.findings for issue in one.issues]
-    issues += [(one.name, f"not compared: {one.issues[0]}") for one in outcome.unpaired]
+    issues = [(finding.name, str(issue)) for finding in outcome.findings for issue in finding.issues]
+    issues += [(finding.name, f"not compared: {finding.issues[0]}") for finding in outcome.unpaired]
     return [
         *_table(rows),
         "",
@@ -171,7 +171,7 @@ def record(finding: Finding) -> dict[str, Any]:
         "p": finding.p,
         "p_holm": finding.adjusted,
         "rows_to_decide": finding.rows_to_decide,
-        "floor": float(above.floor.value[0]) if above else nan,
+        "floor": above.floor.value.figure if above else nan,
         **_of_noise(finding),
     }
     for name, side in zip(NAMES, above.sides if above else [NOTHING.change] * 2, strict=True):
@@ -215,7 +215,7 @@ def content_of(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str]
     if outcome.look:
         content |= {"look": outcome.look.number, "of": outcome.look.parts.count}
     content["findings"] = [record(finding) for finding in outcome.findings]
-    content["not_compared"] = [{"name": one.name, "issue": str(one.issues[0])} for one in outcome.unpaired]
+    content["not_compared"] = [{"name": finding.name, "issue": str(finding.issues[0])} for finding in outcome.unpaired]
     return {**content, "notices": [*notices]}
 
 
@@ -276,8 +276,8 @@ def suite_of(
             test cases of the same class and name for one.
     """
     elements = [
-        ELEMENTS.get(outcome.status_of(one), UNDECIDED if one.verdict in ("INCONCLUSIVE", GO_ON) else "")
-        for one in outcome.findings
+        ELEMENTS.get(outcome.status_of(finding), UNDECIDED if finding.verdict in ("INCONCLUSIVE", GO_ON) else "")
+        for finding in outcome.findings
     ]
     failures, errors, skipped = (str(elements.count(element)) for element in (*ELEMENTS.values(), UNDECIDED))
     totals = {"tests": str(len(elements)), "failures": failures, "errors": errors}
@@ -290,11 +290,11 @@ def suite_of(
         listed = ElementTree.SubElement(suite, "properties")
         for fact, value in properties.items():
             ElementTree.SubElement(listed, "property", {"name": fact, "value": _clean(value)})
-    for one, element in zip(outcome.findings, elements, strict=True):
-        of_class = ".".join(filter(None, (candidate, one.family or "unknown")))
-        names, said = {"classname": _clean(of_class), "name": _clean(one.name)}, _clean(what(one))
+    for finding, element in zip(outcome.findings, elements, strict=True):
+        of_class = ".".join(filter(None, (candidate, finding.family or "unknown")))
+        names, said = {"classname": _clean(of_class), "name": _clean(finding.name)}, _clean(what(finding))
         case = ElementTree.SubElement(suite, "testcase", {**names, "time": "0"})
-        attributes = {"message": said, "type": one.verdict.lower()} if element else {}
+        attributes = {"message": said, "type": finding.verdict.lower()} if element else {}
         ElementTree.SubElement(case, element or "system-out", attributes).text = said
     if notices:
         ElementTree.SubElement(suite, "system-out").text = "\n".join(map(_clean, notices))

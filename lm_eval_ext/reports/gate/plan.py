@@ -158,11 +158,13 @@ def of_baseline(
     testable, findings = comparable(sides, bounds)
     measured = assumed.changed is None
     # Without samples, a check cannot tell, but the number of rows is known.
-    testable |= {each.name: each.unit for each in findings if each.unit and each.difference.unpaired}
+    testable |= {finding.name: finding.unit for finding in findings if finding.unit and finding.difference.unpaired}
     of_one_run = sides.before is sides.after
     drawn = _as_two_runs(sides) if measured and of_one_run else None
     plans: list[Planned] = []
-    left_out = {each.name: "; ".join(map(str, each.issues)) for each in findings if each.name not in testable}
+    left_out = {
+        finding.name: "; ".join(map(str, finding.issues)) for finding in findings if finding.name not in testable
+    }
     for name, unit in testable.items():
         draws = min(draws_of(unit))
         halves = drawn.take(name) if drawn and draws > 1 else unit

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from math import isinf, isnan
+from math import isfinite, isnan
 from typing import TextIO
 
 from lm_eval_ext.reports.gate.decision import bound_of, by_harm, decision, lost_most
@@ -199,7 +199,7 @@ def unlisted_lines(outcome: Outcome, *, everything: bool) -> Iterator[str]:
     """Yield what is not in the table of a check: how many other findings there are, and what the baseline lacks."""
     if (others := unlisted_in_words(outcome)) and not everything:
         yield f"{others}: --all"
-    yield from (f"{one.name} is not checked: {one.issues[0]}" for one in outcome.unpaired)
+    yield from (f"{finding.name} is not checked: {finding.issues[0]}" for finding in outcome.unpaired)
 
 
 def check_reading_in_short(outcome: Outcome) -> Iterator[str]:
@@ -215,10 +215,10 @@ def lost_lines(outcome: Outcome, width: int) -> Iterator[str]:
     lost = lost_most(outcome)
     if lost and any(finding.is_group for finding in outcome.findings):
         head = ["lost most", *SIDES, "lost", "gained", "answers"]
-        counts = [[f"{count:,}" for count in (one.lost, one.gained, one.answers)] for one in lost]
+        counts = [[f"{count:,}" for count in (task.lost, task.gained, task.answers)] for task in lost]
         yield ""
         yield from fitted(
-            width, head, [[one.name, *one.scores, *of_one] for one, of_one in zip(lost, counts, strict=True)]
+            width, head, [[task.name, *task.scores, *numbers] for task, numbers in zip(lost, counts, strict=True)]
         )
 
 
@@ -241,7 +241,7 @@ def findings_lines(outcome: Outcome, findings: Iterable[Finding], width: int) ->
             yield from placed.lines(rows[finding.name])
             yield from wrapped((f"    {issue}" for issue in _remarks(finding) if counts[str(issue)] == 1), width)
         yield from wrapped(_to_decide(here), width)
-    shared = [(one.name, str(issue)) for one in listed for issue in _remarks(one) if counts[str(issue)] > 1]
+    shared = [(finding.name, str(issue)) for finding in listed for issue in _remarks(finding) if counts[str(issue)] > 1]
     if shared:
         yield ""
         yield from wrapped(by_issue(shared), width)
@@ -257,9 +257,10 @@ def _to_decide(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield how many rows would decide what is undecided, in a line for all."""
     undecided = [finding for finding in findings if not isnan(finding.rows_to_decide)]
     said = [
-        f"{'no practical number' if isinf(one.rows_to_decide) else rounded(one.rows_to_decide)} of {one.name} "
-        f"({one.difference.rows:,} now)"
-        for one in undecided
+        f"{rounded(finding.rows_to_decide) if isfinite(finding.rows_to_decide) else 'no practical number'} "
+        f"of {finding.name} "
+        f"({finding.difference.rows:,} now)"
+        for finding in undecided
     ]
     if said:
         yield f"    About as many rows would decide, if the change is the measured one: {named(said, TO_DECIDE)}"
@@ -278,7 +279,7 @@ def compare_screen(
     yield from wrapped((f"{side}: {title}" for side, title in zip(SIDES, titles, strict=True)), width)
     for name, findings in (("groups", groups), (which, listed)):
         if findings:
-            cells = [{**compared_cells(one, SIDES), "": one.name} for one in findings]
+            cells = [{**compared_cells(finding, SIDES), "": finding.name} for finding in findings]
             rows = [[of_one[heading] for heading in ("", *COMPARED.values())] for of_one in cells]
             placed = columns([name, *COMPARED], rows, width, COMPARED_NEEDED)
             yield ""
@@ -298,7 +299,7 @@ def compare_screen(
 
 def _metrics(findings: Iterable[Finding]) -> Iterator[str]:
     """Yield which metric was compared, or which of which tasks and groups."""
-    metrics = grouped((metric(one), one.name) for one in findings if one.unit)
+    metrics = grouped((metric(finding), finding.name) for finding in findings if finding.unit)
     if len(metrics) == 1:
         yield f"Metric: {', '.join(metrics)}"
         return
@@ -317,7 +318,7 @@ def _floors(findings: Iterable[Finding], width: int, *, everything: bool) -> Ite
     for finding in findings:
         if (above := finding.above) and (everything or any(side.low <= 0 for side in above.sides)):
             sides = (text for side in above.sides for text in (figure(side.value, "share"), interval(side, "share")))
-            rows.append([finding.name, figure(above.floor.value[0], "share"), *sides])
+            rows.append([finding.name, figure(above.floor.value.figure, "share"), *sides])
     if rows:
         head = ["above the floor" if everything else "perhaps not above the floor", "floor"]
         yield ""

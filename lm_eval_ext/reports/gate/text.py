@@ -18,7 +18,7 @@ from lm_eval_ext.reports.gate.findings import GO_ON, NOTHING, Finding, Outcome
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.sampled import TOLERANCE
 from lm_eval_ext.reports.gate.units import Noise, limits_in_words
-from lm_eval_ext.reports.statistics import DRAWS
+from lm_eval_ext.reports.statistics import RESAMPLES
 from lm_eval_ext.reports.wording import MISSING, figure, interval
 from lm_eval_ext.results.issue import grouped, named
 from lm_eval_ext.results.runs import TaskRun
@@ -157,7 +157,7 @@ def floor_rows(outcome: Outcome, names: tuple[str, str]) -> list[Cells]:
         if above := finding.above:
             cells = {
                 "task or group": name_with_tasks(finding),
-                "floor": figure(above.floor.value[0], "share"),
+                "floor": figure(above.floor.value.figure, "share"),
                 "answer": above.floor.in_words,
             }
             for name, side in zip(names, above.sides, strict=True):
@@ -192,9 +192,8 @@ def compare_text(outcome: Outcome, names: tuple[str, str], titles: tuple[str, st
         titles: descriptions of the sides.
     """
     yield from (f"{name}: {title}" for name, title in zip(names, titles, strict=True))
-    found = outcome.findings
-    if found:
-        rows = [compared_cells(each, names) for each in found]
+    if outcome.findings:
+        rows = [compared_cells(finding, names) for finding in outcome.findings]
         yield ""
         yield from aligned([*rows[0]], [[*cells.values()] for cells in rows])
         yield ""
@@ -204,22 +203,21 @@ def compare_text(outcome: Outcome, names: tuple[str, str], titles: tuple[str, st
 
 def compare_issues(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
     """Yield what a reader must know besides the numbers of a comparison, each with the names that it concerns."""
-    found = outcome.findings
-    listed: dict[str, list[tuple[str, str]]] = {
-        "No confidence interval and no test:": [],
-        "No pairs of answers:": [],
-        "Answers that only one side has are ignored:": [],
-        "Warnings and notes:": [(each.name, str(issue)) for each in found for issue in each.issues],
-        "Not compared:": [(each.name, str(each.issues[0])) for each in outcome.unpaired],
-    }
-    untested, unpaired, ignored, *_ = listed.values()
-    for each in found:
-        difference = each.difference
+    untested, unpaired, ignored = list[tuple[str, str]](), list[tuple[str, str]](), list[tuple[str, str]]()
+    for finding in outcome.findings:
+        difference = finding.difference
         if difference.unpaired:
-            (untested if isnan(each.p) else unpaired).append((each.name, str(difference.unpaired)))
+            (untested if isnan(finding.p) else unpaired).append((finding.name, str(difference.unpaired)))
         counts = zip((difference.lost, difference.added), names, strict=True)
         if said := ", ".join(f"{count} of {name}" for count, name in counts if count):
-            ignored.append((each.name, said))
+            ignored.append((finding.name, said))
+    listed = {
+        "No confidence interval and no test:": untested,
+        "No pairs of answers:": unpaired,
+        "Answers that only one side has are ignored:": ignored,
+        "Warnings and notes:": [(finding.name, str(issue)) for finding in outcome.findings for issue in finding.issues],
+        "Not compared:": [(finding.name, str(finding.issues[0])) for finding in outcome.unpaired],
+    }
     for head, issues in listed.items():
         if issues:
             yield from ("", head, *by_issue(issues))
@@ -228,12 +226,12 @@ def compare_issues(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
 def _reading(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
     before, after = names
     yield from (reading(name, before=before, after=after) for name in ("scores", "interval", "test", "flips"))
-    if others := [each.name for each in outcome.findings if not each.is_share]:
+    if others := [finding.name for finding in outcome.findings if not finding.is_share]:
         yield reading("no shares", names=named(others, NAMES_LISTED))
     # With known rows.
-    not_means = (each for each in outcome.findings if each.unit and not each.unit.is_mean_of_rows)
-    if aggregated := [each.name for each in not_means if not each.difference.unpaired]:
-        yield reading("no means", names=named(aggregated, NAMES_LISTED), draws=DRAWS)
+    not_means = (finding for finding in outcome.findings if finding.unit and not finding.unit.is_mean_of_rows)
+    if aggregated := [finding.name for finding in not_means if not finding.difference.unpaired]:
+        yield reading("no means", names=named(aggregated, NAMES_LISTED), draws=RESAMPLES)
     groups, tasks = outcome.tests
     yield reading("correction", groups=groups, tasks=tasks, after=after)
 
@@ -260,8 +258,8 @@ def check_text(outcome: Outcome, titles: tuple[str, str], *, everything: bool = 
     yield from finding_lines(outcome.findings if everything else listed_findings(outcome))
     if (others := unlisted_in_words(outcome)) and not everything:
         yield f"{others}: all are in --json, --csv and --markdown"
-    for one in outcome.unpaired:
-        yield f"not checked: {one.name}: {one.issues[0]}"
+    for finding in outcome.unpaired:
+        yield f"not checked: {finding.name}: {finding.issues[0]}"
     yield f"baseline: {titles[0]}; candidate: {titles[1]}"
     yield from check_reading(outcome)
 
@@ -376,8 +374,8 @@ def sampled_text(
     Raises:
         ReportError: a number was asked for, but nothing has several draws.
     """
-    found = [finding.sampled for finding in outcome.findings if finding.sampled]
-    if not found:
+    several = [finding.sampled for finding in outcome.findings if finding.sampled]
+    if not several:
         if k is not None:
             raise ReportError(f"--k {k}: nothing has several draws per row; see `Sampled runs` in docs/reports.md")
         return
@@ -388,23 +386,23 @@ def sampled_text(
     for share in ("reliable", "pass"):
         head += [f"{share}@k {before}", after, "change", "95 %"]
     rows = []
-    for each in found:
-        rows.append([each.unit.name, " / ".join(map(str, each.draws)), str(each.k)])
-        for chance in (each.reliable or NOTHING, each.any_of or NOTHING):
+    for drawn in several:
+        rows.append([drawn.unit.name, " / ".join(map(str, drawn.draws)), str(drawn.k)])
+        for chance in (drawn.reliable or NOTHING, drawn.any_of or NOTHING):
             rows[-1] += [figure(chance.before, "share"), figure(chance.after, "share")]
             rows[-1] += [figure(chance.change.value, "change"), interval(chance.change, "change")]
     yield from laid_out(head, rows)
     yield ""
     head = ["", f"within {before}", after, f"between {before}", after, "enough draws"]
     rows = []
-    for each in found:
-        variances = (MISSING if isnan(value) else f"{value:.3f}" for value in (*each.within, *each.between))
-        enough = each.change.sufficient
+    for drawn in several:
+        variances = (MISSING if isnan(value) else f"{value:.3f}" for value in (*drawn.within, *drawn.between))
+        enough = drawn.change.sufficient
         draws = MISSING if isnan(enough) else "any" if isinf(enough) else f"{enough:.0f}"
-        rows.append([each.unit.name, *variances, draws])
+        rows.append([drawn.unit.name, *variances, draws])
     yield from laid_out(head, rows)
     yield ""
     yield reading("draws", before=before, after=after)
     yield reading("variances", tolerance=TOLERANCE)
-    if any(each.draws[0] != each.draws[1] for each in found):
+    if any(drawn.draws[0] != drawn.draws[1] for drawn in several):
         yield reading("unequal draws")

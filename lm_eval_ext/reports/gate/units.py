@@ -24,7 +24,7 @@ from lm_eval_ext.reports.paired import (
     RowSums,
     difference_of,
 )
-from lm_eval_ext.reports.statistics import Floats, estimate
+from lm_eval_ext.reports.statistics import Floats, Replicates, estimate
 from lm_eval_ext.results.comparability import PairOfRuns, of_an_older_run
 from lm_eval_ext.results.issue import Issue, Severity, error, grouped, named, note, warning
 from lm_eval_ext.results.rows import in_common
@@ -331,7 +331,7 @@ def _of_sums(unit: Compared) -> Difference:
             (of_side, terms_by_cluster(population, dataset, clusters, of_side.terms[rows]))
             for of_side, rows in ((first.aggregates[metric], mine), (second.aggregates[metric], theirs))
         ]
-        old, new = (replicates(population, dataset, *of_side) for of_side in sides)
+        old, new = (replicates(population, dataset, *of_side).values for of_side in sides)
         without = [without_each(of_side, sums[asked]) for of_side, sums in sides]
         weight = 1.0 if unit.tasks_weigh_alike else float(len(mine))
         total, before, after = total + weight, before + weight * old[0], after + weight * new[0]
@@ -343,7 +343,7 @@ def _of_sums(unit: Compared) -> Difference:
         return Difference.none(lost, added)
     by_row, scores = RowSums.of(contributed), (float(before / total), float(after / total))
     mean = MeanChange.of_rows(by_row, answers, is_share=unit.is_share)
-    change = estimate(np.sum(changes, axis=0) / total)
+    change = estimate(Replicates(np.sum(changes, axis=0) / total))
     return Difference(*scores, change, mean, by_row, answers, lost, added)
 
 

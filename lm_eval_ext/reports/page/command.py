@@ -210,7 +210,7 @@ def _loaded(runs: Opened, upper_bound: Opened, names: Sequence[GivenName], other
         [side.paths for side in (runs, upper_bound) if side.paths],
         lambda runs: counted(runs, " tasks"),
         names,
-        sweep=True,
+        merge_variants=True,
         others=others,
         called=runs.called,
     )

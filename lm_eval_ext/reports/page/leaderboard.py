@@ -353,7 +353,7 @@ def _guess(runs: Mapping[EvaluatedModel, Sequence[TaskRun]], headline: Headline)
 def _floor(evidence: Evidence, headline: Headline, runs: Mapping[EvaluatedModel, Sequence[TaskRun]]) -> Floor | None:
     """Return the floor of all models; ``None`` if it is unknown, or not the same."""
     of_models = [evidence.floor(of_model, headline.metric) for of_model in runs.values()]
-    known = {(floor.answer, float(floor.value[0])): floor for floor in of_models if floor is not None}
+    known = {(floor.answer, floor.value.figure): floor for floor in of_models if floor is not None}
     return next(iter(known.values())) if len(known) == 1 else None
 
 

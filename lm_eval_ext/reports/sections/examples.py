@@ -93,11 +93,14 @@ Pick = Callable[[TaskRun, Hits], int | None]
 """Returns the index of the row that is shown; ``None`` if none shows the behavior."""
 
 
-def scored(scores: Mapping[str, float], *, unless: Collection[str] = ()) -> Shows:
+def scored(
+    scores: Mapping[str, float], *, asked: Mapping[str, float] | None = None, unless: Collection[str] = ()
+) -> Shows:
     """Return a function that finds rows by their scores; it finds none if the run lacks one of them.
 
     Args:
         scores: the value of each metric.
+        asked: of how many, for metrics that count what is followed.
         unless: metrics that are not 1, if the run has them.
     """
 
@@ -105,6 +108,8 @@ def scored(scores: Mapping[str, float], *, unless: Collection[str] = ()) -> Show
         hits = np.ones(len(rows), np.bool_)
         for metric, value in scores.items():
             hits &= rows.numbers(metric) == value
+        for metric, number in (asked or {}).items():
+            hits &= np.equal(rows.asked.get(metric, 0.0), number)
         for metric in unless:
             hits &= rows.numbers(metric) != 1
         return hits

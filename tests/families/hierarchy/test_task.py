@@ -11,7 +11,7 @@ import pytest
 from jinja2 import TemplateError
 from lm_eval.models.api_models import JsonChatStr
 
-from lm_eval_ext.families.hierarchy.rows import ARMS
+from lm_eval_ext.families.hierarchy.schema import ARMS
 from lm_eval_ext.families.hierarchy.task import HierarchyTask
 from lm_eval_ext.harness.engines import warn_once
 from lm_eval_ext.sources import RowsError

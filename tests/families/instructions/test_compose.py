@@ -12,7 +12,7 @@ import pytest
 
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.compose import Level, Task, compose, is_sensible, keywords, levels
-from lm_eval_ext.families.instructions.kinds import FIFTEEN, WIDE, conflicting
+from lm_eval_ext.families.instructions.kinds import FIFTEEN, LARGER_POOL, conflicting
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, all_rows, evaluated, rows_hash
 from lm_eval_ext.verifiers import instruction
 from tests.families.manyifeval.table_4 import CASE, LENGTH
@@ -130,7 +130,7 @@ def test_the_instructions_depend_on_seed_task_prompt_and_draw_and_on_nothing_els
     state = random.getstate()
     assert compose([RAIN], FIFTEEN, None, 1) == once
     assert random.getstate() == state  # the draw has its own generator
-    others = (compose([RAIN], FIFTEEN, 3, 1), compose([RAIN], FIFTEEN, None, 2), compose([RAIN], WIDE, None, 1))
+    others = (compose([RAIN], FIFTEEN, 3, 1), compose([RAIN], FIFTEEN, None, 2), compose([RAIN], LARGER_POOL, None, 1))
     assert len({once, *others}) == 4
     for (one,) in (once, *others):
         ids = [each.id for each in one.instructions]

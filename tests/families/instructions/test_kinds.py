@@ -18,9 +18,9 @@ from lm_eval_ext.families.instructions.kinds import (
     FIFTEEN,
     IN_SECTIONS,
     KINDS,
+    LARGER_POOL,
     SECTION_LETTERS,
     SECTIONS,
-    WIDE,
     Draws,
     conflicting,
     prose_has,
@@ -34,7 +34,7 @@ from tests.families.manyifeval.table_4 import FIFTEEN as TABLE_4
 
 
 def test_the_fifteen_are_table_4s_and_in_the_larger_pool() -> None:
-    assert set(FIFTEEN.weights) == TABLE_4 < set(WIDE.weights)
+    assert set(FIFTEEN.weights) == TABLE_4 < set(LARGER_POOL.weights)
 
 
 def test_of_the_fifteen_only_those_of_length_and_those_of_case_conflict() -> None:
@@ -43,7 +43,7 @@ def test_of_the_fifteen_only_those_of_length_and_those_of_case_conflict() -> Non
 
 
 def test_exclusion_is_mutual_and_a_type_excludes_itself() -> None:
-    for names, types in ((WIDE.weights, BY_ID), (IN_SECTIONS, IN_SECTIONS)):
+    for names, types in ((LARGER_POOL.weights, BY_ID), (IN_SECTIONS, IN_SECTIONS)):
         for one, other in product(names, repeat=2):
             assert conflicting(one, other, types) is conflicting(other, one, types)
             assert conflicting(one, one, types)
@@ -72,7 +72,7 @@ def test_types_conflict_where_no_response_and_no_section_can_follow_both(
 
 def test_what_a_type_excludes_is_a_type() -> None:
     excluded = {name for kind in KINDS for name in kind.excludes}
-    assert excluded <= set(WIDE.weights)
+    assert excluded <= set(LARGER_POOL.weights)
     assert {name for kind in KINDS if kind.section for name in kind.section.excludes} <= set(IN_SECTIONS)
     assert len(BY_ID) == len(KINDS)
 
@@ -85,9 +85,9 @@ def test_each_of_the_83_instructions_is_drawn_or_left_out_for_a_reason() -> None
     groups = {group for names, _ in cells for group in re.findall(r"of `([a-z_]+)`", names)}
     left_out |= {name for name in published if name.partition(":")[0] in groups}
     assert all(reason.strip() for _, reason in cells)
-    assert left_out == published - set(WIDE.weights)
+    assert left_out == published - set(LARGER_POOL.weights)
     assert (len(published), len(left_out)) == (83, 37)
-    assert len(set(WIDE.weights).intersection(instruction_ids(ifbench))) == 26
+    assert len(set(LARGER_POOL.weights).intersection(instruction_ids(ifbench))) == 26
 
 
 def page() -> str:
@@ -99,7 +99,7 @@ def test_the_page_has_the_slots_of_the_pool() -> None:
     lines = [line for line in section.splitlines() if line.startswith("| ")][1:]
     *several, alone = [frozenset(re.findall(r"`([a-z_]+:[a-z_-]+)`", line)) for line in lines]
     slots: defaultdict[str, set[str]] = defaultdict(set)
-    for name in WIDE.weights:
+    for name in LARGER_POOL.weights:
         slots[BY_ID[name].slot].add(name)
     assert {*several, *(frozenset({name}) for name in alone)} == {frozenset(names) for names in slots.values()}
 
@@ -132,11 +132,11 @@ def test_arguments_cover_exactly_ifevals_range(name: str) -> None:
         assert abs(counts["at least"] - 4000) < 225 or name == "keywords:letter_frequency"
 
 
-@pytest.mark.parametrize("name", WIDE.weights)
+@pytest.mark.parametrize("name", LARGER_POOL.weights)
 def test_words_that_are_drawn_are_taken_from_the_draw(name: str) -> None:
     given = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]
     left = iter(given)
-    drawn = Draws(random.Random(0).choice, left).arguments(WIDE.arguments(name))  # noqa: S311 # as above
+    drawn = Draws(random.Random(0).choice, left).arguments(LARGER_POOL.arguments(name))  # noqa: S311 # as above
     instruction(name, drawn)
     words = [word for value in drawn.values() for word in (value if isinstance(value, list) else [value])]
     named = [word for word in words if word in given]
@@ -145,7 +145,7 @@ def test_words_that_are_drawn_are_taken_from_the_draw(name: str) -> None:
 
 def test_a_draw_without_words_left_is_an_error() -> None:
     with pytest.raises(LookupError, match="no word is left"):
-        Draws(random.Random(0).choice, iter(())).arguments(WIDE.arguments("words:words_position"))  # noqa: S311 # as above
+        Draws(random.Random(0).choice, iter(())).arguments(LARGER_POOL.arguments("words:words_position"))  # noqa: S311 # as above
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.compose import keywords
-from lm_eval_ext.families.instructions.kinds import IN_SECTIONS, WIDE, Draws
+from lm_eval_ext.families.instructions.kinds import IN_SECTIONS, LARGER_POOL, Draws
 from lm_eval_ext.families.instructions.plan import Bounds, plan_for
 from lm_eval_ext.families.instructions.writer import break_one, respond
 from lm_eval_ext.families.manyifeval.answers import POLICIES, known_answers
@@ -68,7 +68,7 @@ def test_the_table_above_lists_all_fifteen_instructions() -> None:
 
 
 # Instructions of the larger pool, and those that models are trained with -> number of draws
-DRAWN = dict.fromkeys(sorted({*WIDE.weights} - FIFTEEN), 1) | dict.fromkeys(instruction_ids(ifrlvr), 200)
+DRAWN = dict.fromkeys(sorted({*LARGER_POOL.weights} - FIFTEEN), 1) | dict.fromkeys(instruction_ids(ifrlvr), 200)
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -76,7 +76,7 @@ def test_every_instruction_that_is_drawn_can_be_followed_and_broken(name: str) -
     for seed in range(DRAWN[name]):
         generator = random.Random(seed)  # noqa: S311 # reproducible by design
         words = iter(generator.sample(keywords(), len(keywords())))
-        assert_followed_and_broken(name, Draws(generator.choice, words).arguments(WIDE.arguments(name)))
+        assert_followed_and_broken(name, Draws(generator.choice, words).arguments(LARGER_POOL.arguments(name)))
 
 
 def assert_followed_and_broken(name: str, arguments: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.instructions import compose, is_as_intended, writer
-from lm_eval_ext.families.instructions.kinds import BY_ID, FIFTEEN, WIDE, conflicting
+from lm_eval_ext.families.instructions.kinds import BY_ID, FIFTEEN, LARGER_POOL, conflicting
 from lm_eval_ext.families.manyifeval import cousins, rows
 from lm_eval_ext.families.manyifeval.dense import rows as dense
 from lm_eval_ext.families.manyifeval.rows import (
@@ -95,7 +95,7 @@ def test_every_type_and_relation_occurs_and_comes_first_in_some_default_row() ->
     for wide, least, firsts in ((False, 8, 11), (True, 5, 30)):
         tens = [row.instructions for row in all_rows("embedded", TEST, None, wide) if len(row.instructions) == 10]
         counts = Counter(each.id for ten in tens for each in ten)
-        assert set(counts) == set((WIDE if wide else FIFTEEN).weights)
+        assert set(counts) == set((LARGER_POOL if wide else FIFTEEN).weights)
         assert min(counts.values()) >= least
         assert len({ten[0].id for ten in tens}) >= firsts  # or a row with one instruction would be of only a few types
         assert not [pair for ten in tens for pair in combinations(ten, 2) if conflicting(pair[0].id, pair[1].id)]

@@ -16,7 +16,7 @@ import pytest
 from lm_eval_ext.families.manyifeval.prompts import (
     ROUNDS,
     Cut,
-    Kind,
+    PromptForm,
     kinds,
     prompts,
     recipe,
@@ -63,7 +63,7 @@ def test_a_draw_has_four_prompts_of_each_kind_and_none_twice(row_seed: int) -> N
     assert prompts(row_seed, 100, 106) == prompts(row_seed, 0, 106)[100:]
 
 
-def pattern(kind: Kind) -> re.Pattern[str]:
+def pattern(kind: PromptForm) -> re.Pattern[str]:
     """Return what matches exactly the prompts of a kind, in any case."""
     given = ("|".join(map(re.escape, phrases)) for phrases in kind.phrases)
     template = re.escape(kind.template).replace(r"\{", "{").replace(r"\}", "}")

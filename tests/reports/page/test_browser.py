@@ -14,7 +14,7 @@ import pytest
 
 from lm_eval_ext.reports.figure import Report
 from lm_eval_ext.reports.page.build import build
-from lm_eval_ext.reports.page.drawing import WIDE
+from lm_eval_ext.reports.page.drawing import ROOMY_WIDTHS
 from lm_eval_ext.reports.page.html import apart, page
 from lm_eval_ext.reports.wording import readable
 from lm_eval_ext.results.load import load
@@ -174,7 +174,9 @@ def test_every_drawing_is_fully_visible_and_nothing_scrolls_sideways(reader: Rea
             assert left >= 0, name
             assert right <= width, name
             # Three small multiples are the narrowest, and a single drawing is as wide as its card.
-            assert wide > (290 if len(boxes) not in WIDE else 0.9 * WIDE[len(boxes)] if width == 1200 else 330), name
+            assert wide > (
+                290 if len(boxes) not in ROOMY_WIDTHS else 0.9 * ROOMY_WIDTHS[len(boxes)] if width == 1200 else 330
+            ), name
             assert high > 50, name
 
 

@@ -19,7 +19,7 @@ from matplotlib.path import Path
 
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Forest, HeatMap, Mark, Panel, Series, Table, Unit
-from lm_eval_ext.reports.page.drawing import NARROW, PICTURE, WIDE, looks, pngs, svgs
+from lm_eval_ext.reports.page.drawing import NARROW, PICTURE, ROOMY_WIDTHS, looks, pngs, svgs
 from lm_eval_ext.reports.page.drawing.frame import ELLIPSIS, scales, shortened, told_apart, width, wrapped
 from lm_eval_ext.reports.page.drawing.palette import (
     DARK_INK,
@@ -111,7 +111,7 @@ def test_every_drawing_is_well_formed_small_and_narrow_enough_for_a_phone(count:
             root = ElementTree.fromstring(svg)  # noqa: S314 # our own
             box = [float(number) for number in (root.get("viewBox") or "").split()]
             assert box[:2] == [0, 0]
-            assert box[2] in {NARROW, WIDE.get(len(figure.panels))}
+            assert box[2] in {NARROW, ROOMY_WIDTHS.get(len(figure.panels))}
             assert root.get("role") == "graphics-document document"
             assert (root.get("aria-label") or "").startswith(figure.title)
             inside = [element for element in root.iter() if "x" in element.attrib and "y" in element.attrib]

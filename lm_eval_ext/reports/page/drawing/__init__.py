@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NARROW = 310
 """The width in pixels of one of several small drawings, and of every drawing on a phone."""
-WIDE = {1: 930, 2: 455, 4: 455}
+ROOMY_WIDTHS = {1: 930, 2: 455, 4: 455}
 """The width where there is room, by the number of a figure's panels; others are small multiples."""
 PICTURE = 340
 """The width of a PNG's drawing, in pixels of the page."""
@@ -65,7 +65,7 @@ def svgs(figure: Figure, looks: Mapping[str, int], *, tells: bool = True) -> lis
     with _style():
         from lm_eval_ext.reports.page.drawing.svg import svg  # noqa: PLC0415 # of the extra
 
-        widths = [NARROW, *filter(None, [WIDE.get(len(figure.panels))])]
+        widths = [NARROW, *filter(None, [ROOMY_WIDTHS.get(len(figure.panels))])]
         return [
             [
                 svg(

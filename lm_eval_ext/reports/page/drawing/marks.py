@@ -334,16 +334,13 @@ def _heat_map(mark: HeatMap, sheet: Sheet) -> Drawing:
     """Return the drawing of cells; columns that do not fit are stacked in blocks."""
     texts = [shown(estimate.value, mark.unit, 0) for row in mark.values for estimate in row]
     narrowest = max(widest(texts, SMALL) + _AROUND, _NARROWEST_CELL)
+    layouts = []
+    for share, lines in _LABEL_ROOMS:
+        labels = told_apart(mark.rows, partial(wrapped, size=TEXT, room=sheet.width * share, lines=lines))
+        left = widest((line for label in labels for line in label), TEXT) + 8
+        layouts.append((max(1, ceil(len(mark.columns) * narrowest / (sheet.width - left))), lines, labels, left))
     # Row names are narrowed only if that saves a block.
-    blocks, _, labels, left = min(
-        (
-            (max(1, ceil(len(mark.columns) * narrowest / (sheet.width - left))), lines, labels, left)
-            for share, lines in _LABEL_ROOMS
-            for labels in [told_apart(mark.rows, partial(wrapped, size=TEXT, room=sheet.width * share, lines=lines))]
-            for left in [widest((line for label in labels for line in label), TEXT) + 8]
-        ),
-        key=lambda candidate: candidate[:2],
-    )
+    blocks, _, labels, left = min(layouts, key=lambda layout: layout[:2])
     tall = max(_CELL, max(map(len, labels), default=1) * _LINE + 3)
     columns = max(1, ceil(len(mark.columns) / blocks))
     wide = min(sheet.width * _WIDEST_CELL, (sheet.width - left) / columns)

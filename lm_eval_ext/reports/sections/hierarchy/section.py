@@ -7,7 +7,9 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from lm_eval_ext.families.hierarchy.schema import ALONE, OBEYS, SCHEMA, SLIPPED, TURNS
+import numpy as np
+
+from lm_eval_ext.families.hierarchy.schema import ALONE, ARMS, OBEYS, SLIPPED, TURNS
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, Forest, HeatMap, Panel, Section
 from lm_eval_ext.reports.layout import drawn, evenly, other_tasks, panels, table
@@ -22,6 +24,7 @@ from lm_eval_ext.reports.sections.examples import (
     share_counted,
 )
 from lm_eval_ext.reports.sections.figures import captioned, captions
+from lm_eval_ext.reports.statistics import computed
 from lm_eval_ext.reports.study import UNKNOWN, Entry, SameRows, Study
 from lm_eval_ext.results.issue import Issue, warning
 from lm_eval_ext.results.issue import grouped as by_fact
@@ -37,16 +40,6 @@ VERDICTS = {
     "both": "both",
 }
 REPAIRED = {"obeys": "obeys_repaired", "obeys the rival": "obeys_rival_repaired"}
-IN_WORDS = {
-    "system": "system message alone",
-    "user": "user alone",
-    "aligned": "both say the same",
-    "system_user": "system message against user",
-    "user_later": "user against an earlier turn",
-    "document": "user against a document",
-    "tool": "user against a tool's output",
-}
-"""The arms; what counts is named first."""
 CONTROLS, CONFLICTS = "one instruction", "two that exclude each other"
 ALONE_SIDE, CONFLICT_SIDE = "alone", "under conflict"
 FOLLOWED, SLIPPED_ONCE = "every earlier reply follows it", "the last earlier reply does not"
@@ -148,7 +141,7 @@ BEHAVIORS = (
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
     orders = {
-        "arm": tuple(IN_WORDS[arm] for arm in SCHEMA.values["arm"]),
+        "arm": tuple(stated.in_words for stated in ARMS.values()),
         "kind": (CONTROLS, CONFLICTS),
         "history": (FOLLOWED, SLIPPED_ONCE),
         "which": (CONFLICT_SIDE, ALONE_SIDE),
@@ -170,7 +163,7 @@ def _facts_of(run: TaskRun) -> Mapping[str, Any]:
         "of": arm,
         "turns": int(run.metadata.get(TURNS, 1)),
         "history": SLIPPED_ONCE if run.metadata.get(SLIPPED) else FOLLOWED,
-        "arm": IN_WORDS.get(arm, arm),
+        "arm": ARMS[arm].in_words if arm in ARMS else arm,
         "kind": CONFLICTS if arm in ALONE else CONTROLS,
     }
 
@@ -192,14 +185,16 @@ def _arms(found: Study, entries: Sequence[Entry]) -> Figure:
     """Return how often the instruction that counts is followed in each arm, beside the controls."""
     verdicts = {**VERDICTS, **{f"{said} (repaired)": metric for said, metric in REPAIRED.items()}}
     cells = found.means(entries, (("kind", "arm"), "model"), verdicts)
+    drawn_panels = list[Panel]()
+    for (kind,), of_kind in cells.only(["obeys"]).split("kind"):
+        parts = [*evenly(of_kind, MOST_MODELS)]
+        drawn_panels += (
+            Panel(f"{kind}, {title}" if len(parts) > 1 else kind, drawn(part, Bars, "arm", "model", axis="obeys"))
+            for title, part in parts
+        )
     return captioned(
         "hierarchy_arms",
-        tuple(
-            Panel(f"{kind}, {title}" if len(parts) > 1 else kind, drawn(part, Bars, "arm", "model", axis="obeys"))
-            for (kind,), of_kind in cells.only(["obeys"]).split("kind")
-            for parts in [[*evenly(of_kind, MOST_MODELS)]]
-            for title, part in parts
-        ),
+        tuple(drawn_panels),
         table(cells, ("arm", "model")),
         found.incomplete(entries),
     )
@@ -221,9 +216,9 @@ def _cost(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     cells = cells.only({ALONE_SIDE: ALONE_SIDE, CONFLICT_SIDE: CONFLICT_SIDE, "gain": "cost"})
     # What is never followed alone cannot be given up for a rival: a cost of 0 would read as resistance.
     unmeasured = by_fact(
-        (about["model"], f"“{about['arm']}”") for about, line in cells.about() if line[ALONE_SIDE][0] == 0
+        (about["model"], f"“{about['arm']}”") for about, line in cells.about() if line[ALONE_SIDE].figure == 0
     )
-    cells = cells.with_columns({"cost": lambda line: UNKNOWN if line[ALONE_SIDE][0] == 0 else line["cost"]})
+    cells = cells.with_columns({"cost": lambda line: UNKNOWN if line[ALONE_SIDE].figure == 0 else line["cost"]})
     issues += [warning(f"{model}: {NOT_MEASURABLE}: {', '.join(arms)}") for model, arms in unmeasured.items()]
     yield captioned(
         "hierarchy_cost",
@@ -271,7 +266,11 @@ def _pairs(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     by, obeyed = ("model", ("group", "pair"), "side"), share_counted(found.evidence)
     cells = study.means(by_side, by, {"obeys": obeyed}, compared=())
     wide = cells.wide("side", heading="{side}").with_columns(
-        {"preference": lambda line: line[f"first {CONFLICT_SIDE}"] - line[f"second {CONFLICT_SIDE}"]}
+        {
+            "preference": lambda line: computed(
+                np.subtract, line[f"first {CONFLICT_SIDE}"], line[f"second {CONFLICT_SIDE}"]
+            )
+        }
     )
     yield captioned(
         "hierarchy_pairs",

@@ -24,7 +24,6 @@ from lm_eval_ext.reports.sections.examples import (
 from lm_eval_ext.reports.sections.figures import VERDICT_KINDS, captioned, captions, verdicts
 from lm_eval_ext.reports.study import FLOOR, OWN, Entry, Study, grouped
 from lm_eval_ext.results.issue import warning
-from lm_eval_ext.results.rows import ASKED
 from lm_eval_ext.results.runs import TaskRun
 
 FAMILY = "ifbench"
@@ -46,7 +45,7 @@ BEHAVIORS = (
         "The first answer follows the instructions by chance; the second, which was asked to, does not.",
         scored({FIRST_TURN: 1, HEADLINE: 0}),
     ),
-    Behavior("Follows one of two instructions.", scored({INST: 1, ASKED + INST: 2})),
+    Behavior("Follows one of two instructions.", scored({INST: 1}, asked={INST: 2})),
     Behavior("Follows no instruction.", scored({INST: 0})),
     Behavior("Follows all instructions.", scored({STRICT: 1})),
 )

@@ -22,7 +22,7 @@ from lm_eval_ext.families.manyifeval.schema import (
 from lm_eval_ext.reports.figure import Curves, Figure, HeatMap, Panel
 from lm_eval_ext.reports.layout import drawn, evenly, floors_in_words, heat_maps, panels, table
 from lm_eval_ext.reports.sections.figures import captioned
-from lm_eval_ext.reports.statistics import Floats, Replicates
+from lm_eval_ext.reports.statistics import Floats, Replicates, computed
 from lm_eval_ext.reports.study import FLOOR, OWN, UNKNOWN, Cells, Entry, Study, exists
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.runs import TaskRun
@@ -85,8 +85,8 @@ def curse(study: Study) -> Figure:
     """Return Figures 1, 4 and 10: accuracy against the number of instructions, measured and predicted."""
     cells = study.means(of_kind(study), ("model", "instructions"), ACCURACIES).with_columns(
         {
-            "predicted": lambda line: line["instruction level"] ** line["instructions"],
-            "residual": lambda line: line["prompt level"] - line["predicted"],
+            "predicted": lambda line: computed(lambda share: share ** line["instructions"], line["instruction level"]),
+            "residual": lambda line: computed(np.subtract, line["prompt level"], line["predicted"]),
         }
     )
     cells = study.with_floors(cells, of_kind(study), "prompt level", PROMPT_LEVEL)
@@ -204,7 +204,9 @@ def lists(study: Study) -> Iterator[Figure]:
         options: dict[str, Any] = {"x_axis": unit, "axis": axis, "logarithmic": True}
         issues = []
         for (model,), part in cells.split("model"):
-            found = decay(part.values("instructions"), np.array([line["followed"] for line in part.lines.values()]).T)
+            found = decay(
+                part.values("instructions"), np.array([line["followed"].values for line in part.lines.values()]).T
+            )
             if found is not None:
                 text = f"{_TEXTS[found.shape].format(found, unit)}, the best fit in {found.support:.0%} of resamples"
                 issues.append(note(f"{model}: {text}"))

@@ -15,7 +15,7 @@ from lm_eval_ext.reports.layout import COLUMN, panels, shown, table
 from lm_eval_ext.reports.sections.examples import Line, counts_of
 from lm_eval_ext.reports.sections.figures import captioned
 from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, NUMBERED, of_kind
-from lm_eval_ext.reports.statistics import Ratio
+from lm_eval_ext.reports.statistics import Ratio, computed
 from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, Key, SharedRows, Study, grouped, shared_rows
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
@@ -281,7 +281,8 @@ def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
             share = Ratio.sum(ratios[number, label])
             name = f"round {number}" if number != ALL else "all rounds"
             key = (base, method, name, label, int(share.count[0]), f"{name}: {label}")
-            lines[key] = dict(zip(JUDGED, (share.value, 1 - share.value), strict=True))
+            value = share.value
+            lines[key] = dict(zip(JUDGED, (value, computed(lambda part: 1 - part, value)), strict=True))
     if not lines:
         return None
     cells = Cells(("base", "method", "round", "checker", "judgments", "row"), lines)
@@ -313,5 +314,5 @@ def _recorded(run: TaskRun, places: tuple[int, int]) -> Ratio:
         places: those of the two counts in ``COUNTS``.
     """
     yes, no = (run.figure(COUNTS[place]) or 0.0 for place in places)
-    total, count = (np.concatenate([[of_rows], UNKNOWN[1:]]) for of_rows in (yes, yes + no))
+    total, count = (np.concatenate([[of_rows], UNKNOWN.values[1:]]) for of_rows in (yes, yes + no))
     return Ratio(total, count)

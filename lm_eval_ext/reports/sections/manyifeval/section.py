@@ -45,7 +45,7 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
 from lm_eval_ext.reports.sections.manyifeval.refinement import refinement
 from lm_eval_ext.reports.sections.manyifeval.variants import placements, reliability, repetition, wide, wordings
 from lm_eval_ext.reports.study import Entry, Study, grouped
-from lm_eval_ext.results.rows import ASKED, Rows, response_in
+from lm_eval_ext.results.rows import Rows, response_in
 from lm_eval_ext.results.runs import TaskRun, rows_of
 from lm_eval_ext.verifiers import MissingDataError, Response, instructions_of
 
@@ -144,8 +144,8 @@ def _lost(run: TaskRun, other: TaskRun) -> tuple[int, int, str] | None:
         if other_row < 0 or other_rows.values[PROMPT_LEVEL][other_row] != 1:
             continue
         for metric in metrics:
-            is_broken = rows.values[metric][row] < rows.values[ASKED + metric][row]
-            if is_broken and other_rows.values[ASKED + metric][other_row]:
+            is_broken = rows.values[metric][row] < rows.asked[metric][row]
+            if is_broken and other_rows.asked[metric][other_row]:
                 return row, int(other_row), metric
     return None
 

@@ -28,7 +28,7 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
     facts,
     of_kind,
 )
-from lm_eval_ext.reports.statistics import Ratio, Replicates, holm, over
+from lm_eval_ext.reports.statistics import Floats, Ratio, computed, holm
 from lm_eval_ext.reports.study import OWN, Cells, Entry, Key, Measure, SameRows, Study, grouped, shared_rows
 from lm_eval_ext.reports.wording import figure as shown
 from lm_eval_ext.results.issue import Issue, error, named, note
@@ -58,7 +58,9 @@ def reliability(study: Study) -> Figure:
         "manyifeval_reliability",
         panels(cells, Curves, "instructions", by=("model",), **NUMBERED),
         table(
-            cells.with_columns({"gap": lambda line: over(line[MEAN] - line[RELIABLE], line[MEAN])}),
+            cells.with_columns(
+                {"gap": lambda line: computed(np.subtract, line[MEAN], line[RELIABLE], over=line[MEAN])}
+            ),
             ("model", "instructions"),
             metrics=["reliable_at_*", "reliability_gap", "strict_acc_phrasing_*"],
         ),
@@ -137,8 +139,10 @@ def wordings(found: Study) -> Iterator[Figure]:
                 ratios.setdefault(wording, []).append(ratio)
         values = {wording: Ratio.sum(of_wording).value for wording, of_wording in ratios.items()}
         kinds = {kind for kind, _ in values}
-        means = {kind: np.mean([value for (of, _), value in values.items() if of == kind], axis=0) for kind in kinds}
-        changes = simultaneous([value - means[kind] for (kind, _), value in values.items()])
+        means = {
+            kind: np.mean([value.values for (of, _), value in values.items() if of == kind], axis=0) for kind in kinds
+        }
+        changes = simultaneous([value.values - means[kind] for (kind, _), value in values.items()])
         if unread:
             text = f"{unread} instructions are not counted, because their rows do not record the wording"
             issues.append(note(f"{model}: {text}"))
@@ -192,7 +196,7 @@ def _wordings_of(texts: dict[Wording, str], _row: int, line: Line) -> list[tuple
     return [*((wording, followed) for wording, _, followed in told), *untold]
 
 
-def simultaneous(figures: Sequence[Replicates]) -> list[Estimate]:
+def simultaneous(figures: Sequence[Floats]) -> list[Estimate]:
     """Return differences with intervals that all hold at once with a probability of 95 %.
 
     Each is as many standard errors wide as the largest deviation, in standard errors, that 95 % of the resamples have
@@ -203,7 +207,7 @@ def simultaneous(figures: Sequence[Replicates]) -> list[Estimate]:
     """
     if not figures:
         return []
-    resampled = np.array([np.asarray(each) for each in figures])
+    resampled = np.array(figures)
     deviations = resampled[:, 1:] - resampled[:, :1]
     # As in any other interval, resamples in which a figure does not exist do not count.
     exists = ~np.isnan(deviations)
@@ -273,7 +277,7 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
             if found := differences[key][metric].get(place):
                 return found.change
             # Without samples, there is no interval.
-            return Estimate(float(line[column][0] - published[column][0]))
+            return Estimate(line[column].figure - published[column].figure)
 
         return change
 

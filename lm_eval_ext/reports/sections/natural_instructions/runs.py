@@ -14,7 +14,7 @@ import numpy as np
 
 from lm_eval_ext.families.natural_instructions.schema import ENCODINGS, EVALUATION, OWN, SCHEMA, SOURCE_DATASET_OF
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.statistics import Floats
+from lm_eval_ext.reports.statistics import Floats, computed
 from lm_eval_ext.reports.study import Cells, Entry, SameRows, Study, grouped
 from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue, named, note, warning
@@ -94,7 +94,7 @@ class Comparable:
             metric,
             lines=product(scopes, self.models, bases),
         )
-        relative = found.with_columns({"relative": lambda line: relative_gain(line["with"], line["base"])})
+        relative = found.with_columns({"relative": lambda line: computed(relative_gain, line["with"], line["base"])})
         return relative.only(["gain", "relative"])
 
 

@@ -41,7 +41,7 @@ from lm_eval_ext.reports.sections.natural_instructions.runs import (
     scopes_of,
     task_specific,
 )
-from lm_eval_ext.reports.statistics import Ratio
+from lm_eval_ext.reports.statistics import Ratio, computed
 from lm_eval_ext.reports.study import ABOVE_FLOOR, Cells, Entry, Key, change, exists, grouped
 from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue, named, note, warning
@@ -296,7 +296,8 @@ def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) ->
             found, model, encoding = line[ROUGE_L], about["model"], about["encoding"]
             runs_below = (entry for entry in below[model, encoding] if entry["subtask"] in scopes[scope])
             pairs = [(entry.run, bounds[entry["subtask"]]) for entry in runs_below]
-            gap, relative = change(pairs, ROUGE_L, bound - found), 0 - relative_gain(found, bound)
+            gap = change(pairs, ROUGE_L, computed(np.subtract, bound, found))
+            relative = computed(lambda *sides: 0 - relative_gain(*sides), found, bound)
             lines[model, encoding, scope] = {"ROUGE-L": found, "gap": gap, "gap, relative (%)": relative}
     best = lines[UPPER_BOUND, of_bounds, number]["ROUGE-L"].value
     options = {"axis": "ROUGE-L", "reference": best, "reference_name": "upper bound"}

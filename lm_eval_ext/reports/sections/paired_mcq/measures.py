@@ -201,9 +201,9 @@ def distance(first: Floats, second: Floats, total: Floats, questions: int) -> Es
     rule of three, Hanley and Lippman-Hand 1983), because equal letters in all questions do not tell about others.
 
     Args:
-        first: replicates of the count of each outcome in the first distribution, shape (outcomes, 1 + DRAWS).
+        first: replicates of the count of each outcome in the first distribution, shape (outcomes, 1 + RESAMPLES).
         second: those in the second distribution.
-        total: replicates of the number of observations, shape (1 + DRAWS,).
+        total: replicates of the number of observations, shape (1 + RESAMPLES,).
         questions: the number of questions asked.
     """
     value = float(variation_distance(first[:, 0].tolist(), second[:, 0].tolist(), float(total[0])))

@@ -119,20 +119,16 @@ def scaling(study: Study) -> Iterator[Figure]:
         return
     study = study.ordered(family=("", *families))
     entries = [
-        entry.with_facts(
-            family=size.family if size else "",
-            parameters=size.parameters if size else 0,
-            size=size.in_words if size else "",
-        )
+        entry.with_facts(family=size.family, parameters=size.parameters, size=size.in_words)
+        if (size := sizes[entry["model"]])
+        else entry.with_facts(family="", parameters=0, size="")
         for entry in study.entries
-        for size in [sizes[entry["model"]]]
     ]
     partly = fewer_words(entries)
-    levels = [
-        entry.with_facts(which=f" ({partly[level]})" if level in partly else "")
-        for entry in entries
-        for level in [(entry["prompting"], entry["naturalness"])]
-    ]
+    levels = []
+    for entry in entries:
+        level = entry["prompting"], entry["naturalness"]
+        levels.append(entry.with_facts(which=f" ({partly[level]})" if level in partly else ""))
     cells = study.means(levels, (OF_SIZE, ("prompting", "naturalness", "which")), ACCURACY, compared=OF_SIZE)
     yield _by_size(study, cells, "{naturalness}, {prompting}{which}", "verbalizer_scaling")
     words = [

@@ -20,7 +20,7 @@ from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Section
 from lm_eval_ext.reports.page.html import apart
 from lm_eval_ext.reports.sections.paired_mcq.measures import Measured, distance, doubts, entropies
 from lm_eval_ext.reports.sections.paired_mcq.section import figures, section
-from lm_eval_ext.reports.statistics import DRAWS
+from lm_eval_ext.reports.statistics import RESAMPLES
 from lm_eval_ext.reports.study import Cells
 from lm_eval_ext.results.comparability import as_one
 from lm_eval_ext.results.issue import note
@@ -298,7 +298,7 @@ def test_the_interval_of_a_distance_reaches_0_where_letters_differ_by_chance() -
         # Four letters at random, and a third of them drawn again: the true distributions are equal.
         first = generator.integers(4, size=(100, 10))
         second = np.where(generator.random(first.shape) < 0.3, generator.integers(4, size=first.shape), first)
-        weights = np.vstack([np.ones(100), generator.multinomial(100, np.full(100, 0.01), DRAWS)])
+        weights = np.vstack([np.ones(100), generator.multinomial(100, np.full(100, 0.01), RESAMPLES)])
         counts = [np.stack([weights @ (one == letter).sum(1) for letter in range(4)]) for one in (first, second)]
         found = distance(counts[0], counts[1], 10 * weights.sum(1), 100)
         assert found.value > 0
@@ -307,7 +307,7 @@ def test_the_interval_of_a_distance_reaches_0_where_letters_differ_by_chance() -
 
 
 def test_a_distance_of_0_has_a_one_sided_limit_and_one_question_none() -> None:
-    same = np.full((2, 1 + DRAWS), 5.0)
+    same = np.full((2, 1 + RESAMPLES), 5.0)
     assert distance(same, same, same.sum(axis=0), 10) == Estimate(0.0, 0.0, 0.3)
     assert not distance(same, same, same.sum(axis=0), 1).has_interval
 
