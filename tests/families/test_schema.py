@@ -31,6 +31,7 @@ TASKS = {
     "ifbench, repaired": "ifbench_repaired",
     "ifbench, IFEval": "ifeval_repaired",
     "hierarchy, several turns": "hierarchy_turns_slipped_t02",
+    "conversation, Multi-IF": "multi_if",
     "manyifeval, in variants": "manyifeval_cousins_n03",
     "manyifeval, larger pool": "manyifeval_wide_n03",
     "manyifeval, many words": "manyifeval_dense_n010",

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from lm_eval_ext.families.conversation.schema import MOST_TURNS
-from lm_eval_ext.families.instructions.writer import respond
+from lm_eval_ext.families.ifbench.witnesses import break_one, respond
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, rows_of
 from lm_eval_ext.metadata import digest, generator_name
 from lm_eval_ext.turns import Turns
@@ -43,6 +43,7 @@ class Row:
         instructions: all instructions, in the order in which they are given.
         in_force: for each turn, the indices of the instructions that its answer must follow.
         witness: a response that follows all instructions and so is right in every turn; empty if none is known.
+        language: of Multi-IF's rows, that of the messages; else empty.
     """
 
     key: int | str
@@ -50,6 +51,7 @@ class Row:
     instructions: tuple[Checker, ...]
     in_force: tuple[tuple[int, ...], ...]
     witness: str = ""
+    language: str = ""
 
     def at(self, turn: int) -> tuple[Checker, ...]:
         """Return the instructions in force in a turn; the first is 0."""
@@ -58,13 +60,15 @@ class Row:
     def answer(self, policy: str, turn: int) -> str | None:
         """Return what a policy of the ``reference`` LM answers in a turn; ``None`` if no such answer is known.
 
-        ``oracle`` follows all instructions in force, ``last`` the newest alone or, where no text does, none, ``ignore``
-        none; ``forgets_after_k`` is the oracle in the first k turns, and then follows none.
+        ``oracle`` follows all instructions in force or, where no known text does, all but one; ``last`` the newest
+        alone or, where no text does, none; ``ignore`` none; ``forgets_after_k`` is the oracle in the first k turns, and
+        then follows none.
         """
         instructions = self.at(turn)
         if policy == "oracle" or turn < FORGETS_AFTER.get(policy, 0):
-            return _written(instructions) or self.witness or None
-        kept = _written(instructions, len(instructions) - 1) if policy == "last" else None
+            kept = _written(instructions) or self.witness or break_one(instructions)
+        else:
+            kept = _written(instructions, len(instructions) - 1) if policy == "last" else None
         return kept or _written(instructions, len(instructions))
 
     def conversation(self, policy: str) -> str | None:
@@ -120,7 +124,9 @@ def _row(row: InstructionRow, at: int, withdrawn: int) -> Row:
 
 def document(row: Row) -> dict[str, Any]:
     """Return a row as the harness's document."""
+    language = {"language": row.language} if row.language else {}
     return {
+        **language,
         "key": row.key,
         "prompt": row.messages[0],
         "messages": list(row.messages),
