@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
 
 
+log = logging.getLogger(f"lm_eval.{__name__}")
+"""A child of the harness's own logger, because only that one shows its messages."""
 NO_SEED = "the rows are published ones; remove row_seed from --metadata"
 
 
@@ -101,7 +104,12 @@ class ConversationTask(FamilyTask):
         if any(map(expects_thai, self.rows)):
             thai()
         docs = datasets.Dataset.from_list([document(row) for row in self.rows])
-        return Documents(TEST, docs, {"rows_hash": rows_hash(self.rows)})
+        facts: dict[str, Any] = {"rows_hash": rows_hash(self.rows)}
+        if impossible := [row.key for row in self.rows if any(row.contradictions)]:
+            facts["rows_contradictory"] = len(impossible)
+            message = "%s: rows that ask in some turn for what no answer can do: %d, which count as published: %s"
+            log.warning(message, self.config.task, len(impossible), ", ".join(map(str, impossible)))
+        return Documents(TEST, docs, facts)
 
     def before_requests(self) -> None:
         """Reject an LM that would answer the first message only."""

@@ -150,17 +150,23 @@ def by_kind(metrics: Mapping[Kind, str], of: Sequence[Kind], verdict: Verdict) -
 
 
 def is_as_intended(
-    text: str, instructions: Sequence[Checker], broken: Collection[int] = (), *, loose: bool = False
+    text: str,
+    instructions: Sequence[Checker],
+    broken: Collection[int] = (),
+    *,
+    loose: bool = False,
+    editions: Sequence[Edition] = EDITIONS,
 ) -> bool:
-    """Return whether a text follows all instructions except those at the indices ``broken``, in both editions.
+    """Return whether a text follows all instructions except those at the indices ``broken``, in all these editions.
 
     Args:
         text: a response.
         instructions: the instructions.
         broken: indices of those that it must break.
         loose: whether loose verdicts count, instead of strict ones.
+        editions: by whose verdicts.
     """
     intended, response = tuple(index not in broken for index in range(len(instructions))), Response(text)
     return all(
-        response.follows(instructions, edition, loose).follow_instruction_list == intended for edition in EDITIONS
+        response.follows(instructions, edition, loose).follow_instruction_list == intended for edition in editions
     )

@@ -76,5 +76,7 @@ def said_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
     for number, (message, in_force, said) in enumerate(turns, start=1):
         broken = [instructions[place].describe() for place in in_force if place not in said["followed"]]
         parts = [message, said["answer"]] if number < len(doc["messages"]) else [message]
+        if any(doc.get("contradictions", ())[number - 1 : number]):
+            broken.append(f"(no answer can follow both {doc['contradictions'][number - 1]})")
         found[f"turn {number}"] = "\n\n".join([*parts, f"not followed: {' '.join(broken) or 'none'}"])
     return found
