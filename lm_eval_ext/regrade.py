@@ -439,7 +439,8 @@ class Answered:
         row: the parsed line, with the instructions of its prompt added if it was recorded without them.
         asked: the mapping with ``instruction_id_list`` and ``kwargs``.
         response: the model's response; ``None`` if an API withheld it.
-        draw: the number of the response, from 1, if the row was answered several times (``repeats``), else 0.
+        draw: the number of the response, from 1, if the row was answered several times (``repeats``) or has several
+            turns, else 0.
     """
 
     row: Mapping[str, Any]
@@ -469,7 +470,7 @@ def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tup
         except ValueError as error:
             raise RowsError(f"{where}, {error}") from error
         if len(responses) == 1:
-            return (Answered(row, asked, responses[0]),)
+            return tuple(_turns(row, asked)) or (Answered(row, asked, responses[0]),)
         return tuple(
             Answered({**row, "draw": draw}, asked, response, draw) for draw, response in enumerate(responses, start=1)
         )
@@ -487,6 +488,13 @@ def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tup
     if response is not None and not isinstance(response, str):
         raise RowsError(f"{where}, field 'response': expected text, found {response!r}")
     return (Answered(row, asked, response),)
+
+
+def _turns(row: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[Answered]:
+    """Yield the answer to each message of a conversation, with its number as ``turn``; none of other samples."""
+    for turn, (places, said) in enumerate(zip(asked.get("in_force", ()), row.get("turns", ()), strict=False), start=1):
+        in_force = {name: [asked[name][place] for place in places] for name in COLUMNS}
+        yield Answered({**row, "turn": turn}, {**asked, **in_force}, said["answer"], turn)
 
 
 def asked(where: str, row: Mapping[str, Any]) -> tuple[str, tuple[Checker, ...]]:
