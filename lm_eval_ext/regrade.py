@@ -21,7 +21,7 @@ from lm_eval_ext.floors import FLOORS, answers_to
 from lm_eval_ext.results.rows import is_sample, responses_in
 from lm_eval_ext.sources import RowsError, numbered_rows, row_of_line
 from lm_eval_ext.trip_wires import IN_WORDS, Rollout, all_tripped
-from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response, Verdict, instructions_of, unpacked
+from lm_eval_ext.verifiers import ALL_EDITIONS, EDITIONS, Checker, Edition, Response, Verdict, instructions_of, unpacked
 from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH, ROW_FIELDS
 
 FIELDS = ("key", "prompt", *COLUMNS)
@@ -53,9 +53,10 @@ def add_verify_to(verify: argparse.ArgumentParser) -> None:
     )
     verify.add_argument(
         "--edition",
-        choices=("faithful", "repaired"),
+        choices=ALL_EDITIONS,
         default="faithful",
-        help="faithful (the default): IFEval's published verdicts, made deterministic; repaired: a human reader's",
+        help="faithful (the default): IFEval's published verdicts, made deterministic; repaired: a human reader's; "
+        "multi_if: those of Multi-IF's code, which counts words and sentences by the language of the response",
     )
     verify.add_argument(
         "--loose",
@@ -373,14 +374,14 @@ def accuracies(strict: Sequence[Verdict], loose: Sequence[Verdict], edition: Edi
     Args:
         strict: by response; at least one.
         loose: by response.
-        edition: the edition of the verdicts. The harness's names are those of the faithful edition.
+        edition: the edition of the verdicts. The harness's names are those of published verdicts.
 
     Returns:
         ``prompt_level_strict_acc``: the share of the responses that follow all their instructions;
         ``inst_level_strict_acc``: the share of all instructions that are followed; both also loose. In the repaired
         edition, ``repaired`` and ``repaired_loose`` replace ``strict`` and ``loose``.
     """
-    names = ("strict", "loose") if edition == "faithful" else ("repaired", "repaired_loose")
+    names = ("repaired", "repaired_loose") if edition == "repaired" else ("strict", "loose")
     found = {}
     for name, verdicts in zip(names, (strict, loose), strict=True):
         followed = [each for verdict in verdicts for each in verdict.follow_instruction_list]
@@ -438,7 +439,8 @@ class Answered:
         row: the parsed line, with the instructions of its prompt added if it was recorded without them.
         asked: the mapping with ``instruction_id_list`` and ``kwargs``.
         response: the model's response; ``None`` if an API withheld it.
-        draw: the number of the response, from 1, if the row was answered several times (``repeats``), else 0.
+        draw: the number of the response, from 1, if the row was answered several times (``repeats``) or has several
+            turns, else 0.
     """
 
     row: Mapping[str, Any]
@@ -468,7 +470,7 @@ def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tup
         except ValueError as error:
             raise RowsError(f"{where}, {error}") from error
         if len(responses) == 1:
-            return (Answered(row, asked, responses[0]),)
+            return tuple(_turns(row, asked)) or (Answered(row, asked, responses[0]),)
         return tuple(
             Answered({**row, "draw": draw}, asked, response, draw) for draw, response in enumerate(responses, start=1)
         )
@@ -486,6 +488,13 @@ def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tup
     if response is not None and not isinstance(response, str):
         raise RowsError(f"{where}, field 'response': expected text, found {response!r}")
     return (Answered(row, asked, response),)
+
+
+def _turns(row: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[Answered]:
+    """Yield the answer to each message of a conversation, with its number as ``turn``; none of other samples."""
+    for turn, (places, said) in enumerate(zip(asked.get("in_force", ()), row.get("turns", ()), strict=False), start=1):
+        in_force = {name: [asked[name][place] for place in places] for name in COLUMNS}
+        yield Answered({**row, "turn": turn}, {**asked, **in_force}, said["answer"], turn)
 
 
 def asked(where: str, row: Mapping[str, Any]) -> tuple[str, tuple[Checker, ...]]:

@@ -17,6 +17,8 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Literal
 
+from lm_eval_ext.families.conversation.multi_if import HUB
+from lm_eval_ext.families.conversation.schema import MULTI_IF
 from lm_eval_ext.families.hierarchy.rows import MOST_TURNS
 from lm_eval_ext.families.hierarchy.schema import ARMS
 from lm_eval_ext.families.ifbench.repairs import EDITION
@@ -246,6 +248,7 @@ def ifbench() -> Iterator[File]:
 def conversation() -> Iterator[File]:
     """Yield the conversations with the model's own answers."""
     yield _leaf("conversation", "manyifeval_turns", (), "_conversation")
+    yield _leaf("conversation", MULTI_IF, (f"dataset_path: {HUB}", f"benchmark: {MULTI_IF}"), "_conversation")
 
 
 # hierarchy

@@ -115,7 +115,7 @@ def test_exactly_the_expected_files_are_embedded() -> None:
     expected = {f"{name}_{split}.jsonl" for name in LAYOUT for split in (DATASETS[name].evaluation_split, "train")}
     expected |= {f"manyifeval_{split}.jsonl" for split in MANYIFEVAL}
     expected |= {f"{name}_{split}.jsonl" for name, (split, _, _) in MULTIPLE_CHOICE.items()}
-    expected |= {"ifbench_test.jsonl", "ifbench_two_turns_test.jsonl", "ifeval_train.jsonl"}
+    expected |= {"ifbench_test.jsonl", "ifbench_two_turns_test.jsonl", "ifeval_train.jsonl", "multi_if_train.jsonl"}
     expected.add("natural_instructions")
     assert {path.name for path in EMBEDDED_FOLDER.iterdir()} == expected
 

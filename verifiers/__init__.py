@@ -4,13 +4,21 @@
     >>> verify("Hello, world", ["punctuation:no_comma"], [{}]).follow_all_instructions
     False
 
-*Faithful* is the published verdict, *repaired* a careful reader's. So are this package's own instructions (``own``)
-judged. Independent of the harness. The checkers of IFBench and IF-RLVR, langdetect and NLTK are imported when they are
-first needed.
+*Faithful* is the published verdict, *repaired* a careful reader's; a third edition, *multi_if*, is what Multi-IF's code
+says of IFEval's instructions in other languages. So are this package's own instructions (``own``) judged. Independent
+of the harness. The checkers of IFBench and IF-RLVR, langdetect and NLTK are imported when they are first needed.
 """
 
 from lm_eval_ext.verifiers import ifeval, ifrlvr, own
-from lm_eval_ext.verifiers.checker import EDITIONS, Checker, Edition, checker, instruction, instruction_ids
+from lm_eval_ext.verifiers.checker import (
+    ALL_EDITIONS,
+    EDITIONS,
+    Checker,
+    Edition,
+    checker,
+    instruction,
+    instruction_ids,
+)
 from lm_eval_ext.verifiers.ifbench import GROUPS as IFBENCH_GROUPS
 from lm_eval_ext.verifiers.tokenization import MissingDataError
 from lm_eval_ext.verifiers.verify import (
@@ -25,6 +33,7 @@ from lm_eval_ext.verifiers.verify import (
 )
 
 __all__ = [
+    "ALL_EDITIONS",
     "EDITIONS",
     "IFBENCH_GROUPS",
     "Checker",

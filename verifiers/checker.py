@@ -20,9 +20,12 @@ if sys.version_info >= (3, 11):
 else:
     from typing_extensions import dataclass_transform
 
-Edition = Literal["faithful", "repaired"]
-"""``faithful``: the benchmark's published verdict, bug for bug; ``repaired``: the one that a reader would give."""
-EDITIONS: tuple[Edition, ...] = get_args(Edition)
+Edition = Literal["faithful", "repaired", "multi_if"]
+"""``faithful``: the benchmark's published verdict, bug for bug; ``repaired``: the one that a reader would give;
+``multi_if``: that of Multi-IF's published code on IFEval's instructions. A checker has a method of each name."""
+ALL_EDITIONS: tuple[Edition, ...] = get_args(Edition)
+EDITIONS: tuple[Edition, ...] = ("faithful", "repaired")
+"""Those that matter for every instruction."""
 Accepts = Callable[[Any], Any]
 """What a type of argument is annotated with: returns a value in its normal form, or raises what ``Checker`` raises for
 it. The message goes on after the argument's name: "must be text, found 3"."""
@@ -85,6 +88,10 @@ class Checker(ABC):
         """Return the verdict that a human reader would give on a text that is not blank; by default the published."""
         return self.faithful(text)
 
+    def multi_if(self, text: Text) -> bool:
+        """Return the verdict of Multi-IF's published code on a text that is not blank; by default IFEval's."""
+        return self.faithful(text)
+
     def require_judgeable(self) -> None:  # noqa: B027 # most checkers can judge with any arguments
         """Raise ``ValueError`` if the faithful edition cannot judge with these arguments.
 
@@ -94,7 +101,9 @@ class Checker(ABC):
 
     def follows(self, text: Text, edition: Edition) -> bool:
         """Return the verdict of one edition. Blank text follows no instruction."""
-        return not text.is_blank and (self.faithful(text) if edition == "faithful" else self.repaired(text))
+        if text.is_blank:
+            return False
+        return self.faithful(text) if edition == "faithful" else bool(getattr(self, edition)(text))
 
 
 class OneRule(Checker):

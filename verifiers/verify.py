@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, cast, overload
 
-from lm_eval_ext.verifiers.checker import EDITIONS, Checker, Edition, instruction
+from lm_eval_ext.verifiers.checker import ALL_EDITIONS, Checker, Edition, instruction
 from lm_eval_ext.verifiers.text import Text
 
 _log = logging.getLogger(__name__)
@@ -175,8 +175,8 @@ class Response:
 
 
 def _require_known(edition: str) -> None:
-    if edition not in EDITIONS:
-        raise ValueError(f"unknown edition {edition!r}; expected {' or '.join(map(repr, EDITIONS))}")
+    if edition not in ALL_EDITIONS:
+        raise ValueError(f"unknown edition {edition!r}; expected {' or '.join(map(repr, ALL_EDITIONS))}")
 
 
 def instructions_of(ids: Sequence[str], kwargs: Sequence[Mapping[str, Any] | None]) -> tuple[Checker, ...]:

@@ -30,6 +30,7 @@ ERRORS = frozenset(
         "lm_eval_ext.reports.errors.ReportError",
         "lm_eval_ext.sources.RowsError",
         "lm_eval_ext.training.run.TrainingError",
+        "lm_eval_ext.verifiers.multi_if.MissingThaiError",
         "lm_eval_ext.verifiers.tokenization.MissingDataError",
     }
 )

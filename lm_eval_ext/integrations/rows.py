@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lm_eval_ext.verifiers import (
-    EDITIONS,
+    ALL_EDITIONS,
     Checker,
     Edition,
     Response,
@@ -41,7 +41,7 @@ class Judging:
     """How responses are judged; the options of ``verify``.
 
     Attributes:
-        edition: ``"faithful"`` or ``"repaired"``.
+        edition: see ``verifiers.Edition``.
         strip_reasoning: whether reasoning blocks are removed before anything is judged.
     """
 
@@ -50,8 +50,8 @@ class Judging:
 
     def __post_init__(self) -> None:
         """Reject an unknown edition before the first response, which may be hours away."""
-        if self.edition not in EDITIONS:
-            raise ValueError(f"unknown edition {self.edition!r}; expected {' or '.join(map(repr, EDITIONS))}")
+        if self.edition not in ALL_EDITIONS:
+            raise ValueError(f"unknown edition {self.edition!r}; expected {' or '.join(map(repr, ALL_EDITIONS))}")
 
     def verdict(self, response: str, instructions: tuple[Checker, ...], where: str, loose: bool) -> Verdict:
         """Return which instructions a response follows.
@@ -81,7 +81,7 @@ class Judging:
 
 def words(edition: Edition) -> tuple[str, str]:
     """Return the words for strict and loose verdicts in the names of figures, as in ``prompt_level_strict_acc``."""
-    return ("strict", "loose") if edition == "faithful" else ("repaired", "repaired_loose")
+    return ("repaired", "repaired_loose") if edition == "repaired" else ("strict", "loose")
 
 
 def row_columns(row: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def test_the_module_runs_the_command() -> None:
         ("lm-eval-ext ", {"doctor", "verify", "report", "check"}),
         ("lm-eval-ext doc", {"doctor"}),
         ("lm-eval-ext manyifeval ", {"export", "statistics"}),
-        ("lm-eval-ext verify --edition ", {"faithful", "repaired"}),
+        ("lm-eval-ext verify --edition ", {"faithful", "repaired", "multi_if"}),
         ("lm-eval-ext check a --ag", {"--against"}),
     ],
 )

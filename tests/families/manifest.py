@@ -169,7 +169,16 @@ def conversation() -> Family:
     details = down("empty_rate", "loss_rate") | neither("turns") | up(*STRICT[1:], *LOOSE, *REPAIRED)
     details |= up(*(f"prompt_level_strict_acc_turn_{turn:02d}" for turn in range(1, 11)))
     facts = {"dataset": "manyifeval", "turns": 10}
-    return Family((1, 0, 0), {"manyifeval_turns": Leaf(metrics, details, 1280, 100, facts, 1.0)})
+    by_turn = up(*(f"prompt_level_strict_acc_turn_{turn:02d}" for turn in (1, 2, 3)))
+    by_step = [f"overall_acc_turn_{turn:02d}" for turn in (1, 2, 3)]
+    by_language = [f"{name}_{of}" for name in by_step for of in ("chinese", "english", "hindi", "spanish")]
+    of_steps = down("empty_rate", "loss_rate") | neither("turns") | up(*STRICT[1:], *LOOSE, *REPAIRED, *by_language)
+    steps = up("prompt_level_strict_acc", *by_step)
+    leaves = {
+        "manyifeval_turns": Leaf(metrics, details, 1280, 100, facts, 1.0),
+        "multi_if": Leaf(steps, of_steps | by_turn, 1280, 8, {"dataset": "multi_if", "turns": 3}, 1.0),
+    }
+    return Family((2, 0, 0), leaves)
 
 
 def paired_mcq() -> Family:

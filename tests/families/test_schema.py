@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import pytest
 from lm_eval.api.metrics import mean
 
+from lm_eval_ext.families.conversation.schema import LANGUAGES
 from lm_eval_ext.families.manyifeval.schema import curse_residual
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.families.natural_instructions.scores import rouge_l
@@ -17,7 +19,9 @@ from lm_eval_ext.families.paired_mcq.schema import mean_entropy
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import COUNT, FACTS, TRUNCATED_RATE, Metric, RowForm, Schema
 from lm_eval_ext.self_refine.loop import Feedback, Refined, Round
+from lm_eval_ext.sources import EMBEDDED_FOLDER
 from lm_eval_ext.turns import Turns
+from tests.families.jsonl import read_jsonl, write_rows
 from tests.harness.tasks import OF_FAMILY, make
 
 pytestmark = pytest.mark.harness
@@ -31,6 +35,7 @@ TASKS = {
     "ifbench, repaired": "ifbench_repaired",
     "ifbench, IFEval": "ifeval_repaired",
     "hierarchy, several turns": "hierarchy_turns_slipped_t02",
+    "conversation, Multi-IF": "multi_if",
     "manyifeval, in variants": "manyifeval_cousins_n03",
     "manyifeval, larger pool": "manyifeval_wide_n03",
     "manyifeval, many words": "manyifeval_dense_n010",
@@ -117,7 +122,7 @@ def test_every_metric_of_a_refined_answer_is_in_the_schema() -> None:
         assert schema.metric(name).direction_in_tables is higher_is_better, name
 
 
-def test_every_metric_of_a_schema_is_reported_by_some_task() -> None:
+def test_every_metric_of_a_schema_is_reported_by_some_task(tmp_path: Path) -> None:
     given: dict[str, set[str]] = {name: set() for name in FAMILIES}
     for case in TASKS:
         given[family_of(case)] |= set(made(case).aggregation())
@@ -126,6 +131,9 @@ def test_every_metric_of_a_schema_is_reported_by_some_task() -> None:
     task = make(OF_FAMILY["manyifeval"])
     task.process_results(task.eval_docs[0], [Refined([Round("No.", Feedback((False, True)))], planned=1)])
     given["manyifeval"] |= set(task.aggregation())
+    row = read_jsonl(EMBEDDED_FOLDER / "multi_if_train.jsonl")[0]
+    write_rows(tmp_path / "multi_if_train.jsonl", [{**row, "key": of, "language": of} for of in LANGUAGES])
+    given["conversation"] |= set(make("multi_if", {"source": str(tmp_path)}).aggregation())
     # It needs answers (tests/harness/test_endings.py).
     for metrics in given.values():
         metrics.add(TRUNCATED_RATE.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import string
+from contextlib import suppress
 from typing import Annotated
 
 from lm_eval_ext.verifiers.checker import (
@@ -67,7 +68,7 @@ class Frequency(OfKeywords):
     """``keyword`` occurs at least, or less than, ``frequency`` times, ignoring case.
 
     Faithful: anywhere, as a regular expression ("war" in "forward"). Repaired: literally and as whole words; a plural
-    is a different word.
+    is a different word. Multi-IF: what is no valid expression occurs in no response, which follows nothing.
     """
 
     keyword: Trimmed
@@ -76,6 +77,11 @@ class Frequency(OfKeywords):
 
     def holds(self, text: Text, repaired: bool) -> bool:
         return compare(self.count(self.keyword, text, repaired), self.relation, self.frequency)
+
+    def multi_if(self, text: Text) -> bool:
+        with suppress(ValueError):
+            return self.faithful(text)
+        return False
 
 
 def _different(value: object) -> tuple[str, ...]:

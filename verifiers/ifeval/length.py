@@ -8,7 +8,7 @@ from typing import Annotated
 
 import regex
 
-from lm_eval_ext.verifiers import structure
+from lm_eval_ext.verifiers import multi_if, structure
 from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Positive, Relation, checker, compare, phrase
 from lm_eval_ext.verifiers.text import Text, fold, has_word
 
@@ -19,7 +19,10 @@ _FIRST_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['-][\p{L}\p{M}\p{N}]+)*")
 
 @checker("length_constraints:number_words", "Answer with {relation} {num_words} words.")
 class NumberWords(Checker):
-    r"""At least, or less than, ``num_words`` words; a word is a maximal run of ``\\w`` ("don't" is two)."""
+    r"""At least, or less than, ``num_words`` words; a word is a maximal run of ``\\w`` ("don't" is two).
+
+    Multi-IF: in Thai, Chinese and Japanese, see ``multi_if``.
+    """
 
     num_words: Count
     relation: Relation
@@ -27,16 +30,27 @@ class NumberWords(Checker):
     def faithful(self, text: Text) -> bool:
         return compare(text.words, self.relation, self.num_words)
 
+    def multi_if(self, text: Text) -> bool:
+        words = multi_if.words(text)
+        return self.faithful(text) if words is None else compare(words, self.relation, self.num_words)
+
 
 @checker("length_constraints:number_sentences", "Your response should contain {relation} {num_sentences} sentences.")
 class NumberSentences(Checker):
-    """At least, or less than, ``num_sentences`` sentences, as NLTK's Punkt splitter delimits them."""
+    """At least, or less than, ``num_sentences`` sentences, as NLTK's Punkt splitter delimits them.
+
+    Multi-IF: in Thai, Hindi, Chinese and Japanese, see ``multi_if``.
+    """
 
     num_sentences: Count
     relation: Relation
 
     def faithful(self, text: Text) -> bool:
         return text.has_sentences(self.num_sentences) == (self.relation == "at least")
+
+    def multi_if(self, text: Text) -> bool:
+        sentences = multi_if.sentences(text)
+        return self.faithful(text) if sentences is None else compare(sentences, self.relation, self.num_sentences)
 
 
 @checker(

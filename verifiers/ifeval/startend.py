@@ -22,11 +22,14 @@ class Quotation(Checker):
 
     Faithful: it begins and ends with a straight one; what is between does not matter. Repaired: no text is outside
     quotation marks, straight or not: ``"hi" he said "bye"`` fails, and a response with marks around every paragraph
-    passes.
+    passes. Multi-IF: it may also begin with “ and end with ”, or begin with 「 and end with 」.
     """
 
     def faithful(self, text: Text) -> bool:
         return len(text.stripped) > 1 and text.stripped[0] == text.stripped[-1] == '"'
+
+    def multi_if(self, text: Text) -> bool:
+        return len(text.stripped) > 1 and text.stripped[0] + text.stripped[-1] in ('""', "“”", "「」")
 
     def repaired(self, text: Text) -> bool:
         body = text.raw.strip(_AROUND).replace('\\"', "")

@@ -13,11 +13,11 @@ from functools import cache
 from typing import Any
 
 from lm_eval_ext.families.conversation.schema import MOST_TURNS
-from lm_eval_ext.families.instructions.writer import respond
+from lm_eval_ext.families.ifbench.witnesses import break_one, respond
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, rows_of
 from lm_eval_ext.metadata import digest, generator_name
 from lm_eval_ext.turns import Turns
-from lm_eval_ext.verifiers import Checker
+from lm_eval_ext.verifiers import EDITIONS, Checker, Edition
 
 SEED = 20261127
 """The seed of every draw here; changing it changes scores."""
@@ -43,6 +43,9 @@ class Row:
         instructions: all instructions, in the order in which they are given.
         in_force: for each turn, the indices of the instructions that its answer must follow.
         witness: a response that follows all instructions and so is right in every turn; empty if none is known.
+        language: of Multi-IF's rows, that of the messages; else empty.
+        contradictions: of these, for each turn, two instructions that no answer follows together; empty if none are
+            known.
     """
 
     key: int | str
@@ -50,6 +53,8 @@ class Row:
     instructions: tuple[Checker, ...]
     in_force: tuple[tuple[int, ...], ...]
     witness: str = ""
+    language: str = ""
+    contradictions: tuple[str, ...] = ()
 
     def at(self, turn: int) -> tuple[Checker, ...]:
         """Return the instructions in force in a turn; the first is 0."""
@@ -58,14 +63,17 @@ class Row:
     def answer(self, policy: str, turn: int) -> str | None:
         """Return what a policy of the ``reference`` LM answers in a turn; ``None`` if no such answer is known.
 
-        ``oracle`` follows all instructions in force, ``last`` the newest alone or, where no text does, none, ``ignore``
-        none; ``forgets_after_k`` is the oracle in the first k turns, and then follows none.
+        ``oracle`` follows all instructions in force or, where no known text does, all but one; ``last`` the newest
+        alone or, where no text does, none; ``ignore`` none; ``forgets_after_k`` is the oracle in the first k turns, and
+        then follows none.
         """
         instructions = self.at(turn)
+        editions: tuple[Edition, ...] = ("multi_if",) if self.language else EDITIONS
         if policy == "oracle" or turn < FORGETS_AFTER.get(policy, 0):
-            return _written(instructions) or self.witness or None
-        kept = _written(instructions, len(instructions) - 1) if policy == "last" else None
-        return kept or _written(instructions, len(instructions))
+            kept = _written(instructions, 0, editions) or self.witness or break_one(instructions)
+        else:
+            kept = _written(instructions, len(instructions) - 1, editions) if policy == "last" else None
+        return kept or _written(instructions, len(instructions), editions)
 
     def conversation(self, policy: str) -> str | None:
         """Return a policy's answers in all turns; ``None`` if one is not known."""
@@ -77,8 +85,9 @@ POLICIES = ("oracle", "last", "ignore", *FORGETS_AFTER)
 
 
 @cache
-def _written(instructions: tuple[Checker, ...], broken: int = 0) -> str | None:
-    return respond(instructions, range(broken))
+def _written(instructions: tuple[Checker, ...], broken: int, editions: tuple[Edition, ...]) -> str | None:
+    # A text that is right to a reader, too, if there is one.
+    return respond(instructions, range(broken)) or respond(instructions, range(broken), editions)
 
 
 @cache
@@ -120,7 +129,9 @@ def _row(row: InstructionRow, at: int, withdrawn: int) -> Row:
 
 def document(row: Row) -> dict[str, Any]:
     """Return a row as the harness's document."""
+    of_language = {"language": row.language, "contradictions": list(row.contradictions)} if row.language else {}
     return {
+        **of_language,
         "key": row.key,
         "prompt": row.messages[0],
         "messages": list(row.messages),

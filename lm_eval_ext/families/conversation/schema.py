@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from lm_eval_ext.families.schema import (
     COUNT,
     EMPTY_RATE,
+    NONE,
     TRUNCATED_RATE,
     Metric,
     Schema,
@@ -15,8 +18,45 @@ from lm_eval_ext.families.schema import (
 )
 
 MOST_TURNS = 10
+MULTI_IF, STEPS = "multi_if", 3
+"""The task on Multi-IF's rows, which is what some metrics need, and their turns."""
+ADDING = "an instruction a turn"
+"""What other metrics need: not that task."""
+LANGUAGES = (
+    *("Chinese", "English", "French", "German", "Hindi", "Italian", "Portuguese", "Russian", "Spanish", "Thai"),
+    "Vietnamese",
+)
+"""Those that Multi-IF's code has figures of."""
 TURNS = "turns"
 """The metric whose rows hold the answer of each turn with its verdicts; and the fact how many turns there are."""
+
+
+Step = tuple[()] | tuple[float, int, float, int, int]
+"""A row's verdicts in a turn, strict and loose: whether all instructions are followed, and how many; and of how many.
+Empty if it has no such turn."""
+
+
+def overall(rows: Iterable[Step]) -> float | str:
+    """Return the mean of the four accuracies as Multi-IF's code computes it; ``NONE`` if no row has the turn.
+
+    At instruction level, each instruction counts alike, not each row.
+    """
+    given = [row for row in rows if row]
+    if not given:
+        return NONE
+    strict, followed, loose, followed_loosely, asked = map(sum, zip(*given, strict=True))
+    return fmean([strict / len(given), followed / asked, loose / len(given), followed_loosely / asked])
+
+
+def step_metric(turn: int, language: str = "") -> str:
+    """Return the name of that figure, of all rows or of those in a language."""
+    return f"overall_acc_turn_{turn:02}{language and '_'}{language.lower()}"
+
+
+def _steps(needs: Sequence[str], language: str = "") -> Iterable[Metric]:
+    for turn in range(1, STEPS + 1):
+        name, explains = step_metric(turn, language), step_metric(turn) if language else ""
+        yield Metric(name, True, overall, (*needs,), explains=explains, per_row=None, drawn=False)
 
 
 STRICT = Metric("prompt_level_strict_acc", higher_is_better=True, in_groups=True)
@@ -24,14 +64,21 @@ STRICT = Metric("prompt_level_strict_acc", higher_is_better=True, in_groups=True
 HEADLINE = STRICT.name
 
 
+def in_turn(turn: int) -> str:
+    """Return the name of the headline in a turn, which is also what that figure needs."""
+    return f"{HEADLINE}_turn_{turn:02}"
+
+
 SCHEMA = Schema(
     metrics=(
         STRICT,
         # An instruction is lost in the first turn that breaks it after an earlier turn followed it.
         # Only rows that lose one count. A turn is no share, so that no figure is computed from a row's.
-        Metric("first_loss_turn", True, share_followed, per_row=None, drawn=False, range=COUNT),
-        Metric("first_loss_place", None, share_followed, per_row=None, drawn=False, range=COUNT),
-        Metric("first_loss_recovered", True, share_followed, per_row="ratio"),
+        Metric("first_loss_turn", True, share_followed, (ADDING,), per_row=None, drawn=False, range=COUNT),
+        Metric("first_loss_place", None, share_followed, (ADDING,), per_row=None, drawn=False, range=COUNT),
+        Metric("first_loss_recovered", True, share_followed, (ADDING,), per_row="ratio"),
+        *_steps((MULTI_IF,)),
+        *(metric for language in LANGUAGES for metric in _steps((MULTI_IF, language), language)),
         replace(EMPTY_RATE, explains=HEADLINE),
         replace(TRUNCATED_RATE, explains=HEADLINE),
         Metric("loss_rate", higher_is_better=False, explains=HEADLINE),
@@ -43,8 +90,12 @@ SCHEMA = Schema(
                 "inst_level_loose_acc",
                 "prompt_level_repaired_acc",
                 "inst_level_repaired_acc",
-                *(f"{HEADLINE}_turn_{number:02}" for number in range(1, MOST_TURNS + 1)),
             )
+        ),
+        # Of the rows that have the turn.
+        *(
+            Metric(in_turn(turn), True, share_followed, (in_turn(turn),), explains=HEADLINE, per_row="ratio")
+            for turn in range(1, MOST_TURNS + 1)
         ),
         Metric(TURNS, None, mean_length, explains=HEADLINE, per_row=None, drawn=False, range=COUNT),
     ),
@@ -52,5 +103,5 @@ SCHEMA = Schema(
     facts={"turns": "a whole number"},
     levels=(TURNS,),
     row_key="key",
-    sizes={"manyifeval_turns": (100, 1)},
+    sizes={"manyifeval_turns": (100, 1), MULTI_IF: (4501, 1)},
 )

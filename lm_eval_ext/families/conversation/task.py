@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import datasets
 
 from lm_eval_ext import sources
+from lm_eval_ext.families.conversation.multi_if import HUB, TRAIN, expects_thai, published_rows
 from lm_eval_ext.families.conversation.rows import POLICIES, Row, composed_rows, document, rows_hash
-from lm_eval_ext.families.conversation.schema import MOST_TURNS, SCHEMA, TURNS
+from lm_eval_ext.families.conversation.schema import ADDING, MOST_TURNS, MULTI_IF, SCHEMA, STEPS, TURNS, in_turn
 from lm_eval_ext.families.conversation.scores import score
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.manyifeval.rows import NAME, TEST, origin
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
 from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers, TurnsInstance, with_floors
+from lm_eval_ext.verifiers.multi_if import thai
 from lm_eval_ext.verifiers.tokenization import PUNKT, Data, require
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
 
 
+log = logging.getLogger(f"lm_eval.{__name__}")
+"""A child of the harness's own logger, because only that one shows its messages."""
+NO_SEED = "the rows are published ones; remove row_seed from --metadata"
+
+
 class ConversationTask(FamilyTask):
-    """A task prompt with one instruction; each further message adds one, and some withdraw one (``manyifeval_turns``).
+    """A prompt with instructions; each further message adds one, and those of ``manyifeval_turns`` may withdraw one.
+
+    In addition to the harness's own keys, a leaf's YAML has ``benchmark: multi_if`` if the rows are Multi-IF's.
 
     Raises:
         ValueError: the LM does not play conversations.
         RowsError: the rows are not available or not valid, or have fewer instructions.
         MissingDataError: NLTK's sentence data are not installed.
+        MissingThaiError: rows ask for Thai answers, and what divides them is not installed.
     """
 
     FAMILY = "conversation"
@@ -40,12 +52,20 @@ class ConversationTask(FamilyTask):
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:
-        """Return the dataset of the task prompts, which is manyifeval's, with a task that reads it."""
-        return {NAME: "manyifeval_turns"}
+        """Return the dataset of the task prompts, which is manyifeval's, and Multi-IF's, each with a task."""
+        return {NAME: "manyifeval_turns", MULTI_IF: MULTI_IF}
 
-    # The dataset is where manyifeval has it.
-    datasets_at = ManyIFEvalTask.datasets_at
-    hub_datasets = ManyIFEvalTask.hub_datasets
+    @classmethod
+    def datasets_at(cls, source: str) -> list[str]:
+        """Return the datasets that are there, manyifeval's where that family has it; see the base class."""
+        folder = source == sources.EMBEDDED or Path(source).expanduser().is_dir()
+        multi_if = folder and sources.has_split(MULTI_IF, TRAIN, source)
+        return [*ManyIFEvalTask.datasets_at(source), *([MULTI_IF] if multi_if else [])]
+
+    @classmethod
+    def hub_datasets(cls) -> list[sources.HubDataset]:
+        """Return the locations of both datasets."""
+        return [*ManyIFEvalTask.hub_datasets(), HUB]
 
     @classmethod
     def nltk_data(cls, _config: Mapping[str, Any]) -> Sequence[Data]:
@@ -55,22 +75,41 @@ class ConversationTask(FamilyTask):
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Add what the harness needs to a leaf's config; see the base class."""
         refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
-        config["metadata"]["rows_origin"] = origin(self.source, self.row_seed)
+        benchmark = config.pop("benchmark", NAME)
+        if benchmark not in (NAME, MULTI_IF):
+            raise ValueError(f"task {config['task']!r}: benchmark must be {NAME} or {MULTI_IF}, found {benchmark!r}")
+        # Another attribute than the dataset of lm-eval 0.5's tasks.
+        self._row_set, turns = benchmark, STEPS if benchmark == MULTI_IF else MOST_TURNS
         config["test_split"] = TEST
+        self.has = {*map(in_turn, range(1, turns + 1)), ADDING}
+        if benchmark == MULTI_IF:
+            if self.row_seed is not None:
+                raise ValueError(f"task {config['task']!r}: row_seed {self.row_seed!r}; {NO_SEED}")
+            self.has = {*self.has, MULTI_IF, *(row.language for row in self.rows)} - {ADDING}
+        else:
+            config["metadata"]["rows_origin"] = origin(self.source, self.row_seed)
         if self.source != sources.HUB or self.row_seed is not None:
-            config["dataset_path"] = NAME
-        return {"dataset": NAME, TURNS: MOST_TURNS}
+            config["dataset_path"] = benchmark
+        return {"dataset": benchmark, TURNS: turns}
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """The rows."""
-        return composed_rows(self.source, self.row_seed)
+        published = self._row_set == MULTI_IF
+        return published_rows(self.source) if published else composed_rows(self.source, self.row_seed)
 
     def documents(self) -> Documents:
         """Return the rows; data that a verdict needs is checked now rather than after the last answer."""
         require(PUNKT)
+        if any(map(expects_thai, self.rows)):
+            thai()
         docs = datasets.Dataset.from_list([document(row) for row in self.rows])
-        return Documents(TEST, docs, {"rows_hash": rows_hash(self.rows)})
+        facts: dict[str, Any] = {"rows_hash": rows_hash(self.rows)}
+        if impossible := [row.key for row in self.rows if any(row.contradictions)]:
+            facts["rows_contradictory"] = len(impossible)
+            message = "%s: rows that ask in some turn for what no answer can do: %d, which count as published: %s"
+            log.warning(message, self.config.task, len(impossible), ", ".join(map(str, impossible)))
+        return Documents(TEST, docs, facts)
 
     def before_requests(self) -> None:
         """Reject an LM that would answer the first message only."""
@@ -106,7 +145,7 @@ class ConversationTask(FamilyTask):
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``."""
-        return dict(score(doc, results))
+        return {name: value for name, value in score(doc, results).items() if name in self.metrics}
 
     def unscored(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the answers of all turns: ``--predict_only`` needs no metrics, but all answers."""

@@ -14,7 +14,7 @@ from string import ascii_lowercase
 
 from lm_eval_ext.families.ifbench import texts
 from lm_eval_ext.families.instructions import is_as_intended, named_lines, writer
-from lm_eval_ext.verifiers import Checker, ifbench
+from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, ifbench
 from lm_eval_ext.verifiers.ifeval import format as layout
 from lm_eval_ext.verifiers.ifeval import keywords, language, length, startend
 
@@ -32,15 +32,18 @@ AROUND = (
 """Instructions about the whole text."""
 
 
-def respond(instructions: Sequence[Checker], broken: Collection[int] = ()) -> str | None:
+def respond(
+    instructions: Sequence[Checker], broken: Collection[int] = (), editions: Sequence[Edition] = EDITIONS
+) -> str | None:
     """Return a response that follows all instructions except those at the indices ``broken``, which it breaks.
 
     Args:
         instructions: instructions of IFBench or IFEval, at most three that differ.
         broken: indices into ``instructions``.
+        editions: by whose verdicts, of IFEval's instructions.
 
     Returns:
-        A response whose strict verdicts are exactly these in both editions, or ``None`` if none was found.
+        A response whose strict verdicts are exactly these in these editions, or ``None`` if none was found.
     """
     if all(one.id.partition(":")[0] in ifbench.GROUPS for one in instructions):
         return texts.respond(instructions, broken)
@@ -48,7 +51,7 @@ def respond(instructions: Sequence[Checker], broken: Collection[int] = ()) -> st
         return text
     kept = [one for index, one in enumerate(instructions) if index not in broken]
     found = (*_composed(kept), *(texts.IGNORING if broken else ()))
-    return next((text for text in found if is_as_intended(text, instructions, broken)), None)
+    return next((text for text in found if is_as_intended(text, instructions, broken, editions=editions)), None)
 
 
 def break_one(instructions: Sequence[Checker]) -> str | None:
@@ -77,6 +80,36 @@ def _composed(instructions: Sequence[Checker]) -> Iterator[str]:
         bodies, other = [*filter(None, [written]), *(_with(inside, text) for text in PLAIN)], OTHER
     for text in bodies:
         yield _quoted(inside, reduce(lambda so_far, one: _around(one, so_far, other), around, text))
+    # What is counted comes first, because it replaces the text.
+    by_need = sorted(inside, key=lambda one: not isinstance(one, length.NumberWords))
+    plain = [" ".join(sentences * 2)] if codes else PLAIN
+    for text in (*bodies[: not codes], *(_with(by_need, text) for text in plain)):
+        yield _woven(inside, around, text, other)
+
+
+def _woven(inside: Sequence[Checker], around: Sequence[Checker], text: str, other: str) -> str:
+    """Return the same with the text at its end, and as a mere string if it is to be JSON."""
+    begins = [one for one in around if isinstance(one, length.NthParagraphFirstWord)]
+    for number, nth, word in ((one.num_paragraphs, one.nth_paragraph, one.first_word) for one in begins):
+        first = [word if place == nth else other.split(maxsplit=1)[0] for place in range(1, number + 1)]
+        text = "\n\n".join([*first[:-1], f"{first[-1]} {' '.join(text.split())}"])
+    if any(isinstance(one, startend.TwoResponses) for one in around):
+        text = f"{other}\n******\n{text}"
+    for one in around:
+        text = f"{one.prompt_to_repeat} {text}" if isinstance(one, startend.RepeatPrompt) else text
+    for one in inside:
+        match one:
+            case language.EnglishLowercase():
+                text = text.lower()
+            case language.EnglishCapital():
+                text = text.upper()
+            case startend.EndChecker(phrase) if not text.lower().endswith(phrase.lower()):
+                text += f" {phrase}"
+    if any(isinstance(one, layout.JsonFormat) for one in around):
+        pieces = [" ".join(piece.split()) for piece in text.replace('"', "").split("\n\n" if begins else "\0")]
+        texts = ",\n\n".join(json.dumps(piece, ensure_ascii=False) for piece in pieces)
+        return f"[{texts}]" if len(pieces) > 1 else texts
+    return _quoted(inside, text)
 
 
 def _around(instruction: Checker, text: str, other: str) -> str:
@@ -110,8 +143,18 @@ def _with(inside: Sequence[Checker], text: str) -> str:
                 text = f"<<{text.partition('.')[0]}>>\n{text}"
             case layout.NumberPlaceholders(number):
                 text += " [name]" * number
+            case layout.NumberHighlightedSections(number):
+                text += " *so be it*" * number
+            case layout.MultipleSections(mark, number):
+                text += "".join(f"\n{mark} {place}\nSo be it." for place in range(1, number + 1))
+            case language.CapitalWordFrequency(number, "at least"):
+                text += " SO" * number
+            case layout.Postscript(marker):
+                text += f"\n{marker} So be it."
             case keywords.Existence(words):
                 text = " ".join([text, *words])
+            case keywords.Frequency(word, number, "at least"):
+                text = " ".join([text, *[word] * number])
             case keywords.LetterFrequency(letter, number, _):
                 # In place of a mark, the published check counts a letter.
                 text = " ".join([text, letter * number, *[ascii_lowercase] * number])

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from lm_eval_ext.families.schema import EMPTY_RATE, Occurrences
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers import EDITIONS, Checker, Response, Verdict, instructions_of
+from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response, Verdict, instructions_of
 from lm_eval_ext.verifiers.verify import is_empty
 
 Kind = TypeVar("Kind", bound=Hashable)
@@ -97,14 +97,16 @@ def check_keys(origin: str, keys: list[Any]) -> None:
             raise RowsError(f"{origin}, row {number}, field 'key': expected {kind} as in the first row, found {key!r}")
 
 
-def verdicts(answer: Response, instructions: Sequence[Checker]) -> dict[str, Verdict]:
+def verdicts(answer: Response, instructions: Sequence[Checker], published: Edition = "faithful") -> dict[str, Verdict]:
     """Return the verdicts on a response: ``strict``, ``loose``, and ``repaired``, the strict one of that edition.
+
+    The first two are of the benchmark's published edition.
 
     ``accuracies`` makes metrics of them.
     """
     return {
-        "strict": answer.follows(instructions),
-        "loose": answer.follows(instructions, loose=True),
+        "strict": answer.follows(instructions, published),
+        "loose": answer.follows(instructions, published, loose=True),
         "repaired": answer.follows(instructions, "repaired"),
     }
 
@@ -148,17 +150,23 @@ def by_kind(metrics: Mapping[Kind, str], of: Sequence[Kind], verdict: Verdict) -
 
 
 def is_as_intended(
-    text: str, instructions: Sequence[Checker], broken: Collection[int] = (), *, loose: bool = False
+    text: str,
+    instructions: Sequence[Checker],
+    broken: Collection[int] = (),
+    *,
+    loose: bool = False,
+    editions: Sequence[Edition] = EDITIONS,
 ) -> bool:
-    """Return whether a text follows all instructions except those at the indices ``broken``, in both editions.
+    """Return whether a text follows all instructions except those at the indices ``broken``, in all these editions.
 
     Args:
         text: a response.
         instructions: the instructions.
         broken: indices of those that it must break.
         loose: whether loose verdicts count, instead of strict ones.
+        editions: by whose verdicts.
     """
     intended, response = tuple(index not in broken for index in range(len(instructions))), Response(text)
     return all(
-        response.follows(instructions, edition, loose).follow_instruction_list == intended for edition in EDITIONS
+        response.follows(instructions, edition, loose).follow_instruction_list == intended for edition in editions
     )

@@ -30,7 +30,7 @@ TASKS: Mapping[str, tuple[str, ...]] = {
     "manyifeval": ("manyifeval_n02", "manyifeval_n03", "manyifeval_cousins_n02", "manyifeval_dense_n010"),
     "ifbench": ("ifbench", "ifeval_repaired"),
     "hierarchy": ("hierarchy_system", "hierarchy_system_user", "hierarchy_turns_t02"),
-    "conversation": ("manyifeval_turns",),
+    "conversation": ("manyifeval_turns", "multi_if"),
     "paired_mcq": ("paired_mcq_arc_challenge_low", "paired_mcq_opinionqa_low"),
     "natural_instructions": (f"{NI}_prompt", f"{NI}_all"),
 }

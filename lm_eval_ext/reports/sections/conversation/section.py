@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lm_eval_ext.families.conversation.schema import HEADLINE, TURNS
+from lm_eval_ext.families.conversation.schema import HEADLINE, MULTI_IF, TURNS, in_turn
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, Section
 from lm_eval_ext.reports.layout import other_tasks, panels, table
 from lm_eval_ext.reports.sections.examples import Answer, Behavior, examples, scored
 from lm_eval_ext.reports.sections.figures import captioned, captions, verdicts
-from lm_eval_ext.reports.study import OWN, Study
+from lm_eval_ext.reports.study import OWN, Entry, Study
 from lm_eval_ext.results.runs import TaskRun
 from lm_eval_ext.verifiers import instructions_of
 
 FAMILY = "conversation"
+KINDS = {"manyifeval": ("conversation", ""), MULTI_IF: (MULTI_IF, " (Multi-IF)")}
+"""By dataset, the name of the figures, and what their titles add."""
 LOSSES = {"lost": "loss_rate", "comes back": "first_loss_recovered"}
 BEHAVIORS = (
     Behavior("Loses an instruction that an earlier answer followed.", scored({"loss_rate": 1})),
@@ -35,27 +37,35 @@ def section(evidence: Evidence) -> Section | None:
 
 
 def _facts(run: TaskRun) -> Mapping[str, Any]:
-    """Return how many turns a task has."""
-    return {TURNS: int(run.metadata[TURNS])}
+    """Return a task's dataset, and how many turns it has."""
+    return {"dataset": run.metadata["dataset"], TURNS: int(run.metadata[TURNS])}
 
 
 def _figures(found: Study) -> Iterator[Figure]:
-    """Yield the figures."""
-    entries = found.entries
-    yield verdicts(found, entries, "conversation_verdicts")
+    """Yield the figures that there are results for."""
+    for dataset, (name, phrase) in KINDS.items():
+        if entries := [entry for entry in found.entries if entry["dataset"] == dataset]:
+            yield verdicts(found, entries, f"{name}_verdicts", phrase=phrase)
+            yield _by_turn(found, entries, f"{name}_turns", phrase)
+            # Multi-IF's figures are by turn, and leave no room for another of the losses.
+            losses = {column: metric for column, metric in LOSSES.items() if dataset != MULTI_IF or column == "lost"}
+            cells = found.means(entries, ("model",), losses)
+            bars = panels(cells, Bars, "model", axis="share")
+            yield captioned(f"{name}_losses", bars, table(cells, ("model",)), phrase=phrase)
+    reading = "Prompt-level accuracy of tasks that ask the same as a task in the figures above."
+    yield from other_tasks(found, reading, {"prompt level": HEADLINE})
+
+
+def _by_turn(found: Study, entries: Sequence[Entry], name: str, phrase: str) -> Figure:
+    """Return the accuracy in each turn."""
     by_turn = [
-        replace(entry.with_facts(turn=number), metric=f"{HEADLINE}_turn_{number:02}")
+        replace(entry.with_facts(turn=number), metric=in_turn(number))
         for entry in entries
         for number in range(1, entry[TURNS] + 1)
     ]
     cells = found.means(by_turn, ("model", "turn"), {"accuracy": OWN})
     curves = panels(cells, Curves, "turn", "model", x_axis="turn", axis="prompt level")
-    yield captioned("conversation_turns", curves, table(cells.wide("turn", heading="turn {turn}"), ("model",)))
-    cells = found.means(entries, ("model",), LOSSES)
-    bars = panels(cells, Bars, "model", axis="share")
-    yield captioned("conversation_losses", bars, table(cells, ("model",)))
-    reading = "Prompt-level accuracy of tasks that ask the same as a task in the figures above."
-    yield from other_tasks(found, reading, {"prompt level": HEADLINE})
+    return captioned(name, curves, table(cells.wide("turn", heading="turn {turn}"), ("model",)), phrase=phrase)
 
 
 def said_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
@@ -66,5 +76,7 @@ def said_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
     for number, (message, in_force, said) in enumerate(turns, start=1):
         broken = [instructions[place].describe() for place in in_force if place not in said["followed"]]
         parts = [message, said["answer"]] if number < len(doc["messages"]) else [message]
+        if any(doc.get("contradictions", ())[number - 1 : number]):
+            broken.append(f"(no answer can follow both {doc['contradictions'][number - 1]})")
         found[f"turn {number}"] = "\n\n".join([*parts, f"not followed: {' '.join(broken) or 'none'}"])
     return found
