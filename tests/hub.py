@@ -223,6 +223,7 @@ def laid_out(tables: Mapping[str, Table]) -> dict[str, Repository]:
         **ifeval([]),
         **ifbench(),
         **multiple_choice(),
+        "facebook/Multi-IF": _of_one_file("default", "data/train", _embedded("multi_if", "train")),
         "SetFit/subj": {
             MAIN: {
                 "README.md": b"# Subjective vs Objective\n",

@@ -326,14 +326,14 @@ def test_the_doctor_passes_with_a_hub_that_responds(forks: Forks, tmp_path: Path
         status, finding = doctor(forks, tmp_path, hub.endpoint)
     assert status == 0
     # Nine datasets in six repositories (four are configurations of GLUE), IFEval, three of multiple-choice questions.
-    assert re.match(r"ok +hub +12 of 12 repositories respond$", finding)
+    assert re.match(r"ok +hub +13 of 13 repositories respond$", finding)
 
 
 def test_the_doctor_reports_why_the_hub_does_not_respond(forks: Forks, tmp_path: Path) -> None:
     with closed_port() as endpoint:
         status, finding = doctor(forks, tmp_path, endpoint)
     assert status == 1
-    assert re.match(r"FAILED +hub +0 of 12 repositories respond", finding)
+    assert re.match(r"FAILED +hub +0 of 13 repositories respond", finding)
     assert re.search(r"nyu-mll/glue.* \([^)]*Connect", finding)
 
 
@@ -343,6 +343,6 @@ def test_the_doctor_names_a_missing_repository(forks: Forks, tmp_path: Path) -> 
     with serve(repositories) as hub:
         status, finding = doctor(forks, tmp_path, hub.endpoint)
     assert status == 1
-    assert re.match(r"FAILED +hub +11 of 12 repositories respond", finding)
+    assert re.match(r"FAILED +hub +12 of 13 repositories respond", finding)
     assert re.search(r"SetFit/subj \(.*Repository ?Not ?Found", finding)
     assert "nyu-mll/glue" not in finding
