@@ -190,7 +190,7 @@ def test_values_that_are_not_lists_or_objects_are_named(ids: Any, kwargs: Any, m
 
 @pytest.mark.parametrize("edition", ["fixed", "Faithful", "", None])
 def test_an_unknown_edition_is_an_error(edition: Any) -> None:
-    with pytest.raises(ValueError, match=r"^unknown edition .*; expected 'faithful' or 'repaired'$"):
+    with pytest.raises(ValueError, match=r"^unknown edition .*; expected 'faithful' or 'repaired' or 'multi_if'$"):
         verify("one", [NO_COMMA], [{}], edition=edition)
 
 

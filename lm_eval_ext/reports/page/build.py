@@ -214,5 +214,5 @@ def _cut_off(of_file: Sequence[TaskRun]) -> str:
     most_first = sorted((one for one in found if one.share), key=lambda one: -one.share)
     told = [one.in_words for one in most_first[:MOST_CUT_OFF]]
     if others := most_first[MOST_CUT_OFF:]:
-        told.append(f"up to {100 * others[0].share:.1f} % of {len(others)} more tasks")
+        told.append(f"{len(others)} more with up to {100 * others[0].share:.1f} %")
     return "; ".join(told) or known

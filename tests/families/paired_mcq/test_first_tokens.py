@@ -284,7 +284,7 @@ def test_the_token_that_a_model_writes_is_scored(model: Any, space: str) -> None
         ]
         assert sample["resps"][-1][0].strip() == "B"
         assert tuple(sample["first_token_spelling"]) == (space, "B")
-        assert filtered(sample)[-1] == '{"reading": "B", "certainty": 1.0}'
+        assert json.loads(filtered(sample)[-1])["reading"] == "B"
     figures = results["results"][task]
     assert figures["mismatch,rules"] == 0
     assert figures["first_token_spelling,rules"] == float(space == " ")

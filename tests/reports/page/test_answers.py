@@ -140,9 +140,10 @@ def test_other_tasks_show_target_and_options_by_group(other_runs: list[Path]) ->
     assert all(one.shown or one.issues or one.count.startswith("no answer") for one in found.values())
 
 
-def test_a_page_has_a_limit_that_it_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("limit", ["MOST", "MOST_OF_MODEL"])
+def test_a_page_has_a_limit_that_it_tells(limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_run(tmp_path, {f"own_{number}": [0.0] * 9 for number in range(4)})
-    monkeypatch.setattr(module, "MOST", 10)
+    monkeypatch.setattr(module, limit, 10)
     found = report(tmp_path, each=5)
     assert [len(one.shown) for one in behind(found).values()] == [2] * 4
     assert [issue.text for issue in found.issues if "behind each headline" in issue.text] == [

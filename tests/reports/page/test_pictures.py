@@ -14,6 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 from PIL import Image
 
+from benchmarks.demo import KNOWN
 from lm_eval_ext.reports.figure import Figure, Report
 from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.page.drawing import contents
@@ -62,11 +63,8 @@ def test_the_pictures_of_a_real_model_are_those_that_the_makefile_copies() -> No
     reason="other versions of matplotlib draw other pixels; constraints.txt has the one of the pictures",
 )
 def test_the_pictures_are_those_of_make_demo(result_folder: ResultFolder, tmp_path: Path) -> None:
-    evaluated = re.findall(r"\$\(call evaluated,(\w+),\$\((\w+)\)\)", MAKEFILE)
-    assert len(evaluated) == 6
-    folders = [
-        result_folder(policy, variables()[tasks].split(","), answer_classifier="rules") for policy, tasks in evaluated
-    ]
+    folders = [result_folder(policy, [*tasks], answer_classifier="rules") for policy, tasks in KNOWN]
+    assert len(folders) == 6
     # As in the demonstration's one folder.
     together = tmp_path / "runs"
     for number, folder in enumerate(folders):
