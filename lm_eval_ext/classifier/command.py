@@ -30,7 +30,7 @@ DEFAULTS = {"encoder": ENCODER, "causal": CAUSAL}
 
 def add_train_to(train: argparse.ArgumentParser) -> None:
     """Add the options of ``train``."""
-    train.add_argument("data", metavar="DATA.jsonl", nargs="+", type=Path, help="labeled rows (see below)")
+    train.add_argument("data", metavar="DATA.jsonl", nargs="+", type=Path, help="labeled rows")
     train.add_argument("--output", metavar="DIR", required=True, type=Path, help="a new or empty folder")
     train.add_argument("--base", metavar="PATH_OR_ID", help="the base model (only with --mode causal)")
     train.add_argument(
