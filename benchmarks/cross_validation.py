@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lm_eval_ext.classifier.encoder.reader import encoder_reader
+from lm_eval_ext.classifier.encoder.reader import encoder_reader, surer
 from lm_eval_ext.classifier.encoder.trainee import train_encoder
 from lm_eval_ext.classifier.encoder.weights import ENCODER
 from lm_eval_ext.classifier.evaluation import as_markdown, evaluate
@@ -84,7 +84,7 @@ def _report(rows: Sequence[Labelled], encoder: Sequence[Reading]) -> str:
         "string_match": string_match(answers),
         "rules": plain,
         "encoder": encoder,
-        "default": [max(pair, key=lambda one: one.certainty) for pair in zip(plain, encoder, strict=True)],
+        "default": [*map(surer, plain, encoder)],
     }
     return as_markdown(evaluate(rows, readings))
 

@@ -88,9 +88,10 @@ def divide(files: Sequence[Data], measured: Sequence[Data], share: float, models
         taught = [row for row in taught if row.model not in models]
         held_out = [row for row in (held_out if share else rows) if row.model in models]
     if not taught or ((share or models) and not held_out):
+        with_models = f", with --held-out-models {' '.join(models)}," if models else ""
         raise RowsError(
-            f"--held-out {share} of {questions(rows)} questions leaves {len(taught)} rows to train on and "
-            f"{len(held_out)} to evaluate on; choose another fraction"
+            f"--held-out {share} of {questions(rows)} questions{with_models} leaves {len(taught)} rows to train on and "
+            f"{len(held_out)} to evaluate on; choose another fraction{' or other models' if models else ''}"
         )
     return Division(files, taught, held_out, models, measured)
 

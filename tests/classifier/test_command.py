@@ -338,7 +338,7 @@ def test_a_diverging_training_is_an_error_and_leaves_nothing(  # noqa: PLR0913, 
     ("options", "complaint"),
     [
         (["DATA", "--held-out-models", "big"], "--held-out-models big: no such model; expected one of large, small"),
-        (["DATA", "--held-out-models", "small", "large"], "leaves 0 rows to train on and "),
+        (["DATA", "--held-out-models", "small", "large"], ", with --held-out-models small large, leaves 0 rows"),
         (["DATA", "--device", "cuda:7"], "device 'cuda:7': not available here ("),
         (["DATA", "--dtype", "bfloat16"], "dtype bfloat16: --mode encoder trains on the CPU"),
         (["DATA", "--samples", "80"], "--samples 80: only 3 rows of DATA can be trained on"),

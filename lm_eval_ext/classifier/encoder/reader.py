@@ -18,7 +18,7 @@ BATCH = 32
 MEMBER = 0.5
 """Minimum probability for an option to be one of several chosen ones."""
 CERTAIN = 0.9
-"""The certainty from which on a reading of the rules is not compared with the encoder's."""
+"""From this certainty on, a reading of the rules stands without the encoder's."""
 
 
 def require(folder: Path | None = None, *, fetch: bool = True) -> None:
@@ -54,10 +54,16 @@ def default_reader(folder: Path | None = None) -> Reader:
         readings = rules.read(answers)
         unsure = [place for place, reading in enumerate(readings) if reading.certainty < CERTAIN]
         for place, reading in zip(unsure, encoder([answers[place] for place in unsure]), strict=True):
-            readings[place] = max(readings[place], reading, key=lambda one: one.certainty)
+            readings[place] = surer(readings[place], reading)
         return readings
 
     return read
+
+
+def surer(by_rules: Reading, by_encoder: Reading) -> Reading:
+    """Return which of two readings of an answer counts: that of the rules if it is certain, else the more certain."""
+    is_certain = by_rules.certainty >= CERTAIN
+    return by_rules if is_certain or by_rules.certainty >= by_encoder.certainty else by_encoder
 
 
 def encoder_reader(folder: Path | None = None) -> Reader:

@@ -55,7 +55,7 @@ class OptionMention:
 
 
 def plain(text: str) -> str:
-    r"""Return a text in compatibility form (wide letters are letters), with plain quotes and dashes, without emphasis.
+    r"""Return a text with plain letters instead of full-width ones, plain quotes and dashes, and no emphasis.
 
     ``\boxed`` becomes "answer:".
     """

@@ -43,14 +43,14 @@ def published_rows(source: str) -> tuple[Row, ...]:
     """
     table = sources.load(MULTI_IF, TRAIN, HUB, source)
     check_keys(table.origin, table.column("key", _fields(1)))
-    found = [_row(f"{table.origin}, row {number}", row) for number, row in enumerate(table.rows, start=1)]
+    rows = [_row(f"{table.origin}, row {number}", row) for number, row in enumerate(table.rows, start=1)]
     seen: dict[int | str, int] = {}
-    for number, row in enumerate(found, start=1):
+    for number, row in enumerate(rows, start=1):
         if (first := seen.setdefault(row.key, number)) != number:
             raise RowsError(
                 f"{table.origin}, row {number}, field 'key': {row.key!r} is already row {first}; expected unique keys"
             )
-    return tuple(found)
+    return tuple(rows)
 
 
 def _fields(turn: int) -> tuple[str, ...]:
@@ -68,19 +68,20 @@ def _row(where: str, row: Mapping[str, Any]) -> Row:
         said = prompt.get("content") if isinstance(prompt, Mapping) else None
         messages.append(text_in(where, f"turn_{turn}_prompt, content", said))
         places: list[int] = []
-        asked = instructions_of_row(f"{where}, turn {turn}", {"instruction_id_list": ids, "kwargs": kwargs})
-        for one in asked:
-            place = next((i for i, other in enumerate(instructions) if other == one and i not in places), None)
-            if place is None:
-                place = len(instructions)
-                instructions.append(one)
+        given = instructions_of_row(f"{where}, turn {turn}", {"instruction_id_list": ids, "kwargs": kwargs})
+        for instruction in given:
+            known = (i for i, other in enumerate(instructions) if other == instruction and i not in places)
+            place = next(known, len(instructions))
+            if place == len(instructions):
+                instructions.append(instruction)
             places.append(place)
         in_force.append(tuple(places))
     if not messages:
         raise RowsError(f"{where}: no turn; expected a prompt in turn_1_prompt")
-    of = text_in(where, "language", row["language"])
-    found = Row(row["key"], tuple(messages), tuple(instructions), tuple(in_force), language=of)
-    return replace(found, contradictions=tuple(contradiction(found.at(turn)) for turn in range(len(messages))))
+    language_of = text_in(where, "language", row["language"])
+    conversation = Row(row["key"], tuple(messages), tuple(instructions), tuple(in_force), language=language_of)
+    turns = range(len(messages))
+    return replace(conversation, contradictions=tuple(contradiction(conversation.at(turn)) for turn in turns))
 
 
 def contradiction(instructions: Sequence[Checker]) -> str:
@@ -95,7 +96,7 @@ def contradiction(instructions: Sequence[Checker]) -> str:
 
 
 def _excludes(one: Checker, other: Checker) -> bool:
-    """Return whether an answer that follows another instruction cannot follow one."""
+    """Return whether no answer that follows the other instruction follows this one."""
     excludes = False
     match one, other:
         case (

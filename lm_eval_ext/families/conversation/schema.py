@@ -50,7 +50,7 @@ def overall(rows: Iterable[Step]) -> float | str:
 
 def step_metric(turn: int, language: str = "") -> str:
     """Return the name of that figure, of all rows or of those in a language."""
-    return f"overall_acc_turn_{turn:02}{language and '_'}{language.lower()}"
+    return f"overall_acc_turn_{turn:02}" + (f"_{language.lower()}" if language else "")
 
 
 def _steps(needs: Sequence[str], language: str = "") -> Iterable[Metric]:

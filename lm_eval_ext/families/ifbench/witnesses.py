@@ -88,7 +88,10 @@ def _composed(instructions: Sequence[Checker]) -> Iterator[str]:
 
 
 def _woven(inside: Sequence[Checker], around: Sequence[Checker], text: str, other: str) -> str:
-    """Return the same with the text at its end, and as a mere string if it is to be JSON."""
+    """Return a text that follows the instructions about the whole, as ``_around`` does, but with the text itself last.
+
+    Some instructions want a certain end of the answer. If it is to be JSON, it is a string, or a list of strings.
+    """
     begins = [one for one in around if isinstance(one, length.NthParagraphFirstWord)]
     for number, nth, word in ((one.num_paragraphs, one.nth_paragraph, one.first_word) for one in begins):
         first = [word if place == nth else other.split(maxsplit=1)[0] for place in range(1, number + 1)]
@@ -106,7 +109,8 @@ def _woven(inside: Sequence[Checker], around: Sequence[Checker], text: str, othe
             case startend.EndChecker(phrase) if not text.lower().endswith(phrase.lower()):
                 text += f" {phrase}"
     if any(isinstance(one, layout.JsonFormat) for one in around):
-        pieces = [" ".join(piece.split()) for piece in text.replace('"', "").split("\n\n" if begins else "\0")]
+        text = text.replace('"', "")
+        pieces = [" ".join(piece.split()) for piece in (text.split("\n\n") if begins else [text])]
         texts = ",\n\n".join(json.dumps(piece, ensure_ascii=False) for piece in pieces)
         return f"[{texts}]" if len(pieces) > 1 else texts
     return _quoted(inside, text)
