@@ -16,7 +16,7 @@ import yaml
 from benchmarks.answers.generated import generated
 from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, ReaderError
 from lm_eval_ext.classifier.encoder import weights
-from lm_eval_ext.classifier.encoder.reader import CERTAIN, default_reader, encoder_reader, require
+from lm_eval_ext.classifier.encoder.reader import CERTAIN, default_reader, encoder_reader, require, surer
 from lm_eval_ext.classifier.encoder.weights import describe_adapter
 from lm_eval_ext.classifier.evaluation import agree
 from lm_eval_ext.classifier.reading import Answer, Option, Reader, Reading
@@ -195,6 +195,14 @@ def test_the_more_certain_reading_counts_where_the_rules_are_not_certain(default
     # All three cases occur: certain rules, surer rules, and a surer encoder.
     chosen = [(one.certainty >= CERTAIN, one is two) for one, two in zip(by_rules, expected, strict=True)]
     assert {*chosen} == {(True, True), (False, True), (False, False)}
+
+
+@pytest.mark.parametrize(
+    ("by_rules", "by_encoder", "counts"),
+    [(CERTAIN, 0.99, "A"), (0.88, 0.95, "B"), (0.88, 0.8, "A"), (0.0, 0.3, "B")],
+)
+def test_certain_rules_count_whatever_the_encoder_says(by_rules: float, by_encoder: float, counts: str) -> None:
+    assert surer(Reading.of(["A"], by_rules), Reading.of(["B"], by_encoder)).value == counts
 
 
 def test_the_certainty_of_agreeing_adapters_is_the_mean_of_theirs(encoder: Reader) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from lm_eval_ext import cli
 from lm_eval_ext.families.conversation.multi_if import contradiction, published_rows
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instruction, multi_if, verify
@@ -67,6 +69,20 @@ def test_the_policies_are_right_in_the_turns_that_they_follow(runs: Mapping[str,
         assert tuple(found[f"prompt_level_strict_acc_turn_{turn:02},none"] for turn in (1, 2, 3)) == of_turns
     # Of the rows that lose something, one has two turns: what is not asked cannot be lost.
     assert runs["forgets_after_2"].results["results"][TASK]["loss_rate,none"] == 7 / 8
+
+
+def test_every_turn_of_a_recorded_conversation_is_judged(
+    runs: Mapping[str, Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = runs["forgets_after_2"].samples[TASK]
+    recorded = write_rows(tmp_path / "samples.jsonl", lines)
+    assert cli.main(["verify", str(recorded), "--edition", "multi_if"]) == 0
+    judged = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    # The policy is right in the first two turns; one of the eight conversations has no third.
+    expected = [(turn, turn <= 2) for line in lines for turn in range(1, len(line["turns"]) + 1)]
+    assert [(row["turn"], row["follow_all_instructions"]) for row in judged] == expected
+    in_force = [len(places) for line in lines for places in line["doc"]["in_force"]]
+    assert [len(row["follow_instruction_list"]) for row in judged] == in_force
 
 
 def test_the_published_rows_are_read_and_the_contradictory_are_named(shared_data: Path, tmp_path: Path) -> None:
