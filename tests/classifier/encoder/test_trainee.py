@@ -87,10 +87,16 @@ def weights_of(folder: Path) -> bytes:
     return (folder / ADAPTER_WEIGHTS).read_bytes()
 
 
-def right(folder: Path) -> int:
-    """Return how many of the rows an adapter reads rightly."""
+def rightly_and_surely(folder: Path) -> int:
+    """Return how many of the rows an adapter reads rightly, more likely than not by its own word.
+
+    Rightly alone is no sign of learning: the input marks what names an option, so the likeliest reading of a row with
+    a single option is right before anything is learned.
+    """
     readings = encoder_reader(folder)([row.answer for row in few()])
-    return sum(reading.same(row.label) for reading, row in zip(readings, few(), strict=True))
+    return sum(
+        reading.same(row.label) and reading.certainty > 0.5 for reading, row in zip(readings, few(), strict=True)
+    )
 
 
 # Of the random weights the adapter has more to change.
@@ -112,8 +118,8 @@ def test_an_adapter_learns_its_training_rows(
         folder.mkdir()
         train_encoder(few(), folder, replace(ENCODER, seed=0, learning_rate=learning_rate, epochs=passes))
     # Of 16 rows.
-    assert right(briefly) <= 10
-    assert right(fully) >= 15
+    assert rightly_and_surely(briefly) == 0
+    assert rightly_and_surely(fully) >= 15
 
 
 def test_the_same_seed_writes_the_same_bytes_in_any_process(
