@@ -10,17 +10,19 @@ thought), whose instructions are in ``families/verbalizer/instructions.json``.
 
 from __future__ import annotations
 
-import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+
+import yaml
 
 from lm_eval_ext.families.conversation.multi_if import HUB
 from lm_eval_ext.families.conversation.schema import MULTI_IF
 from lm_eval_ext.families.hierarchy.rows import MOST_TURNS
-from lm_eval_ext.families.hierarchy.schema import ARMS
+from lm_eval_ext.families.hierarchy.schema import ARMS, OBEYS
 from lm_eval_ext.families.ifbench.repairs import EDITION
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS
 from lm_eval_ext.families.manyifeval.schema import DENSE, KEYWORDS, MIXED, PROMPTS
@@ -52,15 +54,54 @@ def files() -> Iterator[File]:
     yield from release_check()
 
 
-def _leaf(family: str, name: str, lines: Iterable[str], template: str = "") -> File:
-    included = [f"include: ../{template}"] if template else []
-    return f"{family}/leaves/{name}.yaml", "".join(f"{line}\n" for line in (*included, f"task: {name}", *lines))
+class _Class(str):
+    """The path of a class, which the harness imports."""
 
 
-def _aggregated(family: str, filter_name: str, always: Iterable[str] = (), perhaps: Iterable[str] = ()) -> list[str]:
-    """Return the metrics that the groups of a family aggregate, as lines of YAML.
+class _Dumper(yaml.SafeDumper):
+    """Writes what is there twice twice, classes with the harness's tag, and a text of several lines in one line."""
 
-    Every line costs time when the harness indexes; the report has the means of the other metrics.
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _written(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _written)
+_Dumper.add_representer(_Class, lambda dumper, path: dumper.represent_scalar("!function", path))
+
+
+def _file(family: str, folder: str, name: str, config: Mapping[str, Any]) -> File:
+    text = yaml.dump(config, Dumper=_Dumper, default_flow_style=None, sort_keys=False, width=math.inf)
+    return f"{family}/{folder}{name}.yaml", text
+
+
+def _leaf(family: str, name: str, config: Mapping[str, Any], template: str = "") -> File:
+    included = {"include": f"../{template}"} if template else {}
+    return _file(family, "leaves/", name, {**included, "task": name, **config})
+
+
+def _group(family: str, name: str, members: Iterable[Any], version: str | float, **metrics: Any) -> File:
+    """Return a group.
+
+    Args:
+        family: the family's name.
+        name: the group's name.
+        members: the names of its leaves or groups, or groups of its own.
+        version: that of its leaves.
+        metrics: ``aggregate_metric_list``; none if a figure over its members would be meaningless.
+    """
+    return _file(family, "", name, {"group": name, "task": [*members], **metrics, "metadata": {"version": version}})
+
+
+def _means(
+    family: str, filter_name: str, always: Iterable[str] = (), perhaps: Iterable[str] = ()
+) -> Mapping[str, list[Mapping[str, Any]]]:
+    """Return the metrics that the groups of a family aggregate.
+
+    Every one costs time when the harness indexes; the report has the means of the other metrics.
 
     Args:
         family: the family's name.
@@ -70,18 +111,14 @@ def _aggregated(family: str, filter_name: str, always: Iterable[str] = (), perha
     """
     schema = FAMILIES[family].schema
     certain = schema.reported([*always])
-    means = [metric for metric in schema.reported([*always, *perhaps]) if metric.in_groups]
-    options = ", weight_by_size: false" if schema.tasks_weigh_alike else ""
-    return [
-        f"{{metric: {metric.name}{f', filter_list: {filter_name}' if metric in certain else ''}{options}}}"
-        for metric in means
-    ]
-
-
-def _group(family: str, name: str, members: Iterable[str], metrics: Iterable[str], version: str | float) -> File:
-    lines = [f"group: {name}", "task:", *(f"  - {member}" for member in members), "aggregate_metric_list:"]
-    lines += [*(f"  - {metric}" for metric in metrics), f"metadata: {{version: {version}}}"]
-    return f"{family}/{name}.yaml", "".join(f"{line}\n" for line in lines)
+    weights = {"weight_by_size": False} if schema.tasks_weigh_alike else {}
+    return {
+        "aggregate_metric_list": [
+            {"metric": metric.name, **({"filter_list": filter_name} if metric in certain else {}), **weights}
+            for metric in schema.reported([*always, *perhaps])
+            if metric.in_groups
+        ]
+    }
 
 
 # verbalizer
@@ -137,10 +174,9 @@ def verbalizer() -> Iterator[File]:
     """Yield nine datasets under twelve verbalizers, asked directly and with a chain of thought, and their groups."""
 
     def group(name: str, members: Iterable[str]) -> File:
-        return _group("verbalizer", name, members, metrics, verbalizer_task.VERSION)
+        return _group("verbalizer", name, members, verbalizer_task.VERSION, **means)
 
-    metrics = _aggregated("verbalizer", "answer")
-
+    means = _means("verbalizer", "answer")
     kinds = {level: [f"{level}_{name}" for name in verbalizers] for level, verbalizers in VERBALIZERS.items()}
     all_kinds = list(chain.from_iterable(kinds.values()))
     for prefix in PROMPTING:
@@ -162,16 +198,16 @@ def verbalizer_leaf(prefix: str, dataset: str, naturalness: str, name: str) -> F
     template, *_ = PROMPTING[prefix]
     golden = GOLDEN[dataset]
     words = VERBALIZERS[naturalness][name] or (golden[::-1] if name == "flipped" else golden)
-    lines = [
-        f"dataset_path: {dataset}",
-        f"naturalness: {naturalness}",
-        f"verbalizer: {json.dumps(name)}",
-        f"doc_to_choice: {json.dumps(dict(zip(golden, words, strict=True)))}",
-    ]
-    if frozenset(words) in MEANT:
-        lines.append(f"prior: {json.dumps(dict(zip(golden, MEANT[frozenset(words)], strict=True)))}")
-    lines.append(f"doc_to_text: {json.dumps(verbalizer_prompt(prefix, dataset, (words[0], words[1])))}")
-    return _leaf("verbalizer", f"{prefix}_{dataset}_{naturalness}_{name}", lines, template)
+    meant = MEANT.get(frozenset(words))
+    config = {
+        "dataset_path": dataset,
+        "naturalness": naturalness,
+        "verbalizer": name,
+        "doc_to_choice": dict(zip(golden, words, strict=True)),
+        **({"prior": dict(zip(golden, meant, strict=True))} if meant else {}),
+        "doc_to_text": verbalizer_prompt(prefix, dataset, (words[0], words[1])),
+    }
+    return _leaf("verbalizer", f"{prefix}_{dataset}_{naturalness}_{name}", config, template)
 
 
 def verbalizer_prompt(prefix: str, dataset: str, words: tuple[str, str]) -> str:
@@ -190,34 +226,34 @@ MOST = 10
 def manyifeval() -> Iterator[File]:
     """Yield the leaves with n instructions in every form, and a group over the leaves of each form."""
     up_to_ten = range(1, MOST + 1)
-    forms = {
-        "manyifeval": ("_manyifeval", "02d", up_to_ten, ()),
-        "manyifeval_repeat": ("_manyifeval", "02d", range(2, MOST + 1), ("repeat: true",)),
-        "manyifeval_wide": ("_wide", "02d", up_to_ten, ()),
-        "manyifeval_cousins": ("_cousins", "02d", (1, 2, 3, 5, 10), ()),
-        "manyifeval_dense": ("_dense", "03d", COUNTS, ()),
+    forms: Mapping[str, tuple[str, str, Iterable[int], Mapping[str, Any]]] = {
+        "manyifeval": ("_manyifeval", "02d", up_to_ten, {}),
+        "manyifeval_repeat": ("_manyifeval", "02d", range(2, MOST + 1), {"repeat": True}),
+        "manyifeval_wide": ("_wide", "02d", up_to_ten, {}),
+        "manyifeval_cousins": ("_cousins", "02d", (1, 2, 3, 5, 10), {}),
+        "manyifeval_dense": ("_dense", "03d", COUNTS, {}),
     }
-    for form, (template, digits, counts, lines) in forms.items():
+    for form, (template, digits, counts, config) in forms.items():
         leaves = {f"{form}_n{count:{digits}}": count for count in counts}
         for name, count in leaves.items():
-            yield _leaf("manyifeval", name, (f"instructions: {count}", *lines), template)
+            yield _leaf("manyifeval", name, {"instructions": count, **config}, template)
         if form == "manyifeval_dense":
             # Of a report's two forms, a run has one.
-            metrics = _aggregated("manyifeval", "none", (DENSE,), (KEYWORDS, MIXED))
+            means = _means("manyifeval", "none", (DENSE,), (KEYWORDS, MIXED))
         else:
-            metrics = _aggregated("manyifeval", "none", (PROMPTS,))
-        yield _group("manyifeval", form, leaves, metrics, _version("manyifeval", template))
-    yield _leaf("manyifeval", "manyifeval_single", ("instructions: 1", "single: true"), "_manyifeval")
+            means = _means("manyifeval", "none", (PROMPTS,))
+        yield _group("manyifeval", form, leaves, _version("manyifeval", template), **means)
+    yield _leaf("manyifeval", "manyifeval_single", {"instructions": 1, "single": True}, "_manyifeval")
 
 
-def _version(family: str, template: str) -> str:
+def _version(family: str, template: str) -> float:
     """Return ``metadata.version`` of a family's template, which a group of its leaves has, too.
 
     A template may have that of the one it includes.
     """
     text = (HERE / family / template).read_text(encoding="utf-8")
-    if found := re.search(r"version: ([\d.]+)", text):
-        return found[1]
+    if version := re.search(r"version: ([\d.]+)", text):
+        return float(version[1])
     if included := re.search(r"^include: (.*)$", text, re.MULTILINE):
         return _version(family, included[1])
     raise ValueError(f"{template}: no version; expected metadata: {{version: 1.0}}")
@@ -225,21 +261,21 @@ def _version(family: str, template: str) -> str:
 
 def ifbench() -> Iterator[File]:
     """Yield the prompts of IFBench and IFEval, on rows as published and repaired, and those of two turns."""
-    one_turn = ["dataset_path: allenai/IFBench_test", "turns: 1"]
-    two_turns = ["dataset_path: allenai/IFBench_multi-turn", "dataset_name: ifbench_constraints", "turns: 2"]
-    of_ifeval = ["dataset_path: google/IFEval", "benchmark: ifeval", "turns: 1"]
+    one_turn = {"dataset_path": "allenai/IFBench_test", "turns": 1}
+    two_turns = {"dataset_path": "allenai/IFBench_multi-turn", "dataset_name": "ifbench_constraints", "turns": 2}
+    of_ifeval = {"dataset_path": "google/IFEval", "benchmark": "ifeval", "turns": 1}
     # Figures on other rows are no versions of one figure.
     version = f"{_version('ifbench', '_ifbench')}+rows{EDITION}"
-    repaired = ["repaired: true", f"metadata: {{version: {version}}}"]
-    leaves = {
+    repaired = {"repaired": True, "metadata": {"version": version}}
+    leaves: Mapping[str, Mapping[str, Any]] = {
         "ifbench": one_turn,
-        "ifbench_repaired": [*one_turn, *repaired],
+        "ifbench_repaired": {**one_turn, **repaired},
         "ifbench_two_turns": two_turns,
         "ifeval_published": of_ifeval,
-        "ifeval_repaired": [*of_ifeval, *repaired],
+        "ifeval_repaired": {**of_ifeval, **repaired},
     }
-    for name, lines in leaves.items():
-        yield _leaf("ifbench", name, lines, "_ifbench")
+    for name, config in leaves.items():
+        yield _leaf("ifbench", name, config, "_ifbench")
 
 
 # conversation
@@ -247,8 +283,8 @@ def ifbench() -> Iterator[File]:
 
 def conversation() -> Iterator[File]:
     """Yield the conversations with the model's own answers."""
-    yield _leaf("conversation", "manyifeval_turns", (), "_conversation")
-    yield _leaf("conversation", MULTI_IF, (f"dataset_path: {HUB}", f"benchmark: {MULTI_IF}"), "_conversation")
+    yield _leaf("conversation", "manyifeval_turns", {}, "_conversation")
+    yield _leaf("conversation", MULTI_IF, {"dataset_path": str(HUB), "benchmark": MULTI_IF}, "_conversation")
 
 
 # hierarchy
@@ -258,25 +294,19 @@ COUNTS_OF_TURNS = (2, 4, 8, 12, MOST_TURNS)
 
 def hierarchy() -> Iterator[File]:
     """Yield the arms with one request, and the system message alone with several; and a group over each."""
-
-    def group(name: str, members: Iterable[str]) -> File:
-        # Without a figure: one over several arms would be meaningless.
-        version = _version("hierarchy", "_hierarchy")
-        return (
-            f"hierarchy/{name}.yaml",
-            f"group: {name}\ntask: [{', '.join(members)}]\nmetadata: {{version: {version}}}\n",
-        )
-
+    version = _version("hierarchy", "_hierarchy")
     for arm in ARMS:
-        yield _leaf("hierarchy", f"hierarchy_{arm}", (f"arm: {arm}",), "_hierarchy")
-    yield group("hierarchy", (f"hierarchy_{arm}" for arm in ARMS))
-    histories = {"hierarchy_turns": "false", "hierarchy_turns_slipped": "true"}
+        yield _leaf("hierarchy", f"hierarchy_{arm}", {"arm": arm}, "_hierarchy")
+    yield _group("hierarchy", "hierarchy", (f"hierarchy_{arm}" for arm in ARMS), version)
+    histories = {"hierarchy_turns": False, "hierarchy_turns_slipped": True}
     leaves = {
-        f"{name}_t{turns:02d}": (turns, slipped) for name, slipped in histories.items() for turns in COUNTS_OF_TURNS
+        f"{name}_t{turns:02d}": {"arm": "system", "turns": turns, "slipped": slipped}
+        for name, slipped in histories.items()
+        for turns in COUNTS_OF_TURNS
     }
-    for name, (turns, slipped) in leaves.items():
-        yield _leaf("hierarchy", name, ("arm: system", f"turns: {turns}", f"slipped: {slipped}"), "_hierarchy")
-    yield group("hierarchy_turns", leaves)
+    for name, config in leaves.items():
+        yield _leaf("hierarchy", name, config, "_hierarchy")
+    yield _group("hierarchy", "hierarchy_turns", leaves, version)
 
 
 # paired_mcq
@@ -287,21 +317,21 @@ def paired_mcq() -> Iterator[File]:
     datasets = ("opinionqa", "arc_challenge", "commonsense_qa", "mmlu")
     levels = ("low", "medium", "high", "example", "example_abc")
     for prefix, dataset, level in product(("paired_mcq", "text_mcq"), datasets, levels):
-        lines = [f"tag: [{prefix}_{dataset}]", f"dataset_path: {dataset}", f"constraint: {level}"]
+        config: dict[str, Any] = {"dataset_path": dataset, "constraint": level}
         if prefix == "text_mcq":
             # Version 1.4 changed the first tokens alone.
-            lines += ["paired: false", "metadata: {version: 1.4}"]
+            config |= {"paired": False, "metadata": {"version": 1.4}}
         name = f"{prefix}_{dataset}_{level}"
-        yield _leaf("paired_mcq", name, lines, "_paired_mcq")
+        yield _leaf("paired_mcq", name, {"tag": [f"{prefix}_{dataset}"], **config}, "_paired_mcq")
         if f"{dataset}_{level}" == MULTIPLE_CHOICE:
             # Not in the tag, whose tasks ask all questions already.
-            yield _leaf("paired_mcq", f"{name}_{QUESTIONS}", (*lines[1:], f"rows: {QUESTIONS}"), "_paired_mcq")
+            yield _leaf("paired_mcq", f"{name}_{QUESTIONS}", {**config, "rows": QUESTIONS}, "_paired_mcq")
 
 
 # natural_instructions
 
 NATURAL = "natural_instructions"
-NATURAL_CLASS = "lm_eval_ext.families.natural_instructions.task.NaturalInstructionsTask"
+NATURAL_CLASS = _Class("lm_eval_ext.families.natural_instructions.task.NaturalInstructionsTask")
 ABLATED = (
     "subtask019_mctaco_temporal_reasoning_category",
     "subtask033_winogrande_answer_generation",
@@ -326,12 +356,13 @@ def natural_instructions() -> Iterator[File]:
     for name in SUBTASKS:
         further = ABLATIONS if name in ABLATED else PUBLISHED if name in EVALUATION else ()
         for encoding in dict.fromkeys([*ENCODINGS, *further]):
-            lines = [f"dataset_name: {name}", f"encoding: {encoding}", f"class: !function {NATURAL_CLASS}"]
-            yield _leaf(NATURAL, _encoded(name, encoding), lines)
+            config = {"dataset_name": name, "encoding": encoding, "class": NATURAL_CLASS}
+            yield _leaf(NATURAL, _encoded(name, encoding), config)
     for encoding in ENCODINGS:
-        yield _over_tasks(f"{NATURAL}_{encoding}", "\n".join(_mean_of(EVALUATION, encoding)))
-    # Without a figure: one over several encodings would be meaningless.
-    yield _over_tasks(NATURAL, f"task: [{', '.join(f'{NATURAL}_{encoding}' for encoding in ENCODINGS)}]")
+        members = [_encoded(name, encoding) for name in EVALUATION]
+        yield _group(NATURAL, f"{NATURAL}_{encoding}", members, natural_instructions_task.VERSION, **_NATURAL_MEANS)
+    by_encoding = [f"{NATURAL}_{encoding}" for encoding in ENCODINGS]
+    yield _group(NATURAL, NATURAL, by_encoding, natural_instructions_task.VERSION)
     for category in CATEGORIES:
         members = [name for name, subtask in SUBTASKS.items() if subtask.category == category]
         yield _by_encoding(f"{NATURAL}_{category}", members, ENCODINGS)
@@ -342,31 +373,27 @@ def natural_instructions() -> Iterator[File]:
     yield _by_encoding(f"{NATURAL}_published", EVALUATION, PUBLISHED)
 
 
+_NATURAL_MEANS = _means(NATURAL, "none", perhaps=(BLEURT,))
+"""The figure of a group is the unweighted mean of its leaves."""
+
+
 def _encoded(subtask: str, encoding: str) -> str:
     return f"{NATURAL}_{subtask}_{encoding}"
 
 
-def _over_tasks(name: str, body: str) -> File:
-    version = natural_instructions_task.VERSION
-    return f"{NATURAL}/{name}.yaml", f"group: {name}\n{body}\nmetadata: {{version: {version}}}\n"
-
-
-def _mean_of(subtasks: Sequence[str], encoding: str) -> list[str]:
-    """Return the lines of a group whose figure is the unweighted mean of its leaves."""
-    return [
-        f"task: [{', '.join(_encoded(subtask, encoding) for subtask in subtasks)}]",
-        "aggregate_metric_list:",
-        *(f"  - {metric}" for metric in _aggregated(NATURAL, "none", perhaps=(BLEURT,))),
-    ]
-
-
 def _by_encoding(name: str, subtasks: Sequence[str], encodings: Iterable[str]) -> File:
     """Return a group of groups, one per encoding, which the harness shows as ``name::encoding``."""
-    lines = ["task:"]
-    for encoding in encodings:
-        of_encoding = [*_mean_of(subtasks, encoding), f"metadata: {{version: {natural_instructions_task.VERSION}}}"]
-        lines += [f"  - group: {encoding}", *(f"    {line}" for line in of_encoding)]
-    return _over_tasks(name, "\n".join(lines))
+    version = natural_instructions_task.VERSION
+    groups = [
+        {
+            "group": encoding,
+            "task": [_encoded(subtask, encoding) for subtask in subtasks],
+            **_NATURAL_MEANS,
+            "metadata": {"version": version},
+        }
+        for encoding in encodings
+    ]
+    return _group(NATURAL, name, groups, version)
 
 
 # release_check
@@ -374,18 +401,19 @@ def _by_encoding(name: str, subtasks: Sequence[str], encodings: Iterable[str]) -
 
 def release_check() -> Iterator[File]:
     """Yield the sets to run before a release, and their own groups."""
-    groups: dict[str, tuple[list[str], str | float]] = {
-        "manyifeval": (_aggregated("manyifeval", "none", (PROMPTS,)), _version("manyifeval", "_manyifeval")),
+    groups: Mapping[str, tuple[float, Mapping[str, Any]]] = {
+        "manyifeval": (_version("manyifeval", "_manyifeval"), _means("manyifeval", "none", (PROMPTS,))),
         # All of its arms have a rival, so that their mean says whom the model obeys.
-        "hierarchy": (["{metric: obeys, filter_list: none}"], _version("hierarchy", "_hierarchy")),
-        NATURAL: (_aggregated(NATURAL, "none", perhaps=(BLEURT,)), natural_instructions_task.VERSION),
+        "hierarchy": (
+            _version("hierarchy", "_hierarchy"),
+            {"aggregate_metric_list": [{"metric": OBEYS.name, "filter_list": "none"}]},
+        ),
+        NATURAL: (natural_instructions_task.VERSION, _NATURAL_MEANS),
     }
-    for family, (metrics, version) in groups.items():
-        yield _group(RELEASE_CHECK, group_of(family), TASKS[family], metrics, version)
+    for family, (version, means) in groups.items():
+        yield _group(RELEASE_CHECK, group_of(family), TASKS[family], version, **means)
     for name, headlines in SETS.items():
-        # Without a figure: one over several families would be meaningless.
-        text = f"group: {name}\ntask: [{', '.join(headlines)}]\nmetadata: {{version: 1.0}}\n"
-        yield f"{RELEASE_CHECK}/{name}.yaml", text
+        yield _group(RELEASE_CHECK, name, headlines, 1.0)
 
 
 def main() -> None:

@@ -199,7 +199,7 @@ def refuse_mixed_stops(lm: Any, requests: Sequence[Instance]) -> None:
         return
     first = requests[0]
     for other in requests:
-        stops = [stop_strings(one.args[1]) for one in (first, other)]
+        stops = [stop_strings(request.args[1]) for request in (first, other)]
         if stops[0] != stops[1]:
             raise ValueError(
                 f"--model sglang: tasks {first.task_name!r} and {other.task_name!r} have different stop strings "
@@ -210,5 +210,5 @@ def refuse_mixed_stops(lm: Any, requests: Sequence[Instance]) -> None:
 
 def stop_strings(arguments: Mapping[str, Any]) -> list[str]:
     """Return the stop strings in the generation arguments of a request."""
-    given = arguments.get("until") or []
-    return [given] if isinstance(given, str) else list(given)
+    stops = arguments.get("until") or []
+    return [stops] if isinstance(stops, str) else list(stops)

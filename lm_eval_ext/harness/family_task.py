@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import errno
-import inspect
 import logging
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import lm_eval
 from lm_eval.api.metrics import mean
 from lm_eval.api.samplers import ContextSampler
-from lm_eval.tasks import TaskManager
-from lm_eval.utils import simple_parse_args_string
 
 import lm_eval_ext
 from lm_eval_ext import sources
@@ -45,6 +41,7 @@ from lm_eval_ext.harness.responses import (
     restore_opening,
     together,
 )
+from lm_eval_ext.harness.run_metadata import metadata_of_run
 from lm_eval_ext.harness.versions import (
     GenerationTask,
     aggregate_by,
@@ -59,11 +56,9 @@ from lm_eval_ext.harness.versions import (
 from lm_eval_ext.metadata import (
     chosen_details,
     chosen_row_seed,
-    expected,
     misspelt_keys,
     refuse_keys_of_others,
     require_version,
-    unknown_keys,
 )
 
 if TYPE_CHECKING:
@@ -75,8 +70,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(f"lm_eval.{__name__}")
 """A child of the harness's own logger, because only that one shows ``INFO`` messages."""
-# The function that loads a run's tasks, whether it is called by the command or from Python.
-_RUN = inspect.unwrap(lm_eval.simple_evaluate).__code__
 
 
 @dataclass(frozen=True)
@@ -156,7 +149,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         # The harness instantiates the class and leaves its name in the config.
         config = {key: value for key, value in config.items() if key != "class"}
         metadata = config["metadata"] = {**self.METADATA, **(config.get("metadata") or {})}
-        of_model, of_run = _metadata_of_run()
+        of_model, of_run = metadata_of_run()
         for key, near in misspelt_keys(metadata.keys() - of_run if of_run is not None else ()).items():
             message = "task %r: its metadata have a key %r, which nothing reads; did you mean %s?"
             log.warning(message, config["task"], key, near)
@@ -362,17 +355,17 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
 
     def download(self, *_args: Any, **_kwargs: Any) -> None:
         """Load the rows; the name is the harness's."""
-        found = self.documents()
-        self.dataset = {found.split: found.dataset}
-        facts = dict(found.facts)
-        if found.share:
-            facts |= {"rows_evaluated": found.share.rows, "rows_usable": found.share.usable}
-            if found.share != self._share:
-                left = f"; {found.share.for_more}" if found.share.for_more else ""
+        documents = self.documents()
+        self.dataset = {documents.split: documents.dataset}
+        facts = dict(documents.facts)
+        if documents.share:
+            facts |= {"rows_evaluated": documents.share.rows, "rows_usable": documents.share.usable}
+            if documents.share != self._share:
+                left = f"; {documents.share.for_more}" if documents.share.for_more else ""
                 message = "%s: %d of %d usable rows are evaluated%s"
                 level = logging.WARNING if left else logging.INFO
-                log.log(level, message, self.config.task, found.share.rows, found.share.usable, left)
-        self._share = found.share
+                log.log(level, message, self.config.task, documents.share.rows, documents.share.usable, left)
+        self._share = documents.share
         self.facts |= facts
         self.config.metadata |= facts
 
@@ -439,8 +432,8 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
             return
         field, variants = self.variants
         rows = list(self.eval_docs[field])
-        asked = Counter(rows[:limit] if samples is None else (rows[number] for number in samples))
-        self._incomplete = {row for row, found in asked.items() if found < variants}
+        requests_of_rows = Counter(rows[:limit] if samples is None else (rows[number] for number in samples))
+        self._incomplete = {row for row, requested in requests_of_rows.items() if requested < variants}
         if self._incomplete and rank == 0:
             message = (
                 "%s: --limit or --samples leave %d rows without some of their %d variants; these rows do not count for "
@@ -454,13 +447,13 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         if field not in self.eval_docs.column_names:
             return
         rows = list(self.eval_docs[field])
-        asked = rows[:limit] if samples is None else [rows[number] for number in samples]
+        evaluated = rows[:limit] if samples is None else [rows[number] for number in samples]
         times = max(Counter(rows).values(), default=1)
-        if times > 1 and len(asked) < len(rows):
+        if times > 1 and len(evaluated) < len(rows):
             option = "--samples" if samples is not None else f"--limit {limit}"
-            reached = f"{option} reaches {len(set(asked))} of {len(set(rows))} rows, each asked {times} times"
-            is_whole = samples is not None or len(asked) % times == 0
-            advice = "" if is_whole else f"; for {limit} whole rows, use --limit {len(asked) * times}"
+            reached = f"{option} reaches {len(set(evaluated))} of {len(set(rows))} rows, each asked {times} times"
+            is_whole = samples is not None or len(evaluated) % times == 0
+            advice = "" if is_whole else f"; for {limit} whole rows, use --limit {len(evaluated) * times}"
             log.warning("%s: %s. Error bars are about rows%s", self.config.task, reached, advice)
 
     def _require_draws(self) -> None:
@@ -472,8 +465,8 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         if repeats == 1:
             return
         aggregate_by(self, self.for_draws)
-        given = self.config.generation_kwargs or {}
-        if not given.get("do_sample") and not given.get("temperature"):
+        generation = self.config.generation_kwargs or {}
+        if not generation.get("do_sample") and not generation.get("temperature"):
             log.warning(
                 "%s with greedy decoding, which gives the same text each time; to sample, pass "
                 "--gen_kwargs do_sample=true,temperature=0.7",
@@ -539,23 +532,23 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
             )
         single = [of_single_draws(request) for request in requests]
         # All at once: a filter may load a model.
-        self._instances = [one for of_request in single for one in of_request]
+        self._instances = [draw for of_request in single for draw in of_request]
         try:
-            found = super().apply_filters()
+            filtered_by_harness = super().apply_filters()
         finally:
             self._instances = requests
         for request, of_request in zip(requests, single, strict=True):
-            filtered = [one.filtered_resps for one in of_request]
-            request.resps = [one.resps[0] for one in of_request]
+            filtered = [draw.filtered_resps for draw in of_request]
+            request.resps = [draw.resps[0] for draw in of_request]
             request.filtered_resps = together(filtered) if len(filtered) > 1 else filtered[0]
-        return found
+        return filtered_by_harness
 
     def _keep_endings(self) -> None:
         """Keep how the answers to each row ended, unless that of none is known in any process."""
         of_rows = endings(self.instances)
-        ended = Counter(one for of_row in of_rows.values() for one in of_row)
+        counts = Counter(ending for of_row in of_rows.values() for ending in of_row)
         # Every row of every process has the same metrics.
-        known, cut_off = over_processes(self._lm, ended.total() - ended[UNKNOWN], ended[LIMIT])
+        known, cut_off = over_processes(self._lm, counts.total() - counts[UNKNOWN], counts[LIMIT])
         self._endings = of_rows if known else {}
         if known and self.scores_rows:
             self.metrics |= {TRUNCATED_RATE: self.SCHEMA.metric(TRUNCATED_RATE)}
@@ -570,13 +563,18 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
 
     def aggregation(self) -> dict[str, Any]:
         """Return how each metric is aggregated."""
-        own: dict[str, Any] = super().aggregation()
-        own |= {name: _function_of(metric) for name, metric in self.metrics.items() if name not in own}
+        aggregations: dict[str, Any] = super().aggregation()
+        aggregations |= {
+            name: _function_of(metric) for name, metric in self.metrics.items() if name not in aggregations
+        }
         # 0.5 computes a figure of everything that the samples record.
-        own |= {ENDED: len} if self._endings else {}
+        aggregations |= {ENDED: len} if self._endings else {}
         if self.draws == 1 or not self.scores_rows:
-            return own
-        return {**{name: self.for_draws(each) for name, each in own.items()}, DRAWS: number_of_draws}
+            return aggregations
+        return {
+            **{name: self.for_draws(aggregation) for name, aggregation in aggregations.items()},
+            DRAWS: number_of_draws,
+        }
 
     def aggregate(self, bootstrap_iters: int | None = 100_000) -> tuple[dict[str, Any], int]:
         """Return the figures and the number of rows; only 0.5 calls this."""
@@ -590,10 +588,10 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         """Return, for each metric, what tables say of its direction; ``None`` if nothing."""
         # 0.5 replaces None by True.
         own: dict[str, bool | None] = super().higher_is_better()
-        found = own | {name: metric.direction_in_tables for name, metric in self.metrics.items()}
-        found |= {} if self.draws == 1 else {DRAWS: None}
-        details = self._details(found)
-        return {name: higher for name, higher in found.items() if name not in details}
+        directions = own | {name: metric.direction_in_tables for name, metric in self.metrics.items()}
+        directions |= {} if self.draws == 1 else {DRAWS: None}
+        details = self._details(directions)
+        return {name: higher for name, higher in directions.items() if name not in details}
 
     def override_metric(self, metric_name: str) -> None:
         """Replace all metrics by one (``--predict_only``)."""
@@ -603,19 +601,19 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
     def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the scores of a row: means over its draws."""
         drawn = by_draw(results, self.draws)
-        scores = [self.score(doc, each) for each in drawn] if self.scores_rows else [self.unscored(doc, drawn[0])]
+        scores = [self.score(doc, answers) for answers in drawn] if self.scores_rows else [self.unscored(doc, drawn[0])]
         # Some metrics depend on the answers: only refined ones have rounds.
         self.metrics |= {name: self.SCHEMA.metric(name) for name in scores[0].keys() - self.metrics.keys()}
         ended = self._endings_of(doc)
-        how = {ENDED: how_ended(ended)} if ended else {}
+        ending = {ENDED: how_ended(ended)} if ended else {}
         if not self.scores_rows:
             # The harness's placeholder metric; its own function for it fails under 0.5.0.dev1.
-            return with_details({"bypass": None, **scores[0], **how}, how)
+            return with_details({"bypass": None, **scores[0], **ending}, ending)
         if ended:
             truncated = map(is_truncated, ended)
             scores = [{**score, TRUNCATED_RATE: cut} for score, cut in zip(scores, truncated, strict=True)]
-        found = {**(combined(scores) if len(scores) > 1 else scores[0]), **how}
-        return with_details(found, self._details(found))
+        values = {**(combined(scores) if len(scores) > 1 else scores[0]), **ending}
+        return with_details(values, self._details(values))
 
     def _details(self, metrics: Iterable[str]) -> frozenset[str]:
         """Return which of some metrics the samples have, but not the results."""
@@ -630,39 +628,3 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
 def _function_of(metric: Metric) -> Callable[..., Any]:
     # The harness selects a figure's standard error by the identity of the function: only its own mean has one.
     return mean if metric.aggregation == "mean" else metric.aggregation
-
-
-def _metadata_of_run() -> tuple[frozenset[str], frozenset[str] | None]:
-    """Return which metadata are from the run that is loading a task, and check those that the user gave.
-
-    The harness merges ``--model_args`` and ``--metadata`` into the metadata of each task before the task sees them.
-
-    Returns:
-        The names of the model's arguments, empty if a task is loaded from Python before the run; and of all metadata
-        that are not from the task's own YAML, ``None`` if that cannot be told.
-
-    Raises:
-        ValueError: a key of ``--metadata`` is a misspelt key of this package.
-    """
-    manager, of_model = None, frozenset[str]()
-    # No version of the harness tells a task which of its metadata come from where; the calls that load it know.
-    frame = inspect.currentframe()
-    while frame is not None:
-        if manager is None and isinstance(found := frame.f_locals.get("self"), TaskManager):
-            manager = found
-        if frame.f_code is _RUN:
-            given = frame.f_locals["model_args"]
-            of_model = frozenset((simple_parse_args_string(given) if isinstance(given, str) else given) or ())
-            break
-        frame = frame.f_back
-    if manager is None:
-        return of_model, None
-    _check_metadata(manager, of_model)
-    return of_model, of_model | frozenset(manager.metadata or ())
-
-
-@lru_cache(maxsize=1)
-def _check_metadata(manager: TaskManager, of_model: frozenset[str]) -> None:
-    """Check the keys of a manager, which serves one run, and warn about those that nothing reads."""
-    if unknown := unknown_keys(key for key in manager.metadata or () if key not in of_model):
-        log.warning("--metadata: nothing in lm-eval-ext reads %s; its keys are %s", ", ".join(unknown), expected())

@@ -40,8 +40,8 @@ def missing_models(names: Iterable[str]) -> list[str]:
 def task_class(path: str) -> type[FamilyTask]:
     """Return a task class by its ``module:name``."""
     module, _, name = path.partition(":")
-    found: type[FamilyTask] = getattr(import_module(module), name)
-    return found
+    named: type[FamilyTask] = getattr(import_module(module), name)
+    return named
 
 
 class OurTasks:
@@ -96,9 +96,9 @@ class OurTasks:
             own = "; for a task of your own, name its folder with --include_path" if self._own is None else ""
             raise ValueError(f"no task, group or tag {task!r} {where}; {hint}{own}")
         loaded: Mapping[str, FamilyTask] = self._manager.load([task])["tasks"]
-        if others := [name for name, found in loaded.items() if not isinstance(found, FamilyTask)]:
+        if others := [name for name, task_of_name in loaded.items() if not isinstance(task_of_name, FamilyTask)]:
             raise ValueError(
                 f"task {others[0]!r} has no class of this package, so no right answers to its rows are known"
             )
         # 0.5 puts the group's name before that of its task.
-        return {name.rpartition("::")[2]: found for name, found in loaded.items()}
+        return {name.rpartition("::")[2]: task_of_name for name, task_of_name in loaded.items()}

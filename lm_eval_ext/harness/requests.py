@@ -142,8 +142,12 @@ class KnownInstance(Instance):  # type: ignore[misc] # the harness ships no type
             changed: fields that differ from the request's, including those that a subclass adds.
         """
         # The fields differ between versions of the harness. Those that hold responses start empty.
-        given = {each.name: getattr(request, each.name) for each in fields(Instance) if each.name not in _ANSWERED}
-        return cls(**{**given, "known_answers": known_answers, **changed})
+        unanswered = {
+            attribute.name: getattr(request, attribute.name)
+            for attribute in fields(Instance)
+            if attribute.name not in _ANSWERED
+        }
+        return cls(**{**unanswered, "known_answers": known_answers, **changed})
 
 
 _ANSWERED = ("resps", "filtered_resps")
@@ -191,10 +195,10 @@ def functions(value: Any, name: str = "") -> Iterator[str]:
     """
     if dataclasses.is_dataclass(value) or isinstance(value, Mapping):
         inner = value if isinstance(value, Mapping) else vars(value)
-        for key, each in inner.items():
-            yield from functions(each, f"{name}.{key}".lstrip("."))
+        for key, element in inner.items():
+            yield from functions(element, f"{name}.{key}".lstrip("."))
     elif isinstance(value, Sequence) and not isinstance(value, str):
-        for each in value:
-            yield from functions(each, name)
+        for element in value:
+            yield from functions(element, name)
     elif callable(value):
         yield name

@@ -99,9 +99,9 @@ def of_single_draws(request: Instance) -> list[Instance]:
     """
     single = []
     for response in request.resps[: request.repeats]:
-        one = copy(request)
-        one.resps, one.filtered_resps = [response], {}
-        single.append(one)
+        draw = copy(request)
+        draw.resps, draw.filtered_resps = [response], {}
+        single.append(draw)
     return single
 
 
@@ -144,9 +144,9 @@ def combined(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Args:
         scores: those of each draw.
     """
-    each = {name: [of_draw[name] for of_draw in scores] for name in scores[0]}
-    whole = {name: Drawn(values) if isinstance(values[0], tuple) else fmean(values) for name, values in each.items()}
-    return {**whole, DRAWS: each}
+    by_draw = {name: [of_draw[name] for of_draw in scores] for name in scores[0]}
+    means = {name: Drawn(values) if isinstance(values[0], tuple) else fmean(values) for name, values in by_draw.items()}
+    return {**means, DRAWS: by_draw}
 
 
 @dataclass(frozen=True)
@@ -163,11 +163,11 @@ class OverDraws:
 
     def __call__(self, rows: Iterable[Any]) -> float | str:
         """Return the figure."""
-        given = list(rows)
-        if not isinstance(given[0], Drawn):
+        values = list(rows)
+        if not isinstance(values[0], Drawn):
             # Numbers are means over draws already; what is not averaged over rows is summed.
-            return self.aggregation(given)
-        figures = [self.aggregation([row.draws[number] for row in given]) for number in range(len(given[0].draws))]
+            return self.aggregation(values)
+        figures = [self.aggregation([row.draws[number] for row in values]) for number in range(len(values[0].draws))]
         numbers = [figure for figure in figures if not isinstance(figure, str)]
         return fmean(numbers) if numbers else figures[0]
 

@@ -158,13 +158,13 @@ def standard_errors(task: Any) -> dict[str, float]:
     """
     mean = lm_eval.api.metrics.mean
     means = [name for name, aggregation in task.aggregation().items() if aggregation is mean]
-    found = {}
+    errors = {}
     for scorer in task.scorers:
         for name in means:
             values = [row[name] for row in scorer.reduced_docs.values() if name in row]
             if len(values) > 1:
-                found[f"{name}_stderr,{scorer.name}"] = lm_eval.api.metrics.mean_stderr(values)
-    return found
+                errors[f"{name}_stderr,{scorer.name}"] = lm_eval.api.metrics.mean_stderr(values)
+    return errors
 
 
 def aggregate_by(task: Any, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:

@@ -65,11 +65,10 @@ def _row(where: str, row: Mapping[str, Any]) -> Row:
         if row[f"turn_{turn}_prompt"] in NO_TURN:
             break
         prompt, ids, kwargs = (cell(row[f"turn_{turn}_{column}"]) for column in COLUMNS)
-        said = prompt.get("content") if isinstance(prompt, Mapping) else None
-        messages.append(text_in(where, f"turn_{turn}_prompt, content", said))
+        content = prompt.get("content") if isinstance(prompt, Mapping) else None
+        messages.append(text_in(where, f"turn_{turn}_prompt, content", content))
         places: list[int] = []
-        given = instructions_of_row(f"{where}, turn {turn}", {"instruction_id_list": ids, "kwargs": kwargs})
-        for instruction in given:
+        for instruction in instructions_of_row(f"{where}, turn {turn}", {"instruction_id_list": ids, "kwargs": kwargs}):
             known = (i for i, other in enumerate(instructions) if other == instruction and i not in places)
             place = next(known, len(instructions))
             if place == len(instructions):
@@ -78,8 +77,8 @@ def _row(where: str, row: Mapping[str, Any]) -> Row:
         in_force.append(tuple(places))
     if not messages:
         raise RowsError(f"{where}: no turn; expected a prompt in turn_1_prompt")
-    language_of = text_in(where, "language", row["language"])
-    conversation = Row(row["key"], tuple(messages), tuple(instructions), tuple(in_force), language=language_of)
+    language = text_in(where, "language", row["language"])
+    conversation = Row(row["key"], tuple(messages), tuple(instructions), tuple(in_force), language=language)
     turns = range(len(messages))
     return replace(conversation, contradictions=tuple(contradiction(conversation.at(turn)) for turn in turns))
 
@@ -89,9 +88,9 @@ def contradiction(instructions: Sequence[Checker]) -> str:
 
     What is returned is proved, but not every contradiction is found.
     """
-    for one, other in permutations(instructions, 2):
-        if _excludes(one, other):
-            return f"{one.id} and {other.id}"
+    for first, second in permutations(instructions, 2):
+        if _excludes(first, second):
+            return f"{first.id} and {second.id}"
     return ""
 
 

@@ -70,10 +70,10 @@ class Row:
         instructions = self.at(turn)
         editions: tuple[Edition, ...] = ("multi_if",) if self.language else EDITIONS
         if policy == "oracle" or turn < FORGETS_AFTER.get(policy, 0):
-            kept = _written(instructions, 0, editions) or self.witness or break_one(instructions)
+            answer = _written(instructions, 0, editions) or self.witness or break_one(instructions)
         else:
-            kept = _written(instructions, len(instructions) - 1, editions) if policy == "last" else None
-        return kept or _written(instructions, len(instructions), editions)
+            answer = _written(instructions, len(instructions) - 1, editions) if policy == "last" else None
+        return answer or _written(instructions, len(instructions), editions)
 
     def conversation(self, policy: str) -> str | None:
         """Return a policy's answers in all turns; ``None`` if one is not known."""
@@ -101,29 +101,31 @@ def composed_rows(source: str, row_seed: int | None) -> tuple[Row, ...]:
     Raises:
         RowsError: the rows are not available or not valid, or none has ten instructions.
     """
-    given = rows_of(Selection(source, MOST_TURNS, row_seed=row_seed))
-    generator = random.Random(generator_name(SEED, row_seed, len(given)))  # noqa: S311 # reproducible by design
-    withdrawing = {*generator.sample(range(len(given)), -(-len(given) // ONE_IN))}
-    found = []
-    for number, row in enumerate(given):
-        at = generator.randrange(2, MOST_TURNS) if number in withdrawing else MOST_TURNS
-        found.append(_row(row, at, generator.randrange(at)))
-    return tuple(found)
+    longest = rows_of(Selection(source, MOST_TURNS, row_seed=row_seed))
+    generator = random.Random(generator_name(SEED, row_seed, len(longest)))  # noqa: S311 # reproducible by design
+    withdrawing = {*generator.sample(range(len(longest)), -(-len(longest) // ONE_IN))}
+    conversations = []
+    for number, row in enumerate(longest):
+        turn = generator.randrange(2, MOST_TURNS) if number in withdrawing else MOST_TURNS
+        conversations.append(_row(row, turn, generator.randrange(turn)))
+    return tuple(conversations)
 
 
-def _row(row: InstructionRow, at: int, withdrawn: int) -> Row:
+def _row(row: InstructionRow, withdrawn_in: int, withdrawn: int) -> Row:
     """Return a row's conversation.
 
     Args:
         row: the row.
-        at: the turn that withdraws an instruction; the number of turns for none.
+        withdrawn_in: the turn that withdraws an instruction; the number of turns for none.
         withdrawn: the index of this instruction.
     """
     lines = [instruction.describe() for instruction in row.instructions]
     messages = [FIRST.format(task=row.task_prompt, new=lines[0]), *(NEXT.format(new=line) for line in lines[1:])]
-    if at < len(messages):
-        messages[at] = WITHDRAWN.format(old=lines[withdrawn]) + messages[at]
-    in_force = [[place for place in range(turn + 1) if turn < at or place != withdrawn] for turn in range(len(lines))]
+    if withdrawn_in < len(messages):
+        messages[withdrawn_in] = WITHDRAWN.format(old=lines[withdrawn]) + messages[withdrawn_in]
+    in_force = [
+        [place for place in range(turn + 1) if turn < withdrawn_in or place != withdrawn] for turn in range(len(lines))
+    ]
     return Row(row.key, tuple(messages), row.instructions, tuple(map(tuple, in_force)), row.witness or "")
 
 
@@ -142,7 +144,7 @@ def document(row: Row) -> dict[str, Any]:
     }
 
 
-def rows_hash(found: Sequence[Row]) -> str:
+def rows_hash(rows: Sequence[Row]) -> str:
     """Return 16 hexadecimal digits that are equal if the messages, the instructions and their order are equal."""
-    shown = [(row.key, row.messages, list(map(repr, row.instructions)), row.in_force) for row in found]
-    return digest(json.dumps(shown, ensure_ascii=False))
+    contents = [(row.key, row.messages, list(map(repr, row.instructions)), row.in_force) for row in rows]
+    return digest(json.dumps(contents, ensure_ascii=False))

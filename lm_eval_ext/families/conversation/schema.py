@@ -41,11 +41,11 @@ def overall(rows: Iterable[Step]) -> float | str:
 
     At instruction level, each instruction counts alike, not each row.
     """
-    given = [row for row in rows if row]
-    if not given:
+    answered = [row for row in rows if row]
+    if not answered:
         return NONE
-    strict, followed, loose, followed_loosely, asked = map(sum, zip(*given, strict=True))
-    return fmean([strict / len(given), followed / asked, loose / len(given), followed_loosely / asked])
+    strict, followed, loose, followed_loosely, stated = map(sum, zip(*answered, strict=True))
+    return fmean([strict / len(answered), followed / stated, loose / len(answered), followed_loosely / stated])
 
 
 def step_metric(turn: int, language: str = "") -> str:

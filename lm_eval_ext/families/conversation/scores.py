@@ -43,20 +43,20 @@ def score(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Ro
     """
     published: Edition = "multi_if" if "language" in doc else "faithful"
     instructions, in_force = instructions_of(doc["instruction_id_list"], doc["kwargs"]), doc["in_force"]
-    said = results[0].answers if isinstance(results[0], Turns) else (results[0] or "",)
-    answers = [*said, *[""] * (len(in_force) - len(said))]
+    given = results[0].answers if isinstance(results[0], Turns) else (results[0] or "",)
+    answers = [*given, *[""] * (len(in_force) - len(given))]
     judged = [
         verdicts(Response(answer), [instructions[place] for place in places], published)
         for answer, places in zip(answers, in_force, strict=True)
     ]
-    by_turn = [accuracies(answer, found) for answer, found in zip(answers, judged, strict=True)]
+    by_turn = [accuracies(answer, of_turn) for answer, of_turn in zip(answers, judged, strict=True)]
     followed = [
-        dict(zip(places, found["strict"].follow_instruction_list, strict=True))
-        for places, found in zip(in_force, judged, strict=True)
+        dict(zip(places, of_turn["strict"].follow_instruction_list, strict=True))
+        for places, of_turn in zip(in_force, judged, strict=True)
     ]
-    result: dict[str, RowValue] = {name: fmean(each[name] for each in by_turn) for name in by_turn[0]}
+    result: dict[str, RowValue] = {name: fmean(metrics[name] for metrics in by_turn) for name in by_turn[0]}
     for number in range(1, MOST_TURNS + 1):
-        right = [int(each[HEADLINE]) for each in by_turn[number - 1 : number]]
+        right = [int(metrics[HEADLINE]) for metrics in by_turn[number - 1 : number]]
         result[in_turn(number)] = (sum(right), len(right))
     for number in range(1, STEPS + 1):
         step = _step(judged[number - 1]) if number <= len(judged) else ()
@@ -72,8 +72,8 @@ def score(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Ro
     return result | _loss(followed)
 
 
-def _step(found: Mapping[str, Verdict]) -> Step:
-    strict, loose = found["strict"], found["loose"]
+def _step(verdicts_of_turn: Mapping[str, Verdict]) -> Step:
+    strict, loose = verdicts_of_turn["strict"], verdicts_of_turn["loose"]
     return (
         float(strict.follow_all_instructions),
         sum(strict.follow_instruction_list),
@@ -89,15 +89,15 @@ def _loss(followed: Sequence[Mapping[int, bool]]) -> dict[str, RowValue]:
     Args:
         followed: for each turn, whether each instruction in force is followed, by its index.
     """
-    names, kept = ("first_loss_turn", "first_loss_place", "first_loss_recovered"), set[int]()
+    metrics, so_far = ("first_loss_turn", "first_loss_place", "first_loss_recovered"), set[int]()
     for number, of_turn in enumerate(followed):
         for place, follows in of_turn.items():
-            if place in kept and not follows:
+            if place in so_far and not follows:
                 recovered = int(any(later.get(place) for later in followed[number + 1 :]))
                 figures = (number + 1, place + 1, recovered)
-                return {"loss_rate": 1.0, **{name: (figure, 1) for name, figure in zip(names, figures, strict=True)}}
-        kept |= {place for place, follows in of_turn.items() if follows}
-    return {"loss_rate": 0.0, **dict.fromkeys(names, (0, 0))}
+                return {"loss_rate": 1.0, **{name: (figure, 1) for name, figure in zip(metrics, figures, strict=True)}}
+        so_far |= {place for place, follows in of_turn.items() if follows}
+    return {"loss_rate": 0.0, **dict.fromkeys(metrics, (0, 0))}
 
 
 def floors(docs: Iterable[Mapping[str, Any]], _config: Mapping[str, Any]) -> Iterator[dict[str, dict[str, RowValue]]]:

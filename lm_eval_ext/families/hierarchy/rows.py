@@ -74,8 +74,8 @@ class Rivals:
             words: words to be named.
         """
         first, second = (
-            instruction(each, Draws(Level(level).choice, iter(words)).arguments(drawn_from))
-            for each, drawn_from in (self.first, self.second)
+            instruction(instruction_id, Draws(Level(level).choice, iter(words)).arguments(drawn_from))
+            for instruction_id, drawn_from in (self.first, self.second)
         )
         return first, second
 
@@ -170,21 +170,21 @@ def rows(source: str, row_seed: int | None) -> tuple[Row, ...]:
     places = sorted(generator.sample(range(len(tasks)), min(PROMPTS, len(tasks))))
     pairs = rivals()
     dealt = [pair for _ in range(0, len(places), len(pairs)) for pair in generator.sample(pairs, len(pairs))]
-    found: list[Row] = []
+    result: list[Row] = []
     for place, pair in zip(places, dealt, strict=False):
         task = tasks[place]
         free = without(keywords(), task.task_prompt.casefold())
         both = pair.drawn(generator.random(), generator.sample(free, len(free)))
         others = tuple(other.task_prompt for other in (*tasks[place + 1 :], *tasks[:place]))
         for side, (own, rival) in enumerate((both, both[::-1]), start=1):
-            found.append(Row(task.key, side, task.task_prompt, pair, own, rival, others))
-    return tuple(found)
+            result.append(Row(task.key, side, task.task_prompt, pair, own, rival, others))
+    return tuple(result)
 
 
-def rows_hash(found: Sequence[Row], asked: Sequence[str]) -> str:
+def rows_hash(rows_asked: Sequence[Row], requests: Sequence[str]) -> str:
     """Return 16 hexadecimal digits that are equal if the requests and the instructions are equal."""
-    shown = [(row.key, text, repr(row.own), repr(row.rival)) for row, text in zip(found, asked, strict=True)]
-    return digest(json.dumps(shown, ensure_ascii=False))
+    contents = [(row.key, text, repr(row.own), repr(row.rival)) for row, text in zip(rows_asked, requests, strict=True)]
+    return digest(json.dumps(contents, ensure_ascii=False))
 
 
 @dataclass(frozen=True)
@@ -236,24 +236,24 @@ class Arm:
         places = self.places
         standing = f"{STANDING}\n- {row.described(places['system'])}" if "system" in places else ""
         of_system = "\n\n".join(filter(None, [system, standing]))
-        said: list[Message] = [{"role": "system", "content": of_system}] if of_system else []
+        messages: list[Message] = [{"role": "system", "content": of_system}] if of_system else []
         for before_last in reversed(range(1, 1 + self.earlier)):
-            asked, follows = row.others[-before_last], places.get("earlier", "own")
+            earlier_request, follows = row.others[-before_last], places.get("earlier", "own")
             if "earlier" in places:
-                asked = f"{asked}\n\n{STANDING}\n- {row.described(follows)}"
+                earlier_request = f"{earlier_request}\n\n{STANDING}\n- {row.described(follows)}"
             obeyed = None if self.slipped and before_last == 1 else follows
             reply = row.answer(obeyed, before_last)
             if reply is None:
                 raise RuntimeError(f"row {row.key!r}: no reply was found that follows {obeyed or 'neither'}")
-            said += [{"role": "user", "content": asked}, {"role": "assistant", "content": reply}]
-        said.append({"role": "user", "content": request})
+            messages += [{"role": "user", "content": earlier_request}, {"role": "assistant", "content": reply}]
+        messages.append({"role": "user", "content": request})
         if "tool" in places:
             function = {"name": TOOL, "arguments": json.dumps({"query": row.task_prompt}, ensure_ascii=False)}
             call = {"id": CALL, "type": "function", "function": function}
-            said.append({"role": "assistant", "content": "", "tool_calls": [call]})
+            messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
             page = PAGE.format(instruction=row.described(places["tool"]))
-            said.append({"role": "tool", "tool_call_id": CALL, "name": TOOL, "content": page})
-        return said
+            messages.append({"role": "tool", "tool_call_id": CALL, "name": TOOL, "content": page})
+        return messages
 
     def obeyed(self) -> Mapping[str, Side | None]:
         """Return which instruction each policy of the ``reference`` LM follows; ``None`` for neither.
@@ -280,11 +280,11 @@ class Arm:
 
 def with_objects(messages: Sequence[Message]) -> list[Message]:
     """Return messages whose tool calls have their arguments as objects: chat templates want them so, APIs as JSON."""
-    found = []
+    result = []
     for message in messages:
         calls = [
             {**call, "function": {**call["function"], "arguments": json.loads(call["function"]["arguments"])}}
             for call in message.get("tool_calls", ())
         ]
-        found.append({**message, "tool_calls": calls} if calls else message)
-    return found
+        result.append({**message, "tool_calls": calls} if calls else message)
+    return result

@@ -93,11 +93,11 @@ class HierarchyTask(FamilyTask):
             RowsError: there are fewer task prompts than turns.
         """
         require(PUNKT)
-        found = rows(self.source, self.row_seed)
-        if len(found[0].others) < self._arm.earlier:
+        evaluated = rows(self.source, self.row_seed)
+        if len(evaluated[0].others) < self._arm.earlier:
             raise RowsError(
-                f"source {self.source!r}: {len(found[0].others) + 1} task prompts; task {self.config.task!r} needs one "
-                f"for each of its {self._arm.earlier + 1} turns"
+                f"source {self.source!r}: {len(evaluated[0].others) + 1} task prompts; task {self.config.task!r} needs "
+                f"one for each of its {self._arm.earlier + 1} turns"
             )
         docs: list[dict[str, Any]] = [
             {
@@ -112,9 +112,9 @@ class HierarchyTask(FamilyTask):
                 "kwargs": [instruction.arguments() for instruction in (row.own, row.rival)],
                 "witness": row.answer("own"),
             }
-            for row in found
+            for row in evaluated
         ]
-        facts = {"rows_hash": rows_hash(found, [doc["prompt"] for doc in docs])}
+        facts = {"rows_hash": rows_hash(evaluated, [doc["prompt"] for doc in docs])}
         return Documents(TEST, datasets.Dataset.from_list(docs), facts)
 
     def before_requests(self) -> None:

@@ -9,10 +9,9 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import datasets
 
@@ -190,6 +189,8 @@ class ManyIFEvalTask(PlacedTask):
     TAKES = ("row_seed", PLACEMENT, "keys")
     # In the first, other types and arguments were dealt to the rows of a seed.
     ROW_SEED_VERSION = 2
+    POOL_IS_WIDE: ClassVar[bool] = False
+    """Whether the instructions are of the larger pool."""
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:
@@ -229,16 +230,19 @@ class ManyIFEvalTask(PlacedTask):
                 raise ValueError(f"task {task!r}: {key} must be true or false, found {value!r}")
         if single and (count > 1 or repeat):
             raise ValueError(f"task {task!r}: single, but not with instructions: 1 and repeat: false; expected both")
+        if self.POOL_IS_WIDE and (repeat or single):
+            raise ValueError(f"task {task!r}: repeat or single is set; expected neither")
         keys = _keys(task, config["metadata"].get("keys"))
-        self._selection = Selection(self.source, count, repeat, single, keys, self.row_seed)
+        self._selection = Selection(self.source, count, repeat, single, keys, self.row_seed, self.POOL_IS_WIDE)
         refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
         config["metadata"]["rows_origin"] = origin(self.source, self.row_seed)
         self.place(config)
         config["test_split"] = TEST
-        self.has = (PROMPTS, TYPES)
+        self.has = (PROMPTS,) if self.POOL_IS_WIDE else (PROMPTS, TYPES)
         if self.source != sources.HUB or self.row_seed is not None:
             config["dataset_path"] = NAME
-        return {"dataset": NAME, "instructions": count, "repeat": repeat, SINGLE: single}
+        pool = {WIDE: True} if self.POOL_IS_WIDE else {SINGLE: single}
+        return {"dataset": NAME, "instructions": count, "repeat": repeat, **pool}
 
     def documents(self) -> Documents:
         """Return the rows; data that a verdict needs is checked now rather than after the last answer."""
@@ -309,19 +313,12 @@ class WideTask(ManyIFEvalTask):
         MissingDataError: NLTK data that verdicts need are not installed.
     """
 
+    POOL_IS_WIDE = True
+
     @classmethod
     def nltk_data(cls, _config: Mapping[str, Any]) -> Sequence[Data]:
         """Return all data that any verdict of the pool may need; drawing the rows needs them, too."""
         return NLTK_DATA
-
-    def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
-        """Choose the larger pool; see the base class."""
-        facts = super().configure(config)
-        if self._selection.repeat or self._selection.single:
-            raise ValueError(f"task {config['task']!r}: repeat or single is set; expected neither")
-        self._selection = replace(self._selection, wide=True)
-        self.has = (PROMPTS,)
-        return {**{name: value for name, value in facts.items() if name != SINGLE}, WIDE: True}
 
     def require_data(self) -> None:
         """Check for the data of the whole pool, whatever the rows have."""
