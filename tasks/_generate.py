@@ -58,8 +58,12 @@ class _Class(str):
     """The path of a class, which the harness imports."""
 
 
+class _Config(dict[str, Any]):
+    """The config in a file, which has a line for each key."""
+
+
 class _Dumper(yaml.SafeDumper):
-    """Writes what is there twice twice, classes with the harness's tag, and a text of several lines in one line."""
+    """Writes each config in full, classes with the harness's tag, and a text of several lines in one."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -70,11 +74,14 @@ def _written(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 
 _Dumper.add_representer(str, _written)
+_Dumper.add_representer(
+    _Config, lambda dumper, config: dumper.represent_mapping("tag:yaml.org,2002:map", config, flow_style=False)
+)
 _Dumper.add_representer(_Class, lambda dumper, path: dumper.represent_scalar("!function", path))
 
 
 def _file(family: str, folder: str, name: str, config: Mapping[str, Any]) -> File:
-    text = yaml.dump(config, Dumper=_Dumper, default_flow_style=None, sort_keys=False, width=math.inf)
+    text = yaml.dump(_Config(config), Dumper=_Dumper, default_flow_style=None, sort_keys=False, width=math.inf)
     return f"{family}/{folder}{name}.yaml", text
 
 
