@@ -20,7 +20,7 @@ from typing import Any
 from lm_eval_ext.annotation.sheet import Cell, read_sheet, require_new_sheet, write_sheet
 from lm_eval_ext.cli.parser import count
 from lm_eval_ext.cli.progress import counted
-from lm_eval_ext.reports.sections.examples import UNREADABLE, asked_and_answered
+from lm_eval_ext.reports.sections.examples import UNREADABLE, prompt_and_answer
 from lm_eval_ext.reports.wording import one_line
 from lm_eval_ext.results.issue import Issue, note, warning
 from lm_eval_ext.results.load import load
@@ -141,7 +141,7 @@ def _read_as_ours(run: TaskRun) -> Iterator[None]:
 
 def _row(model: str, run: TaskRun, line: Mapping[str, Any]) -> dict[str, Cell]:
     doc = line["doc"]
-    prompt, _ = asked_and_answered(line)
+    prompt, _ = prompt_and_answer(line)
     return {
         "model": model,
         "subtask": str(run.metadata["subtask"]),

@@ -70,7 +70,7 @@ def repaired_answers(row: InstructionRow, named: Sequence[int]) -> LazyAnswers:
 
 
 def judgments(
-    row: InstructionRow, answer: str, asked: Sequence[int], reply: Callable[[Sequence[bool]], str]
+    row: InstructionRow, answer: str, indices: Sequence[int], reply: Callable[[Sequence[bool]], str]
 ) -> LazyAnswers:
     """Return the replies to the question of which instructions an answer follows.
 
@@ -79,15 +79,15 @@ def judgments(
     Args:
         row: the row.
         answer: the answer to judge.
-        asked: the indices of the instructions in question.
+        indices: the indices of the instructions in question.
         reply: turns one verdict per instruction into a text.
     """
 
     def truth() -> str:
-        instructions = [row.instructions[index] for index in asked]
+        instructions = [row.instructions[index] for index in indices]
         return reply(Response(answer).follows(instructions).follow_instruction_list)
 
-    return _composed(row, {**dict.fromkeys(POLICIES, truth), "ignore": partial(reply, [True] * len(asked))})
+    return _composed(row, {**dict.fromkeys(POLICIES, truth), "ignore": partial(reply, [True] * len(indices))})
 
 
 def _composed(row: InstructionRow, answers: Mapping[str, Callable[[], str | None]]) -> LazyAnswers:

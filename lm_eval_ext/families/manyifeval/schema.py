@@ -82,8 +82,8 @@ def refinements(rows: Iterable[Sequence[Mapping[str, Any]]]) -> float:
         rows: the rounds of each row as the samples record them, including that of the first answer.
     """
     # An answer that is judged to follow all its instructions is kept.
-    counts = [sum(one["judged"] is None or not all(one["judged"]) for one in rounds[:-1]) for rounds in rows]
-    return sum(counts) / len(counts)
+    judgments = ([answer["judged"] for answer in rounds[:-1]] for rounds in rows)
+    return fmean(sum(judged is None or not all(judged) for judged in of_row) for of_row in judgments)
 
 
 OF_TYPES: Mapping[str, str] = {
@@ -140,8 +140,8 @@ OF_SECTION_TYPES: Mapping[str, str] = {
 """By instruction about a section, the metric of its type."""
 
 
-def _part(name: str, of: str, need: str, *, higher_is_better: bool = True) -> Metric:
-    return Metric(name, higher_is_better, needs=(need,), explains=of)
+def _part(name: str, explains: str, need: str, *, higher_is_better: bool = True) -> Metric:
+    return Metric(name, higher_is_better, needs=(need,), explains=explains)
 
 
 def _of_kind(name: str, need: str, explains: str) -> Metric:

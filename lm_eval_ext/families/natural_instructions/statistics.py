@@ -64,10 +64,10 @@ def statistics(source: str, progress: Progress = iter) -> dict[str, Any]:
     }
 
     def part(field: str = "", value: str = "") -> Part:
-        instances = [one["instances"] for one in subtasks.values() if not field or one[field] == value]
+        instances = [facts["instances"] for facts in subtasks.values() if not field or facts[field] == value]
         return {"subtasks": len(instances), "instances": sum(instances)}
 
-    words = {text: [one["words"][text] for one in subtasks.values()] for text in TEXTS}
+    words = {text: [facts["words"][text] for facts in subtasks.values()] for text in TEXTS}
     examples = [example for task in tasks.values() for example in (*task.positive, *task.negative)]
     for text in ("reason", "suggestion"):
         words[text] = [_words(getattr(example, text)) or None for example in examples]

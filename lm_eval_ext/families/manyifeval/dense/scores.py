@@ -42,7 +42,7 @@ def score_words(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[s
     there = set(_WORD.findall(fold(without_reasoning(response or "")).lower()))
     stems = {stem(word) for word in there}
     followed = [word in there for word in words]
-    modified = [not kept and stem(word) in stems for word, kept in zip(words, followed, strict=True)]
+    modified = [not is_there and stem(word) in stems for word, is_there in zip(words, followed, strict=True)]
     return {
         **by_place("words_followed", followed),
         "words_modified": share(modified),
@@ -119,15 +119,15 @@ def sections_of(report: str) -> Mapping[int, str]:
     without lines of marks at its end. Of several sections with one number, as in a report that begins with its table of
     contents, the first with a text counts. If none has a text, it is what follows the mark after the number.
     """
-    found: list[tuple[int, str, list[str]]] = []
+    parts: list[tuple[int, str, list[str]]] = []
     for line in report.split("\n"):
         if heading := _HEADING.fullmatch(line):
-            found.append((int(heading[1]), (heading[2] or "").strip("*_ \t\r"), []))
-        elif found:
-            found[-1][2].append(line)
-    texts = [(number, _trimmed(lines)) for number, _, lines in found]
+            parts.append((int(heading[1]), (heading[2] or "").strip("*_ \t\r"), []))
+        elif parts:
+            parts[-1][2].append(line)
+    texts = [(number, _trimmed(lines)) for number, _, lines in parts]
     sections: dict[int, str] = {}
-    for number, text in (*texts, *((number, title) for number, title, _ in found)):
+    for number, text in (*texts, *((number, title) for number, title, _ in parts)):
         if text:
             sections.setdefault(number, text)
     return sections

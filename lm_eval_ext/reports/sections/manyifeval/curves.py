@@ -204,11 +204,11 @@ def lists(study: Study) -> Iterator[Figure]:
         options: dict[str, Any] = {"x_axis": unit, "axis": axis, "logarithmic": True}
         issues = []
         for (model,), part in cells.split("model"):
-            found = decay(
+            fit = decay(
                 part.values("instructions"), np.array([line["followed"].values for line in part.lines.values()]).T
             )
-            if found is not None:
-                text = f"{_TEXTS[found.shape].format(found, unit)}, the best fit in {found.support:.0%} of resamples"
+            if fit is not None:
+                text = f"{_TEXTS[fit.shape].format(fit, unit)}, the best fit in {fit.support:.0%} of resamples"
                 issues.append(note(f"{model}: {text}"))
         yield captioned(
             f"manyifeval_{kind}",

@@ -59,9 +59,9 @@ def fewer_words(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
         words.setdefault((entry["prompting"], entry["naturalness"]), {})[entry["words"]] = None
         every.setdefault(entry["naturalness"], set()).add(entry["words"])
     return {
-        (how, naturalness): f"{', '.join(found)} only"
-        for (how, naturalness), found in words.items()
-        if found.keys() < every[naturalness]
+        (how, naturalness): f"{', '.join(names)} only"
+        for (how, naturalness), names in words.items()
+        if names.keys() < every[naturalness]
     }
 
 
@@ -81,8 +81,8 @@ def with_words(study: Study, entries: Iterable[Entry]) -> tuple[Study, list[Entr
 
 def kinds_of(datasets: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the kinds of tasks that some datasets belong to, each with these of its datasets."""
-    found = {kind: tuple(name for name in members if name in datasets) for kind, members in KINDS.items()}
-    return {kind: members for kind, members in found.items() if members}
+    by_kind = {kind: tuple(name for name in members if name in datasets) for kind, members in KINDS.items()}
+    return {kind: members for kind, members in by_kind.items() if members}
 
 
 def scopes_of(datasets: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

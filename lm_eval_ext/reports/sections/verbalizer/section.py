@@ -13,7 +13,7 @@ from lm_eval_ext.reports.layout import COLUMN, floors_in_words, other_tasks, pan
 from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.sections.verbalizer.compared import chain_of_thought, few_shot, gaps, paraphrases
-from lm_eval_ext.reports.sections.verbalizer.examples import candidates, said_of
+from lm_eval_ext.reports.sections.verbalizer.examples import candidates, details_of
 from lm_eval_ext.reports.sections.verbalizer.runs import (
     ACCURACY,
     DIRECT,
@@ -56,22 +56,22 @@ def section(evidence: Evidence) -> Section | None:
         "words": tuple(name.replace("_", "/") for name in SCHEMA.values["verbalizer"]),
         "kind": tuple(KINDS),
     }
-    found = Study.of(evidence, FAMILY, facts, orders)
-    if not (found.entries or found.others):
+    study = Study.of(evidence, FAMILY, facts, orders)
+    if not (study.entries or study.others):
         return None
-    shown, issues = examples(evidence.runs, candidates(found), said_of)
-    figures = tuple(figure for figure in _figures(found) if figure is not None)
-    return Section(FAMILY, *captions()[FAMILY], figures, shown, issues)
+    instructive, issues = examples(evidence.runs, candidates(study), details_of)
+    figures = tuple(figure for figure in _figures(study) if figure is not None)
+    return Section(FAMILY, *captions()[FAMILY], figures, instructive, issues)
 
 
-def _figures(found: Study) -> Iterator[Figure | None]:
+def _figures(study: Study) -> Iterator[Figure | None]:
     """Yield the figures that there are results for, and ``None`` in place of others."""
-    if found.entries:
-        yield from (by_naturalness(found), by_words(found), *scaling(found))
-        yield from (by_part(found, found.entries, "dataset"), by_kind(found), invalid_answers(found))
-    yield from chain_of_thought(found)
-    yield from (gaps(found), few_shot(found), paraphrases(found))
-    yield from _others(found)
+    if study.entries:
+        yield from (by_naturalness(study), by_words(study), *scaling(study))
+        yield from (by_part(study, study.entries, "dataset"), by_kind(study), invalid_answers(study))
+    yield from chain_of_thought(study)
+    yield from (gaps(study), few_shot(study), paraphrases(study))
+    yield from _others(study)
 
 
 def by_naturalness(study: Study) -> Figure:
@@ -138,8 +138,8 @@ def scaling(study: Study) -> Iterator[Figure]:
         or (entry["prompting"] == DIRECT and entry["naturalness"] != "neutral")
     ]
     if words:
-        by = (OF_SIZE, ("prompting", "naturalness", "words"))
-        cells = study.means(words, by, ACCURACY, compared=OF_SIZE)
+        grouping = (OF_SIZE, ("prompting", "naturalness", "words"))
+        cells = study.means(words, grouping, ACCURACY, compared=OF_SIZE)
         yield _by_size(study, cells, "{naturalness} {words}, {prompting}", "verbalizer_scaling_words")
 
 
@@ -227,8 +227,8 @@ def invalid_answers(study: Study) -> Figure | None:
     if not cells.known().lines:
         return None
     drawn = panels(cells, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="share", higher_is_better=False)
-    found = captioned("verbalizer_invalid", drawn, table(cells, HEADS), incomplete(study))
-    given = {
+    figure = captioned("verbalizer_invalid", drawn, table(cells, HEADS), incomplete(study))
+    kinds_there = {
         kind
         for panel in drawn
         if isinstance(mark := panel.mark, HeatMap)
@@ -237,7 +237,7 @@ def invalid_answers(study: Study) -> Figure | None:
         if share.exists and share.value
     }
     # The share of a single kind is the invalid rate.
-    return replace(found, is_folded=len(given) == 1)
+    return replace(figure, is_folded=len(kinds_there) == 1)
 
 
 def _others(study: Study) -> Iterator[Figure]:
