@@ -93,12 +93,12 @@ def _without_blocks(response: str) -> str:
             ends.append(None)
         else:
             ends.append(following.get(name))
-    kept, position = [], 0
+    pieces, position = [], 0
     for tag, end in zip(tags, reversed(ends), strict=True):
         if end is not None and tag.start() >= position:
-            kept.append(response[position : tag.start()])
+            pieces.append(response[position : tag.start()])
             position = end
-    return "".join([*kept, response[position:]])
+    return "".join([*pieces, response[position:]])
 
 
 @dataclass(frozen=True)
@@ -217,10 +217,10 @@ def unpacked(row: Mapping[str, Any]) -> Mapping[str, Any]:
     [entry] = packed if isinstance(packed, (list, tuple)) and len(packed) == 1 else [None]
     entry = _literal(entry)
     if not isinstance(entry, Mapping) or not {"instruction_id", "kwargs"} <= entry.keys():
-        found = repr(row[GROUND_TRUTH])
+        value = repr(row[GROUND_TRUTH])
         raise ValueError(
             'expected [{"instruction_id": [...], "kwargs": [...]}] with one object, as JSON or as a Python literal, '
-            f"found {found if len(found) <= _SHOWN else f'{found[:_SHOWN]}…'}"
+            f"found {value if len(value) <= _SHOWN else f'{value[:_SHOWN]}…'}"
         )
     return {**row, "instruction_id_list": entry["instruction_id"], "kwargs": entry["kwargs"]}
 

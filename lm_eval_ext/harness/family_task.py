@@ -57,9 +57,9 @@ from lm_eval_ext.harness.versions import (
     with_details,
 )
 from lm_eval_ext.metadata import (
+    EXPECTED,
     chosen_details,
     chosen_row_seed,
-    expected,
     misspelt_keys,
     refuse_keys_of_others,
     require_version,
@@ -665,4 +665,4 @@ def _metadata_of_run() -> tuple[frozenset[str], frozenset[str] | None]:
 def _check_metadata(manager: TaskManager, of_model: frozenset[str]) -> None:
     """Check the keys of a manager, which serves one run, and warn about those that nothing reads."""
     if unknown := unknown_keys(key for key in manager.metadata or () if key not in of_model):
-        log.warning("--metadata: nothing in lm-eval-ext reads %s; its keys are %s", ", ".join(unknown), expected())
+        log.warning("--metadata: nothing in lm-eval-ext reads %s; its keys are %s", ", ".join(unknown), EXPECTED)

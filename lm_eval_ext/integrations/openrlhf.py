@@ -42,9 +42,8 @@ def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence
         scores.append(rewarding.broken_reward if rewarded.score is None else rewarded.score)
         parts.append(rewarding.parts(rewarded))
     rewards = torch.tensor(scores, dtype=torch.float)
-    logs = {
-        name: torch.tensor([each[name] for each in parts], dtype=torch.float) for name in (parts[0] if parts else ())
-    }
+    names = parts[0] if parts else ()
+    logs = {name: torch.tensor([values[name] for values in parts], dtype=torch.float) for name in names}
     return {"rewards": rewards, "scores": rewards, "extra_logs": logs}
 
 

@@ -86,22 +86,22 @@ def all_rows(source: str, dataset: str) -> tuple[tuple[IFBenchRow, ...], int]:
     else:
         splits = HUB_SPLITS if source == sources.HUB else SPLITS
         table = sources.load(dataset, splits[dataset], HUB[dataset], source)
-    twice, left_out, judgeable = dataset == TWO_TURNS, 0, list[IFBenchRow]()
-    fields = FIELDS_OF_TURNS if twice else FIELDS
+    has_two_turns, left_out, judgeable = dataset == TWO_TURNS, 0, list[IFBenchRow]()
+    fields = FIELDS_OF_TURNS if has_two_turns else FIELDS
     check_keys(table.origin, table.column("key", fields))
     seen: dict[Hashable, int] = {}
     for number, row in enumerate(table.rows, start=1):
         where = f"{table.origin}, row {number}"
-        if twice and _lacks_arguments(row):
+        if has_two_turns and _lacks_arguments(row):
             left_out += 1
             continue
         require_fields(where, row, fields)
-        prompt, second = _messages(where, row) if twice else (text_in(where, "prompt", row["prompt"]), "")
+        prompt, second = _messages(where, row) if has_two_turns else (text_in(where, "prompt", row["prompt"]), "")
         judgeable.append(IFBenchRow(row["key"], prompt, instructions_of_row(where, row), second))
         # Under one key, a prompt may recur with several second messages.
-        first = seen.setdefault((row["key"], prompt, second) if twice else row["key"], number)
+        first = seen.setdefault((row["key"], prompt, second) if has_two_turns else row["key"], number)
         if first != number:
-            of_messages = " with the same messages" if twice else ""
+            of_messages = " with the same messages" if has_two_turns else ""
             raise RowsError(
                 f"{where}, field 'key': {row['key']!r} is already row {first}{of_messages}; expected unique rows"
             )

@@ -13,13 +13,7 @@ FIRST_TURN = "prompt_level_loose_acc_first_turn"
 VERDICTS, ANSWERS = "instructions", "turns"
 """Metrics whose rows hold the verdict on each instruction, and the answer of each turn."""
 OF_GROUPS: Mapping[str, str] = {
-    "count": "loose_acc_count",
-    "ratio": "loose_acc_ratio",
-    "words": "loose_acc_words",
-    "sentence": "loose_acc_sentence",
-    "format": "loose_acc_format",
-    "custom": "loose_acc_custom",
-    "repeat": "loose_acc_repeat",
+    group: f"loose_acc_{group}" for group in ("count", "ratio", "words", "sentence", "format", "custom", "repeat")
 }
 """By group of IFBench's instructions (the part of an id before the colon), its metric."""
 TWO_TURNS, GROUPS = "two turns", "groups of instructions"

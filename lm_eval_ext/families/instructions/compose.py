@@ -166,16 +166,16 @@ class Level:
     on. So choices are as independent of each other as at random, and as evenly spread over many levels as these are.
 
     Attributes:
-        rest: from 0 (inclusive) to 1 (exclusive).
+        position: from 0 (inclusive) to 1 (exclusive).
     """
 
-    rest: float
+    position: float
 
     def choice(self, options: Sequence[Any]) -> Any:
         """Return one of some options."""
-        scaled = self.rest * len(options)
+        scaled = self.position * len(options)
         part = min(int(scaled), len(options) - 1)
-        self.rest = scaled - part
+        self.position = scaled - part
         return options[part]
 
 

@@ -173,8 +173,8 @@ class _Draft:
 
 def _text(plan: Plan, attempt: int, reply: int | None) -> str | None:
     """Return a text by a plan; ``None`` if there are too few words for it."""
-    if plan.whole:
-        return plan.whole
+    if plan.text:
+        return plan.text
     if plan.language not in ("", "en"):
         # A text in another language has nothing else.
         orders = [*permutations(named_lines(__package__, "languages.txt").get(plan.language, ()))]

@@ -19,7 +19,7 @@ IGNORE_SYSTEM = "ignore_system"
 
 
 @dataclass(frozen=True)
-class Shown:
+class Presentation:
     """How a run shows its prompts to the model.
 
     Attributes:
@@ -39,11 +39,11 @@ class RowInstance(KnownInstance):
 
     Attributes:
         row: the row of the request.
-        shown: how prompts are shown to the model.
+        presentation: how prompts are shown to the model.
     """
 
     row: InstructionRow = field(kw_only=True)
-    shown: Shown = field(kw_only=True)
+    presentation: Presentation = field(kw_only=True)
 
 
 def heard(placement: Placement) -> str:

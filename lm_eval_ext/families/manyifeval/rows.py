@@ -137,12 +137,12 @@ def evaluated(selection: Selection) -> tuple[InstructionRow, ...]:
         selected = rows_of(selection)
     if keys is None:
         return selected
-    there = dict.fromkeys(row.key for row in selected)
-    missing = [key for key in keys if key not in there]
+    known_keys = dict.fromkeys(row.key for row in selected)
+    missing = [key for key in keys if key not in known_keys]
     if missing:
         raise RowsError(
             f"source {source!r}: no task prompt with the key {missing[0]!r}, the first of {len(missing)} missing ones; "
-            f"expected keys among its {len(there)}, for example {', '.join(map(repr, list(there)[:3]))}"
+            f"expected keys among its {len(known_keys)}, for example {', '.join(map(repr, list(known_keys)[:3]))}"
         )
     chosen = {*keys}
     return tuple(row for row in selected if row.key in chosen)
@@ -159,8 +159,8 @@ def rows_of(selection: Selection, split: str = TEST) -> tuple[InstructionRow, ..
         RowsError: the rows are not available or not valid.
     """
     source, count, repeat = selection.source, selection.count, selection.repeat
-    everything = all_rows(source, split, selection.row_seed, selection.wide)
-    matching = [row for row in everything if len(row.instructions) == (1 if repeat else count)]
+    of_split = all_rows(source, split, selection.row_seed, selection.wide)
+    matching = [row for row in of_split if len(row.instructions) == (1 if repeat else count)]
     if not matching:
         raise RowsError(f"source {source!r}, split {split!r}: no rows with {count} instructions")
     return tuple(_with(row, row.instructions * count) if repeat else row for row in matching)
@@ -182,9 +182,9 @@ def demonstrated(selection: Selection, n: int) -> Iterator[InstructionRow]:
             f"source {selection.source!r}: --num_fewshot {n} asks for more few-shot examples than the "
             f"{sum(bool(row.witness) for row in fewshot_rows)} task prompts with a known answer in the {FEWSHOT} split"
         )
-    ours = frozen("wide" if selection.wide else "fifteen") if selection.row_seed is None else {}
+    records = frozen("wide" if selection.wide else "fifteen") if selection.row_seed is None else {}
     for row in fewshot_rows[:n]:
-        answers = ours.get(row_id(row.key, row.task_prompt), {}).get("answers")
+        answers = records.get(row_id(row.key, row.task_prompt), {}).get("answers")
         # A repeated instruction is one instruction.
         known = answers[len(set(row.instructions)) - 1] if answers else None
         # Not the row's own witness: it follows all ten instructions, even those that the prompt does not ask for.

@@ -19,7 +19,7 @@ import datasets
 from lm_eval_ext import sources
 from lm_eval_ext.families.instructions.compose import INSTRUCTIONS
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.families.manyifeval.answers import RowInstance, Shown, known_answers
+from lm_eval_ext.families.manyifeval.answers import Presentation, RowInstance, known_answers
 from lm_eval_ext.families.manyifeval.prompts import IFEVAL
 from lm_eval_ext.families.manyifeval.rows import (
     NAME,
@@ -203,8 +203,8 @@ class ManyIFEvalTask(PlacedTask):
         if file.is_file():
             return [NAME] if file.suffix in sources.SUFFIXES and "options" not in sources.columns_in(file) else []
         starts = ("manyifeval_", "ifeval_")
-        there = any(name.startswith(starts) for name in sources.file_names(source))
-        return [NAME] if there or source == sources.EMBEDDED else []
+        has_file = any(name.startswith(starts) for name in sources.file_names(source))
+        return [NAME] if has_file or source == sources.EMBEDDED else []
 
     @classmethod
     def hub_datasets(cls) -> list[sources.HubDataset]:
@@ -215,8 +215,8 @@ class ManyIFEvalTask(PlacedTask):
     def nltk_data(cls, config: Mapping[str, Any]) -> Sequence[Data]:
         """Return the data that our rows need; what a user's own rows need is known only when they are read."""
         metadata = config["metadata"]
-        ours = metadata.get("source", sources.HUB) in (sources.HUB, sources.EMBEDDED) and "keys" not in metadata
-        return (PUNKT,) if ours else ()
+        are_ours = metadata.get("source", sources.HUB) in (sources.HUB, sources.EMBEDDED) and "keys" not in metadata
+        return (PUNKT,) if are_ours else ()
 
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Take the number of instructions from a leaf's config; see the base class."""
@@ -277,8 +277,8 @@ class ManyIFEvalTask(PlacedTask):
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the request with its row, from which any further questions can be built."""
         row = self._by_prompt[doc["key"], doc["prompt"]]
-        presentation = Shown(self.system_prompt(doc), self.asking.apply_chat_template, self.placement)
-        return [RowInstance.of(request, self.known_answers(doc), row=row, shown=presentation)]
+        presentation = Presentation(self.system_prompt(doc), self.asking.apply_chat_template, self.placement)
+        return [RowInstance.of(request, self.known_answers(doc), row=row, presentation=presentation)]
 
     @cached_property
     def _by_prompt(self) -> Mapping[tuple[int | str, str], InstructionRow]:
@@ -350,9 +350,9 @@ def _keys(task: str, setting: object) -> tuple[int | str, ...] | None:
             raise ValueError(f"task {task!r}: {where} cannot be read ({error}); {expected}") from error
     if not isinstance(keys, list) or not keys or not all(type(key) in (int, str) for key in keys):
         raise ValueError(f"task {task!r}: {where}: {str(keys)[:80]}; {expected}")
-    twice = [key for key, count in Counter(keys).items() if count > 1]
-    if twice:
-        raise ValueError(f"task {task!r}: {where}: {twice[0]!r} is there more than once; {expected}")
+    repeated = [key for key, count in Counter(keys).items() if count > 1]
+    if repeated:
+        raise ValueError(f"task {task!r}: {where}: {repeated[0]!r} is there more than once; {expected}")
     return tuple(keys)
 
 

@@ -135,11 +135,11 @@ def most_examples(instruction: Instruction, encoding: Encoding) -> int:
     Raises:
         RowsError: the encoding shows examples, but there are none.
     """
-    there = {"Positive Examples": len(instruction.positive)} if encoding.positive else {}
-    there |= {"Negative Examples": len(instruction.negative)} if encoding.negative else {}
-    most = max(there.values(), default=0)
-    if there and not most:
-        kinds = " or ".join(map(repr, there))
+    counts = {"Positive Examples": len(instruction.positive)} if encoding.positive else {}
+    counts |= {"Negative Examples": len(instruction.negative)} if encoding.negative else {}
+    most = max(counts.values(), default=0)
+    if counts and not most:
+        kinds = " or ".join(map(repr, counts))
         raise RowsError(
             f"{instruction.task} ({instruction.origin}): no {kinds}, which the encoding shows; choose another encoding "
             "for this subtask, or a file with examples"

@@ -149,8 +149,8 @@ def _gains(means: Means, base: str) -> dict[str, float | None]:
     gains = {}
     for encoding in _over_tasks(of_both):
         pairs = [(of_task[encoding], of_task[base]) for of_task in of_both.values() if encoding in of_task]
-        its, bases = (fmean(values) for values in zip(*pairs, strict=True))
-        gains[encoding] = 100 * (its - bases) / bases if bases else None
+        mean, base_mean = (fmean(values) for values in zip(*pairs, strict=True))
+        gains[encoding] = 100 * (mean - base_mean) / base_mean if base_mean else None
     return gains
 
 

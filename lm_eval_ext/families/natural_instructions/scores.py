@@ -283,8 +283,8 @@ def _loaded(checkpoint: str) -> _Bleurt:
     for name, tensor in safetensors.torch.load_file(folder / WEIGHTS).items():
         # position_ids is not a weight: older files contain the numbers 0, 1, 2, … under that name.
         if not name.endswith("position_ids"):
-            ours = name.replace("bleurt.", prefix, 1) if name.startswith("bleurt.") else name
-            weights[ours.replace(".embedding_projection.", ".embedding_hidden_mapping_in.")] = tensor
+            renamed = name.replace("bleurt.", prefix, 1) if name.startswith("bleurt.") else name
+            weights[renamed.replace(".embedding_projection.", ".embedding_hidden_mapping_in.")] = tensor
     network.load_state_dict(weights)
     network = network.to("cuda" if torch.cuda.is_available() else "cpu").eval()
     ids: Callable[[str], Sequence[int]]

@@ -45,11 +45,11 @@ def statistics(source: str, progress: Progress = iter) -> dict[str, Any]:
     Raises:
         RowsError: the source has no task files, or one that is not valid.
     """
-    there = [name for name in SUBTASKS if source == HUB or is_there(name, source)]
-    if not there:
+    available = [name for name in SUBTASKS if source == HUB or is_there(name, source)]
+    if not available:
         # Its message says what was expected and what was found.
         instruction(next(iter(SUBTASKS)), source)
-    tasks = {name: instruction(name, source) for name in progress(there)}
+    tasks = {name: instruction(name, source) for name in progress(available)}
     subtasks: dict[str, dict[str, Any]] = {
         name: {
             "category": SUBTASKS[name].category,

@@ -25,7 +25,7 @@ from lm_eval_ext.verifiers.verify import is_empty, without_reasoning
 
 
 class ReadingFilter(lm.Filter):  # type: ignore[misc] # the harness ships no types
-    """Replaces each text by its reading; see ``said``."""
+    """Replaces each text by its reading; see ``as_json``."""
 
     @abstractmethod
     def reader(self) -> Reader:
@@ -47,11 +47,11 @@ class ReadingFilter(lm.Filter):  # type: ignore[misc] # the harness ships no typ
                 for request, number in places
             ]
             for (request, number), reading in zip(places, self.reader()(answers), strict=True):
-                results[request][number] = said(reading, empty=is_empty(results[request][number]))
+                results[request][number] = as_json(reading, empty=is_empty(results[request][number]))
         return results
 
 
-def said(reading: Reading, *, empty: bool = False) -> str:
+def as_json(reading: Reading, *, empty: bool = False) -> str:
     """Return a reading as a line of JSON: ``{"reading": "A", "certainty": 1.0}``; see ``Reading.value``.
 
     That of an empty text has ``"empty": true``, too. A line, not a mapping, because the harness logs anything but text

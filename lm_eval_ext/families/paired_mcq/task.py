@@ -292,9 +292,9 @@ def _expression(config: Mapping[str, Any], key: str) -> str:
 
 @cache
 def _warn_of(read: Questions) -> None:
-    left_out, everything = len(read.left_out), len(read.left_out) + len(read.usable)
+    left_out, total = len(read.left_out), len(read.left_out) + len(read.usable)
     message = "left out %d of %d unusable questions; the first: %s"
-    logging.getLogger(__name__).warning(message, left_out, everything, read.left_out[0])
+    logging.getLogger(__name__).warning(message, left_out, total, read.left_out[0])
 
 
 @cache

@@ -195,15 +195,15 @@ def scores(evidence: Evidence) -> list[Score]:
         for model, of_model in by_model.items():
             by_metric.setdefault((of_model[0].headline.name, of_model[0].reader), {})[model] = of_model
         for of_metric in by_metric.values():
-            estimates, everything = {}, [run for of_model in of_metric.values() for run in of_model]
+            estimates, runs_of_metric = {}, [run for of_model in of_metric.values() for run in of_model]
             for model, (run, *more) in of_metric.items():
                 value = _of_task(run, evidence) if name == run.task else _of_group(name, [run, *more], evidence)
                 if value is not None:
                     estimates[model] = value
             if estimates:
-                is_share = all(run.headline.range == SHARE for run in everything)
+                is_share = all(run.headline.range == SHARE for run in runs_of_metric)
                 rows = max(sum(run.count for run in of_model) for of_model in of_metric.values())
-                scored.append(Score(name, described(everything[0]), is_share, estimates, rows))
+                scored.append(Score(name, described(runs_of_metric[0]), is_share, estimates, rows))
     return scored
 
 

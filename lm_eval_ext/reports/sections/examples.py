@@ -198,8 +198,8 @@ class Behavior:
 
     def __call__(self, entries: Iterable[Entry], pick: Pick = pick_by_task) -> Iterator[Candidate]:
         """Yield an answer of each run that has one."""
-        every = [entry for entry in entries if entry.run.rows is not None]
-        for entry in every:
+        sampled = [entry for entry in entries if entry.run.rows is not None]
+        for entry in sampled:
             if not self.applies(entry):
                 continue
             run, why = entry.run, self.why.format(**entry.facts)
@@ -208,7 +208,7 @@ class Behavior:
                 if (row := pick(run, hits)) is not None:
                     yield Candidate(why, Answer(run, row))
                 continue
-            matches = (match for match in every if match["model"] == entry["model"] and self.beside(entry, match))
+            matches = (match for match in sampled if match["model"] == entry["model"] and self.beside(entry, match))
             if (beside := next(matches, None)) is not None:
                 places = answers_in(beside.run, run)
                 beside_hits = scored(self.beside_scores)(beside, rows_of(beside.run))

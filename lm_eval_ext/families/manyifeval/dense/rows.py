@@ -208,10 +208,8 @@ def report(about: Sequence[int], instructions: Sequence[Checker], broken: Collec
 @cache
 def _words() -> tuple[str, ...]:
     """Return the words of the list that are no part of another one, nor of what else a section may have to contain."""
-    everything = word_list()
+    words = word_list()
     fixed = " ".join(ENDINGS)
     return tuple(
-        word
-        for word in everything
-        if word not in fixed and not any(word in longer for longer in everything if longer != word)
+        word for word in words if word not in fixed and not any(word in longer for longer in words if longer != word)
     )

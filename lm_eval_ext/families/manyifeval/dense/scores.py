@@ -39,9 +39,9 @@ def score_words(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[s
         ``empty_rate``.
     """
     words, response = doc["words"], results[0]
-    there = set(_WORD.findall(fold(without_reasoning(response or "")).lower()))
-    stems = {stem(word) for word in there}
-    followed = [word in there for word in words]
+    used = set(_WORD.findall(fold(without_reasoning(response or "")).lower()))
+    stems = {stem(word) for word in used}
+    followed = [word in used for word in words]
     modified = [not is_there and stem(word) in stems for word, is_there in zip(words, followed, strict=True)]
     return {
         **by_place("words_followed", followed),
@@ -72,11 +72,11 @@ def score_sections(doc: Mapping[str, Any], results: Sequence[str | None]) -> dic
         number in texts and instruction.follows(texts[number], "repaired")
         for number, instruction in zip(about, instructions_of(doc["types"], doc["arguments"]), strict=True)
     ]
-    there = [number in texts for number in about]
+    is_there = [number in texts for number in about]
     return {
         **by_place("instructions_followed", followed),
-        "instructions_broken": share([section and not good for section, good in zip(there, followed, strict=True)]),
-        "instructions_omitted": share([not section for section in there]),
+        "instructions_broken": share([section and not good for section, good in zip(is_there, followed, strict=True)]),
+        "instructions_omitted": share([not section for section in is_there]),
         EMPTY_RATE.name: float(is_empty(response)),
         **by_kind(OF_SECTION_TYPES, doc["types"], Verdict(tuple(followed))),
     }

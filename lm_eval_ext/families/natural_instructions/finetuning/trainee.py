@@ -42,11 +42,11 @@ def require_device(device: str | None) -> None:
     Raises:
         TrainingError: it is not.
     """
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if device is not None and not there[device]:
+    is_available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if device is not None and not is_available[device]:
         raise TrainingError(
             f"--device {device}: torch finds no such device here; available: "
-            f"{', '.join(name for name in there if there[name])}"
+            f"{', '.join(name for name in is_available if is_available[name])}"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,33 +48,9 @@ SIDES = ("first", "second")
 MOST_MODELS = 6
 """The most models side by side."""
 NOT_MEASURABLE = "the cost is not measurable, because the instruction is never followed where it stands alone"
-PAIRS = {
-    "capitals_lowercase": "all capitals (first) or all lowercase (second)",
-    "only_capitals_no_capitals": "capital letters only (first) or none (second)",
-    "many_few_capital_words": "many words in capitals (first) or few (second)",
-    "capital_words_lowercase": "some words in capitals (first) or all lowercase (second)",
-    "many_few_words": "many words (first) or few (second)",
-    "short_long_range": "a short range of words (first) or a long one (second)",
-    "many_few_sentences": "many sentences (first) or few (second)",
-    "exactly_few_many_sentences": "exactly a few sentences (first) or many (second)",
-    "few_many_paragraphs": "few paragraphs (first) or many (second)",
-    "second_paragraph_begins": "second paragraph begins with one word (first) or another (second)",
-    "blank_lines_few_many": "two paragraphs (first) or four (second)",
-    "few_many_bullets": "few bullet points (first) or many (second)",
-    "keyword_demanded_forbidden": "a keyword demanded (first) or forbidden (second)",
-    "keyword_often_seldom": "a keyword often (first) or seldom (second)",
-    "first_word": "begins with one word (first) or another (second)",
-    "second_and_last_but_one_word": "second and last but one word: one (first) or another (second)",
-    "word_in_sentence": "a word of a sentence: one (first) or another (second)",
-    "letter_often_seldom": "a letter often (first) or seldom (second)",
-    "first_letter": "begins with one letter (first) or another (second)",
-    "no_comma_all_marks": "no comma (first) or every punctuation mark (second)",
-    "last_words": "ends with one phrase (first) or another (second)",
-    "few_many_numbers": "few numbers (first) or many (second)",
-    "french_german": "in French (first) or in German (second)",
-    "spanish_italian": "in Spanish (first) or in Italian (second)",
-    "english_portuguese": "in English (first) or in Portuguese (second)",
-}
+PAIRS = dict(
+    line.split("\t") for line in Path(__file__).with_name("pairs.tsv").read_text(encoding="utf-8").splitlines()
+)
 """What the two instructions of each pair ask for, in the order in which the figure counts them."""
 OF_ARMS = SameRows(
     "the cost of “{arm}” is not computed",

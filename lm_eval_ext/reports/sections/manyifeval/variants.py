@@ -262,7 +262,7 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
         return
     facts_of_line = ("model", "kind", "instructions", "task", "placement")
     cells = study.means(study.entries, (facts_of_line,), {ACCURACY: OWN, INSTRUCTIONS: INST_LEVEL})
-    there = {(about["model"], about["task"], about["placement"]): line for about, line in cells.about()}
+    lines = {(about["model"], about["task"], about["placement"]): line for about, line in cells.about()}
     differences = {
         key: {metric: _differences(group, metric) for metric in (OWN, INST_LEVEL)}
         for key, group in grouped(study.entries, ("model", "task")).items()
@@ -272,7 +272,7 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
     def minus_published(column: str, metric: str) -> Callable[[dict[str, Any]], Estimate]:
         def change(line: dict[str, Any]) -> Estimate:
             key, place = (line["model"], line["task"]), line["placement"]
-            published = there.get((*key, PUBLISHED))
+            published = lines.get((*key, PUBLISHED))
             if key not in differences or published is None or place == PUBLISHED:
                 return MISSING
             if difference := differences[key][metric].get(place):

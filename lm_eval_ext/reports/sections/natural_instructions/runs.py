@@ -107,8 +107,8 @@ def scopes_of(entries: Iterable[Entry], encodings: Collection[str]) -> dict[str,
     runs_of = [{entry["subtask"] for entry in group} for group in grouped(of_encodings, ("model", "encoding")).values()]
     if not runs_of:
         return {}
-    everything, common = set().union(*runs_of), set.intersection(*runs_of)
-    which = "" if common == everything else " that all models were run on"
+    union, common = set().union(*runs_of), set.intersection(*runs_of)
+    which = "" if common == union else " that all models were run on"
     name = f"the one subtask{which}" if len(common) == 1 else f"the {len(common)} subtasks{which}"
     if not which and len(common) > 1:
         name = f"all {len(common)} subtasks"
@@ -155,9 +155,9 @@ def relative_gain(mean: Floats, base: Floats) -> Floats:
 
 def in_scopes(entries: Iterable[Entry], scopes: Scopes) -> Iterator[Entry]:
     """Yield each entry for every scope that its subtask is in; a mean over a part of a scope is not known."""
-    every = list(entries)
+    listed = list(entries)
     for scope, subtasks in scopes.items():
-        inside = [entry for entry in every if entry["subtask"] in subtasks]
+        inside = [entry for entry in listed if entry["subtask"] in subtasks]
         # Each run once, and once more for each encoding whose base it is.
         facts_of_group = (
             ("model", "encoding", "which") if inside and "which" in inside[0].facts else ("model", "encoding")
@@ -183,8 +183,8 @@ def parts_of(run: TaskRun) -> dict[str, str]:
 
 def among(entries: Iterable[Entry], encodings: Collection[str]) -> tuple[str, ...]:
     """Return which of some encodings any model was run on, in the paper's order."""
-    there = {entry["encoding"] for entry in entries}
-    return tuple(encoding for encoding in SCHEMA.in_order("encoding", there) if encoding in encodings)
+    known = {entry["encoding"] for entry in entries}
+    return tuple(encoding for encoding in SCHEMA.in_order("encoding", known) if encoding in encodings)
 
 
 def comparable(evidence: Evidence) -> Comparable:

@@ -152,11 +152,11 @@ def _by_part(runs: Comparable, part: str) -> Iterator[Figure]:
         runs: the runs.
         part: what a part is; see ``parts_of``.
     """
-    every = dict(islice(runs.scopes.items(), 1))
-    parts = _in_parts(runs, part, chain.from_iterable(every.values()))
+    first_scope = dict(islice(runs.scopes.items(), 1))
+    parts = _in_parts(runs, part, chain.from_iterable(first_scope.values()))
     if part == "source dataset" and len(parts) < 2:
         return
-    scopes = {**parts, **every}
+    scopes = {**parts, **first_scope}
     gains = runs.gains(scopes)
     if not gains.where(lambda about: about["scope"] in parts).known().lines:
         return
@@ -375,9 +375,9 @@ def _changes(of_model: Sequence[Entry], base: str) -> Iterator[tuple[float, Cand
             change = float(differences[row])
             if (encoding, word) not in best or sign * change > sign * best[encoding, word][0]:
                 best[encoding, word] = (change, Answer(run, row), Answer(beside, int(places[row])))
-    for (encoding, word), (change, answer, its) in best.items():
+    for (encoding, word), (change, answer, base_answer) in best.items():
         why = f"The same instance is answered {word} with “{encoding}” than with “{base}”."
-        yield change, Candidate(why, answer, its)
+        yield change, Candidate(why, answer, base_answer)
 
 
 def _failures(runs: Sequence[TaskRun]) -> list[list[Candidate]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, SURE
 from lm_eval_ext.floors import CONSTANT, IN_WORDS
@@ -40,14 +39,13 @@ from lm_eval_ext.reports.sections.paired_mcq.measures import (
     levels_of,
     measured,
 )
-from lm_eval_ext.reports.study import ABOVE_FLOOR, FLOOR, FLOOR_BY, Cells, Study, exists
+from lm_eval_ext.reports.study import ABOVE_FLOOR, FLOOR, FLOOR_BY, Cells, Key, Study, exists
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.runs import TaskRun
 
 MOST_PANELS = 12
 """With more panels than this, a figure shows only the most telling ones."""
 NO_SINGLE_LETTER = "no single letter"
-Item = TypeVar("Item")
 
 
 def section(evidence: Evidence) -> Section | None:
@@ -63,7 +61,7 @@ def section(evidence: Evidence) -> Section | None:
 
 def figures(results: Measured) -> list[Figure]:
     """Return the figures that there are results for."""
-    every = (
+    drawn_figures = (
         _mismatch(results),
         _by_level(results, "refusal", {"refusal": TEXT, "refusal_first_token": FIRST_TOKEN}, "refusal"),
         _letters(results),
@@ -77,7 +75,7 @@ def figures(results: Measured) -> list[Figure]:
         ),
         _readers(results),
     )
-    return [figure for figure in every if figure is not None]
+    return [figure for figure in drawn_figures if figure is not None]
 
 
 def _issues(runs: Sequence[TaskRun]) -> Iterator[Issue]:
@@ -144,7 +142,7 @@ def _by_level(results: Measured, name: str, columns: Mapping[str, str], axis: st
     cells = having(results.figures, *[*columns][:1])
     if not cells.lines:
         return None
-    headings = there(cells, columns)
+    headings = metrics_in(cells, columns)
     return captioned(
         f"paired_mcq_{name}",
         tuple(
@@ -164,7 +162,7 @@ def _letters(results: Measured) -> Figure | None:
     keys = [key for key, _ in results.letters.split(*SUBJECT)]
     if not keys:
         return None
-    chosen = most_telling(keys, lambda key: key[0], lambda key: biases[key].value)
+    chosen = most_telling(keys, lambda key: biases[key].value)
     issues = []
     if len(chosen) < len(keys):
         named = "; ".join(f"{model}: {dataset} {level}" for model, dataset, level in chosen)
@@ -204,7 +202,7 @@ def _of_readings(results: Measured, name: str, metrics: tuple[str, str], axis: s
     if not having_some.lines:
         return None
     names = dict(zip(metrics, (FIRST_TOKEN, TEXT), strict=True))
-    cells = in_order(having_some.only(there(having_some, names)))
+    cells = in_order(having_some.only(metrics_in(having_some, names)))
     if len(cells.values("model")) > 1:
         panel_facts: tuple[str, ...] = ("dataset", "level")
         bars = panels(cells, Bars, "model", COLUMN, panel_facts, axis=axis, unit=unit)
@@ -212,13 +210,13 @@ def _of_readings(results: Measured, name: str, metrics: tuple[str, str], axis: s
         panel_facts = ("dataset",)
         bars = panels(cells, Bars, "level", COLUMN, panel_facts, untold=panel_facts, axis=axis, unit=unit)
     numbers = cells
-    floors, some = "", next(iter(having_some.lines.values()))
-    if metrics == ACCURACIES and FLOOR in some:
+    floors, line = "", next(iter(having_some.lines.values()))
+    if metrics == ACCURACIES and FLOOR in line:
         floored = in_order(having_some).with_columns({FLOOR_BY: lambda _: IN_WORDS[CONSTANT]})
         bars, floors = over_floor(bars, floored, panel_facts), floors_in_words(floored)
         above = {f"{metric} {ABOVE_FLOOR}": f"{heading}, {ABOVE_FLOOR}" for metric, heading in names.items()}
         columns = {**names, FLOOR: FLOOR, **above}
-        numbers = floored.only(there(floored, {column: columns[column] for column in columns if column in some}))
+        numbers = floored.only(metrics_in(floored, {column: columns[column] for column in columns if column in line}))
     return captioned(f"paired_mcq_{name}", bars, table(numbers, SUBJECT, unit), floors=floors)
 
 
@@ -233,7 +231,7 @@ def _readers(results: Measured) -> Figure | None:
     for key, part in groups.items():
         mismatches = [[cell.value for cell in line.values() if cell.exists] for line in part.lines.values()]
         spreads[key] = max(max(values) - min(values) if values else 0.0 for values in mismatches)
-    chosen = most_telling(list(groups), lambda key: key[0], spreads.__getitem__)
+    chosen = most_telling(list(groups), spreads.__getitem__)
     issues = []
     if len(chosen) < len(groups):
         named = ", ".join(f"{dataset} {level}" for dataset, level in chosen)
@@ -258,7 +256,7 @@ def having(cells: Cells, *metrics: str) -> Cells:
     return replace(cells, lines=lines)
 
 
-def there(cells: Cells, names: Mapping[str, str]) -> dict[str, str]:
+def metrics_in(cells: Cells, names: Mapping[str, str]) -> dict[str, str]:
     """Return the metrics that any line has, with their names; the same in every panel, for a uniform look."""
     return {metric: name for metric, name in names.items() if having(cells, metric).lines}
 
@@ -274,22 +272,20 @@ def panels_by_level(cells: Cells, metric: str, axis: str, name: str = "", like: 
         like: the lines whose levels and datasets the figure has, so that a level looks the same everywhere; ``None``:
             the lines to draw.
     """
-    every = cells if like is None else like
+    all_cells = cells if like is None else like
     for (dataset,), part in cells.only([metric]).split("dataset"):
-        words = (dataset if len(every.values("dataset")) > 1 else "", name)
-        mark = drawn(part, Bars, "model", "level", columns=levels_of(every), axis=axis)
+        words = (dataset if len(all_cells.values("dataset")) > 1 else "", name)
+        mark = drawn(part, Bars, "model", "level", columns=levels_of(all_cells), axis=axis)
         yield Panel(": ".join(filter(None, words)), mark)
 
 
-def most_telling(items: Sequence[Item], group: Callable[[Item], object], weight: Callable[[Item], float]) -> list[Item]:
-    """Return the items that get a panel: all if there are few enough, else the heaviest of each group."""
-    if len(items) <= MOST_PANELS:
-        return list(items)
-    best: dict[object, Item] = {}
-    for item in items:
-        held = best.setdefault(group(item), item)
-        if weight(item) > weight(held):
-            best[group(item)] = item
+def most_telling(keys: Sequence[Key], weight: Callable[[Key], float]) -> list[Key]:
+    """Return the keys that get a panel: all if there are few enough, else the heaviest of each first value."""
+    if len(keys) <= MOST_PANELS:
+        return list(keys)
+    best: dict[object, Key] = {}
+    for key in keys:
+        best[key[0]] = max(best.get(key[0], key), key, key=weight)
     return list(best.values())
 
 

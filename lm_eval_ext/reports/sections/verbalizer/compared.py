@@ -85,9 +85,9 @@ def chain_of_thought(study: Study) -> Iterator[Figure]:
         and (entry["prompting"], entry["words"]) in SETTINGS
     ]
     study = study.ordered(setting=SETTINGS.values(), scope=scopes_of(datasets))
-    grouping = ("model", "scope", "setting")
+    alike = ("model", "setting")
     compared, issues = study.on_same_rows(entries, ("model", "dataset"), OF_SETTINGS)
-    cells = study.means(in_scopes(compared, datasets), grouping, ACCURACY, compared=("model", "setting"))
+    cells = study.means(in_scopes(compared, datasets), ("model", "scope", "setting"), ACCURACY, compared=alike)
     wide = cells.wide("setting", heading="{setting}")
     options = {"axis": "accuracy", **guessing(study.entries)}
     of_datasets = cells.where(lambda about: about["scope"] in datasets)
@@ -104,15 +104,9 @@ def chain_of_thought(study: Study) -> Iterator[Figure]:
     )
     flipped = [entry for entry in entries if entry["words"] == FLIPPED]
     compared, issues = study.on_same_rows(flipped, ("model", "dataset"), OF_SETTINGS)
-    direct, thought = (SETTINGS[how, FLIPPED] for how in (DIRECT, THOUGHT))
-    gain = study.gains(
-        in_scopes(compared, datasets),
-        ("model", "scope"),
-        "setting",
-        (direct, thought),
-        "acc",
-        compared=("model", "setting"),
-    ).only(["gain"])
+    sides = SETTINGS[DIRECT, FLIPPED], SETTINGS[THOUGHT, FLIPPED]
+    gains = study.gains(in_scopes(compared, datasets), ("model", "scope"), "setting", sides, "acc", compared=alike)
+    gain = gains.only(["gain"])
     yield captioned(
         "verbalizer_thought_gain",
         panels(gain, HeatMap, "model", "scope", axis="gain in accuracy", unit="change"),
@@ -151,11 +145,9 @@ def gaps(study: Study) -> Figure | None:
     for about, line in changes.about():
         if about["scope"] in datasets and exists(line["gain"]):
             near.setdefault((about["setting"], about["model"]), []).append(abs(line["gain"].value) <= NEAR)
+    counts = {key: f"{sum(is_near)} of {len(is_near)}" for key, is_near in near.items()}
     wide = changes.wide("scope", heading="{scope}").with_fact(
-        "within 10 points",
-        lambda about: (
-            f"{sum(is_near)} of {len(is_near)}" if (is_near := near.get((about["setting"], about["model"]))) else None
-        ),
+        "within 10 points", lambda about: counts.get((about["setting"], about["model"]))
     )
     return captioned(
         "verbalizer_gaps",
@@ -175,22 +167,24 @@ def _natural_and_unnatural(study: Study) -> list[Entry]:
         (entry["model"], entry["dataset"], entry["prompting"], entry["words"]): entry for entry in study.entries
     }
     paired = []
-    for (model, dataset, how, words), unnatural in by_asked.items():
+    for (model, dataset, prompt, words), unnatural in by_asked.items():
         if words not in REVERSED:
             continue
-        settings = {BOTH_DIRECT: DIRECT} if how == DIRECT else {BOTH_THOUGHT: THOUGHT}
-        if (how, words) == (THOUGHT, FLIPPED):
+        settings = {BOTH_DIRECT: DIRECT} if prompt == DIRECT else {BOTH_THOUGHT: THOUGHT}
+        if (prompt, words) == (THOUGHT, FLIPPED):
             settings |= {MIXED: DIRECT}
         for setting, of_natural in settings.items():
             natural = by_asked.get((model, dataset, of_natural, REVERSED[words]))
             if natural is not None:
                 pair = zip(SIDES, (natural, unnatural), strict=True)
                 paired += [entry.with_facts(setting=setting, which=which) for which, entry in pair]
-    every = {key: {entry["words"] for entry in group} for key, group in grouped(paired, ("setting", "dataset")).items()}
+    words_of = {
+        key: {entry["words"] for entry in group} for key, group in grouped(paired, ("setting", "dataset")).items()
+    }
     return [
         entry
         for (setting, dataset, _), group in grouped(paired, ("setting", "dataset", "model")).items()
-        if {entry["words"] for entry in group} == every[setting, dataset]
+        if {entry["words"] for entry in group} == words_of[setting, dataset]
         for entry in group
     ]
 

@@ -181,8 +181,8 @@ def by_kind(study: Study) -> Figure | None:
     if all(len(members) == 1 for members in kinds_of({entry["dataset"] for entry in study.entries}).values()):
         return None
     of_prompting = {
-        how: kinds_of({entry["dataset"] for entry in study.entries if entry["prompting"] == how})
-        for how in (DIRECT, THOUGHT)
+        prompt: kinds_of({entry["dataset"] for entry in study.entries if entry["prompting"] == prompt})
+        for prompt in (DIRECT, THOUGHT)
     }
     entries = [
         entry.with_facts(kind=kind, datasets=", ".join(members))
