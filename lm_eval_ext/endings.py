@@ -145,7 +145,7 @@ def _in_lower_case(word: object) -> str:
 
 
 def how_ended(endings: Sequence[Ended]) -> Ended | tuple[Ended, ...]:
-    """Return what the samples say of how the answers to a row ended: of one draw a text, of several one for each."""
+    """Return what the samples say of how the answers to a row ended: a text, or a text for each of several draws."""
     # A tuple, because 0.5 takes the entries of a list for values of the draws.
     return endings[0] if len(endings) == 1 else tuple(endings)
 

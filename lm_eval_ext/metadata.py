@@ -128,7 +128,7 @@ def require_version(task: str, version: object) -> None:
 
 
 def refuse_keys_of_others(task: str, metadata: Mapping[str, Any], takes: Collection[str]) -> None:
-    """Reject what changes the rows or the prompts of other tasks, but not of this one.
+    """Reject what changes the rows or the prompts of other tasks, but not of this task.
 
     Args:
         task: the task's name, for messages.

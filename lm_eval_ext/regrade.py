@@ -247,7 +247,7 @@ def accepted(rows: Iterable[tuple[str, Sequence[Checker]]]) -> tuple[Accepted, d
     """Return how often each answer is accepted: of rows, and of the instructions of each type.
 
     Args:
-        rows: prompt and instructions of each.
+        rows: the prompt and the instructions of each row.
 
     Returns:
         Of rows; and by instruction id, those that pay most for the best of ``FLOORS`` first.
@@ -395,7 +395,7 @@ class OfNumber:
     """The accuracies of responses to one number of instructions.
 
     Attributes:
-        number: the number of instructions of each.
+        number: the number of instructions of each response.
         responses: how many responses there are.
         inst_level: the share of their instructions that are followed.
         prompt_level: the share of the responses that follow all of them.

@@ -105,7 +105,7 @@ def as_words(phrase: str) -> regex.Pattern[str]:
 
 
 class Text:
-    """A response, or a variant of one, with the quantities counted in it.
+    """A response, or a variant of a response, with the quantities counted in it.
 
     Attributes:
         raw: the text itself.

@@ -279,7 +279,7 @@ def verify(  # noqa: PLR0913 # half of them are options, and have names
     Args:
         response: the model's response; ``None``, if an API withheld it, follows none.
         instruction_id_list: IFEval's instruction ids.
-        kwargs: the arguments of each, in the same order; nulls are ignored.
+        kwargs: the arguments of each instruction, in the same order; nulls are ignored.
         edition: ``"faithful"`` (IFEval's published verdicts, made deterministic) or ``"repaired"``.
         loose: whether a variant of the response suffices (see ``Response``).
         strip_reasoning: whether reasoning blocks (``<think>…</think>``) are removed before anything is judged.

@@ -23,7 +23,7 @@ def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence
     """Return the ``rewards`` of responses, the same as ``scores``, and their parts as ``extra_logs``, in tensors.
 
     Args:
-        queries: prompt and response of each, as one text with special tokens.
+        queries: prompt and response of each sample, as one text with special tokens.
         prompts: the prompts.
         labels: the instructions of each row, as in ``labelled``.
         kw: options of ``Rewarding``.

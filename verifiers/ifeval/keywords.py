@@ -36,7 +36,7 @@ class OfKeywords(OneRule):
     __slots__ = ()
 
     def count(self, keyword: str, text: Text, repaired: bool) -> int:
-        """Return how often one of them occurs."""
+        """Return how often a keyword occurs."""
         if repaired:
             return text.count_phrase(keyword)
         quick = text.count_quickly(keyword)

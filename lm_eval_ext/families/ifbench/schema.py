@@ -8,7 +8,7 @@ from dataclasses import replace
 from lm_eval_ext.families.schema import COUNT, EMPTY_RATE, TRUNCATED_RATE, Metric, Schema, mean_length, share_followed
 
 HEADLINE = "prompt_level_loose_acc"
-"""IFBench's authors report this one."""
+"""The metric that IFBench's authors report."""
 FIRST_TURN = "prompt_level_loose_acc_first_turn"
 VERDICTS, ANSWERS = "instructions", "turns"
 """Metrics whose rows hold the verdict on each instruction, and the answer of each turn."""

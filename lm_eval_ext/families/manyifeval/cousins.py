@@ -62,7 +62,7 @@ class Cousin:
         number: 0 for the row itself, up to ``COUSINS`` - 1.
         phrasings: the wording of each instruction, in the prompt's order. Over all variants of a row, each of its
             instructions has each wording once.
-        rejected: the number of draws before this one, for which no response was found.
+        rejected: the number of earlier draws, for which no response was found.
     """
 
     row: InstructionRow
@@ -163,7 +163,7 @@ class CousinsTask(ManyIFEvalTask):
         return [{**doc, "cousin": 0, "phrasings": []} for doc in super().demonstrations(n)]
 
     def known_answers(self, doc: dict[str, Any]) -> LazyAnswers:
-        """Return the answers of every policy, and of one that follows only the published wording."""
+        """Return the answers of every policy, and of a policy that follows only the published wording."""
         return super().known_answers(doc).also(FIRST_WORDING, "drop_one" if doc["cousin"] else "oracle")
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:

@@ -188,7 +188,7 @@ def demonstrated(selection: Selection, n: int) -> Iterator[InstructionRow]:
         # A repeated instruction is one instruction.
         known = answers[len(set(row.instructions)) - 1] if answers else None
         # Not the row's own witness: it follows all ten instructions, even those that the prompt does not ask for.
-        # In the larger pool, it may be that only this one is known.
+        # In the larger pool, it may be the only answer that is known.
         yield replace(row, witness=known or respond(row.instructions) or row.witness)
 
 
@@ -237,7 +237,7 @@ def nested(task: Task, composed: Composition) -> tuple[InstructionRow, ...]:
 
 
 def composition(pool: Pool, task: Task) -> Composition:
-    """Return the ten instructions of a task prompt: those that are frozen of one of ours, composed ones of any other.
+    """Return the ten instructions of a task prompt: frozen for a prompt of ours, composed for any other.
 
     Args:
         pool: the instruction types.

@@ -36,7 +36,7 @@ def score(
         results: the model's response, including reasoning, which is removed before any verdict. An API that withholds a
             completion returns ``None``, which counts as empty.
         has: what the task has of what metrics need: ``TYPES`` if the instructions are of ManyIFEval's 15 types,
-            ``COUSINS`` if the row is a variant of one (``key``, ``phrasings``).
+            ``COUSINS`` if the row is a variant of a row (``key``, ``phrasings``).
 
     Returns:
         ``prompt_level_…`` and ``inst_level_…``, each strict, loose and, in the repaired edition, strict; and the

@@ -175,7 +175,8 @@ class PairedMCQTask(FamilyTask):
                 f"others do not; pass --gen_kwargs do_sample=true,temperature={temperature}"
             )
         if self._paired:
-            self._spaces = white_space(self.asking, self._letters, self._delimiter, self.config.gen_prefix)
+            letters = LETTERS[: max(map(len, self.eval_docs["options"]))]
+            self._spaces = white_space(self.asking, letters, self._delimiter, self.config.gen_prefix)
         lm = self.asking.lm
         if lm is None or not self._paired:
             return
@@ -206,10 +207,6 @@ class PairedMCQTask(FamilyTask):
     @cached_property
     def _most_frequent_letter(self) -> str:
         return mode(self.eval_docs["gold"]) or LETTERS[0]
-
-    @cached_property
-    def _letters(self) -> str:
-        return LETTERS[: max(map(len, self.eval_docs["options"]))]
 
     @property
     def _delimiter(self) -> str:

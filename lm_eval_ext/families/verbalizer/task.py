@@ -268,8 +268,8 @@ class VerbalizerTask(FamilyTask):
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the word that the prompt demands, the word that names the label by itself, and a random label word.
 
-        ``constant`` gives the same word to all rows, the one that is right most often. If every row is asked in several
-        wordings, also what obeys only the published one.
+        ``constant`` gives all rows the word that is right most often. If every row is asked in several wordings, also
+        what obeys only the published wording.
         """
         golden, verbalizer = doc[GOLDEN], self._verbalizer
         # A chain of thought names the tempting word before its conclusion, which tests how conclusions are read.

@@ -187,7 +187,7 @@ def scores(evidence: Evidence) -> list[Score]:
     groups: list[tuple[str, dict[EvaluatedModel, list[TaskRun]]]] = []
     for name, parts in sorted(runs.groups.items()):
         of_parts = {model: [run for run in runs.of(OTHER, model) if run.task in parts] for model in runs.models}
-        groups.append((name, {model: runs for model, runs in of_parts.items() if len(runs) == len(parts)}))
+        groups.append((name, {model: of_model for model, of_model in of_parts.items() if len(of_model) == len(parts)}))
     scored = []
     for name, by_model in (*groups, *sorted(tasks.items())):
         # The models have metric and filter in common, unless one lacks what others have.

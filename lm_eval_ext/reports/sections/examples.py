@@ -1,6 +1,6 @@
 """The answers in samples: what their lines say, and which of them are shown as examples.
 
-A family declares which are instructive, and what is said about an answer.
+A family declares which are instructive, and the details of an answer.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 MOST = 10
 """The most examples for a family."""
 NOT_FOLLOWED = "not followed"
-"""What is said of an instruction that no kind of verdict takes as followed."""
+"""The words for an instruction that no kind of verdict takes as followed."""
 
 Line = Mapping[str, Any]
 """A line of a samples file."""
@@ -74,7 +74,7 @@ class Candidate:
         why: the behavior that it shows.
         answer: the answer.
         beside: another answer, to the same row, with which it is compared; ``None``: it shows the behavior by itself.
-        former: the answer to the same row of the model that this one is compared with, which is shown as well.
+        former: the answer to the same row of the model that is compared with this model, which is shown as well.
     """
 
     why: str
@@ -84,7 +84,7 @@ class Candidate:
 
 
 DetailsOf = Callable[[Answer, Answer | None], Mapping[str, str]]
-"""Returns names and values for an answer and the one beside it: the expected answer, the answer as read, its scores."""
+"""Returns names and values for an answer and the answer beside it: what was expected, what was read, its scores."""
 Hits = NDArray[np.bool_]
 """Whether each row of a run shows a behavior, shape (rows,)."""
 Shows = Callable[[Entry, Rows], Hits]
@@ -278,7 +278,7 @@ def render(
     Args:
         runs: the runs.
         chosen: the answers.
-        details_of: what is said about each.
+        details_of: returns the details of an answer.
 
     Raises:
         ValueError: a task has no samples.
@@ -350,7 +350,7 @@ def continuations(line: Line) -> list[tuple[str, str, float]]:
 
 
 def by_instruction(instructions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return what is said about each instruction of a row: by which kinds of verdict it is followed.
+    """Return, for each instruction of a row, by which kinds of verdict it is followed, in words.
 
     Args:
         instructions: the ``id`` of each, and whether it is followed by kind of verdict; an id may be there several

@@ -258,7 +258,7 @@ def _pairs(study: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
 
 
 def _obeyed(run: TaskRun, row: int, line: Line) -> Iterator[tuple[tuple[str, str, str], float]]:
-    """Yield the group and the pair of a row, and which of the two counts; and whether that one is obeyed."""
+    """Yield the group and the pair of a row and which instruction counts, with whether this instruction is obeyed."""
     doc = line["doc"]
     # A run may have been recorded with pairs of another version.
     pair = PAIRS.get(doc["pair"], doc["pair"].replace("_", " "))

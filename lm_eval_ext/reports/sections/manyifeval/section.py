@@ -17,7 +17,6 @@ from lm_eval_ext.reports.sections.examples import (
     Answer,
     Behavior,
     Candidate,
-    Hits,
     Line,
     answers_in,
     by_instruction,
@@ -45,7 +44,7 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
 from lm_eval_ext.reports.sections.manyifeval.refinement import refinement
 from lm_eval_ext.reports.sections.manyifeval.variants import placements, reliability, repetition, wide, wordings
 from lm_eval_ext.reports.study import Entry, Study, grouped
-from lm_eval_ext.results.rows import Rows, response_in
+from lm_eval_ext.results.rows import response_in
 from lm_eval_ext.results.runs import TaskRun, rows_of
 from lm_eval_ext.verifiers import MissingDataError, Response, instructions_of
 
@@ -114,11 +113,6 @@ def _several(entry: Entry) -> bool:
     return not entry["repeat"] and entry["instructions"] > 1
 
 
-def _all_but_one(entry: Entry, rows: Rows) -> Hits:
-    hits: Hits = np.isclose(rows.numbers(INST_LEVEL), 1 - 1 / entry["instructions"])
-    return hits
-
-
 def _curse(of_model: Iterable[Entry]) -> Iterator[Candidate]:
     """Yield answers that violate an instruction that the model followed when there were fewer."""
     runs = {entry["instructions"]: entry.run for entry in of_model if _several(entry)}
@@ -154,7 +148,7 @@ _LOOSELY, *_REPAIRED = of_verdicts("IFEval", _once)
 BEHAVIORS: tuple[Callable[[Iterable[Entry]], Iterator[Candidate]], ...] = (
     Behavior(
         "Follows {one_less} of {instructions} instructions, which counts as a failure at prompt level.",
-        _all_but_one,
+        lambda entry, rows: np.isclose(rows.numbers(INST_LEVEL), 1 - 1 / entry["instructions"]),
         _several,
     ),
     _curse,

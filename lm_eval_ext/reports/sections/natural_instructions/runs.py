@@ -32,7 +32,7 @@ IN_WORDS = {"instances_hash": "instances", "examples": "number of examples"}
 MOST_NAMED = 3
 """The most tasks that an issue names; the rest are counted."""
 Scopes = Mapping[str, tuple[str, ...]]
-"""What means are over: the names of subtasks, by what is said of them."""
+"""What means are over: the names of subtasks, by their description."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Comparable:
 
         Args:
             scopes: what means are over.
-            bases: the base of each encoding; ``None``: of every encoding but ``base``, that one.
+            bases: the base of each encoding; ``None``: ``base``, for every other encoding.
             metric: the metric.
 
         Returns:

@@ -100,25 +100,22 @@ def _mismatch(results: Measured) -> Figure | None:
     if not cells.lines:
         return None
     columns = {"mismatch": "mismatch", "mismatch_refusal": f"mismatch: {part}"}
+    bars = [*_in_parts(cells, "mismatch", "mismatch_refusal", part)]
+    issues, unsure = list[Issue](), ""
     read = having(cells, UNSURE)
-    is_unsure = any(line[UNSURE].value > 0 for line in read.lines.values())
-    of_reader = (UNSURE, AT_LEAST, AT_MOST) if is_unsure else (UNSURE,) if read.lines else ()
-    unsure = (
-        f" Whatever the texts say of which the reader is unsure (certainty below {SURE:g}), the mismatch lies between "
-        f"“{AT_LEAST}” and “{AT_MOST}” of the table."
-        if is_unsure
-        else ""
-    )
-    return captioned(
-        "paired_mcq_mismatch",
-        (
-            *_in_parts(cells, "mismatch", "mismatch_refusal", part),
-            *(panels_by_level(read, UNSURE, UNSURE, UNSURE, like=cells) if is_unsure else ()),
-        ),
-        table(in_order(cells.only(columns | {column: column for column in of_reader})), SUBJECT),
-        (note("The reader was sure of every text."),) if read == cells and not is_unsure else (),
-        unsure=unsure,
-    )
+    if read.lines:
+        columns[UNSURE] = UNSURE
+    if any(line[UNSURE].value > 0 for line in read.lines.values()):
+        columns |= {AT_LEAST: AT_LEAST, AT_MOST: AT_MOST}
+        bars += panels_by_level(read, UNSURE, UNSURE, UNSURE, like=cells)
+        unsure = (
+            f" Whatever the texts say of which the reader is unsure (certainty below {SURE:g}), the mismatch lies "
+            f"between “{AT_LEAST}” and “{AT_MOST}” of the table."
+        )
+    elif read == cells:
+        issues.append(note("The reader was sure of every text."))
+    numbers = table(in_order(cells.only(columns)), SUBJECT)
+    return captioned("paired_mcq_mismatch", tuple(bars), numbers, tuple(issues), unsure=unsure)
 
 
 def _in_parts(cells: Cells, metric: str, part_metric: str, part: str) -> Iterator[Panel]:
@@ -303,16 +300,14 @@ def temperature_figures(evidence: Evidence) -> tuple[Figure, ...]:
         return ()
     if any(draws > 1 for draws in points.values("draws")):
         issues.append(note("Several draws at one temperature: the mean over them is shown, and the table counts them."))
-    return tuple(
-        captioned(
-            name,
-            tuple(_panels(points.only(columns), unit)),
-            table(points.only(columns).with_fact("at", "{temperature:g}"), HEADS, unit),
-            tuple(issues),
-        )
-        for name, metrics, unit in _FIGURES
-        if (columns := {metric: name for metric, name in metrics.items() if points.only([metric]).known().lines})
-    )
+    drawings = []
+    for name, metrics, unit in _FIGURES:
+        columns = {metric: heading for metric, heading in metrics.items() if points.only([metric]).known().lines}
+        if columns:
+            cells = points.only(columns)
+            numbers = table(cells.with_fact("at", "{temperature:g}"), HEADS, unit)
+            drawings.append(captioned(name, tuple(_panels(cells, unit)), numbers, tuple(issues)))
+    return tuple(drawings)
 
 
 _FIGURES: Sequence[tuple[str, dict[str, str], Unit]] = (

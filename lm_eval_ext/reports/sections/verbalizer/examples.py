@@ -133,7 +133,7 @@ BEHAVIORS = (
 
 
 def details_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
-    """Return the label, the label words, the one that was expected, the one that was read, and the score."""
+    """Return the label, the label words, the expected word, the word that was read, and the score."""
     run, line = answer.run, answer.line
     label = str(line["doc"].get("golden_label", ""))
     details = {"label": label} if label else {}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import chain
+from typing import Any
 
 from lm_eval_ext.families.verbalizer.schema import KINDS, SCHEMA
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Section
+from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Panel, Section
 from lm_eval_ext.reports.layout import COLUMN, floors_in_words, other_tasks, panels, table
 from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.figures import captioned, captions
@@ -79,17 +79,10 @@ def by_naturalness(study: Study) -> Figure:
     study, entries = with_words(study, study.entries)
     cells = study.means(entries, ("prompting", "model", "naturalness"), METRICS, within=1)
     cells = study.with_floors(cells, entries, *ACCURACY, *ACCURACY.values())
+    options = {"axis": "accuracy", **guessing(study.entries)}
     return captioned(
         "verbalizer_naturalness",
-        panels(
-            cells.only(ACCURACY.keys()),
-            Bars,
-            "model",
-            "naturalness",
-            ("prompting",),
-            axis="accuracy",
-            **guessing(study.entries),
-        ),
+        panels(cells.only(ACCURACY.keys()), Bars, "model", "naturalness", ("prompting",), **options),
         table(cells, HEADS),
         (*incomplete(study), *study.no_floors(study.entries, "acc")),
         floors=floors_in_words(cells),
@@ -149,31 +142,16 @@ def _by_size(study: Study, cells: Cells, heading: str, name: str) -> Figure:
     wide = cells.wide(*cells.by[len(OF_SIZE) :], heading=heading)
     # A family has the same color in all panels, even if it is missing in some.
     drawn = cells.known("family").with_fact("panel", heading)
-    options = {"axis": "accuracy", **guessing(study.entries)}
     with_parameters = drawn.where(lambda about: about["size"] == "")
     in_order = drawn.where(lambda about: about["size"])
+    curves = list[Panel]()
+    for part, x_axis in ((with_parameters, "parameters"), (in_order, "place in order of size")):
+        options: dict[str, Any] = {"x_axis": x_axis, "logarithmic": part is with_parameters, "axis": "accuracy"}
+        curves += panels(part, Curves, "parameters", "family", ("panel",), **options, **guessing(study.entries))
     left_out = (note(f"not shown, because their size is unknown: {', '.join(unknown)}"),) if unknown else ()
-    return captioned(
-        name,
-        (
-            *panels(
-                with_parameters,
-                Curves,
-                "parameters",
-                "family",
-                ("panel",),
-                x_axis="parameters",
-                logarithmic=True,
-                **options,
-            ),
-            *panels(in_order, Curves, "parameters", "family", ("panel",), x_axis="place in order of size", **options),
-        ),
-        table(
-            wide.with_fact("shown", lambda about: about["size"] or about["parameters"]),
-            {"family": "", "model": "", "shown": "parameters"},
-        ),
-        (*incomplete(study), *left_out),
-    )
+    wide = wide.with_fact("shown", lambda about: about["size"] or about["parameters"])
+    numbers = table(wide, {"family": "", "model": "", "shown": "parameters"})
+    return captioned(name, tuple(curves), numbers, (*incomplete(study), *left_out))
 
 
 def by_kind(study: Study) -> Figure | None:
@@ -207,15 +185,15 @@ def by_part(study: Study, entries: Iterable[Entry], part: str, *beside: str) -> 
     """
     study, named = with_words(study, entries)
     cells = study.means(named, ("prompting", "model", (part, *beside), "naturalness"), ACCURACY, within=1)
-    drawn = (
-        panels(of_prompting, HeatMap, part, "naturalness", ("model", "prompting"), axis="accuracy")
-        if len(of_prompting.values("model")) <= PANEL_EACH
-        else panels(of_prompting, HeatMap, "model", part, ("naturalness", "prompting"), axis="accuracy")
-        for _, of_prompting in cells.split("prompting")
-    )
+    maps = list[Panel]()
+    for _, of_prompting in cells.split("prompting"):
+        if len(of_prompting.values("model")) <= PANEL_EACH:
+            maps += panels(of_prompting, HeatMap, part, "naturalness", ("model", "prompting"), axis="accuracy")
+        else:
+            maps += panels(of_prompting, HeatMap, "model", part, ("naturalness", "prompting"), axis="accuracy")
     return captioned(
         f"verbalizer_{part}s",
-        tuple(chain.from_iterable(drawn)),
+        tuple(maps),
         table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", part, *beside)),
         incomplete(study),
     )
