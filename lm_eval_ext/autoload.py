@@ -143,14 +143,14 @@ def _mark_groups() -> None:
 
     @functools.wraps(original)
     def version(self: Any) -> str:
-        found: str = original(self)
+        own_version: str = original(self)
         try:
             of_tasks = zip(*(task.version_marks for task in self.get_all_tasks()), strict=False)
-            shared = [mark for mark, *others in of_tasks if all(other == mark for other in others)]
+            shared = [mark for mark, *others in of_tasks if all(mark_of_task == mark for mark_of_task in others)]
         except Exception:
             # A task of others in it, for example.
             shared = []
-        return found if found == "N/A" else "+".join([found, *shared])
+        return own_version if own_version == "N/A" else "+".join([own_version, *shared])
 
     version._lm_eval_ext = True  # type: ignore[attr-defined] # the mark that keeps this idempotent
     Group.version = property(version)
@@ -181,8 +181,8 @@ def with_our_tasks(include_path: Any) -> list[Any]:
     from lm_eval_ext import tasks_dir  # noqa: PLC0415 # as above
 
     paths = list(include_path) if isinstance(include_path, (list, tuple)) else [include_path] if include_path else []
-    ours = Path(tasks_dir())
-    return paths if any(Path(path).resolve() == ours for path in paths) else [str(ours), *paths]
+    folder = Path(tasks_dir())
+    return paths if any(Path(path).resolve() == folder for path in paths) else [str(folder), *paths]
 
 
 def _look_for_data_first(evaluator: Any) -> None:
@@ -200,8 +200,8 @@ def _look_for_data_first(evaluator: Any) -> None:
         try:
             from lm_eval_ext.harness.prerequisites import missing  # noqa: PLC0415 # as above
 
-            asked = signature.bind(*args, **kwargs).arguments
-            lacking = missing(asked["tasks"], asked.get("task_manager"), asked.get("metadata"))
+            arguments = signature.bind(*args, **kwargs).arguments
+            lacking = missing(arguments["tasks"], arguments.get("task_manager"), arguments.get("metadata"))
         except Exception:  # noqa: S110 # whatever is wrong, the harness says it better
             pass
         if lacking is not None:

@@ -79,20 +79,20 @@ def cheapest(instructions: Sequence[Checker], edition: Edition) -> str | None:
         instructions: of a row, or one of them.
         edition: by whose verdicts.
     """
-    left = MOST_VERDICTS
+    verdicts_left = MOST_VERDICTS
 
     def passes(text: str) -> bool:
-        nonlocal left
-        left -= 1
+        nonlocal verdicts_left
+        verdicts_left -= 1
         response = Text(text)
-        return left >= 0 and all(checker.follows(response, edition) for checker in instructions)
+        return verdicts_left >= 0 and all(checker.follows(response, edition) for checker in instructions)
 
     for length in (1, 2):
         for characters in product(CHARACTERS, repeat=length):
             if passes(text := "".join(characters)):
                 return text
     starts = [text for text in dict.fromkeys(_starts(instructions, edition)) if len(text) <= _LONGEST and passes(text)]
-    left = MOST_VERDICTS
+    verdicts_left = MOST_VERDICTS
     shorter = [shortened(text, passes) for text in sorted(starts, key=len)[:_MOST_STARTS]]
     return min(shorter, key=lambda text: (len(text), text), default=None)
 

@@ -70,7 +70,7 @@ def ending_of(response: object) -> Ended:
 
 
 @dataclass(frozen=True)
-class Said:
+class StopReport:
     """What an engine said of a text that it generated.
 
     Attributes:
@@ -86,32 +86,32 @@ class Said:
     generated: str = ""
 
 
-def judged(said: Said, stops: Iterable[str], think_end: object = None) -> Ended:
+def ending_by(report: StopReport, stops: Iterable[str], think_end: object = None) -> Ended:
     """Return how an answer ended.
 
     Args:
-        said: what the engine said of it.
+        report: what the engine said of it.
         stops: the stop strings of its request. Those that are written like a special token, such as
             ``<|endoftext|>``, are how a model ends by itself.
         think_end: what ends the reasoning of a model if the harness removes it (``think_end_token``), before it cuts
             the text at stop strings.
     """
     strings = [stop for stop in stops if stop and not (stop.startswith("<") and stop.endswith(">"))]
-    answer = said.generated
+    answer = report.generated
     if isinstance(think_end, str) and think_end:
         answer = answer.rpartition(think_end)[2]
     if any(stop in answer for stop in strings):
         # In a batch, a model goes on after a stop string until the others are done; only then is the text cut.
         return STOP
-    if said.word != _EITHER:
-        return _WORDS.get(said.word, UNKNOWN)
-    if said.names_matches:
-        return STOP if said.matched in strings else ITSELF
+    if report.word != _EITHER:
+        return _WORDS.get(report.word, UNKNOWN)
+    if report.names_matches:
+        return STOP if report.matched in strings else ITSELF
     # Most servers say the same of both. A request without stop strings cannot have ended at one.
     return STOP if strings else ITSELF
 
 
-def said_of_tokens(tokens: Sequence[int], limit: int, ends: Collection[int], generated: str) -> Said:
+def report_of_tokens(tokens: Sequence[int], limit: int, ends: Collection[int], generated: str) -> StopReport:
     """Return what the tokens of an answer say.
 
     Args:
@@ -121,12 +121,12 @@ def said_of_tokens(tokens: Sequence[int], limit: int, ends: Collection[int], gen
         generated: their text.
     """
     if any(token in ends for token in tokens):
-        return Said("eos_token", generated=generated)
+        return StopReport("eos_token", generated=generated)
     # Besides these tokens and the limit, only stop strings end a generation, also those that the text does not show.
-    return Said("length" if len(tokens) >= limit else "stop_sequence", generated=generated)
+    return StopReport("length" if len(tokens) >= limit else "stop_sequence", generated=generated)
 
 
-def said_by_server(choice: Mapping[str, Any]) -> Said:
+def report_of_server(choice: Mapping[str, Any]) -> StopReport:
     """Return what a server said of one of the texts in its response.
 
     Args:
@@ -136,8 +136,8 @@ def said_by_server(choice: Mapping[str, Any]) -> Said:
     word = choice.get("finish_reason", choice.get("stop_reason"))
     for names in ("stop_reason", "matched_stop"):
         if "finish_reason" in choice and names in choice:
-            return Said(_in_lower_case(word), choice[names], names_matches=True)
-    return Said(_in_lower_case(word))
+            return StopReport(_in_lower_case(word), choice[names], names_matches=True)
+    return StopReport(_in_lower_case(word))
 
 
 def _in_lower_case(word: object) -> str:
@@ -145,7 +145,7 @@ def _in_lower_case(word: object) -> str:
 
 
 def how_ended(endings: Sequence[Ended]) -> Ended | tuple[Ended, ...]:
-    """Return what the samples say of how the answers to a row ended: of one draw a text, of several one for each."""
+    """Return what the samples say of how the answers to a row ended: a text, or a text for each of several draws."""
     # A tuple, because 0.5 takes the entries of a list for values of the draws.
     return endings[0] if len(endings) == 1 else tuple(endings)
 

@@ -16,7 +16,7 @@ FLOORS: Mapping[str, Callable[[str], str]] = {
 }
 """By name, which is also that of a policy of the ``reference`` LM, the answer to a prompt."""
 CONSTANT = "constant"
-"""The name of one more, where an answer is a label or an option: the same one for every row of a task."""
+"""The name of another answer, where answers are labels or options: the same label or option for every row of a task."""
 IN_WORDS: Mapping[str, str] = {
     "ok": "“ok”",
     "echo": "the prompt itself",

@@ -56,6 +56,9 @@ the scores for those of another task. What says how answers are read may stand i
 
 A leaf can set ``rows``, too, so the families refuse it themselves (``families/leaf.py``)."""
 
+EXPECTED = f"any of {', '.join(KEYS)}"
+"""The keys as a list for messages."""
+
 OTHER_KEYS = frozenset(
     {
         # Arguments of models that our tasks read, wherever they are given.
@@ -70,19 +73,19 @@ NEAR = 0.75
 """Two names that are at least as similar (``difflib``) are taken for spellings of one: ``row_sed``, ``rowSeed``."""
 
 
-def unknown_keys(given: Iterable[str]) -> list[str]:
+def unknown_keys(keys: Iterable[str]) -> list[str]:
     """Return the keys that nothing reads.
 
     Args:
-        given: the keys of ``--metadata``, without those of ``--model_args``.
+        keys: the keys of ``--metadata``, without those of ``--model_args``.
 
     Raises:
         ValueError: one of them is a misspelt key of this package.
     """
-    unknown = [key for key in given if key not in KEYS and key not in OTHER_KEYS]
+    unknown = [key for key in keys if key not in KEYS and key not in OTHER_KEYS]
     for key in unknown:
         if near := meant(key, KEYS):
-            raise ValueError(f"--metadata has an unknown key {key!r}; did you mean {near}? Expected {expected()}")
+            raise ValueError(f"--metadata has an unknown key {key!r}; did you mean {near}? Expected {EXPECTED}")
     return unknown
 
 
@@ -90,7 +93,7 @@ def meant(key: object, known: Collection[str]) -> str:
     """Return the key of which another is a misspelling; empty if it is one of them, or resembles none."""
     written = str(key).lower().replace("-", "_")
     # tokenizer_mode is an argument of some models, and no misspelling of tokenizer.
-    if key in known or any(written.startswith(f"{one}_") for one in known):
+    if key in known or any(written.startswith(f"{name}_") for name in known):
         return ""
     return next(iter(difflib.get_close_matches(written, known, n=1, cutoff=NEAR)), "")
 
@@ -124,13 +127,8 @@ def require_version(task: str, version: object) -> None:
         )
 
 
-def expected() -> str:
-    """Return the keys as a list for messages."""
-    return f"any of {', '.join(KEYS)}"
-
-
 def refuse_keys_of_others(task: str, metadata: Mapping[str, Any], takes: Collection[str]) -> None:
-    """Reject what changes the rows or the prompts of other tasks, but not of this one.
+    """Reject what changes the rows or the prompts of other tasks, but not of this task.
 
     Args:
         task: the task's name, for messages.

@@ -97,20 +97,20 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _print_floors(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
-    rows = (asked(where, row) for where, row in numbered_rows(lines, origin))
+    rows = (prompt_and_instructions(where, row) for where, row in numbered_rows(lines, origin))
     of_rows, of_types = accepted(rows)
-    if not of_rows.asked:
+    if not of_rows.total:
         raise RowsError(f"{origin}: no rows; expected one prompt with its instructions per line")
     answers = (*FLOORS, EXAMPLES)
-    print(f"{of_rows.asked} rows; percent that an answer passes, strictly: as published / repaired")
+    print(f"{of_rows.total} rows; percent that an answer passes, strictly: as published / repaired")
     listed = {"all instructions of a row": of_rows} | (of_types if options.audit else {})
     width = max(map(len, listed))
     cheapest = "  cheapest answer to the first, with its characters" if options.audit else ""
     print(f"{'':{width}}  {'asked':>6}" + "".join(f"{answer:>14}" for answer in answers) + cheapest)
-    for name, found in listed.items():
-        shares = (" / ".join(f"{100 * found.share(answer, edition):.1f}" for edition in EDITIONS) for answer in answers)
-        cheapest = f"  {_cheapest(found.first)}" if options.audit else ""
-        print(f"{name:{width}}  {found.asked:>6}" + "".join(f"{share:>14}" for share in shares) + cheapest)
+    for name, tally in listed.items():
+        shares = (" / ".join(f"{100 * tally.share(answer, edition):.1f}" for edition in EDITIONS) for answer in answers)
+        cheapest = f"  {_cheapest(tally.first)}" if options.audit else ""
+        print(f"{name:{width}}  {tally.total:>6}" + "".join(f"{share:>14}" for share in shares) + cheapest)
 
 
 def _cheapest(instructions: Sequence[Checker]) -> str:
@@ -138,10 +138,10 @@ def _print_trip_wires(lines: Iterable[bytes], origin: str, options: argparse.Nam
     errors: list[RowsError] = []
     rollouts, passed = [], []
     for judged in regrade(lines, origin, options.edition, not options.keep_reasoning, prompts, on_error=errors.append):
-        asked = judged.answered.asked
+        row = judged.answered.prompt_row
         answer = Response(judged.answered.response, strip_reasoning=not options.keep_reasoning).text.raw
-        instructions = instructions_of(asked["instruction_id_list"], asked["kwargs"])
-        rollouts.append(Rollout(_prompt_of(asked) or "", answer, instructions))
+        instructions = instructions_of(row["instruction_id_list"], row["kwargs"])
+        rollouts.append(Rollout(_prompt_of(row) or "", answer, instructions))
         passed.append((judged.loose if options.loose else judged.strict).follow_all_instructions)
     if not rollouts:
         _raise_all(errors, 0)
@@ -173,7 +173,7 @@ def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> 
         empty += judged.is_empty
         null += judged.answered.response is None
         if prompts:
-            answered.add(judged.answered.asked["key"])
+            answered.add(judged.answered.prompt_row["key"])
     sys.stdout.flush()
     if strict:
         print(f"{'rows':28}{rows}", file=sys.stderr)
@@ -185,9 +185,9 @@ def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> 
     if any(number > 1 for number in numbers):
         print(f"by number of instructions, {'loose' if options.loose else 'strict'}:", file=sys.stderr)
         print("instructions  responses  inst_level  prompt_level  predicted", file=sys.stderr)
-        for number, found in numbers.items():
-            levels = f"{found.inst_level:12.4f}{found.prompt_level:14.4f}{found.predicted:11.4f}"
-            print(f"{number:12}{found.responses:11}{levels}", file=sys.stderr)
+        for number, figures in numbers.items():
+            levels = f"{figures.inst_level:12.4f}{figures.prompt_level:14.4f}{figures.predicted:11.4f}"
+            print(f"{number:12}{figures.responses:11}{levels}", file=sys.stderr)
     if empty:
         print(
             f"note: {empty} of {len(strict)} responses are empty ({null} of them null) and follow no instruction",
@@ -205,10 +205,10 @@ def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> 
 def _raise_all(errors: Sequence[RowsError], rows: int) -> None:
     """Raise what was wrong with invalid rows, if there were any besides the valid ones."""
     if errors:
-        shown = [str(error) for error in errors[:MOST_ERRORS]]
-        more = [f"and {len(errors) - len(shown)} more"] if len(errors) > len(shown) else []
+        messages = [str(error) for error in errors[:MOST_ERRORS]]
+        more = [f"and {len(errors) - len(messages)} more"] if len(errors) > len(messages) else []
         counted = f"{len(errors)} of {rows + len(errors)} rows are invalid; they have no verdict and are in no figure:"
-        raise RowsError("\n".join([counted, *shown, *more]))
+        raise RowsError("\n".join([counted, *messages, *more]))
 
 
 # What answers without content earn.
@@ -224,18 +224,18 @@ class Accepted:
     """How often answers without content follow instructions, strictly judged.
 
     Attributes:
-        asked: the number of rows, or of instructions of one type.
+        total: the number of rows, or of instructions of one type.
         followed: of these, by answer and edition: rows with all instructions followed, or followed instructions.
         first: the instructions of the first row, or the first instruction of the type.
     """
 
-    asked: int = 0
+    total: int = 0
     followed: Counter[tuple[str, Edition]] = field(default_factory=Counter)
     first: tuple[Checker, ...] = ()
 
     def share(self, answer: str, edition: Edition) -> float:
-        """Return the share of what was asked that an answer follows."""
-        return self.followed[answer, edition] / self.asked
+        """Return the share that an answer follows."""
+        return self.followed[answer, edition] / self.total
 
     @property
     def floor(self) -> float:
@@ -247,7 +247,7 @@ def accepted(rows: Iterable[tuple[str, Sequence[Checker]]]) -> tuple[Accepted, d
     """Return how often each answer is accepted: of rows, and of the instructions of each type.
 
     Args:
-        rows: prompt and instructions of each.
+        rows: the prompt and the instructions of each row.
 
     Returns:
         Of rows; and by instruction id, those that pay most for the best of ``FLOORS`` first.
@@ -255,10 +255,10 @@ def accepted(rows: Iterable[tuple[str, Sequence[Checker]]]) -> tuple[Accepted, d
     of_rows, of_types = Accepted(), dict[str, Accepted]()
     for prompt, instructions in rows:
         answers = answers_to(prompt) | {EXAMPLES: examples_in(prompt)}
-        of_rows.asked += 1
+        of_rows.total += 1
         of_rows.first = of_rows.first or tuple(instructions)
         for instruction in instructions:
-            of_types.setdefault(instruction.id, Accepted(first=(instruction,))).asked += 1
+            of_types.setdefault(instruction.id, Accepted(first=(instruction,))).total += 1
         for name, answer in answers.items():
             response = Response(answer)
             for edition in EDITIONS:
@@ -266,7 +266,7 @@ def accepted(rows: Iterable[tuple[str, Sequence[Checker]]]) -> tuple[Accepted, d
                 of_rows.followed[name, edition] += verdict.follow_all_instructions
                 for instruction, followed in zip(instructions, verdict.follow_instruction_list, strict=True):
                     of_types[instruction.id].followed[name, edition] += followed
-    return of_rows, dict(sorted(of_types.items(), key=lambda found: (-found[1].floor, found[0])))
+    return of_rows, dict(sorted(of_types.items(), key=lambda item: (-item[1].floor, item[0])))
 
 
 # Verdicts.
@@ -345,25 +345,25 @@ def _judged(
 ) -> list[Judged]:
     """Return the verdicts of a row's draws; for the parameters, see ``regrade``."""
     judged = []
-    for found in answered(where, row, prompts):
-        with _naming(where, found.asked):
-            instructions = instructions_of(found.asked["instruction_id_list"], found.asked["kwargs"])
-            response = Response(found.response, strip_reasoning=strip_reasoning)
+    for draw in answered(where, row, prompts):
+        with _naming(where, draw.prompt_row):
+            instructions = instructions_of(draw.prompt_row["instruction_id_list"], draw.prompt_row["kwargs"])
+            response = Response(draw.response, strip_reasoning=strip_reasoning)
             strict, loose = (response.follows(instructions, edition, loose) for loose in (False, True))
-        judged.append(Judged(found, strict, loose, response.text.is_blank))
+        judged.append(Judged(draw, strict, loose, response.text.is_blank))
     return judged
 
 
 @contextmanager
-def _naming(where: str, asked: Mapping[str, Any]) -> Iterator[None]:
+def _naming(where: str, row: Mapping[str, Any]) -> Iterator[None]:
     """Name a row, and its fields that say what was asked, in an error of the checkers."""
     try:
         yield
     except (TypeError, ValueError) as error:
         fields = "fields 'instruction_id_list' and 'kwargs'"
         with suppress(ValueError):
-            packed = unpacked({GROUND_TRUTH: asked.get(GROUND_TRUTH)})
-            if all(packed[name] == asked[name] for name in COLUMNS):
+            packed = unpacked({GROUND_TRUTH: row.get(GROUND_TRUTH)})
+            if all(packed[name] == row[name] for name in COLUMNS):
                 fields = f"field {GROUND_TRUTH!r}"
         raise RowsError(f"{where}, {fields}: {error}") from error
 
@@ -382,12 +382,12 @@ def accuracies(strict: Sequence[Verdict], loose: Sequence[Verdict], edition: Edi
         edition, ``repaired`` and ``repaired_loose`` replace ``strict`` and ``loose``.
     """
     names = ("repaired", "repaired_loose") if edition == "repaired" else ("strict", "loose")
-    found = {}
+    figures = {}
     for name, verdicts in zip(names, (strict, loose), strict=True):
-        followed = [each for verdict in verdicts for each in verdict.follow_instruction_list]
-        found[f"prompt_level_{name}_acc"] = sum(each.follow_all_instructions for each in verdicts) / len(verdicts)
-        found[f"inst_level_{name}_acc"] = sum(followed) / len(followed)
-    return found
+        followed = [is_followed for verdict in verdicts for is_followed in verdict.follow_instruction_list]
+        figures[f"prompt_level_{name}_acc"] = fmean(verdict.follow_all_instructions for verdict in verdicts)
+        figures[f"inst_level_{name}_acc"] = fmean(followed)
+    return figures
 
 
 @dataclass(frozen=True)
@@ -395,7 +395,7 @@ class OfNumber:
     """The accuracies of responses to one number of instructions.
 
     Attributes:
-        number: the number of instructions of each.
+        number: the number of instructions of each response.
         responses: how many responses there are.
         inst_level: the share of their instructions that are followed.
         prompt_level: the share of the responses that follow all of them.
@@ -414,9 +414,9 @@ class OfNumber:
 
 def by_number(verdicts: Iterable[Verdict]) -> dict[int, OfNumber]:
     """Return the accuracies of responses by their number of instructions, in ascending order."""
-    found: dict[int, list[Verdict]] = {}
+    verdicts_of: dict[int, list[Verdict]] = {}
     for verdict in verdicts:
-        found.setdefault(len(verdict.follow_instruction_list), []).append(verdict)
+        verdicts_of.setdefault(len(verdict.follow_instruction_list), []).append(verdict)
     return {
         number: OfNumber(
             number,
@@ -424,7 +424,7 @@ def by_number(verdicts: Iterable[Verdict]) -> dict[int, OfNumber]:
             fmean(verdict.share for verdict in of_number),
             fmean(verdict.follow_all_instructions for verdict in of_number),
         )
-        for number, of_number in sorted(found.items())
+        for number, of_number in sorted(verdicts_of.items())
     }
 
 
@@ -437,14 +437,14 @@ class Answered:
 
     Attributes:
         row: the parsed line, with the instructions of its prompt added if it was recorded without them.
-        asked: the mapping with ``instruction_id_list`` and ``kwargs``.
+        prompt_row: the mapping with ``instruction_id_list`` and ``kwargs``.
         response: the model's response; ``None`` if an API withheld it.
         draw: the number of the response, from 1, if the row was answered several times (``repeats``) or has several
             turns, else 0.
     """
 
     row: Mapping[str, Any]
-    asked: Mapping[str, Any]
+    prompt_row: Mapping[str, Any]
     response: str | None
     draw: int = 0
 
@@ -464,40 +464,41 @@ def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tup
         RowsError: the line has none of these formats; the message names file, row and field.
     """
     if prompts is None and is_sample(row):
-        asked = _asked_of_sample(where, row["doc"])
+        prompt_row = _doc_of_sample(where, row["doc"])
         try:
             responses = responses_in(row)
         except ValueError as error:
             raise RowsError(f"{where}, {error}") from error
         if len(responses) == 1:
-            return tuple(_turns(row, asked)) or (Answered(row, asked, responses[0]),)
+            return tuple(_turns(row, prompt_row)) or (Answered(row, prompt_row, responses[0]),)
         return tuple(
-            Answered({**row, "draw": draw}, asked, response, draw) for draw, response in enumerate(responses, start=1)
+            Answered({**row, "draw": draw}, prompt_row, response, draw)
+            for draw, response in enumerate(responses, start=1)
         )
     if prompts is None:
-        row = asked = _plain(where, row)
+        row = prompt_row = _plain(where, row)
         _require(where, row, ROW_FIELDS)
     else:
         _require(where, row, ("response",))
         try:
-            asked = prompts.of(row)
+            prompt_row = prompts.of(row)
         except ValueError as error:
             raise RowsError(f"{where}: {error}") from error
-        row = {**asked, **row, **{field: asked[field] for field in COLUMNS}}
+        row = {**prompt_row, **row, **{field: prompt_row[field] for field in COLUMNS}}
     response = row["response"]
     if response is not None and not isinstance(response, str):
         raise RowsError(f"{where}, field 'response': expected text, found {response!r}")
-    return (Answered(row, asked, response),)
+    return (Answered(row, prompt_row, response),)
 
 
-def _turns(row: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[Answered]:
+def _turns(row: Mapping[str, Any], doc: Mapping[str, Any]) -> Iterator[Answered]:
     """Yield the answer to each message of a conversation, with its number as ``turn``; none of other samples."""
-    for turn, (places, said) in enumerate(zip(asked.get("in_force", ()), row.get("turns", ()), strict=False), start=1):
-        in_force = {name: [asked[name][place] for place in places] for name in COLUMNS}
-        yield Answered({**row, "turn": turn}, {**asked, **in_force}, said["answer"], turn)
+    for turn, (places, record) in enumerate(zip(doc.get("in_force", ()), row.get("turns", ()), strict=False), start=1):
+        in_force = {name: [doc[name][place] for place in places] for name in COLUMNS}
+        yield Answered({**row, "turn": turn}, {**doc, **in_force}, record["answer"], turn)
 
 
-def asked(where: str, row: Mapping[str, Any]) -> tuple[str, tuple[Checker, ...]]:
+def prompt_and_instructions(where: str, row: Mapping[str, Any]) -> tuple[str, tuple[Checker, ...]]:
     """Return the prompt and the instructions of a row, which needs no response.
 
     Args:
@@ -507,28 +508,29 @@ def asked(where: str, row: Mapping[str, Any]) -> tuple[str, tuple[Checker, ...]]
     Raises:
         RowsError: the line has none of these; the message names file, row and field.
     """
-    found = _asked_of_sample(where, row["doc"]) if is_sample(row) else _plain(where, row)
-    _require(where, found, COLUMNS)
-    prompt = _prompt_of(found)
+    prompt_row = _doc_of_sample(where, row["doc"]) if is_sample(row) else _plain(where, row)
+    _require(where, prompt_row, COLUMNS)
+    prompt = _prompt_of(prompt_row)
     if prompt is None:
         raise RowsError(
             f"{where}: expected a field 'prompt' that is text, or 'messages' with one of the user; found "
-            f"{', '.join(found)}"
+            f"{', '.join(prompt_row)}"
         )
-    with _naming(where, found):
-        return prompt, instructions_of(found["instruction_id_list"], found["kwargs"])
+    with _naming(where, prompt_row):
+        return prompt, instructions_of(prompt_row["instruction_id_list"], prompt_row["kwargs"])
 
 
 def _prompt_of(row: Mapping[str, Any]) -> str | None:
     """Return the prompt of a row, or the user's last message; ``None`` if there is no such text."""
     prompt = row.get("prompt")
     if "prompt" not in row and isinstance(row.get("messages"), list):
-        users = [each for each in row["messages"] if isinstance(each, Mapping) and each.get("role") == "user"]
+        messages = [message for message in row["messages"] if isinstance(message, Mapping)]
+        users = [message for message in messages if message.get("role") == "user"]
         prompt = users[-1].get("content") if users else None
     return prompt if isinstance(prompt, str) else None
 
 
-def _asked_of_sample(where: str, doc: Mapping[str, Any]) -> Mapping[str, Any]:
+def _doc_of_sample(where: str, doc: Mapping[str, Any]) -> Mapping[str, Any]:
     doc = _plain(f"{where}, field 'doc'", doc)
     expected = "samples of a task with verifiable instructions, such as manyifeval_n03 or ifeval"
     _require(f"{where}, field 'doc'", doc, COLUMNS, expected, hint="")
@@ -556,8 +558,8 @@ def _require(
 ) -> None:
     for name in fields:
         if name not in row:
-            found = ", ".join(row) + (hint if name in COLUMNS else "")
-            raise RowsError(f"{where}: no field {name!r}; expected {expected or ', '.join(fields)}; found {found}")
+            names = ", ".join(row) + (hint if name in COLUMNS else "")
+            raise RowsError(f"{where}: no field {name!r}; expected {expected or ', '.join(fields)}; found {names}")
 
 
 # A file of prompts with their instructions, for responses recorded without them.
@@ -610,8 +612,8 @@ def read_prompts(path: Path) -> Prompts:
     by_key: dict[str | int, Mapping[str, Any]] = {}
     by_text: dict[str, Mapping[str, Any]] = {}
     with path.open("rb") as lines:
-        for where, found in numbered_rows(lines, str(path)):
-            row = _plain(where, found)
+        for where, content in numbered_rows(lines, str(path)):
+            row = _plain(where, content)
             _require(where, row, FIELDS, hint="")
             if not isinstance(row["key"], str | int):
                 raise RowsError(f"{where}, field 'key': expected text or a whole number, found {row['key']!r}")

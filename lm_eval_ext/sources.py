@@ -265,10 +265,10 @@ def _file(name: str, split: str, folder: Path) -> Path | None:
 def _from_folder(name: str, split: str, folder: Path) -> Table:
     path = _file(name, split, folder)
     if path is None:
-        found = sorted(entry.name for entry in folder.iterdir() if entry.suffix in SUFFIXES)
+        names = sorted(entry.name for entry in folder.iterdir() if entry.suffix in SUFFIXES)
         raise RowsError(
             f"no rows of {name!r} in {folder}: expected {name}_{split}.jsonl or .parquet; "
-            f"found {', '.join(found) or 'no such files'}"
+            f"found {', '.join(names) or 'no such files'}"
         )
     return from_file(path)
 
@@ -285,15 +285,16 @@ def from_file(path: Path) -> Table:
     """
     if path.suffix not in SUFFIXES:
         raise RowsError(f"{path}: expected a file that ends in {' or '.join(SUFFIXES)}")
-    rows, class_names = (_read_jsonl(path), {}) if path.suffix == ".jsonl" else _read_parquet(path)
+    rows: list[Mapping[str, Any]]
+    class_names: Mapping[str, tuple[str, ...]] = {}
+    if path.suffix == ".jsonl":
+        with path.open("rb") as lines:
+            rows = [_evaluated_row(f"{path}, row {number}", line) for number, line in enumerate(lines, start=1)]
+    else:
+        rows, class_names = _read_parquet(path)
     if not rows:
         raise RowsError(f"{path}: no rows")
     return Table(str(path), rows, tuple(rows[0]), class_names)
-
-
-def _read_jsonl(path: Path) -> list[Mapping[str, Any]]:
-    with path.open("rb") as lines:
-        return [_evaluated_row(f"{path}, row {number}", line) for number, line in enumerate(lines, start=1)]
 
 
 def _evaluated_row(where: str, line: bytes) -> dict[str, Any]:

@@ -58,5 +58,5 @@ def install() -> None:
 def is_active() -> bool:
     """Tell whether this interpreter was started with the autoload line (or ``install`` was called)."""
     # Compare names, because a reload of this module creates a new class.
-    ours = (__name__, HarnessFinder.__name__)
-    return any((type(finder).__module__, type(finder).__name__) == ours for finder in sys.meta_path)
+    finder_name = (__name__, HarnessFinder.__name__)
+    return any((type(finder).__module__, type(finder).__name__) == finder_name for finder in sys.meta_path)

@@ -76,7 +76,7 @@ class Rollout:
     @cached_property
     def arguments(self) -> frozenset[str]:
         """The words of all texts that the instructions name."""
-        values = (value for each in self.instructions for value in each.arguments().values())
+        values = (value for instruction in self.instructions for value in instruction.arguments().values())
         texts = (text for value in values for text in (value if isinstance(value, list) else [value]))
         return frozenset(word for text in texts if isinstance(text, str) for word in _words(text))
 
@@ -93,7 +93,7 @@ class Rollout:
 
     def asks(self, *prefixes: str) -> bool:
         """Return whether an instruction is of one of these types or groups."""
-        return any(each.id.startswith(prefixes) for each in self.instructions)
+        return any(instruction.id.startswith(prefixes) for instruction in self.instructions)
 
 
 def _words(text: str) -> list[str]:
@@ -124,9 +124,9 @@ def _is_keywords(rollout: Rollout) -> bool:
 def _is_echo(rollout: Rollout) -> bool:
     if len(rollout.words) < 2 * GRAM or not rollout.prompt or rollout.asks(*COPYING):
         return False
-    asked = set(_grams(_words(rollout.prompt)))
+    grams = set(_grams(_words(rollout.prompt)))
     answered = _grams(rollout.words)
-    return sum(gram in asked for gram in answered) >= 0.8 * len(answered)
+    return sum(gram in grams for gram in answered) >= 0.8 * len(answered)
 
 
 def _grams(words: Sequence[str]) -> list[tuple[str, ...]]:

@@ -29,17 +29,17 @@ def play(rows: Iterable[Play[Question, Result]], ask: Ask[Question]) -> list[Res
     live, results = dict(enumerate(rows)), dict[int, Result]()
     replies: dict[int, Sequence[str] | None] = dict.fromkeys(live)
     while live:
-        step, asked = "", dict[int, Sequence[Question]]()
+        step, questions_of = "", dict[int, Sequence[Question]]()
         for number, row in live.items():
             try:
                 # What has only begun is sent None.
-                step, asked[number] = row.send(replies[number])  # type: ignore[arg-type]
+                step, questions_of[number] = row.send(replies[number])  # type: ignore[arg-type]
             except StopIteration as end:
                 results[number] = end.value
-        live = {number: live[number] for number in asked}
-        questions = [question for of_row in asked.values() for question in of_row]
-        said = iter(ask(step, questions) if questions else ())
-        replies = {number: tuple(islice(said, len(of_row))) for number, of_row in asked.items()}
+        live = {number: live[number] for number in questions_of}
+        questions = [question for of_row in questions_of.values() for question in of_row]
+        replies_in_order = iter(ask(step, questions) if questions else ())
+        replies = {number: tuple(islice(replies_in_order, len(of_row))) for number, of_row in questions_of.items()}
     return [results[number] for number in sorted(results)]
 
 

@@ -126,7 +126,7 @@ SAMPLE = {"doc_id": 0, "doc": PROMPT, "resps": [["Hello "]], "filter": "none"}
 )
 def test_a_row_is_a_response_with_its_instructions(row: dict[str, Any], response: str | None) -> None:
     (found,) = answered("here", row, None)
-    assert (found.row, found.asked, found.response) == (row, row.get("doc", row), response)
+    assert (found.row, found.prompt_row, found.response) == (row, row.get("doc", row), response)
 
 
 @pytest.mark.parametrize("written", [json.dumps, repr], ids=["JSON", "a Python literal"])
@@ -136,17 +136,17 @@ def test_a_row_of_if_rlvr_has_its_instructions_in_ground_truth(written: Callable
     (found,) = answered("here", {**packed, "response": "Hello"}, None)
     assert (found.row, found.response) == ({**packed, **asked, "response": "Hello"}, "Hello")
     (found,) = answered("here", {"doc": packed, "filtered_resps": ["Hello"]}, None)
-    assert found.asked == {**packed, **asked}
+    assert found.prompt_row == {**packed, **asked}
     path = tmp_path / "prompts.jsonl"
     path.write_bytes(line({"key": 7, "prompt": "Say hello.", **packed}))
     (found,) = answered("here", {"key": 7, "response": "Hello"}, read_prompts(path))
-    assert found.asked["instruction_id_list"] == ["punctuation:no_comma"]
+    assert found.prompt_row["instruction_id_list"] == ["punctuation:no_comma"]
 
 
 def test_every_draw_of_a_row_is_a_response_with_its_number() -> None:
     row = {"doc_id": 0, "doc": PROMPT, "filtered_resps": [["Hello", None, "Hello"]]}
     found = answered("here", row, None)
-    assert [(one.row, one.asked, one.response, one.draw) for one in found] == [
+    assert [(one.row, one.prompt_row, one.response, one.draw) for one in found] == [
         ({**row, "draw": 1}, PROMPT, "Hello", 1),
         ({**row, "draw": 2}, PROMPT, None, 2),
         ({**row, "draw": 3}, PROMPT, "Hello", 3),
@@ -157,13 +157,13 @@ def test_every_draw_of_a_row_is_a_response_with_its_number() -> None:
 def test_a_bare_response_gets_the_instructions_of_its_prompt(names: dict[str, Any], prompts: Prompts) -> None:
     (found,) = answered("here", {**names, "response": "Hello", "model": "m"}, prompts)
     assert found.row == {**PROMPT, **names, "response": "Hello", "model": "m"}
-    assert (found.asked, found.response) == (PROMPT, "Hello")
+    assert (found.prompt_row, found.response) == (PROMPT, "Hello")
 
 
 def test_the_prompts_instructions_are_used_if_prompts_are_given(prompts: Prompts) -> None:
     other = {"instruction_id_list": ["startend:quotation"], "kwargs": [{}]}
     (found,) = answered("here", {"key": "b", "response": "Hello", **other}, prompts)
-    assert found.row["instruction_id_list"] == found.asked["instruction_id_list"] == ["punctuation:no_comma"]
+    assert found.row["instruction_id_list"] == found.prompt_row["instruction_id_list"] == ["punctuation:no_comma"]
 
 
 @pytest.mark.parametrize(
@@ -499,7 +499,7 @@ def test_the_floors_of_the_published_prompts_are_those_documented(shared_data: P
     lines = (shared_data / "ifeval" / file).read_text(encoding="utf-8").splitlines()
     rows = [(row["prompt"], row["instruction_id_list"], row["kwargs"]) for row in map(json.loads, lines)]
     of_rows, _ = accepted((prompt, instructions_of(ids, kwargs)) for prompt, ids, kwargs in rows)
-    assert of_rows.asked == len(rows)
+    assert of_rows.total == len(rows)
     found = {name: tuple(of_rows.followed[name, edition] for edition in EDITIONS) for name in FLOORS}
     assert found == FLOORS_OF[file]
 
@@ -512,7 +512,7 @@ def test_types_that_pay_for_nothing_come_first() -> None:
         ('End with "the end".', (instruction("startend:end_checker", {"end_phrase": "the end"}),)),
     ]
     of_rows, of_types = accepted(prompts)
-    assert [(name, found.asked, found.floor) for name, found in of_types.items()] == [
+    assert [(name, found.total, found.floor) for name, found in of_types.items()] == [
         ("punctuation:no_comma", 1, 1.0),
         ("length_constraints:number_words", 2, 0.5),
         ("startend:end_checker", 1, 0.0),

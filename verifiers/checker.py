@@ -228,20 +228,20 @@ def instruction(instruction_id: str, arguments: Mapping[str, Any] | None = None)
         ValueError: the id is unknown, or an argument has an invalid value.
     """
     cls = checker_type(instruction_id)
-    given = {
+    values = {
         name: int(value) if isinstance(value, float) and value.is_integer() else value
         for name, value in (arguments or {}).items()
         if value is not None
     }
     try:
-        return cls(**given)
+        return cls(**values)
     except TypeError:
         known = cls.argument_names()
         takes = f"it takes {', '.join(known) or 'no arguments'}"
-        for name in given:
+        for name in values:
             if name not in known:
                 raise TypeError(f"{cls.id}: unknown argument {name!r}{_did_you_mean(name, known)}; {takes}") from None
-        if missing := [name for name in known if name not in given]:
+        if missing := [name for name in known if name not in values]:
             raise TypeError(f"{cls.id}: missing argument {', '.join(map(repr, missing))}; {takes}") from None
         raise  # the names are correct: a value has the wrong type, which the error says
 
@@ -283,10 +283,6 @@ def _letter(value: object) -> str:
     return letter.lower()
 
 
-def _trimmed(value: object) -> str:
-    return phrase(value).strip()
-
-
 def several_phrases(value: object) -> tuple[str, ...]:
     """Accept one or more texts that are not blank, and put them in order."""
     if not isinstance(value, (list, tuple)):
@@ -320,7 +316,7 @@ Phrase = Annotated[str, phrase]
 """Text that is not blank."""
 Letter = Annotated[str, _letter]
 """One character; a capital counts as its small letter."""
-Trimmed = Annotated[str, _trimmed]
+Trimmed = Annotated[str, lambda value: phrase(value).strip()]
 """Text that is not blank; the white space around it does not matter."""
 Phrases = Annotated[tuple[str, ...], several_phrases]
 """Texts that are not blank, at least one; their order does not matter. A single text is rejected."""

@@ -101,10 +101,10 @@ class QuickDetector(Detector):  # type: ignore[misc] # langdetect has no types
         return np.array(super()._init_probability())
 
     def _update_lang_prob(self, prob: Probabilities, word: str, alpha: float) -> None:
-        given = self._given.get(word)
-        if given is None:
-            given = self._given[word] = np.array(self.word_lang_prob_map[word])
-        prob *= given + alpha / self.BASE_FREQ
+        probabilities = self._given.get(word)
+        if probabilities is None:
+            probabilities = self._given[word] = np.array(self.word_lang_prob_map[word])
+        prob *= probabilities + alpha / self.BASE_FREQ
 
     def _normalize_prob(self, prob: Probabilities) -> float:
         # Not numpy's sum, which adds in another order.

@@ -42,7 +42,7 @@ def split_at_dividers(lines: Iterable[str]) -> list[str]:
         divider = _ANY_DIVIDER if line.count("***") == 1 else _FREE_DIVIDER
         first, *others = divider.split(line)
         pieces[-1].append(first)
-        pieces.extend([other] for other in others)
+        pieces.extend([line] for line in others)
     return ["\n".join(piece) for piece in pieces]
 
 

@@ -105,7 +105,7 @@ def as_words(phrase: str) -> regex.Pattern[str]:
 
 
 class Text:
-    """A response, or a variant of one, with the quantities counted in it.
+    """A response, or a variant of a response, with the quantities counted in it.
 
     Attributes:
         raw: the text itself.
@@ -285,16 +285,16 @@ def as_regex(
             take practically forever (IFEval hangs). The limits concern only the expression, so the error depends
             neither on the text nor on the machine.
     """
-    whole = before + phrase + after
+    pattern = before + phrase + after
     try:
-        compiled = re.compile(whole, flags)
+        compiled = re.compile(pattern, flags)
     except re.error as error:
         raise ValueError(
-            f"{owner}: IFEval searches for {whole!r}, an invalid regular expression ({error}); "
+            f"{owner}: IFEval searches for {pattern!r}, an invalid regular expression ({error}); "
             "the repaired edition matches keywords and markers literally"
         ) from None
     # Without what IFEval adds to any phrase.
-    choices, usual = (_choices(parser.parse(each, flags), False) for each in (whole, f"{before}a{after}"))
+    choices, usual = (_choices(parser.parse(expression, flags), False) for expression in (pattern, f"{before}a{after}"))
     repetitions = choices.repetitions - usual.repetitions
     if choices.nested:
         excess = "a repetition of something that can itself match in several ways; expected none"
@@ -331,8 +331,8 @@ def _choices(parsed: Any, can_fail: bool) -> _Choices:
     """Return the choices of a sequence; ``can_fail``: whether something after it can fail and make it backtrack."""
     total = _Choices()
     for operator, argument in reversed(list(parsed)):
-        found = _choices_of(str(operator), argument, can_fail)
-        total = _Choices(total.repetitions + found.repetitions, total.ways * found.ways, total.nested or found.nested)
+        part = _choices_of(str(operator), argument, can_fail)
+        total = _Choices(total.repetitions + part.repetitions, total.ways * part.ways, total.nested or part.nested)
         # Anything that is not optional can fail.
         can_fail = can_fail or str(operator) not in _REPETITIONS or argument[0] > 0
     return total

@@ -158,13 +158,13 @@ def require_for(instructions: Iterable[str]) -> None:
     Raises:
         MissingDataError: as ``require``; the message also names the instructions.
     """
-    asked = set(instructions)
-    needed = [data for data in NLTK_DATA if asked & data.instructions]
+    ids = set(instructions)
+    needed = [data for data in NLTK_DATA if ids & data.instructions]
     try:
         require(*needed)
     except MissingDataError as error:
         lacking = set[str]().union(*(data.instructions for data in needed if installed(data) is None))
-        raise MissingDataError(f"{error}\nNeeded by the instructions {listed(sorted(asked & lacking))}") from None
+        raise MissingDataError(f"{error}\nNeeded by the instructions {listed(sorted(ids & lacking))}") from None
 
 
 def installed(data: Data) -> Any | None:
@@ -369,8 +369,8 @@ def ifeval_sentences(text: str) -> list[str]:
     marked = f" {text}  ".replace("\n", " ")
     for context, written in _CONTEXTS:
         marked = re.sub(context, written, marked)
-    found = [sentence.strip() for sentence in marked.replace(_DOT, ".").split(_END)]
-    return found if found[-1] else found[:-1]
+    sentences = [sentence.strip() for sentence in marked.replace(_DOT, ".").split(_END)]
+    return sentences if sentences[-1] else sentences[:-1]
 
 
 def require_sentences() -> None:
@@ -481,17 +481,17 @@ def _in_sentence(sentence: str) -> list[str]:
     last = len(chunks) - 1
     while last > 0 and not chunks[last][0].strip(_CLOSERS):
         last -= 1
-    found: list[str] = []
+    words: list[str] = []
     for chunk in chunks[:last]:
         word = chunk[0]
         if word.isalpha() and word.isascii() and word.lower() not in _CONTRACTED:
-            found.append(word)
+            words.append(word)
         else:
             # Of the white space around it, only blanks matter, and only to marks.
             before = sentence[chunk.start() - 1] == " " if chunk.start() else None
             inside = _inside if len(word) <= _REMEMBERED_LENGTH else _inside.__wrapped__
-            found += inside(word, before, sentence[chunk.end()] == " ")
-    return found + _ending(sentence, chunks[last].start()) if chunks else found
+            words += inside(word, before, sentence[chunk.end()] == " ")
+    return words + _ending(sentence, chunks[last].start()) if chunks else words
 
 
 def _ending(sentence: str, start: int) -> list[str]:

@@ -93,12 +93,12 @@ def _without_blocks(response: str) -> str:
             ends.append(None)
         else:
             ends.append(following.get(name))
-    kept, position = [], 0
+    pieces, position = [], 0
     for tag, end in zip(tags, reversed(ends), strict=True):
         if end is not None and tag.start() >= position:
-            kept.append(response[position : tag.start()])
+            pieces.append(response[position : tag.start()])
             position = end
-    return "".join([*kept, response[position:]])
+    return "".join([*pieces, response[position:]])
 
 
 @dataclass(frozen=True)
@@ -217,10 +217,10 @@ def unpacked(row: Mapping[str, Any]) -> Mapping[str, Any]:
     [entry] = packed if isinstance(packed, (list, tuple)) and len(packed) == 1 else [None]
     entry = _literal(entry)
     if not isinstance(entry, Mapping) or not {"instruction_id", "kwargs"} <= entry.keys():
-        found = repr(row[GROUND_TRUTH])
+        value = repr(row[GROUND_TRUTH])
         raise ValueError(
             'expected [{"instruction_id": [...], "kwargs": [...]}] with one object, as JSON or as a Python literal, '
-            f"found {found if len(found) <= _SHOWN else f'{found[:_SHOWN]}…'}"
+            f"found {value if len(value) <= _SHOWN else f'{value[:_SHOWN]}…'}"
         )
     return {**row, "instruction_id_list": entry["instruction_id"], "kwargs": entry["kwargs"]}
 
@@ -279,7 +279,7 @@ def verify(  # noqa: PLR0913 # half of them are options, and have names
     Args:
         response: the model's response; ``None``, if an API withheld it, follows none.
         instruction_id_list: IFEval's instruction ids.
-        kwargs: the arguments of each, in the same order; nulls are ignored.
+        kwargs: the arguments of each instruction, in the same order; nulls are ignored.
         edition: ``"faithful"`` (IFEval's published verdicts, made deterministic) or ``"repaired"``.
         loose: whether a variant of the response suffices (see ``Response``).
         strip_reasoning: whether reasoning blocks (``<think>…</think>``) are removed before anything is judged.

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -93,7 +94,7 @@ def answers(
         for _, row in sorted(best.values())[:questions]:
             line = run.rows.line(row)
             doc = line["doc"]
-            shown: dict[str, Cell] = {
+            cells: dict[str, Cell] = {
                 "question": str(doc["question"]),
                 "options": options_cell([*map(str, doc["options"])]),
                 "response": without_reasoning(generated(line)).strip(),
@@ -103,8 +104,8 @@ def answers(
                 "task": run.task,
                 "row": ids[row],
             }
-            drawn.append((_rank(seed, "order", model, run.task, ids[row]), shown))
-    return [shown for _, shown in sorted(drawn, key=lambda pair: pair[0])]
+            drawn.append((_rank(seed, "order", model, run.task, ids[row]), cells))
+    return [cells for _, cells in sorted(drawn, key=lambda pair: pair[0])]
 
 
 def _rank(*parts: object) -> str:
@@ -123,13 +124,13 @@ def options_in(where: str, cell: str) -> list[dict[str, str]]:
     Raises:
         RowsError: a line is not an option.
     """
-    found = []
+    options = []
     for line in filter(None, map(str.strip, cell.splitlines())):
         match = re.fullmatch(r"([A-Z])\. (.*)", line)
         if match is None:
             raise RowsError(f"{where}, column 'options': expected lines such as 'A. Never', found {line!r}")
-        found.append({"letter": match[1], "text": match[2]})
-    return found
+        options.append({"letter": match[1], "text": match[2]})
+    return options
 
 
 def label_in(cell: str) -> str | list[str] | None:
@@ -193,18 +194,18 @@ def hand_labels(paths: Iterable[Path]) -> list[HandLabeled | None]:
     labeled: dict[str, HandLabeled | None] = {}
     places: dict[str, str] = {}
     for path in paths:
-        for where, row, found in _rows_in(path):
+        for where, row, label in _rows_in(path):
             answer = json.dumps([row.get(field) for field in ANSWER])
-            other = labeled.setdefault(answer, None)
-            if found is None:
+            former = labeled.setdefault(answer, None)
+            if label is None:
                 continue
-            if other:
+            if former:
                 raise RowsError(
-                    f"{where}: labels an answer {found.reading.value!r} that {places[answer]} labels "
-                    f"{other.reading.value!r}; give each sheet once, and one label for each answer. Answers of several "
-                    "models need the column 'model'"
+                    f"{where}: labels an answer {label.reading.value!r} that {places[answer]} labels "
+                    f"{former.reading.value!r}; give each sheet once, and one label for each answer. Answers of "
+                    "several models need the column 'model'"
                 )
-            labeled[answer], places[answer] = found, where
+            labeled[answer], places[answer] = label, where
     if not places:
         raise RowsError(f"none of {len(labeled)} rows has a label")
     return [*labeled.values()]
@@ -232,31 +233,21 @@ def _labeled(where: str, row: dict[str, Any], mode: str | None = None) -> HandLa
     return HandLabeled(row, read.model, read.label, mode)
 
 
-def labels_by_model(rows: Sequence[HandLabeled]) -> str:
-    """Return a table of how often each label occurs (Table 5)."""
-    labels = [(row.model, row.reading.letters[0] if row.reading.kind == "option" else row.reading.kind) for row in rows]
-    return _counted(labels, [*sorted({label for _, label in labels} - {*KINDS}), *KINDS])
-
-
-def modes_by_model(rows: Sequence[HandLabeled]) -> str:
-    """Return a table of how often each response mode occurs (Table 6); empty if none is labeled."""
-    modes = [(row.model, row.mode) for row in rows if row.mode]
-    return _counted(modes, MODES) if modes else ""
-
-
-def _counted(found: Sequence[tuple[str, str]], outcomes: Sequence[str]) -> str:
+def _counted(pairs: Sequence[tuple[str, str]], outcomes: Sequence[str]) -> str:
     """Return a table of counts.
 
     Args:
-        found: of each answer the model, if it has a name, and the outcome.
+        pairs: of each answer the model, if it has a name, and the outcome.
         outcomes: all that are possible, in order; those that never occur have no column.
     """
     counts: dict[str, Counter[str]] = {}
-    for model, outcome in found:
+    for model, outcome in pairs:
         counts.setdefault(model or UNNAMED, Counter())[outcome] += 1
-    shown = [one for one in outcomes if any(count[one] for count in counts.values())]
-    rows = [[model, *(str(count[one]) for one in shown), str(count.total())] for model, count in counts.items()]
-    return table(("model", *shown, "all"), rows)
+    columns = [outcome for outcome in outcomes if any(count[outcome] for count in counts.values())]
+    rows = [
+        [model, *(str(of_model[name]) for name in columns), str(of_model.total())] for model, of_model in counts.items()
+    ]
+    return table(("model", *columns, "all"), rows)
 
 
 def add_annotate_to(annotate: argparse.ArgumentParser) -> None:
@@ -297,7 +288,7 @@ def add_labels_to(labels: argparse.ArgumentParser) -> None:
 
 def _annotate(options: argparse.Namespace) -> int:
     require_new_sheet(options.output)
-    runs = load(options.runs, lambda found: counted(found, " tasks"))
+    runs = load(options.runs, partial(counted, unit=" tasks"))
     rows = answers(runs, options.tasks, options.samples, options.seed)
     write_sheet(options.output, COLUMNS, rows)
     models = len({row["model"] for row in rows})
@@ -307,13 +298,17 @@ def _annotate(options: argparse.Namespace) -> int:
 
 def _labels(options: argparse.Namespace) -> int:
     answers = hand_labels(options.data)
-    labeled = [one for one in answers if one]
+    labeled = [answer for answer in answers if answer]
     if options.rows is not None:
         with options.rows.open("x", encoding="utf-8") as file:
-            file.writelines(json.dumps(one.row) + "\n" for one in labeled)
-    print(f"Which labels did the annotators give?\n\n{labels_by_model(labeled)}\n")
-    if modes := modes_by_model(labeled):
-        print(f"In which ways do models respond?\n\n{modes}\n")
+            file.writelines(json.dumps(answer.row) + "\n" for answer in labeled)
+    # Tables 5 and 6.
+    readings = [(answer.model, answer.reading) for answer in labeled]
+    labels = [(model, read.letters[0] if read.kind == "option" else read.kind) for model, read in readings]
+    outcomes = [*sorted({label for _, label in labels} - {*KINDS}), *KINDS]
+    print(f"Which labels did the annotators give?\n\n{_counted(labels, outcomes)}\n")
+    if modes := [(row.model, row.mode) for row in labeled if row.mode]:
+        print(f"In which ways do models respond?\n\n{_counted(modes, MODES)}\n")
     if missing := len(answers) - len(labeled):
         print(f"Not labeled yet, and left out: {missing} of {len(answers)} answers.")
     return 0

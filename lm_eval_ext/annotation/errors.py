@@ -20,7 +20,7 @@ from typing import Any
 from lm_eval_ext.annotation.sheet import Cell, read_sheet, require_new_sheet, write_sheet
 from lm_eval_ext.cli.parser import count
 from lm_eval_ext.cli.progress import counted
-from lm_eval_ext.reports.sections.examples import UNREADABLE, asked_and_answered
+from lm_eval_ext.reports.sections.examples import UNREADABLE, prompt_and_answer
 from lm_eval_ext.reports.wording import one_line
 from lm_eval_ext.results.issue import Issue, note, warning
 from lm_eval_ext.results.load import load
@@ -57,7 +57,7 @@ def sample(
     runs: Runs,
     subtasks: Sequence[str] = SUBTASKS,
     encodings: Sequence[str] = ("all",),
-    each: int = EACH,
+    instances: int = EACH,
     seed: int = 0,
 ) -> tuple[list[Mapping[str, Cell]], list[Issue]]:
     """Return a seeded sample of the answers in results, and what the reader should know about the files.
@@ -66,7 +66,7 @@ def sample(
         runs: the runs, with their samples.
         subtasks: names of subtasks, or their numbers with three digits.
         encodings: names of encodings.
-        each: the number of instances of each subtask.
+        instances: the number of instances of each subtask.
         seed: the sample depends on it, the subtask and its evaluated instances alone.
 
     Returns:
@@ -77,11 +77,11 @@ def sample(
     """
     of_family = runs.of(FAMILY)
     chosen = _named(subtasks, sorted({str(run.metadata["subtask"]) for run in of_family}))
-    found = sorted({str(run.metadata["encoding"]) for run in of_family if run.metadata["subtask"] in chosen})
+    known = sorted({str(run.metadata["encoding"]) for run in of_family if run.metadata["subtask"] in chosen})
     for encoding in encodings:
-        if encoding not in found:
+        if encoding not in known:
             raise RowsError(
-                f"no run of the encoding {encoding!r} on these subtasks; found {', '.join(found)}. Choose others with "
+                f"no run of the encoding {encoding!r} on these subtasks; found {', '.join(known)}. Choose others with "
                 "--encodings"
             )
     issues = [issue for issue in runs.issues if issue.severity != "note"]
@@ -99,9 +99,9 @@ def sample(
                 lines.append((run, {int(line["doc"]["index"]): line for line in run.rows.lines()}))
         indices = sorted({index for _, by_index in lines for index in by_index})
         random.Random(f"{seed} {subtask}").shuffle(indices)  # noqa: S311 # reproducible by design
-        if 0 < len(indices) < each:
-            issues.append(note(f"{subtask}: {len(indices)} instances, fewer than the {each} asked for"))
-        for index in sorted(indices[:each]):
+        if 0 < len(indices) < instances:
+            issues.append(note(f"{subtask}: {len(indices)} instances, fewer than the {instances} asked for"))
+        for index in sorted(indices[:instances]):
             for run, by_index in lines:
                 if index in by_index:
                     with _read_as_ours(run):
@@ -111,21 +111,21 @@ def sample(
     return rows, [*dict.fromkeys(issues)]
 
 
-def _named(wanted: Sequence[str], there: Sequence[str]) -> list[str]:
+def _named(wanted: Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the subtasks that are named by their names or numbers, in order.
 
     Raises:
         RowsError: one of them was not run.
     """
-    found = set()
+    names = set()
     for name in wanted:
-        match = next((subtask for subtask in there if subtask == name or subtask[7:10] == name), None)
+        match = next((subtask for subtask in known if subtask == name or subtask[7:10] == name), None)
         if match is None:
             raise RowsError(
-                f"no run of the subtask {name!r}; found {', '.join(there) or 'none'}. Choose others with --subtasks"
+                f"no run of the subtask {name!r}; found {', '.join(known) or 'none'}. Choose others with --subtasks"
             )
-        found.add(match)
-    return sorted(found)
+        names.add(match)
+    return sorted(names)
 
 
 @contextmanager
@@ -141,7 +141,7 @@ def _read_as_ours(run: TaskRun) -> Iterator[None]:
 
 def _row(model: str, run: TaskRun, line: Mapping[str, Any]) -> dict[str, Cell]:
     doc = line["doc"]
-    prompt, _ = asked_and_answered(line)
+    prompt, _ = prompt_and_answer(line)
     return {
         "model": model,
         "subtask": str(run.metadata["subtask"]),
@@ -195,15 +195,15 @@ def tally(paths: Sequence[Path]) -> dict[str, dict[str, dict[str, dict[str, Any]
                 labels_of.setdefault((row["model"], row["encoding"], name), []).append(once)
     if not any(labels for answers in labels_of.values() for labels in answers):
         raise RowsError(f"{', '.join(map(str, paths))}: no row has a {LABEL}; fill in that column first")
-    found: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
+    by_model: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
     for (model, encoding, name), answers in labels_of.items():
         labeled = sum(map(bool, answers))
         counts = Counter(label for labels in answers for label in labels)
         ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         shares = {label: {"count": count, "percent": 100 * count / labeled} for label, count in ranked}
-        of_encoding = found.setdefault(model, {}).setdefault(encoding, {})
+        of_encoding = by_model.setdefault(model, {}).setdefault(encoding, {})
         of_encoding[name] = {"answers": len(answers), "labeled": labeled, "labels": shares}
-    return found
+    return by_model
 
 
 def add_sample_to(parser: argparse.ArgumentParser) -> None:
@@ -260,9 +260,9 @@ def _write_sample(options: argparse.Namespace) -> int:
 
 
 def _print_tally(options: argparse.Namespace) -> int:
-    found = tally(options.sheets)
-    print(json.dumps(found, indent=2), flush=True)
-    everything = [of[OVERALL] for by_encoding in found.values() for of in by_encoding.values()]
-    answers, labeled = sum(one["answers"] for one in everything), sum(one["labeled"] for one in everything)
+    tallied = tally(options.sheets)
+    print(json.dumps(tallied, indent=2), flush=True)
+    overall = [of_subtasks[OVERALL] for by_encoding in tallied.values() for of_subtasks in by_encoding.values()]
+    answers, labeled = sum(counts["answers"] for counts in overall), sum(counts["labeled"] for counts in overall)
     print(f"{labeled} of {answers} answers are labeled", file=sys.stderr)
     return 0

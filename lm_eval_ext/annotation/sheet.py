@@ -113,15 +113,15 @@ def _rows_in(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
             ) from error
         remedy = "correct the line, or save the sheet again"
         raise RowsError(f"{path}, line {lines.line_num}: not CSV: {error}; {remedy}") from error
-    names, *found = read or [[]]
+    names, *lines_below = read or [[]]
     for column in columns:
         if column not in names:
             expected = f"expected {', '.join(columns)}; found {', '.join(names)}"
             raise RowsError(f"{path}: no column {column!r}; {expected}")
-    if twice := [column for column in columns if names.count(column) > 1]:
-        raise RowsError(f"{path}: two columns {twice[0]!r}; expected one")
+    if repeated := [column for column in columns if names.count(column) > 1]:
+        raise RowsError(f"{path}: two columns {repeated[0]!r}; expected one")
     rows = []
-    for number, cells in enumerate(found, start=1):
+    for number, cells in enumerate(lines_below, start=1):
         if len(cells) > len(names):
             raise RowsError(f"{path}, row {number}: {len(cells)} cells under {len(names)} columns")
         if any(cells):

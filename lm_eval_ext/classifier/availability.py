@@ -120,16 +120,16 @@ class Placement:
     batch_size: int = 8
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Placement:
+    def of(cls, settings: Mapping[str, Any]) -> Placement:
         """Return the placement with these values; the others are the defaults.
 
         Args:
-            given: values by the attribute's name; ``None`` stands for the default.
+            settings: values by the attribute's name; ``None`` stands for the default.
 
         Raises:
             ReaderError: a value is invalid, or there is no such device.
         """
-        placement = cls(**{name: value for name, value in given.items() if value is not None})
+        placement = cls(**{name: value for name, value in settings.items() if value is not None})
         size, dtype, device = placement.batch_size, placement.dtype, placement.device
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ReaderError(f"batch size {size!r}: expected a whole number, at least 1")

@@ -5,7 +5,6 @@ The card is read on other machines than the one used for training, so it does no
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -120,17 +119,12 @@ def from_file(path: Path) -> Data:
     Raises:
         RowsError: its rows are invalid, or it has none.
     """
-    return Data(path.name, {path.name: sha256(path)}, labelled_file(path))
+    return Data(path.name, {path.name: weights.sha256(path)}, labelled_file(path))
 
 
 def questions(rows: Iterable[Labelled]) -> int:
     """Return how many questions the rows are about."""
     return len({question_key(row) for row in rows})
-
-
-def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def card(  # noqa: PLR0913 # everything that describes a training run
@@ -190,14 +184,14 @@ def _split(division: Division, share: float, seed: int) -> str:
 
 def _base(folder: Path) -> str:
     """Describe an adapter's base from the adapter's files; for a local base, its name and its weights' hashes."""
-    ours, its = folder / weights.DESCRIPTION, folder / "adapter_config.json"
-    described = json.loads((ours if ours.is_file() else its).read_text(encoding="utf-8"))
-    base = described["base" if ours.is_file() else "base_model_name_or_path"]
+    description, peft_config = folder / weights.DESCRIPTION, folder / "adapter_config.json"
+    described = json.loads((description if description.is_file() else peft_config).read_text(encoding="utf-8"))
+    base = described["base" if description.is_file() else "base_model_name_or_path"]
     revision = described.get("revision")
     local = Path(base).is_dir()
     text = f"- base `{Path(base).name if local else base}`" + (f", revision `{revision}`" if revision else "")
     for path in sorted(Path(base).glob("*.safetensors")) if local else ():
-        text += f"\n- base weights {path.name}: SHA-256 `{sha256(path)}`"
+        text += f"\n- base weights {path.name}: SHA-256 `{weights.sha256(path)}`"
     return text
 
 

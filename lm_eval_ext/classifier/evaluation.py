@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import asdict, dataclass, replace
+from itertools import compress, pairwise
 
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import Option, Reader, Reading, refusal_option
@@ -98,31 +98,31 @@ def evaluate(rows: Sequence[Labelled], readings: Readings) -> Evaluation:
         rows: the labeled rows.
         readings: the readings of each evaluator.
     """
-    pairs = {evaluator: list(zip(rows, said, strict=True)) for evaluator, said in readings.items()}
+    pairs: dict[str, Pairs] = {name: list(zip(rows, read, strict=True)) for name, read in readings.items()}
     everywhere = [True] * len(rows)
     subsets = [("label is one option", [row.label.kind == "option" for row in rows]), ("all rows", everywhere)]
-    slices = [_slice(name, {evaluator: _kept(of, kept) for evaluator, of in pairs.items()}) for name, kept in subsets]
-    published = {evaluator: _as_published(evaluator, of) for evaluator, of in pairs.items()}
-    slices.append(_slice(AS_PUBLISHED, published, only_found=True))
+    slices = [_slice(name, _selected(pairs, mask)) for name, mask in subsets]
+    published = {evaluator: _as_published(evaluator, of_reader) for evaluator, of_reader in pairs.items()}
+    slices.append(_slice(AS_PUBLISHED, published, only_read=True))
     if RULES in readings:
         last = list(readings)[-1]
         hard = [
-            _abstains(rules) or not rules.same(final)
+            _abstains(rules) or not rules.matches(final)
             for rules, final in zip(readings[RULES], readings[last], strict=True)
         ]
         name = "rules abstain" + (f" or disagree with {last}" if last != RULES else "")
-        slices.append(_slice(name, {evaluator: _kept(of, hard) for evaluator, of in pairs.items()}))
-    errors = {evaluator: error_kinds(rows, said) for evaluator, said in readings.items()}
+        slices.append(_slice(name, _selected(pairs, hard)))
+    errors = {evaluator: error_kinds(rows, read) for evaluator, read in readings.items()}
     reliable = {
-        evaluator: reliability(said, [agree(row.label, one) for row, one in zip(rows, said, strict=True)])
-        for evaluator, said in readings.items()
+        evaluator: reliability(readings[evaluator], [agree(row.label, reading) for row, reading in of_reader])
+        for evaluator, of_reader in pairs.items()
     }
     return Evaluation(tuple(part for part in slices if part.overall), errors, reliable)
 
 
 def agree(label: Reading, reading: Reading) -> bool:
     """Tell whether a reading is right. Annotators call a contradiction no answer, so the two count as the same."""
-    return _annotated(label).same(_annotated(reading))
+    return _annotated(label).matches(_annotated(reading))
 
 
 def _annotated(reading: Reading) -> Reading:
@@ -137,8 +137,8 @@ Pairs = Sequence[tuple[Labelled, Reading]]
 """Rows, each with an evaluator's reading of it."""
 
 
-def _kept(pairs: Pairs, kept: Sequence[bool]) -> Pairs:
-    return [pair for pair, is_kept in zip(pairs, kept, strict=True) if is_kept]
+def _selected(pairs: Mapping[str, Pairs], mask: Sequence[bool]) -> dict[str, Pairs]:
+    return {evaluator: list(compress(of_reader, mask)) for evaluator, of_reader in pairs.items()}
 
 
 def _as_published(evaluator: str, pairs: Pairs) -> Pairs:
@@ -151,47 +151,47 @@ def _as_published(evaluator: str, pairs: Pairs) -> Pairs:
     ]
 
 
-def _slice(name: str, pairs: Mapping[str, Pairs], *, only_found: bool = False) -> Slice:
-    def on(some: Pairs) -> ReaderScores:
-        return scores([row.label for row, _ in some], [reading for _, reading in some], only_found=only_found)
+def _slice(name: str, pairs: Mapping[str, Pairs], *, only_read: bool = False) -> Slice:
+    def on(read: Pairs) -> ReaderScores:
+        return scores([row.label for row, _ in read], [reading for _, reading in read], only_read=only_read)
 
-    counted = {evaluator: some for evaluator, some in pairs.items() if some}
+    counted = {evaluator: of_reader for evaluator, of_reader in pairs.items() if of_reader}
     by_model: dict[str, dict[str, ReaderScores]] = {}
-    for evaluator, some in counted.items():
+    for evaluator, of_reader in counted.items():
         of_model: dict[str, list[tuple[Labelled, Reading]]] = {}
-        for pair in some:
+        for pair in of_reader:
             of_model.setdefault(pair[0].model or UNNAMED, []).append(pair)
         by_model[evaluator] = {model: on(of_model[model]) for model in sorted(of_model)}
     mean = {
         evaluator: {name: sum(getattr(cell, name) for cell in cells.values()) / len(cells) for name in AVERAGED}
         for evaluator, cells in by_model.items()
     }
-    return Slice(name, {evaluator: on(some) for evaluator, some in counted.items()}, by_model, mean)
+    return Slice(name, {evaluator: on(of_reader) for evaluator, of_reader in counted.items()}, by_model, mean)
 
 
-def scores(labels: Sequence[Reading], readings: Sequence[Reading], *, only_found: bool = False) -> ReaderScores:
+def scores(labels: Sequence[Reading], readings: Sequence[Reading], *, only_read: bool = False) -> ReaderScores:
     """Score readings against labels.
 
     Args:
         labels: the labels, at least one.
         readings: one reading per label, in the same order.
-        only_found: whether macro-F1 is the mean over the classes that readings say, too, as in the paper.
+        only_read: whether macro-F1 is the mean over the classes that readings say, too, as in the paper.
     """
     from sklearn.metrics import f1_score  # noqa: PLC0415 # takes a second
 
     right = sum(agree(label, reading) for label, reading in zip(labels, readings, strict=True))
-    expected, found = [said(label) for label in labels], [said(reading) for reading in readings]
+    expected, read = list(map(class_of, labels)), list(map(class_of, readings))
     low, high = wilson(right, len(labels))
     classes = sorted(set(expected))
-    averaged = [name for name in classes if name in found] if only_found else classes
+    averaged = [name for name in classes if name in read] if only_read else classes
     macro, weighted = (
-        float(f1_score(expected, found, labels=names, average=average, zero_division=0.0)) if names else 0.0
+        float(f1_score(expected, read, labels=names, average=average, zero_division=0.0)) if names else 0.0
         for names, average in ((averaged, "macro"), (classes, "weighted"))
     )
     return ReaderScores(len(labels), right / len(labels), low, high, macro, weighted)
 
 
-def said(reading: Reading) -> str:
+def class_of(reading: Reading) -> str:
     """Return a reading as the name of a class: ``A``, ``A+C``, ``refused``, ``none`` (also for a contradiction)."""
     return "+".join(reading.letters) or _annotated(reading).kind
 
@@ -219,8 +219,8 @@ def error_kinds(rows: Sequence[Labelled], readings: Sequence[Reading]) -> dict[s
     errors: Counter[str] = Counter()
     for row, reading in zip(rows, readings, strict=True):
         if not agree(row.label, reading):
-            label, found = (_kind(one, row.answer.options) for one in (row.label, reading))
-            errors[f"{label} read as {'another ' if label == found else ''}{found}"] += 1
+            label, read = _kind(row.label, row.answer.options), _kind(reading, row.answer.options)
+            errors[f"{label} read as {'another ' if label == read else ''}{read}"] += 1
     return dict(sorted(errors.items(), key=lambda error: (-error[1], error[0])))
 
 
@@ -265,7 +265,7 @@ def reliability(readings: Sequence[Reading], right: Sequence[bool]) -> list[Cert
     for above, most in pairwise(EDGES):
         inside = [(certainty, is_right) for certainty, is_right in judged if above < certainty <= most]
         if inside:
-            certainty = sum(one for one, _ in inside) / len(inside)
+            certainty = sum(value for value, _ in inside) / len(inside)
             accuracy = sum(is_right for _, is_right in inside) / len(inside)
             bins.append(CertaintyBin(above, most, len(inside), certainty, accuracy))
     return bins
@@ -279,13 +279,13 @@ def readings(reader: Reader, rows: Sequence[Labelled], name: str) -> list[Readin
     """Return a reader's readings of rows, showing its progress under its name."""
     from tqdm import tqdm  # noqa: PLC0415 # only for many rows
 
-    found: list[Reading] = []
+    read: list[Reading] = []
     with tqdm(total=len(rows), desc=name, unit="response", disable=None) as progress:
         for start in range(0, len(rows), BATCH):
             batch = [row.answer for row in rows[start : start + BATCH]]
-            found += reader(batch)
+            read += reader(batch)
             progress.update(len(batch))
-    return found
+    return read
 
 
 def as_markdown(evaluation: Evaluation) -> str:
@@ -299,13 +299,13 @@ def as_markdown(evaluation: Evaluation) -> str:
     bins = [
         [
             evaluator,
-            f"{one.above:g} - {one.most:g}",
-            str(one.rows),
-            f"{one.certainty:.3f}",
-            f"{100 * one.accuracy:.1f} %",
+            f"{part.above:g} - {part.most:g}",
+            str(part.rows),
+            f"{part.certainty:.3f}",
+            f"{100 * part.accuracy:.1f} %",
         ]
-        for evaluator, found in evaluation.reliability.items()
-        for one in found
+        for evaluator, of_reader in evaluation.reliability.items()
+        for part in of_reader
     ]
     if bins:
         header = ["Evaluator", "Certainty", "Rows", "Mean certainty", "Acc"]
@@ -335,8 +335,8 @@ def _slice_as_markdown(part: Slice) -> str:
     by_model = [
         [
             evaluator,
-            *(_cell(cells[model]) if model in cells else "-" for model in models),
-            _figures(*part.mean[evaluator].values()),
+            *(_figures(asdict(cells[model])) if model in cells else "-" for model in models),
+            _figures(part.mean[evaluator]),
         ]
         for evaluator, cells in part.by_model.items()
     ]
@@ -348,12 +348,8 @@ def _slice_as_markdown(part: Slice) -> str:
     )
 
 
-def _cell(cell: ReaderScores) -> str:
-    return _figures(cell.accuracy, cell.macro_f1, cell.weighted_f1)
-
-
-def _figures(accuracy: float, macro_f1: float, weighted_f1: float) -> str:
-    return f"{100 * accuracy:.1f}/{macro_f1:.3f}/{weighted_f1:.3f}"
+def _figures(scores: Mapping[str, float]) -> str:
+    return f"{100 * scores['accuracy']:.1f}/{scores['macro_f1']:.3f}/{scores['weighted_f1']:.3f}"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -69,9 +69,9 @@ class Reading:
             return self.letters[0]
         return list(self.letters) if self.kind == "several" else self.kind
 
-    def same(self, other: Reading) -> bool:
+    def matches(self, reading: Reading) -> bool:
         """Tell whether both readings say the same, regardless of their certainty."""
-        return replace(self, certainty=other.certainty) == other
+        return replace(self, certainty=reading.certainty) == reading
 
 
 Reader = Callable[[Sequence[Answer]], "list[Reading]"]

@@ -188,10 +188,10 @@ class Schema:
         Raises:
             KeyError: the family has no such metric.
         """
-        found = self.known_metric(name)
-        if found is None:
+        metric = self.known_metric(name)
+        if metric is None:
             raise KeyError(name)
-        return found
+        return metric
 
     def known_metric(self, name: str) -> Metric | None:
         """Return the description of a metric; ``None`` if it is user-defined."""
@@ -214,16 +214,16 @@ class Schema:
 
     def row_form(self, name: str) -> RowForm | None:
         """Return the form of a metric's value per row; ``None`` also for a user-defined metric."""
-        found = self.known_metric(name)
-        return None if found is None else found.per_row
+        metric = self.known_metric(name)
+        return None if metric is None else metric.per_row
 
     def range(self, name: str) -> tuple[float, float]:
         """Return the minimum and maximum of a metric; infinite for a user-defined metric.
 
         The range is widened by the possible rounding error of floating-point sums.
         """
-        found = self.known_metric(name)
-        least, most = (-inf, inf) if found is None else found.range
+        metric = self.known_metric(name)
+        least, most = (-inf, inf) if metric is None else metric.range
         return least - ROUNDING, most + ROUNDING
 
     def expected(self, name: str) -> str:
@@ -241,15 +241,15 @@ class Schema:
         Raises:
             KeyError: none of them is a headline.
         """
-        found = next((headline for headline in self.headlines if headline.name in metrics), None)
-        if found is None:
-            raise KeyError(", ".join(headline.name for headline in self.headlines))
-        return found
+        for headline in self.headlines:
+            if headline.name in metrics:
+                return headline
+        raise KeyError(", ".join(headline.name for headline in self.headlines))
 
-    def in_order(self, fact: str, found: Collection[str]) -> tuple[str, ...]:
+    def in_order(self, fact: str, values: Collection[str]) -> tuple[str, ...]:
         """Return some values of a fact in display order; user-defined ones come last."""
-        known = [value for value in self.values.get(fact, ()) if value in found]
-        return (*known, *sorted(set(found) - set(known)))
+        known = [value for value in self.values.get(fact, ()) if value in values]
+        return (*known, *sorted(set(values) - set(known)))
 
     def by_level(self, tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
         """Return tasks by their level, in display order.
@@ -261,14 +261,15 @@ class Schema:
             The names of the tasks of each level, by the level's name: the facts in which the levels of these tasks
             differ, as in ``natural`` or ``2 instructions``. It is empty if there is one level.
         """
-        varying = [fact for fact in self.levels if len({_in_words(fact, of.get(fact)) for of in tasks.values()}) > 1]
-        found: dict[tuple[tuple[int, float, str], ...], list[str]] = {}
-        for task, of in tasks.items():
-            found.setdefault(tuple(self._place(fact, of.get(fact)) for fact in varying), []).append(task)
+        facts = tasks.values()
+        varying = [fact for fact in self.levels if len({_in_words(fact, of_task.get(fact)) for of_task in facts}) > 1]
+        by_place: dict[tuple[tuple[int, float, str], ...], list[str]] = {}
+        for task, metadata in tasks.items():
+            by_place.setdefault(tuple(self._place(fact, metadata.get(fact)) for fact in varying), []).append(task)
         named: dict[str, tuple[str, ...]] = {}
-        for level in sorted(found):
+        for level in sorted(by_place):
             name = ", ".join(words for _, _, words in level if words) or ("others" if varying else "")
-            named[name] = (*named.get(name, ()), *found[level])
+            named[name] = (*named.get(name, ()), *by_place[level])
         return named
 
     def _place(self, fact: str, value: object) -> tuple[int, float, str]:

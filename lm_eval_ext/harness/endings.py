@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import lm_eval.evaluator
 
-from lm_eval_ext.endings import LIMIT, Answer, Said, judged, said_by_server, said_of_tokens
+from lm_eval_ext.endings import LIMIT, Answer, StopReport, ending_by, report_of_server, report_of_tokens
 from lm_eval_ext.harness.engines import refuse_mixed_stops, stop_strings
 from lm_eval_ext.harness.lm import CachingLM
 from lm_eval_ext.harness.requests import KnownInstance
@@ -82,14 +82,14 @@ def over_processes(lm: Any, *counts: int) -> tuple[int, ...]:
 class _Reported(str):
     """A text with what a server said of it; whether it ended at a stop string depends on its request."""
 
-    __slots__ = ("said",)
+    __slots__ = ("report",)
 
-    said: Said
+    report: StopReport
 
     @classmethod
-    def of(cls, text: str, said: Said) -> _Reported:
+    def of(cls, text: str, report: StopReport) -> _Reported:
         reported = cls(text)
-        reported.said = said
+        reported.report = report
         return reported
 
 
@@ -102,15 +102,15 @@ class _Parser:
     def __call__(self, *args: Any, **kwargs: Any) -> list[str | None]:
         texts = self._parse(*args, **kwargs)
         outputs = kwargs.get("outputs", args[0] if args else None)
-        said = [of_choice for output in _listed(outputs) for of_choice in _said_in(output)]
-        if len(said) != len(texts):
+        reports = [report for output in _listed(outputs) for report in _reports_in(output)]
+        if len(reports) != len(texts):
             # What cannot be parsed has one empty text.
             return texts
         # A text that is null because the model was cut off while it reasoned is an empty answer, which the harness
         # makes of it, too, but without its ending. Any other null is left to the harness.
         return [
-            _Reported.of(text or "", of_text) if text is not None or judged(of_text, ()) == LIMIT else text
-            for text, of_text in zip(texts, said, strict=True)
+            _Reported.of(text or "", report) if text is not None or ending_by(report, ()) == LIMIT else text
+            for text, report in zip(texts, reports, strict=True)
         ]
 
 
@@ -118,14 +118,14 @@ def _listed(outputs: Any) -> Sequence[Any]:
     return outputs if isinstance(outputs, list) else [outputs]
 
 
-def _said_in(output: Any) -> list[Said]:
+def _reports_in(output: Any) -> list[StopReport]:
     """Return what a server's response says of each of its texts, in the order in which the harness returns them."""
     if not isinstance(output, Mapping):
         return []
     choices = output.get("choices")
     if isinstance(choices, list) and all(isinstance(choice, Mapping) for choice in choices):
-        return [said_by_server(choice) for choice in sorted(choices, key=lambda choice: choice.get("index", 0))]
-    return [said_by_server(output)] if "stop_reason" in output else []
+        return [report_of_server(choice) for choice in sorted(choices, key=lambda choice: choice.get("index", 0))]
+    return [report_of_server(output)] if "stop_reason" in output else []
 
 
 class _Batch:
@@ -133,29 +133,29 @@ class _Batch:
 
     def __init__(self, lm: Any, generate: Callable[..., Any]) -> None:
         self._lm, self._generate = lm, generate
-        self.said: deque[Said] = deque()
+        self.reports: deque[StopReport] = deque()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         generated = self._generate(*args, **kwargs)
-        self.said = deque(self._said_of(generated, kwargs))
+        self.reports = deque(self._reports_of(generated, kwargs))
         return generated
 
-    def _said_of(self, generated: Any, asked: Mapping[str, Any]) -> Iterable[Said]:
+    def _reports_of(self, generated: Any, asked: Mapping[str, Any]) -> Iterable[StopReport]:
         if isinstance(generated, Sequence):
             # Log-likelihoods come from the same method.
-            return map(_said_by_engine, generated) if asked.get("generate") else ()
+            return map(_report_of_engine, generated) if asked.get("generate") else ()
         context, longest = asked.get("context"), asked.get("max_length")
         if context is None or longest is None or not hasattr(generated, "tolist"):
             return ()
         # A causal model's tokens begin with those of its prompt.
         prompt = context.shape[1] if getattr(self._lm, "backend", "causal") == "causal" else 0
         ends, think_end = _ends(self._lm), getattr(self._lm, "think_end_token", None)
-        said = []
+        reports = []
         for tokens in (row[prompt:] for row in generated.tolist()):
             # The harness removes reasoning that ends with a token before it makes a text of the rest.
             rest = tokens[len(tokens) - tokens[::-1].index(think_end) :] if think_end in tokens else tokens
-            said.append(said_of_tokens(tokens, longest - prompt, ends, self._lm.tok_decode(rest)))
-        return said
+            reports.append(report_of_tokens(tokens, longest - prompt, ends, self._lm.tok_decode(rest)))
+        return reports
 
 
 def _ends(lm: Any) -> Collection[int]:
@@ -166,13 +166,17 @@ def _ends(lm: Any) -> Collection[int]:
     return frozenset(end for end in listed if end is not None)
 
 
-def _said_by_engine(output: Any) -> Said:
+def _report_of_engine(output: Any) -> StopReport:
     """Return what vLLM or SGLang said of a text."""
     if isinstance(output, Mapping):
         reason = (output.get("meta_info") or {}).get("finish_reason") or {}
-        return Said(reason.get("type", ""), reason.get("matched"), names_matches=True, generated=output.get("text", ""))
+        return StopReport(
+            reason.get("type", ""), reason.get("matched"), names_matches=True, generated=output.get("text", "")
+        )
     (completion,) = output.outputs
-    return Said(completion.finish_reason or "", completion.stop_reason, names_matches=True, generated=completion.text)
+    return StopReport(
+        completion.finish_reason or "", completion.stop_reason, names_matches=True, generated=completion.text
+    )
 
 
 class _Listener:
@@ -255,9 +259,9 @@ class _Hook:
 
     def _ended(self, text: str, arguments: Mapping[str, Any]) -> str:
         if isinstance(text, _Reported):
-            return Answer(text, judged(text.said, stop_strings(arguments)))
+            return Answer(text, ending_by(text.report, stop_strings(arguments)))
         batch = vars(self._lm).get("_model_generate")
-        if not isinstance(batch, _Batch) or not batch.said:
+        if not isinstance(batch, _Batch) or not batch.reports:
             return text
         think_end = getattr(self._lm, "think_end_token", None)
-        return Answer(text, judged(batch.said.popleft(), stop_strings(arguments), think_end))
+        return Answer(text, ending_by(batch.reports.popleft(), stop_strings(arguments), think_end))

@@ -10,7 +10,7 @@ import lm_eval
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import simple_parse_args_string
 
-from lm_eval_ext.metadata import expected, unknown_keys
+from lm_eval_ext.metadata import EXPECTED, unknown_keys
 
 log = logging.getLogger(f"lm_eval.{__name__}")
 """A child of the harness's own logger, because only that one shows its messages."""
@@ -53,4 +53,4 @@ def metadata_of_run() -> tuple[frozenset[str], frozenset[str] | None]:
 def _check_metadata(manager: TaskManager, of_model: frozenset[str]) -> None:
     """Check the keys of a manager, which serves one run, and warn about those that nothing reads."""
     if unknown := unknown_keys(key for key in manager.metadata or () if key not in of_model):
-        log.warning("--metadata: nothing in lm-eval-ext reads %s; its keys are %s", ", ".join(unknown), expected())
+        log.warning("--metadata: nothing in lm-eval-ext reads %s; its keys are %s", ", ".join(unknown), EXPECTED)

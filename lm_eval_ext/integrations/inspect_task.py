@@ -19,7 +19,7 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(f"this needs Inspect ({error}): pip install 'lm-eval-ext[inspect]'") from error
 
-from lm_eval_ext.integrations.rows import Judging, row_asked, row_instructions
+from lm_eval_ext.integrations.rows import Judging, prompt_and_columns, row_instructions
 from lm_eval_ext.verifiers import Edition
 
 
@@ -31,8 +31,8 @@ def instruction_accuracy() -> Metric:
     """
 
     def accuracy(scores: list[SampleScore]) -> float:
-        counts = [len((each.sample_metadata or {})["instruction_id_list"]) for each in scores]
-        followed = fsum(each.score.as_float() * count for each, count in zip(scores, counts, strict=True))
+        counts = [len((sample.sample_metadata or {})["instruction_id_list"]) for sample in scores]
+        followed = fsum(sample.score.as_float() * count for sample, count in zip(scores, counts, strict=True))
         return followed / sum(counts) if counts else 0.0
 
     return accuracy
@@ -106,5 +106,5 @@ def record_to_sample(row: Mapping[str, Any]) -> Sample:
     Raises:
         RowError: the row lacks a column or has malformed instructions; the message gives its ``key``.
     """
-    prompt, columns = row_asked(row)
+    prompt, columns = prompt_and_columns(row)
     return Sample(input=prompt, id=row.get("key"), metadata=columns)

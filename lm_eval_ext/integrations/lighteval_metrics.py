@@ -17,7 +17,7 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(f"this needs lighteval ({error}): pip install 'lm-eval-ext[lighteval]'") from error
 
-from lm_eval_ext.integrations.rows import Judging, RowError, named, row_asked, row_instructions, words
+from lm_eval_ext.integrations.rows import Judging, RowError, named, prompt_and_columns, row_instructions, words
 from lm_eval_ext.verifiers import Edition
 
 
@@ -27,7 +27,7 @@ def instruction_prompt(line: Mapping[str, Any], task_name: str = "") -> Doc:
     Raises:
         RowError: the row lacks a column or has malformed instructions; the message gives its ``key``.
     """
-    prompt, columns = row_asked(line, f"{task_name}, ")
+    prompt, columns = prompt_and_columns(line, f"{task_name}, ")
     return Doc(task_name=task_name, query=prompt, choices=[""], gold_index=0, specific=columns)
 
 
@@ -84,5 +84,5 @@ def instruction_metrics(edition: Edition = "faithful", strip_reasoning: bool = T
 
 def _share(verdicts: Iterable[Sequence[bool]]) -> float:
     """Return the share of all instructions of all documents that are followed."""
-    every = [each for row in verdicts for each in row]
-    return sum(every) / len(every)
+    flat = [verdict for row in verdicts for verdict in row]
+    return sum(flat) / len(flat)

@@ -71,7 +71,7 @@ class InstructionServer(gym.SimpleResourcesServer):
         except (TypeError, ValueError) as error:
             rewarded = broken(f"{where}: grading_mode: {error}")
         is_broken = rewarded.score is None
-        found = {
+        fields = {
             "reward": rewarding.broken_reward if rewarded.score is None else rewarded.score,
             "follow_all_instructions": rewarded.verdict.follow_all_instructions if rewarded.verdict else None,
             "follow_instruction_list": list(rewarded.verdict.follow_instruction_list) if rewarded.verdict else [],
@@ -80,4 +80,4 @@ class InstructionServer(gym.SimpleResourcesServer):
             "failure_reason": rewarded.error or None,
             **rewarding.parts(rewarded),
         }
-        return InstructionVerifyResponse(**{**body.model_dump(), **found})
+        return InstructionVerifyResponse(**{**body.model_dump(), **fields})

@@ -23,7 +23,7 @@ def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence
     """Return the ``rewards`` of responses, the same as ``scores``, and their parts as ``extra_logs``, in tensors.
 
     Args:
-        queries: prompt and response of each, as one text with special tokens.
+        queries: prompt and response of each sample, as one text with special tokens.
         prompts: the prompts.
         labels: the instructions of each row, as in ``labelled``.
         kw: options of ``Rewarding``.
@@ -42,9 +42,8 @@ def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence
         scores.append(rewarding.broken_reward if rewarded.score is None else rewarded.score)
         parts.append(rewarding.parts(rewarded))
     rewards = torch.tensor(scores, dtype=torch.float)
-    logs = {
-        name: torch.tensor([each[name] for each in parts], dtype=torch.float) for name in (parts[0] if parts else ())
-    }
+    names = parts[0] if parts else ()
+    logs = {name: torch.tensor([values[name] for values in parts], dtype=torch.float) for name in names}
     return {"rewards": rewards, "scores": rewards, "extra_logs": logs}
 
 

@@ -101,6 +101,6 @@ class InstructionTaskset(vf.Taskset[InstructionTask, InstructionTasksetConfig]):
                 raise RowError(f"{where}: expected an object with a 'prompt' that is text, found {line[:80]!r}")
             instructions = row_instructions(row, where)
             refuse_tests(instructions, where, self.config.allow_test_instructions)
-            require_for(each.id for each in instructions)
+            require_for(instruction.id for instruction in instructions)
             data = InstructionData(prompt=row["prompt"], **row_columns(row, where))
             yield InstructionTask(data, self.config.task)

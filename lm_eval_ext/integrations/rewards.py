@@ -75,13 +75,13 @@ class Rewarding(Judging):
         """
         if _started.is_set():
             return
-        asked: set[str] = set()
+        ids: set[str] = set()
         for row in rows:
             with suppress(RowError):
                 instructions = row_instructions(row, "")
                 refuse_tests(instructions, "", self.allow_test_instructions)
-                asked.update(each.id for each in instructions)
-        require_for(asked)
+                ids.update(instruction.id for instruction in instructions)
+        require_for(ids)
         try:
             require_for(name for part in FOR_TRAINING for name in instruction_ids(part))
         except MissingDataError as error:
@@ -135,8 +135,8 @@ class Rewarding(Judging):
         if self.shape == "all":
             return float(verdict.follow_all_instructions)
         if self.shape == "share_above_floor":
-            others = (self._answer(text) for text in answers_to(prompt).values())
-            floor = max(other.follows(instructions, self.edition, self.loose).share for other in others)
+            answers = (self._answer(text) for text in answers_to(prompt).values())
+            floor = max(answer.follows(instructions, self.edition, self.loose).share for answer in answers)
             return max(0.0, verdict.share - floor) / (1 - floor) if floor < 1 else 0.0
         if self.shape == "length_corrected" and not any(map(asks_to_be_short, instructions)):
             return verdict.share * min(1.0, answer.text.words / self.full_words)

@@ -74,9 +74,9 @@ class Judging:
         In the repaired edition, ``repaired`` and ``repaired_loose`` replace ``strict`` and ``loose``.
         """
         with naming(where):
-            found = Response(response, strip_reasoning=self.strip_reasoning)
-            both = (found.follows(instructions, self.edition, loose) for loose in (False, True))
-            return dict(zip(words(self.edition), both, strict=True))
+            answer = Response(response, strip_reasoning=self.strip_reasoning)
+            verdicts = (answer.follows(instructions, self.edition, loose) for loose in (False, True))
+            return dict(zip(words(self.edition), verdicts, strict=True))
 
 
 def words(edition: Edition) -> tuple[str, str]:
@@ -120,7 +120,7 @@ def labelled(label: Any, *others: Mapping[str, Any] | None) -> Mapping[str, Any]
     """
     if cell(label) not in (None, ""):
         return {GROUND_TRUTH: label}
-    return next((other for other in others if other and {*COLUMNS, GROUND_TRUTH} & other.keys()), {})
+    return next((row for row in others if row and {*COLUMNS, GROUND_TRUTH} & row.keys()), {})
 
 
 def row_instructions(row: Mapping[str, Any], where: str) -> tuple[Checker, ...]:
@@ -141,23 +141,23 @@ def row_instructions(row: Mapping[str, Any], where: str) -> tuple[Checker, ...]:
     return instructions
 
 
-def row_asked(row: Mapping[str, Any], of: str = "") -> tuple[str, dict[str, Any]]:
+def prompt_and_columns(row: Mapping[str, Any], origin: str = "") -> tuple[str, dict[str, Any]]:
     """Return the prompt of a row and its ``row_columns``, which are instructions with their arguments.
 
     What their verdicts need is looked for now, and not when the model has answered.
 
     Args:
         row: with ``prompt`` and, to be named in errors, ``key``; see ``row_columns``.
-        of: what the row is of, for messages.
+        origin: what the row is of, for messages.
 
     Raises:
         RowError: as ``row_instructions``, or the prompt is no text.
         MissingDataError: data of NLTK are not installed.
     """
-    where = f"{of}row with key {row['key']!r}" if "key" in row else f"{of}row without a key"
+    where = f"{origin}row with key {row['key']!r}" if "key" in row else f"{origin}row without a key"
     if not isinstance(row.get("prompt"), str):
         raise RowError(f"{where}: 'prompt' must be text, found {row.get('prompt')!r}")
-    require_for(each.id for each in row_instructions(row, where))
+    require_for(instruction.id for instruction in row_instructions(row, where))
     return row["prompt"], row_columns(row, where)
 
 

@@ -52,13 +52,13 @@ class InstructionReward(Rewarding):
             RowError: a column is missing, or has not one value per completion.
             MissingDataError: at the first call, data of NLTK for a row are not installed.
         """
-        given = {name: columns[name] for name in (*COLUMNS, GROUND_TRUTH) if name in columns}
-        if GROUND_TRUTH not in given:
-            row_columns(given, "the dataset")
-        for name, values in given.items():
+        of_rows = {name: columns[name] for name in (*COLUMNS, GROUND_TRUTH) if name in columns}
+        if GROUND_TRUTH not in of_rows:
+            row_columns(of_rows, "the dataset")
+        for name, values in of_rows.items():
             if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(completions):
                 raise RowError(f"column {name!r}: expected {len(completions)} values, one per completion")
-        rows = [{name: values[index] for name, values in given.items()} for index in range(len(completions))]
+        rows = [{name: values[index] for name, values in of_rows.items()} for index in range(len(completions))]
         self.require_data(rows)
         rewarded = []
         for index, (completion, row) in enumerate(zip(completions, rows, strict=True)):
@@ -67,10 +67,10 @@ class InstructionReward(Rewarding):
             where = named(f"row {index + 1} of the batch{key}", prompt)
             rewarded.append(self._of(completion, row, where, prompt))
         if log_metric is not None and rewarded:
-            parts = [self.parts(each) for each in rewarded]
+            parts = [self.parts(reward) for reward in rewarded]
             for name in ("empty", "trip_wire", "broken"):
-                log_metric(f"{type(self).__name__}/{name}", fmean(each[name] for each in parts))
-        return [each.score for each in rewarded]
+                log_metric(f"{type(self).__name__}/{name}", fmean(values[name] for values in parts))
+        return [reward.score for reward in rewarded]
 
     def _of(self, completion: object, row: Mapping[str, Any], where: str, prompt: str | None) -> Rewarded:
         try:
@@ -123,10 +123,10 @@ def _text(completion: object, where: str) -> str:
         return completion
     if not isinstance(completion, Sequence):
         raise RowError(f"{where}: expected a completion that is text or a list of messages, found {completion!r}")
-    said = [each for each in completion if isinstance(each, Mapping) and each.get("role") == "assistant"]
-    if not said or "content" not in said[-1]:
+    replies = [message for message in completion if isinstance(message, Mapping) and message.get("role") == "assistant"]
+    if not replies or "content" not in replies[-1]:
         raise RowError(f"{where}: the completion has no message of the assistant with a content; found {completion!r}")
-    content = said[-1]["content"]
+    content = replies[-1]["content"]
     if isinstance(content, str) or content is None:
         return content or ""
     try:

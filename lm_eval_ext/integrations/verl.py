@@ -1,6 +1,6 @@
 """A reward function of verl. Its path is ``pkg://lm_eval_ext.integrations.verl``, its name ``compute_score``.
 
-Both stand in verl's ``reward.custom_reward_function``, and options in that one's ``reward_kwargs``.
+Both stand in verl's ``reward.custom_reward_function``, with options in its ``reward_kwargs``.
 """
 
 from __future__ import annotations

@@ -55,16 +55,16 @@ class ChatTemplate:
         if add_generation_prompt:
             return self._without_system_if_need_be(messages, add_generation_prompt)
         *earlier, last = messages
-        shown = self._without_system_if_need_be([*earlier, {**last, "content": last["content"] + END}], False)
-        prompt, _, rest = shown.rpartition(END.strip())
-        return prompt if rest.startswith(END[-1]) else prompt.rstrip()
+        text = self._without_system_if_need_be([*earlier, {**last, "content": last["content"] + END}], False)
+        prompt, _, ending = text.rpartition(END.strip())
+        return prompt if ending.startswith(END[-1]) else prompt.rstrip()
 
     def _without_system_if_need_be(self, messages: Sequence[Mapping[str, Any]], add_generation_prompt: bool) -> str:
         """Return a conversation; without system messages if the template rejects them, as the harness does."""
 
         def rendered(conversation: Sequence[Mapping[str, Any]]) -> str:
-            given = {"messages": conversation, "add_generation_prompt": add_generation_prompt, **self.options}
-            return self._compiled.render(tools=None, documents=None, **given)
+            variables = {"messages": conversation, "add_generation_prompt": add_generation_prompt, **self.options}
+            return self._compiled.render(tools=None, documents=None, **variables)
 
         try:
             return rendered(messages)
@@ -109,9 +109,9 @@ def template_of(recording: Recording) -> ChatTemplate | None:
     if not recording.template or recording.file is None:
         return None
     content, arguments = recording.file.content, dict(recording.model.arguments)
-    found = {name: content.get(f"tokenizer_{name}") for name in SPECIAL_TOKENS}
+    special_tokens = {name: content.get(f"tokenizer_{name}") for name in SPECIAL_TOKENS}
     # Recorded with their numbers.
-    tokens = {name: value[0] for name, value in found.items() if isinstance(value, list) and value}
+    tokens = {name: value[0] for name, value in special_tokens.items() if isinstance(value, list) and value}
     set_by_run = _value(arguments.get("chat_template_args"))
     options = {**tokens, **(set_by_run if isinstance(set_by_run, dict) else {})}
     # vLLM's LM always says it, if only that it is not set.

@@ -45,25 +45,25 @@ class ConversationLM(WrappingLM):
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[Turns]:
         """Return the last answer to each request, in order, with all answers."""
         why = "Only the tasks of the conversation family and ifbench_two_turns have them"
-        asked = self.of_kind(TurnsInstance, requests, "further messages", why)
+        rows = self.of_kind(TurnsInstance, requests, "further messages", why)
 
         def ask(step: str, questions: Sequence[Instance]) -> list[str]:
             log.info("%s, %s: %d requests", self.NAME, step, len(questions))
             return self.texts_of(questions)
 
-        return play(map(self._conversation, asked), ask)
+        return play(map(self._conversation, rows), ask)
 
     def _conversation(self, request: TurnsInstance) -> Play[Instance, Turns]:
         # The base LM knows nothing of what follows.
         question = KnownInstance.of(request, request.known_answers, arguments=request.arguments[:2])
-        said = said_by("system", request.system)
+        messages = said_by("system", request.system)
         answers: list[str] = []
         for number, message in enumerate(request.messages):
-            said += said_by("user", message)
+            messages += said_by("user", message)
             if number:
-                question = self.asking(request, said, request.then[number - 1])
+                question = self.asking(request, messages, request.then[number - 1])
             answers += yield f"turn {number + 1}", [question]
-            said += said_by("assistant", without_reasoning(answers[-1]))
+            messages += said_by("assistant", without_reasoning(answers[-1]))
         return Turns(*answers)
 
 

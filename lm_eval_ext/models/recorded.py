@@ -120,7 +120,7 @@ class RecordedLM(LMWithoutWeights):
         Raises:
             NotImplementedError: none were recorded at all.
         """
-        if not any(asked[0] == LIKELIHOOD for asked in self.recording.answers):
+        if not any(request[0] == LIKELIHOOD for request in self.recording.answers):
             raise NotImplementedError(f"--model {NAME}: {self.samples} has no log-likelihoods, only texts")
         return [answer.draws[draw] for answer, draw in self._answers(LIKELIHOOD, requests) if answer]
 
@@ -171,7 +171,7 @@ class RecordedLM(LMWithoutWeights):
         """Return what the harness writes to the results: whose answers they are, and which were missing."""
         file, model = self.recording.file, self.recording.model
         of_run = {} if file is None else {"date": file.date, "lm_eval_version": file.content.get("lm_eval_version")}
-        found: dict[str, Any] = {
+        description: dict[str, Any] = {
             "samples": self.samples,
             "model": model.kind,
             "model_args": dict(model.arguments),
@@ -179,14 +179,14 @@ class RecordedLM(LMWithoutWeights):
             "answers": dict(sorted(self._used.items())),
         }
         if self._missing:
-            found["missing"] = dict(sorted(self._missing.items()))
+            description["missing"] = dict(sorted(self._missing.items()))
         if self._generated_otherwise:
-            found["generated_otherwise"] = [
-                {"task": task, "recorded": recorded, "asked": asked, "answers": count}
-                for (task, recorded, asked), count in sorted(self._generated_otherwise.items())
+            description["generated_otherwise"] = [
+                {"task": task, "recorded": recorded, "asked": requested, "answers": count}
+                for (task, recorded, requested), count in sorted(self._generated_otherwise.items())
             ]
         config = {} if file is None else file.config
-        return {**{name: config[name] for name in OF_MODEL if name in config}, RECORDED_RUN: found}
+        return {**{name: config[name] for name in OF_MODEL if name in config}, RECORDED_RUN: description}
 
     # Which answer is given.
 
@@ -202,22 +202,22 @@ class RecordedLM(LMWithoutWeights):
             ValueError: an answer is missing, unless texts may be, or several recorded answers to a prompt differ.
         """
         drawn: Counter[int] = Counter()
-        found: dict[int, RecordedAnswer | None] = {}
+        by_request: dict[int, RecordedAnswer | None] = {}
         lacking: dict[int, Instance] = {}
         answers = []
         for request in requests:
             draw = drawn[id(request)] % (request.repeats or 1)
             drawn[id(request)] += 1
-            if id(request) not in found:
-                found[id(request)] = self._recorded(kind, request)
-            answer = found[id(request)]
+            if id(request) not in by_request:
+                by_request[id(request)] = self._recorded(kind, request)
+            answer = by_request[id(request)]
             if answer is None or draw >= len(answer.draws):
                 answer = None
                 lacking[id(request)] = request
             answers.append((answer, draw))
         if lacking and not (self.takes_missing_as_empty and kind == GENERATED):
-            raise ValueError(self._lacking(kind, list(lacking.values()), len(found)))
-        self._count(requests, found, lacking)
+            raise ValueError(self._lacking(kind, list(lacking.values()), len(by_request)))
+        self._count(requests, by_request, lacking)
         return answers
 
     def _recorded(self, kind: str, request: Instance) -> RecordedAnswer | None:
@@ -226,10 +226,10 @@ class RecordedLM(LMWithoutWeights):
         Raises:
             ValueError: several remain, which differ.
         """
-        asked, row = what_is_asked(kind, request.args), request.doc_id
-        twice = isinstance(request, TurnsInstance)
+        prompt, row = what_is_asked(kind, request.args), request.doc_id
+        has_turns = isinstance(request, TurnsInstance)
         # The last of two answers is none to the first message.
-        answers = [each for each in self.recording.answers.get(asked, ()) if _is_second(each) == twice]
+        answers = [answer for answer in self.recording.answers.get(prompt, ()) if _is_second(answer) == has_turns]
         if len(answers) < 2:
             return answers[0] if answers else None
         task, key, settings = bare_name(request.task_name), request.doc.get("key"), _settings(request.args)
@@ -244,9 +244,9 @@ class RecordedLM(LMWithoutWeights):
             )
 
         best = max(map(fit, answers))
-        answers = [each for each in answers if fit(each) == best]
-        if any((each.draws, each.beside) != (answers[0].draws, answers[0].beside) for each in answers):
-            several = ", ".join(sorted({f"row {each.row} of {each.task or each.run.name}" for each in answers}))
+        answers = [answer for answer in answers if fit(answer) == best]
+        if any((answer.draws, answer.beside) != (answers[0].draws, answers[0].beside) for answer in answers):
+            several = ", ".join(sorted({f"row {answer.row} of {answer.task or answer.run.name}" for answer in answers}))
             raise ValueError(
                 f"--model {NAME}: {task}, row {row}: its prompt has {len(answers)} recorded answers, which differ, and "
                 f"none is of this row ({several}); name the samples of one task"
@@ -256,7 +256,7 @@ class RecordedLM(LMWithoutWeights):
     def _count(
         self,
         requests: Sequence[Instance],
-        found: Mapping[int, RecordedAnswer | None],
+        answers: Mapping[int, RecordedAnswer | None],
         lacking: Mapping[int, Instance],
     ) -> None:
         """Count which runs' answers were used, which were missing, and which were generated with other arguments."""
@@ -265,7 +265,7 @@ class RecordedLM(LMWithoutWeights):
         otherwise: Counter[tuple[str, str, str]] = Counter()
         more: Counter[tuple[str, int, int]] = Counter()
         for request in {id(request): request for request in requests}.values():
-            answer = found[id(request)]
+            answer = answers[id(request)]
             if answer is None:
                 continue
             used[answer.run.name] += 1
@@ -312,23 +312,23 @@ class RecordedLM(LMWithoutWeights):
 
     def _why(self, kind: str, request: Instance) -> str:
         """Return why a request has no answer, as part of a message."""
-        task, row, asked = bare_name(request.task_name), request.doc_id, what_is_asked(kind, request.args)
-        this = f"{task}, row {row}: "
-        if answers := self.recording.answers.get(asked):
-            if (twice := isinstance(request, TurnsInstance)) != _is_second(answers[0]):
-                recorded = "a single message" if twice else "the first of two messages"
-                return this + f"its prompt was recorded as {recorded}, which is another conversation"
-            return this + f"{len(answers[0].draws)} draws were recorded, and {request.repeats} are asked for"
+        task, row, wanted = bare_name(request.task_name), request.doc_id, what_is_asked(kind, request.args)
+        where = f"{task}, row {row}: "
+        if answers := self.recording.answers.get(wanted):
+            if (has_turns := isinstance(request, TurnsInstance)) != _is_second(answers[0]):
+                recorded = "a single message" if has_turns else "the first of two messages"
+                return where + f"its prompt was recorded as {recorded}, which is another conversation"
+            return where + f"{len(answers[0].draws)} draws were recorded, and {request.repeats} are asked for"
         if self.recording.tasks and task not in self.recording.tasks:
-            return this + f"no answers to {task} were recorded, only to {', '.join(self.recording.tasks[:3])}, …"
+            return where + f"no answers to {task} were recorded, only to {', '.join(self.recording.tasks[:3])}, …"
         of_row = (
             recorded[1]
             for recorded, answers in self.recording.answers.items()
-            if recorded[0] == kind and any((each.task, each.row) == (task, row) for each in answers)
+            if recorded[0] == kind and any((answer.task, answer.row) == (task, row) for answer in answers)
         )
-        if (other := next(of_row, None)) is None:
-            return this + f"its prompt, which begins {asked[1][:NEAR]!r}, was not recorded"
-        return this + "it was recorded with another prompt, " + _difference(other, asked[1])
+        if (prompt := next(of_row, None)) is None:
+            return where + f"its prompt, which begins {wanted[1][:NEAR]!r}, was not recorded"
+        return where + "it was recorded with another prompt, " + _difference(prompt, wanted[1])
 
     def _text(self, answer: RecordedAnswer | None, draw: int, request: Instance) -> str:
         """Return a draw of an answer as the recorded LM returned it; empty for none."""
@@ -347,12 +347,12 @@ class RecordedLM(LMWithoutWeights):
 
 def _is_second(answer: RecordedAnswer) -> bool:
     """Return whether an answer is the second of a conversation, recorded under the first message."""
-    return any("turns" in each for each in answer.beside)
+    return any("turns" in field for field in answer.beside)
 
 
 def _settings(arguments: Sequence[Any]) -> Mapping[str, Any] | None:
     """Return the generation arguments of a request, for comparison; ``None`` if it generates nothing."""
-    return _comparable(next((each for each in arguments if isinstance(each, Mapping)), None))
+    return _comparable(next((argument for argument in arguments if isinstance(argument, Mapping)), None))
 
 
 def _comparable(settings: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
@@ -370,9 +370,9 @@ def _as_text(settings: Mapping[str, Any] | None) -> str:
     return json.dumps(settings, sort_keys=True, default=repr)
 
 
-def _difference(recorded: str, asked: str) -> str:
+def _difference(recorded: str, requested: str) -> str:
     """Return where two prompts differ, with what is around it."""
-    place = next((n for n, pair in enumerate(zip(recorded, asked, strict=False)) if pair[0] != pair[1]), -1)
-    place = min(len(recorded), len(asked)) if place < 0 else place
+    place = next((n for n, pair in enumerate(zip(recorded, requested, strict=False)) if pair[0] != pair[1]), -1)
+    place = min(len(recorded), len(requested)) if place < 0 else place
     around = slice(max(place - NEAR, 0), place + NEAR)
-    return f"which differs from character {place} on: {recorded[around]!r}, not {asked[around]!r}"
+    return f"which differs from character {place} on: {recorded[around]!r}, not {requested[around]!r}"

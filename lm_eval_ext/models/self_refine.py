@@ -115,7 +115,7 @@ class SelfRefineLM(WrappingLM):
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[Refined]:
         """Return the last answer to each request, in order, with its rounds."""
         rows = self.of_kind(RowInstance, requests, "instructions", INSTRUCTIONS_OF)
-        placed = next((row.shown.placement for row in rows if row.shown.placement != PUBLISHED), None)
+        placed = next((row.presentation.placement for row in rows if row.presentation.placement != PUBLISHED), None)
         if placed is not None:
             raise ValueError(
                 f"--model {NAME}: placement {placed!r}; its judges and revisions show the instructions after the task, "
@@ -123,8 +123,9 @@ class SelfRefineLM(WrappingLM):
             )
 
         def ask(step: str, questions: Sequence[Question]) -> list[str]:
-            log.info("%s, %s: %d requests for %d rows", NAME, step, len(questions), len({it.row for it in questions}))
-            return self.texts_of([self._request(rows[it.row], it) for it in questions])
+            rows_asked = {question.row for question in questions}
+            log.info("%s, %s: %d requests for %d rows", NAME, step, len(questions), len(rows_asked))
+            return self.texts_of([self._request(rows[question.row], question) for question in questions])
 
         return refine([request.row for request in rows], self.strategy, self.rounds, ask, early_stop=self.early_stop)
 
@@ -136,10 +137,10 @@ class SelfRefineLM(WrappingLM):
             known = repaired_answers(request.row, question.broken)
         else:
             known = judgments(
-                request.row, question.answer, question.instructions, lambda found: reply(found, self.strategy)
+                request.row, question.answer, question.instructions, lambda verdicts: reply(verdicts, self.strategy)
             )
-        system, prompt = request.shown.system, question.prompt
-        if request.shown.chat:
+        system, prompt = request.presentation.system, question.prompt
+        if request.presentation.chat:
             return self.asking(request, [*said_by("system", system), *said_by("user", prompt)], known)
         return KnownInstance.of(request, known, arguments=(system + prompt, deepcopy(request.arguments[1])))
 

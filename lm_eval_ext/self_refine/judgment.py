@@ -48,10 +48,10 @@ def verdict(reply: str) -> bool | None:
         return _is_yes(stated[-1])
     ends = (_FIRST.match(text), _LAST.search(text, max(0, len(text) - _LONGEST_LAST)))
     words = [end[1] for end in ends if end]
-    for among in (words, [word for word in words if word.isupper()]):
-        said = {_is_yes(word) for word in among}
-        if len(said) == 1:
-            return said.pop()
+    for candidates in (words, filter(str.isupper, words)):
+        stated_ends = set(map(_is_yes, candidates))
+        if len(stated_ends) == 1:
+            return stated_ends.pop()
     return None
 
 
@@ -67,8 +67,8 @@ def verdicts(reply: str, count: int) -> tuple[bool | None, ...]:
     text = _MARKS.sub("", without_reasoning(reply))
     numbered = _numbered(text)
     if numbered:
-        said = [{judged for number, judged in numbered if number == wanted} for wanted in range(1, count + 1)]
-        return tuple(judged.pop() if len(judged) == 1 else None for judged in said)
+        by_number = [{judged for number, judged in numbered if number == wanted} for wanted in range(1, count + 1)]
+        return tuple(judged.pop() if len(judged) == 1 else None for judged in by_number)
     lines = [verdict(line) for line in text.splitlines() if line.strip()]
     if len(lines) == count:
         return tuple(lines)
@@ -93,30 +93,30 @@ def concluded(reply: str, count: int) -> tuple[bool | None, ...]:
     if not starts:
         return verdicts(text, count)
     ends = [start.start() for start in starts[1:]] + [len(text)]
-    said: dict[int, bool] = {}
+    by_number: dict[int, bool] = {}
     for start, end in zip(starts, ends, strict=True):
         judged = verdict(text[start.end() : end])
         if judged is not None:
-            said[int(start[1])] = judged
-    return tuple(said.get(number) for number in range(1, count + 1))
+            by_number[int(start[1])] = judged
+    return tuple(by_number.get(number) for number in range(1, count + 1))
 
 
 def _numbered(text: str) -> list[tuple[int, bool]]:
     """Return the instructions that are judged by number, with their verdicts, in the order of the lines."""
-    found: list[tuple[int, bool]] = []
+    judgments: list[tuple[int, bool]] = []
     waiting = ""  # the number on the previous line, if that line had no verdict
     for line in filter(str.strip, text.splitlines()):
         if _NOTHING_BUT_PAIRS.fullmatch(line):
-            found += [(int(number), _is_yes(word)) for number, word in _PAIR.findall(line)]
+            judgments += [(int(number), _is_yes(word)) for number, word in _PAIR.findall(line)]
             waiting = ""
             continue
         match = _NUMBERED.match(line)
-        number, rest = (match[1], match[2]) if match else (waiting, line)
-        judged = verdict(rest) if number else None
+        number, text_after = (match[1], match[2]) if match else (waiting, line)
+        judged = verdict(text_after) if number else None
         if judged is not None:
-            found.append((int(number), judged))
+            judgments.append((int(number), judged))
         waiting = number if match and judged is None else ""
-    return found
+    return judgments
 
 
 def _is_yes(word: str) -> bool:

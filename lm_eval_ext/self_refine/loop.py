@@ -94,8 +94,8 @@ class Refined(str):
     @property
     def requests(self) -> int:
         """The number of requests to the base LM: for the first answer, for revisions and for judgments."""
-        revisions = sum(one.is_revised for one in self.rounds[:-1])
-        return 1 + revisions + sum(len(one.feedback.replies) for one in self.rounds if one.feedback)
+        revisions = sum(answered.is_revised for answered in self.rounds[:-1])
+        return 1 + revisions + sum(len(played.feedback.replies) for played in self.rounds if played.feedback)
 
 
 def followed(answer: str, instructions: Sequence[Checker]) -> tuple[bool, ...]:
@@ -219,22 +219,22 @@ def _feedback(state: _Row, strategy: Strategy, step: str) -> Play[Question, Feed
     if strategy.judge == "nobody":
         return None
     task, answer, instructions = state.row.task_prompt, state.answer, state.instructions
-    if strategy.each:
-        said = yield (
+    if strategy.one_by_one:
+        replies = yield (
             step,
             [
                 Judge(state.index, judge_one(task, instruction, answer, strategy.cot), answer, (index,))
                 for index, instruction in enumerate(instructions)
             ],
         )
-        return Feedback(tuple(map(verdict, said)), tuple(said))
+        return Feedback(tuple(map(verdict, replies)), tuple(replies))
     prompt = judge_together(task, instructions, answer, strategy.cot)
-    said = yield step, [Judge(state.index, prompt, answer, tuple(range(count)))]
-    return Feedback((concluded if strategy.cot else verdicts)(said[0], count), tuple(said))
+    replies = yield step, [Judge(state.index, prompt, answer, tuple(range(count)))]
+    return Feedback((concluded if strategy.cot else verdicts)(replies[0], count), tuple(replies))
 
 
 def _revise(state: _Row) -> Revise:
     feedback, instructions = state.rounds[-1].feedback, state.instructions
     broken = feedback.broken if feedback else ()
-    shown = [instructions[index] for index in broken] if feedback else instructions
-    return Revise(state.index, revise(state.row.task_prompt, shown, state.answer, judged=feedback is not None), broken)
+    named = [instructions[index] for index in broken] if feedback else instructions
+    return Revise(state.index, revise(state.row.task_prompt, named, state.answer, judged=feedback is not None), broken)

@@ -41,8 +41,8 @@ class Confusion:
     @classmethod
     def of(cls, judgments: Iterable[tuple[bool, bool]]) -> Confusion:
         """Count judgments, each a pair: whether the instruction is followed and whether it is judged followed."""
-        found = list(judgments)
-        return cls(*(found.count((truth, judged)) for judged in (True, False) for truth in (True, False)))
+        pairs = list(judgments)
+        return cls(*(pairs.count((truth, judged)) for judged in (True, False) for truth in (True, False)))
 
     def unless_unread(self, unparsable: float | None) -> Confusion:
         """Return the same counts, or empty ones if no judgment could be read: such a judge has judged nothing.
@@ -97,8 +97,8 @@ class Confusion:
         return 1.0 if share is None else share
 
 
-def _share(part: float, rest: float) -> float | None:
-    return part / (part + rest) if part + rest else None
+def _share(part: float, others: float) -> float | None:
+    return part / (part + others) if part + others else None
 
 
 def _harmonic_mean(precision: float | None, recall: float | None) -> float | None:
@@ -135,7 +135,7 @@ def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:
         refined it. ``feedback_…``: the judgments of all the row's rounds against the faithful strict verdicts.
         ``base_requests``: the number of requests to the base LM. ``rounds``: the answers and judgments, for JSON.
     """
-    truths = [followed(one.answer, instructions) for one in refined.rounds]
+    truths = [followed(round_.answer, instructions) for round_ in refined.rounds]
     result: dict[str, Any] = {}
     for number in range(refined.planned + 1):
         verdict = Verdict(truths[min(number, len(truths) - 1)])
@@ -143,9 +143,9 @@ def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:
         result[f"inst_level_strict_acc_round_{number}"] = verdict.share
     judgments = [
         judgment
-        for one, truth in zip(refined.rounds, truths, strict=True)
-        if one.feedback
-        for judgment in zip(truth, one.feedback.verdicts, strict=True)
+        for round_, truth in zip(refined.rounds, truths, strict=True)
+        if round_.feedback
+        for judgment in zip(truth, round_.feedback.verdicts, strict=True)
     ]
     # A judgment that cannot be parsed counts as "not followed", as it does during refinement.
     counts: Counts = astuple(Confusion.of((truth, bool(verdict)) for truth, verdict in judgments))
@@ -160,12 +160,12 @@ def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:
             # A tuple, because lm-eval 0.5 interprets a list as the values of several draws.
             "rounds": tuple(
                 {
-                    "answer": one.answer,
+                    "answer": round_.answer,
                     "followed": list(truth),
-                    "judged": list(one.feedback.verdicts) if one.feedback else None,
-                    "replies": list(one.feedback.replies) if one.feedback else None,
+                    "judged": list(round_.feedback.verdicts) if round_.feedback else None,
+                    "replies": list(round_.feedback.replies) if round_.feedback else None,
                 }
-                for one, truth in zip(refined.rounds, truths, strict=True)
+                for round_, truth in zip(refined.rounds, truths, strict=True)
             ),
         }
     )
@@ -181,10 +181,10 @@ def refined(rounds: Sequence[Mapping[str, Any]], planned: int) -> Refined:
     return Refined(
         [
             Round(
-                one["answer"],
-                None if one.get("judged") is None else Feedback(tuple(one["judged"]), tuple(one["replies"])),
+                record["answer"],
+                None if record.get("judged") is None else Feedback(tuple(record["judged"]), tuple(record["replies"])),
             )
-            for one in rounds
+            for record in rounds
         ],
         planned,
     )

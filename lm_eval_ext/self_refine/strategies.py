@@ -1,10 +1,10 @@
 """The methods that the paper compares (section 5.2, Figure 7; section 5.3), and the prompts that they consist of.
 
 The paper describes the prompts but does not print any (sections 5.1 to 5.3, Figures 5 and 7). We follow it in these
-points: a judge sees all instructions at once or, with ``each``, a single one; chain of thought is zero-shot (Kojima et
-al., 2022); a refinement prompt shows the previous answer and only the instructions judged broken. We chose the wording
-ourselves. It is also our choice that every prompt shows the task and that refinement without feedback shows all
-instructions.
+points: a judge sees all instructions at once or, with ``one_by_one``, a single one; chain of thought is zero-shot
+(Kojima et al., 2022); a refinement prompt shows the previous answer and only the instructions judged broken. We chose
+the wording ourselves. It is also our choice that every prompt shows the task and that refinement without feedback shows
+all instructions.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class Strategy:
         title: its name in Table 2.
         refines: whether it refines answers at all.
         judge: who judges an answer.
-        each: whether the model judges every instruction in a separate prompt rather than all in one.
+        one_by_one: whether the model judges every instruction in a separate prompt rather than all in one.
         cot: whether the model reasons before it judges (zero-shot chain of thought).
     """
 
     title: str
     refines: bool = True
     judge: Judge = "nobody"
-    each: bool = False
+    one_by_one: bool = False
     cot: bool = False
 
 
@@ -57,8 +57,8 @@ STRATEGIES: Mapping[str, Strategy] = {
     "feedback": Strategy("refinement w/ feedback", judge="model"),
     # Not in Table 2: the judge on the left of Figure 9 (appendix E), with a title formed like the others.
     "feedback_cot": Strategy("refinement w/ feedback+cot", judge="model", cot=True),
-    "feedback_each": Strategy("refinement w/ feedback+each", judge="model", each=True),
-    DEFAULT: Strategy("refinement w/ feedback+each+cot", judge="model", each=True, cot=True),
+    "feedback_each": Strategy("refinement w/ feedback+each", judge="model", one_by_one=True),
+    DEFAULT: Strategy("refinement w/ feedback+each+cot", judge="model", one_by_one=True, cot=True),
     "oracle": Strategy("refinement w/ oracle", judge="verifiers"),
     "all_false": Strategy("refinement w/ all false", judge="all_false"),
 }
@@ -72,10 +72,10 @@ def strategy_named(name: object) -> str:
         ValueError: there is no such strategy.
     """
     # The harness reads the word "none" in --model_args as Python's None.
-    found = ZERO_SHOT if name is None else name
-    if not isinstance(found, str) or found not in STRATEGIES:
+    chosen = ZERO_SHOT if name is None else name
+    if not isinstance(chosen, str) or chosen not in STRATEGIES:
         raise ValueError(f"no strategy {name!r}; expected one of {', '.join(STRATEGIES)}")
-    return found
+    return chosen
 
 
 def judge_together(task: str, instructions: Sequence[str], answer: str, cot: bool) -> str:
@@ -126,18 +126,18 @@ def revise(task: str, instructions: Sequence[str], answer: str, *, judged: bool)
 def reply(verdicts: Sequence[bool], strategy: Strategy) -> str:
     """Return the shortest reply in the form that the judge's prompt asks for."""
     words = ["YES" if verdict else "NO" for verdict in verdicts]
-    if not strategy.each:
+    if not strategy.one_by_one:
         lines = "\n".join(f"{number}: {word}" for number, word in enumerate(words, start=1))
         return f"Verdicts:\n{lines}" if strategy.cot else lines
     (word,) = words
     return f"Verdict: {word}" if strategy.cot else word
 
 
-def _prompt(task: str, answer: str, *rest: str) -> str:
+def _prompt(task: str, answer: str, *sections: str) -> str:
     # All prompts about one answer share a prefix, so that an engine with prefix caching processes it only once.
     # No tags, brackets, quotation marks or asterisks: instructions mention them, and answers are wrapped in them.
     quoted = f"=== Response ===\n{answer}\n=== End of the response ==="
-    return "\n\n".join(["Below are a task and a response to it.", f"Task:\n{task}", quoted, *rest])
+    return "\n\n".join(["Below are a task and a response to it.", f"Task:\n{task}", quoted, *sections])
 
 
 def planned_rounds(arguments: Mapping[str, str]) -> int:

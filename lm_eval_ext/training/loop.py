@@ -62,7 +62,7 @@ def with_lora(network: Any, rank: int | None, settings: Mapping[str, Any] = CAUS
 def shuffled(rows: Sequence[Row], size: int, generator: torch.Generator) -> list[list[Row]]:
     """Return batches of rows in a random order; the last one may be smaller."""
     order = torch.randperm(len(rows), generator=generator).tolist()
-    return [[rows[place] for place in order[at : at + size]] for at in range(0, len(order), size)]
+    return [[rows[place] for place in order[start : start + size]] for start in range(0, len(order), size)]
 
 
 def linear(step: int, steps: int) -> float:
@@ -202,7 +202,7 @@ class Loop(Generic[Batch]):
         with torch.no_grad():
             require_learned(self.model, losses, self.loss(batch).item(), steps)
         ends = range(0, len(losses), steps)
-        return [_mean(losses[at : at + steps], sizes[at : at + steps]) for at in ends], of_dev
+        return [_mean(losses[start : start + steps], sizes[start : start + steps]) for start in ends], of_dev
 
     def _update(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer, number: int) -> None:
         torch.autograd.backward(loss)

@@ -80,7 +80,7 @@ def add_recipe_to(command: argparse.ArgumentParser, defaults: Mapping[str, Recip
     """
 
     def default(name: str) -> str:
-        values = {kind: value for kind, one in defaults.items() if (value := getattr(one, name)) is not None}
+        values = {kind: value for kind, recipe in defaults.items() if (value := getattr(recipe, name)) is not None}
         if len(values) == len(defaults) and len({*values.values()}) == 1:
             return f"default: {next(iter(values.values()))}"
         return "default: " + ", ".join(f"{value} ({kind})" for kind, value in values.items())
@@ -95,8 +95,8 @@ def add_recipe_to(command: argparse.ArgumentParser, defaults: Mapping[str, Recip
 
 def recipe_of(options: argparse.Namespace, default: Recipe) -> Recipe:
     """Return a default recipe with the seed, and the other values, that a command line gives."""
-    given = {name: getattr(options, name) for name in ("epochs", "batch_size", "learning_rate", "rank")}
-    return replace(default, seed=options.seed, **{name: value for name, value in given.items() if value is not None})
+    values = {name: getattr(options, name) for name in ("epochs", "batch_size", "learning_rate", "rank")}
+    return replace(default, seed=options.seed, **{name: value for name, value in values.items() if value is not None})
 
 
 @dataclass(frozen=True)
@@ -124,17 +124,17 @@ class Checkpoint:
         otherwise = f"delete it to start over, or choose another --output:\n{self.path}"
         try:
             # Only tensors and plain values: other pickled content is refused.
-            found = torch.load(self.path, map_location="cpu", weights_only=True)
-            known, state = json.loads(found["training"]), dict(found["state"])
+            content = torch.load(self.path, map_location="cpu", weights_only=True)
+            known, state = json.loads(content["training"]), dict(content["state"])
         except Exception as error:
             raise TrainingError(
                 f"the checkpoint of an interrupted training run is damaged ({type(error).__name__}); {otherwise}"
             ) from error
-        ours = json.loads(json.dumps(dict(self.training)))
-        if differing := [name for name in sorted({*known, *ours}) if known.get(name) != ours.get(name)]:
+        now = json.loads(json.dumps(dict(self.training)))
+        if differing := [name for name in sorted({*known, *now}) if known.get(name) != now.get(name)]:
             raise TrainingError(
                 "there is a checkpoint of an interrupted training run with another "
-                f"{', '.join(f'{name} ({known.get(name)!s:.80}, now {ours.get(name)!s:.80})' for name in differing)}; "
+                f"{', '.join(f'{name} ({known.get(name)!s:.80}, now {now.get(name)!s:.80})' for name in differing)}; "
                 f"repeat its command to continue it, {otherwise}"
             )
         return state

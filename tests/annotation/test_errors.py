@@ -41,7 +41,7 @@ def instances(rows: Sequence[Mapping[str, Cell]], subtask: str) -> list[int]:
 
 
 def test_a_row_has_all_that_labeling_needs_and_no_label(echo: Path) -> None:
-    rows, _ = sample(load([echo]), each=5)
+    rows, _ = sample(load([echo]), instances=5)
     assert [str(row["subtask"]) for row in rows] == [subtask for subtask in SUBTASKS for _ in range(5)]
     for row in rows:
         assert tuple(row) == COLUMNS
@@ -64,14 +64,14 @@ def test_the_sample_depends_on_the_seed_and_is_the_same_for_every_model_and_enco
     assert {(row["model"], row["encoding"]) for row in both[:4]} == {
         (model, encoding) for model in (ECHO, "reference policy=oracle") for encoding in ("prompt", "all")
     }
-    others = [instances(sample(alone, SUBTASKS[:1], each=5, seed=seed)[0], SUBTASKS[0]) for seed in range(1, 9)]
+    others = [instances(sample(alone, SUBTASKS[:1], instances=5, seed=seed)[0], SUBTASKS[0]) for seed in range(1, 9)]
     assert len({tuple(of) for of in [drawn, *others]}) > 5
     # More instances contain the fewer ones.
-    assert set(drawn) < set(instances(sample(alone, SUBTASKS[:1], each=10)[0], SUBTASKS[0]))
+    assert set(drawn) < set(instances(sample(alone, SUBTASKS[:1], instances=10)[0], SUBTASKS[0]))
 
 
 def test_subtasks_may_be_numbers(echo: Path) -> None:
-    assert {row["subtask"] for row in sample(load([echo]), ("040",), each=2)[0]} == {SUBTASKS[2]}
+    assert {row["subtask"] for row in sample(load([echo]), ("040",), instances=2)[0]} == {SUBTASKS[2]}
 
 
 def test_fewer_instances_than_asked_for_are_said(echo: Path) -> None:
@@ -102,7 +102,7 @@ def copied(echo: Path, tmp_path: Path) -> tuple[Path, Path]:
 def test_runs_without_samples_are_named(copied: tuple[Path, Path]) -> None:
     folder, samples = copied
     samples.unlink()
-    rows, issues = sample(load([folder]), each=2)
+    rows, issues = sample(load([folder]), instances=2)
     assert len(rows) == 4
     assert any(f"{NI}_{SUBTASKS[0]}_all: no samples" in issue.text for issue in issues)
     with pytest.raises(RowsError, match=r"no samples, so none of its answers can be drawn; run it with --log_samples"):
@@ -114,7 +114,7 @@ def test_samples_without_answers_are_named(copied: tuple[Path, Path]) -> None:
     with edited_lines(samples) as lines:
         lines[:] = [line | {"resps": []} for line in lines]
     with pytest.raises(RowsError, match=r"samples_.*: expected the samples that the harness writes of our tasks"):
-        sample(load([folder]), each=2)
+        sample(load([folder]), instances=2)
 
 
 LABELED = ("model", "encoding", "subtask", "index", "label")

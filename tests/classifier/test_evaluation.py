@@ -14,10 +14,10 @@ from lm_eval_ext.classifier.evaluation import (
     CertaintyBin,
     Evaluation,
     as_markdown,
+    class_of,
     error_kinds,
     evaluate,
     reliability,
-    said,
     scores,
     wilson,
 )
@@ -75,7 +75,7 @@ def test_a_reading_is_correct_if_it_equals_the_label(label: Reading, reading: Re
 
 
 def test_every_distinct_label_is_a_class_and_what_is_no_label_is_none() -> None:
-    assert [said(reading) for reading in (A, AC, NONE, REFUSED)] == ["A", "A+C", "none", "refused"]
+    assert [class_of(reading) for reading in (A, AC, NONE, REFUSED)] == ["A", "A+C", "none", "refused"]
     # Several is a class of its own: A is found once of once, A+C never. C, which no label says, is no class.
     assert scores([A, AC], [A, C]).macro_f1 == pytest.approx((1 + 0) / 2)
     # A is found twice of three times, B once of once. An abstention is none, which is no class among these labels.

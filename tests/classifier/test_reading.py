@@ -68,5 +68,5 @@ def test_a_refusal_without_a_refused_option_has_its_own_value() -> None:
     ],
 )
 def test_readings_are_equal_regardless_of_certainty(one: Reading, other: Reading, same: bool) -> None:
-    assert one.same(other) is same
-    assert other.same(one) is same
+    assert one.matches(other) is same
+    assert other.matches(one) is same

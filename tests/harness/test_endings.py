@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from lm_eval.api.registry import get_model
 
-from lm_eval_ext.endings import ITSELF, LIMIT, STOP, UNKNOWN, Answer, Said, ending_of, judged, said_by_server
+from lm_eval_ext.endings import ITSELF, LIMIT, STOP, UNKNOWN, Answer, StopReport, ending_by, ending_of, report_of_server
 from lm_eval_ext.harness.endings import listen, over_processes
 from lm_eval_ext.harness.requests import KnownInstance
 from lm_eval_ext.harness.responses import restore_opening
@@ -59,50 +59,50 @@ def shares(run: Mapping[str, Any], task: str) -> list[float]:
 @pytest.mark.parametrize(
     ("said", "stops", "ended"),
     [
-        (Said("length"), ["\n\n"], LIMIT),
-        (Said("eos_token"), ["\n\n"], ITSELF),
-        (Said("stop_sequence"), ["\n\n"], STOP),
+        (StopReport("length"), ["\n\n"], LIMIT),
+        (StopReport("eos_token"), ["\n\n"], ITSELF),
+        (StopReport("stop_sequence"), ["\n\n"], STOP),
         # In a batch, generation went on until the limit, but the text is cut at the stop string.
-        (Said("length", generated="one\n\ntwo"), ["\n\n"], STOP),
-        (Said("eos_token", generated="one\ntwo"), ["\n\n"], ITSELF),
+        (StopReport("length", generated="one\n\ntwo"), ["\n\n"], STOP),
+        (StopReport("eos_token", generated="one\ntwo"), ["\n\n"], ITSELF),
         # Most servers say the same of both.
-        (Said("stop"), ["\n\n"], STOP),
-        (Said("stop"), [], ITSELF),
+        (StopReport("stop"), ["\n\n"], STOP),
+        (StopReport("stop"), [], ITSELF),
         # An end-of-text token is how a model ends by itself.
-        (Said("stop"), ["<|endoftext|>", "</s>"], ITSELF),
-        (Said("stop", "\n\n", names_matches=True), ["\n\n"], STOP),
-        (Said("stop", None, names_matches=True), ["\n\n"], ITSELF),
-        (Said("stop", 2, names_matches=True), ["\n\n"], ITSELF),
-        (Said("stop", "<|im_end|>", names_matches=True), ["\n\n"], ITSELF),
-        (Said("content_filter"), [], UNKNOWN),
-        (Said(""), ["\n\n"], UNKNOWN),
+        (StopReport("stop"), ["<|endoftext|>", "</s>"], ITSELF),
+        (StopReport("stop", "\n\n", names_matches=True), ["\n\n"], STOP),
+        (StopReport("stop", None, names_matches=True), ["\n\n"], ITSELF),
+        (StopReport("stop", 2, names_matches=True), ["\n\n"], ITSELF),
+        (StopReport("stop", "<|im_end|>", names_matches=True), ["\n\n"], ITSELF),
+        (StopReport("content_filter"), [], UNKNOWN),
+        (StopReport(""), ["\n\n"], UNKNOWN),
     ],
 )
 def test_an_ending_is_what_the_engine_says_and_unknown_without_its_word(
-    said: Said, stops: Sequence[str], ended: str
+    said: StopReport, stops: Sequence[str], ended: str
 ) -> None:
-    assert judged(said, stops) == ended
+    assert ending_by(said, stops) == ended
 
 
 def test_a_stop_string_counts_only_after_the_reasoning_that_the_harness_removes() -> None:
-    said = Said("eos_token", generated="first\n\nthen</think>the answer")
-    assert (judged(said, ["\n\n"]), judged(said, ["\n\n"], "</think>")) == (STOP, ITSELF)
+    said = StopReport("eos_token", generated="first\n\nthen</think>the answer")
+    assert (ending_by(said, ["\n\n"]), ending_by(said, ["\n\n"], "</think>")) == (STOP, ITSELF)
 
 
 @pytest.mark.parametrize(
     ("choice", "said"),
     [
-        ({"finish_reason": "length"}, Said("length")),
-        ({"finish_reason": "stop", "stop_reason": "\n"}, Said("stop", "\n", names_matches=True)),
-        ({"finish_reason": "stop", "stop_reason": None}, Said("stop", None, names_matches=True)),
-        ({"finish_reason": "stop", "matched_stop": 7}, Said("stop", 7, names_matches=True)),
-        ({"stop_reason": "max_tokens", "content": []}, Said("max_tokens")),
-        ({"finish_reason": None}, Said("")),
-        ({}, Said("")),
+        ({"finish_reason": "length"}, StopReport("length")),
+        ({"finish_reason": "stop", "stop_reason": "\n"}, StopReport("stop", "\n", names_matches=True)),
+        ({"finish_reason": "stop", "stop_reason": None}, StopReport("stop", None, names_matches=True)),
+        ({"finish_reason": "stop", "matched_stop": 7}, StopReport("stop", 7, names_matches=True)),
+        ({"stop_reason": "max_tokens", "content": []}, StopReport("max_tokens")),
+        ({"finish_reason": None}, StopReport("")),
+        ({}, StopReport("")),
     ],
 )
-def test_what_a_server_says_is_read_in_the_words_of_each(choice: Mapping[str, Any], said: Said) -> None:
-    assert said_by_server(choice) == said
+def test_what_a_server_says_is_read_in_the_words_of_each(choice: Mapping[str, Any], said: StopReport) -> None:
+    assert report_of_server(choice) == said
 
 
 def test_an_ending_survives_other_processes_and_the_cache_of_responses() -> None:

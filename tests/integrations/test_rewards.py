@@ -14,7 +14,7 @@ import pytest
 from lm_eval_ext.integrations import rewards
 from lm_eval_ext.integrations.openrlhf import reward_func
 from lm_eval_ext.integrations.rewards import SHAPES, Rewarding, broken
-from lm_eval_ext.integrations.rows import labelled, row_asked
+from lm_eval_ext.integrations.rows import labelled, prompt_and_columns
 from lm_eval_ext.integrations.trl_rewards import ShareFollowed
 from lm_eval_ext.integrations.verl import compute_score
 from lm_eval_ext.verifiers import EDITIONS, Edition, MissingDataError, tokenization, without_end_tokens
@@ -236,4 +236,4 @@ def test_refused_and_malformed_rows_need_no_data() -> None:
 @pytest.mark.usefixtures("no_data")
 def test_evaluations_and_environments_look_for_data_when_they_read_rows() -> None:
     with pytest.raises(MissingDataError, match="Needed by the instructions length_constraints:number_sentences"):
-        row_asked({"prompt": "Write.", **SENTENCES})
+        prompt_and_columns({"prompt": "Write.", **SENTENCES})

@@ -112,8 +112,8 @@ class PersonNames(Checker):
     N: Count
 
     def faithful(self, text: Text) -> bool:
-        found = sum(name in text.raw and pattern.search(text.raw) is not None for name, pattern in _NAME.items())
-        return found >= self.N
+        names = sum(name in text.raw and pattern.search(text.raw) is not None for name, pattern in _NAME.items())
+        return names >= self.N
 
     def repaired(self, text: Text) -> bool:
         words = {part for word in text.whole_words for part in re.split(r"\W", word)}
@@ -183,8 +183,8 @@ class Pronouns(Checker):
         words = Text(_THAT_IS.sub("", text.folded)).whole_words
         abbreviations = () if text.raw.isupper() else ("US", "IT")
         named = [word.partition("'")[0] for word in words]
-        found = sum(word.lower() in PRONOUNS | OTHER_PRONOUNS for word in named if word not in abbreviations)
-        return found + len(_NO_ONE.findall(text.raw)) >= self.N
+        pronouns = sum(word.lower() in PRONOUNS | OTHER_PRONOUNS for word in named if word not in abbreviations)
+        return pronouns + len(_NO_ONE.findall(text.raw)) >= self.N
 
 
 @checker("count:words_japanese")

@@ -99,11 +99,11 @@ class Multiples(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        return [found[0] for found in islice(_DIGITS.finditer(text.raw), len(_MULTIPLES) + 1)] == _MULTIPLES
+        return [match[0] for match in islice(_DIGITS.finditer(text.raw), len(_MULTIPLES) + 1)] == _MULTIPLES
 
     def repaired(self, text: Text) -> bool:
-        introduction, colon, rest = text.raw.partition(":")
-        return _NUMBER.findall(rest if colon and _INTRODUCED.search(introduction) else text.raw) == _MULTIPLES
+        introduction, colon, listed = text.raw.partition(":")
+        return _NUMBER.findall(listed if colon and _INTRODUCED.search(introduction) else text.raw) == _MULTIPLES
 
 
 @checker(
@@ -245,7 +245,7 @@ class SentenceAlphabet(Checker):
 
     def repaired(self, text: Text) -> bool:
         words = (Text(sentence).whole_words for sentence in text.each_sentence())
-        letters = (as_ascii(found[0])[:1].lower() for found in words if found)
+        letters = (as_ascii(of_sentence[0])[:1].lower() for of_sentence in words if of_sentence)
         return [*islice(letters, 27)] == [*string.ascii_lowercase]
 
 
@@ -268,12 +268,12 @@ class EuropeanCapitalsSort(Checker):
         return tuple(filter(None, names)) == CAPITALS
 
     def repaired(self, text: Text) -> bool:
-        found = [_without_accents(name).strip(" \t\r\n.*_\"'`") for name in text.raw.split(",")]
-        found[-1] = found[-1].removeprefix("and ")
-        found = [_OTHER_NAMES.get(name, name) for name in found]
-        if found[16:17] == [_KYIV]:
-            del found[16]
-        return found == [name.lower() for name in CAPITALS]
+        names = [_without_accents(name).strip(" \t\r\n.*_\"'`") for name in text.raw.split(",")]
+        names[-1] = names[-1].removeprefix("and ")
+        names = [_OTHER_NAMES.get(name, name) for name in names]
+        if names[16:17] == [_KYIV]:
+            del names[16]
+        return names == [name.lower() for name in CAPITALS]
 
 
 @checker(

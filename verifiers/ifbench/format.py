@@ -109,8 +109,8 @@ class Options(Checker):
 
 def _bare(text: str) -> str:
     """Return a text in lower case, its white space as blanks, without the marks at its ends."""
-    whole = " ".join(fold(text).lower().split())
-    return whole.strip("".join(mark for mark in set(whole) if not mark.isalnum()))
+    spaced = " ".join(fold(text).lower().split())
+    return spaced.strip("".join(mark for mark in set(spaced) if not mark.isalnum()))
 
 
 @checker("format:newline", "Write each word on a new line.")
@@ -211,13 +211,13 @@ def _without_some_blank_lines(lines: Sequence[str]) -> list[str]:
         blank = not lines[number].strip()
         removed[lines[number]] += blank
         number += 1 + blank
-    kept = []
+    lines_kept = []
     for line in lines:
         if removed[line]:
             removed[line] -= 1
         else:
-            kept.append(line)
-    return kept
+            lines_kept.append(line)
+    return lines_kept
 
 
 @checker("format:quote_unquote", "Every quoted phrase must be followed by an unquoted explanation.")
@@ -278,29 +278,29 @@ class Thesis(Checker):
         return end >= 0 and bool(text.raw[begin + 3 : end].strip()) and bool(text.raw[end + 4 :].strip())
 
     def repaired(self, text: Text) -> bool:
-        found: list[list[str]] = [[]]
+        parts: list[list[str]] = [[]]
         for line in text.lines:
             if _HEADING.match(line):
-                found.append([])
+                parts.append([])
             else:
-                found[-1].append(line)
-        whole, *sections = map("\n".join, found)
+                parts[-1].append(line)
+        start, *sections = map("\n".join, parts)
         goes_on = False
         # What follows each heading and is not blank; the whole text if there are no headings.
-        for section in list(filter(str.strip, sections)) or [whole]:
+        for section in list(filter(str.strip, sections)) or [start]:
             opening = _ITALICS.match(section)
             if not opening:
                 return False
-            thesis, closing, rest = section[opening.end() :].partition(f"</{opening[1]}>")
+            thesis, closing, body = section[opening.end() :].partition(f"</{opening[1]}>")
             if not closing or not has_word(thesis):
                 return False
-            goes_on = goes_on or has_word(rest)
+            goes_on = goes_on or has_word(body)
         return goes_on
 
 
 def _first_found(text: str, tags: Sequence[str], begin: int) -> int:
     """Return where the first of the tags that occurs at all does; -1 if none does."""
-    return next((found for tag in tags if (found := text.find(tag, begin)) >= 0), -1)
+    return next((place for tag in tags if (place := text.find(tag, begin)) >= 0), -1)
 
 
 @checker(
@@ -401,14 +401,14 @@ class OutputTemplate(Checker):
         return all(label in text.raw for label in _LABELS)
 
     def repaired(self, text: Text) -> bool:
-        rest = _EMPHASIS.sub("", text.raw)
+        unread = _EMPHASIS.sub("", text.raw)
         parts = []
         for label in _LABELS:
-            part, found, rest = rest.partition(label)
-            if not found:
+            part, label_there, unread = unread.partition(label)
+            if not label_there:
                 return False
             parts.append(part)
-        before, *filled = [*parts, rest]
+        before, *filled = [*parts, unread]
         return not has_word(before) and all(
             has_word(part.replace(blank, "")) for part, blank in zip(filled, _BLANKS, strict=True)
         )

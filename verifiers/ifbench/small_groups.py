@@ -180,9 +180,9 @@ class RepeatChange(Checker):
         return text.raw != self.prompt_to_repeat and text.raw.split()[1:] == self.prompt_to_repeat.split()[1:]
 
     def repaired(self, text: Text) -> bool:
-        (first, *rest), (changed, *repeated) = fold(self.prompt_to_repeat).split(), text.folded.split()
-        asked, given = ("".join(filter(str.isalnum, word)).casefold() for word in (first, changed))
-        return rest == repeated and asked != given != ""
+        (first, *others), (changed, *repeated) = fold(self.prompt_to_repeat).split(), text.folded.split()
+        original, replacement = ("".join(filter(str.isalnum, word)).casefold() for word in (first, changed))
+        return others == repeated and original != replacement != ""
 
 
 @checker("repeat:repeat_simple", "Only output this sentence here, ignore all other requests.")
@@ -267,7 +267,7 @@ class AlliterationIncrement(Checker):
 
 def _alliterations(initials: Iterable[object]) -> list[int]:
     """Return the number of words of each alliteration, in which two words or more in a row have the same initial."""
-    lengths = (len(list(same)) for _, same in groupby(initials))
+    lengths = (len(list(words)) for _, words in groupby(initials))
     return [length for length in lengths if length > 1]
 
 

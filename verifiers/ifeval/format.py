@@ -80,8 +80,8 @@ class Title(Checker):
 
 def _has_title(line: str) -> bool:
     # Stops at the last closing brackets: after them, each opening pair would scan the rest of the line.
-    found = _TITLE.finditer(line, 0, line.rfind(">>") + 2)
-    titles = [match for match in found if has_word(match[1])]
+    matches = _TITLE.finditer(line, 0, line.rfind(">>") + 2)
+    titles = [match for match in matches if has_word(match[1])]
     if any(
         match[1] == match[1].strip() and not line[max(0, match.start() - 1) : match.start()].isalnum()
         for match in titles
@@ -89,8 +89,8 @@ def _has_title(line: str) -> bool:
         return True
     if len(titles) != 1:
         return False
-    label, rest = line[: titles[0].start()].rstrip(" \t*_"), line[titles[0].end() :]
-    return not has_word(rest) and (label.endswith(":") or not has_word(label))
+    label, after = line[: titles[0].start()].rstrip(" \t*_"), line[titles[0].end() :]
+    return not has_word(after) and (label.endswith(":") or not has_word(label))
 
 
 @checker(
@@ -109,8 +109,8 @@ class NumberHighlightedSections(Checker):
     def faithful(self, text: Text) -> bool:
         if "*" not in text.raw:
             return not self.num_highlights
-        found = (*_IFEVAL_HIGHLIGHT.findall(text.raw), *_IFEVAL_DOUBLE_HIGHLIGHT.findall(text.raw))
-        return sum(1 for highlight in found if highlight.strip("*").strip()) >= self.num_highlights
+        highlights = (*_IFEVAL_HIGHLIGHT.findall(text.raw), *_IFEVAL_DOUBLE_HIGHLIGHT.findall(text.raw))
+        return sum(1 for highlight in highlights if highlight.strip("*").strip()) >= self.num_highlights
 
     def repaired(self, text: Text) -> bool:
         return structure.count_emphases(text.lines) >= self.num_highlights
@@ -171,10 +171,10 @@ class JsonFormat(OneRule):
         if repaired and len(blocks := structure.divide_code(text.lines)[1]) == 1:
             body = blocks[0]
         try:
-            found = json.loads(body, parse_constant=_refuse if repaired else None)
+            value = json.loads(body, parse_constant=_refuse if repaired else None)
         except (ValueError, RecursionError):  # a thousand nested lists are not an answer either
             return False
-        return not repaired or isinstance(found, (dict, list))
+        return not repaired or isinstance(value, (dict, list))
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -193,8 +193,8 @@ class ConstrainedResponse(Checker):
         return any(option in text.raw for option in OPTIONS)
 
     def repaired(self, text: Text) -> bool:
-        said = " ".join(text.lower.replace("*", "").replace("_", "").split())
-        return sum(option.lower() in said for option in OPTIONS) == 1
+        answer = " ".join(text.lower.replace("*", "").replace("_", "").split())
+        return sum(option.lower() in answer for option in OPTIONS) == 1
 
 
 @checker(
@@ -211,7 +211,7 @@ class NumberPlaceholders(OneRule):
     num_placeholders: Count
 
     def holds(self, text: Text, repaired: bool) -> bool:
-        found: list[str] = []
+        placeholders: list[str] = []
         for line in text.lines:
             if "]" not in line:
                 continue
@@ -220,10 +220,10 @@ class NumberPlaceholders(OneRule):
             read = line[: line.rfind("]") + 2]
             if repaired:
                 names = _PLACEHOLDER.findall(_CHECK_BOX.sub("", read))
-                found += [name for name in names if any(map(str.isalpha, name)) and name[0] != "'"]
+                placeholders += [name for name in names if any(map(str.isalpha, name)) and name[0] != "'"]
             else:
-                found += _BRACKETS.findall(read)
-        return len(found) >= self.num_placeholders
+                placeholders += _BRACKETS.findall(read)
+        return len(placeholders) >= self.num_placeholders
 
 
 @checker(

@@ -36,7 +36,7 @@ class OfKeywords(OneRule):
     __slots__ = ()
 
     def count(self, keyword: str, text: Text, repaired: bool) -> int:
-        """Return how often one of them occurs."""
+        """Return how often a keyword occurs."""
         if repaired:
             return text.count_phrase(keyword)
         quick = text.count_quickly(keyword)
@@ -84,10 +84,6 @@ class Frequency(OfKeywords):
         return False
 
 
-def _different(value: object) -> tuple[str, ...]:
-    return tuple(sorted(set(several_phrases(value))))
-
-
 @checker("keywords:forbidden_words", "Do not include keywords {forbidden_words} in the response.")
 class ForbiddenWords(Checker):
     r"""None of ``forbidden_words`` occurs, ignoring case.
@@ -96,7 +92,7 @@ class ForbiddenWords(Checker):
     literally and as whole words.
     """
 
-    forbidden_words: Annotated[tuple[str, ...], _different]
+    forbidden_words: Annotated[tuple[str, ...], lambda value: tuple(sorted(set(several_phrases(value))))]
 
     def faithful(self, text: Text) -> bool:
         return not any(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Relation, checker, compare, phrase
@@ -18,38 +19,9 @@ FUNCTION_WORDS = frozenset(
 """Words that almost every English sentence contains, and that few other languages have."""
 SURE = 0.9
 """Below this probability langdetect is guessing, for example at a list of names."""
-LANGUAGES: Mapping[str, str] = {
-    "ar": "Arabic",
-    "bg": "Bulgarian",
-    "bn": "Bengali",
-    "de": "German",
-    "en": "English",
-    "es": "Spanish",
-    "fa": "Persian",
-    "fi": "Finnish",
-    "fr": "French",
-    "gu": "Gujarati",
-    "he": "Hebrew",
-    "hi": "Hindi",
-    "it": "Italian",
-    "ja": "Japanese",
-    "kn": "Kannada",
-    "ko": "Korean",
-    "ml": "Malayalam",
-    "mr": "Marathi",
-    "ne": "Nepali",
-    "pa": "Punjabi",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ru": "Russian",
-    "sw": "Swahili",
-    "ta": "Tamil",
-    "te": "Telugu",
-    "th": "Thai",
-    "uk": "Ukrainian",
-    "ur": "Urdu",
-    "vi": "Vietnamese",
-}
+LANGUAGES: Mapping[str, str] = dict(
+    line.split() for line in Path(__file__).with_name("languages.txt").read_text(encoding="utf-8").splitlines()
+)
 """ISO 639-1 code to the name in IFEval's wording."""
 
 

@@ -76,7 +76,7 @@ class EndChecker(Checker):
         return text.stripped.strip('"').lower().endswith(self.end_phrase.lower())
 
     def repaired(self, text: Text) -> bool:
-        phrase, answer = (" ".join(fold(whole).lower().split()) for whole in (self.end_phrase, text.raw))
+        phrase, answer = (" ".join(fold(raw).lower().split()) for raw in (self.end_phrase, text.raw))
         if _ends_with(answer, phrase) or not has_word(phrase):
             return _ends_with(answer, phrase)
         phrase, answer = phrase.rstrip(_CLOSING), answer.rstrip(_CLOSING)
@@ -105,8 +105,8 @@ class TwoResponses(OneRule):
             responses = [piece.strip() if has_word(piece) else "" for piece in SIX_ASTERISKS.split(text.raw)]
         else:
             responses = [piece.strip() for piece in text.raw.split("******")]
-        given = list(filter(None, responses))
-        return all(responses[1:-1]) and len(given) == 2 and given[0] != given[1]
+        nonempty = list(filter(None, responses))
+        return all(responses[1:-1]) and len(nonempty) == 2 and nonempty[0] != nonempty[1]
 
 
 @checker(
@@ -127,6 +127,6 @@ class RepeatPrompt(Checker):
         return text.stripped.lower().startswith(self.prompt_to_repeat.strip().lower())
 
     def repaired(self, text: Text) -> bool:
-        prompt, answer = (" ".join(fold(whole).lower().split()) for whole in (self.prompt_to_repeat, text.raw))
+        prompt, answer = (" ".join(fold(raw).lower().split()) for raw in (self.prompt_to_repeat, text.raw))
         end = answer[len(prompt) : len(prompt) + 1]
         return answer.startswith(prompt) and not (prompt[-1:].isalnum() and end.isalnum())

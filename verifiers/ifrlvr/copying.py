@@ -61,10 +61,10 @@ class CopyingMultiple(OneRule):
     def holds(self, text: Text, repaired: bool) -> bool:
         copies = SIX_ASTERISKS.split(text.raw) if repaired else text.raw.split("******")
         # Six asterisks in the request divide it, too, for a reader who copies it.
-        asked = SIX_ASTERISKS.split(self.prompt_to_repeat) if repaired else [self.prompt_to_repeat]
-        return len(copies) == self.N * len(asked) and all(
+        originals = SIX_ASTERISKS.split(self.prompt_to_repeat) if repaired else [self.prompt_to_repeat]
+        return len(copies) == self.N * len(originals) and all(
             _as_compared(copy, repaired) == _as_compared(original, repaired)
-            for copy, original in zip(copies, asked * self.N, strict=True)
+            for copy, original in zip(copies, originals * self.N, strict=True)
         )
 
 
@@ -85,8 +85,8 @@ class RepeatPhrase(Checker):
 
     def faithful(self, text: Text) -> bool:
         phrase = self.phrase.split()
-        found = [occurrence.split() for line in text.lines for occurrence in _spans(line, phrase[0], phrase[-1])]
-        return len(found) == self.small_n and all(_changed(words, phrase) == 1 for words in found)
+        occurrences = [occurrence.split() for line in text.lines for occurrence in _spans(line, phrase[0], phrase[-1])]
+        return len(occurrences) == self.small_n and all(_changed(words, phrase) == 1 for words in occurrences)
 
     def repaired(self, text: Text) -> bool:
         phrase, words = Text(self.phrase).small_words, text.small_words
@@ -107,10 +107,10 @@ def _spans(line: str, first: str, last: str) -> Iterator[str]:
     """Yield what begins with a word and a blank and ends with the next blank and a word, from left to right."""
     end = 0
     while (begin := line.find(f"{first} ", end)) >= 0:
-        found = line.find(f" {last}", begin + len(first) + 1)
-        if found < 0:
+        place = line.find(f" {last}", begin + len(first) + 1)
+        if place < 0:
             return
-        end = found + len(last) + 1
+        end = place + len(last) + 1
         yield line[begin:end]
 
 

@@ -118,15 +118,15 @@ class CausalModel:
         """
         text, start = answer.text, self.tokenizer.bos_token_id
         while True:
-            asked = prompt(Answer(text, answer.options), shots)
-            tokens: list[int] = self.tokenizer(asked, add_special_tokens=False)["input_ids"]
+            question = prompt(Answer(text, answer.options), shots)
+            tokens: list[int] = self.tokenizer(question, add_special_tokens=False)["input_ids"]
             if start is not None:
                 tokens = [start, *tokens]
             window = getattr(self.network.config.get_text_config(), "max_position_embeddings", None) or len(tokens) + 1
             if len(tokens) < window or not text:
                 return tokens
-            kept = min(len(text) - 1, len(text) * window // len(tokens))
-            text = text[: (kept + 1) // 2] + text[len(text) - kept // 2 :]
+            length = min(len(text) - 1, len(text) * window // len(tokens))
+            text = text[: (length + 1) // 2] + text[len(text) - length // 2 :]
 
 
 def load(path: str, placement: Placement) -> CausalModel:

@@ -58,8 +58,8 @@ def train_causal(  # noqa: PLR0913 # what is trained, how and where
         TrainingError: the training diverges, or the checkpoint belongs to another run.
         RowsError: no row is left to train on.
     """
-    kept = trainable(rows)
-    if not kept:
+    used_rows = trainable(rows)
+    if not used_rows:
         raise RowsError("no rows to train on: the answer is a single letter, but every label is several options")
     require_model(base, None)
     device = placement.chosen_device
@@ -71,7 +71,7 @@ def train_causal(  # noqa: PLR0913 # what is trained, how and where
         written = network.peft_config["default"]
         written.base_model_name_or_path = str(Path(base).resolve()) if Path(base).is_dir() else base
         written.revision = commit
-        examples = [_example(model, row) for row in kept]
+        examples = [_example(model, row) for row in used_rows]
         order = torch.Generator().manual_seed(recipe.seed)
         loop = Loop(
             network,
@@ -79,10 +79,10 @@ def train_causal(  # noqa: PLR0913 # what is trained, how and where
             lambda: shuffled(examples, recipe.batch_size, order),
             lambda batch: _loss(network, batch),
         )
-        depends_on = {**training, "base": base, "commit of the base": commit, "rows": digest(kept), **versions()}
+        depends_on = {**training, "base": base, "commit of the base": commit, "rows": digest(used_rows), **versions()}
         losses, _ = loop.run(Checkpoint(checkpoint, depends_on) if checkpoint else None)
         network.save_pretrained(str(output))
-    record = {**training, "rows": len(kept), "rows_left_out": len(rows) - len(kept), "loss_per_epoch": losses}
+    record = {**training, "rows": len(used_rows), "rows_left_out": len(rows) - len(used_rows), "loss_per_epoch": losses}
     (output / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from lm_eval_ext.classifier.reading import Answer, Option, refusal_option
-from lm_eval_ext.classifier.rules.mentions import OptionMention, core, mentions, plain
+from lm_eval_ext.classifier.rules.mentions import OptionMention, core, find_mentions, plain
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -84,13 +84,13 @@ def encode(answer: Answer, tokenizer: Tokenizer, slots: Sequence[int] | None = N
     own = _own_words(answer.options, places)
     response: list[tuple[int, int]] = []
     last = 0
-    for mention in mentions(text, answer.options):
+    for mention in find_mentions(text, answer.options):
         # The letter of a mention is not part of the words. If a mention is an option's text alone, the text is.
         is_text = mention.how == "text"
-        at = mention.start if is_text else _letter_at(text, mention)
-        response += _words(tokenizer, text[last:at], own)
+        start = mention.start if is_text else _letter_at(text, mention)
+        response += _words(tokenizer, text[last:start], own)
         response.append((_id(tokenizer, markers[mention.letter]), places[mention.letter]))
-        last = at if is_text else at + 1
+        last = start if is_text else start + 1
     response += _words(tokenizer, text[last:], own)
     if len(response) > HEAD + TAIL:
         response = [*response[:HEAD], *response[-TAIL:]]
@@ -148,10 +148,10 @@ def _words(tokenizer: Tokenizer, text: str, own: Mapping[str, int]) -> list[tupl
     """
     reserved, unknown = _reserved(tokenizer), _id(tokenizer, "[UNK]")
     named = {
-        at: own[match[0].casefold()]
+        place: own[match[0].casefold()]
         for match in _WORD.finditer(text)
         if match[0].casefold() in own
-        for at in range(*match.span())
+        for place in range(*match.span())
     }
     encoding = tokenizer.encode(text, add_special_tokens=False)
     return [

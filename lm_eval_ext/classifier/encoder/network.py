@@ -96,7 +96,7 @@ def batch_of(encoded: Sequence[Encoded]) -> tuple[torch.Tensor, torch.Tensor, to
     def padded(rows: Sequence[Sequence[int]], filler: int) -> torch.Tensor:
         return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=filler)
 
-    ids = [one.ids for one in encoded]
+    ids = [answer.ids for answer in encoded]
     mask = [[1] * len(row) for row in ids]
-    choices, named = [one.choices for one in encoded], [one.named for one in encoded]
+    choices, named = [answer.choices for answer in encoded], [answer.named for answer in encoded]
     return padded(ids, PAD), padded(mask, 0), padded(choices, -1), padded(named, -1)

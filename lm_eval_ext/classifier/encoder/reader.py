@@ -32,8 +32,8 @@ def require(folder: Path | None = None, *, fetch: bool = True) -> None:
         ReaderError: an adapter is missing or was trained for another base or encoding, or the base weights are missing
             or not the expected ones.
     """
-    for each in weights.EMBEDDED if folder is None else (folder,):
-        weights.temperature_of(each)
+    for adapter in weights.EMBEDDED if folder is None else (folder,):
+        weights.temperature_of(adapter)
     weights.base_folder(fetch=fetch)
 
 
@@ -80,18 +80,20 @@ def encoder_reader(folder: Path | None = None) -> Reader:
     def read(answers: Sequence[Answer]) -> list[Reading]:
         if not answers:
             return []
-        loaded = [_loaded(each) for each in folders]
+        loaded = [_loaded(folder) for folder in folders]
         tokenizer = weights.tokenizer(weights.base_folder())
         encoded = [encode(answer, tokenizer) for answer in answers]
         # Batching answers of similar length keeps padding small.
         order = sorted(range(len(answers)), key=lambda number: len(encoded[number].ids))
-        found: dict[int, Reading] = {}
-        for at in tqdm(range(0, len(order), BATCH), unit="batch", disable=None, leave=False):
-            batch = order[at : at + BATCH]
+        readings: dict[int, Reading] = {}
+        for start in tqdm(range(0, len(order), BATCH), unit="batch", disable=None, leave=False):
+            batch = order[start : start + BATCH]
             choices, members = _probabilities([encoded[number] for number in batch], loaded)
             for row, number in enumerate(batch):
-                found[number] = _reading(answers[number].options, encoded[number].letters, choices[row], members[row])
-        return [found[number] for number in range(len(answers))]
+                readings[number] = _reading(
+                    answers[number].options, encoded[number].letters, choices[row], members[row]
+                )
+        return [readings[number] for number in range(len(answers))]
 
     return read
 

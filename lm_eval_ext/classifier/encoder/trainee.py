@@ -84,12 +84,12 @@ def train_encoder(
 
     encoded = sorted(((encode(row.answer, tokenizer), row) for row in calibration), key=lambda pair: len(pair[0].ids))
     scores: list[torch.Tensor] = []
-    for at in range(0, len(encoded), recipe.batch_size):
-        batch = [one for one, _ in encoded[at : at + recipe.batch_size]]
+    for start in range(0, len(encoded), recipe.batch_size):
+        batch = [answer for answer, _ in encoded[start : start + recipe.batch_size]]
         with torch.inference_mode():
             kind, _ = model(*batch_of(batch))
-        scores += [row[: len(one.choices)] for row, one in zip(kind, batch, strict=True)]
-    describe_adapter(output, fitted_temperature(scores, [target(one, row)[0] for one, row in encoded]))
+        scores += [row[: len(answer.choices)] for row, answer in zip(kind, batch, strict=True)]
+    describe_adapter(output, fitted_temperature(scores, [target(answer, row)[0] for answer, row in encoded]))
 
 
 def _rate(step: int, steps: int) -> float:
@@ -105,8 +105,8 @@ def _batches(
         encoded = encode(row.answer, tokenizer, draw.sample(range(1, MARKERS + 1), len(row.answer.options)))
         pairs.append((encoded, target(encoded, row)))
     batches = []
-    for at in range(0, len(pairs), size * POOL):
-        pool = sorted(pairs[at : at + size * POOL], key=lambda pair: len(pair[0].ids))
+    for begin in range(0, len(pairs), size * POOL):
+        pool = sorted(pairs[begin : begin + size * POOL], key=lambda pair: len(pair[0].ids))
         batches += [pool[start : start + size] for start in range(0, len(pool), size)]
     draw.shuffle(batches)
     return batches
@@ -129,10 +129,10 @@ def _loss(model: Any, batch: Sequence[tuple[Encoded, Target]]) -> torch.Tensor:
     kind, member = model(*batch_of([encoded for encoded, _ in batch]))
     choices = torch.tensor([choice for _, (choice, _) in batch])
     # In the order of the rows, without what pads a row.
-    found = torch.cat([row[: len(encoded.letters)] for row, (encoded, _) in zip(member, batch, strict=True)])
+    logits = torch.cat([row[: len(encoded.letters)] for row, (encoded, _) in zip(member, batch, strict=True)])
     members = torch.tensor([float(is_member) for _, (_, chosen) in batch for is_member in chosen])
     choice_loss = functional.cross_entropy(kind, choices)
-    return choice_loss + functional.binary_cross_entropy_with_logits(found, members)
+    return choice_loss + functional.binary_cross_entropy_with_logits(logits, members)
 
 
 TEMPERATURES = [round(0.5 + 0.05 * step, 2) for step in range(91)]
@@ -154,8 +154,8 @@ def fitted_temperature(scores: Sequence[torch.Tensor], choices: Sequence[int]) -
 
     def cross_entropy(temperature: float) -> float:
         return sum(
-            functional.cross_entropy(one.float() / temperature, torch.tensor(choice)).item()
-            for one, choice in zip(scores, choices, strict=True)
+            functional.cross_entropy(row.float() / temperature, torch.tensor(choice)).item()
+            for row, choice in zip(scores, choices, strict=True)
         )
 
     return min(TEMPERATURES, key=cross_entropy)

@@ -54,10 +54,10 @@ def base_folder(*, fetch: bool = True) -> Path:
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         raise ReaderError(f"{folder}: no {', '.join(missing)}; expected the files of {REPOSITORY}, revision {REVISION}")
-    found = _sha256(folder / "model.safetensors")
-    if found != SHA256:
+    digest = sha256(folder / "model.safetensors")
+    if digest != SHA256:
         raise ReaderError(
-            f"{folder / 'model.safetensors'}: sha256 {found}, expected {SHA256} ({REPOSITORY}, revision {REVISION}); "
+            f"{folder / 'model.safetensors'}: sha256 {digest}, expected {SHA256} ({REPOSITORY}, revision {REVISION}); "
             "the adapter's scores would be different with other weights"
         )
     return folder
@@ -74,9 +74,9 @@ def tokenizer(folder: Path) -> Tokenizer:
 
     vocabulary: dict[str, int] = Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab()
     tokens = "\n".join(sorted(vocabulary, key=lambda token: vocabulary[token]))
-    found = hashlib.sha256(tokens.encode()).hexdigest()
-    if found != VOCABULARY_SHA256:
-        raise ReaderError(f"{folder / 'tokenizer.json'}: vocabulary sha256 {found}, expected {VOCABULARY_SHA256}")
+    digest = hashlib.sha256(tokens.encode()).hexdigest()
+    if digest != VOCABULARY_SHA256:
+        raise ReaderError(f"{folder / 'tokenizer.json'}: vocabulary sha256 {digest}, expected {VOCABULARY_SHA256}")
     made: Tokenizer = BertWordPieceTokenizer(vocab=vocabulary, lowercase=True)._tokenizer
     return made
 
@@ -105,7 +105,8 @@ def _hub_folder(fetch: bool) -> Path:
 
 
 @cache
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -141,12 +142,13 @@ def temperature_of(folder: Path) -> float:
     if not (folder / ADAPTER_WEIGHTS).is_file():
         raise ReaderError(f"{folder}: no {ADAPTER_WEIGHTS} (weights of other formats are not loaded)")
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ReaderError(f"{path}: not JSON in UTF-8 ({error})") from error
-    its = found.get(TEMPERATURE) if isinstance(found, dict) else None
-    if found != {**DESCRIBED, TEMPERATURE: its} or not isinstance(its, int | float) or not its > 0:
+    value = content.get(TEMPERATURE) if isinstance(content, dict) else None
+    if content != {**DESCRIBED, TEMPERATURE: value} or not isinstance(value, int | float) or not value > 0:
         raise ReaderError(
-            f"{path}: {found}, expected {DESCRIBED} and a {TEMPERATURE} above 0; retrain the adapter with this version"
+            f"{path}: {content}, expected {DESCRIBED} and a {TEMPERATURE} above 0; retrain the adapter with this "
+            "version"
         )
-    return float(its)
+    return float(value)

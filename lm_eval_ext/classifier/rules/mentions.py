@@ -59,12 +59,12 @@ def plain(text: str) -> str:
 
     ``\boxed`` becomes "answer:".
     """
-    whole = text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate is not a character
-    text = unicodedata.normalize("NFKC", whole).translate(_PLAIN)
+    valid = text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate is not a character
+    text = unicodedata.normalize("NFKC", valid).translate(_PLAIN)
     return _MARKS.sub("", _BOX.sub("answer: ", text)).strip()
 
 
-def mentions(response: str, options: Sequence[Option]) -> tuple[OptionMention, ...]:
+def find_mentions(response: str, options: Sequence[Option]) -> tuple[OptionMention, ...]:
     """Return the mentions of options in a plain response, in order; a position belongs to one option only.
 
     An option's text must occur in full, in any case and spacing. If one text contains another, the longer one wins
@@ -78,7 +78,7 @@ def mentions(response: str, options: Sequence[Option]) -> tuple[OptionMention, .
     }
     starts = list(texts)
     by_letter = {option.letter: option for option in options}
-    found: list[OptionMention] = []
+    mentions: list[OptionMention] = []
     last = 0
     for match in _pattern_of_letters(tuple(by_letter)).finditer(response):
         start, end, form = match.start(), match.end(), match.lastgroup or ""
@@ -93,17 +93,17 @@ def mentions(response: str, options: Sequence[Option]) -> tuple[OptionMention, .
         if stop == end and _is_initial(response, start):
             continue
         how: How = "both" if stop > end else "bare" if form == "bare" else "letter"
-        found.append(OptionMention(letter, how, start, stop, text))
+        mentions.append(OptionMention(letter, how, start, stop, text))
         last = stop
-    taken = [mention.start for mention in found]
-    ends = [mention.end for mention in found]
-    found += [
+    begins = [mention.start for mention in mentions]
+    ends = [mention.end for mention in mentions]
+    mentions += [
         OptionMention(letter, "text", start, end, start)
         for start, (letter, end) in texts.items()
         # Mentions by letter do not overlap, so these counts are equal only if none of them overlaps the text.
-        if bisect_right(ends, start) == bisect_left(taken, end)
+        if bisect_right(ends, start) == bisect_left(begins, end)
     ]
-    return tuple(sorted(found, key=lambda mention: mention.start))
+    return tuple(sorted(mentions, key=lambda mention: mention.start))
 
 
 @lru_cache(maxsize=4096)
@@ -125,20 +125,20 @@ def core(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _pattern_of_letters(letters: tuple[str, ...]) -> re.Pattern[str]:
-    some = f"(?-i:[{''.join(map(re.escape, letters))}])"
+    letter = f"(?-i:[{''.join(map(re.escape, letters))}])"
     return re.compile(
         # "option B", "answer (B)", "answer is: B", "choose B"
         r"(?:\b(?:options?|answers?|choices?|letters?|select|choose|pick|go\swith)"
         r"(?:\s{1,2}(?:is|are|would\sbe|was|as|to\sbe|option|answer|letter)){0,3}\s{0,2}:?\s{0,2}[(\[{\"']{0,2}(?<!\w)"
-        rf"(?P<cued>{some})(?![\w'])(?!\.\w)[)\]}}\"']{{0,2}}(?:\s?[:.)](?!\w))?)"
+        rf"(?P<cued>{letter})(?![\w'])(?!\.\w)[)\]}}\"']{{0,2}}(?:\s?[:.)](?!\w))?)"
         # "B." "B)" "B:", no initials such as "U.S."
-        rf"|(?<![\w.'-])(?P<marked>{some})(?:\)(?:\s?[:.])?|[:.](?!\w\.))(?!\w)"
+        rf"|(?<![\w.'-])(?P<marked>{letter})(?:\)(?:\s?[:.])?|[:.](?!\w\.))(?!\w)"
         # "(B)" "[B]" "{B}" and the like
-        rf"|(?<![\w.'-])[(\[{{\"'](?P<bracketed>{some})[)\]}}\"'](?:\s?[:.])?(?!\w)"
+        rf"|(?<![\w.'-])[(\[{{\"'](?P<bracketed>{letter})[)\]}}\"'](?:\s?[:.])?(?!\w)"
         # a line of its own
-        rf"|^[ \t]*(?P<alone>{some})[ \t]*$"
+        rf"|^[ \t]*(?P<alone>{letter})[ \t]*$"
         # any other capital letter
-        rf"|(?<![\w.'-])(?P<bare>{some})(?![\w'-])(?!\.\w)",
+        rf"|(?<![\w.'-])(?P<bare>{letter})(?![\w'-])(?!\.\w)",
         re.IGNORECASE | re.MULTILINE,
     )
 
@@ -168,10 +168,10 @@ def _text_after(response: str, end: int, option: Option, texts: Mapping[int, tup
             return place, stop
     words = core(option.text).split()
     stop, matched = start, 0
-    for found in _WORD.finditer(response, start, start + len(option.text) + 40):
-        if matched == len(words) or _bare(found[0]) != _bare(words[matched]):
+    for match in _WORD.finditer(response, start, start + len(option.text) + 40):
+        if matched == len(words) or _bare(match[0]) != _bare(words[matched]):
             break
-        stop, matched = found.end(), matched + 1
+        stop, matched = match.end(), matched + 1
     # "A. In a village" begins like A, "In a city", but is the text of another option.
     is_of_another = start in texts and texts[start][1] >= stop
     return (start, stop) if matched >= min(2, len(words)) and matched and not is_of_another else (end, end)
@@ -185,11 +185,11 @@ def _bare(word: str) -> str:
     return word.strip(_TRAILING + "()").casefold()
 
 
-def runs(text: str, found: Sequence[OptionMention]) -> list[list[OptionMention]]:
+def runs(text: str, mentions: Sequence[OptionMention]) -> list[list[OptionMention]]:
     """Group the mentions into runs of options that are named together."""
     grouped: list[list[OptionMention]] = []
     ended = False
-    for mention in found:
+    for mention in mentions:
         last = grouped[-1][-1] if grouped else mention
         word = phrases.AND_OR.search(text, last.end, mention.start) is not None
         # "B and C, D is right": after an "and", a comma alone does not continue the list.
@@ -202,15 +202,15 @@ def runs(text: str, found: Sequence[OptionMention]) -> list[list[OptionMention]]
     return grouped
 
 
-def _are_joined(text: str, one: OptionMention, two: OptionMention) -> bool:
+def _are_joined(text: str, first: OptionMention, second: OptionMention) -> bool:
     """Tell whether two options are named together: "B or C", or on consecutive lines."""
-    if one.letter == two.letter or "text" in (one.how, two.how):
+    if first.letter == second.letter or "text" in (first.how, second.how):
         return False
-    between = text[one.end : two.start]
+    between = text[first.end : second.start]
     if phrases.JOINED.fullmatch(between):
         return True
-    lines = is_line(text, one) and is_line(text, two)
-    return lines and bool(phrases.NEXT_LINE.fullmatch(between)) and bool(phrases.LINE_ENDS.match(text, two.end))
+    lines = is_line(text, first) and is_line(text, second)
+    return lines and bool(phrases.NEXT_LINE.fullmatch(between)) and bool(phrases.LINE_ENDS.match(text, second.end))
 
 
 def is_line(text: str, mention: OptionMention) -> bool:
@@ -223,15 +223,15 @@ def is_line(text: str, mention: OptionMention) -> bool:
     )
 
 
-def outside_lists(text: str, found: Sequence[OptionMention], options: int) -> list[OptionMention]:
+def outside_lists(text: str, mentions: Sequence[OptionMention], options: int) -> list[OptionMention]:
     """Return the mentions that are not in a list that repeats or discusses the options, one per line."""
     # A list has its letters in order; an answer above the list is not part of it.
     lists: list[list[OptionMention]] = []
-    for mention in found:
+    for mention in mentions:
         if is_line(text, mention):
             if lists and lists[-1][-1].letter < mention.letter:
                 lists[-1].append(mention)
             else:
                 lists.append([mention])
-    spans = [range(one[0].start, one[-1].end) for one in lists if len(one) >= max(2, options - 1)]
-    return [mention for mention in found if not any(mention.start in span for span in spans)]
+    spans = [range(listed[0].start, listed[-1].end) for listed in lists if len(listed) >= max(2, options - 1)]
+    return [mention for mention in mentions if not any(mention.start in span for span in spans)]

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from lm_eval_ext.classifier.reading import Answer, Option, Reading, refusal_option
 from lm_eval_ext.classifier.rules import phrases
-from lm_eval_ext.classifier.rules.mentions import OptionMention, is_line, mentions, outside_lists, plain, runs
+from lm_eval_ext.classifier.rules.mentions import OptionMention, find_mentions, is_line, outside_lists, plain, runs
 
 ABSTAINED = Reading("none", (), 0.0)
 """The reading if the rules abstain."""
@@ -35,23 +35,24 @@ def decide(answer: Answer) -> Reading | None:
     text = plain(answer.text)
     if not text:
         return Reading("none")
-    found = outside_lists(text, mentions(text, answer.options), len(answer.options))
-    if _says(phrases.NONE_OF_THEM, text, found):
+    mentions = outside_lists(text, find_mentions(text, answer.options), len(answer.options))
+    if _says(phrases.NONE_OF_THEM, text, mentions):
         # It names no option, does not decline, and can mean no option.
         may_mean = [option for option in answer.options if phrases.NO_ANSWER.search(option.text)]
-        return Reading("none") if not (found or may_mean or phrases.REFUSAL.search(text)) else None
-    if _says(phrases.WAVERS, text, found):
+        return Reading("none") if not (mentions or may_mean or phrases.REFUSAL.search(text)) else None
+    if _says(phrases.WAVERS, text, mentions):
         return None
-    together = runs(text, found)
+    together = runs(text, mentions)
     committed = _committed(text, together)
-    if pairs := mixed_pairs(text, found, committed):
-        return contradiction(text, found, pairs)
-    kept = [run for run in committed if not any(is_denied(text, mention) for mention in run)]
-    contradicts_itself = len({frozenset(mention.letter for mention in run) for run in kept}) > 1
-    if (committed and not kept) or contradicts_itself or _is_one_of_several_cases(text, found, kept):
+    if pairs := mixed_pairs(text, mentions, committed):
+        return contradiction(text, mentions, pairs)
+    asserted = [run for run in committed if not any(is_denied(text, mention) for mention in run)]
+    contradicts_itself = len({frozenset(mention.letter for mention in run) for run in asserted}) > 1
+    if (committed and not asserted) or contradicts_itself or _is_one_of_several_cases(text, mentions, asserted):
         return None
-    reading = _chosen(text, found, kept, left_open(text, together, refusal_option(answer.options)), answer.options)
-    return reading and replace(reading, certainty=_certainty(reading, found, answer.options))
+    listed = left_open(text, together, refusal_option(answer.options))
+    reading = _chosen(text, mentions, asserted, listed, answer.options)
+    return reading and replace(reading, certainty=_certainty(reading, mentions, answer.options))
 
 
 AGREED, SEVERAL, REFUSED, ALONE, OTHERS_NAMED = 0.97, 0.92, 0.92, 0.88, 0.6
@@ -59,74 +60,80 @@ AGREED, SEVERAL, REFUSED, ALONE, OTHERS_NAMED = 0.97, 0.92, 0.92, 0.88, 0.6
 text alone, and of one beside which other options are named: how often each is right in ``benchmarks/answers``."""
 
 
-def _certainty(reading: Reading, found: Run, options: Sequence[Option]) -> float:
+def _certainty(reading: Reading, mentions: Run, options: Sequence[Option]) -> float:
     if reading.kind == "several":
         return SEVERAL
-    if reading.same(Reading.refusal(options)):
+    if reading.matches(Reading.refusal(options)):
         return REFUSED
-    if {mention.letter for mention in found} > {*reading.letters}:
+    if {mention.letter for mention in mentions} > {*reading.letters}:
         return OTHERS_NAMED
-    return AGREED if any(mention.how == "both" for mention in found) else ALONE
+    return AGREED if any(mention.how == "both" for mention in mentions) else ALONE
 
 
-def _chosen(text: str, found: Run, kept: Sequence[Run], listed: set[str], options: Sequence[Option]) -> Reading | None:
+def _chosen(
+    text: str, mentions: Run, asserted: Sequence[Run], listed: set[str], options: Sequence[Option]
+) -> Reading | None:
     """Return what a response chooses, or refuses to choose.
 
     Args:
         text: the plain response.
-        found: its mentions outside lists of options.
-        kept: the runs that it commits to; all of them choose the same letters.
+        mentions: its mentions outside lists of options.
+        asserted: the runs that it commits to; all of them choose the same letters.
         listed: the letters that it leaves open.
         options: the options.
     """
-    chosen = {mention.letter for run in kept for mention in run} or listed
+    chosen = {mention.letter for run in asserted for mention in run} or listed
     refusal = phrases.REFUSAL.search(text, 0, OPENING)
     # It begins by declining, before it names any option.
-    if refusal is not None and (not found or refusal.start() < found[0].start):
-        named = chosen | {mention.letter for mention in found if mention.how != "text"}
-        if not named - {refusal_option(options)}:
+    if refusal is not None and (not mentions or refusal.start() < mentions[0].start):
+        letters = chosen | {mention.letter for mention in mentions if mention.how != "text"}
+        if not letters - {refusal_option(options)}:
             # It may turn to an option's text, or name one in quotes or at the start of a sentence.
             turn = phrases.TURN.search(text)
             after = turn.start() if turn else len(text)
             if any(
-                one.start > after or phrases.SET_OFF.search(text, max(0, one.start - 3), one.start) for one in found
+                mention.start > after or phrases.SET_OFF.search(text, max(0, mention.start - 3), mention.start)
+                for mention in mentions
             ):
                 return None
             return Reading.refusal(options)
-        chosen = chosen_after_refusal(text, found, kept, listed)
+        chosen = chosen_after_refusal(text, mentions, asserted, listed)
         return Reading.of([*chosen]) if chosen else None
-    if not chosen and len({mention.letter for mention in found}) == 1:
+    if not chosen and len({mention.letter for mention in mentions}) == 1:
         # A mention alone is an answer if it is by letter or most of the response.
         chosen = {
             mention.letter
-            for mention in found
+            for mention in mentions
             if not is_denied(text, mention)
             and (is_line(text, mention) or mention.end - mention.start >= MOST * len(text))
         }
     return Reading.of([*chosen]) if chosen else None
 
 
-def _is_one_of_several_cases(text: str, found: Run, kept: Sequence[Run]) -> bool:
+def _is_one_of_several_cases(text: str, mentions: Run, asserted: Sequence[Run]) -> bool:
     """Tell whether a choice may hold in one case only, because the response names another letter for other cases."""
-    chosen = {mention.letter for run in kept for mention in run}
-    others = [mention for mention in found if mention.how != "text" and mention.letter not in chosen]
+    chosen = {mention.letter for run in asserted for mention in run}
+    others = [mention for mention in mentions if mention.how != "text" and mention.letter not in chosen]
     return bool(
         chosen
-        and any(not is_denied(text, one) or phrases.IF.search(sentence_before(text, one.start)) for one in others)
+        and any(
+            not is_denied(text, mention) or phrases.IF.search(sentence_before(text, mention.start))
+            for mention in others
+        )
         and any(
             phrases.CASE.search(sentence_before(text, run[0].start)) or phrases.OF_CASE.match(text, run[-1].end)
-            for run in kept
+            for run in asserted
         )
     )
 
 
-def _says(pattern: re.Pattern[str], text: str, found: Run) -> bool:
+def _says(pattern: re.Pattern[str], text: str, mentions: Run) -> bool:
     """Tell whether a response matches a pattern outside the text of the options that it names."""
-    starts = [mention.text for mention in found]
+    starts = [mention.text for mention in mentions]
     for match in pattern.finditer(text):
         place = match.start(match.lastgroup or 0)
         before = bisect_right(starts, place) - 1
-        if before < 0 or found[before].end <= place:
+        if before < 0 or mentions[before].end <= place:
             return True
     return False
 
@@ -152,30 +159,30 @@ def _opens(text: str, first: OptionMention) -> bool:
     return is_marked and phrases.INTRODUCED.search(text, max(0, first.start - 20), first.start) is not None
 
 
-def chosen_after_refusal(text: str, found: Run, kept: Sequence[Run], listed: set[str]) -> set[str]:
+def chosen_after_refusal(text: str, mentions: Run, asserted: Sequence[Run], listed: set[str]) -> set[str]:
     """Return the letters that a response plainly chooses although it begins by declining.
 
     Args:
         text: the plain response.
-        found: its mentions outside lists of options.
-        kept: the runs that it commits to; all of them choose the same letters.
+        mentions: its mentions outside lists of options.
+        asserted: the runs that it commits to; all of them choose the same letters.
         listed: the letters that it leaves open.
 
     Returns:
         The letters, or none if it is unclear whether what the response names is its answer: a letter that it names is
         not among them, or the choice is made for others or under a condition.
     """
-    letters = {mention.letter for mention in found if mention.how != "text"}
-    for run in kept:
+    letters = {mention.letter for mention in mentions if mention.how != "text"}
+    for run in asserted:
         # Words commit to it by letter, in a sentence that makes no condition and speaks of nobody else.
         is_plain = any(mention.how in ("both", "letter") and is_committed(text, mention) for mention in run)
         is_plain = is_plain and not phrases.CONDITION.search(sentence_before(text, run[0].start))
         if is_plain and {mention.letter for mention in run} >= letters:
             return {mention.letter for mention in run}
-    if kept:
+    if asserted:
         return set()
     # A letter with its text, in a line of its own: "B. Rarely".
-    lines = [mention for mention in found if mention.how == "both" and is_line(text, mention)]
+    lines = [mention for mention in mentions if mention.how == "both" and is_line(text, mention)]
     alone = len(letters) == 1 and any(phrases.LINE_ENDS.match(text, mention.end) for mention in lines)
     return letters if alone else listed
 
@@ -189,25 +196,25 @@ CONTRADICTION = 0.9
 """The certainty of the reading. Of seventeen such answers in the annotated data, two are labelled with the letter."""
 
 
-def mixed_pairs(text: str, found: Sequence[OptionMention], runs: Sequence[Sequence[OptionMention]]) -> list[Pair]:
+def mixed_pairs(text: str, mentions: Sequence[OptionMention], runs: Sequence[Sequence[OptionMention]]) -> list[Pair]:
     """Return the pairs of a letter and another option's text at the edges of runs that the response commits to."""
     return [
-        (one, two)
-        for one, two in pairwise(found)
-        if any(run[-1] is one or run[0] is two for run in runs)
-        and {one.how, two.how} == {"letter", "text"}
-        and one.letter != two.letter
-        and two.start - one.end < LABEL_DISTANCE
-        and phrases.LABELS.fullmatch(text, one.end, two.start)
+        (first, second)
+        for first, second in pairwise(mentions)
+        if any(run[-1] is first or run[0] is second for run in runs)
+        and {first.how, second.how} == {"letter", "text"}
+        and first.letter != second.letter
+        and second.start - first.end < LABEL_DISTANCE
+        and phrases.LABELS.fullmatch(text, first.end, second.start)
     ]
 
 
-def contradiction(text: str, found: Sequence[OptionMention], pairs: Sequence[Pair]) -> Reading | None:
+def contradiction(text: str, mentions: Sequence[OptionMention], pairs: Sequence[Pair]) -> Reading | None:
     """Return the reading of a response with mixed pairs.
 
     Args:
         text: the plain response.
-        found: its mentions.
+        mentions: its mentions.
         pairs: its mixed pairs, at least one.
 
     Returns:
@@ -216,15 +223,17 @@ def contradiction(text: str, found: Sequence[OptionMention], pairs: Sequence[Pai
     """
     clear = all(
         # After a blank line, the text may begin a remark on an option that was not chosen.
-        one.how == "letter" and "\n\n" not in text[one.end : two.start] and phrases.TEXT_ENDS.match(text, two.end)
-        for one, two in pairs
+        first.how == "letter"
+        and "\n\n" not in text[first.end : second.start]
+        and phrases.TEXT_ENDS.match(text, second.end)
+        for first, second in pairs
     )
     paired = {id(mention) for pair in pairs for mention in pair}
     settled = any(
         id(mention) not in paired and (mention.how in ("both", "letter") or is_committed(text, mention))
-        for mention in found
+        for mention in mentions
     )
-    if not clear or settled or len({(one.letter, two.letter) for one, two in pairs}) > 1:
+    if not clear or settled or len({(first.letter, second.letter) for first, second in pairs}) > 1:
         return None
     return Reading("contradiction", (), CONTRADICTION)
 
@@ -292,5 +301,9 @@ def string_match(answers: Sequence[Answer]) -> list[Reading]:
     prints the pattern without an escape, but its published accuracy (55 %) is close to that of the escaped pattern
     (57.8 % on the paper's training set).
     """
-    found = [(_LETTER.search(answer.text), [option.letter for option in answer.options]) for answer in answers]
-    return [Reading.of([match[0][0]] if match and match[0][0] in letters else []) for match, letters in found]
+    readings = []
+    for answer in answers:
+        match = _LETTER.search(answer.text)
+        letters = [option.letter for option in answer.options]
+        readings.append(Reading.of([match[0][0]] if match and match[0][0] in letters else []))
+    return readings

@@ -72,5 +72,5 @@ def repairs() -> Mapping[str, Repair]:
 
 def digest_of(prompt: str, instructions: Sequence[Checker]) -> str:
     """Return 16 hexadecimal digits of a row, equal if prompt, instructions and arguments are, but for white space."""
-    asked = [[one.id, one.arguments()] for one in instructions]
-    return digest(json.dumps([" ".join(prompt.split()), asked], ensure_ascii=False, sort_keys=True))
+    checks = [[instruction.id, instruction.arguments()] for instruction in instructions]
+    return digest(json.dumps([" ".join(prompt.split()), checks], ensure_ascii=False, sort_keys=True))

@@ -86,28 +86,28 @@ def all_rows(source: str, dataset: str) -> tuple[tuple[IFBenchRow, ...], int]:
     else:
         splits = HUB_SPLITS if source == sources.HUB else SPLITS
         table = sources.load(dataset, splits[dataset], HUB[dataset], source)
-    twice, left_out, found = dataset == TWO_TURNS, 0, list[IFBenchRow]()
-    fields = FIELDS_OF_TURNS if twice else FIELDS
+    has_two_turns, left_out, judgeable = dataset == TWO_TURNS, 0, list[IFBenchRow]()
+    fields = FIELDS_OF_TURNS if has_two_turns else FIELDS
     check_keys(table.origin, table.column("key", fields))
     seen: dict[Hashable, int] = {}
     for number, row in enumerate(table.rows, start=1):
         where = f"{table.origin}, row {number}"
-        if twice and _lacks_arguments(row):
+        if has_two_turns and _lacks_arguments(row):
             left_out += 1
             continue
         require_fields(where, row, fields)
-        prompt, second = _messages(where, row) if twice else (text_in(where, "prompt", row["prompt"]), "")
-        found.append(IFBenchRow(row["key"], prompt, instructions_of_row(where, row), second))
+        prompt, second = _messages(where, row) if has_two_turns else (text_in(where, "prompt", row["prompt"]), "")
+        judgeable.append(IFBenchRow(row["key"], prompt, instructions_of_row(where, row), second))
         # Under one key, a prompt may recur with several second messages.
-        first = seen.setdefault((row["key"], prompt, second) if twice else row["key"], number)
+        first = seen.setdefault((row["key"], prompt, second) if has_two_turns else row["key"], number)
         if first != number:
-            of_messages = " with the same messages" if twice else ""
+            of_messages = " with the same messages" if has_two_turns else ""
             raise RowsError(
                 f"{where}, field 'key': {row['key']!r} is already row {first}{of_messages}; expected unique rows"
             )
-    if not found:
+    if not judgeable:
         raise RowsError(f"{table.origin}: no row whose instructions have all their arguments")
-    return tuple(found), left_out
+    return tuple(judgeable), left_out
 
 
 def _file(source: str, dataset: str) -> Path | None:
@@ -148,32 +148,32 @@ class RepairedRows:
 @cache
 def repaired_rows(source: str, dataset: str) -> RepairedRows:
     """Return the repaired rows of a source; arguments and errors as of ``all_rows``."""
-    kept, corrected, seen = list[IFBenchRow](), 0, set[str]()
-    found = rows(source, dataset)
-    for row in found:
+    repaired, corrected, seen = list[IFBenchRow](), 0, set[str]()
+    published = rows(source, dataset)
+    for row in published:
         repair = repairs().get(digest := digest_of(row.prompt, row.instructions))
         if repair is None:
-            kept.append(row)
+            repaired.append(row)
             continue
         seen.add(digest)
         if instructions := repair.applied(row.instructions):
-            kept.append(replace(row, instructions=instructions))
+            repaired.append(replace(row, instructions=instructions))
             corrected += 1
-    keys = {row.key for row in found}
+    keys = {row.key for row in published}
     unlike = [
         repair.key
         for repair in repairs().values()
         if repair.benchmark == dataset and repair.key in keys and repair.digest not in seen
     ]
-    return RepairedRows(tuple(kept), corrected, len(found) - len(kept), tuple(unlike))
+    return RepairedRows(tuple(repaired), corrected, len(published) - len(repaired), tuple(unlike))
 
 
 def _lacks_arguments(row: Mapping[str, Any]) -> bool:
     """Return whether an argument of one of a row's instructions is null; other faults are errors for others to find."""
     try:
         return any(
-            (given or {}).get(argument) is None
-            for name, given in zip(row["instruction_id_list"], row["kwargs"], strict=True)
+            (arguments or {}).get(argument) is None
+            for name, arguments in zip(row["instruction_id_list"], row["kwargs"], strict=True)
             for argument in checker_type(name).argument_names()
         )
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -195,7 +195,7 @@ def _messages(where: str, row: Mapping[str, Any]) -> tuple[str, str]:
     return first, second
 
 
-def rows_hash(found: Sequence[IFBenchRow]) -> str:
+def rows_hash(rows: Sequence[IFBenchRow]) -> str:
     """Return 16 hexadecimal digits that are equal if the messages, the instructions and their order are equal."""
-    shown = [(row.key, row.prompt, row.second, list(map(repr, row.instructions))) for row in found]
-    return digest(json.dumps(shown, ensure_ascii=False))
+    content = [(row.key, row.prompt, row.second, list(map(repr, row.instructions))) for row in rows]
+    return digest(json.dumps(content, ensure_ascii=False))

@@ -8,18 +8,12 @@ from dataclasses import replace
 from lm_eval_ext.families.schema import COUNT, EMPTY_RATE, TRUNCATED_RATE, Metric, Schema, mean_length, share_followed
 
 HEADLINE = "prompt_level_loose_acc"
-"""IFBench's authors report this one."""
+"""The metric that IFBench's authors report."""
 FIRST_TURN = "prompt_level_loose_acc_first_turn"
 VERDICTS, ANSWERS = "instructions", "turns"
 """Metrics whose rows hold the verdict on each instruction, and the answer of each turn."""
 OF_GROUPS: Mapping[str, str] = {
-    "count": "loose_acc_count",
-    "ratio": "loose_acc_ratio",
-    "words": "loose_acc_words",
-    "sentence": "loose_acc_sentence",
-    "format": "loose_acc_format",
-    "custom": "loose_acc_custom",
-    "repeat": "loose_acc_repeat",
+    group: f"loose_acc_{group}" for group in ("count", "ratio", "words", "sentence", "format", "custom", "repeat")
 }
 """By group of IFBench's instructions (the part of an id before the colon), its metric."""
 TWO_TURNS, GROUPS = "two turns", "groups of instructions"

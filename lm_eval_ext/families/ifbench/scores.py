@@ -32,19 +32,22 @@ def score(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Ro
         answers.
     """
     instructions, response = instructions_of(doc["instruction_id_list"], doc["kwargs"]), results[0]
-    found = verdicts(Response(response or ""), instructions)
+    of_kinds = verdicts(Response(response or ""), instructions)
     groups = [instruction.id.partition(":")[0] for instruction in instructions]
     result: dict[str, RowValue] = {
-        **accuracies(response, found),
+        **accuracies(response, of_kinds),
         # As IFBench counts: rows have one or two instructions, and each instruction weighs alike.
         **{
             f"inst_level_{name}_acc": (sum(verdict.follow_instruction_list), len(instructions))
-            for name, verdict in found.items()
+            for name, verdict in of_kinds.items()
         },
-        **by_kind(OF_GROUPS, groups, found["loose"]),
+        **by_kind(OF_GROUPS, groups, of_kinds["loose"]),
         VERDICTS: tuple(
-            {"id": one.id, **{name: verdict.follow_instruction_list[place] for name, verdict in found.items()}}
-            for place, one in enumerate(instructions)
+            {
+                "id": instruction.id,
+                **{name: verdict.follow_instruction_list[place] for name, verdict in of_kinds.items()},
+            }
+            for place, instruction in enumerate(instructions)
         ),
     }
     if isinstance(response, Turns):

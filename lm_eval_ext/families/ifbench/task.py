@@ -181,7 +181,7 @@ class IFBenchTask(FamilyTask):
 
 
 @cache
-def _as_dataset(of: tuple[IFBenchRow, ...]) -> datasets.Dataset:
+def _as_dataset(rows: tuple[IFBenchRow, ...]) -> datasets.Dataset:
     return datasets.Dataset.from_list(
         [
             {
@@ -192,7 +192,7 @@ def _as_dataset(of: tuple[IFBenchRow, ...]) -> datasets.Dataset:
                 "kwargs": [instruction.arguments() for instruction in row.instructions],
                 "witness": respond(row.instructions) or "",
             }
-            for row in of
+            for row in rows
         ]
     )
 

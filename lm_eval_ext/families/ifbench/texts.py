@@ -40,10 +40,10 @@ def respond(instructions: Sequence[Checker], broken: Collection[int] = ()) -> st
         A response whose strict verdicts are exactly these in both editions, or ``None`` if none was found. Of several,
         one that also breaks them under loose verdicts is preferred.
     """
-    kept = [one for index, one in enumerate(instructions) if index not in broken]
-    alone = [[one] for one in kept] if broken else []
+    followed = [instruction for index, instruction in enumerate(instructions) if index not in broken]
+    alone = [[instruction] for instruction in followed] if broken else []
     strictly: str | None = None
-    for text in chain(*map(_texts, [kept, *alone]), IGNORING if broken else ()):
+    for text in chain(*map(_texts, [followed, *alone]), IGNORING if broken else ()):
         if not is_as_intended(text, instructions, broken):
             continue
         if is_as_intended(text, instructions, broken, loose=True):
@@ -54,17 +54,17 @@ def respond(instructions: Sequence[Checker], broken: Collection[int] = ()) -> st
 
 def _texts(instructions: Sequence[Checker]) -> Iterable[str]:
     """Yield texts that are meant to follow all of some instructions; none if there are none for them."""
-    by_id = {one.id: one for one in instructions}
+    by_id = {instruction.id: instruction for instruction in instructions}
     if texts := _fixed().get(frozenset(by_id)):
         return texts
     ids = next((ids for ids in COMPOSED if set(ids) == set(by_id)), None)
     if ids is None:
         return ()
-    given: dict[str, list[object]] = {}
-    for each in ids:
-        for name, value in by_id[each].arguments().items():
-            given.setdefault(name, []).append(value)
-    composed = COMPOSED[ids](**{name: values[0] if len(values) == 1 else values for name, values in given.items()})
+    arguments: dict[str, list[object]] = {}
+    for id_ in ids:
+        for name, value in by_id[id_].arguments().items():
+            arguments.setdefault(name, []).append(value)
+    composed = COMPOSED[ids](**{name: values[0] if len(values) == 1 else values for name, values in arguments.items()})
     return [composed] if isinstance(composed, str) else composed
 
 
@@ -141,8 +141,8 @@ def _items_in_range(min_words: int, max_words: int, sep: str) -> Iterator[str]:
 
 
 def _increment_with_thesis(small_n: int) -> str:
-    thesis, *rest = words(2)
-    return " ".join([f"<i>{thesis.title()}</i> {' '.join(rest)}.", *sentences([2 + small_n, 2 + 2 * small_n])])
+    thesis, *others = words(2)
+    return " ".join([f"<i>{thesis.title()}</i> {' '.join(others)}.", *sentences([2 + small_n, 2 + 2 * small_n])])
 
 
 def _option(options: str) -> str:
@@ -172,17 +172,17 @@ _CLUSTER = re.compile(f"[{CONSONANTS}y]{{2}}")
 
 def overlap(reference_text: str, percentage: float) -> Iterator[str]:
     """Yield texts that share a part of a reference."""
-    for taken, invented in _parts(_beginnings(reference_text, percentage), percentage):
-        yield " ".join([taken, *invented])
+    for shared, invented in _parts(_beginnings(reference_text, percentage), percentage):
+        yield " ".join([shared, *invented])
 
 
 def overlap_with_keyword(reference_text: str, percentage: float, word: str, N: int) -> Iterator[str]:
     """Yield texts that share a part of a reference, and whose sentence ``N`` has a word."""
-    for taken, invented in _parts(_beginnings(reference_text, percentage), percentage, others=1):
+    for shared, invented in _parts(_beginnings(reference_text, percentage), percentage, others=1):
         if len(invented) >= N:
-            before = [f"{each.capitalize()}." for each in invented[: N - 1]]
+            before = [f"{invented_word.capitalize()}." for invented_word in invented[: N - 1]]
             last = " ".join([*invented[N - 1 :], word])
-            yield " ".join([*before, f"{last[:1].upper()}{last[1:]}.", taken])
+            yield " ".join([*before, f"{last[:1].upper()}{last[1:]}.", shared])
 
 
 def overlap_in_clusters(reference_text: str, percentage: float) -> Iterator[str]:
@@ -195,8 +195,8 @@ def overlap_in_clusters(reference_text: str, percentage: float) -> Iterator[str]
             runs.append([])
     long = sorted((run for run in runs if len(run) > 2), key=len, reverse=True)
     chosen = [" ".join(word for run in long[:count] for word in run) for count in range(1, len(long) + 1)]
-    for taken, invented in _parts(chosen, percentage):
-        yield " ".join([taken, *invented])
+    for shared, invented in _parts(chosen, percentage):
+        yield " ".join([shared, *invented])
 
 
 def _beginnings(reference: str, percentage: float) -> list[str]:
@@ -207,16 +207,16 @@ def _beginnings(reference: str, percentage: float) -> list[str]:
     return [reference[: ends[place]].lstrip() for place in nearest[:TRIES]]
 
 
-def _parts(taken: Sequence[str], percentage: float, others: int = 0) -> Iterator[tuple[str, list[str]]]:
+def _parts(texts: Sequence[str], percentage: float, others: int = 0) -> Iterator[tuple[str, list[str]]]:
     """Yield texts of the reference with the invented words that make them up to the percentage.
 
     Args:
-        taken: texts of the reference, of three words or more.
+        texts: texts of the reference, of three words or more.
         percentage: of the trigrams of the whole.
         others: how many words are added besides.
     """
     share = max(percentage, 0.5) / 100
-    for text in taken:
+    for text in texts:
         trigrams = max(len(text.split()) - 2, 1)
         count = max(round(trigrams / share) - trigrams - others, 0)
         missing = len(set(zip(text, text[1:], text[2:], strict=False))) * (1 / share - 1)
@@ -231,8 +231,8 @@ def _invented(count: int, trigrams: float) -> list[str]:
         return []
     generator = random.Random(f"{SEED}/{count}/{trigrams}")  # noqa: S311 # reproducible by design
     # A word has as many trigrams as letters, and one with the space around it.
-    each, rest = divmod(round(trigrams) - count, count)
-    lengths = (max(each + (place < rest), 2) for place in range(count))
+    shortest, longer = divmod(round(trigrams) - count, count)
+    lengths = (max(shortest + (place < longer), 2) for place in range(count))
     return ["".join(generator.choices(CONSONANTS, k=length)) for length in lengths]
 
 

@@ -45,13 +45,13 @@ def respond(
     Returns:
         A response whose strict verdicts are exactly these in these editions, or ``None`` if none was found.
     """
-    if all(one.id.partition(":")[0] in ifbench.GROUPS for one in instructions):
+    if all(instruction.id.partition(":")[0] in ifbench.GROUPS for instruction in instructions):
         return texts.respond(instructions, broken)
     if (text := writer.respond(instructions, broken)) is not None:
         return text
-    kept = [one for index, one in enumerate(instructions) if index not in broken]
-    found = (*_composed(kept), *(texts.IGNORING if broken else ()))
-    return next((text for text in found if is_as_intended(text, instructions, broken, editions=editions)), None)
+    followed = [instruction for index, instruction in enumerate(instructions) if index not in broken]
+    candidates = (*_composed(followed), *(texts.IGNORING if broken else ()))
+    return next((text for text in candidates if is_as_intended(text, instructions, broken, editions=editions)), None)
 
 
 def break_one(instructions: Sequence[Checker]) -> str | None:
@@ -61,7 +61,7 @@ def break_one(instructions: Sequence[Checker]) -> str | None:
     places.
     """
     for chosen in dict.fromkeys(instructions):
-        text = respond(instructions, [index for index, other in enumerate(instructions) if other == chosen])
+        text = respond(instructions, [index for index, instruction in enumerate(instructions) if instruction == chosen])
         if text is not None:
             return text
     return None
@@ -69,46 +69,47 @@ def break_one(instructions: Sequence[Checker]) -> str | None:
 
 def _composed(instructions: Sequence[Checker]) -> Iterator[str]:
     """Yield texts that are meant to follow all instructions, which are IFEval's."""
-    inside = [one for one in instructions if not isinstance(one, AROUND)]
-    around = [one for one in instructions if isinstance(one, AROUND)]
-    codes = [one.language for one in around if isinstance(one, language.ResponseLanguage)]
+    inside = [instruction for instruction in instructions if not isinstance(instruction, AROUND)]
+    around = [instruction for instruction in instructions if isinstance(instruction, AROUND)]
+    codes = [instruction.language for instruction in around if isinstance(instruction, language.ResponseLanguage)]
     if codes:
         sentences = named_lines(__package__, "languages.txt").get(codes[0], ())
-        bodies, other = [_with(inside, " ".join(sentences))], " ".join(reversed(sentences))
+        bodies, second = [_with(inside, " ".join(sentences))], " ".join(reversed(sentences))
     else:
         written = writer.respond(inside) if inside else None
-        bodies, other = [*filter(None, [written]), *(_with(inside, text) for text in PLAIN)], OTHER
+        bodies, second = [*filter(None, [written]), *(_with(inside, text) for text in PLAIN)], OTHER
     for text in bodies:
-        yield _quoted(inside, reduce(lambda so_far, one: _around(one, so_far, other), around, text))
+        yield _quoted(inside, reduce(lambda so_far, instruction: _around(instruction, so_far, second), around, text))
     # What is counted comes first, because it replaces the text.
-    by_need = sorted(inside, key=lambda one: not isinstance(one, length.NumberWords))
+    by_need = sorted(inside, key=lambda instruction: not isinstance(instruction, length.NumberWords))
     plain = [" ".join(sentences * 2)] if codes else PLAIN
     for text in (*bodies[: not codes], *(_with(by_need, text) for text in plain)):
-        yield _woven(inside, around, text, other)
+        yield _woven(inside, around, text, second)
 
 
-def _woven(inside: Sequence[Checker], around: Sequence[Checker], text: str, other: str) -> str:
+def _woven(inside: Sequence[Checker], around: Sequence[Checker], text: str, second: str) -> str:
     """Return a text that follows the instructions about the whole, as ``_around`` does, but with the text itself last.
 
     Some instructions want a certain end of the answer. If it is to be JSON, it is a string, or a list of strings.
     """
-    begins = [one for one in around if isinstance(one, length.NthParagraphFirstWord)]
-    for number, nth, word in ((one.num_paragraphs, one.nth_paragraph, one.first_word) for one in begins):
-        first = [word if place == nth else other.split(maxsplit=1)[0] for place in range(1, number + 1)]
-        text = "\n\n".join([*first[:-1], f"{first[-1]} {' '.join(text.split())}"])
-    if any(isinstance(one, startend.TwoResponses) for one in around):
-        text = f"{other}\n******\n{text}"
-    for one in around:
-        text = f"{one.prompt_to_repeat} {text}" if isinstance(one, startend.RepeatPrompt) else text
-    for one in inside:
-        match one:
+    begins = [instruction for instruction in around if isinstance(instruction, length.NthParagraphFirstWord)]
+    for begin in begins:
+        words = [second.split(maxsplit=1)[0]] * begin.num_paragraphs
+        words[begin.nth_paragraph - 1] = begin.first_word
+        text = "\n\n".join([*words[:-1], f"{words[-1]} {' '.join(text.split())}"])
+    if any(isinstance(instruction, startend.TwoResponses) for instruction in around):
+        text = f"{second}\n******\n{text}"
+    for instruction in around:
+        text = f"{instruction.prompt_to_repeat} {text}" if isinstance(instruction, startend.RepeatPrompt) else text
+    for instruction in inside:
+        match instruction:
             case language.EnglishLowercase():
                 text = text.lower()
             case language.EnglishCapital():
                 text = text.upper()
             case startend.EndChecker(phrase) if not text.lower().endswith(phrase.lower()):
                 text += f" {phrase}"
-    if any(isinstance(one, layout.JsonFormat) for one in around):
+    if any(isinstance(instruction, layout.JsonFormat) for instruction in around):
         text = text.replace('"', "")
         pieces = [" ".join(piece.split()) for piece in (text.split("\n\n") if begins else [text])]
         texts = ",\n\n".join(json.dumps(piece, ensure_ascii=False) for piece in pieces)
@@ -116,13 +117,13 @@ def _woven(inside: Sequence[Checker], around: Sequence[Checker], text: str, othe
     return _quoted(inside, text)
 
 
-def _around(instruction: Checker, text: str, other: str) -> str:
+def _around(instruction: Checker, text: str, second: str) -> str:
     """Return a text that follows an instruction about the whole text.
 
     Args:
         instruction: the instruction.
         text: the text so far.
-        other: another one, in the same language.
+        second: another one, in the same language.
     """
     match instruction:
         case layout.JsonFormat():
@@ -130,7 +131,7 @@ def _around(instruction: Checker, text: str, other: str) -> str:
         case layout.ConstrainedResponse():
             return layout.OPTIONS[0]
         case startend.TwoResponses():
-            return f"{text}\n******\n{other}"
+            return f"{text}\n******\n{second}"
         case startend.RepeatPrompt(request):
             return f"{request}\n\n{text}"
         case length.NthParagraphFirstWord(number, nth, word):
@@ -141,8 +142,8 @@ def _around(instruction: Checker, text: str, other: str) -> str:
 
 def _with(inside: Sequence[Checker], text: str) -> str:
     """Return a text with what instructions about its content need, in whatever language it is."""
-    for one in inside:
-        match one:
+    for instruction in inside:
+        match instruction:
             case layout.Title():
                 text = f"<<{text.partition('.')[0]}>>\n{text}"
             case layout.NumberPlaceholders(number):
@@ -170,5 +171,5 @@ def _with(inside: Sequence[Checker], text: str) -> str:
 
 
 def _quoted(inside: Sequence[Checker], text: str) -> str:
-    quoted = any(isinstance(one, startend.Quotation) for one in inside)
+    quoted = any(isinstance(instruction, startend.Quotation) for instruction in inside)
     return f'"{text.strip(chr(34))}"' if quoted else text

@@ -18,13 +18,13 @@ Kind = TypeVar("Kind", bound=Hashable)
 @cache
 def named_lines(package: str, file: str) -> Mapping[str, tuple[str, ...]]:
     """Return the lines of a package's file below each name, which stands in brackets on a line of its own."""
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for line in (files(package) / file).read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
-            lines = found[line.strip("[]")] = []
+            lines = by_name[line.strip("[]")] = []
         else:
             lines.append(line)
-    return {name: tuple(of_name) for name, of_name in found.items()}
+    return {name: tuple(of_name) for name, of_name in by_name.items()}
 
 
 @cache
@@ -111,18 +111,18 @@ def verdicts(answer: Response, instructions: Sequence[Checker], published: Editi
     }
 
 
-def accuracies(response: str | None, found: Mapping[str, Verdict]) -> dict[str, float]:
+def accuracies(response: str | None, verdicts: Mapping[str, Verdict]) -> dict[str, float]:
     """Return a row's metrics under the harness's own names for IFEval.
 
     Args:
         response: the model's response; ``None`` if an API withheld it.
-        found: the ``verdicts`` on it.
+        verdicts: the ``verdicts`` on it.
 
     Returns:
         Of each verdict, whether all instructions are followed (``prompt_level_…``, 1 or 0; equation 1), and the share
         of followed ones (``inst_level_…``; equation 2); ``empty_rate`` (1 if there is no answer).
     """
-    strict, loose, repaired = found["strict"], found["loose"], found["repaired"]
+    strict, loose, repaired = verdicts["strict"], verdicts["loose"], verdicts["repaired"]
     return {
         "prompt_level_strict_acc": float(strict.follow_all_instructions),
         "inst_level_strict_acc": strict.share,
@@ -134,19 +134,19 @@ def accuracies(response: str | None, found: Mapping[str, Verdict]) -> dict[str, 
     }
 
 
-def by_kind(metrics: Mapping[Kind, str], of: Sequence[Kind], verdict: Verdict) -> dict[str, Occurrences]:
+def by_kind(metrics: Mapping[Kind, str], kinds: Sequence[Kind], verdict: Verdict) -> dict[str, Occurrences]:
     """Return how many instructions of each kind a row has, and how many of them are followed.
 
     Args:
         metrics: the metric of each kind, which is in the result; instructions of another kind do not count.
-        of: the kind of each instruction.
+        kinds: the kind of each instruction.
         verdict: the verdict on them.
     """
-    found: dict[Kind, list[bool]] = {kind: [] for kind in metrics}
-    for kind, follows in zip(of, verdict.follow_instruction_list, strict=True):
-        if kind in found:
-            found[kind].append(follows)
-    return {metrics[kind]: (sum(followed), len(followed)) for kind, followed in found.items()}
+    follows_by_kind: dict[Kind, list[bool]] = {kind: [] for kind in metrics}
+    for kind, follows in zip(kinds, verdict.follow_instruction_list, strict=True):
+        if kind in follows_by_kind:
+            follows_by_kind[kind].append(follows)
+    return {metrics[kind]: (sum(followed), len(followed)) for kind, followed in follows_by_kind.items()}
 
 
 def is_as_intended(

@@ -127,16 +127,16 @@ def deal_types(rows: int, number: int, pool: Pool, generator: random.Random) -> 
     """
     dealt: list[list[str]] = [[] for _ in range(rows)]
     owed: defaultdict[str, float] = defaultdict(float)
-    given: Counter[str] = Counter()
+    times_dealt: Counter[str] = Counter()
     for _ in range(number):
         for row in generator.sample(dealt, rows):
-            free = [name for name in pool.weights if not any(conflicting(name, other) for other in row)]
+            free = [name for name in pool.weights if not any(conflicting(name, dealt_before) for dealt_before in row)]
             total = sum(pool.weights[name] for name in free)
             for name in free:
                 owed[name] += pool.weights[name] / total
             # In random order, because of ties.
-            chosen = max(generator.sample(free, len(free)), key=lambda name: owed[name] - given[name])
-            given[chosen] += 1
+            chosen = max(generator.sample(free, len(free)), key=lambda name: owed[name] - times_dealt[name])
+            times_dealt[chosen] += 1
             row.append(chosen)
     return dealt
 
@@ -166,16 +166,16 @@ class Level:
     on. So choices are as independent of each other as at random, and as evenly spread over many levels as these are.
 
     Attributes:
-        rest: from 0 (inclusive) to 1 (exclusive).
+        position: from 0 (inclusive) to 1 (exclusive).
     """
 
-    rest: float
+    position: float
 
     def choice(self, options: Sequence[Any]) -> Any:
         """Return one of some options."""
-        scaled = self.rest * len(options)
+        scaled = self.position * len(options)
         part = min(int(scaled), len(options) - 1)
-        self.rest = scaled - part
+        self.position = scaled - part
         return options[part]
 
 
@@ -231,13 +231,13 @@ def _swap(  # noqa: PLR0913, PLR0917 # the state of a draw
     """
     exchanges = [*product(range(len(hands)), range(INSTRUCTIONS))]
     tried = 0
-    for other, position in generator.sample(exchanges, len(exchanges)):
-        both = number, other
-        cards = {row: [*hands[row]] for row in both}
-        cards[number][position], cards[other][position] = hands[other][position], hands[number][position]
-        if other == number or any(
+    for partner, position in generator.sample(exchanges, len(exchanges)):
+        pair = number, partner
+        cards = {row: [*hands[row]] for row in pair}
+        cards[number][position], cards[partner][position] = hands[partner][position], hands[number][position]
+        if partner == number or any(
             conflicting(cards[row][position].type, card.type)
-            for row in both
+            for row in pair
             for place, card in enumerate(cards[row])
             if place != position
         ):
@@ -245,12 +245,12 @@ def _swap(  # noqa: PLR0913, PLR0917 # the state of a draw
         if (tried := tried + 1) > EXCHANGES:
             return False
         composed: dict[int, Composition] = {}
-        for row in both:
+        for row in pair:
             if (new := _composed(tasks[row], cards[row], pool, generator)) is None:
                 break
             composed[row] = new
         else:
-            for row in both:
+            for row in pair:
                 hands[row], compositions[row] = cards[row], composed[row]
             return True
     return False

@@ -64,20 +64,20 @@ class Draws:
 
     def arguments(self, drawn_from: Arguments) -> dict[str, Any]:
         """Return the arguments of one instruction."""
-        given: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         for name, options in (self._one(drawn_from) if isinstance(drawn_from, tuple) else drawn_from).items():
             if isinstance(options, Mapping):
-                given[name] = self._one(options[given["relation"]])
+                arguments[name] = self._one(options[arguments["relation"]])
             elif isinstance(options, Words):
-                given[name] = [self.word() for _ in range(options.count)] if options.count else self.word()
+                arguments[name] = [self.word() for _ in range(options.count)] if options.count else self.word()
             elif isinstance(options, range | tuple):
-                given[name] = self._one(options)
+                arguments[name] = self._one(options)
             else:
-                given[name] = self.letter if options is LETTER else options
-        return given
+                arguments[name] = self.letter if options is LETTER else options
+        return arguments
 
     def _one(self, options: Sequence[Any]) -> Any:
-        return self.choice([one for one in options if not isinstance(one, str) or self._may_have(one)])
+        return self.choice([option for option in options if not isinstance(option, str) or self._may_have(option)])
 
     def _may_have(self, text: str) -> bool:
         return not self.letter or self.letter not in text
@@ -554,25 +554,25 @@ def conflicting(first: str, second: str, types: Mapping[str, Kind] | Mapping[str
         second: another one.
         types: ``BY_ID`` for a response, ``IN_SECTIONS`` for a section.
     """
-    one, other = types[first], types[second]
-    return one.slot == other.slot or second in one.excludes or first in other.excludes
+    first_type, second_type = types[first], types[second]
+    return first_type.slot == second_type.slot or second in first_type.excludes or first in second_type.excludes
 
 
-def stated(given: Checker) -> str:
+def stated(instruction: Checker) -> str:
     """Return what an instruction says of its section, without a subject and a period."""
-    values = given.arguments()
+    values = instruction.arguments()
     if values.get("relation") == "less than":
         values["relation"] = "fewer than"
-    return IN_SECTIONS[given.id].statement.format(**values)
+    return IN_SECTIONS[instruction.id].statement.format(**values)
 
 
-def phrased(given: Checker, phrasing: int) -> str:
+def phrased(instruction: Checker, phrasing: int) -> str:
     """Return one of ManyIFEval's 15 instructions in one of its wordings.
 
     Args:
-        given: the instruction.
+        instruction: the instruction.
         phrasing: 0 for the published wording, up to ``PHRASINGS`` - 1.
     """
     if phrasing == 0:
-        return given.describe()
-    return OTHER_WORDINGS[given.id][phrasing - 1].format(**given.arguments())
+        return instruction.describe()
+    return OTHER_WORDINGS[instruction.id][phrasing - 1].format(**instruction.arguments())

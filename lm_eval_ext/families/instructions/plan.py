@@ -66,7 +66,7 @@ class Plan:
         english: whether it must be recognized as English; ``language``: the code of the language that it must be in.
         title, quoted, comma, labels, thesis, title_case, emoji, question: whether it has one, or is in it.
         kinds: the marks of the other kinds of sentences; of three sentences, each mark ends one.
-        whole: the text itself, if an instruction leaves nothing else to say.
+        text: the text itself, if an instruction leaves nothing else to say.
     """
 
     words: Bounds = field(default_factory=Bounds)
@@ -101,7 +101,7 @@ class Plan:
     emoji: bool = False
     question: bool = False
     kinds: str = ""
-    whole: str = ""
+    text: str = ""
 
 
 def plan_for(instructions: Sequence[Checker], broken: Collection[int] = ()) -> Plan | None:
@@ -147,7 +147,7 @@ def _enter_either_way(plan: Plan, instruction: Checker, follow: bool) -> bool:  
             if not follow:
                 plan.pieces.append(f"such {phrase} here")
         case trained_words.LetterCounting(number, relation):
-            plan.whole = "a" * number if (relation == "at least") == follow else "42"
+            plan.text = "a" * number if (relation == "at least") == follow else "42"
         case keywords.LetterFrequency(letter, number, relation):
             plan.letters[letter].relate(relation, number, follow)
         case length.NumberWords(number, relation):
@@ -281,7 +281,7 @@ def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912,
         case words.WordsPosition(word):
             plan.second = word
         case _ if (kind := BY_ID.get(instruction.id)) and kind.text:
-            plan.whole = kind.text(**instruction.arguments())
+            plan.text = kind.text(**instruction.arguments())
         case _:
             return False
     return True

@@ -75,7 +75,7 @@ def break_one(instructions: Sequence[Checker]) -> str | None:
     """
     strictly: str | None = None
     for chosen in dict.fromkeys(instructions):
-        text = respond(instructions, [index for index, other in enumerate(instructions) if other == chosen])
+        text = respond(instructions, [index for index, instruction in enumerate(instructions) if instruction == chosen])
         if text is not None and not any(
             Response(text).follows([chosen], edition, loose=True).follow_all_instructions for edition in EDITIONS
         ):
@@ -173,8 +173,8 @@ class _Draft:
 
 def _text(plan: Plan, attempt: int, reply: int | None) -> str | None:
     """Return a text by a plan; ``None`` if there are too few words for it."""
-    if plan.whole:
-        return plan.whole
+    if plan.text:
+        return plan.text
     if plan.language not in ("", "en"):
         # A text in another language has nothing else.
         orders = [*permutations(named_lines(__package__, "languages.txt").get(plan.language, ()))]
@@ -339,8 +339,8 @@ def _kinds_fit(draft: _Draft, plan: Plan, text: Text) -> bool:
     """Return whether a third of the sentences can end in each mark of the plan, if it has some."""
     if not plan.kinds:
         return True
-    third, rest = divmod(_statements(text), 3)
-    return rest == 0 and sum(line.plain for line in draft.lines()) >= third * len(plan.kinds)
+    third, remainder = divmod(_statements(text), 3)
+    return remainder == 0 and sum(line.plain for line in draft.lines()) >= third * len(plan.kinds)
 
 
 def _mark(draft: _Draft, plan: Plan, words: _Words) -> None:

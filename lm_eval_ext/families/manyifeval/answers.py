@@ -19,7 +19,7 @@ IGNORE_SYSTEM = "ignore_system"
 
 
 @dataclass(frozen=True)
-class Shown:
+class Presentation:
     """How a run shows its prompts to the model.
 
     Attributes:
@@ -39,11 +39,11 @@ class RowInstance(KnownInstance):
 
     Attributes:
         row: the row of the request.
-        shown: how prompts are shown to the model.
+        presentation: how prompts are shown to the model.
     """
 
     row: InstructionRow = field(kw_only=True)
-    shown: Shown = field(kw_only=True)
+    presentation: Presentation = field(kw_only=True)
 
 
 def heard(placement: Placement) -> str:
@@ -70,7 +70,7 @@ def repaired_answers(row: InstructionRow, named: Sequence[int]) -> LazyAnswers:
 
 
 def judgments(
-    row: InstructionRow, answer: str, asked: Sequence[int], reply: Callable[[Sequence[bool]], str]
+    row: InstructionRow, answer: str, indices: Sequence[int], reply: Callable[[Sequence[bool]], str]
 ) -> LazyAnswers:
     """Return the replies to the question of which instructions an answer follows.
 
@@ -79,15 +79,15 @@ def judgments(
     Args:
         row: the row.
         answer: the answer to judge.
-        asked: the indices of the instructions in question.
+        indices: the indices of the instructions in question.
         reply: turns one verdict per instruction into a text.
     """
 
     def truth() -> str:
-        instructions = [row.instructions[index] for index in asked]
+        instructions = [row.instructions[index] for index in indices]
         return reply(Response(answer).follows(instructions).follow_instruction_list)
 
-    return _composed(row, {**dict.fromkeys(POLICIES, truth), "ignore": partial(reply, [True] * len(asked))})
+    return _composed(row, {**dict.fromkeys(POLICIES, truth), "ignore": partial(reply, [True] * len(indices))})
 
 
 def _composed(row: InstructionRow, answers: Mapping[str, Callable[[], str | None]]) -> LazyAnswers:

@@ -62,7 +62,7 @@ class Cousin:
         number: 0 for the row itself, up to ``COUSINS`` - 1.
         phrasings: the wording of each instruction, in the prompt's order. Over all variants of a row, each of its
             instructions has each wording once.
-        rejected: the number of draws before this one, for which no response was found.
+        rejected: the number of earlier draws, for which no response was found.
     """
 
     row: InstructionRow
@@ -105,7 +105,7 @@ def cousins(row: InstructionRow, row_seed: int | None = None) -> Iterator[Cousin
             if witness is None or not (proven or respond(instructions, range(len(instructions)))):
                 continue
             phrasings = tuple(worded[index] for index in order)
-            lines = [phrased(each, wording) for each, wording in zip(instructions, phrasings, strict=True)]
+            lines = list(map(phrased, instructions, phrasings))
             prompt = prompt_of(row.task_prompt, instructions, lines)
             variant = InstructionRow(row.key, row.task_prompt, prompt, instructions, witness)
             yield Cousin(variant, number, phrasings, draw)
@@ -116,15 +116,15 @@ def cousins(row: InstructionRow, row_seed: int | None = None) -> Iterator[Cousin
             )
 
 
-def _moved(given: Checker, generator: random.Random) -> Checker:
+def _moved(checker: Checker, generator: random.Random) -> Checker:
     """Return an instruction with its number moved by at most a step."""
-    arguments = given.arguments()
+    arguments = checker.arguments()
     name = next((name for name in arguments if name in STEPS), None)
     if name is None:
-        return given
+        return checker
     step, least = STEPS[name]
-    by = generator.choice((0, step) if "less than" in arguments.values() else (-step, 0, step))
-    return instruction(given.id, arguments | {name: max(least, arguments[name] + by)})
+    change = generator.choice((0, step) if "less than" in arguments.values() else (-step, 0, step))
+    return instruction(checker.id, arguments | {name: max(least, arguments[name] + change)})
 
 
 @cache
@@ -134,7 +134,7 @@ def variants(selection: Selection) -> tuple[Cousin, ...]:
     Raises:
         RowsError: the rows are not available or not valid, or have instructions other than the 15 of Table 4.
     """
-    return tuple(each for row in evaluated(selection) for each in cousins(row, selection.row_seed))
+    return tuple(cousin for row in evaluated(selection) for cousin in cousins(row, selection.row_seed))
 
 
 class CousinsTask(ManyIFEvalTask):
@@ -149,13 +149,13 @@ class CousinsTask(ManyIFEvalTask):
 
     def evaluated_rows(self) -> Sequence[InstructionRow]:
         """Return the variants of every row, one after the other."""
-        return [each.row for each in variants(self._selection)]
+        return [cousin.row for cousin in variants(self._selection)]
 
     def docs(self) -> list[dict[str, Any]]:
         """Return their documents, each with its number and its wordings."""
         return [
-            {**doc, "cousin": each.number, "phrasings": list(each.phrasings)}
-            for doc, each in zip(super().docs(), variants(self._selection), strict=True)
+            {**doc, "cousin": cousin.number, "phrasings": list(cousin.phrasings)}
+            for doc, cousin in zip(super().docs(), variants(self._selection), strict=True)
         ]
 
     def demonstrations(self, n: int) -> list[dict[str, Any]]:
@@ -163,10 +163,10 @@ class CousinsTask(ManyIFEvalTask):
         return [{**doc, "cousin": 0, "phrasings": []} for doc in super().demonstrations(n)]
 
     def known_answers(self, doc: dict[str, Any]) -> LazyAnswers:
-        """Return the answers of every policy, and of one that follows only the published wording."""
+        """Return the answers of every policy, and of a policy that follows only the published wording."""
         return super().known_answers(doc).also(FIRST_WORDING, "drop_one" if doc["cousin"] else "oracle")
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Score a variant; see the base class."""
-        found = super().score(doc, results)
-        return found if self.is_whole(doc) else found | of_incomplete_variants(doc)
+        scores = super().score(doc, results)
+        return scores if self.is_whole(doc) else scores | of_incomplete_variants(doc)

@@ -61,8 +61,8 @@ class PromptForm:
         for phrases in self.phrases:
             number, place = divmod(number, len(phrases))
             chosen.append(phrases[place])
-        found = _PART.sub("{}", self.template).format(*chosen)
-        return found[0].upper() + found[1:]
+        prompt = _PART.sub("{}", self.template).format(*chosen)
+        return prompt[0].upper() + prompt[1:]
 
 
 @cache
@@ -116,8 +116,8 @@ class Cut:
 
     def of(self, prompt: str) -> str:
         """Return the part of a prompt that is kept."""
-        kept = "".join(prompt[start:end] for start, end in self.spans)
-        return kept[:1].upper() + kept[1:]
+        text = "".join(prompt[start:end] for start, end in self.spans)
+        return text[:1].upper() + text[1:]
 
 
 @cache

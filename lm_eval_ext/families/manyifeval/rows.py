@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -130,21 +131,21 @@ def evaluated(selection: Selection) -> tuple[InstructionRow, ...]:
     if selection.single:
         longest: dict[int | str, InstructionRow] = {}
         for row in all_rows(source, TEST, selection.row_seed):
-            longest[row.key] = max(longest.get(row.key, row), row, key=lambda one: len(one.instructions))
-        found = tuple(_with(row, (one,)) for row in longest.values() for one in row.instructions)
+            longest[row.key] = max(longest.get(row.key, row), row, key=lambda row: len(row.instructions))
+        selected = tuple(_with(row, (checker,)) for row in longest.values() for checker in row.instructions)
     else:
-        found = rows_of(selection)
+        selected = rows_of(selection)
     if keys is None:
-        return found
-    there = dict.fromkeys(row.key for row in found)
-    missing = [key for key in keys if key not in there]
+        return selected
+    known_keys = dict.fromkeys(row.key for row in selected)
+    missing = [key for key in keys if key not in known_keys]
     if missing:
         raise RowsError(
             f"source {source!r}: no task prompt with the key {missing[0]!r}, the first of {len(missing)} missing ones; "
-            f"expected keys among its {len(there)}, for example {', '.join(map(repr, list(there)[:3]))}"
+            f"expected keys among its {len(known_keys)}, for example {', '.join(map(repr, list(known_keys)[:3]))}"
         )
     chosen = {*keys}
-    return tuple(row for row in found if row.key in chosen)
+    return tuple(row for row in selected if row.key in chosen)
 
 
 def rows_of(selection: Selection, split: str = TEST) -> tuple[InstructionRow, ...]:
@@ -158,11 +159,11 @@ def rows_of(selection: Selection, split: str = TEST) -> tuple[InstructionRow, ..
         RowsError: the rows are not available or not valid.
     """
     source, count, repeat = selection.source, selection.count, selection.repeat
-    everything = all_rows(source, split, selection.row_seed, selection.wide)
-    found = [row for row in everything if len(row.instructions) == (1 if repeat else count)]
-    if not found:
+    of_split = all_rows(source, split, selection.row_seed, selection.wide)
+    matching = [row for row in of_split if len(row.instructions) == (1 if repeat else count)]
+    if not matching:
         raise RowsError(f"source {source!r}, split {split!r}: no rows with {count} instructions")
-    return tuple(_with(row, row.instructions * count) if repeat else row for row in found)
+    return tuple(_with(row, row.instructions * count) if repeat else row for row in matching)
 
 
 def _with(row: InstructionRow, instructions: tuple[Checker, ...]) -> InstructionRow:
@@ -175,26 +176,26 @@ def demonstrated(selection: Selection, n: int) -> Iterator[InstructionRow]:
     Raises:
         RowsError: there are fewer than ``n``.
     """
-    found = rows_of(selection, FEWSHOT)
-    if n > len(found) or not all(row.witness for row in found):
+    fewshot_rows = rows_of(selection, FEWSHOT)
+    if n > len(fewshot_rows) or not all(row.witness for row in fewshot_rows):
         raise RowsError(
             f"source {selection.source!r}: --num_fewshot {n} asks for more few-shot examples than the "
-            f"{sum(bool(row.witness) for row in found)} task prompts with a known answer in the {FEWSHOT} split"
+            f"{sum(bool(row.witness) for row in fewshot_rows)} task prompts with a known answer in the {FEWSHOT} split"
         )
-    ours = frozen("wide" if selection.wide else "fifteen") if selection.row_seed is None else {}
-    for row in found[:n]:
-        answers = ours.get(row_id(row.key, row.task_prompt), {}).get("answers")
+    records = frozen("wide" if selection.wide else "fifteen") if selection.row_seed is None else {}
+    for row in fewshot_rows[:n]:
+        answers = records.get(row_id(row.key, row.task_prompt), {}).get("answers")
         # A repeated instruction is one instruction.
         known = answers[len(set(row.instructions)) - 1] if answers else None
         # Not the row's own witness: it follows all ten instructions, even those that the prompt does not ask for.
-        # In the larger pool, it may be that only this one is known.
+        # In the larger pool, it may be the only answer that is known.
         yield replace(row, witness=known or respond(row.instructions) or row.witness)
 
 
 def rows_hash(rows: Sequence[InstructionRow]) -> str:
     """Return 16 hexadecimal digits that are equal if the prompts, the instructions and their order are equal."""
-    shown = [(row.key, row.prompt, list(map(repr, row.instructions))) for row in rows]
-    return digest(json.dumps(shown, ensure_ascii=False))
+    content = [(row.key, row.prompt, list(map(repr, row.instructions))) for row in rows]
+    return digest(json.dumps(content, ensure_ascii=False))
 
 
 def all_rows(source: str, split: str, row_seed: int | None = None, wide: bool = False) -> tuple[InstructionRow, ...]:
@@ -213,8 +214,8 @@ def _all_rows(source: str, split: str, row_seed: int | None, wide: bool) -> tupl
     pool = LARGER_POOL if wide else FIFTEEN
     if row_seed is not None:
         of_draw = tasks(source, split, row_seed)
-        composed = compose(of_draw, pool, row_seed, len(of_draw))
-        return tuple(row for task, each in zip(of_draw, composed, strict=True) for row in nested(task, each))
+        compositions = compose(of_draw, pool, row_seed, len(of_draw))
+        return tuple(chain.from_iterable(map(nested, of_draw, compositions)))
     table = _table(source, split)
     if _content(table) != Content.FINISHED:
         return tuple(row for task in tasks(source, split) for row in nested(task, composition(pool, task)))
@@ -236,18 +237,18 @@ def nested(task: Task, composed: Composition) -> tuple[InstructionRow, ...]:
 
 
 def composition(pool: Pool, task: Task) -> Composition:
-    """Return the ten instructions of a task prompt: those that are frozen of one of ours, composed ones of any other.
+    """Return the ten instructions of a task prompt: frozen for a prompt of ours, composed for any other.
 
     Args:
         pool: the instruction types.
         task: the task prompt.
     """
-    found = frozen(pool.name).get(row_id(task.key, task.task_prompt))
-    if found is None:
+    record = frozen(pool.name).get(row_id(task.key, task.task_prompt))
+    if record is None:
         return compose([task], pool, None, task.key)[0]
-    chosen = tuple(task.own[one] if isinstance(one, int) else instruction(*one) for one in found["instructions"])
+    chosen = tuple(task.own[item] if isinstance(item, int) else instruction(*item) for item in record["instructions"])
     # No document contains the witness of a row of the training split.
-    return Composition(chosen, found.get("witness") or respond(chosen))
+    return Composition(chosen, record.get("witness") or respond(chosen))
 
 
 @cache
@@ -336,14 +337,14 @@ def _table(source: str, split: str) -> Table:
             f"({IFEVAL_FILES[0]})"
         )
     # All splits come from one origin: a copy of IFEval next to a test file could demonstrate the rows under evaluation.
-    if any(sources.has_split(NAME, other, source) for other in SPLITS):
+    if any(sources.has_split(NAME, name, source) for name in SPLITS):
         return sources.load(NAME, split, IFEVAL, source)
     copy = next((path / name for name in IFEVAL_FILES if (path / name).is_file()), None)
     if copy is None:
-        found = sorted(entry.name for entry in path.iterdir() if entry.suffix in sources.SUFFIXES)
+        names = sorted(entry.name for entry in path.iterdir() if entry.suffix in sources.SUFFIXES)
         raise RowsError(
             f"no rows of {NAME!r} in {path}: expected {NAME}_{split}.jsonl (or .parquet; the published schema) or a "
-            f"copy of google/IFEval named {' or '.join(IFEVAL_FILES)}; found {', '.join(found) or 'no such files'}"
+            f"copy of google/IFEval named {' or '.join(IFEVAL_FILES)}; found {', '.join(names) or 'no such files'}"
         )
     return sources.from_file(copy)
 
@@ -357,12 +358,12 @@ def _content(table: Table) -> Content:
 def _bare(table: Table) -> tuple[Task, ...]:
     texts, keys = table.text("task_prompt", BARE_FIELDS), table.column("key", BARE_FIELDS)
     check_keys(table.origin, keys)
-    found: dict[int | str, Task] = {}
+    by_key: dict[int | str, Task] = {}
     for number, (key, text) in enumerate(zip(keys, texts, strict=True), start=1):
-        if key in found:
+        if key in by_key:
             raise RowsError(f"{table.origin}, row {number}, field 'key': expected a unique key, found {key!r} again")
-        found[key] = Task(key, text_in(f"{table.origin}, row {number}", "task_prompt", text))
-    return tuple(found.values())
+        by_key[key] = Task(key, text_in(f"{table.origin}, row {number}", "task_prompt", text))
+    return tuple(by_key.values())
 
 
 def _finished(table: Table) -> tuple[InstructionRow, ...]:
@@ -385,12 +386,12 @@ def _finished(table: Table) -> tuple[InstructionRow, ...]:
         rows.append(InstructionRow(row["key"], task_prompt, prompt, instructions))
     check_keys(table.origin, [row.key for row in rows])
     seen: dict[tuple[object, int], int] = {}
-    for number, found in enumerate(rows, start=1):
-        count = len(found.instructions)
-        first = seen.setdefault((found.key, count), number)
+    for number, finished in enumerate(rows, start=1):
+        count = len(finished.instructions)
+        first = seen.setdefault((finished.key, count), number)
         if first != number:
             raise RowsError(
-                f"{table.origin}, row {number}: key {found.key!r} with {count} instructions is already row {first}; "
+                f"{table.origin}, row {number}: key {finished.key!r} with {count} instructions is already row {first}; "
                 "expected one row per key and number of instructions"
             )
     keys = {row.key: number for number, row in enumerate(rows, start=1)}

@@ -82,66 +82,42 @@ def refinements(rows: Iterable[Sequence[Mapping[str, Any]]]) -> float:
         rows: the rounds of each row as the samples record them, including that of the first answer.
     """
     # An answer that is judged to follow all its instructions is kept.
-    counts = [sum(one["judged"] is None or not all(one["judged"]) for one in rounds[:-1]) for rounds in rows]
-    return sum(counts) / len(counts)
+    judgments = ([answer["judged"] for answer in rounds[:-1]] for rounds in rows)
+    return fmean(sum(judged is None or not all(judged) for judged in of_row) for of_row in judgments)
 
 
 OF_TYPES: Mapping[str, str] = {
-    "keywords:existence": "strict_acc_keywords_existence",
-    "keywords:frequency": "strict_acc_keywords_frequency",
-    "keywords:forbidden_words": "strict_acc_keywords_forbidden_words",
-    "keywords:letter_frequency": "strict_acc_keywords_letter_frequency",
-    "length_constraints:number_paragraphs": "strict_acc_length_constraints_number_paragraphs",
-    "length_constraints:number_words": "strict_acc_length_constraints_number_words",
-    "length_constraints:number_sentences": "strict_acc_length_constraints_number_sentences",
-    "detectable_content:number_placeholders": "strict_acc_detectable_content_number_placeholders",
-    "detectable_format:number_bullet_lists": "strict_acc_detectable_format_number_bullet_lists",
-    "detectable_format:title": "strict_acc_detectable_format_title",
-    "change_case:english_capital": "strict_acc_change_case_english_capital",
-    "change_case:english_lowercase": "strict_acc_change_case_english_lowercase",
-    "change_case:capital_word_frequency": "strict_acc_change_case_capital_word_frequency",
-    "startend:quotation": "strict_acc_startend_quotation",
-    "punctuation:no_comma": "strict_acc_punctuation_no_comma",
+    name: f"strict_acc_{name.replace(':', '_')}"
+    for name in (
+        *("keywords:existence", "keywords:frequency", "keywords:forbidden_words", "keywords:letter_frequency"),
+        *("length_constraints:number_paragraphs", "length_constraints:number_words"),
+        *("length_constraints:number_sentences", "detectable_content:number_placeholders"),
+        *("detectable_format:number_bullet_lists", "detectable_format:title", "change_case:english_capital"),
+        *("change_case:english_lowercase", "change_case:capital_word_frequency", "startend:quotation"),
+        "punctuation:no_comma",
+    )
 }
 """By instruction (Table 4), the metric of its type: how many of its occurrences are strictly followed."""
-OF_PHRASINGS: Mapping[int, str] = {
-    0: "strict_acc_phrasing_0",
-    1: "strict_acc_phrasing_1",
-    2: "strict_acc_phrasing_2",
-    3: "strict_acc_phrasing_3",
-    4: "strict_acc_phrasing_4",
-}
+OF_PHRASINGS: Mapping[int, str] = {number: f"strict_acc_phrasing_{number}" for number in range(5)}
 """By wording, its metric over all instruction types."""
 OF_SECTION_TYPES: Mapping[str, str] = {
-    "keywords:existence": "section_acc_keywords_existence",
-    "keywords:forbidden_words": "section_acc_keywords_forbidden_words",
-    "keywords:frequency": "section_acc_keywords_frequency",
-    "keywords:letter_frequency": "section_acc_keywords_letter_frequency",
-    "length_constraints:number_words": "section_acc_length_constraints_number_words",
-    "count:word_count_range": "section_acc_count_word_count_range",
-    "section:exact_sentences": "section_acc_section_exact_sentences",
-    "length_constraints:number_sentences": "section_acc_length_constraints_number_sentences",
-    "section:lowercase": "section_acc_section_lowercase",
-    "section:capitals": "section_acc_section_capitals",
-    "change_case:capital_word_frequency": "section_acc_change_case_capital_word_frequency",
-    "section:first_letter": "section_acc_section_first_letter",
-    "detectable_format:title": "section_acc_detectable_format_title",
-    "startend:end_checker": "section_acc_startend_end_checker",
-    "detectable_content:postscript": "section_acc_detectable_content_postscript",
-    "punctuation:no_comma": "section_acc_punctuation_no_comma",
-    "detectable_format:number_bullet_lists": "section_acc_detectable_format_number_bullet_lists",
-    "detectable_content:number_placeholders": "section_acc_detectable_content_number_placeholders",
-    "detectable_format:number_highlighted_sections": "section_acc_detectable_format_number_highlighted_sections",
-    "section:question": "section_acc_section_question",
-    "count:numbers": "section_acc_count_numbers",
-    "startend:quotation": "section_acc_startend_quotation",
-    "count:conjunctions": "section_acc_count_conjunctions",
+    name: f"section_acc_{name.replace(':', '_')}"
+    for name in (
+        *("keywords:existence", "keywords:forbidden_words", "keywords:frequency", "keywords:letter_frequency"),
+        *("length_constraints:number_words", "count:word_count_range", "section:exact_sentences"),
+        *("length_constraints:number_sentences", "section:lowercase", "section:capitals"),
+        *("change_case:capital_word_frequency", "section:first_letter", "detectable_format:title"),
+        *("startend:end_checker", "detectable_content:postscript", "punctuation:no_comma"),
+        *("detectable_format:number_bullet_lists", "detectable_content:number_placeholders"),
+        *("detectable_format:number_highlighted_sections", "section:question", "count:numbers", "startend:quotation"),
+        "count:conjunctions",
+    )
 }
 """By instruction about a section, the metric of its type."""
 
 
-def _part(name: str, of: str, need: str, *, higher_is_better: bool = True) -> Metric:
-    return Metric(name, higher_is_better, needs=(need,), explains=of)
+def _part(name: str, explains: str, need: str, *, higher_is_better: bool = True) -> Metric:
+    return Metric(name, higher_is_better, needs=(need,), explains=explains)
 
 
 def _of_kind(name: str, need: str, explains: str) -> Metric:
@@ -152,27 +128,30 @@ PROMPT_STRICT = Metric("prompt_level_strict_acc", higher_is_better=True, needs=(
 PRIMACY = Metric("primacy", higher_is_better=None, needs=(DENSE,), range=(-1.0, 1.0))
 """The first third's share minus the last third's, of every form of report: above 0, the beginning of the list is
 followed more often than its end."""
-OF_REPORTS = (
-    Metric("words_followed", higher_is_better=True, needs=(KEYWORDS,), in_groups=True),
-    _part("words_followed_first_third", "words_followed", KEYWORDS),
-    _part("words_followed_middle_third", "words_followed", KEYWORDS),
-    _part("words_followed_last_third", "words_followed", KEYWORDS),
-    PRIMACY,
-    _part("words_modified", "words_followed", KEYWORDS, higher_is_better=False),
-    _part("words_omitted", "words_followed", KEYWORDS, higher_is_better=False),
-)
-"""The metrics of a report with many words, besides the share of empty answers."""
-OF_SECTIONS = (
-    Metric("instructions_followed", higher_is_better=True, needs=(MIXED,), in_groups=True),
-    _part("instructions_followed_first_third", "instructions_followed", MIXED),
-    _part("instructions_followed_middle_third", "instructions_followed", MIXED),
-    _part("instructions_followed_last_third", "instructions_followed", MIXED),
-    PRIMACY,
-    # The section is there, or it is not.
-    _part("instructions_broken", "instructions_followed", MIXED, higher_is_better=False),
-    _part("instructions_omitted", "instructions_followed", MIXED, higher_is_better=False),
-)
-"""The metrics of a report in many sections, besides the share of empty answers and those of the types."""
+
+
+def _of_report(listed: str, need: str, failed: str) -> tuple[Metric, ...]:
+    """Return the metrics of a form of report, besides the share of empty answers.
+
+    Args:
+        listed: what is followed.
+        need: what a task must have.
+        failed: what is said of those that are there, but not as they should be.
+    """
+    followed = f"{listed}_followed"
+    return (
+        Metric(followed, higher_is_better=True, needs=(need,), in_groups=True),
+        *(_part(f"{followed}_{third}_third", followed, need) for third in ("first", "middle", "last")),
+        PRIMACY,
+        _part(f"{listed}_{failed}", followed, need, higher_is_better=False),
+        _part(f"{listed}_omitted", followed, need, higher_is_better=False),
+    )
+
+
+OF_REPORTS = _of_report("words", KEYWORDS, "modified")
+"""The metrics of a report with many words."""
+OF_SECTIONS = _of_report("instructions", MIXED, "broken")
+"""The metrics of a report in many sections, besides those of the types."""
 
 SCHEMA = Schema(
     metrics=(

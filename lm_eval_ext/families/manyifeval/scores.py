@@ -36,7 +36,7 @@ def score(
         results: the model's response, including reasoning, which is removed before any verdict. An API that withholds a
             completion returns ``None``, which counts as empty.
         has: what the task has of what metrics need: ``TYPES`` if the instructions are of ManyIFEval's 15 types,
-            ``COUSINS`` if the row is a variant of one (``key``, ``phrasings``).
+            ``COUSINS`` if the row is a variant of a row (``key``, ``phrasings``).
 
     Returns:
         ``prompt_level_…`` and ``inst_level_…``, each strict, loose and, in the repaired edition, strict; and the
@@ -44,10 +44,10 @@ def score(
         ``reliability_gap`` are computed. Every row has every metric, even for types that it lacks.
     """
     instructions, response = instructions_of(doc["instruction_id_list"], doc["kwargs"]), results[0]
-    found = verdicts(Response(response or ""), instructions)
-    strict = found["strict"]
+    verdicts_by_kind = verdicts(Response(response or ""), instructions)
+    strict = verdicts_by_kind["strict"]
     followed_all = float(strict.follow_all_instructions)
-    result: dict[str, RowValue] = {**accuracies(response, found)}
+    result: dict[str, RowValue] = {**accuracies(response, verdicts_by_kind)}
     result["curse_residual"] = (followed_all, strict.share, len(instructions))
     if TYPES in has:
         result |= by_kind(OF_TYPES, doc["instruction_id_list"], strict)

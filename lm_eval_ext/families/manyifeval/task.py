@@ -18,7 +18,7 @@ import datasets
 from lm_eval_ext import sources
 from lm_eval_ext.families.instructions.compose import INSTRUCTIONS
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.families.manyifeval.answers import RowInstance, Shown, known_answers
+from lm_eval_ext.families.manyifeval.answers import Presentation, RowInstance, known_answers
 from lm_eval_ext.families.manyifeval.prompts import IFEVAL
 from lm_eval_ext.families.manyifeval.rows import (
     NAME,
@@ -135,8 +135,8 @@ class PlacedTask(FamilyTask):
         if self.placement == "earlier_turn":
             system = options.get("system_instruction")
             turns = [("user", doc[STATED]), ("assistant", AGREED), ("user", doc[ASKED])]
-            said = [("system", system), *turns] if system else turns
-            prompt = options["chat_template"]([{"role": role, "content": content} for role, content in said])
+            messages = [("system", system), *turns] if system else turns
+            prompt = options["chat_template"]([{"role": role, "content": content} for role, content in messages])
         else:
             prompt = super().fewshot_context(doc, num_fewshot, **options)
         if self.placement in NEED_MESSAGES and not shows(prompt, doc[STATED]):
@@ -204,8 +204,8 @@ class ManyIFEvalTask(PlacedTask):
         if file.is_file():
             return [NAME] if file.suffix in sources.SUFFIXES and "options" not in sources.columns_in(file) else []
         starts = ("manyifeval_", "ifeval_")
-        there = any(name.startswith(starts) for name in sources.file_names(source))
-        return [NAME] if there or source == sources.EMBEDDED else []
+        has_file = any(name.startswith(starts) for name in sources.file_names(source))
+        return [NAME] if has_file or source == sources.EMBEDDED else []
 
     @classmethod
     def hub_datasets(cls) -> list[sources.HubDataset]:
@@ -216,8 +216,8 @@ class ManyIFEvalTask(PlacedTask):
     def nltk_data(cls, config: Mapping[str, Any]) -> Sequence[Data]:
         """Return the data that our rows need; what a user's own rows need is known only when they are read."""
         metadata = config["metadata"]
-        ours = metadata.get("source", sources.HUB) in (sources.HUB, sources.EMBEDDED) and "keys" not in metadata
-        return (PUNKT,) if ours else ()
+        are_ours = metadata.get("source", sources.HUB) in (sources.HUB, sources.EMBEDDED) and "keys" not in metadata
+        return (PUNKT,) if are_ours else ()
 
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Take the number of instructions from a leaf's config; see the base class."""
@@ -260,7 +260,7 @@ class ManyIFEvalTask(PlacedTask):
         Raises:
             MissingDataError: they are not.
         """
-        require_for(one.id for row in self.evaluated_rows() for one in row.instructions)
+        require_for(instruction.id for row in self.evaluated_rows() for instruction in row.instructions)
 
     def evaluated_rows(self) -> Sequence[InstructionRow]:
         """Return the rows that the documents show."""
@@ -281,8 +281,8 @@ class ManyIFEvalTask(PlacedTask):
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the request with its row, from which any further questions can be built."""
         row = self._by_prompt[doc["key"], doc["prompt"]]
-        shown = Shown(self.system_prompt(doc), self.asking.apply_chat_template, self.placement)
-        return [RowInstance.of(request, self.known_answers(doc), row=row, shown=shown)]
+        presentation = Presentation(self.system_prompt(doc), self.asking.apply_chat_template, self.placement)
+        return [RowInstance.of(request, self.known_answers(doc), row=row, presentation=presentation)]
 
     @cached_property
     def _by_prompt(self) -> Mapping[tuple[int | str, str], InstructionRow]:
@@ -325,31 +325,31 @@ class WideTask(ManyIFEvalTask):
         require(*NLTK_DATA)
 
 
-def _keys(task: str, given: object) -> tuple[int | str, ...] | None:
+def _keys(task: str, setting: object) -> tuple[int | str, ...] | None:
     """Return the keys of the task prompts to evaluate; ``None`` if none are given.
 
     Args:
         task: the leaf's name, for messages.
-        given: a list of keys, or the name of a JSON file that contains one.
+        setting: a list of keys, or the name of a JSON file that contains one.
 
     Raises:
         ValueError: it is neither, the file cannot be read, or a key is given twice.
     """
     expected = "expected a list of the task prompts' keys, or the name of a JSON file with such a list"
-    if given is None:
+    if setting is None:
         return None
-    keys, where = given, "keys"
-    if isinstance(given, str):
-        where = f"keys in {given}"
+    keys, where = setting, "keys"
+    if isinstance(setting, str):
+        where = f"keys in {setting}"
         try:
-            keys = json.loads(Path(given).expanduser().read_text(encoding="utf-8"))
+            keys = json.loads(Path(setting).expanduser().read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise ValueError(f"task {task!r}: {where} cannot be read ({error}); {expected}") from error
     if not isinstance(keys, list) or not keys or not all(type(key) in (int, str) for key in keys):
         raise ValueError(f"task {task!r}: {where}: {str(keys)[:80]}; {expected}")
-    twice = [key for key, count in Counter(keys).items() if count > 1]
-    if twice:
-        raise ValueError(f"task {task!r}: {where}: {twice[0]!r} is there more than once; {expected}")
+    repeated = [key for key, count in Counter(keys).items() if count > 1]
+    if repeated:
+        raise ValueError(f"task {task!r}: {where}: {repeated[0]!r} is there more than once; {expected}")
     return tuple(keys)
 
 

@@ -40,10 +40,10 @@ def add_statistics_to(statistics: argparse.ArgumentParser) -> None:
 
 
 def _statistics(options: argparse.Namespace) -> int:
-    found = statistics(options.source, partial(counted, unit="subtask"))
-    print(json.dumps(found, indent=2), flush=True)
-    if found["missing"]:
-        print(f"{len(found['missing'])} of the 61 subtasks have no file in {options.source}", file=sys.stderr)
+    figures = statistics(options.source, partial(counted, unit="subtask"))
+    print(json.dumps(figures, indent=2), flush=True)
+    if figures["missing"]:
+        print(f"{len(figures['missing'])} of the 61 subtasks have no file in {options.source}", file=sys.stderr)
     return 0
 
 

@@ -42,7 +42,7 @@ PROMPT = Encoding(("prompt",))
 
 
 def _without(field: Field) -> Encoding:
-    return replace(ALL, fields=tuple(shown for shown in ALL.fields if shown != field))
+    return replace(ALL, fields=tuple(name for name in ALL.fields if name != field))
 
 
 ENCODINGS: Mapping[str, Encoding] = {
@@ -95,13 +95,13 @@ def example_pool(instruction: Instruction, encoding: Encoding, wanted: int | Non
     return replace(instruction, positive=(instruction.positive + further)[:wanted])
 
 
-def encode(instruction: Instruction, encoding: Encoding, given: str, examples: int) -> str:
+def encode(instruction: Instruction, encoding: Encoding, input_text: str, examples: int) -> str:
     """Return the prompt for one input (enc(I, x) of section 5.1).
 
     Args:
         instruction: the subtask's instruction.
         encoding: which parts of it to show.
-        given: the input.
+        input_text: the input.
         examples: the maximum number of examples of each kind.
 
     Raises:
@@ -116,8 +116,8 @@ def encode(instruction: Instruction, encoding: Encoding, given: str, examples: i
             parts.append(f"{HEADINGS[field]}: {value.strip()}\n")
     negative = instruction.negative[:examples] if encoding.negative else ()
     positive = instruction.positive[:examples] if encoding.positive else ()
-    for kind, shown in (("Negative", negative), ("Positive", positive)):
-        for number, example in enumerate(shown, start=1):
+    for kind, examples_of_kind in (("Negative", negative), ("Positive", positive)):
+        for number, example in enumerate(examples_of_kind, start=1):
             text = f"input: {example.input.strip()}\noutput: {example.output.strip()}\n"
             if encoding.negative:
                 # An instance used as an example has no reason.
@@ -126,7 +126,7 @@ def encode(instruction: Instruction, encoding: Encoding, given: str, examples: i
                 why = f"{reason}{suggestion}\n" if reason or suggestion else ""
                 text = f"{kind} Example{number}- \n{text}{why}"
             parts.append(text)
-    return "".join(parts) + f"input: {given.strip()}\noutput:"
+    return "".join(parts) + f"input: {input_text.strip()}\noutput:"
 
 
 def most_examples(instruction: Instruction, encoding: Encoding) -> int:
@@ -135,11 +135,11 @@ def most_examples(instruction: Instruction, encoding: Encoding) -> int:
     Raises:
         RowsError: the encoding shows examples, but there are none.
     """
-    there = {"Positive Examples": len(instruction.positive)} if encoding.positive else {}
-    there |= {"Negative Examples": len(instruction.negative)} if encoding.negative else {}
-    most = max(there.values(), default=0)
-    if there and not most:
-        kinds = " or ".join(map(repr, there))
+    counts = {"Positive Examples": len(instruction.positive)} if encoding.positive else {}
+    counts |= {"Negative Examples": len(instruction.negative)} if encoding.negative else {}
+    most = max(counts.values(), default=0)
+    if counts and not most:
+        kinds = " or ".join(map(repr, counts))
         raise RowsError(
             f"{instruction.task} ({instruction.origin}): no {kinds}, which the encoding shows; choose another encoding "
             "for this subtask, or a file with examples"

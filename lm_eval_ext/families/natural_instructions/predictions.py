@@ -76,7 +76,7 @@ def score(
         RowsError: a line is not such a row, it was asked in another setting than the rows before it, there are no
             rows, or none has the base; the message names file, row and field.
     """
-    found: dict[Cell, list[_Prediction]] = defaultdict(list)
+    predictions: dict[Cell, list[_Prediction]] = defaultdict(list)
     scores: dict[Cell, list[float]] = defaultdict(list)
     settings: dict[Cell, object] = {}
     skipped = 0
@@ -93,33 +93,33 @@ def score(
         if row.references:
             scores[row.cell].append(rouge_l(row.text, row.references))
             if bleurt:
-                found[row.cell].append(row)
+                predictions[row.cell].append(row)
         else:
             skipped += 1
     if not scores and not skipped:
         raise RowsError(f"{origin}: no rows")
     rows = {cell: len(values) for cell, values in scores.items()}
     in_rouge_l = _by_task({cell: fmean(values) for cell, values in scores.items()})
-    if base is not None and not any(base in of for of in in_rouge_l.values()):
+    if base is not None and not any(base in by_encoding for by_encoding in in_rouge_l.values()):
         named = ", ".join(map(repr, _over_tasks(in_rouge_l))) or "none"
         raise RowsError(f"{origin}: no scored row has the base encoding {base!r}; found {named} (--base)")
     categories: dict[str, dict[str, Mapping[str, float]]] = {}
-    for task, of in in_rouge_l.items():
-        categories.setdefault(SUBTASKS[task].category if task in SUBTASKS else OWN, {})[task] = of
+    for task, by_encoding in in_rouge_l.items():
+        categories.setdefault(SUBTASKS[task].category if task in SUBTASKS else OWN, {})[task] = by_encoding
     in_bleurt = None
     if bleurt:
-        means: dict[Cell, float] = {}
-        for cell in progress(list(found)):
-            of_cell = found[cell]
-            means[cell] = fmean(bleurt([row.text for row in of_cell], [row.references for row in of_cell]))
-        in_bleurt = _by_task(means)
+        bleurts: dict[Cell, float] = {}
+        for cell in progress(list(predictions)):
+            of_cell = predictions[cell]
+            bleurts[cell] = fmean(bleurt([row.text for row in of_cell], [row.references for row in of_cell]))
+        in_bleurt = _by_task(bleurts)
     return {
         "rouge_l": in_rouge_l,
         "rows": _by_task(rows),
         "encodings": _over_tasks(in_rouge_l),
-        "categories": {name: _over_tasks(of) for name, of in categories.items()},
+        "categories": {name: _over_tasks(means) for name, means in categories.items()},
         "gains": None if base is None else _gains(in_rouge_l, base),
-        "category_gains": None if base is None else {name: _gains(of, base) for name, of in categories.items()},
+        "category_gains": None if base is None else {name: _gains(means, base) for name, means in categories.items()},
         "bleurt": in_bleurt,
         "encodings_bleurt": None if in_bleurt is None else _over_tasks(in_bleurt),
         "scored": sum(rows.values()),
@@ -136,19 +136,22 @@ def _by_task(values: Mapping[Cell, Number]) -> dict[str, dict[str, Number]]:
 
 
 def _over_tasks(means: Means) -> dict[str, float]:
-    encodings = sorted({encoding for of in means.values() for encoding in of})
-    return {encoding: fmean([of[encoding] for of in means.values() if encoding in of]) for encoding in encodings}
+    by_encoding: dict[str, list[float]] = defaultdict(list)
+    for of_task in means.values():
+        for encoding, mean in of_task.items():
+            by_encoding[encoding].append(mean)
+    return {encoding: fmean(by_encoding[encoding]) for encoding in sorted(by_encoding)}
 
 
 def _gains(means: Means, base: str) -> dict[str, float | None]:
     """Return the relative gain of each encoding's mean over a base's, in percent, over the tasks that have both."""
-    of_both = {task: of for task, of in means.items() if base in of}
-    found = {}
+    of_both = {task: of_task for task, of_task in means.items() if base in of_task}
+    gains = {}
     for encoding in _over_tasks(of_both):
-        pairs = [(of[encoding], of[base]) for of in of_both.values() if encoding in of]
-        its, bases = (fmean(values) for values in zip(*pairs, strict=True))
-        found[encoding] = 100 * (its - bases) / bases if bases else None
-    return found
+        pairs = [(of_task[encoding], of_task[base]) for of_task in of_both.values() if encoding in of_task]
+        mean, base_mean = (fmean(values) for values in zip(*pairs, strict=True))
+        gains[encoding] = 100 * (mean - base_mean) / base_mean if base_mean else None
+    return gains
 
 
 def _prediction(where: str, line: bytes) -> _Prediction:
@@ -170,7 +173,7 @@ def _prediction(where: str, line: bytes) -> _Prediction:
     parts = [encoding] if isinstance(encoding, str) else encoding
     if not isinstance(parts, list) or not parts or not all(isinstance(part, str) and part for part in parts):
         raise RowsError(f"{where}, field 'encoding': expected text or a list of texts, found {encoding!r}")
-    given = [] if references is None else references
-    if not isinstance(given, list) or not all(isinstance(reference, str) for reference in given):
+    listed = [] if references is None else references
+    if not isinstance(listed, list) or not all(isinstance(reference, str) for reference in listed):
         raise RowsError(f"{where}, field 'references': expected a list of texts or null, found {references!r}")
-    return _Prediction((task, JOINT.join(parts)), without_reasoning(text or ""), given, row.get("n_examples"))
+    return _Prediction((task, JOINT.join(parts)), without_reasoning(text or ""), listed, row.get("n_examples"))

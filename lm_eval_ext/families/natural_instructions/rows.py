@@ -113,26 +113,26 @@ def rows(  # noqa: PLR0913 # the last one is an option, and has a name
     total = len(instruction.instances)
     indices = evaluated(total, n) if row_seed is None else drawn(instruction.instances, n, row_seed)
     wanted = len(instruction.positive) + spare(total) if examples == PAPER else examples
-    shown = example_pool(instruction, encoding, wanted, spare=spare(total))
+    pool = example_pool(instruction, encoding, wanted, spare=spare(total))
     scored = [index for index in indices if any(map(has_words, instruction.instances[index].outputs))]
     if not scored:
         raise RowsError(
             f"{instruction.task} ({instruction.origin}): none of its {len(indices)} evaluated instances has a "
             "reference with a Latin letter or a digit; ROUGE ignores all other characters"
         )
-    most = most_examples(shown, encoding) if wanted is None else min(wanted, most_examples(shown, encoding))
+    most = most_examples(pool, encoding) if wanted is None else min(wanted, most_examples(pool, encoding))
     if examples == PAPER:
         # The longest first: it usually decides, and the others are measured only once.
         for index in sorted(scored, key=lambda index: -budget.measure(instruction.instances[index].input)):
-            _, most = _fit(shown, encoding, index, most, budget)
-    found = []
+            _, most = _fit(pool, encoding, index, most, budget)
+    encoded = []
     for index in scored:
         instance = instruction.instances[index]
-        prompt, fitting = _fit(shown, encoding, index, most, budget)
-        kinds = encoding.positive * min(fitting, len(shown.positive))
-        kinds += encoding.negative * min(fitting, len(shown.negative))
-        found.append(EncodedInstance(instruction.task, index, instance.input, instance.outputs, kinds, prompt))
-    return found
+        prompt, fitting = _fit(pool, encoding, index, most, budget)
+        kinds = encoding.positive * min(fitting, len(pool.positive))
+        kinds += encoding.negative * min(fitting, len(pool.negative))
+        encoded.append(EncodedInstance(instruction.task, index, instance.input, instance.outputs, kinds, prompt))
+    return encoded
 
 
 def prompt_that_fits(
@@ -152,9 +152,9 @@ def prompt_that_fits(
     Raises:
         RowsError: the encoding needs a field that the task file lacks.
     """
-    given = instruction.instances[index].input
+    input_text = instruction.instances[index].input
     for examples in range(most, encoding.fewest - 1, -1):
-        prompt = encode(instruction, encoding, given, examples)
+        prompt = encode(instruction, encoding, input_text, examples)
         if fits := budget.fits(prompt):
             break
     return prompt, examples, fits
@@ -168,20 +168,20 @@ def _fit(instruction: Instruction, encoding: Encoding, index: int, most: int, bu
     parts = {HEADINGS[field]: instruction.text(field) or "" for field in encoding.fields}
     parts["input"] = instruction.instances[index].input
     longest = max(parts, key=lambda part: budget.measure(parts[part]))
-    shown = "with one example" if encoding.fewest else "without examples"
+    fewest = "with one example" if encoding.fewest else "without examples"
     raise RowsError(
         f"{instruction.task} ({instruction.origin}), instance {index}: {budget.measure(prompt)} {budget.unit} "
-        f"{shown}, but only {budget.limit} fit in the model's context; the longest field is {longest!r} "
+        f"{fewest}, but only {budget.limit} fit in the model's context; the longest field is {longest!r} "
         f"({budget.measure(parts[longest])} {budget.unit}). Choose a shorter encoding, or a model with a longer "
         "context (max_length in --model_args or --metadata)"
     )
 
 
-def rows_hash(found: Sequence[EncodedInstance]) -> str:
+def rows_hash(rows: Sequence[EncodedInstance]) -> str:
     """Return 16 hexadecimal digits that are equal if the prompts, the references and their order are equal."""
-    return digest(json.dumps([vars(row) for row in found]))
+    return digest(json.dumps([vars(row) for row in rows]))
 
 
-def instances_hash(found: Sequence[EncodedInstance]) -> str:
+def instances_hash(rows: Sequence[EncodedInstance]) -> str:
     """Return 16 hexadecimal digits that are equal if the evaluated instances are equal, regardless of the encoding."""
-    return digest(json.dumps([(row.subtask, row.index, row.input, row.output) for row in found]))
+    return digest(json.dumps([(row.subtask, row.index, row.input, row.output) for row in rows]))

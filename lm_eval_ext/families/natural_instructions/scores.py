@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -44,14 +45,14 @@ def score(doc: Mapping[str, Any], results: Sequence[str | None], bleurt: str | N
         bleurt: the name or folder of a BLEURT checkpoint; ``None`` if that metric is not requested.
     """
     prediction = without_reasoning(results[0] or "")
-    found = {
+    metrics = {
         "rouge_l": rouge_l(prediction, doc["output"]),
         EMPTY_RATE.name: float(is_empty(results[0])),
         "examples": float(doc["examples"]),
     }
     if bleurt:
-        (found["bleurt"],) = bleurt_scorer(bleurt)([prediction], [doc["output"]])
-    return found
+        (metrics["bleurt"],) = bleurt_scorer(bleurt)([prediction], [doc["output"]])
+    return metrics
 
 
 def floors(docs: Iterable[Mapping[str, Any]], _config: Mapping[str, Any]) -> Iterator[dict[str, dict[str, float]]]:
@@ -187,18 +188,18 @@ def bleurt_scorer(checkpoint: str) -> Scorer:
 
     def scores(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
         pairs = [
-            [model.pair(reference, prediction) for reference in of]
-            for prediction, of in zip(predictions, references, strict=True)
+            [model.pair(reference, prediction) for reference in alternatives]
+            for prediction, alternatives in zip(predictions, references, strict=True)
         ]
         if not all(pairs):
             raise ValueError("BLEURT cannot score a prediction without references; expected at least one reference")
         # Each pair once, sorted by length: a score depends neither on the order of the rows nor on the other rows.
-        distinct = sorted({pair for of in pairs for pair in of}, key=lambda pair: (len(pair[0] + pair[1]), pair))
-        found: dict[_Pair, float] = {}
+        distinct = sorted({*chain.from_iterable(pairs)}, key=lambda pair: (len(pair[0] + pair[1]), pair))
+        by_pair: dict[_Pair, float] = {}
         for start in range(0, len(distinct), BATCH):
             batch = distinct[start : start + BATCH]
-            found |= zip(batch, model.scores(batch), strict=True)
-        return [max(found[pair] for pair in of) for of in pairs]
+            by_pair |= zip(batch, model.scores(batch), strict=True)
+        return [max(by_pair[pair] for pair in alternatives) for alternatives in pairs]
 
     return scores
 
@@ -249,8 +250,8 @@ class _Bleurt:
             logits = self.network(
                 input_ids=ids.to(device), attention_mask=mask.to(device), token_type_ids=kinds.to(device)
             ).logits
-        found: list[float] = logits.flatten().tolist()
-        return found
+        scores: list[float] = logits.flatten().tolist()
+        return scores
 
 
 def _loaded(checkpoint: str) -> _Bleurt:
@@ -282,8 +283,8 @@ def _loaded(checkpoint: str) -> _Bleurt:
     for name, tensor in safetensors.torch.load_file(folder / WEIGHTS).items():
         # position_ids is not a weight: older files contain the numbers 0, 1, 2, … under that name.
         if not name.endswith("position_ids"):
-            ours = name.replace("bleurt.", prefix, 1) if name.startswith("bleurt.") else name
-            weights[ours.replace(".embedding_projection.", ".embedding_hidden_mapping_in.")] = tensor
+            renamed = name.replace("bleurt.", prefix, 1) if name.startswith("bleurt.") else name
+            weights[renamed.replace(".embedding_projection.", ".embedding_hidden_mapping_in.")] = tensor
     network.load_state_dict(weights)
     network = network.to("cuda" if torch.cuda.is_available() else "cpu").eval()
     ids: Callable[[str], Sequence[int]]
@@ -297,8 +298,8 @@ def _loaded(checkpoint: str) -> _Bleurt:
         words = transformers.BertTokenizer.from_pretrained(folder)
 
         def ids_of(text: str) -> Sequence[int]:
-            found: list[int] = words(text, add_special_tokens=False, verbose=False)["input_ids"]
-            return found
+            ids: list[int] = words(text, add_special_tokens=False, verbose=False)["input_ids"]
+            return ids
 
         ids, cls, sep, pad = ids_of, words.cls_token_id, words.sep_token_id, words.pad_token_id
     else:

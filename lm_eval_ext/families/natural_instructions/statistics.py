@@ -45,11 +45,11 @@ def statistics(source: str, progress: Progress = iter) -> dict[str, Any]:
     Raises:
         RowsError: the source has no task files, or one that is not valid.
     """
-    there = [name for name in SUBTASKS if source == HUB or is_there(name, source)]
-    if not there:
+    available = [name for name in SUBTASKS if source == HUB or is_there(name, source)]
+    if not available:
         # Its message says what was expected and what was found.
         instruction(next(iter(SUBTASKS)), source)
-    tasks = {name: instruction(name, source) for name in progress(there)}
+    tasks = {name: instruction(name, source) for name in progress(available)}
     subtasks: dict[str, dict[str, Any]] = {
         name: {
             "category": SUBTASKS[name].category,
@@ -64,10 +64,10 @@ def statistics(source: str, progress: Progress = iter) -> dict[str, Any]:
     }
 
     def part(field: str = "", value: str = "") -> Part:
-        instances = [one["instances"] for one in subtasks.values() if not field or one[field] == value]
+        instances = [facts["instances"] for facts in subtasks.values() if not field or facts[field] == value]
         return {"subtasks": len(instances), "instances": sum(instances)}
 
-    words = {text: [one["words"][text] for one in subtasks.values()] for text in TEXTS}
+    words = {text: [facts["words"][text] for facts in subtasks.values()] for text in TEXTS}
     examples = [example for task in tasks.values() for example in (*task.positive, *task.negative)]
     for text in ("reason", "suggestion"):
         words[text] = [_words(getattr(example, text)) or None for example in examples]

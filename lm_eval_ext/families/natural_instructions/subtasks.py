@@ -276,14 +276,14 @@ def _example(part: _Part) -> Example:
 
 def _instance(part: _Part) -> Instance:
     """Return an instance, whose references are a list of texts, or a single text in a few files."""
-    given, output = part.required_text("input"), part.required("output")
+    input_text, output = part.required_text("input"), part.required("output")
     outputs = [output] if isinstance(output, str) else output
     if not isinstance(outputs, list) or not outputs:
         raise part.error(f"expected a list of at least one reference, found {output!r:.60}", "field 'output'")
     for number, reference in enumerate(outputs, start=1):
         if not isinstance(reference, str):
             raise part.error(f"expected text, found {reference!r:.60}", "field 'output'", f"number {number}")
-    return Instance(given, tuple(outputs))
+    return Instance(input_text, tuple(outputs))
 
 
 REPOSITORY = "allenai/natural-instructions"
@@ -322,11 +322,11 @@ def instruction(task: str, source: str) -> Instruction:
         raise no_folder(source, f"task files, such as {task}.json")
     found_file = _file(task, folder)
     if found_file is None:
-        found = ", ".join(sorted(entry.stem for entry in folder.glob("*.json"))) or "no task files"
+        names = ", ".join(sorted(entry.stem for entry in folder.glob("*.json"))) or "no task files"
         raise RowsError(
             f"no file for {task!r} in {'the embedded files' if source == EMBEDDED else folder}: expected "
             f"{_expected(task)}; found "
-            f"{textwrap.shorten(found, 1500, placeholder=' …')}"
+            f"{textwrap.shorten(names, 1500, placeholder=' …')}"
         )
     return read(found_file.resolve(), task)
 

@@ -149,14 +149,14 @@ class NaturalInstructionsTask(FamilyTask):
         self._made_for = self._room()
         paper = self._examples == PAPER
         budget = budget_of(self.config.metadata, *self._made_for, DEFAULT_CONTEXT if paper else None)
-        found = rows(file, self._encoding, budget, self._n, self._examples, row_seed=self.row_seed)
+        encoded = rows(file, self._encoding, budget, self._n, self._examples, row_seed=self.row_seed)
         facts: dict[str, Any] = {
             "prompt_budget": budget.described(),
-            "instances_hash": instances_hash(found),
-            "rows_hash": rows_hash(found),
+            "instances_hash": instances_hash(encoded),
+            "rows_hash": rows_hash(encoded),
         }
         total = len(file.instances)
-        if left_out := len(evaluated(total, self._n)) - len(found):
+        if left_out := len(evaluated(total, self._n)) - len(encoded):
             facts["left_out"] = left_out
             _warn(
                 f"{subtask} ({file.origin}): {left_out} instances left out: their references have no Latin letter or "
@@ -172,8 +172,8 @@ class NaturalInstructionsTask(FamilyTask):
             most = len(evaluated(total, total))
             dropped = len(evaluated(total, self._n)) < most and "n" not in self.config.metadata
             more = f"--metadata '{{\"n\": {most}}}' evaluates {most}" if dropped else ""
-            share = Share(len(found), total, more)
-        return Documents(SPLIT, datasets.Dataset.from_list([vars(row) for row in found]), facts, share)
+            share = Share(len(encoded), total, more)
+        return Documents(SPLIT, datasets.Dataset.from_list([vars(row) for row in encoded]), facts, share)
 
     def _room(self) -> tuple[int, str]:
         """Return what reduces the room for examples: the number of new tokens and the system instruction."""

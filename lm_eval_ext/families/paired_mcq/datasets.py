@@ -114,13 +114,13 @@ def opinionqa_rows(source: str) -> Table:
     if path.is_dir():
         folder, suffixes = path, (*sources.SUFFIXES, *TAB_SEPARATED)
         candidates = [folder / f"{FILE}{suffix}" for suffix in suffixes]
-        if not (there := [candidate for candidate in candidates if candidate.is_file()]):
+        if not (files := [candidate for candidate in candidates if candidate.is_file()]):
             others = sorted(entry.name for entry in folder.iterdir() if entry.suffix in suffixes)
             raise RowsError(
                 f"no rows of {OPINIONQA.name!r} in {folder}: expected {FILE} with one of {', '.join(suffixes)}; "
                 f"found {', '.join(others) or 'no such files'}"
             )
-        path = there[0]
+        path = files[0]
     elif not path.is_file():
         raise RowsError(
             f'source {source!r} is neither a file nor a folder; expected "{sources.EMBEDDED}", the path of a file of '

@@ -25,7 +25,7 @@ from lm_eval_ext.verifiers.verify import is_empty, without_reasoning
 
 
 class ReadingFilter(lm.Filter):  # type: ignore[misc] # the harness ships no types
-    """Replaces each text by its reading; see ``said``."""
+    """Replaces each text by its reading; see ``as_json``."""
 
     @abstractmethod
     def reader(self) -> Reader:
@@ -33,25 +33,25 @@ class ReadingFilter(lm.Filter):  # type: ignore[misc] # the harness ships no typ
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
         """Return, per request and response, the reading of the text, or the log-likelihood unchanged."""
-        given = [list(responses) for responses in resps]
+        results = [list(responses) for responses in resps]
         places = [
             (request, number)
-            for request, responses in enumerate(given)
+            for request, responses in enumerate(results)
             for number, response in enumerate(responses)
             # An API that withholds a completion gives None; a log-likelihood is a pair.
             if response is None or isinstance(response, str)
         ]
         if places:
             answers = [
-                Answer(without_reasoning(given[request][number] or ""), options_of(docs[request]))
+                Answer(without_reasoning(results[request][number] or ""), options_of(docs[request]))
                 for request, number in places
             ]
             for (request, number), reading in zip(places, self.reader()(answers), strict=True):
-                given[request][number] = said(reading, empty=is_empty(given[request][number]))
-        return given
+                results[request][number] = as_json(reading, empty=is_empty(results[request][number]))
+        return results
 
 
-def said(reading: Reading, *, empty: bool = False) -> str:
+def as_json(reading: Reading, *, empty: bool = False) -> str:
     """Return a reading as a line of JSON: ``{"reading": "A", "certainty": 1.0}``; see ``Reading.value``.
 
     That of an empty text has ``"empty": true``, too. A line, not a mapping, because the harness logs anything but text
@@ -135,12 +135,12 @@ PLACEMENT = ("device", "dtype", "batch_size")
 Pipeline = Mapping[str, Any]
 
 
-def pipelines(task: str, given: Sequence[Pipeline], metadata: dict[str, Any]) -> list[Pipeline]:
+def pipelines(task: str, declared: Sequence[Pipeline], metadata: dict[str, Any]) -> list[Pipeline]:
     """Return the filter pipelines of a run, and record their readers in the metadata.
 
     Args:
         task: the leaf's name, for messages.
-        given: its ``filter_list``.
+        declared: its ``filter_list``.
         metadata: the task's metadata.
 
     Raises:
@@ -161,7 +161,7 @@ def pipelines(task: str, given: Sequence[Pipeline], metadata: dict[str, Any]) ->
             Placement.of(placement)
         except ReaderError as error:
             raise ValueError(f"task {task!r}, metadata answer_{', answer_'.join(placement)}: {error}") from error
-    chosen = [pipeline for pipeline in given if name != RULES or not _classifies(pipeline)]
+    chosen = [pipeline for pipeline in declared if name != RULES or not _classifies(pipeline)]
     is_placed = False
     if any(map(_classifies, chosen)):
         from lm_eval_ext.classifier import readers  # noqa: PLC0415 # only if a classifier is used

@@ -66,8 +66,8 @@ def _of_template(template: Callable[..., Any], prompt: str) -> str | None:
         return None
     if not isinstance(answered, str) or not answered.startswith(prompt):
         return None
-    before, found, _ = answered.removeprefix(prompt).partition(letter)
-    return None if before.strip() or not found else before
+    before, separator, _ = answered.removeprefix(prompt).partition(letter)
+    return None if before.strip() or not separator else before
 
 
 def _of_tokenizer(

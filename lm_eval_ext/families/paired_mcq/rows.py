@@ -45,13 +45,13 @@ def orders(question: str, options: Sequence[str], row_seed: int | None = None) -
     """
     generator = random.Random(generator_name(SEED, row_seed, question, list(options)))  # noqa: S311 # reproducible by design
     wanted = min(SHUFFLES, math.factorial(len(options)))
-    found: dict[tuple[int, ...], None] = {}
-    while len(found) < wanted:
+    distinct: dict[tuple[int, ...], None] = {}
+    while len(distinct) < wanted:
         if row_seed is None:
-            found[tuple(generator.sample(range(len(options)), len(options)))] = None
-        elif found.keys().isdisjoint(square := _square(len(options), generator)):
-            found |= dict.fromkeys(square)
-    return list(islice(cycle(islice(found, wanted)), SHUFFLES))
+            distinct[tuple(generator.sample(range(len(options)), len(options)))] = None
+        elif distinct.keys().isdisjoint(square := _square(len(options), generator)):
+            distinct |= dict.fromkeys(square)
+    return list(islice(cycle(islice(distinct, wanted)), SHUFFLES))
 
 
 def _square(count: int, generator: random.Random) -> list[tuple[int, ...]]:
@@ -83,7 +83,7 @@ class Question:
 class Questions:
     """The questions of a dataset, in its order, and the reasons why rows were left out."""
 
-    asked: tuple[Question, ...]
+    usable: tuple[Question, ...]
     left_out: tuple[str, ...]
 
 
@@ -99,27 +99,27 @@ def questions(dataset: MultipleChoice, source: str) -> Questions:
     else:
         table = sources.load(dataset.name, dataset.split, dataset.hub, source)
     optional = (dataset.ordinal,) if dataset.ordinal in table.columns else ()
-    expressions = [each for each in (dataset.question, dataset.options, dataset.gold, *optional) if each is not None]
+    expressions = filter(None, (dataset.question, dataset.options, dataset.gold, *optional))
     columns = list(dict.fromkeys(column for expression in expressions for column in columns_of(expression)))
     for column in columns:
         table.column(column, columns)
-    asked, left_out = [], []
+    usable, left_out = [], []
     for number, row in enumerate(table.rows, start=1):
         where = f"{table.origin}, row {number}"
-        given = _value(where, "options", dataset.options, row)
-        if not isinstance(given, (list, tuple)) or not all(isinstance(option, str) for option in given):
-            raise RowsError(f"{where}, field {dataset.options!r}: expected a list of texts, found {given!r}")
-        defect = _defect(given)
+        options = _value(where, "options", dataset.options, row)
+        if not isinstance(options, (list, tuple)) or not all(isinstance(option, str) for option in options):
+            raise RowsError(f"{where}, field {dataset.options!r}: expected a list of texts, found {options!r}")
+        defect = _defect(options)
         if not defect:
-            ordered = _in_order(where, given, row.get(optional[0])) if optional else given
-            asked.append(_question(where, dataset, row, ordered, given))
+            ordered = _in_order(where, options, row.get(optional[0])) if optional else options
+            usable.append(_question(where, dataset, row, ordered, options))
         elif dataset.published:
             left_out.append(f"{where}: expected {defect}")
         else:
-            raise RowsError(f"{where}, field {dataset.options!r}: expected {defect}; found {list(given)!r}")
-    if not asked:
+            raise RowsError(f"{where}, field {dataset.options!r}: expected {defect}; found {list(options)!r}")
+    if not usable:
         raise RowsError(f"{table.origin}: no usable questions; {left_out[0]}")
-    return Questions(tuple(asked), tuple(left_out))
+    return Questions(tuple(usable), tuple(left_out))
 
 
 def _value(where: str, key: str, expression: str, row: Mapping[str, Any]) -> Any:
@@ -167,7 +167,7 @@ def _is_number(value: object) -> bool:
 
 
 def _question(
-    where: str, dataset: MultipleChoice, row: Mapping[str, Any], options: Sequence[str], given: Sequence[str]
+    where: str, dataset: MultipleChoice, row: Mapping[str, Any], options: Sequence[str], labeled: Sequence[str]
 ) -> Question:
     text = _value(where, "question", dataset.question, row)
     if not isinstance(text, str) or not text.strip():
@@ -175,12 +175,12 @@ def _question(
     content = tuple(option for option in options if not is_refusal(option))
     if dataset.gold is None:
         return Question(text, content, None)
-    found = _value(where, "correct option", dataset.gold, row)
-    right = next(_named(found, given), None)
+    gold = _value(where, "correct option", dataset.gold, row)
+    right = next(_named(gold, labeled), None)
     if right is None or is_refusal(right):
         raise RowsError(
             f"{where}, field {dataset.gold!r}: expected the number (from 0), the letter or the text of one of "
-            f"{len(given)} options; found {found!r}"
+            f"{len(labeled)} options; found {gold!r}"
         )
     return Question(text, content, content.index(right))
 
@@ -211,7 +211,7 @@ def rows(dataset: MultipleChoice, source: str, row_seed: int | None = None) -> t
     """
     seen: Counter[str] = Counter()
     keyed = []
-    for question in questions(dataset, source).asked:
+    for question in questions(dataset, source).usable:
         named = [SEED, *([] if row_seed is None else [row_seed]), question.text, question.options]
         key = digest(json.dumps(named))
         seen[key] += 1
@@ -219,14 +219,14 @@ def rows(dataset: MultipleChoice, source: str, row_seed: int | None = None) -> t
     if len(keyed) < (dataset.rows or 0) and not is_known(dataset):
         raise RowsError(f"{dataset.name} ({source}): {len(keyed)} rows; expected at least {dataset.rows} (key rows)")
     keyed.sort(key=itemgetter(0))
-    found = []
+    in_order = []
     for key, question in keyed[: dataset.rows]:
         options = (*question.options, REFUSED)
         for number, order in enumerate(orders(question.text, options, row_seed)):
             gold = "" if question.gold is None else LETTERS[order.index(question.gold)]
-            shown = [options[index] for index in order]
-            found.append({"key": key, "shuffle": number, "question": question.text, "options": shown, "gold": gold})
-    return tuple(found)
+            row = {"key": key, "shuffle": number, "question": question.text}
+            in_order.append({**row, "options": [options[index] for index in order], "gold": gold})
+    return tuple(in_order)
 
 
 @cache

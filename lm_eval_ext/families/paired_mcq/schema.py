@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, reduce
-from operator import add
+from operator import add, sub
 from typing import TYPE_CHECKING, TypeVar
 
 from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS
@@ -62,8 +62,8 @@ def variation_distance(first: Sequence[Number], second: Sequence[Number], total:
         second: the counts in the second distribution, with the outcomes in the same order.
         total: the number of observations in each distribution.
     """
-    differences: Number = reduce(add, (abs(one - other) for one, other in zip(first, second, strict=True)))
-    return differences / (2 * total)
+    difference: Number = reduce(add, map(abs, map(sub, first, second)))
+    return difference / (2 * total)
 
 
 def mismatch_bounds(mismatch: Number, unsure: Number) -> tuple[Number, Number]:

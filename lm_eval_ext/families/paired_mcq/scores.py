@@ -138,12 +138,12 @@ def known(options: tuple[Option, ...], gold: str | None, constant: str = "A") ->
         constant: the letter of ``constant``.
     """
     content = sorted((option for option in options if not is_refusal(option.text)), key=lambda option: option.text)
-    this = next((number for number, option in enumerate(content) if option.letter == gold), 0)
-    one, other = content[this], content[(this + 1) % len(content)]
+    place = next((number for number, option in enumerate(content) if option.letter == gold), 0)
+    option, neighbor = content[place], content[(place + 1) % len(content)]
     return {
-        "oracle": (one.letter, f"{one.letter}. {one.text}"),
-        "chatty": (one.letter, f"Sure, I can help with that! My answer is {other.letter}. {other.text}"),
-        "refuser": (one.letter, REFUSAL),
+        "oracle": (option.letter, f"{option.letter}. {option.text}"),
+        "chatty": (option.letter, f"Sure, I can help with that! My answer is {neighbor.letter}. {neighbor.text}"),
+        "refuser": (option.letter, REFUSAL),
         "always_a": ("A", "A."),
         CONSTANT: (constant, f"{constant}."),
     }

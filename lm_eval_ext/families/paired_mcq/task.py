@@ -144,13 +144,13 @@ class PairedMCQTask(FamilyTask):
     def documents(self) -> Documents:
         """Return the questions, each with its options in ten orders."""
         facts: dict[str, Any] = {"rows_hash": rows_hash(self._multiple_choice, self.source, self.row_seed)}
-        found = questions(self._multiple_choice, self.source)
-        if found.left_out:
-            facts["left_out"] = len(found.left_out)
-            _warn_of(found)
+        read = questions(self._multiple_choice, self.source)
+        if read.left_out:
+            facts["left_out"] = len(read.left_out)
+            _warn_of(read)
         share = None
         if not is_known(self._multiple_choice):
-            share = Share(self._multiple_choice.rows or len(found.asked), len(found.asked))
+            share = Share(self._multiple_choice.rows or len(read.usable), len(read.usable))
         return Documents(
             self._multiple_choice.split, _as_dataset(self._multiple_choice, self.source, self.row_seed), facts, share
         )
@@ -167,15 +167,16 @@ class PairedMCQTask(FamilyTask):
         Raises:
             ValueError: the LM provides none, or texts would be drawn otherwise than asked for.
         """
-        given, name = self.config.generation_kwargs or {}, self.config.task
-        temperature = given.get("temperature")
-        if temperature and given.get("do_sample") is False:
+        kwargs, name = self.config.generation_kwargs or {}, self.config.task
+        temperature = kwargs.get("temperature")
+        if temperature and kwargs.get("do_sample") is False:
             raise ValueError(
                 f"task {name!r}: temperature={temperature} with do_sample=False, with which some models sample and "
                 f"others do not; pass --gen_kwargs do_sample=true,temperature={temperature}"
             )
         if self._paired:
-            self._spaces = white_space(self.asking, self._letters, self._delimiter, self.config.gen_prefix)
+            letters = LETTERS[: max(map(len, self.eval_docs["options"]))]
+            self._spaces = white_space(self.asking, letters, self._delimiter, self.config.gen_prefix)
         lm = self.asking.lm
         if lm is None or not self._paired:
             return
@@ -207,10 +208,6 @@ class PairedMCQTask(FamilyTask):
     def _most_frequent_letter(self) -> str:
         return mode(self.eval_docs["gold"]) or LETTERS[0]
 
-    @cached_property
-    def _letters(self) -> str:
-        return LETTERS[: max(map(len, self.eval_docs["options"]))]
-
     @property
     def _delimiter(self) -> str:
         """What stands between a prompt and a letter in the harness's own multiple choice."""
@@ -234,7 +231,7 @@ class PairedMCQTask(FamilyTask):
         letters = [option.letter for option in options_of(doc)] if self._paired else []
         spelled = [f"{space}{letter}" for letter in letters for space in self._spaces]
         policies = self._known(doc)
-        asked = [
+        letter_requests = [
             KnownInstance.of(
                 request,
                 {policy: first for policy, (first, _) in policies.items()},
@@ -246,7 +243,7 @@ class PairedMCQTask(FamilyTask):
             for index, spelling in enumerate(spelled)
         ]
         texts = {policy: text for policy, (_, text) in policies.items()}
-        return [*asked, KnownInstance.of(request, texts, idx=len(spelled))]
+        return [*letter_requests, KnownInstance.of(request, texts, idx=len(spelled))]
 
 
 def _needs_loglikelihoods(task: str, why: str) -> str:
@@ -291,10 +288,10 @@ def _expression(config: Mapping[str, Any], key: str) -> str:
 
 
 @cache
-def _warn_of(found: Questions) -> None:
-    left_out, everything = len(found.left_out), len(found.left_out) + len(found.asked)
+def _warn_of(read: Questions) -> None:
+    left_out, total = len(read.left_out), len(read.left_out) + len(read.usable)
     message = "left out %d of %d unusable questions; the first: %s"
-    logging.getLogger(__name__).warning(message, left_out, everything, found.left_out[0])
+    logging.getLogger(__name__).warning(message, left_out, total, read.left_out[0])
 
 
 @cache

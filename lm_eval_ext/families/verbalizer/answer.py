@@ -158,7 +158,7 @@ def occurrences(text: str, labels: tuple[str, ...]) -> list[LabelMention]:
     )
     markers = [match.span() for match in _LIST_MARKER.finditer(text)]
     numbers = markers if len(markers) > 1 else []
-    found = []
+    labels_there = []
     for word in words:
         if word.label.isdigit():
             is_another = bool(_NUMBERED_THING.search(text, max(0, word.start - REACH), word.start))
@@ -166,8 +166,8 @@ def occurrences(text: str, labels: tuple[str, ...]) -> list[LabelMention]:
             is_article = text[word.start : word.end] == "no" and _NEXT_WORD.match(text, word.end)
             is_another = bool(is_article and not _AFTER_THE_ANSWER_NO.match(text, word.end))
         if not is_another and not any(low <= word.start < high for low, high in numbers):
-            found.append(word)
-    return found
+            labels_there.append(word)
+    return labels_there
 
 
 @lru_cache(maxsize=512)
@@ -175,10 +175,10 @@ def _pattern(labels: tuple[str, ...]) -> re.Pattern[str]:
     alternatives = []
     # The longer label wins where one contains another.
     for index, label in sorted(enumerate(map(plain_label, labels)), key=lambda item: -len(item[1])):
-        first, *rest = label.split()
+        first, *others = label.split()
         number = r"(?<!-)" if first[0].isdigit() else ""
-        begin = _NEGATION if first == "not" and rest else f"{number}{_BEFORE}{re.escape(first)}"
-        words = "".join(rf"[\s\"-]+{_FILLER}{re.escape(word)}" for word in rest)
+        begin = _NEGATION if first == "not" and others else f"{number}{_BEFORE}{re.escape(first)}"
+        words = "".join(rf"[\s\"-]+{_FILLER}{re.escape(word)}" for word in others)
         alternatives.append(rf"(?P<label{index}>{begin}{words})")
     return re.compile(f"(?:{'|'.join(alternatives)}){_AFTER}")
 
@@ -291,7 +291,7 @@ def _stated(text: str, named: Sequence[LabelMention]) -> list[int]:
 def _after(cue: re.Pattern[str], text: str, named: Sequence[LabelMention]) -> list[int]:
     """Return, for each cue, a label named in the rest of its sentence: the first in quotes, else the first."""
     starts = [mention.start for mention in named]
-    found = []
+    indices = []
     for match in cue.finditer(text):
         sentence = _SENTENCE_START.search(text, max(0, match.start() - REACH), match.start())
         begin = sentence.start() if sentence else match.start()
@@ -309,8 +309,8 @@ def _after(cue: re.Pattern[str], text: str, named: Sequence[LabelMention]) -> li
             if text[named[index].start - 1 : named[index].start] in ('"', "'")
             and _CLOSING_QUOTE.match(text, named[index].end)
         ]
-        found.extend((quoted or inside)[:1])
-    return found
+        indices.extend((quoted or inside)[:1])
+    return indices
 
 
 def _contradicts_itself(text: str, mention: LabelMention, labels: Sequence[str]) -> bool:
@@ -448,8 +448,8 @@ class VerbalizerAnswer(lm.Filter):  # type: ignore[misc] # the harness ships no 
             answer = read_answer(response or "", words, self._reads, starts) if words else None
             if answer is not None:
                 return answer
-        whole, row = (template(text).render(doc) for text in (prompt, row_part(prompt)))
-        return marker(kind_of(response, self._labels, whole, row))
+        full_prompt, row = (template(text).render(doc) for text in (prompt, row_part(prompt)))
+        return marker(kind_of(response, self._labels, full_prompt, row))
 
 
 lm.register(ANSWER_FILTER, VerbalizerAnswer)

@@ -32,26 +32,9 @@ ROW, PARAPHRASE = "row", "paraphrase"
 that of its document otherwise; and the number of its wording, from 1, the published one."""
 
 SENSITIVITY = "prompt_sensitivity"
-OF_WORDING: Mapping[int, str] = {
-    1: "acc_paraphrase_1",
-    2: "acc_paraphrase_2",
-    3: "acc_paraphrase_3",
-    4: "acc_paraphrase_4",
-    5: "acc_paraphrase_5",
-    6: "acc_paraphrase_6",
-    7: "acc_paraphrase_7",
-    8: "acc_paraphrase_8",
-}
+OF_WORDING: Mapping[int, str] = {number: f"acc_paraphrase_{number}" for number in range(1, 9)}
 """By number of a wording, the accuracy with it; a task that asks every row in several has one for each of them."""
-RELIABLE: Mapping[int, str] = {
-    2: "reliable_at_2",
-    3: "reliable_at_3",
-    4: "reliable_at_4",
-    5: "reliable_at_5",
-    6: "reliable_at_6",
-    7: "reliable_at_7",
-    8: "reliable_at_8",
-}
+RELIABLE: Mapping[int, str] = {count: f"reliable_at_{count}" for count in range(2, 9)}
 """By number of wordings, the share of rows that are right in all of them."""
 
 _NATURALNESS = {"natural": 3, "neutral": 6, "unnatural": 3}

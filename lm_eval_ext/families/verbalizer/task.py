@@ -147,7 +147,7 @@ class VerbalizerTask(FamilyTask):
         self._selection = Selection(dataset, columns, verbalizer.golden, self.source, evaluated, self.row_seed)
         self._wording = 1
         self._prompts = self._in_wordings(name, config["doc_to_text"]) if self.paraphrases else ()
-        given = {
+        arguments = {
             "labels": list(verbalizer.words),
             "prior": list(verbalizer.prior),
             "prompt": config["doc_to_text"],
@@ -167,7 +167,7 @@ class VerbalizerTask(FamilyTask):
                 pipeline
                 | {
                     "filter": [
-                        step | given if step["function"] == ANSWER_FILTER else step for step in pipeline["filter"]
+                        step | arguments if step["function"] == ANSWER_FILTER else step for step in pipeline["filter"]
                     ]
                 }
                 for pipeline in config["filter_list"]
@@ -205,8 +205,8 @@ class VerbalizerTask(FamilyTask):
                 f"{asked_for}; there are other wordings only for the paper's instruction, and the doc_to_text of this "
                 f"task does not begin with it: {published!r}; run it without {PARAPHRASES}, or with that instruction"
             )
-        rest = prompt.removeprefix(published)
-        return tuple(instruction + rest for instruction in (published, *others)[: self.paraphrases])
+        row_template = prompt.removeprefix(published)
+        return tuple(instruction + row_template for instruction in (published, *others)[: self.paraphrases])
 
     def documents(self) -> Documents:
         """Return the evaluated rows, the same ones whatever the verbalizer, each once in every wording."""
@@ -256,10 +256,10 @@ class VerbalizerTask(FamilyTask):
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``Verbalizer.score`` and ``over_wordings``."""
-        found = self._verbalizer.score(results[0], doc[GOLDEN])
+        scores = self._verbalizer.score(results[0], doc[GOLDEN])
         if not self.paraphrases:
-            return dict(found)
-        return {**found, **over_wordings(doc, found["acc"] if self.is_whole(doc) else None, self.paraphrases)}
+            return dict(scores)
+        return {**scores, **over_wordings(doc, scores["acc"] if self.is_whole(doc) else None, self.paraphrases)}
 
     def for_draws(self, aggregation: Callable[..., Any]) -> Callable[..., Any]:
         """Return an aggregation for rows with this task's number of draws; see the base class."""
@@ -268,8 +268,8 @@ class VerbalizerTask(FamilyTask):
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the word that the prompt demands, the word that names the label by itself, and a random label word.
 
-        ``constant`` gives the same word to all rows, the one that is right most often. If every row is asked in several
-        wordings, also what obeys only the published one.
+        ``constant`` gives all rows the word that is right most often. If every row is asked in several wordings, also
+        what obeys only the published wording.
         """
         golden, verbalizer = doc[GOLDEN], self._verbalizer
         # A chain of thought names the tempting word before its conclusion, which tests how conclusions are read.

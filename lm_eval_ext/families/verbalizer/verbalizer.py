@@ -121,9 +121,10 @@ def instructions(dataset: str, reads: Reads, words: Mapping[str, str]) -> tuple[
         words: the label word for each golden label name of ``QUESTIONS``.
     """
     question = QUESTIONS[dataset]
-    (one, first), (other, second) = ((words[golden], clause) for golden, clause in question.conditions.items())
+    first_word, second_word = (words[golden] for golden in question.conditions)
+    first, second = question.conditions.values()
     return tuple(
-        text.format(judged=question.judged, first=first, second=second, one=one, other=other)
+        text.format(judged=question.judged, first=first, second=second, one=first_word, other=second_word)
         for text in _TEXTS["wordings"][reads]
     )
 
@@ -159,7 +160,7 @@ def over_wordings(
     return {
         RELIABLE[count]: (doc[ROW], right),
         SENSITIVITY: (wording, right),
-        **{OF_WORDING[each]: counted if each == wording else (0.0, 0) for each in range(1, count + 1)},
+        **{OF_WORDING[number]: counted if number == wording else (0.0, 0) for number in range(1, count + 1)},
     }
 
 
@@ -182,16 +183,16 @@ def nonce_words(row_seed: int) -> Mapping[str, str]:
         row_seed: see ``metadata.chosen_row_seed``.
     """
     draw = random.Random(generator_name(SEED, row_seed, "nonce words"))  # noqa: S311 # reproducible by design
-    found: dict[str, str] = {}
+    replacements: dict[str, str] = {}
     tokens = dict(line.split() for line in FILE.read_text(encoding="utf-8").splitlines())
     for pair, letters in PAIRS.items():
         # A first word decides the number of tokens, so that each number is as frequent as among the words.
-        free = [word for word in tokens if len(word) == letters and word not in found.values()]
+        free = [word for word in tokens if len(word) == letters and word not in replacements.values()]
         first = draw.choice(free)
         alike = [word for word in free if tokens[word] == tokens[first]]
         second = draw.choice([word for word in alike if all(map(operator.ne, word, first))])
-        found |= zip(pair, (first, second), strict=True)
-    return found
+        replacements |= zip(pair, (first, second), strict=True)
+    return replacements
 
 
 def put_nonce_words(config: dict[str, Any], row_seed: int) -> None:

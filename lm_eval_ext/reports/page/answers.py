@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.figure import Answers, Example
 from lm_eval_ext.reports.paired import ROUNDING
-from lm_eval_ext.reports.sections.examples import NOT_FOLLOWED, Answer, Candidate, shown
+from lm_eval_ext.reports.sections.examples import NOT_FOLLOWED, Answer, Candidate, render
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.issue import Issue, named, note
 from lm_eval_ext.results.rows import in_common
@@ -207,10 +207,10 @@ def _shown(runs: Runs, headline: str, tasks: Sequence[_Scored], count: int) -> A
     order = sorted(
         (what, place, number, row) for number, task in enumerate(tasks) for what, place, row in task.first(count)
     )
-    found, issues = shown(
+    found, issues = render(
         runs,
         [tasks[number].candidate(row) for _, _, number, row in order[:count]],
-        import_module(run.family.section).said_of,
+        import_module(run.family.section).details_of,
     )
     short, lost = (np.concatenate([getattr(task, name) for task in tasks]) for name in ("short", "lost"))
     scored = short[~np.isnan(short)]

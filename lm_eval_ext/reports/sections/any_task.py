@@ -43,24 +43,24 @@ def section(evidence: Evidence) -> Section | None:
     return Section(NAME, "Other tasks", "What else was measured, and do the models differ in it?", figures)
 
 
-def said_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
+def details_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
     """Return the target, the answer after the filter, the score, and the continuations that the model was offered."""
     line, name = answer.line, answer.run.headline.name
     offered = continuations(line)
     texts, target, filtered = _told_apart(offered), line["target"], line["filtered_resps"]
     if str(target).isdecimal() and int(target) < len(texts):
         target = texts[int(target)]
-    found = {"expected": target if isinstance(target, str) else json.dumps(target, ensure_ascii=False)}
+    details = {"expected": target if isinstance(target, str) else json.dumps(target, ensure_ascii=False)}
     if not offered and filtered != line["resps"][0]:
-        found[f"after the filter {answer.run.reader}"] = " / ".join(map(str, filtered))
+        details[f"after the filter {answer.run.reader}"] = " / ".join(map(str, filtered))
     # One version of the harness writes 0, another 0.0.
-    found[name] = f"{line[name]:g}" if isinstance(line[name], int | float) else json.dumps(line[name])
+    details[name] = f"{line[name]:g}" if isinstance(line[name], int | float) else json.dumps(line[name])
     if offered:
-        found["log-likelihoods, and per character"] = "\n".join(
-            f"{likelihood:.2f} ({likelihood / max(1, len(text)):.2f}): {shown.strip()}"
-            for (_, text, likelihood), shown in zip(offered, texts, strict=True)
+        details["log-likelihoods, and per character"] = "\n".join(
+            f"{likelihood:.2f} ({likelihood / max(1, len(text)):.2f}): {label.strip()}"
+            for (_, text, likelihood), label in zip(offered, texts, strict=True)
         )
-    return found
+    return details
 
 
 def _told_apart(offered: Sequence[tuple[str, str, float]]) -> list[str]:
@@ -73,25 +73,28 @@ def _told_apart(offered: Sequence[tuple[str, str, float]]) -> list[str]:
 def differences(evidence: Evidence) -> Iterator[Figure]:
     """Yield the figures of differences: of shares, and of what has another unit; none if there is one model."""
     runs = evidence.runs
-    first, *rest = [model for model in runs.models if runs.of(OTHER, model)]
-    if not rest:
+    first, *others = [model for model in runs.models if runs.of(OTHER, model)]
+    if not others:
         return
     tasks = {run.task for run in runs.of(OTHER)}
     groups = {name: parts for name, parts in runs.groups.items() if tasks.issuperset(parts)}
     of_model = {}
-    for model in (first, *rest):
+    for model in (first, *others):
         of_others = tuple(run for run in runs.found if run.model == model and run.family.name == OTHER)
         of_model[model] = replace(runs, found=of_others, groups=groups, labels={model: runs.labels[model]})
-    found = {}
-    for model in rest:
+    outcomes = {}
+    for model in others:
         labels = runs.labels[first], runs.labels[model]
-        found[labels[1]] = compare(Sides(of_model[first], of_model[model], labels, evidence))
+        outcomes[labels[1]] = compare(Sides(of_model[first], of_model[model], labels, evidence))
     for name, is_share in (("any_task_differences", True), ("any_task_differences_in_units", False)):
         listed = [
-            (label, one) for label, outcome in found.items() for one in outcome.findings if one.is_share is is_share
+            (label, finding)
+            for label, outcome in outcomes.items()
+            for finding in outcome.findings
+            if finding.is_share is is_share
         ]
         if listed:
-            yield _differences_figure(name, sorted(listed, key=_by_evidence), found, runs.labels[first])
+            yield _differences_figure(name, sorted(listed, key=_by_evidence), outcomes, runs.labels[first])
 
 
 def _by_evidence(listed: tuple[str, Finding]) -> tuple[float, float, float, str]:
@@ -103,12 +106,12 @@ def _by_evidence(listed: tuple[str, Finding]) -> tuple[float, float, float, str]
 
 
 def _differences_figure(
-    name: str, listed: Sequence[tuple[str, Finding]], found: Mapping[str, Outcome], first: str
+    name: str, listed: Sequence[tuple[str, Finding]], outcomes: Mapping[str, Outcome], first: str
 ) -> Figure:
     is_share, in_table = listed[0][1].is_share, listed[:LISTED]
     panels = []
-    for label in found if is_share else ():
-        of_model = [compared for each, compared in listed if each == label][:DRAWN]
+    for label in outcomes if is_share else ():
+        of_model = [compared for of_label, compared in listed if of_label == label][:DRAWN]
         if of_model:
             names = tuple(name_with_tasks(compared) for compared in of_model)
             changes = tuple(compared.difference.change for compared in of_model)
@@ -130,8 +133,8 @@ def _differences_figure(
     if left_out := len(listed) - len(in_table):
         text = "more differences, all with larger p-values, are left out: `compare` has those of two models."
         issues.append(note(f"{left_out} {text}"))
-    for label, outcome in found.items():
-        for line in by_issue((each.name, str(each.issues[0])) for each in outcome.unpaired):
+    for label, outcome in outcomes.items():
+        for line in by_issue((unpaired.name, str(unpaired.issues[0])) for unpaired in outcome.unpaired):
             issues.append(note(f"{label}, not compared: {line.strip()}"))
     return Figure(
         name,
@@ -184,24 +187,24 @@ def scores(evidence: Evidence) -> list[Score]:
     groups: list[tuple[str, dict[EvaluatedModel, list[TaskRun]]]] = []
     for name, parts in sorted(runs.groups.items()):
         of_parts = {model: [run for run in runs.of(OTHER, model) if run.task in parts] for model in runs.models}
-        groups.append((name, {model: of for model, of in of_parts.items() if len(of) == len(parts)}))
-    found = []
+        groups.append((name, {model: of_model for model, of_model in of_parts.items() if len(of_model) == len(parts)}))
+    scored = []
     for name, by_model in (*groups, *sorted(tasks.items())):
         # The models have metric and filter in common, unless one lacks what others have.
         by_metric: dict[tuple[str, str], dict[EvaluatedModel, list[TaskRun]]] = {}
         for model, of_model in by_model.items():
             by_metric.setdefault((of_model[0].headline.name, of_model[0].reader), {})[model] = of_model
         for of_metric in by_metric.values():
-            estimates, everything = {}, [run for of_model in of_metric.values() for run in of_model]
+            estimates, runs_of_metric = {}, [run for of_model in of_metric.values() for run in of_model]
             for model, (run, *more) in of_metric.items():
                 value = _of_task(run, evidence) if name == run.task else _of_group(name, [run, *more], evidence)
                 if value is not None:
                     estimates[model] = value
             if estimates:
-                is_share = all(run.headline.range == SHARE for run in everything)
+                is_share = all(run.headline.range == SHARE for run in runs_of_metric)
                 rows = max(sum(run.count for run in of_model) for of_model in of_metric.values())
-                found.append(Score(name, described(everything[0]), is_share, estimates, rows))
-    return found
+                scored.append(Score(name, described(runs_of_metric[0]), is_share, estimates, rows))
+    return scored
 
 
 def _of_task(run: TaskRun, evidence: Evidence) -> Estimate:
@@ -214,11 +217,11 @@ def _of_task(run: TaskRun, evidence: Evidence) -> Estimate:
         return Estimate(value, *ends) if error else Estimate(value)
     if metric in run.rows.values and not np.isnan(run.rows.values[metric]).any():
         return estimate(evidence.ratio(run, metric).value)
-    found = run.rows.aggregates.get(metric)
-    if found is None:
+    aggregate = run.rows.aggregates.get(metric)
+    if aggregate is None:
         return Estimate(value)
-    sums = terms_by_cluster(evidence.population, run.dataset, run.rows.clusters, found.terms)
-    return estimate(replicates(evidence.population, run.dataset, found, sums))
+    sums = terms_by_cluster(evidence.population, run.dataset, run.rows.clusters, aggregate.terms)
+    return estimate(replicates(evidence.population, run.dataset, aggregate, sums))
 
 
 def _of_group(name: str, runs: Sequence[TaskRun], evidence: Evidence) -> Estimate | None:

@@ -1,6 +1,6 @@
 """The answers in samples: what their lines say, and which of them are shown as examples.
 
-A family declares which are instructive, and what is said about an answer.
+A family declares which are instructive, and the details of an answer.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 MOST = 10
 """The most examples for a family."""
 NOT_FOLLOWED = "not followed"
-"""What is said of an instruction that no kind of verdict takes as followed."""
+"""The words for an instruction that no kind of verdict takes as followed."""
 
 Line = Mapping[str, Any]
 """A line of a samples file."""
@@ -74,7 +74,7 @@ class Candidate:
         why: the behavior that it shows.
         answer: the answer.
         beside: another answer, to the same row, with which it is compared; ``None``: it shows the behavior by itself.
-        former: the answer to the same row of the model that this one is compared with, which is shown as well.
+        former: the answer to the same row of the model that is compared with this model, which is shown as well.
     """
 
     why: str
@@ -83,8 +83,8 @@ class Candidate:
     former: Answer | None = None
 
 
-SaidOf = Callable[[Answer, Answer | None], Mapping[str, str]]
-"""Returns names and values for an answer and the one beside it: the expected answer, the answer as read, its scores."""
+DetailsOf = Callable[[Answer, Answer | None], Mapping[str, str]]
+"""Returns names and values for an answer and the answer beside it: what was expected, what was read, its scores."""
 Hits = NDArray[np.bool_]
 """Whether each row of a run shows a behavior, shape (rows,)."""
 Shows = Callable[[Entry, Rows], Hits]
@@ -94,13 +94,13 @@ Pick = Callable[[TaskRun, Hits], int | None]
 
 
 def scored(
-    scores: Mapping[str, float], *, asked: Mapping[str, float] | None = None, unless: Collection[str] = ()
+    scores: Mapping[str, float], *, counts: Mapping[str, float] | None = None, unless: Collection[str] = ()
 ) -> Shows:
     """Return a function that finds rows by their scores; it finds none if the run lacks one of them.
 
     Args:
         scores: the value of each metric.
-        asked: of how many, for metrics that count what is followed.
+        counts: of how many instructions, for metrics that count those that are followed.
         unless: metrics that are not 1, if the run has them.
     """
 
@@ -108,7 +108,7 @@ def scored(
         hits = np.ones(len(rows), np.bool_)
         for metric, value in scores.items():
             hits &= rows.numbers(metric) == value
-        for metric, number in (asked or {}).items():
+        for metric, number in (counts or {}).items():
             hits &= np.equal(rows.asked.get(metric, 0.0), number)
         for metric in unless:
             hits &= rows.numbers(metric) != 1
@@ -117,7 +117,7 @@ def scored(
     return shows
 
 
-def one_of(run: TaskRun, hits: Hits) -> int | None:
+def pick_by_task(run: TaskRun, hits: Hits) -> int | None:
     """Return the index of one of the rows that show a behavior; ``None`` if none does.
 
     The choice depends on the task's name: many tasks share the same rows, and not all examples should be of one row.
@@ -126,8 +126,8 @@ def one_of(run: TaskRun, hits: Hits) -> int | None:
         run: the task.
         hits: whether a row shows the behavior, shape (rows,).
     """
-    found = np.flatnonzero(hits)
-    return int(found[crc32(run.task.encode()) % len(found)]) if len(found) else None
+    showing = np.flatnonzero(hits)
+    return int(showing[crc32(run.task.encode()) % len(showing)]) if len(showing) else None
 
 
 def counts_of(
@@ -167,15 +167,15 @@ def share_counted(evidence: Evidence) -> Callable[[Entry], Ratio]:
     return share
 
 
-def answers_in(other: TaskRun, run: TaskRun) -> NDArray[np.int64]:
+def answers_in(other_run: TaskRun, run: TaskRun) -> NDArray[np.int64]:
     """Return the index in another run of the answer to each row of a run; -1 where it has none, shape (rows,).
 
     Tasks on the same rows number them alike; others share rows of the dataset.
     """
-    theirs, mine = (
-        rows.ids if other.identity == run.identity else rows.clusters for rows in (rows_of(other), rows_of(run))
-    )
-    return places_in(theirs, mine)
+    rows, other_rows = rows_of(run), rows_of(other_run)
+    if other_run.identity == run.identity:
+        return places_in(other_rows.ids, rows.ids)
+    return places_in(other_rows.clusters, rows.clusters)
 
 
 @dataclass(frozen=True)
@@ -185,22 +185,22 @@ class Behavior:
     Attributes:
         why: what it shows; a format with the facts of a run.
         shows: returns which rows show it.
-        of: returns whether a run can show it.
+        applies: returns whether a run can show it.
         beside: returns whether a run has the other answer, given the run of the first one; ``None``: it takes no other.
         beside_scores: the scores of the other answer.
     """
 
     why: str
     shows: Shows
-    of: Callable[[Entry], object] = lambda _: True
+    applies: Callable[[Entry], object] = lambda _: True
     beside: Callable[[Entry, Entry], object] | None = None
     beside_scores: Mapping[str, float] = field(default_factory=dict)
 
-    def __call__(self, entries: Iterable[Entry], pick: Pick = one_of) -> Iterator[Candidate]:
+    def __call__(self, entries: Iterable[Entry], pick: Pick = pick_by_task) -> Iterator[Candidate]:
         """Yield an answer of each run that has one."""
-        every = [entry for entry in entries if entry.run.rows is not None]
-        for entry in every:
-            if not self.of(entry):
+        sampled = [entry for entry in entries if entry.run.rows is not None]
+        for entry in sampled:
+            if not self.applies(entry):
                 continue
             run, why = entry.run, self.why.format(**entry.facts)
             hits = self.shows(entry, rows_of(run))
@@ -208,20 +208,20 @@ class Behavior:
                 if (row := pick(run, hits)) is not None:
                     yield Candidate(why, Answer(run, row))
                 continue
-            others = (one for one in every if one["model"] == entry["model"] and self.beside(entry, one))
-            if (other := next(others, None)) is not None:
-                places = answers_in(other.run, run)
-                theirs = scored(self.beside_scores)(other, rows_of(other.run))
-                if (row := pick(run, hits & (places >= 0) & theirs[places])) is not None:
-                    yield Candidate(why, Answer(run, row), Answer(other.run, int(places[row])))
+            matches = (match for match in sampled if match["model"] == entry["model"] and self.beside(entry, match))
+            if (beside := next(matches, None)) is not None:
+                places = answers_in(beside.run, run)
+                beside_hits = scored(self.beside_scores)(beside, rows_of(beside.run))
+                if (row := pick(run, hits & (places >= 0) & beside_hits[places])) is not None:
+                    yield Candidate(why, Answer(run, row), Answer(beside.run, int(places[row])))
 
 
-def of_verdicts(published: str, of: Callable[[Entry], object] = lambda _: True) -> tuple[Behavior, ...]:
+def of_verdicts(published: str, applies: Callable[[Entry], object]) -> tuple[Behavior, ...]:
     """Return what answers show on which the published strict verdict differs from the loose and the repaired one.
 
     Args:
         published: who published it.
-        of: returns whether a run can show it.
+        applies: returns whether a run can show it.
     """
     strict, loose, repaired = (f"prompt_level_{kind}_acc" for kind in VERDICT_KINDS)
     yes, no = "it follows the instructions", "it does not"
@@ -229,9 +229,9 @@ def of_verdicts(published: str, of: Callable[[Entry], object] = lambda _: True) 
     milder = f"{published}'s strict verdict says {yes}; a human reader would say {no} (repaired verdict)."
     loosely = "Follows the instructions except for its first or last line, or its asterisks (loose verdict)."
     return (
-        Behavior(loosely, scored({strict: 0, loose: 1}), of),
-        Behavior(stricter, scored({strict: 0, repaired: 1}), of),
-        Behavior(milder, scored({strict: 1, repaired: 0}), of),
+        Behavior(loosely, scored({strict: 0, loose: 1}), applies),
+        Behavior(stricter, scored({strict: 0, repaired: 1}), applies),
+        Behavior(milder, scored({strict: 1, repaired: 0}), applies),
     )
 
 
@@ -244,50 +244,54 @@ def choose(behaviors: Sequence[Sequence[Candidate]], most: int = MOST) -> list[C
         behaviors: the candidates for each behavior, the best first.
         most: the most candidates to return.
     """
-    left = [list(candidates) for candidates in behaviors]
+    remaining = [list(candidates) for candidates in behaviors]
     chosen: list[Candidate] = []
-    shown: Counter[EvaluatedModel] = Counter()
-    while any(left) and len(chosen) < most:
-        for candidates in left:
-            answers = {one.answer.key for one in chosen}
-            candidates[:] = [one for one in candidates if one.answer.key not in answers]
+    shown_of_model: Counter[EvaluatedModel] = Counter()
+    while any(remaining) and len(chosen) < most:
+        for candidates in remaining:
+            answers = {candidate.answer.key for candidate in chosen}
+            candidates[:] = [candidate for candidate in candidates if candidate.answer.key not in answers]
             if candidates and len(chosen) < most:
-                best = min(candidates, key=lambda one: shown[one.answer.run.model])
+                best = min(candidates, key=lambda candidate: shown_of_model[candidate.answer.run.model])
                 candidates.remove(best)
                 chosen.append(best)
-                shown[best.answer.run.model] += 1
+                shown_of_model[best.answer.run.model] += 1
     # Examples of one behavior are shown together.
-    order = {id(one): number for number, candidates in enumerate(behaviors) for one in candidates}
-    return sorted(chosen, key=lambda one: order[id(one)])
+    order = {id(candidate): number for number, candidates in enumerate(behaviors) for candidate in candidates}
+    return sorted(chosen, key=lambda candidate: order[id(candidate)])
 
 
 def examples(
-    runs: Runs, behaviors: Iterable[Iterable[Candidate]], said_of: SaidOf
+    runs: Runs, behaviors: Iterable[Iterable[Candidate]], details_of: DetailsOf
 ) -> tuple[tuple[Example, ...], tuple[Issue, ...]]:
-    """Return the examples of a family, and how many of the chosen answers cannot be shown and why; see ``shown``."""
-    return shown(runs, choose([[*candidates] for candidates in behaviors]), said_of)
+    """Return the examples of a family, and how many of the chosen answers cannot be shown and why; see ``render``."""
+    return render(runs, choose([[*candidates] for candidates in behaviors]), details_of)
 
 
-def shown(runs: Runs, chosen: Sequence[Candidate], said_of: SaidOf) -> tuple[tuple[Example, ...], tuple[Issue, ...]]:
-    """Return answers as they are shown, and how many of them cannot be shown and why.
+def render(
+    runs: Runs, chosen: Sequence[Candidate], details_of: DetailsOf
+) -> tuple[tuple[Example, ...], tuple[Issue, ...]]:
+    """Return answers as a report shows them, and how many of them cannot be shown and why.
 
     Prompts and answers may have been removed from samples files before these were shared.
 
     Args:
         runs: the runs.
         chosen: the answers.
-        said_of: what is said about each.
+        details_of: returns the details of an answer.
 
     Raises:
         ValueError: a task has no samples.
     """
-    found: list[Example] = []
+    rendered: list[Example] = []
     reasons: Counter[str] = Counter()
-    for one in chosen:
-        rows_of(one.answer.run)
+    for candidate in chosen:
+        rows_of(candidate.answer.run)
         try:
-            former = None if one.former is None else _example(runs, "", one.former, None, said_of)
-            found.append(replace(_example(runs, one.why, one.answer, one.beside, said_of), former=former))
+            former = None if candidate.former is None else _example(runs, "", candidate.former, None, details_of)
+            rendered.append(
+                replace(_example(runs, candidate.why, candidate.answer, candidate.beside, details_of), former=former)
+            )
         except NoAnswerError as error:
             reasons[str(error)] += 1
         except UNREADABLE as error:
@@ -295,24 +299,24 @@ def shown(runs: Runs, chosen: Sequence[Candidate], said_of: SaidOf) -> tuple[tup
             known = isinstance(name, str)
             reasons[f"no {name!r}" if known else "a different format from what the harness writes"] += 1
     if not reasons:
-        return tuple(found), ()
+        return tuple(rendered), ()
     counted = "; ".join(f"{reason} ({count})" for reason, count in reasons.items())
     text = f"{reasons.total()} of the {len(chosen)} selected answers cannot be shown; their lines in the samples have"
-    return tuple(found), (note(f"{text}: {counted}."),)
+    return tuple(rendered), (note(f"{text}: {counted}."),)
 
 
-def _example(runs: Runs, why: str, answer: Answer, beside: Answer | None, said_of: SaidOf) -> Example:
+def _example(runs: Runs, why: str, answer: Answer, beside: Answer | None, details_of: DetailsOf) -> Example:
     run, line = answer.run, answer.line
-    asked, answered = asked_and_answered(line)
-    said = tuple(said_of(answer, beside).items())
-    return Example(why, runs.labels[run.model], run.name, asked, answered, said, int(line["doc_id"]))
+    prompt, answered = prompt_and_answer(line)
+    details = tuple(details_of(answer, beside).items())
+    return Example(why, runs.labels[run.model], run.name, prompt, answered, details, int(line["doc_id"]))
 
 
 class NoAnswerError(ValueError):
     """A row has no text answer."""
 
 
-def asked_and_answered(line: Line) -> tuple[str, str]:
+def prompt_and_answer(line: Line) -> tuple[str, str]:
     """Return the prompt and the answer of a row; of several requests, those with a text answer.
 
     A conversation is shown as ``role: content``. If a model was only asked how likely some continuations are, its
@@ -328,7 +332,7 @@ def asked_and_answered(line: Line) -> tuple[str, str]:
             return _as_text(request["arg_0"]), answers[0]
     if not (offered := continuations(line)):
         raise NoAnswerError("no text answer")
-    prompt, text, _ = max(offered, key=lambda one: one[2])
+    prompt, text, _ = max(offered, key=lambda continuation: continuation[2])
     return prompt, text
 
 
@@ -346,18 +350,18 @@ def continuations(line: Line) -> list[tuple[str, str, float]]:
 
 
 def by_instruction(instructions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return what is said about each instruction of a row: by which kinds of verdict it is followed.
+    """Return, for each instruction of a row, by which kinds of verdict it is followed, in words.
 
     Args:
         instructions: the ``id`` of each, and whether it is followed by kind of verdict; an id may be there several
             times.
     """
-    found = {}
-    for number, one in enumerate(instructions, start=1):
-        followed = [kind for kind in VERDICT_KINDS if one[kind]]
+    in_words = {}
+    for number, verdicts in enumerate(instructions, start=1):
+        followed = [kind for kind in VERDICT_KINDS if verdicts[kind]]
         among = "" if len(followed) in (0, len(VERDICT_KINDS)) else f" ({', '.join(followed)})"
-        found[f"{number}. {one['id']}"] = f"{'followed' if followed else NOT_FOLLOWED}{among}"
-    return found
+        in_words[f"{number}. {verdicts['id']}"] = f"{'followed' if followed else NOT_FOLLOWED}{among}"
+    return in_words
 
 
 def _as_text(prompt: object) -> str:

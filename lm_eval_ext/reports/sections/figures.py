@@ -27,14 +27,14 @@ _HEADING = re.compile(r"^#+ ", re.MULTILINE)
 @cache
 def captions() -> Mapping[str, tuple[str, str]]:
     """Return title and text of each section, by the name of its family, and of each figure, by its name."""
-    found: dict[str, tuple[str, str]] = {}
+    by_name: dict[str, tuple[str, str]] = {}
     for path in Path(__file__).parent.glob("*/figures.md"):
         _, section, *figures = _HEADING.split(path.read_text(encoding="utf-8"))
         for part in (f"{path.parent.name}: {section}", *figures):
             heading, _, text = part.partition("\n")
             names, _, title = heading.partition(": ")
-            found |= dict.fromkeys(names.split(", "), (title, text.strip().replace("\n", " ")))
-    return found
+            by_name |= dict.fromkeys(names.split(", "), (title, text.strip().replace("\n", " ")))
+    return by_name
 
 
 def captioned(

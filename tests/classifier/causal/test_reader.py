@@ -125,7 +125,7 @@ def test_the_certainty_is_the_letters_probability_among_the_offered_letters(
         probabilities = first_token(base_lm, learned, prompt(answer, None))
         shares = probabilities[letter_tokens(base_lm, offered)]
         assert probabilities.max() == shares.max()  # the likeliest token is an offered letter
-        assert reading.same(meanings[offered[int(shares.argmax())]])
+        assert reading.matches(meanings[offered[int(shares.argmax())]])
         assert reading.certainty == pytest.approx(float(shares.max() / shares.sum()), abs=1e-4)
 
 

@@ -95,7 +95,7 @@ def rightly_and_surely(folder: Path) -> int:
     """
     readings = encoder_reader(folder)([row.answer for row in few()])
     return sum(
-        reading.same(row.label) and reading.certainty > 0.5 for reading, row in zip(readings, few(), strict=True)
+        reading.matches(row.label) and reading.certainty > 0.5 for reading, row in zip(readings, few(), strict=True)
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from lm_eval_ext.classifier.reading import Option
-from lm_eval_ext.classifier.rules.mentions import core, mentions, plain
+from lm_eval_ext.classifier.rules.mentions import core, find_mentions, plain
 
 OFTEN = tuple(map(Option, "ABCD", ("Often", "Not very often", "Very often", "Never, ever.")))
 LIKELY = tuple(map(Option, "ABCD", ("Very likely", "Not very likely", "A lot", "I agree")))
@@ -46,7 +46,7 @@ def test_option_texts_are_matched_without_final_punctuation(text: str, expected:
 
 
 def named(response: str, options: tuple[Option, ...] = OFTEN) -> list[tuple[str, str]]:
-    return [(mention.letter, mention.how) for mention in mentions(response, options)]
+    return [(mention.letter, mention.how) for mention in find_mentions(response, options)]
 
 
 MENTIONS = yaml.safe_load(Path(__file__).with_name("mentions.yaml").read_text(encoding="utf-8"))
@@ -90,7 +90,7 @@ def test_the_pronoun_i_is_not_an_option(pronoun: str) -> None:
 
 def test_a_mention_has_a_position() -> None:
     response = "I would go for B. Not very often, I think"
-    (found,) = mentions(response, OFTEN)
+    (found,) = find_mentions(response, OFTEN)
     assert response[found.start : found.end] == "B. Not very often"
 
 
@@ -102,6 +102,6 @@ def test_an_option_without_searchable_text_is_named_only_by_its_letter() -> None
 
 def test_mentions_are_in_order_and_do_not_overlap() -> None:
     response = "A. Often\nB. Not very often\nC. Very often\nD. Never, ever.\n\nVery often (C), or not very often."
-    found = mentions(response, OFTEN)
+    found = find_mentions(response, OFTEN)
     assert [mention.letter for mention in found] == list("ABCDCCB")
     assert all(one.end <= two.start for one, two in pairwise(found))

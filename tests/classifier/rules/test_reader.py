@@ -236,7 +236,7 @@ def test_the_baseline_reads_answers_in_order() -> None:
 def test_the_accuracy_of_the_baseline_on_the_annotated_rows_is_the_papers(shared_data: Path) -> None:
     rows = labelled_file(shared_data / "mcq" / "mismatch_train.jsonl")
     readings = string_match([row.answer for row in rows])
-    right = Counter(row.model for row, reading in zip(rows, readings, strict=True) if reading.same(row.label))
+    right = Counter(row.model for row, reading in zip(rows, readings, strict=True) if reading.matches(row.label))
     # By model: 23.6 %, 55.3 %, 73.7 %, 79.1 % of these.
     assert Counter(row.model for row in rows) == {
         "llama2-7b": 331,

@@ -17,7 +17,7 @@ from lm_eval_ext.classifier import readers
 from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.classifier.labelled import labelled_row
 from lm_eval_ext.classifier.reading import Reading
-from lm_eval_ext.families.paired_mcq.filters import said
+from lm_eval_ext.families.paired_mcq.filters import as_json
 from lm_eval_ext.families.paired_mcq.scores import score
 from tests.families.jsonl import read_jsonl
 
@@ -39,7 +39,7 @@ def figures(rows: Sequence[Row], readings: Sequence[Reading]) -> tuple[list[int]
         document = {"key": row["question"], "shuffle": 0, "options": texts, "gold": ""}
         # As the harness hands over log-likelihoods: each with whether it is the most probable text.
         found = score(
-            document, [*((value, False) for value in row["first_token_scores"].values()), said(reading)], ("",)
+            document, [*((value, False) for value in row["first_token_scores"].values()), as_json(reading)], ("",)
         )
         mismatches[row["model"]] += found["mismatch"] == 1
         refusals[row["model"]] += found["refusal"] == 1

@@ -19,7 +19,7 @@ ROW = {"question": "Is it so?", "options": ["Yes", "Perhaps", "No"]}
 
 
 def asked(path: str, dataset: MultipleChoice = OPINIONQA) -> list[Question]:
-    return list(questions(dataset, path).asked)
+    return list(questions(dataset, path).usable)
 
 
 def write_tsv(path: Path, rows: list[dict[str, Any]]) -> str:
@@ -204,7 +204,7 @@ def test_unusable_published_rows_are_left_out_and_reported(tmp_path: Path) -> No
     good = {"question": "Which?", "choices": ["a", "b"], "answer": 1}
     write_jsonl(tmp_path / "mmlu_test.jsonl", [good, good | {"choices": ["a", "a"]}, good | {"choices": ["", "a"]}])
     found = questions(DATASETS["mmlu"], str(tmp_path))
-    assert len(found.asked) == 1
+    assert len(found.usable) == 1
     one, other = found.left_out
     assert one.endswith("mmlu_test.jsonl, row 2: expected options that differ from one another")
     assert other.endswith("mmlu_test.jsonl, row 3: expected options that are not blank")

@@ -141,7 +141,7 @@ def test_the_letter_of_the_correct_option_moves_with_it() -> None:
     dataset = DATASETS["arc_challenge"]
     right = {
         question.text: question.options[question.gold]
-        for question in questions(dataset, "embedded").asked
+        for question in questions(dataset, "embedded").usable
         if question.gold is not None
     }
     found = rows(dataset, "embedded")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.reports.sections.examples import Answer, Candidate, asked_and_answered, choose, examples
+from lm_eval_ext.reports.sections.examples import Answer, Candidate, choose, examples, prompt_and_answer
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import Runs
@@ -39,7 +39,7 @@ def line(prompt: object, answer: object = "Yes.") -> dict[str, Any]:
     ],
 )
 def test_a_prompt_is_shown_as_it_was_sent(prompt: object, shown: str) -> None:
-    assert asked_and_answered(line(prompt)) == (shown, "Yes.")
+    assert prompt_and_answer(line(prompt)) == (shown, "Yes.")
 
 
 def test_the_generated_answer_is_shown_among_several_requests() -> None:
@@ -47,7 +47,7 @@ def test_the_generated_answer_is_shown_among_several_requests() -> None:
         "arguments": {"gen_args_0": {"arg_0": "Q", "arg_1": " A"}, "gen_args_1": {"arg_0": "Q in words", "arg_1": {}}},
         "resps": [[["-1.5", "True"]], ["The answer is A."]],
     }
-    assert asked_and_answered(row) == ("Q in words", "The answer is A.")
+    assert prompt_and_answer(row) == ("Q in words", "The answer is A.")
 
 
 @pytest.fixture

@@ -104,10 +104,10 @@ class MixedRow:
 
 def rows_hash(rows: Sequence[DenseRow | MixedRow]) -> str:
     """Return 16 hexadecimal digits that are equal if the prompts, and what checkers look for, are."""
-    shown = [
+    content = [
         (row.prompt, list(map(repr, row.instructions))) if isinstance(row, MixedRow) else row.prompt for row in rows
     ]
-    return digest(json.dumps(shown))
+    return digest(json.dumps(content))
 
 
 @cache
@@ -158,11 +158,11 @@ def mixed_rows(count: int, row_seed: int | None = None) -> tuple[MixedRow, ...]:
         name = generator_name(SECTIONS_SEED, row_seed, key, count)
         generator = random.Random(name)  # noqa: S311 # reproducible by design
         words = iter(generator.sample(_words(), len(_words())))
-        drawn = [(number, each) for number in range(1, sections + 1) for each in _section(generator, words)]
+        drawn = [(number, checker) for number in range(1, sections + 1) for checker in _section(generator, words)]
         # The place of an instruction in the list says nothing about that of its section in the report.
         generator.shuffle(drawn)
         about, instructions = zip(*drawn, strict=True)
-        lines = [f"- Section {number} {stated(each)}." for number, each in drawn]
+        lines = [f"- Section {number} {stated(checker)}." for number, checker in drawn]
         prompt = "\n".join([f"Write a business report on {subject}. {lead}", "", *lines])
         witness = frozen("sections").get(row_id(key, prompt)) or report(about, instructions)
         if witness is None:
@@ -176,7 +176,7 @@ def _section(generator: random.Random, words: Iterator[str]) -> Iterator[Checker
     chosen: list[str] = []
     for slot in generator.sample(SECTIONS, len(SECTIONS)):
         name = generator.choice(slot)
-        if not any(conflicting(name, other, IN_SECTIONS) for other in chosen):
+        if not any(conflicting(name, previous, IN_SECTIONS) for previous in chosen):
             chosen.append(name)
         if len(chosen) == PER_SECTION:
             break
@@ -208,10 +208,8 @@ def report(about: Sequence[int], instructions: Sequence[Checker], broken: Collec
 @cache
 def _words() -> tuple[str, ...]:
     """Return the words of the list that are no part of another one, nor of what else a section may have to contain."""
-    everything = word_list()
+    words = word_list()
     fixed = " ".join(ENDINGS)
     return tuple(
-        word
-        for word in everything
-        if word not in fixed and not any(word in other for other in everything if other != word)
+        word for word in words if word not in fixed and not any(word in longer for longer in words if longer != word)
     )

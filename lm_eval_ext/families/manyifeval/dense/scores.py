@@ -39,10 +39,10 @@ def score_words(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[s
         ``empty_rate``.
     """
     words, response = doc["words"], results[0]
-    there = set(_WORD.findall(fold(without_reasoning(response or "")).lower()))
-    stems = {stem(word) for word in there}
-    followed = [word in there for word in words]
-    modified = [not kept and stem(word) in stems for word, kept in zip(words, followed, strict=True)]
+    used = set(_WORD.findall(fold(without_reasoning(response or "")).lower()))
+    stems = {stem(word) for word in used}
+    followed = [word in used for word in words]
+    modified = [not is_there and stem(word) in stems for word, is_there in zip(words, followed, strict=True)]
     return {
         **by_place("words_followed", followed),
         "words_modified": share(modified),
@@ -72,11 +72,11 @@ def score_sections(doc: Mapping[str, Any], results: Sequence[str | None]) -> dic
         number in texts and instruction.follows(texts[number], "repaired")
         for number, instruction in zip(about, instructions_of(doc["types"], doc["arguments"]), strict=True)
     ]
-    there = [number in texts for number in about]
+    is_there = [number in texts for number in about]
     return {
         **by_place("instructions_followed", followed),
-        "instructions_broken": share([section and not good for section, good in zip(there, followed, strict=True)]),
-        "instructions_omitted": share([not section for section in there]),
+        "instructions_broken": share([section and not good for section, good in zip(is_there, followed, strict=True)]),
+        "instructions_omitted": share([not section for section in is_there]),
         EMPTY_RATE.name: float(is_empty(response)),
         **by_kind(OF_SECTION_TYPES, doc["types"], Verdict(tuple(followed))),
     }
@@ -119,15 +119,15 @@ def sections_of(report: str) -> Mapping[int, str]:
     without lines of marks at its end. Of several sections with one number, as in a report that begins with its table of
     contents, the first with a text counts. If none has a text, it is what follows the mark after the number.
     """
-    found: list[tuple[int, str, list[str]]] = []
+    parts: list[tuple[int, str, list[str]]] = []
     for line in report.split("\n"):
         if heading := _HEADING.fullmatch(line):
-            found.append((int(heading[1]), (heading[2] or "").strip("*_ \t\r"), []))
-        elif found:
-            found[-1][2].append(line)
-    texts = [(number, _trimmed(lines)) for number, _, lines in found]
+            parts.append((int(heading[1]), (heading[2] or "").strip("*_ \t\r"), []))
+        elif parts:
+            parts[-1][2].append(line)
+    texts = [(number, _trimmed(lines)) for number, _, lines in parts]
     sections: dict[int, str] = {}
-    for number, text in (*texts, *((number, title) for number, title, _ in found)):
+    for number, text in (*texts, *((number, title) for number, title, _ in parts)):
         if text:
             sections.setdefault(number, text)
     return sections

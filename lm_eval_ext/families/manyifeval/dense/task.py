@@ -36,14 +36,16 @@ NAME = "manyifeval_dense"
 
 def keyword_answers(row: DenseRow) -> LazyAnswers:
     """Return reports with all words, the first half, all but one, other forms only, and none."""
-    told: Mapping[str, Sequence[str]] = {
+    contained: Mapping[str, Sequence[str]] = {
         "oracle": row.words,
         "first_half": row.words[: len(row.words) // 2],
         "drop_one": row.words[:-1],
         "other_form": list(map(other_form, row.words)),
         "ignore": [],
     }
-    return LazyAnswers({policy: partial(_report_with, each) for policy, each in told.items()}, f"report {row.key}")
+    return LazyAnswers(
+        {policy: partial(_report_with, words) for policy, words in contained.items()}, f"report {row.key}"
+    )
 
 
 def other_form(word: str) -> str:
@@ -166,11 +168,11 @@ class DenseTask(PlacedTask):
         """Return the ten rows; data that a verdict needs is checked now rather than after the last answer."""
         require(*self.nltk_data({"metadata": self.config.metadata}))
         rows = self._form.rows(self._count, self.row_seed)
-        found = [
+        docs = [
             {**row.document, **placed(self.placement, row.prompt[: row.prompt.index(".") + 1], row.prompt)}
             for row in rows  # the task is the first sentence
         ]
-        return Documents(TEST, datasets.Dataset.from_list(found), {"rows_hash": rows_hash(rows)})
+        return Documents(TEST, datasets.Dataset.from_list(docs), {"rows_hash": rows_hash(rows)})
 
     def before_requests(self) -> None:
         """Say what the rows cost, because a report may be as long as the model's context; see the base class."""

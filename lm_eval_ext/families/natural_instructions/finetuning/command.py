@@ -134,8 +134,8 @@ def _plus(options: argparse.Namespace, subtasks: Sequence[str]) -> tuple[str, ..
     if options.supervision == "task-specific":
         raise TrainingError("--plus is for --supervision generalization; a task-specific model has all instances")
     plus = subtasks_named(options.plus_subtasks or ["evaluation"])
-    if both := sorted(set(plus) & set(subtasks)):
-        raise TrainingError(f"--plus-subtasks {' '.join(both)}: also in --subtasks, which are trained on completely")
+    if in_both := sorted(set(plus) & set(subtasks)):
+        raise TrainingError(f"--plus-subtasks {' '.join(in_both)}: also in --subtasks, which are trained on completely")
     return plus
 
 
@@ -148,7 +148,7 @@ def _train_one(
     budget, request = budget_of({"pretrained": options.base}, NEW_TOKENS), _request(options)
     few = replace(request, instances=options.plus)
     names = [(name, request) for name in subtasks] + [(name, few) for name in plus]
-    material = [pairs_of(name, "train", one, budget) for name, one in counted(names, " subtasks")]
+    material = [pairs_of(name, "train", wanted, budget) for name, wanted in counted(names, " subtasks")]
     for line in summary_of(material):
         print(line, file=sys.stderr)
     if not (pairs := pairs_in(material)):
@@ -181,8 +181,8 @@ def _train_one(
 def _evaluation(output: Path, subtask: str, options: argparse.Namespace, backend: str) -> str:
     """Return the command that evaluates a model, as far as it is known: without tasks if none has this encoding."""
     # Relative to the current folder, if it is in there.
-    shown = os.path.relpath(output)
-    model = str(output) if shown.startswith("..") else shown
+    relative = os.path.relpath(output)
+    model = str(output) if relative.startswith("..") else relative
     words = ["lm_eval", "--model", "hf", "--model_args"]
     words.append(f"pretrained={model}" + (",backend=seq2seq" if backend == "seq2seq" else ""))
     if options.supervision == "generalization" and options.encoding in ENCODINGS:
@@ -208,13 +208,13 @@ def _add_pairs_to(parser: argparse.ArgumentParser, default_sets: str = "") -> No
         "instances": "at most N training instances of each subtask",
         "seed": "seed of the splits and the training",
     }
-    for name, told in numbers.items():
+    for name, text in numbers.items():
         parser.add_argument(
             f"--{name}",
             metavar="N",
             type=_seed if name == "seed" else count,
             default=getattr(default, name),
-            help=f"{told} (default: %(default)s)",
+            help=f"{text} (default: %(default)s)",
         )
 
 
@@ -235,19 +235,19 @@ def _request(options: argparse.Namespace) -> Request:
     return Request(options.encoding, options.source, options.evaluated, options.instances, options.seed)
 
 
-def subtasks_named(given: Sequence[str]) -> tuple[str, ...]:
+def subtasks_named(words: Sequence[str]) -> tuple[str, ...]:
     """Return the subtasks that words of a command line name, each once, in the order of the words.
 
     Args:
-        given: names of subtasks or of any task file, patterns such as ``subtask03*``, or names of ``SETS``.
+        words: names of subtasks or of any task file, patterns such as ``subtask03*``, or names of ``SETS``.
 
     Raises:
         TrainingError: a pattern matches nothing, or a name resembles a subtask's but is none.
     """
-    found: list[str] = []
-    for word in given:
+    names: list[str] = []
+    for word in words:
         if word in SETS:
-            found += SETS[word]
+            names += SETS[word]
         elif any(sign in word for sign in "*?["):
             matching = fnmatch.filter(SUBTASKS, word)
             if not matching:
@@ -255,9 +255,9 @@ def subtasks_named(given: Sequence[str]) -> tuple[str, ...]:
                     f"--subtasks {word}: no subtask matches; expected names such as {EVALUATION[0]}, patterns such as "
                     f"'subtask03*', or {' or '.join(SETS)}"
                 )
-            found += matching
+            names += matching
         elif word not in SUBTASKS and (near := difflib.get_close_matches(word, SUBTASKS, cutoff=0.9)):
             raise TrainingError(f"--subtasks {word}: no such subtask; did you mean {near[0]}?")
         else:
-            found.append(word)
-    return tuple(dict.fromkeys(found))
+            names.append(word)
+    return tuple(dict.fromkeys(names))

@@ -52,17 +52,17 @@ def splits(instruction: Instruction, n: int = PUBLISHED, seed: int = 0) -> Split
         seed: seed of the division. It does not depend on other subtasks.
     """
     instances = instruction.instances
-    asked = {instances[index].input.strip() for index in evaluated(len(instances), n)}
-    rest = [index for index, instance in enumerate(instances) if instance.input.strip() not in asked]
-    withheld = len(instances) - len(rest)
+    evaluated_inputs = {instances[index].input.strip() for index in evaluated(len(instances), n)}
+    available = [index for index, instance in enumerate(instances) if instance.input.strip() not in evaluated_inputs]
+    withheld = len(instances) - len(available)
     draw = random.Random(f"natural_instructions/{instruction.task}/{seed}")  # noqa: S311 # reproducible by design
-    draw.shuffle(rest)
-    divided = min(len(rest), PAPERS)
+    draw.shuffle(available)
+    divided = min(len(available), PAPERS)
     dev, test = (divided * SIZES[split] // PAPERS for split in ("dev", "test"))
     indices: dict[SplitName, tuple[int, ...]] = {
-        "train": tuple(rest[dev + test : divided]),
-        "dev": tuple(rest[:dev]),
-        "test": tuple(rest[dev : dev + test]),
+        "train": tuple(available[dev + test : divided]),
+        "dev": tuple(available[:dev]),
+        "test": tuple(available[dev : dev + test]),
     }
     return Splits(indices, withheld, len(instances))
 
@@ -115,8 +115,8 @@ def encoded(instruction: Instruction, encoding: str, indices: Sequence[int], bud
     Raises:
         RowsError: the encoding needs something that the task file lacks.
     """
-    shown = ALL_ENCODINGS[encoding]
-    most = most_examples(instruction, shown)
+    parts = ALL_ENCODINGS[encoding]
+    most = most_examples(instruction, parts)
     pairs = []
     too_long = without_answer = 0
     for index in indices:
@@ -125,7 +125,7 @@ def encoded(instruction: Instruction, encoding: str, indices: Sequence[int], bud
         if answer is None:
             without_answer += 1
             continue
-        prompt, _, fits = prompt_that_fits(instruction, shown, index, most, budget)
+        prompt, _, fits = prompt_that_fits(instruction, parts, index, most, budget)
         if not fits:
             too_long += 1
             continue
@@ -171,14 +171,14 @@ class SubtaskPairs:
 
     def __str__(self) -> str:
         pairs, total = len(self.encoded.pairs), self.splits.total
-        sizes = ", ".join(f"{len(of)} {name}" for name, of in self.splits.indices.items())
-        said = f"{self.subtask}: {pairs} pairs ({self.split}) of {total} instances: {sizes}, {self.splits.evaluated} "
-        said += "kept for the evaluation"
+        sizes = ", ".join(f"{len(indices)} {name}" for name, indices in self.splits.indices.items())
+        text = f"{self.subtask}: {pairs} pairs ({self.split}) of {total} instances: {sizes}, {self.splits.evaluated} "
+        text += "kept for the evaluation"
         if self.encoded.too_long:
-            said += f"; {self.encoded.too_long} left out: too long for the context"
+            text += f"; {self.encoded.too_long} left out: too long for the context"
         if self.encoded.without_answer:
-            said += f"; {self.encoded.without_answer} left out: no reference that ROUGE can see"
-        return said
+            text += f"; {self.encoded.without_answer} left out: no reference that ROUGE can see"
+        return text
 
 
 def pairs_of(subtask: str, split: SplitName, request: Request, budget: Budget) -> SubtaskPairs:
@@ -197,21 +197,22 @@ def pairs_of(subtask: str, split: SplitName, request: Request, budget: Budget) -
 
 def pairs_in(material: Sequence[SubtaskPairs]) -> list[Pair]:
     """Return the pairs of several subtasks, in their order."""
-    return [pair for one in material for pair in one.encoded.pairs]
+    return [pair for of_subtask in material for pair in of_subtask.encoded.pairs]
 
 
 def summary_of(material: Sequence[SubtaskPairs]) -> list[str]:
     """Return a line for each subtask, and lines that compare the numbers with the paper's."""
-    lines = [str(one) for one in material]
+    lines = list(map(str, material))
     for split, size in SIZES.items():
-        numbers = [len(one.encoded.pairs) for one in material if one.split == split]
+        of_split = [of_subtask for of_subtask in material if of_subtask.split == split]
+        numbers = [len(of_subtask.encoded.pairs) for of_subtask in of_split]
         short = [number for number in numbers if number < size]
-        if nothing := [one.subtask for one in material if one.split == split and not one.encoded.pairs]:
+        if nothing := [of_subtask.subtask for of_subtask in of_split if not of_subtask.encoded.pairs]:
             lines.append(f"{len(nothing)} of {len(numbers)} subtasks have no pairs: {', '.join(nothing)}")
         if short:
             least, most = min(short), max(short)
-            found = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-            lines.append(f"{len(short)} of {len(numbers)} subtasks have fewer pairs than the paper's {size:,}: {found}")
+            span = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+            lines.append(f"{len(short)} of {len(numbers)} subtasks have fewer pairs than the paper's {size:,}: {span}")
     return lines
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +42,11 @@ def require_device(device: str | None) -> None:
     Raises:
         TrainingError: it is not.
     """
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if device is not None and not there[device]:
+    is_available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if device is not None and not is_available[device]:
         raise TrainingError(
             f"--device {device}: torch finds no such device here; available: "
-            f"{', '.join(name for name in there if there[name])}"
+            f"{', '.join(name for name in is_available if is_available[name])}"
         )
 
 
@@ -65,10 +66,10 @@ def is_trained(output: Path, described: Mapping[str, Any]) -> bool:
         require_free(output)
         return False
     try:
-        found = json.loads(record.read_text(encoding="utf-8"))
+        content = json.loads(record.read_text(encoding="utf-8"))
     except ValueError as error:
         raise TrainingError(f"{record}: not JSON ({error}); delete its folder to train again") from error
-    recorded = found.get("recipe") if isinstance(found, dict) else None
+    recorded = content.get("recipe") if isinstance(content, dict) else None
     known, wanted = recorded if isinstance(recorded, dict) else {}, json.loads(json.dumps(described))
     if different := [name for name in wanted if known.get(name) != wanted[name]]:
         values = "; ".join(f"{name} {known.get(name)!r:.80}, not {wanted[name]!r:.80}" for name in different)
@@ -121,7 +122,7 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
             recipe,
             lambda: shuffled(pairs, size, order.manual_seed(next(seeds))),
             loss,
-            dev=[dev[at : at + size] for at in range(0, len(dev), size)],
+            dev=[dev[start : start + size] for start in range(0, len(dev), size)],
             clip=CLIP,
             fused=True,
         )
@@ -132,14 +133,14 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
             "dev_pairs": len(dev),
             "subtasks": [
                 {
-                    "subtask": one.subtask,
-                    "pairs": len(one.encoded.pairs),
-                    "instances": one.splits.total,
-                    "kept_for_the_evaluation": one.splits.evaluated,
-                    "too_long": one.encoded.too_long,
-                    "without_answer": one.encoded.without_answer,
+                    "subtask": of_subtask.subtask,
+                    "pairs": len(of_subtask.encoded.pairs),
+                    "instances": of_subtask.splits.total,
+                    "kept_for_the_evaluation": of_subtask.splits.evaluated,
+                    "too_long": of_subtask.encoded.too_long,
+                    "without_answer": of_subtask.encoded.without_answer,
                 }
-                for one in material
+                for of_subtask in material
             ],
             "loss_per_epoch": losses,
             "dev_loss_per_epoch": dev_losses,
@@ -155,14 +156,14 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
 def _without_own_displays() -> Iterator[None]:
     """Switch off the library's bars for loading and saving, and its remarks, in favor of our display."""
     logging: Any = transformers.utils.logging  # some of its functions have no types
-    shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    has_bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     try:
         yield
     finally:
         logging.set_verbosity(verbosity)
-        if shown:
+        if has_bars:
             logging.enable_progress_bar()
 
 
@@ -258,9 +259,8 @@ def batch_of(base: Base, pairs: Sequence[Pair]) -> Batch:
         labels = []
         for prompt, tokens in zip(prompts, inputs, strict=True):
             # Some tokenizers end every text with a token, so the prompt alone is not always the beginning of both.
-            both = enumerate(zip(prompt, tokens, strict=False))
-            asked = next((place for place, (one, other) in both if one != other), len(prompt))
-            labels.append([IGNORED] * asked + tokens[asked:])
+            shared = len(commonprefix([prompt, tokens]))  # noqa: RUF071 # tokens, not paths
+            labels.append([IGNORED] * shared + tokens[shared:])
     pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
     return {
         "input_ids": _padded(inputs, pad),

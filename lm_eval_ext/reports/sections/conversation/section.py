@@ -29,11 +29,11 @@ BEHAVIORS = (
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    found = Study.of(evidence, FAMILY, _facts, {})
-    if not found.entries:
+    study = Study.of(evidence, FAMILY, _facts, {})
+    if not study.entries:
         return None
-    shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], said_of)
-    return Section(FAMILY, *captions()[FAMILY], tuple(_figures(found)), shown, issues)
+    instructive, issues = examples(evidence.runs, [behavior(study.entries) for behavior in BEHAVIORS], details_of)
+    return Section(FAMILY, *captions()[FAMILY], tuple(_figures(study)), instructive, issues)
 
 
 def _facts(run: TaskRun) -> Mapping[str, Any]:
@@ -41,42 +41,42 @@ def _facts(run: TaskRun) -> Mapping[str, Any]:
     return {"dataset": run.metadata["dataset"], TURNS: int(run.metadata[TURNS])}
 
 
-def _figures(found: Study) -> Iterator[Figure]:
+def _figures(study: Study) -> Iterator[Figure]:
     """Yield the figures that there are results for."""
     for dataset, (name, phrase) in KINDS.items():
-        if entries := [entry for entry in found.entries if entry["dataset"] == dataset]:
-            yield verdicts(found, entries, f"{name}_verdicts", phrase=phrase)
-            yield _by_turn(found, entries, f"{name}_turns", phrase)
+        if entries := [entry for entry in study.entries if entry["dataset"] == dataset]:
+            yield verdicts(study, entries, f"{name}_verdicts", phrase=phrase)
+            yield _by_turn(study, entries, f"{name}_turns", phrase)
             # Multi-IF's figures are by turn, and leave no room for another of the losses.
             losses = {column: metric for column, metric in LOSSES.items() if dataset != MULTI_IF or column == "lost"}
-            cells = found.means(entries, ("model",), losses)
+            cells = study.means(entries, ("model",), losses)
             bars = panels(cells, Bars, "model", axis="share")
             yield captioned(f"{name}_losses", bars, table(cells, ("model",)), phrase=phrase)
     reading = "Prompt-level accuracy of tasks that ask the same as a task in the figures above."
-    yield from other_tasks(found, reading, {"prompt level": HEADLINE})
+    yield from other_tasks(study, reading, {"prompt level": HEADLINE})
 
 
-def _by_turn(found: Study, entries: Sequence[Entry], name: str, phrase: str) -> Figure:
+def _by_turn(study: Study, entries: Sequence[Entry], name: str, phrase: str) -> Figure:
     """Return the accuracy in each turn."""
     by_turn = [
         replace(entry.with_facts(turn=number), metric=in_turn(number))
         for entry in entries
         for number in range(1, entry[TURNS] + 1)
     ]
-    cells = found.means(by_turn, ("model", "turn"), {"accuracy": OWN})
+    cells = study.means(by_turn, ("model", "turn"), {"accuracy": OWN})
     curves = panels(cells, Curves, "turn", "model", x_axis="turn", axis="prompt level")
     return captioned(name, curves, table(cells.wide("turn", heading="turn {turn}"), ("model",)), phrase=phrase)
 
 
-def said_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
+def details_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
     """Return, for each turn before the last, its message and answer, and for all what they do not follow."""
-    doc, found = answer.line["doc"], dict[str, str]()
+    doc, details = answer.line["doc"], dict[str, str]()
     instructions = instructions_of(doc["instruction_id_list"], doc["kwargs"])
     turns = zip(doc["messages"], doc["in_force"], answer.line[TURNS], strict=True)
-    for number, (message, in_force, said) in enumerate(turns, start=1):
-        broken = [instructions[place].describe() for place in in_force if place not in said["followed"]]
-        parts = [message, said["answer"]] if number < len(doc["messages"]) else [message]
+    for number, (message, in_force, turn) in enumerate(turns, start=1):
+        broken = [instructions[place].describe() for place in in_force if place not in turn["followed"]]
+        parts = [message, turn["answer"]] if number < len(doc["messages"]) else [message]
         if any(doc.get("contradictions", ())[number - 1 : number]):
             broken.append(f"(no answer can follow both {doc['contradictions'][number - 1]})")
-        found[f"turn {number}"] = "\n\n".join([*parts, f"not followed: {' '.join(broken) or 'none'}"])
-    return found
+        details[f"turn {number}"] = "\n\n".join([*parts, f"not followed: {' '.join(broken) or 'none'}"])
+    return details

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,9 @@ from lm_eval_ext.reports.sections.examples import (
     Answer,
     Behavior,
     Line,
-    asked_and_answered,
     counts_of,
     examples,
+    prompt_and_answer,
     scored,
     share_counted,
 )
@@ -47,33 +48,9 @@ SIDES = ("first", "second")
 MOST_MODELS = 6
 """The most models side by side."""
 NOT_MEASURABLE = "the cost is not measurable, because the instruction is never followed where it stands alone"
-PAIRS = {
-    "capitals_lowercase": "all capitals (first) or all lowercase (second)",
-    "only_capitals_no_capitals": "capital letters only (first) or none (second)",
-    "many_few_capital_words": "many words in capitals (first) or few (second)",
-    "capital_words_lowercase": "some words in capitals (first) or all lowercase (second)",
-    "many_few_words": "many words (first) or few (second)",
-    "short_long_range": "a short range of words (first) or a long one (second)",
-    "many_few_sentences": "many sentences (first) or few (second)",
-    "exactly_few_many_sentences": "exactly a few sentences (first) or many (second)",
-    "few_many_paragraphs": "few paragraphs (first) or many (second)",
-    "second_paragraph_begins": "second paragraph begins with one word (first) or another (second)",
-    "blank_lines_few_many": "two paragraphs (first) or four (second)",
-    "few_many_bullets": "few bullet points (first) or many (second)",
-    "keyword_demanded_forbidden": "a keyword demanded (first) or forbidden (second)",
-    "keyword_often_seldom": "a keyword often (first) or seldom (second)",
-    "first_word": "begins with one word (first) or another (second)",
-    "second_and_last_but_one_word": "second and last but one word: one (first) or another (second)",
-    "word_in_sentence": "a word of a sentence: one (first) or another (second)",
-    "letter_often_seldom": "a letter often (first) or seldom (second)",
-    "first_letter": "begins with one letter (first) or another (second)",
-    "no_comma_all_marks": "no comma (first) or every punctuation mark (second)",
-    "last_words": "ends with one phrase (first) or another (second)",
-    "few_many_numbers": "few numbers (first) or many (second)",
-    "french_german": "in French (first) or in German (second)",
-    "spanish_italian": "in Spanish (first) or in Italian (second)",
-    "english_portuguese": "in English (first) or in Portuguese (second)",
-}
+PAIRS = dict(
+    line.split("\t") for line in Path(__file__).with_name("pairs.tsv").read_text(encoding="utf-8").splitlines()
+)
 """What the two instructions of each pair ask for, in the order in which the figure counts them."""
 OF_ARMS = SameRows(
     "the cost of “{arm}” is not computed",
@@ -93,9 +70,9 @@ def _in(*arms: str) -> Callable[[Entry], object]:
     return lambda entry: entry["turns"] == 1 and entry["of"] in arms
 
 
-def _alone(entry: Entry, other: Entry) -> object:
+def _alone(entry: Entry, control: Entry) -> object:
     """Return whether a run states the instruction that counts at the same place, without a rival, in one turn."""
-    return other["turns"] == 1 and other["of"] == ALONE.get(entry["of"], entry["of"])
+    return control["turns"] == 1 and control["of"] == ALONE.get(entry["of"], entry["of"])
 
 
 BEHAVIORS = (
@@ -146,11 +123,11 @@ def section(evidence: Evidence) -> Section | None:
         "history": (FOLLOWED, SLIPPED_ONCE),
         "which": (CONFLICT_SIDE, ALONE_SIDE),
     }
-    found = Study.of(evidence, FAMILY, _facts_of, orders)
-    if not found.entries:
+    study = Study.of(evidence, FAMILY, _facts_of, orders)
+    if not study.entries:
         return None
-    shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], said_of)
-    return Section(FAMILY, *captions()[FAMILY], tuple(_figures(found)), shown, issues)
+    instructive, issues = examples(evidence.runs, [behavior(study.entries) for behavior in BEHAVIORS], details_of)
+    return Section(FAMILY, *captions()[FAMILY], tuple(_figures(study)), instructive, issues)
 
 
 def _facts_of(run: TaskRun) -> Mapping[str, Any]:
@@ -168,23 +145,23 @@ def _facts_of(run: TaskRun) -> Mapping[str, Any]:
     }
 
 
-def _figures(found: Study) -> Iterator[Figure]:
+def _figures(study: Study) -> Iterator[Figure]:
     """Yield the figures that there are results for."""
-    arms = [entry for entry in found.entries if entry["turns"] == 1]
+    arms = [entry for entry in study.entries if entry["turns"] == 1]
     if arms:
-        yield _arms(found, arms)
-        yield from _cost(found, arms)
-        yield from _pairs(found, arms)
-    if any(entry["turns"] > 1 for entry in found.entries):
-        yield _turns(found)
+        yield _arms(study, arms)
+        yield from _cost(study, arms)
+        yield from _pairs(study, arms)
+    if any(entry["turns"] > 1 for entry in study.entries):
+        yield _turns(study)
     reading = "Tasks that ask the same as a task in the figures above."
-    yield from other_tasks(found, reading, {"obeys": HEADLINE}, axis="obeys")
+    yield from other_tasks(study, reading, {"obeys": HEADLINE}, axis="obeys")
 
 
-def _arms(found: Study, entries: Sequence[Entry]) -> Figure:
+def _arms(study: Study, entries: Sequence[Entry]) -> Figure:
     """Return how often the instruction that counts is followed in each arm, beside the controls."""
-    verdicts = {**VERDICTS, **{f"{said} (repaired)": metric for said, metric in REPAIRED.items()}}
-    cells = found.means(entries, (("kind", "arm"), "model"), verdicts)
+    verdicts = {**VERDICTS, **{f"{verdict} (repaired)": metric for verdict, metric in REPAIRED.items()}}
+    cells = study.means(entries, (("kind", "arm"), "model"), verdicts)
     drawn_panels = list[Panel]()
     for (kind,), of_kind in cells.only(["obeys"]).split("kind"):
         parts = [*evenly(of_kind, MOST_MODELS)]
@@ -196,23 +173,23 @@ def _arms(found: Study, entries: Sequence[Entry]) -> Figure:
         "hierarchy_arms",
         tuple(drawn_panels),
         table(cells, ("arm", "model")),
-        found.incomplete(entries),
+        study.incomplete(entries),
     )
 
 
-def _cost(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
+def _cost(study: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     """Yield what a rival costs, if a model was run on an arm both with and without one."""
     sides = {(entry["model"], entry["of"]): entry for entry in entries}
-    both = [
+    pairs = [
         entry.with_facts(arm=conflict["arm"], which=which)
         for (model, arm), conflict in sides.items()
         if arm in ALONE and (alone := sides.get((model, ALONE[arm])))
         for which, entry in ((CONFLICT_SIDE, conflict), (ALONE_SIDE, alone))
     ]
-    if not both:
+    if not pairs:
         return
-    compared, issues = found.on_same_rows(both, ("model", "arm"), OF_ARMS)
-    cells = found.gains(compared, ("model", "arm"), "which", (CONFLICT_SIDE, ALONE_SIDE), HEADLINE)
+    compared, issues = study.on_same_rows(pairs, ("model", "arm"), OF_ARMS)
+    cells = study.gains(compared, ("model", "arm"), "which", (CONFLICT_SIDE, ALONE_SIDE), HEADLINE)
     cells = cells.only({ALONE_SIDE: ALONE_SIDE, CONFLICT_SIDE: CONFLICT_SIDE, "gain": "cost"})
     # What is never followed alone cannot be given up for a rival: a cost of 0 would read as resistance.
     unmeasured = by_fact(
@@ -228,14 +205,14 @@ def _cost(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     )
 
 
-def _turns(found: Study) -> Figure:
+def _turns(study: Study) -> Figure:
     """Return how long the system message is followed, and what a slip does."""
-    models = {entry["model"] for entry in found.entries if entry["turns"] > 1}
-    entries = [entry for entry in found.entries if entry["of"] == "system" and entry["model"] in models]
-    compared, issues = found.on_same_rows(entries, ("model", "turns"), OF_HISTORIES)
-    lines = product(found.in_order("model", models), found.in_order("turns", (entry["turns"] for entry in entries)))
+    models = {entry["model"] for entry in study.entries if entry["turns"] > 1}
+    entries = [entry for entry in study.entries if entry["of"] == "system" and entry["model"] in models]
+    compared, issues = study.on_same_rows(entries, ("model", "turns"), OF_HISTORIES)
+    lines = product(study.in_order("model", models), study.in_order("turns", (entry["turns"] for entry in entries)))
     sides = SLIPPED_ONCE, FOLLOWED
-    cells = found.gains(compared, ("model", "turns"), "history", sides, HEADLINE, lines=lines)
+    cells = study.gains(compared, ("model", "turns"), "history", sides, HEADLINE, lines=lines)
     return captioned(
         "hierarchy_turns",
         panels(cells.only(sides[::-1]), Curves, "turns", by=("model",), x_axis="turns", axis="obeys"),
@@ -246,7 +223,7 @@ def _turns(found: Study) -> Figure:
     )
 
 
-def _pairs(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
+def _pairs(study: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     """Yield how often each instruction of a pair is followed where it counts, if any model has samples."""
     by_side, unread = list[Entry](), list[Issue]()
     for entry in entries:
@@ -261,10 +238,10 @@ def _pairs(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
             by_side.append(entry.with_facts(group=group, pair=pair, side=side, counts=of_side, name=f"{pair} {side}"))
     if not by_side:
         return
-    study = found.ordered(side=[f"{side} {where}" for where in (ALONE_SIDE, CONFLICT_SIDE) for side in SIDES])
+    study = study.ordered(side=[f"{side} {where}" for where in (ALONE_SIDE, CONFLICT_SIDE) for side in SIDES])
     # Both sides of a model are over the same arms, and those need not be all: a chat template may lack tools.
-    by, obeyed = ("model", ("group", "pair"), "side"), share_counted(found.evidence)
-    cells = study.means(by_side, by, {"obeys": obeyed}, compared=())
+    obeyed = {"obeys": share_counted(study.evidence)}
+    cells = study.means(by_side, ("model", ("group", "pair"), "side"), obeyed, compared=())
     wide = cells.wide("side", heading="{side}").with_columns(
         {
             "preference": lambda line: computed(
@@ -281,23 +258,23 @@ def _pairs(found: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
 
 
 def _obeyed(run: TaskRun, row: int, line: Line) -> Iterator[tuple[tuple[str, str, str], float]]:
-    """Yield the group and the pair of a row, and which of the two counts; and whether that one is obeyed."""
+    """Yield the group and the pair of a row and which instruction counts, with whether this instruction is obeyed."""
     doc = line["doc"]
     # A run may have been recorded with pairs of another version.
     pair = PAIRS.get(doc["pair"], doc["pair"].replace("_", " "))
     yield (doc["group"], pair, SIDES[doc["side"] - 1]), rows_of(run).numbers(HEADLINE)[row]
 
 
-def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
+def details_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
     """Return the two instructions, whom the answer obeys, and the answer to the row where there is no rival."""
     line = answer.line
     own, rival = instructions_of(line["doc"]["instruction_id_list"], line["doc"]["kwargs"])
-    found = {
+    details = {
         "counts": own.describe(),
         "rival" if answer.run.metadata["arm"] in ALONE else "rival, which nobody stated": rival.describe(),
     }
     for name, metrics in (("verdict", VERDICTS), ("repaired", REPAIRED)):
-        found[name] = next((said for said, metric in metrics.items() if line[metric]), "neither")
+        details[name] = next((verdict for verdict, metric in metrics.items() if line[metric]), "neither")
     if beside is not None:
-        found[f"answer in {beside.run.task}"] = asked_and_answered(beside.line)[1]
-    return found
+        details[f"answer in {beside.run.task}"] = prompt_and_answer(beside.line)[1]
+    return details

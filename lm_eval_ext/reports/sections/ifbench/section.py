@@ -45,7 +45,7 @@ BEHAVIORS = (
         "The first answer follows the instructions by chance; the second, which was asked to, does not.",
         scored({FIRST_TURN: 1, HEADLINE: 0}),
     ),
-    Behavior("Follows one of two instructions.", scored({INST: 1}, asked={INST: 2})),
+    Behavior("Follows one of two instructions.", scored({INST: 1}, counts={INST: 2})),
     Behavior("Follows no instruction.", scored({INST: 0})),
     Behavior("Follows all instructions.", scored({STRICT: 1})),
 )
@@ -54,46 +54,46 @@ BEHAVIORS = (
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
     orders = {"group": tuple(OF_GROUPS), "verdict": VERDICT_KINDS}
-    found = Study.of(evidence, FAMILY, _facts, orders)
-    if not found.entries:
+    study = Study.of(evidence, FAMILY, _facts, orders)
+    if not study.entries:
         return None
-    shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], said_of)
-    return Section(FAMILY, *captions()[FAMILY], tuple(_figures(found)), shown, issues)
+    instructive, issues = examples(evidence.runs, [behavior(study.entries) for behavior in BEHAVIORS], details_of)
+    return Section(FAMILY, *captions()[FAMILY], tuple(_figures(study)), instructive, issues)
 
 
 def _facts(run: TaskRun) -> Mapping[str, Any]:
     """Return the facts about a run; one of an older version is of IFBench's rows as published."""
-    told = run.metadata
-    kind = told.get("benchmark", "ifbench"), int(told["turns"]), bool(told.get("repaired", False))
+    metadata = run.metadata
+    kind = metadata.get("benchmark", "ifbench"), int(metadata["turns"]), bool(metadata.get("repaired", False))
     return dict(zip(("benchmark", "turns", "repaired"), kind, strict=True))
 
 
-def _figures(found: Study) -> Iterator[Figure]:
+def _figures(study: Study) -> Iterator[Figure]:
     """Yield the figures that there are results for."""
     for (benchmark, turns, repaired), (name, phrase) in KINDS.items():
         kind = {"benchmark": benchmark, "turns": turns, "repaired": repaired}
-        if entries := [entry for entry in found.entries if all(entry[fact] == value for fact, value in kind.items())]:
-            yield verdicts(found, entries, f"{name}_verdicts", phrase=phrase)
-            yield from _floors(found, entries, name)
+        if entries := [entry for entry in study.entries if all(entry[fact] == value for fact, value in kind.items())]:
+            yield verdicts(study, entries, f"{name}_verdicts", phrase=phrase)
+            yield from _floors(study, entries, name)
             if benchmark == "ifbench":
-                yield _by_group(found, entries, name)
-            yield from _by_type(found, entries, name)
+                yield _by_group(study, entries, name)
+            yield from _by_type(study, entries, name)
             if turns == 2:
-                yield _first_and_second(found, entries)
+                yield _first_and_second(study, entries)
     reading = "Prompt-level accuracy (loose) of tasks with as many turns as a task in the figures above."
-    yield from other_tasks(found, reading, {"prompt level": HEADLINE})
+    yield from other_tasks(study, reading, {"prompt level": HEADLINE})
 
 
-def _floors(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figure]:
+def _floors(study: Study, entries: Sequence[Entry], name: str) -> Iterator[Figure]:
     """Yield prompt-level accuracy above what the best answer without content scores, if that is known."""
     by_verdict = [
         replace(entry.with_facts(verdict=verdict), metric=f"prompt_level_{verdict}_acc")
         for entry in entries
         for verdict in VERDICT_KINDS
     ]
-    cells = found.means(by_verdict, ("verdict", "model"), {"accuracy": OWN})
-    cells = found.with_floors(cells, by_verdict, "accuracy")
-    issues = found.no_floors(entries, HEADLINE)
+    cells = study.means(by_verdict, ("verdict", "model"), {"accuracy": OWN})
+    cells = study.with_floors(cells, by_verdict, "accuracy")
+    issues = study.no_floors(entries, HEADLINE)
     if issues or any(FLOOR in line for line in cells.lines.values()):
         bars = panels(cells.only(["accuracy"]), Bars, "model", COLUMN, ("verdict",), axis="prompt level")
         yield captioned(
@@ -105,14 +105,14 @@ def _floors(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figur
         )
 
 
-def _by_group(found: Study, entries: Sequence[Entry], name: str) -> Figure:
+def _by_group(study: Study, entries: Sequence[Entry], name: str) -> Figure:
     """Return the share of instructions followed for each group of instructions."""
     by_group = [
         replace(entry.with_facts(group=group), metric=metric)
         for entry in entries
         for group, metric in OF_GROUPS.items()
     ]
-    cells = found.means(by_group, ("group", "model"), {"followed": OWN}).known("group")
+    cells = study.means(by_group, ("group", "model"), {"followed": OWN}).known("group")
     return captioned(
         f"{name}_groups",
         tuple(heat_maps(cells, "group", axis="followed")),
@@ -120,7 +120,7 @@ def _by_group(found: Study, entries: Sequence[Entry], name: str) -> Figure:
     )
 
 
-def _by_type(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figure]:
+def _by_type(study: Study, entries: Sequence[Entry], name: str) -> Iterator[Figure]:
     """Yield the share of instructions followed for each type, if any model has samples."""
     counts = {entry["model"]: counts_of(entry.run, _followed) for entry in entries}
     text = "no verdicts of single instructions in samples; left out"
@@ -133,9 +133,9 @@ def _by_type(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figu
     if not by_type:
         return
     of_types = grouped(by_type, ["type"]).items()
-    asked = {kind: max(int(entry["counts"][1].sum()) for entry in of_type) for (kind,), of_type in of_types}
-    cells = found.means(by_type, ("type", "model"), {"followed": share_counted(found.evidence)})
-    cells = cells.with_fact("instructions", lambda about: asked[about["type"]])
+    instructions = {kind: max(int(entry["counts"][1].sum()) for entry in of_type) for (kind,), of_type in of_types}
+    cells = study.means(by_type, ("type", "model"), {"followed": share_counted(study.evidence)})
+    cells = cells.with_fact("instructions", lambda about: instructions[about["type"]])
     in_words = cells.with_fact("group", lambda about: about["type"].partition(":")[0]).with_fact(
         "name", lambda about: about["type"].partition(":")[2].replace("_", " ")
     )
@@ -151,9 +151,9 @@ def _by_type(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figu
     )
 
 
-def _first_and_second(found: Study, entries: Sequence[Entry]) -> Figure:
+def _first_and_second(study: Study, entries: Sequence[Entry]) -> Figure:
     """Return how often instructions are followed before and after the message that gives them."""
-    cells = found.means(entries, ("model",), {"first answer": FIRST_TURN, "second answer": HEADLINE})
+    cells = study.means(entries, ("model",), {"first answer": FIRST_TURN, "second answer": HEADLINE})
     return captioned(
         "ifbench_two_turns_answers",
         panels(cells, Bars, "model", axis="accuracy"),
@@ -163,15 +163,15 @@ def _first_and_second(found: Study, entries: Sequence[Entry]) -> Figure:
 
 def _followed(_row: int, line: Line) -> Iterator[tuple[str, float]]:
     """Yield the type of each instruction of a row, and whether it is followed (loose)."""
-    for one in line[VERDICTS]:
-        yield str(one["id"]), bool(one["loose"])
+    for verdict in line[VERDICTS]:
+        yield str(verdict["id"]), bool(verdict["loose"])
 
 
-def said_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
+def details_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
     """Return the verdicts on each instruction, and the first of two answers."""
     line = answer.line
-    found = by_instruction(line[VERDICTS])
+    details = by_instruction(line[VERDICTS])
     if ANSWERS in line:
-        found["second message"] = line["doc"]["second"]
-        found["first answer"] = line[ANSWERS][0]["answer"]
-    return found
+        details["second message"] = line["doc"]["second"]
+        details["first answer"] = line[ANSWERS][0]["answer"]
+    return details

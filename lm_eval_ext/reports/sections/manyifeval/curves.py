@@ -90,41 +90,20 @@ def curse(study: Study) -> Figure:
         }
     )
     cells = study.with_floors(cells, of_kind(study), "prompt level", PROMPT_LEVEL)
-    drawn_columns = {"prompt level": PROMPT, "predicted": PREDICTED, "instruction level": INST}
-    floored = any(FLOOR in line for line in cells.lines.values())
-    of_model = cells.only(drawn_columns | ({FLOOR: FLOOR_CURVE} if floored else {}))
-    several = len(cells.values("model")) > 1
+    drawings = list[Panel]()
+    for level in ACCURACIES if len(cells.values("model")) > 1 else ():
+        for title, part in evenly(cells.only([level]), MOST_CURVES):
+            curves = _with_floor(part, cells) if level == "prompt level" else part
+            options: dict[str, Any] = {"dashed": [FLOOR_CURVE], "x_axis": "instructions", "axis": level}
+            drawings.append(Panel(f"{title}: {level}", drawn(curves, Curves, "instructions", "model", **options)))
+    columns = {"prompt level": PROMPT, "predicted": PREDICTED, "instruction level": INST}
+    if any(FLOOR in line for line in cells.lines.values()):
+        columns[FLOOR] = FLOOR_CURVE
+    options = {"most": PANEL_EACH, "dashed": [PREDICTED, FLOOR_CURVE], "x_axis": "instructions", "axis": "accuracy"}
+    drawings += panels(cells.only(columns), Curves, "instructions", by=("model",), **options)
     return captioned(
         "manyifeval_curse",
-        (
-            *(
-                Panel(
-                    f"{title}: {level}",
-                    drawn(
-                        _with_floor(part, cells) if level == "prompt level" else part,
-                        Curves,
-                        "instructions",
-                        "model",
-                        dashed=[FLOOR_CURVE],
-                        x_axis="instructions",
-                        axis=level,
-                    ),
-                )
-                for level in ACCURACIES
-                for title, part in evenly(cells.only([level]), MOST_CURVES)
-                if several
-            ),
-            *panels(
-                of_model,
-                Curves,
-                "instructions",
-                by=("model",),
-                most=PANEL_EACH,
-                dashed=[PREDICTED, FLOOR_CURVE],
-                x_axis="instructions",
-                axis="accuracy",
-            ),
-        ),
+        tuple(drawings),
         table(cells, ("model", "instructions"), metrics=["curse_residual"]),
         study.no_floors(of_kind(study), PROMPT_LEVEL),
         floors=floors_in_words(cells),
@@ -204,11 +183,11 @@ def lists(study: Study) -> Iterator[Figure]:
         options: dict[str, Any] = {"x_axis": unit, "axis": axis, "logarithmic": True}
         issues = []
         for (model,), part in cells.split("model"):
-            found = decay(
+            fit = decay(
                 part.values("instructions"), np.array([line["followed"].values for line in part.lines.values()]).T
             )
-            if found is not None:
-                text = f"{_TEXTS[found.shape].format(found, unit)}, the best fit in {found.support:.0%} of resamples"
+            if fit is not None:
+                text = f"{_TEXTS[fit.shape].format(fit, unit)}, the best fit in {fit.support:.0%} of resamples"
                 issues.append(note(f"{model}: {text}"))
         yield captioned(
             f"manyifeval_{kind}",

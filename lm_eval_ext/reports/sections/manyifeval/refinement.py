@@ -39,9 +39,9 @@ Method = Sequence[Entry]
 """The runs of a model with one way to refine its answers, or none; each with another number of instructions."""
 _SUFFIXES: tuple[Callable[[Entry], str], ...] = (
     lambda _: "",
-    lambda one: f", {one['rounds']} round{'' if one['rounds'] == 1 else 's'}" if one["rounds"] else ", plain",
-    lambda one: f", early_stop={str(one['early_stop']).lower()}",
-    lambda one: f" ({one['model']})",
+    lambda entry: f", {entry['rounds']} round{'' if entry['rounds'] == 1 else 's'}" if entry["rounds"] else ", plain",
+    lambda entry: f", early_stop={str(entry['early_stop']).lower()}",
+    lambda entry: f" ({entry['model']})",
 )
 """What is added to the titles of methods that share a strategy: the first of these that tells them apart."""
 
@@ -64,7 +64,7 @@ def refinement_of(run: TaskRun) -> dict[str, Any]:
         "alone": alone,
         "strategy": strategy,
         "method": STRATEGIES[strategy].title if strategy in STRATEGIES else strategy,
-        "rounds": max((int(found[1]) for metric in run.metrics if (found := _ROUND.fullmatch(metric))), default=0),
+        "rounds": max((int(match[1]) for metric in run.metrics if (match := _ROUND.fullmatch(metric))), default=0),
         "early_stop": arguments.get("early_stop", "True").lower() != "false",
     }
 
@@ -120,24 +120,24 @@ def _refined(study: Study) -> tuple[list[Entry], list[Issue]]:
         of_base = [note(text), *unlike]
         alike.sort(key=lambda method: order.get(method[0]["strategy"], len(order)))
         shared = {number: _shared(alike, number) for number in numbers}
-        reasons = "; ".join(sorted({one.reason for one in shared.values() if one.reason}))
+        reasons = "; ".join(sorted({rows.reason for rows in shared.values() if rows.reason}))
         if reasons:
             of_base.append(error(f"no figure, because its methods were not run on the same rows: {reasons}"))
-        elif rows := sum(one.left_out for one in shared.values()):
-            of_base.append(note(f"{rows} rows left out because not all of its methods were run on them"))
+        elif left_out := sum(rows.left_out for rows in shared.values()):
+            of_base.append(note(f"{left_out} rows left out because not all of its methods were run on them"))
         prompts = {str(method[0].run.file.config.get(VERSION)) for method in alike if method[0]["rounds"]}
         if len(prompts) > 1:
             what = f"its methods were refined with different prompts ({VERSION} {', '.join(sorted(prompts))})"
             of_base.append(warning(f"{what}: do not compare them"))
         issues += [replace(issue, text=f"{base}: {issue.text}") for issue in of_base]
         for place, method in enumerate(alike):
-            like = [other[0] for other in alike if other[0]["method"] == method[0]["method"]]
-            suffix = next(one for one in _SUFFIXES if len(set(map(one, like))) == len(like))
+            namesakes = [entries[0] for entries in alike if entries[0]["method"] == method[0]["method"]]
+            suffix = next(suffix for suffix in _SUFFIXES if len(set(map(suffix, namesakes))) == len(namesakes))
             facts = {"base": base, "place": place, "method": method[0]["method"] + suffix(method[0])}
-            for entry in sorted(method, key=lambda one: one["instructions"]):
+            for entry in sorted(method, key=lambda entry: entry["instructions"]):
                 if (number := entry["instructions"]) in numbers:
-                    kept = shared[number].kept[place]
-                    entries.append(replace(entry.with_facts(**facts), asked=number, kept=kept, reason=reasons))
+                    rows_kept = shared[number].kept[place]
+                    entries.append(replace(entry.with_facts(**facts), asked=number, kept=rows_kept, reason=reasons))
     return entries, issues
 
 
@@ -188,8 +188,8 @@ def by_round(study: Study, entries: Sequence[Entry]) -> Cells:
         for name, metric in ACCURACIES.items()
         for number in range((entry["rounds"] or last) + 1)
     ]
-    by = (("base", "level", "place", "method"), "round")
-    return study.means(by_round, by, {"accuracy": OWN}, compared=("place", "method"))
+    lines = (("base", "level", "place", "method"), "round")
+    return study.means(by_round, lines, {"accuracy": OWN}, compared=("place", "method"))
 
 
 def feedback(entries: Sequence[Entry]) -> Cells:
@@ -202,14 +202,14 @@ def feedback(entries: Sequence[Entry]) -> Cells:
         counts = [[entry.run.figure(name) for name in COUNTS] for entry in of_method]
         if any(count is None for of_run in counts for count in of_run):
             continue
-        found = np.array(counts, np.float64)
-        judgments = found.sum(axis=1)
+        confusions = np.array(counts, np.float64)
+        judgments = confusions.sum(axis=1)
         if not (total := int(judgments.sum())):
             continue
         unread = [entry.run.figure(UNPARSABLE) for entry in of_method]
         known_shares = (nan if share is None else share for share in unread)
         unparsable = sum(share * count for share, count in zip(known_shares, judgments, strict=True) if count) / total
-        confusion = Confusion(*map(int, found.sum(axis=0))).unless_unread(unparsable)
+        confusion = Confusion(*map(int, confusions.sum(axis=0))).unless_unread(unparsable)
         shares = {"precision": confusion.precision, "recall": confusion.recall, "F1": confusion.f1}
         known = {name: Estimate(nan if share is None else share) for name, share in shares.items()}
         lines |= {(*key, total): {**known, "unparsable": Estimate(float(unparsable))}}
@@ -223,7 +223,9 @@ def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> 
     counts = {key: shown(line[REQUESTS]) for key, line in requests.lines.items()}
     wide = cells.wide("round", heading="round {round}").with_fact(
         "requests per row",
-        lambda about: f"{found.value:.2f}" if (found := counts[tuple(about[fact] for fact in METHOD)]).exists else None,
+        lambda about: (
+            f"{estimate.value:.2f}" if (estimate := counts[tuple(about[fact] for fact in METHOD)]).exists else None
+        ),
     )
     return captioned(
         "manyifeval_rounds",
@@ -272,12 +274,12 @@ def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
         ratios: dict[tuple[int, str], list[Ratio]] = {}
         for run, counts in counted:
             nothing = np.zeros(len(run.rows or ()))
-            for number in {of for of, _ in counts} if counts and not unread else {ALL}:
+            for number in {number for number, _ in counts} if counts and not unread else {ALL}:
                 for label, places in LABELS.items():
                     so, judged = (counts or {}).get((number, label), (nothing, nothing))
                     ratio = _recorded(run, places) if unread else study.evidence.of_counts(run, so, judged, label)
                     ratios.setdefault((number, label), []).append(ratio)
-        for number, label in sorted(ratios, key=lambda of: (of[0] == ALL, of[0])):
+        for number, label in sorted(ratios, key=lambda key: (key[0] == ALL, key[0])):
             share = Ratio.sum(ratios[number, label])
             name = f"round {number}" if number != ALL else "all rounds"
             key = (base, method, name, label, int(share.count[0]), f"{name}: {label}")
@@ -299,11 +301,11 @@ def _judgments(_row: int, line: Line) -> Iterator[tuple[tuple[int, str], float]]
 
     The rounds are those that have judgments.
     """
-    judged = [one for one in line["rounds"] if one["judged"] is not None]
-    for number, one in enumerate(judged, start=1):
-        for truth, said in zip(one["followed"], one["judged"], strict=True):
-            for of in (number, ALL):
-                yield (of, "followed" if truth else "not followed"), bool(said)
+    judged = [judged_round for judged_round in line["rounds"] if judged_round["judged"] is not None]
+    for number, judged_round in enumerate(judged, start=1):
+        for is_followed, judgment in zip(judged_round["followed"], judged_round["judged"], strict=True):
+            for number_or_all in (number, ALL):
+                yield (number_or_all, "followed" if is_followed else "not followed"), bool(judgment)
 
 
 def _recorded(run: TaskRun, places: tuple[int, int]) -> Ratio:

@@ -17,7 +17,6 @@ from lm_eval_ext.reports.sections.examples import (
     Answer,
     Behavior,
     Candidate,
-    Hits,
     Line,
     answers_in,
     by_instruction,
@@ -45,7 +44,7 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
 from lm_eval_ext.reports.sections.manyifeval.refinement import refinement
 from lm_eval_ext.reports.sections.manyifeval.variants import placements, reliability, repetition, wide, wordings
 from lm_eval_ext.reports.study import Entry, Study, grouped
-from lm_eval_ext.results.rows import Rows, response_in
+from lm_eval_ext.results.rows import response_in
 from lm_eval_ext.results.runs import TaskRun, rows_of
 from lm_eval_ext.verifiers import MissingDataError, Response, instructions_of
 
@@ -63,32 +62,32 @@ OF_REPORT = (
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    found = Study.of(evidence, FAMILY, facts, {})
+    study = Study.of(evidence, FAMILY, facts, {})
     placed = tuple(placements(evidence))
-    if not found.entries and not placed:
+    if not study.entries and not placed:
         return None
-    shown, issues = examples(evidence.runs, candidates(found), said_of)
-    return Section(FAMILY, *captions()[FAMILY], (*_figures(found), *placed, *refinement(found)), shown, issues)
+    instructive, issues = examples(evidence.runs, candidates(study), details_of)
+    return Section(FAMILY, *captions()[FAMILY], (*_figures(study), *placed, *refinement(study)), instructive, issues)
 
 
-def _figures(found: Study) -> Iterator[Figure]:
+def _figures(study: Study) -> Iterator[Figure]:
     """Yield the figures that there are results for."""
-    if of_kind(found):
-        yield from (curse(found), types(found))
-        yield verdicts(found, of_kind(found), "manyifeval_verdicts", found.incomplete(of_kind(found)))
-    if of_kind(found, SINGLE):
-        yield single(found)
-    if of_kind(found, COUSINS):
-        yield reliability(found)
-    yield from wordings(found)
-    if of_kind(found, WIDE):
-        yield wide(found)
-    yield from lists(found)
-    if repeated := repetition(found):
+    if of_kind(study):
+        yield from (curse(study), types(study))
+        yield verdicts(study, of_kind(study), "manyifeval_verdicts", study.incomplete(of_kind(study)))
+    if of_kind(study, SINGLE):
+        yield single(study)
+    if of_kind(study, COUSINS):
+        yield reliability(study)
+    yield from wordings(study)
+    if of_kind(study, WIDE):
+        yield wide(study)
+    yield from lists(study)
+    if repeated := repetition(study):
         yield repeated
     reading = "Tasks with as many instructions as a task in the figures above."
     titles = dict(zip(ACCURACIES, (PROMPT, INST), strict=True))
-    yield from other_tasks(found, reading, ACCURACIES, titles=titles)
+    yield from other_tasks(study, reading, ACCURACIES, titles=titles)
 
 
 # Answers that show how many instructions at once affect a model.
@@ -103,7 +102,7 @@ def candidates(study: Study) -> list[list[Candidate]]:
     ]
     by_model = grouped(entries, ["model"])
     models = study.in_order("model", (model for (model,) in by_model))
-    return [[one for model in models for one in behavior(by_model[model,])] for behavior in BEHAVIORS]
+    return [[candidate for model in models for candidate in behavior(by_model[model,])] for behavior in BEHAVIORS]
 
 
 def _once(entry: Entry) -> bool:
@@ -114,33 +113,28 @@ def _several(entry: Entry) -> bool:
     return not entry["repeat"] and entry["instructions"] > 1
 
 
-def _all_but_one(entry: Entry, rows: Rows) -> Hits:
-    hits: Hits = np.isclose(rows.numbers(INST_LEVEL), 1 - 1 / entry["instructions"])
-    return hits
-
-
 def _curse(of_model: Iterable[Entry]) -> Iterator[Candidate]:
     """Yield answers that violate an instruction that the model followed when there were fewer."""
     runs = {entry["instructions"]: entry.run for entry in of_model if _several(entry)}
     for number, run in runs.items():
-        for fewer, other in reversed([*runs.items()]):
-            if fewer >= number or other.identity[0] != run.identity[0]:
+        for fewer, easier in reversed([*runs.items()]):
+            if fewer >= number or easier.identity[0] != run.identity[0]:
                 continue
-            if lost := _lost(run, other):
+            if lost := _lost(run, easier):
                 row, other_row, metric = lost
                 why = (
                     f"The curse of instructions: it follows all {fewer} instructions, but with {number} it no longer "
                     f"follows “{type_name(metric)}”, which was one of them."
                 )
-                yield Candidate(why, Answer(run, row), Answer(other, other_row))
+                yield Candidate(why, Answer(run, row), Answer(easier, other_row))
                 break
 
 
-def _lost(run: TaskRun, other: TaskRun) -> tuple[int, int, str] | None:
+def _lost(run: TaskRun, easier: TaskRun) -> tuple[int, int, str] | None:
     """Return the rows of one task prompt in both runs where a type is no longer followed, and the type."""
-    rows, other_rows = rows_of(run), rows_of(other)
-    metrics = [metric for metric in type_metrics(run) if metric in type_metrics(other)]
-    for row, other_row in enumerate(answers_in(other, run)):
+    rows, other_rows = rows_of(run), rows_of(easier)
+    metrics = [metric for metric in type_metrics(run) if metric in type_metrics(easier)]
+    for row, other_row in enumerate(answers_in(easier, run)):
         if other_row < 0 or other_rows.values[PROMPT_LEVEL][other_row] != 1:
             continue
         for metric in metrics:
@@ -154,7 +148,7 @@ _LOOSELY, *_REPAIRED = of_verdicts("IFEval", _once)
 BEHAVIORS: tuple[Callable[[Iterable[Entry]], Iterator[Candidate]], ...] = (
     Behavior(
         "Follows {one_less} of {instructions} instructions, which counts as a failure at prompt level.",
-        _all_but_one,
+        lambda entry, rows: np.isclose(rows.numbers(INST_LEVEL), 1 - 1 / entry["instructions"]),
         _several,
     ),
     _curse,
@@ -174,8 +168,8 @@ BEHAVIORS: tuple[Callable[[Iterable[Entry]], Iterator[Candidate]], ...] = (
         "Follows the instruction when it is given once, but not when it is given {instructions} times.",
         scored({PROMPT_LEVEL: 0}),
         lambda entry: entry["repeat"],
-        lambda entry, other: (
-            (other["instructions"], other["repeat"]) == (1, False) and other.run.identity[0] == entry.run.identity[0]
+        lambda entry, single: (
+            (single["instructions"], single["repeat"]) == (1, False) and single.run.identity[0] == entry.run.identity[0]
         ),
         {PROMPT_LEVEL: 1},
     ),
@@ -184,30 +178,30 @@ BEHAVIORS: tuple[Callable[[Iterable[Entry]], Iterator[Candidate]], ...] = (
 )
 
 
-def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
+def details_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
     """Return what was asked and not followed, the verdicts, and what was followed when there were fewer."""
     line = answer.line
     if "instruction_id_list" not in line["doc"] and DENSE in answer.run.metadata:
         return {metric.replace("_", " "): f"{100 * line[metric]:.1f} %" for metric in OF_REPORT if metric in line}
-    asked: list[str] = line["doc"]["instruction_id_list"]
+    ids: list[str] = line["doc"]["instruction_id_list"]
     judged, reason = _judged(line)
-    missed = _named(asked, [one["strict"] for one in judged]) if judged else _missed(answer.run, line)
-    found = {"instructions": str(len(asked)), "not followed (strict)": missed, **by_instruction(judged)}
+    missed = _named(ids, [verdict["strict"] for verdict in judged]) if judged else _missed(answer.run, line)
+    details = {"instructions": str(len(ids)), "not followed (strict)": missed, **by_instruction(judged)}
     if reason:
-        found["each instruction"] = reason
+        details["each instruction"] = reason
     if not judged:
-        found["verdicts"] = ", ".join(
+        details["verdicts"] = ", ".join(
             f"{kind}: {'all followed' if line[f'prompt_level_{kind}_acc'] else 'not all'}"
             for kind in VERDICT_KINDS
             if f"prompt_level_{kind}_acc" in line
         )
     rounds = line.get("rounds")
-    for number, one in enumerate(rounds if isinstance(rounds, list) else ()):
-        said = "" if one["judged"] is None else f"; judged not followed: {_named(asked, one['judged'])}"
-        found[f"round {number}"] = f"not followed: {_named(asked, one['followed'])}{said}"
+    for number, record in enumerate(rounds if isinstance(rounds, list) else ()):
+        judgment = "" if record["judged"] is None else f"; judged not followed: {_named(ids, record['judged'])}"
+        details[f"round {number}"] = f"not followed: {_named(ids, record['followed'])}{judgment}"
     if beside is not None and len(fewer := beside.line["doc"]["instruction_id_list"]) > 1:
-        found[f"followed in {beside.run.task}"] = _named(fewer, [False] * len(fewer))
-    return found
+        details[f"followed in {beside.run.task}"] = _named(fewer, [False] * len(fewer))
+    return details
 
 
 def _judged(line: Line) -> tuple[list[Mapping[str, Any]], str]:
@@ -219,7 +213,7 @@ def _judged(line: Line) -> tuple[list[Mapping[str, Any]], str]:
     try:
         instructions = instructions_of(doc["instruction_id_list"], doc["kwargs"])
         response = Response(response_in(line) or "")
-        found = {
+        verdicts_by_kind = {
             "strict": response.follows(instructions),
             "loose": response.follows(instructions, loose=True),
             "repaired": response.follows(instructions, "repaired"),
@@ -228,12 +222,15 @@ def _judged(line: Line) -> tuple[list[Mapping[str, Any]], str]:
         return [], ""
     except (MissingDataError, OSError) as error:
         return [], f"cannot be judged here: {error}"
-    recorded = (line.get(f"inst_level_{kind}_acc", nan) for kind in found)
-    if not all(map(isclose, (verdict.share for verdict in found.values()), recorded)):
+    recorded = (line.get(f"inst_level_{kind}_acc", nan) for kind in verdicts_by_kind)
+    if not all(map(isclose, (verdict.share for verdict in verdicts_by_kind.values()), recorded)):
         return [], "unknown: the scores in the samples are not those that the checkers give now"
     return [
-        {"id": one.id, **{kind: verdict.follow_instruction_list[place] for kind, verdict in found.items()}}
-        for place, one in enumerate(instructions)
+        {
+            "id": instruction.id,
+            **{kind: verdict.follow_instruction_list[place] for kind, verdict in verdicts_by_kind.items()},
+        }
+        for place, instruction in enumerate(instructions)
     ], ""
 
 
@@ -248,6 +245,6 @@ def _missed(run: TaskRun, line: Line) -> str:
     return ", ".join(broken) or ("none" if missed else "unknown")
 
 
-def _named(asked: list[str], verdicts: list[bool | None]) -> str:
-    names = (name.replace(":", " ").replace("_", " ") for name, yes in zip(asked, verdicts, strict=True) if not yes)
+def _named(ids: list[str], verdicts: list[bool | None]) -> str:
+    names = (name.replace(":", " ").replace("_", " ") for name, yes in zip(ids, verdicts, strict=True) if not yes)
     return ", ".join(names) or "none"

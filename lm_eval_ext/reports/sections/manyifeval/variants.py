@@ -87,12 +87,12 @@ def repetition(study: Study) -> Figure | None:
     """Return Figure 8: the same instruction n times, and n instructions (appendix C); ``None`` if none has both."""
     entries = [entry.with_facts(which=DIFFERENT) for entry in of_kind(study)]
     entries += [entry.with_facts(which=REPEATED) for entry in of_kind(study, repeat=True)]
-    both = {
+    lines_of = {
         which: {(entry["model"], entry["instructions"]) for entry in entries if entry["which"] == which}
         for which in (DIFFERENT, REPEATED)
     }
-    models = {model for model, _ in both[DIFFERENT] & both[REPEATED]}
-    numbers = {number for _, number in both[DIFFERENT]} & {number for _, number in both[REPEATED]}
+    models = {model for model, _ in lines_of[DIFFERENT] & lines_of[REPEATED]}
+    numbers = {number for _, number in lines_of[DIFFERENT]} & {number for _, number in lines_of[REPEATED]}
     if not models:
         return None
     compared, issues = study.on_same_rows(
@@ -121,12 +121,12 @@ UNREAD = None
 """In place of a wording, for instructions of which the samples do not tell it, or not whether they are followed."""
 
 
-def wordings(found: Study) -> Iterator[Figure]:
+def wordings(study: Study) -> Iterator[Figure]:
     """Yield the figure of the worst wordings, if a model has samples of variants."""
     less = "minus the type's mean"
     lines: dict[Key, dict[str, Any]] = {}
     issues: list[Issue] = []
-    models = grouped(of_kind(found, COUSINS), ["model"])
+    models = grouped(of_kind(study, COUSINS), ["model"])
     for (model,), entries in models.items():
         texts: dict[Wording, str] = {}
         ratios: dict[Wording, list[Ratio]] = {}
@@ -134,13 +134,14 @@ def wordings(found: Study) -> Iterator[Figure]:
         for run in (entry.run for entry in entries):
             counts = counts_of(run, partial(_wordings_of, texts)) or {}
             unread += int(np.sum(counts.pop(UNREAD, 0)))
-            for wording, (followed, asked) in counts.items():
-                ratio = found.evidence.of_counts(run, followed, asked, " ".join(map(str, wording)))
+            for wording, (followed, occurrences) in counts.items():
+                ratio = study.evidence.of_counts(run, followed, occurrences, " ".join(map(str, wording)))
                 ratios.setdefault(wording, []).append(ratio)
         values = {wording: Ratio.sum(of_wording).value for wording, of_wording in ratios.items()}
         kinds = {kind for kind, _ in values}
         means = {
-            kind: np.mean([value.values for (of, _), value in values.items() if of == kind], axis=0) for kind in kinds
+            kind: np.mean([value.values for wording, value in values.items() if wording[0] == kind], axis=0)
+            for kind in kinds
         }
         changes = simultaneous([value.values - means[kind] for (kind, _), value in values.items()])
         if unread:
@@ -153,7 +154,7 @@ def wordings(found: Study) -> Iterator[Figure]:
             issues.append(note(f"{model}: {text}"))
         if not worded:
             continue
-        worded.sort(key=lambda each: (each[0].value, each[1]))
+        worded.sort(key=lambda pair: (pair[0].value, pair[1]))
         names = {wording: f"{wording[0].replace('_', ' ')}, wording {wording[1]}" for _, wording in worded}
         clear = [names[wording] for change, wording in worded if change.high < 0]
         costs = f"costs something in {named(clear, 3)}" if clear else "is not shown to cost anything"
@@ -183,17 +184,17 @@ def _wordings_of(texts: dict[Wording, str], _row: int, line: Line) -> list[tuple
         doc = line["doc"]
         kinds = [str(name) for name in doc["instruction_id_list"]]
         stated = [text.removeprefix("- ") for text in doc["prompt"].split("\n")[-len(kinds) :]]
-        told = []
+        judged = []
         for kind, phrasing, text in zip(kinds, doc["phrasings"], stated, strict=True):
-            followed, asked = line[f"{BY_TYPE}{kind.replace(':', '_')}"]
-            if followed in (0, asked):
-                told.append(((kind, int(phrasing)), text, float(followed > 0)))
+            followed, occurrences = line[f"{BY_TYPE}{kind.replace(':', '_')}"]
+            if followed in (0, occurrences):
+                judged.append(((kind, int(phrasing)), text, float(followed > 0)))
     except UNREADABLE:
         return [(UNREAD, 0.0)]
-    for wording, text, _ in told:
+    for wording, text, _ in judged:
         texts.setdefault(wording, text)
-    untold = [(UNREAD, 0.0)] * (len(kinds) - len(told))
-    return [*((wording, followed) for wording, _, followed in told), *untold]
+    untold = [(UNREAD, 0.0)] * (len(kinds) - len(judged))
+    return [*((wording, followed) for wording, _, followed in judged), *untold]
 
 
 def simultaneous(figures: Sequence[Floats]) -> list[Estimate]:
@@ -259,9 +260,9 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
     study, not_compared, apart = _placed(evidence)
     if not study.entries:
         return
-    by = ("model", "kind", "instructions", "task", "placement")
-    cells = study.means(study.entries, (by,), {ACCURACY: OWN, INSTRUCTIONS: INST_LEVEL})
-    there = {(about["model"], about["task"], about["placement"]): line for about, line in cells.about()}
+    facts_of_line = ("model", "kind", "instructions", "task", "placement")
+    cells = study.means(study.entries, (facts_of_line,), {ACCURACY: OWN, INSTRUCTIONS: INST_LEVEL})
+    lines = {(about["model"], about["task"], about["placement"]): line for about, line in cells.about()}
     differences = {
         key: {metric: _differences(group, metric) for metric in (OWN, INST_LEVEL)}
         for key, group in grouped(study.entries, ("model", "task")).items()
@@ -271,11 +272,11 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
     def minus_published(column: str, metric: str) -> Callable[[dict[str, Any]], Estimate]:
         def change(line: dict[str, Any]) -> Estimate:
             key, place = (line["model"], line["task"]), line["placement"]
-            published = there.get((*key, PUBLISHED))
+            published = lines.get((*key, PUBLISHED))
             if key not in differences or published is None or place == PUBLISHED:
                 return MISSING
-            if found := differences[key][metric].get(place):
-                return found.change
+            if difference := differences[key][metric].get(place):
+                return difference.change
             # Without samples, there is no interval.
             return Estimate(line[column].figure - published[column].figure)
 
@@ -289,8 +290,8 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
         # The share of the instructions that are followed tells more where no row is right.
         of_shares = {
             (place, task): difference
-            for (of, task), of_task in differences.items()
-            if of == model
+            for (task_model, task), of_task in differences.items()
+            if task_model == model
             for place, difference in (of_task[INST_LEVEL] or of_task[OWN]).items()
         }
         issues += [note(f"{model}: {_places_in_words(of_shares)}"), *not_compared[model]]
@@ -313,28 +314,28 @@ def _placed(evidence: Evidence) -> tuple[Study, dict[str, list[Issue]], set[Key]
     entries = []
     for run in (*evidence.runs.of(FAMILY), *placed):
         if (run.model, run.task) in known:
-            asked = facts(run)
-            kind = _REPEAT if asked["repeat"] else asked["kind"]
+            of_task = facts(run)
+            kind = _REPEAT if of_task["repeat"] else of_task["kind"]
             about = {"model": evidence.runs.labels[run.model], "task": run.task, "kind": kind}
-            about |= {"instructions": asked["instructions"], "placement": run.placement or PUBLISHED}
+            about |= {"instructions": of_task["instructions"], "placement": run.placement or PUBLISHED}
             entries.append(Entry(run, about, asked=None, metric=run.headline.name))
     orders = {"model": tuple(evidence.runs.labels.values()), "kind": tuple(KINDS), "placement": SCHEMA.placements}
     shared: list[Entry] = []
     issues: dict[str, list[Issue]] = {}
     apart = set[Key]()
     rank = [*KINDS].index
-    entries.sort(key=lambda one: (rank(one["kind"]), one["instructions"], one["task"]))
+    entries.sort(key=lambda entry: (rank(entry["kind"]), entry["instructions"], entry["task"]))
     for key, group in grouped(entries, ("model", "task")).items():
         rows = shared_rows([entry.run for entry in group], "ids")
-        shared += [replace(entry, kept=kept) for entry, kept in zip(group, rows.kept, strict=True)]
+        shared += [replace(entry, kept=rows_kept) for entry, rows_kept in zip(group, rows.kept, strict=True)]
         model, task = key
-        said = issues.setdefault(model, [])
+        of_model = issues.setdefault(model, [])
         if rows.reason:
             apart.add(key)
-            said.append(error(f"{model}: the placements of {task} are not compared: {rows.reason}"))
+            of_model.append(error(f"{model}: the placements of {task} are not compared: {rows.reason}"))
         elif rows.left_out:
             text = f"rows of {task} left out because not every placement has them: {rows.left_out}"
-            said.append(note(f"{model}: {text}"))
+            of_model.append(note(f"{model}: {text}"))
     return Study(evidence, tuple(shared), (), orders), issues, apart
 
 
@@ -346,14 +347,14 @@ def _differences(placed: Iterable[Entry], metric: str) -> dict[str, Difference]:
         metric: the figure; ``OWN`` for the headline.
     """
     runs = {entry["placement"]: entry.run for entry in placed if entry.run.rows is not None}
-    found = {}
+    by_place = {}
     for place in OTHERS:
         if PUBLISHED in runs and place in runs:
             pair = runs[PUBLISHED], runs[place]
             name = metric or pair[0].headline.name
             if all(name in rows_of(run).values for run in pair):
-                found[place] = difference_of([pair], name)
-    return found
+                by_place[place] = difference_of([pair], name)
+    return by_place
 
 
 def _panels(study: Study, cells: Cells) -> Iterator[Panel]:
@@ -377,30 +378,32 @@ def _panels(study: Study, cells: Cells) -> Iterator[Panel]:
                 yield Panel(", ".join(filter(None, parts)), mark)
 
 
-def _places_in_words(found: Mapping[tuple[str, str], Difference]) -> str:
+def _places_in_words(differences: Mapping[tuple[str, str], Difference]) -> str:
     """Return where a model listens less than at the published place.
 
     Args:
-        found: how the share of the instructions that are followed differs, by place and task.
+        differences: how the share of the instructions that are followed differs, by place and task.
     """
-    if not found:
+    if not differences:
         return f"no task has samples both {WORDS[PUBLISHED]} and at another place, so the places are not compared"
-    adjusted = holm({" ".join(key): change.p for key, change in found.items()})
-    said: dict[str, list[str]] = {"less": [], "more": [], "alike": []}
+    adjusted = holm({" ".join(key): change.p for key, change in differences.items()})
+    phrases: dict[str, list[str]] = {"less": [], "more": [], "alike": []}
     for place in OTHERS:
-        at = {
-            task: (adjusted[f"{of} {task}"], change.change.value) for (of, task), change in found.items() if of == place
+        at_place = {
+            task: (adjusted[f"{place} {task}"], difference.change.value)
+            for (task_place, task), difference in differences.items()
+            if task_place == place
         }
-        clear = {task: value for task, (p, value) in at.items() if p < SIGNIFICANT}
+        clear = {task: value for task, (p, value) in at_place.items() if p < SIGNIFICANT}
         for which, sign in (("less", -1), ("more", 1)):
             if of_sign := [task for task, value in clear.items() if sign * value > 0]:
                 first, *others = of_sign
                 points = f"{shown(clear[first], 'change')} points in {first}"
                 also = f"; also in {named(others)}" if others else ""
-                said[which].append(f"{WORDS[place]} ({points}{also})")
-        if at and not clear:
-            said["alike"].append(WORDS[place])
-    less, more, alike = said.values()
+                phrases[which].append(f"{WORDS[place]} ({points}{also})")
+        if at_place and not clear:
+            phrases["alike"].append(WORDS[place])
+    less, more, alike = phrases.values()
     parts = [
         f"it listens less {' and '.join(less)}" if less else "it is not shown to listen less anywhere",
         f"more {' and '.join(more)}" if more else "",
@@ -409,5 +412,5 @@ def _places_in_words(found: Mapping[tuple[str, str], Difference]) -> str:
     return (
         f"{'; '.join(filter(None, parts))}. By the share of the instructions that are followed, compared with the same "
         f"instructions {WORDS[PUBLISHED]}: p < {SIGNIFICANT:g} in paired sign-flip tests, with Holm's correction for "
-        f"{len(found)} comparisons"
+        f"{len(differences)} comparisons"
     )

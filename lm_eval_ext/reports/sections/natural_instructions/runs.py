@@ -32,7 +32,7 @@ IN_WORDS = {"instances_hash": "instances", "examples": "number of examples"}
 MOST_NAMED = 3
 """The most tasks that an issue names; the rest are counted."""
 Scopes = Mapping[str, tuple[str, ...]]
-"""What means are over: the names of subtasks, by what is said of them."""
+"""What means are over: the names of subtasks, by their description."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Comparable:
 
         Args:
             scopes: what means are over.
-            bases: the base of each encoding; ``None``: of every encoding but ``base``, that one.
+            bases: the base of each encoding; ``None``: ``base``, for every other encoding.
             metric: the metric.
 
         Returns:
@@ -84,9 +84,9 @@ class Comparable:
         pairs, _ = with_bases(
             self.study,
             self.entries,
-            lambda one: by_asked.get((one["model"], one["subtask"], bases.get(one["encoding"]))),
+            lambda entry: by_asked.get((entry["model"], entry["subtask"], bases.get(entry["encoding"]))),
         )
-        found = self.study.gains(
+        cells = self.study.gains(
             in_scopes(pairs, scopes),
             ("scope", "model", "encoding"),
             "which",
@@ -94,7 +94,7 @@ class Comparable:
             metric,
             lines=product(scopes, self.models, bases),
         )
-        relative = found.with_columns({"relative": lambda line: computed(relative_gain, line["with"], line["base"])})
+        relative = cells.with_columns({"relative": lambda line: computed(relative_gain, line["with"], line["base"])})
         return relative.only(["gain", "relative"])
 
 
@@ -107,8 +107,8 @@ def scopes_of(entries: Iterable[Entry], encodings: Collection[str]) -> dict[str,
     runs_of = [{entry["subtask"] for entry in group} for group in grouped(of_encodings, ("model", "encoding")).values()]
     if not runs_of:
         return {}
-    everything, common = set().union(*runs_of), set.intersection(*runs_of)
-    which = "" if common == everything else " that all models were run on"
+    union, common = set().union(*runs_of), set.intersection(*runs_of)
+    which = "" if common == union else " that all models were run on"
     name = f"the one subtask{which}" if len(common) == 1 else f"the {len(common)} subtasks{which}"
     if not which and len(common) > 1:
         name = f"all {len(common)} subtasks"
@@ -133,34 +133,36 @@ def with_bases(
     """
     texts = SameRows(f"no gain over {base}", f"instances left out of gains because it or {base} lacks them", "{count}")
     pairs = [
-        one.with_facts(encoding=entry["encoding"], which=which, pair=f"{entry['model']}: {entry['task']}")
+        side.with_facts(encoding=entry["encoding"], which=which, pair=f"{entry['model']}: {entry['task']}")
         for entry in entries
         if (beside := base_of(entry)) is not None
-        for which, one in (("with", entry), ("base", beside))
+        for which, side in (("with", entry), ("base", beside))
     ]
     return study.on_same_rows(pairs, ["pair"], texts)
 
 
-def relative_gain(found: Floats, base: Floats) -> Floats:
+def relative_gain(mean: Floats, base: Floats) -> Floats:
     """Return the relative gain of an encoding's mean over the base's; NaN if the base's is not above 0 (Table 3).
 
     Args:
-        found: the encoding's mean, or its resamples.
+        mean: the encoding's mean, or its resamples.
         base: the base's mean, or its resamples.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        gain: Floats = np.where(base > 0, (found - base) / base, nan)
+        gain: Floats = np.where(base > 0, (mean - base) / base, nan)
     return gain
 
 
 def in_scopes(entries: Iterable[Entry], scopes: Scopes) -> Iterator[Entry]:
     """Yield each entry for every scope that its subtask is in; a mean over a part of a scope is not known."""
-    every = list(entries)
+    listed = list(entries)
     for scope, subtasks in scopes.items():
-        inside = [entry for entry in every if entry["subtask"] in subtasks]
+        inside = [entry for entry in listed if entry["subtask"] in subtasks]
         # Each run once, and once more for each encoding whose base it is.
-        by = ("model", "encoding", "which") if inside and "which" in inside[0].facts else ("model", "encoding")
-        for group in grouped(inside, by).values():
+        facts_of_group = (
+            ("model", "encoding", "which") if inside and "which" in inside[0].facts else ("model", "encoding")
+        )
+        for group in grouped(inside, facts_of_group).values():
             reason = "" if len(group) == len(subtasks) else "not every subtask was run"
             for entry in group:
                 yield replace(entry.with_facts(scope=scope), asked=None, reason=entry.reason or reason)
@@ -181,8 +183,8 @@ def parts_of(run: TaskRun) -> dict[str, str]:
 
 def among(entries: Iterable[Entry], encodings: Collection[str]) -> tuple[str, ...]:
     """Return which of some encodings any model was run on, in the paper's order."""
-    there = {entry["encoding"] for entry in entries}
-    return tuple(encoding for encoding in SCHEMA.in_order("encoding", there) if encoding in encodings)
+    known = {entry["encoding"] for entry in entries}
+    return tuple(encoding for encoding in SCHEMA.in_order("encoding", known) if encoding in encodings)
 
 
 def comparable(evidence: Evidence) -> Comparable:
@@ -194,45 +196,45 @@ def comparable(evidence: Evidence) -> Comparable:
     study = Study.of(evidence, FAMILY, facts, {})
     base = "prompt" if among((*study.entries, *study.others), ["prompt"]) else "instance"
     issues: list[Issue] = []
-    kept: list[Entry] = []
+    chosen: list[Entry] = []
     of_models = grouped(study.entries, ["model"])
     for (model,), entries in of_models.items():
-        asked = {entry.asked: entry["task"] for entry in entries}
+        tasks = {entry.asked: entry["task"] for entry in entries}
         issues += [
             note(
-                f"{model}: {other['task']} left out because {asked[other['subtask'], other['encoding']]} has the same "
+                f"{model}: {entry['task']} left out because {tasks[entry['subtask'], entry['encoding']]} has the same "
                 "subtask and encoding"
             )
-            for other in study.others
-            if other["model"] == model
+            for entry in study.others
+            if entry["model"] == model
         ]
         of_model, left_out = _of_one_setting(entries, base)
-        kept += of_model
+        chosen += of_model
         of_base = {entry["subtask"]: entry for entry in of_model if entry["encoding"] == base}
-        _, unpaired = with_bases(study, of_model, lambda one, of=of_base: of.get(one["subtask"]), repr(base))  # type: ignore[misc]
+        _, unpaired = with_bases(study, of_model, lambda entry, base=of_base: base.get(entry["subtask"]), repr(base))  # type: ignore[misc]
         issues += [*(replace(issue, text=f"{model}: {issue.text}") for issue in left_out), *unpaired]
-    of_subtasks = grouped(kept, ["subtask"]).items()
-    if different := sorted(of for (of,), group in of_subtasks if len({entry.run.identity for entry in group}) > 1):
+    of_subtasks = grouped(chosen, ["subtask"]).items()
+    if different := sorted(name for (name,), group in of_subtasks if len({entry.run.identity for entry in group}) > 1):
         text = f"Models were run on different instances of {named(different, MOST_NAMED)}: do not compare them there."
         issues.append(warning(text))
-    models, encodings = tuple(model for (model,) in of_models), among(kept, ENCODINGS)
-    return Comparable(study, tuple(kept), models, encodings, base, scopes_of(kept, encodings), tuple(issues))
+    models, encodings = tuple(model for (model,) in of_models), among(chosen, ENCODINGS)
+    return Comparable(study, tuple(chosen), models, encodings, base, scopes_of(chosen, encodings), tuple(issues))
 
 
 def _of_one_setting(entries: Sequence[Entry], base: str) -> tuple[list[Entry], list[Issue]]:
     """Return a model's runs with the same setting as the base of their subtask, and why others are left out."""
-    kept: list[Entry] = []
+    alike: list[Entry] = []
     left_out: dict[str, list[str]] = {}
     for of_subtask in grouped(entries, ["subtask"]).values():
         standard = next((entry for entry in of_subtask if entry["encoding"] == base), of_subtask[0])
         for entry in of_subtask:
-            unlike = [found.fact for found in differences(standard.run, entry.run, SETTING)]
+            unlike = [difference.fact for difference in differences(standard.run, entry.run, SETTING)]
             if differing := [IN_WORDS.get(fact, fact) for fact in unlike]:
                 reason = f"differs from the run under {standard['encoding']!r} in {' and '.join(differing)}"
                 left_out.setdefault(reason, []).append(entry["task"])
             else:
-                kept.append(entry)
-    return kept, [warning(f"{named(tasks, MOST_NAMED)} left out: {reason}") for reason, tasks in left_out.items()]
+                alike.append(entry)
+    return alike, [warning(f"{named(tasks, MOST_NAMED)} left out: {reason}") for reason, tasks in left_out.items()]
 
 
 def task_specific(runs: Iterable[TaskRun]) -> tuple[dict[str, TaskRun], list[Issue]]:
@@ -244,14 +246,14 @@ def task_specific(runs: Iterable[TaskRun]) -> tuple[dict[str, TaskRun], list[Iss
     Raises:
         RowsError: a subtask was run by several models or under several encodings.
     """
-    found, issues = newest(runs, lambda run: (run.model, run.task))
+    newest_runs, issues = newest(runs, lambda run: (run.model, run.task))
     of_subtasks: dict[str, TaskRun] = {}
-    for run in found.values():
+    for run in newest_runs.values():
         subtask = str(run.metadata["subtask"])
-        other = of_subtasks.setdefault(subtask, run)
-        if other is not run:
+        first = of_subtasks.setdefault(subtask, run)
+        if first is not run:
             raise RowsError(
-                f"{subtask}: two runs as an upper bound, {in_words(other)} ({other.file.name}) and {in_words(run)} "
+                f"{subtask}: two runs as an upper bound, {in_words(first)} ({first.file.name}) and {in_words(run)} "
                 f"({run.file.name}); expected one: that of the model trained on this subtask"
             )
     return dict(sorted(of_subtasks.items())), issues

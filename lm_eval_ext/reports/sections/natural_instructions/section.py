@@ -21,8 +21,8 @@ from lm_eval_ext.reports.sections.examples import (
     Candidate,
     Line,
     answers_in,
-    asked_and_answered,
     examples,
+    prompt_and_answer,
 )
 from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.sections.natural_instructions.runs import (
@@ -79,7 +79,7 @@ def section(evidence: Evidence) -> Section | None:
     checkpoints = sorted({str(run.metadata.get(BLEURT)) for run in with_bleurt})
     if len(checkpoints) > 1:
         issues.append(warning(f"No BLEURT: runs were scored with different checkpoints, {named(checkpoints)}."))
-    examples_of, not_shown = examples(evidence.runs, _candidates(runs), said_of)
+    examples_of, not_shown = examples(evidence.runs, _candidates(runs), details_of)
     figures = (*_figures(runs, checkpoints), *bound)
     return Section(FAMILY, *captions()[FAMILY], figures, examples_of, (*issues, *not_shown))
 
@@ -101,8 +101,8 @@ def _rouge_l(runs: Comparable) -> Figure:
     scopes = {**runs.scopes, **_categories(runs, next(iter(runs.scopes.values())))}
     cells = runs.means(scopes, runs.encodings)
     cells = runs.study.with_floors(cells, in_scopes(runs.entries, scopes), ROUGE_L, ROUGE_L)
-    whole = cells.where(lambda about: about["scope"] in runs.scopes)
-    bars = panels(whole.only([ROUGE_L]), Bars, "model", "encoding", ("scope",), untold=("scope",), axis="ROUGE-L")
+    over_scopes = cells.where(lambda about: about["scope"] in runs.scopes)
+    bars = panels(over_scopes.only([ROUGE_L]), Bars, "model", "encoding", ("scope",), untold=("scope",), axis="ROUGE-L")
     # A column for each encoding, and for how far each is above the floor if that is known.
     floored = {ROUGE_L: "{encoding}", ABOVE_FLOOR: f"{{encoding}}, {ABOVE_FLOOR}"}
     columns = {column for line in cells.lines.values() for column in line}
@@ -111,14 +111,14 @@ def _rouge_l(runs: Comparable) -> Figure:
     ]
     return captioned(
         "natural_instructions_rouge_l",
-        over_floor(bars, whole, ("scope",)),
+        over_floor(bars, over_scopes, ("scope",)),
         table(reduce(Cells.joined, wide), BY_SCOPE),
         tuple(
             warning(
                 f"{about['model']}: not every subtask was run with {about['encoding']!r}, so there is no mean over "
                 f"{about['scope']}."
             )
-            for about, line in whole.about()
+            for about, line in over_scopes.about()
             if not exists(line[ROUGE_L])
         ),
         floors=floors_in_words(cells),
@@ -152,11 +152,11 @@ def _by_part(runs: Comparable, part: str) -> Iterator[Figure]:
         runs: the runs.
         part: what a part is; see ``parts_of``.
     """
-    every = dict(islice(runs.scopes.items(), 1))
-    parts = _in_parts(runs, part, chain.from_iterable(every.values()))
+    first_scope = dict(islice(runs.scopes.items(), 1))
+    parts = _in_parts(runs, part, chain.from_iterable(first_scope.values()))
     if part == "source dataset" and len(parts) < 2:
         return
-    scopes = {**parts, **every}
+    scopes = {**parts, **first_scope}
     gains = runs.gains(scopes)
     if not gains.where(lambda about: about["scope"] in parts).known().lines:
         return
@@ -211,7 +211,7 @@ def _ablation(runs: Comparable) -> Iterator[Figure]:
     if not gains.known().lines:
         return
     cells = gains.with_fact("compared with", lambda about: bases[about["encoding"]])
-    found = []
+    drawings = []
     for title, fields in (("removed from “all”", TAKEN_AWAY), ("added to “prompt”", ADDED)):
         part = gains.where(lambda about, fields=fields: about["encoding"] in fields)  # type: ignore[misc]
         if part.lines:
@@ -224,10 +224,10 @@ def _ablation(runs: Comparable) -> Iterator[Figure]:
                 axis="change in ROUGE-L",
                 unit="change",
             )
-            found.append(Panel(title, mark))
+            drawings.append(Panel(title, mark))
     yield captioned(
         "natural_instructions_ablation",
-        tuple(found),
+        tuple(drawings),
         table(cells, ("model", "encoding", "compared with"), "change"),
         scope=ablated[0][0],
     )
@@ -293,18 +293,18 @@ def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) ->
         bound = Ratio.mean(evidence.ratio(bounds[subtask], ROUGE_L) for subtask in scopes[scope]).value
         lines[UPPER_BOUND, of_bounds, scope] = {"ROUGE-L": shown(bound), "gap": None, "gap, relative (%)": None}
         for about, line in of_scope.known("model", "encoding").about():
-            found, model, encoding = line[ROUGE_L], about["model"], about["encoding"]
+            mean, model, encoding = line[ROUGE_L], about["model"], about["encoding"]
             runs_below = (entry for entry in below[model, encoding] if entry["subtask"] in scopes[scope])
             pairs = [(entry.run, bounds[entry["subtask"]]) for entry in runs_below]
-            gap = change(pairs, ROUGE_L, computed(np.subtract, bound, found))
-            relative = computed(lambda *sides: 0 - relative_gain(*sides), found, bound)
-            lines[model, encoding, scope] = {"ROUGE-L": found, "gap": gap, "gap, relative (%)": relative}
+            gap = change(pairs, ROUGE_L, computed(np.subtract, bound, mean))
+            relative = computed(lambda *sides: 0 - relative_gain(*sides), mean, bound)
+            lines[model, encoding, scope] = {"ROUGE-L": mean, "gap": gap, "gap, relative (%)": relative}
     best = lines[UPPER_BOUND, of_bounds, number]["ROUGE-L"].value
     options = {"axis": "ROUGE-L", "reference": best, "reference_name": "upper bound"}
-    whole = means.where(lambda about: about["scope"] == number)
+    overall = means.where(lambda about: about["scope"] == number)
     return captioned(
         "natural_instructions_upper_bound",
-        (Panel("", drawn(whole, Bars, "model", "encoding", **options)),),
+        (Panel("", drawn(overall, Bars, "model", "encoding", **options)),),
         table(
             Cells(("model", "encoding", "scope"), lines),
             {"model": "", "encoding": "", "scope": "mean over"},
@@ -349,13 +349,13 @@ def _candidates(runs: Comparable) -> list[list[Candidate]]:
     changes = [
         change for of_model in grouped(runs.entries, ["model"]).values() for change in _changes(of_model, runs.base)
     ]
-    gains = [one for change, one in sorted(changes, key=lambda pair: -pair[0]) if change > 0]
-    losses = [one for change, one in sorted(changes, key=lambda pair: pair[0]) if change < 0]
+    gains = [candidate for change, candidate in sorted(changes, key=lambda pair: -pair[0]) if change > 0]
+    losses = [candidate for change, candidate in sorted(changes, key=lambda pair: pair[0]) if change < 0]
     sampled = [entry.run for entry in runs.entries if entry.run.rows is not None]
     instructive = [gains, losses, *_failures(sampled)]
-    shown = {one.answer.key for one in chain.from_iterable(instructive)}
+    keys = {candidate.answer.key for candidate in chain.from_iterable(instructive)}
     perfect = (Answer(run, int(row)) for run in sampled for row in np.flatnonzero(rows_of(run).values[ROUGE_L] == 1))
-    return [*instructive, [Candidate(PERFECT, answer) for answer in perfect if answer.key not in shown][:1]]
+    return [*instructive, [Candidate(PERFECT, answer) for answer in perfect if answer.key not in keys][:1]]
 
 
 def _changes(of_model: Sequence[Entry], base: str) -> Iterator[tuple[float, Candidate]]:
@@ -375,9 +375,9 @@ def _changes(of_model: Sequence[Entry], base: str) -> Iterator[tuple[float, Cand
             change = float(differences[row])
             if (encoding, word) not in best or sign * change > sign * best[encoding, word][0]:
                 best[encoding, word] = (change, Answer(run, row), Answer(beside, int(places[row])))
-    for (encoding, word), (change, answer, its) in best.items():
+    for (encoding, word), (change, answer, base_answer) in best.items():
         why = f"The same instance is answered {word} with “{encoding}” than with “{base}”."
-        yield change, Candidate(why, answer, its)
+        yield change, Candidate(why, answer, base_answer)
 
 
 def _failures(runs: Sequence[TaskRun]) -> list[list[Candidate]]:
@@ -391,7 +391,7 @@ def _failures(runs: Sequence[TaskRun]) -> list[list[Candidate]]:
     # Evenly over models and tasks, and only some, because every line is read from its file.
     for answer in poor[:: len(poor) // MOST_ANSWERS + 1]:
         try:
-            _, text = asked_and_answered(answer.line)
+            _, text = prompt_and_answer(answer.line)
             why = next((why for why, shows in FAILURES.items() if shows(answer.line, text)), None)
         except UNREADABLE:
             why = UNSEEN
@@ -400,19 +400,19 @@ def _failures(runs: Sequence[TaskRun]) -> list[list[Candidate]]:
     return [list(of_models.values()) for of_models in by_behavior.values()]
 
 
-def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
+def details_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
     """Return the references and the score of an answer, and the same instance's answer under another encoding."""
     line = answer.line
-    found = {
+    details = {
         "expected": " / ".join(str(reference).strip() for reference in line["doc"]["output"]),
         "encoding": str(answer.run.metadata["encoding"]),
         "ROUGE-L": _percent(line),
     }
     if beside is not None:
         encoding = beside.run.metadata["encoding"]
-        _, found[f"answer under “{encoding}”"] = asked_and_answered(beside.line)
-        found[f"ROUGE-L under “{encoding}”"] = _percent(beside.line)
-    return found
+        _, details[f"answer under “{encoding}”"] = prompt_and_answer(beside.line)
+        details[f"ROUGE-L under “{encoding}”"] = _percent(beside.line)
+    return details
 
 
 def _percent(line: Line) -> str:

@@ -31,23 +31,21 @@ MUCH = 0.15
 def candidates(entries: Iterable[Entry]) -> list[list[Candidate]]:
     """Return the candidates for each behavior: one answer of each task, to an unused question if possible."""
     by_model = grouped(entries, ["model"]).values()
-    every, unused = (
-        [one for of_model in by_model for one in sorted(of_model, key=lambda one: one["task"])],
-        unused_first(),
-    )
-    found = [list(behavior(every, unused)) for behavior in BEHAVIORS]
-    return [*found[:-1], found[-1][:1]]
+    in_order = [entry for of_model in by_model for entry in sorted(of_model, key=lambda entry: entry["task"])]
+    pick = unused_first()
+    by_behavior = [list(behavior(in_order, pick)) for behavior in BEHAVIORS]
+    return [*by_behavior[:-1], by_behavior[-1][:1]]
 
 
 def unused_first() -> Pick:
     """Return a function that chooses a row whose question it has not chosen before, if there is one."""
-    taken: set[Hashable] = set()
+    used: set[Hashable] = set()
 
     def pick(run: TaskRun, hits: Hits) -> int | None:
         questions = {int(row): (run.dataset, rows_of(run).clusters[row]) for row in np.flatnonzero(hits)}
-        row = next((row for row, question in questions.items() if question not in taken), next(iter(questions), None))
+        row = next((row for row, question in questions.items() if question not in used), next(iter(questions), None))
         if row is not None:
-            taken.add(questions[row])
+            used.add(questions[row])
         return row
 
     return pick
@@ -56,15 +54,15 @@ def unused_first() -> Pick:
 def _depends_on_order(_entry: Entry, rows: Rows) -> Hits:
     """Return the rows of the question whose answers vary most with the order of its options, if any do."""
     clusters, differing = _by_question(rows)
-    most: Hits = (clusters == differing.argmax()) & (differing.max() > 0)
-    return most
+    hits: Hits = (clusters == differing.argmax()) & (differing.max() > 0)
+    return hits
 
 
 def _agree_throughout(_entry: Entry, rows: Rows) -> Hits:
     """Return the matches whose question has the same answer for every order of its options."""
     clusters, differing = _by_question(rows)
-    same: Hits = (rows.numbers("mismatch") == 0) & (differing[clusters] == 0)
-    return same
+    hits: Hits = (rows.numbers("mismatch") == 0) & (differing[clusters] == 0)
+    return hits
 
 
 def _by_question(rows: Rows) -> tuple[NDArray[np.int32], Floats]:
@@ -120,7 +118,7 @@ BEHAVIORS = (
 """What an answer can show. Agreement is expected, so it comes last and only once."""
 
 
-def said_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
+def details_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
     """Return the correct option, the readings and the scores of an answer."""
     run, row, line = answer.run, answer.row, answer.line
     rows, doc = rows_of(run), line["doc"]
@@ -129,21 +127,23 @@ def said_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
     def option(letter: object) -> str:
         return f"{letter}. {contents[letter]}" if letter in contents else str(letter)
 
-    found = {}
+    details = {}
     if doc.get("gold"):
-        found["correct option"] = option(doc["gold"])
+        details["correct option"] = option(doc["gold"])
     if BIAS in rows.letters:
-        found["first token"] = option(rows.letters[BIAS][row][0])
+        details["first token"] = option(rows.letters[BIAS][row][0])
     reading = json.loads(line["filtered_resps"][-1])["reading"]
     options = "; ".join(map(option, reading)) if isinstance(reading, list) else READINGS.get(reading, option(reading))
-    found[f"text, as read by {run.reader}"] = options
+    details[f"text, as read by {run.reader}"] = options
     if "mismatch" in rows.values:
-        found["mismatch"] = "yes" if rows.values["mismatch"][row] else "no"
+        details["mismatch"] = "yes" if rows.values["mismatch"][row] else "no"
     # What the texts chose in all rows of the question, the most frequent first.
     outcomes = zip(rows.clusters, rows.outcomes["entropy_text"], strict=True)
-    counts = Counter(" and ".join(chosen) or "no answer" for asked, chosen in outcomes if asked == rows.clusters[row])
-    found["text, over all orders of the options"] = ", ".join(
+    counts = Counter(
+        " and ".join(chosen) or "no answer" for question, chosen in outcomes if question == rows.clusters[row]
+    )
+    details["text, over all orders of the options"] = ", ".join(
         f"{what} ({count} of {counts.total()})"
         for what, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     )
-    return found
+    return details

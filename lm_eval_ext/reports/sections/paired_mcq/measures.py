@@ -36,7 +36,7 @@ BIAS = "position_bias"
 UNSURE, AT_LEAST, AT_MOST = "reader unsure", "mismatch, at least", "mismatch, at most"
 """The share of texts that the reader is not sure of, and what the mismatch can be if any of them was misread."""
 FIRST_TOKEN, TEXT = "first token", "text"
-ASKED = ("model", "dataset", "level")
+SUBJECT = ("model", "dataset", "level")
 """What a task's figures are about."""
 ACCURACIES = ("first_token_acc", "text_acc")
 RATES = {"mismatch": "mismatch", "refusal": "refusal"}
@@ -70,14 +70,14 @@ class Measured:
         """Return what was measured, from estimates by model, dataset and level, and for letters also by letter."""
         # Older results lack some metrics.
         drawn = *(metric.name for metric in SCHEMA.metrics if metric.drawn), UNSURE, AT_LEAST, AT_MOST
-        return cls(_cells(figures, drawn), _cells(readers), Cells((*ASKED, "letter"), letters))
+        return cls(_cells(figures, drawn), _cells(readers), Cells((*SUBJECT, "letter"), letters))
 
 
 def _cells(lines: Mapping[Key, Mapping[str, Estimate]], columns: Iterable[str] = ()) -> Cells:
     """Return cells with some columns, and every other one that any line has."""
     columns = dict.fromkeys((*columns, *(column for line in lines.values() for column in line)))
-    found = {key: {column: line.get(column, MISSING) for column in columns} for key, line in lines.items()}
-    return Cells(ASKED, found, {metric.name: [metric.name] for metric in SCHEMA.metrics})
+    filled = {key: {column: line.get(column, MISSING) for column in columns} for key, line in lines.items()}
+    return Cells(SUBJECT, filled, {metric.name: [metric.name] for metric in SCHEMA.metrics})
 
 
 def in_order(cells: Cells) -> Cells:
@@ -102,11 +102,11 @@ def facts(run: TaskRun) -> dict[str, Any]:
     return {"dataset": dataset, "level": str(run.metadata["constraint"])}
 
 
-def entries_of(found: Study) -> list[Entry]:
+def entries_of(study: Study) -> list[Entry]:
     """Return all runs by model; if several tasks share a dataset and level, all but one are shown by name."""
-    others = (entry.with_facts(dataset=entry["task"]) for entry in found.others)
-    models = found.in_order("model", (entry["model"] for entry in (*found.entries, *found.others)))
-    return sorted((*found.entries, *others), key=lambda entry: models.index(entry["model"]))
+    others = (entry.with_facts(dataset=entry["task"]) for entry in study.others)
+    models = study.in_order("model", (entry["model"] for entry in (*study.entries, *study.others)))
+    return sorted((*study.entries, *others), key=lambda entry: models.index(entry["model"]))
 
 
 def measured(evidence: Evidence, entries: Iterable[Entry]) -> Measured:
@@ -115,7 +115,7 @@ def measured(evidence: Evidence, entries: Iterable[Entry]) -> Measured:
     readers: dict[Key, dict[str, Estimate]] = {}
     letters: dict[Key, Mapping[str, Estimate]] = {}
     for entry in entries:
-        run, key = entry.run, tuple(entry[fact] for fact in ASKED)
+        run, key = entry.run, tuple(entry[fact] for fact in SUBJECT)
         if run.rows is not None:
             figures[key], of_letters = _of_rows(evidence.population, run, run.rows)
             letters |= {(*key, letter): shares for letter, shares in of_letters.items()}
@@ -151,29 +151,29 @@ def _of_rows(
     for metric, column in of_rows.items():
         values[metric] = column
     for number in (0, 1):
-        said = np.array([pair[number] for pair in pairs])
-        values |= {(letter, number): (said == letter).astype(np.float64) for letter in letters}
+        chosen_letters = np.array([pair[number] for pair in pairs])
+        values |= {(letter, number): (chosen_letters == letter).astype(np.float64) for letter in letters}
     by_question = {name: population.by_cluster(dataset, clusters, column) for name, column in values.items()}
-    asked = by_question["rows"] > 0
-    by_question["questions"] = asked.astype(np.float64)
-    by_question |= {metric: entropies(clusters, chosen, len(asked)) for metric, chosen in rows.outcomes.items()}
+    has_rows = by_question["rows"] > 0
+    by_question["questions"] = has_rows.astype(np.float64)
+    by_question |= {metric: entropies(clusters, chosen, len(has_rows)) for metric, chosen in rows.outcomes.items()}
     # One matrix product is many times faster than column by column.
     sums = population.weights(dataset) @ np.stack(list(by_question.values()), axis=1)
     total = dict(zip(by_question, sums.T, strict=True))
 
-    questions, most = {dataset: int(np.count_nonzero(asked))}, most_entropy(by_question["rows"])
+    questions, most = {dataset: int(np.count_nonzero(has_rows))}, most_entropy(by_question["rows"])
 
     def mean(name: object, over: str = "rows", limits: tuple[float, float] = SHARE) -> Estimate:
         ratio = Ratio(total[name], total[over], questions, len(rows))
         return estimate(ratio.measured(name_of(run, str(name)), limits).value)
 
-    found = {metric: mean(metric) for metric in of_rows}
-    found |= {metric: mean(metric, "questions", most) for metric in rows.outcomes}
+    estimates = {metric: mean(metric) for metric in of_rows}
+    estimates |= {metric: mean(metric, "questions", most) for metric in rows.outcomes}
     if letters:
         first, text = ([total[letter, number] for letter in letters] for number in (0, 1))
         bias = distance(np.stack(first), np.stack(text), total["rows"], questions[dataset])
-        found[BIAS] = replace(bias, rows=questions[dataset], answers=len(rows))
-    return found, {letter: {FIRST_TOKEN: mean((letter, 0)), TEXT: mean((letter, 1))} for letter in letters}
+        estimates[BIAS] = replace(bias, rows=questions[dataset], answers=len(rows))
+    return estimates, {letter: {FIRST_TOKEN: mean((letter, 0)), TEXT: mean((letter, 1))} for letter in letters}
 
 
 def doubts(run: TaskRun) -> Mapping[str, Floats]:
@@ -188,8 +188,8 @@ def doubts(run: TaskRun) -> Mapping[str, Floats]:
     if rows.certainty.shape != mismatch.shape or np.isnan(rows.certainty).any():
         return {}
     unsure = (rows.certainty < SURE).astype(np.float64)
-    found = unsure, *mismatch_bounds(mismatch, unsure)
-    return {name: of_draws.mean(axis=1) for name, of_draws in zip((UNSURE, AT_LEAST, AT_MOST), found, strict=True)}
+    columns = unsure, *mismatch_bounds(mismatch, unsure)
+    return {name: of_draws.mean(axis=1) for name, of_draws in zip((UNSURE, AT_LEAST, AT_MOST), columns, strict=True)}
 
 
 def distance(first: Floats, second: Floats, total: Floats, questions: int) -> Estimate:
@@ -217,13 +217,13 @@ def distance(first: Floats, second: Floats, total: Floats, questions: int) -> Es
     return Estimate(value, max(0.0, value - error), min(1.0, value + error))
 
 
-def most_entropy(asked: Floats) -> tuple[float, float]:
+def most_entropy(answers: Floats) -> tuple[float, float]:
     """Return the limits of an entropy, in nats: at most, every answer to a question chooses something else.
 
     Args:
-        asked: the number of answers to each question, shape (questions,).
+        answers: the number of answers to each question, shape (questions,).
     """
-    return 0.0, log(max(2.0, float(asked.max(initial=0.0))))
+    return 0.0, log(max(2.0, float(answers.max(initial=0.0))))
 
 
 def entropies(clusters: NDArray[np.int32], outcomes: Coded[tuple[str, ...]], questions: int) -> Floats:
@@ -235,12 +235,12 @@ def entropies(clusters: NDArray[np.int32], outcomes: Coded[tuple[str, ...]], que
         questions: the number of questions; one without rows has entropy 0.
     """
     pairs, counts = np.unique(clusters * np.int64(len(outcomes.values)) + outcomes.codes, return_counts=True)
-    asked, starts = np.unique(pairs // len(outcomes.values), return_index=True)
-    found = np.zeros(questions)
+    numbers, starts = np.unique(pairs // len(outcomes.values), return_index=True)
+    by_question = np.zeros(questions)
     bounds = [*starts.tolist(), len(counts)]
     of_pairs = counts.tolist()
-    found[asked] = [entropy(of_pairs[start:end]) for start, end in pairwise(bounds)]
-    return found
+    by_question[numbers] = [entropy(of_pairs[start:end]) for start, end in pairwise(bounds)]
+    return by_question
 
 
 def at_temperatures(evidence: Evidence) -> tuple[Cells, list[Issue]]:
@@ -248,18 +248,18 @@ def at_temperatures(evidence: Evidence) -> tuple[Cells, list[Issue]]:
     of_family = [run for run in evidence.runs.swept if run.family.name == FAMILY]
     lines: dict[Key, Mapping[str, Replicates]] = {}
     issues = []
-    for (model, task), found in groupby(of_family, key=lambda run: (run.model, run.task)):
-        runs, label = list(found), evidence.runs.labels[model]
+    for (model, task), of_task in groupby(of_family, key=lambda run: (run.model, run.task)):
+        runs, label = list(of_task), evidence.runs.labels[model]
         shared = {id(run): shared_rows([runs[0], run]) for run in runs}
-        kept = [run for run in runs if not (shared[id(run)].reason or shared[id(run)].left_out)]
-        if left_out := len(runs) - len(kept):
+        comparable = [run for run in runs if not (shared[id(run)].reason or shared[id(run)].left_out)]
+        if left_out := len(runs) - len(comparable):
             issues.append(
                 warning(
                     f"{label}, {task}: {left_out} of {len(runs)} draws are left out, because "
                     f"their rows or version differ from those at temperature {runs[0].decoding.temperature:g}"
                 )
             )
-        for temperature, of_temperature in groupby(kept, key=lambda run: run.decoding.temperature):
+        for temperature, of_temperature in groupby(comparable, key=lambda run: run.decoding.temperature):
             draws = list(of_temperature)
             key = (label, task, *facts(runs[0]).values(), temperature, len(draws))
             lines[key] = {
@@ -275,8 +275,8 @@ def _ratio(evidence: Evidence, run: TaskRun, metric: str) -> Ratio:
     if metric not in ENTROPY or run.rows is None:
         return evidence.ratio(run, metric)
     population = evidence.population
-    asked = population.by_cluster(run.dataset, run.rows.clusters, np.ones(len(run.rows)))
-    of_question = entropies(run.rows.clusters, run.rows.outcomes[metric], len(asked))
-    questions = np.arange(len(asked), dtype=np.int32)
-    found = population.ratio(run.dataset, questions, of_question, (asked > 0).astype(np.float64))
-    return found.measured(name_of(run, metric), most_entropy(asked))
+    answers = population.by_cluster(run.dataset, run.rows.clusters, np.ones(len(run.rows)))
+    of_question = entropies(run.rows.clusters, run.rows.outcomes[metric], len(answers))
+    questions = np.arange(len(answers), dtype=np.int32)
+    ratio = population.ratio(run.dataset, questions, of_question, (answers > 0).astype(np.float64))
+    return ratio.measured(name_of(run, metric), most_entropy(answers))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, SURE
 from lm_eval_ext.floors import CONSTANT, IN_WORDS
@@ -17,10 +16,9 @@ from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Panel, Se
 from lm_eval_ext.reports.layout import COLUMN, drawn, floors_in_words, over_floor, panels, table
 from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.figures import captioned, captions
-from lm_eval_ext.reports.sections.paired_mcq.examples import candidates, said_of
+from lm_eval_ext.reports.sections.paired_mcq.examples import candidates, details_of
 from lm_eval_ext.reports.sections.paired_mcq.measures import (
     ACCURACIES,
-    ASKED,
     AT_LEAST,
     AT_MOST,
     BIAS,
@@ -29,6 +27,7 @@ from lm_eval_ext.reports.sections.paired_mcq.measures import (
     FAMILY,
     FIRST_TOKEN,
     RATES,
+    SUBJECT,
     TEXT,
     UNSURE,
     Measured,
@@ -40,14 +39,13 @@ from lm_eval_ext.reports.sections.paired_mcq.measures import (
     levels_of,
     measured,
 )
-from lm_eval_ext.reports.study import ABOVE_FLOOR, FLOOR, FLOOR_BY, Cells, Study, exists
+from lm_eval_ext.reports.study import ABOVE_FLOOR, FLOOR, FLOOR_BY, Cells, Key, Study, exists
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.runs import TaskRun
 
 MOST_PANELS = 12
 """With more panels than this, a figure shows only the most telling ones."""
 NO_SINGLE_LETTER = "no single letter"
-Item = TypeVar("Item")
 
 
 def section(evidence: Evidence) -> Section | None:
@@ -56,28 +54,28 @@ def section(evidence: Evidence) -> Section | None:
     if not of_family:
         return None
     entries = entries_of(Study.of(evidence, FAMILY, facts, {}))
-    shown, not_shown = examples(evidence.runs, candidates(entries), said_of)
+    instructive, not_shown = examples(evidence.runs, candidates(entries), details_of)
     drawn_figures = (*figures(measured(evidence, entries)), *temperature_figures(evidence))
-    return Section(FAMILY, *captions()[FAMILY], drawn_figures, shown, (*_issues(of_family), *not_shown))
+    return Section(FAMILY, *captions()[FAMILY], drawn_figures, instructive, (*_issues(of_family), *not_shown))
 
 
-def figures(found: Measured) -> list[Figure]:
+def figures(results: Measured) -> list[Figure]:
     """Return the figures that there are results for."""
-    every = (
-        _mismatch(found),
-        _by_level(found, "refusal", {"refusal": TEXT, "refusal_first_token": FIRST_TOKEN}, "refusal"),
-        _letters(found),
-        _by_level(found, "position_bias", {BIAS: "position bias"}, "total variation distance"),
-        _of_readings(found, "entropy", ("entropy_first_token", "entropy_text"), "entropy in nats", "number"),
-        _of_readings(found, "accuracy", ACCURACIES, "accuracy", "share"),
+    drawn_figures = (
+        _mismatch(results),
+        _by_level(results, "refusal", {"refusal": TEXT, "refusal_first_token": FIRST_TOKEN}, "refusal"),
+        _letters(results),
+        _by_level(results, "position_bias", {BIAS: "position bias"}, "total variation distance"),
+        _of_readings(results, "entropy", ("entropy_first_token", "entropy_text"), "entropy in nats", "number"),
+        _of_readings(results, "accuracy", ACCURACIES, "accuracy", "share"),
         _by_level(
-            found,
+            results,
             "no_answer",
             {"no_answer": "no answer", "contradiction": "contradiction", "several": "several options"},
         ),
-        _readers(found),
+        _readers(results),
     )
-    return [figure for figure in every if figure is not None]
+    return [figure for figure in drawn_figures if figure is not None]
 
 
 def _issues(runs: Sequence[TaskRun]) -> Iterator[Issue]:
@@ -95,38 +93,35 @@ def _issues(runs: Sequence[TaskRun]) -> Iterator[Issue]:
         )
 
 
-def _mismatch(found: Measured) -> Figure | None:
+def _mismatch(results: Measured) -> Figure | None:
     """Return Figure 2 (a): mismatch by constraint level; ``None`` if no first tokens were requested."""
     part = "the text refuses"
-    cells = having(found.figures, "mismatch")
+    cells = having(results.figures, "mismatch")
     if not cells.lines:
         return None
     columns = {"mismatch": "mismatch", "mismatch_refusal": f"mismatch: {part}"}
+    bars = [*_in_parts(cells, "mismatch", "mismatch_refusal", part)]
+    issues, unsure = list[Issue](), ""
     read = having(cells, UNSURE)
-    is_unsure = any(line[UNSURE].value > 0 for line in read.lines.values())
-    of_reader = (UNSURE, AT_LEAST, AT_MOST) if is_unsure else (UNSURE,) if read.lines else ()
-    unsure = (
-        f" Whatever the texts say of which the reader is unsure (certainty below {SURE:g}), the mismatch lies between "
-        f"“{AT_LEAST}” and “{AT_MOST}” of the table."
-        if is_unsure
-        else ""
-    )
-    return captioned(
-        "paired_mcq_mismatch",
-        (
-            *_in_parts(cells, "mismatch", "mismatch_refusal", part),
-            *(panels_by_level(read, UNSURE, UNSURE, UNSURE, like=cells) if is_unsure else ()),
-        ),
-        table(in_order(cells.only(columns | {column: column for column in of_reader})), ASKED),
-        (note("The reader was sure of every text."),) if read == cells and not is_unsure else (),
-        unsure=unsure,
-    )
+    if read.lines:
+        columns[UNSURE] = UNSURE
+    if any(line[UNSURE].value > 0 for line in read.lines.values()):
+        columns |= {AT_LEAST: AT_LEAST, AT_MOST: AT_MOST}
+        bars += panels_by_level(read, UNSURE, UNSURE, UNSURE, like=cells)
+        unsure = (
+            f" Whatever the texts say of which the reader is unsure (certainty below {SURE:g}), the mismatch lies "
+            f"between “{AT_LEAST}” and “{AT_MOST}” of the table."
+        )
+    elif read == cells:
+        issues.append(note("The reader was sure of every text."))
+    numbers = table(in_order(cells.only(columns)), SUBJECT)
+    return captioned("paired_mcq_mismatch", tuple(bars), numbers, tuple(issues), unsure=unsure)
 
 
 def _in_parts(cells: Cells, metric: str, part_metric: str, part: str) -> Iterator[Panel]:
     """Yield bars by level, of each of which a part is lighter."""
-    whole = panels_by_level(cells, metric, metric)
-    for panel, light in zip(whole, panels_by_level(cells, part_metric, metric), strict=True):
+    panels_of_metric = panels_by_level(cells, metric, metric)
+    for panel, light in zip(panels_of_metric, panels_by_level(cells, part_metric, metric), strict=True):
         assert isinstance(panel.mark, Bars)
         assert isinstance(light.mark, Bars)
         series = tuple(
@@ -136,15 +131,15 @@ def _in_parts(cells: Cells, metric: str, part_metric: str, part: str) -> Iterato
         yield replace(panel, mark=replace(panel.mark, series=series, part=part))
 
 
-def _by_level(found: Measured, name: str, columns: Mapping[str, str], axis: str = "") -> Figure | None:
+def _by_level(results: Measured, name: str, columns: Mapping[str, str], axis: str = "") -> Figure | None:
     """Return bars by level of each metric of ``columns``; ``None`` if there is none of the first.
 
     Older results lack some of the others. Without a label for all axes, the heading of a column is that of its own.
     """
-    cells = having(found.figures, *[*columns][:1])
+    cells = having(results.figures, *[*columns][:1])
     if not cells.lines:
         return None
-    headings = there(cells, columns)
+    headings = metrics_in(cells, columns)
     return captioned(
         f"paired_mcq_{name}",
         tuple(
@@ -154,26 +149,26 @@ def _by_level(found: Measured, name: str, columns: Mapping[str, str], axis: str 
                 having(cells, metric), metric, axis or heading, heading if len(columns) > 1 else "", like=cells
             )
         ),
-        table(in_order(cells.only(headings)), ASKED),
+        table(in_order(cells.only(headings)), SUBJECT),
     )
 
 
-def _letters(found: Measured) -> Figure | None:
+def _letters(results: Measured) -> Figure | None:
     """Return Figures 3 and 7: how often each letter is chosen, by first tokens and by texts."""
-    biases = {key: line[BIAS] for key, line in found.figures.lines.items()}
-    asked = [key for key, _ in found.letters.split(*ASKED)]
-    if not asked:
+    biases = {key: line[BIAS] for key, line in results.figures.lines.items()}
+    keys = [key for key, _ in results.letters.split(*SUBJECT)]
+    if not keys:
         return None
-    chosen = most_telling(asked, lambda key: key[0], lambda key: biases[key].value)
+    chosen = most_telling(keys, lambda key: biases[key].value)
     issues = []
-    if len(chosen) < len(asked):
+    if len(chosen) < len(keys):
         named = "; ".join(f"{model}: {dataset} {level}" for model, dataset, level in chosen)
         issues = [note(f"For each model, the dataset and level with the largest position bias ({named}).")]
-    letters = {key: line for key, line in found.letters.lines.items() if key[:-1] in chosen}
+    letters = {key: line for key, line in results.letters.lines.items() if key[:-1] in chosen}
     names = sorted({letter for *_, letter in letters}, key=lambda letter: (letter == NO_LETTER, letter))
     never = {FIRST_TOKEN: Estimate(0.0), TEXT: Estimate(0.0)}
     cells = Cells(
-        (*ASKED, "reading", "letter"),
+        (*SUBJECT, "reading", "letter"),
         {
             (*key, reading, NO_SINGLE_LETTER if letter == NO_LETTER else letter): {
                 "share": letters.get((*key, letter), never)[reading]
@@ -184,56 +179,56 @@ def _letters(found: Measured) -> Figure | None:
         },
     )
     wide = cells.wide("letter", heading="{letter}").with_columns(
-        {"position bias": lambda line: biases[tuple(line[fact] for fact in ASKED)]}
+        {"position bias": lambda line: biases[tuple(line[fact] for fact in SUBJECT)]}
     )
     return captioned(
         "paired_mcq_letters",
-        panels(cells, Bars, "letter", "reading", ASKED, untold=ASKED, axis="share of rows"),
-        table(wide, (*ASKED, "reading"), metrics=[BIAS]),
+        panels(cells, Bars, "letter", "reading", SUBJECT, untold=SUBJECT, axis="share of rows"),
+        table(wide, (*SUBJECT, "reading"), metrics=[BIAS]),
         tuple(issues),
     )
 
 
-def _of_readings(found: Measured, name: str, metrics: tuple[str, str], axis: str, unit: Unit) -> Figure | None:
+def _of_readings(results: Measured, name: str, metrics: tuple[str, str], axis: str, unit: Unit) -> Figure | None:
     """Return bars of the first token and of the text side by side; ``None`` if there is neither.
 
     With one model, there is a group for each level; with several, a panel for each level with a group for each model.
     The table of accuracies has how far they are above the floor, if that is known.
     """
-    having_some = having(found.figures, *metrics)
+    having_some = having(results.figures, *metrics)
     if not having_some.lines:
         return None
     names = dict(zip(metrics, (FIRST_TOKEN, TEXT), strict=True))
-    cells = in_order(having_some.only(there(having_some, names)))
+    cells = in_order(having_some.only(metrics_in(having_some, names)))
     if len(cells.values("model")) > 1:
-        by: tuple[str, ...] = ("dataset", "level")
-        bars = panels(cells, Bars, "model", COLUMN, by, axis=axis, unit=unit)
+        panel_facts: tuple[str, ...] = ("dataset", "level")
+        bars = panels(cells, Bars, "model", COLUMN, panel_facts, axis=axis, unit=unit)
     else:
-        by = ("dataset",)
-        bars = panels(cells, Bars, "level", COLUMN, by, untold=by, axis=axis, unit=unit)
+        panel_facts = ("dataset",)
+        bars = panels(cells, Bars, "level", COLUMN, panel_facts, untold=panel_facts, axis=axis, unit=unit)
     numbers = cells
-    floors, some = "", next(iter(having_some.lines.values()))
-    if metrics == ACCURACIES and FLOOR in some:
+    floors, line = "", next(iter(having_some.lines.values()))
+    if metrics == ACCURACIES and FLOOR in line:
         floored = in_order(having_some).with_columns({FLOOR_BY: lambda _: IN_WORDS[CONSTANT]})
-        bars, floors = over_floor(bars, floored, by), floors_in_words(floored)
+        bars, floors = over_floor(bars, floored, panel_facts), floors_in_words(floored)
         above = {f"{metric} {ABOVE_FLOOR}": f"{heading}, {ABOVE_FLOOR}" for metric, heading in names.items()}
         columns = {**names, FLOOR: FLOOR, **above}
-        numbers = floored.only(there(floored, {column: columns[column] for column in columns if column in some}))
-    return captioned(f"paired_mcq_{name}", bars, table(numbers, ASKED, unit), floors=floors)
+        numbers = floored.only(metrics_in(floored, {column: columns[column] for column in columns if column in line}))
+    return captioned(f"paired_mcq_{name}", bars, table(numbers, SUBJECT, unit), floors=floors)
 
 
-def _readers(found: Measured) -> Figure | None:
+def _readers(results: Measured) -> Figure | None:
     """Return the mismatch for each reader of the texts; ``None`` if there is only one reader."""
-    cells = in_order(found.readers.known(*ASKED))
+    cells = in_order(results.readers.known(*SUBJECT))
     readers = list(dict.fromkeys(reader for line in cells.lines.values() for reader in line))
     if len(readers) < 2:
         return None
     groups = dict(cells.split("dataset", "level"))
     spreads = {}
-    for both, part in groups.items():
-        mismatches = [[found.value for found in line.values() if found.exists] for line in part.lines.values()]
-        spreads[both] = max(max(values) - min(values) if values else 0.0 for values in mismatches)
-    chosen = most_telling(list(groups), lambda both: both[0], spreads.__getitem__)
+    for key, part in groups.items():
+        mismatches = [[cell.value for cell in line.values() if cell.exists] for line in part.lines.values()]
+        spreads[key] = max(max(values) - min(values) if values else 0.0 for values in mismatches)
+    chosen = most_telling(list(groups), spreads.__getitem__)
     issues = []
     if len(chosen) < len(groups):
         named = ", ".join(f"{dataset} {level}" for dataset, level in chosen)
@@ -247,7 +242,7 @@ def _readers(found: Measured) -> Figure | None:
     return captioned(
         "paired_mcq_readers",
         panels(of_chosen, Bars, "model", COLUMN, ("dataset", "level"), axis="mismatch"),
-        table(cells, ASKED, metrics=["mismatch"]),
+        table(cells, SUBJECT, metrics=["mismatch"]),
         tuple(issues),
     )
 
@@ -258,7 +253,7 @@ def having(cells: Cells, *metrics: str) -> Cells:
     return replace(cells, lines=lines)
 
 
-def there(cells: Cells, names: Mapping[str, str]) -> dict[str, str]:
+def metrics_in(cells: Cells, names: Mapping[str, str]) -> dict[str, str]:
     """Return the metrics that any line has, with their names; the same in every panel, for a uniform look."""
     return {metric: name for metric, name in names.items() if having(cells, metric).lines}
 
@@ -274,22 +269,20 @@ def panels_by_level(cells: Cells, metric: str, axis: str, name: str = "", like: 
         like: the lines whose levels and datasets the figure has, so that a level looks the same everywhere; ``None``:
             the lines to draw.
     """
-    every = cells if like is None else like
+    all_cells = cells if like is None else like
     for (dataset,), part in cells.only([metric]).split("dataset"):
-        words = (dataset if len(every.values("dataset")) > 1 else "", name)
-        mark = drawn(part, Bars, "model", "level", columns=levels_of(every), axis=axis)
+        words = (dataset if len(all_cells.values("dataset")) > 1 else "", name)
+        mark = drawn(part, Bars, "model", "level", columns=levels_of(all_cells), axis=axis)
         yield Panel(": ".join(filter(None, words)), mark)
 
 
-def most_telling(items: Sequence[Item], group: Callable[[Item], object], weight: Callable[[Item], float]) -> list[Item]:
-    """Return the items that get a panel: all if there are few enough, else the heaviest of each group."""
-    if len(items) <= MOST_PANELS:
-        return list(items)
-    best: dict[object, Item] = {}
-    for item in items:
-        held = best.setdefault(group(item), item)
-        if weight(item) > weight(held):
-            best[group(item)] = item
+def most_telling(keys: Sequence[Key], weight: Callable[[Key], float]) -> list[Key]:
+    """Return the keys that get a panel: all if there are few enough, else the heaviest of each first value."""
+    if len(keys) <= MOST_PANELS:
+        return list(keys)
+    best: dict[object, Key] = {}
+    for key in keys:
+        best[key[0]] = max(best.get(key[0], key), key, key=weight)
     return list(best.values())
 
 
@@ -301,22 +294,20 @@ HEADS = {"model": "", "dataset": "", "level": "", "at": "temperature", "draws": 
 def temperature_figures(evidence: Evidence) -> tuple[Figure, ...]:
     """Return Figure 4 (a) and (b); none if no task was run at several temperatures."""
     points, issues = at_temperatures(evidence)
-    swept = {asked for asked, part in points.split("model", "dataset", "level") if len(part.values("temperature")) > 1}
+    swept = {key for key, part in points.split("model", "dataset", "level") if len(part.values("temperature")) > 1}
     points = points.where(lambda about: (about["model"], about["dataset"], about["level"]) in swept)
     if not points.lines:
         return ()
     if any(draws > 1 for draws in points.values("draws")):
         issues.append(note("Several draws at one temperature: the mean over them is shown, and the table counts them."))
-    return tuple(
-        captioned(
-            name,
-            tuple(_panels(points.only(shown), unit)),
-            table(points.only(shown).with_fact("at", "{temperature:g}"), HEADS, unit),
-            tuple(issues),
-        )
-        for name, metrics, unit in _FIGURES
-        if (shown := {metric: name for metric, name in metrics.items() if points.only([metric]).known().lines})
-    )
+    drawings = []
+    for name, metrics, unit in _FIGURES:
+        columns = {metric: heading for metric, heading in metrics.items() if points.only([metric]).known().lines}
+        if columns:
+            cells = points.only(columns)
+            numbers = table(cells.with_fact("at", "{temperature:g}"), HEADS, unit)
+            drawings.append(captioned(name, tuple(_panels(cells, unit)), numbers, tuple(issues)))
+    return tuple(drawings)
 
 
 _FIGURES: Sequence[tuple[str, dict[str, str], Unit]] = (
@@ -328,12 +319,12 @@ _FIGURES: Sequence[tuple[str, dict[str, str], Unit]] = (
 def _panels(points: Cells, unit: Unit) -> Iterator[Panel]:
     """Yield a panel for each metric, dataset and level, with a curve for each model; one model's levels share one."""
     is_one = len(points.values("model")) == 1
-    curve, by = ("level", ("dataset",)) if is_one else ("model", ("dataset", "level"))
+    curve, panel_facts = ("level", ("dataset",)) if is_one else ("model", ("dataset", "level"))
     curves = levels_of(points) if is_one else points.values("model")
-    told = [place for place, fact in enumerate(by) if len(points.values(fact)) > 1]
+    varying = [place for place, fact in enumerate(panel_facts) if len(points.values(fact)) > 1]
     for metric in next(iter(points.lines.values())):
-        for key, part in in_order(points).only([metric]).known(*BY_TEMPERATURE).split(*by):
-            columns = [one for one in curves if one in part.values(curve)]
+        for key, part in in_order(points).only([metric]).known(*BY_TEMPERATURE).split(*panel_facts):
+            columns = [value for value in curves if value in part.values(curve)]
             options = {"x_axis": "temperature", "axis": metric if unit == "share" else "nats", "unit": unit}
             mark = drawn(part, Curves, "temperature", curve, columns=columns, **options)
-            yield Panel(", ".join((*(key[place] for place in told), metric)), mark)
+            yield Panel(", ".join((*(key[place] for place in varying), metric)), mark)

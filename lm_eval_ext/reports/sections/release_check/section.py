@@ -76,10 +76,10 @@ def _sets(runs: Runs) -> Iterator[list[HeadlineRuns]]:
         if name not in runs.groups:
             continue
         tasks = {headline: runs.groups.get(headline, (headline,)) for headline in headlines}
-        whole = {label: ran for label, ran in by_model.items() if ran.keys() >= {*runs.groups[name]}}
-        if whole:
+        complete = {label: ran for label, ran in by_model.items() if ran.keys() >= {*runs.groups[name]}}
+        if complete:
             yield [
-                HeadlineRuns(headline, {label: [ran[task] for task in of_headline] for label, ran in whole.items()})
+                HeadlineRuns(headline, {label: [ran[task] for task in of_headline] for label, ran in complete.items()})
                 for headline, of_headline in tasks.items()
             ]
 
@@ -115,5 +115,5 @@ def _smallest(size: tuple[int, int], tests: int) -> str:
     rows, answers = size
     if not rows:
         return ""
-    asked, alpha = of_size(NAME, (rows, max(1, round(answers / rows))), BOUND).asked, ALPHA / tests
-    return amount(smallest_regression(simulate(asked, 0.0, BOUND, PAIRS, alpha).typical, BOUND, alpha), is_share=True)
+    planned, alpha = of_size(NAME, (rows, max(1, round(answers / rows))), BOUND).asked, ALPHA / tests
+    return amount(smallest_regression(simulate(planned, 0.0, BOUND, PAIRS, alpha).typical, BOUND, alpha), is_share=True)

@@ -70,8 +70,10 @@ OF_SHOTS = SameRows(
 
 def chain_of_thought(study: Study) -> Iterator[Figure]:
     """Yield Figures 4 and 5, and the gain, if a dataset was asked both ways with flipped label words."""
-    asked = {(entry["prompting"], entry["dataset"]) for entry in study.entries if entry["words"] == FLIPPED}
-    datasets = study.in_order("dataset", (name for _, name in asked if {(DIRECT, name), (THOUGHT, name)} <= asked))
+    prompted = {(entry["prompting"], entry["dataset"]) for entry in study.entries if entry["words"] == FLIPPED}
+    datasets = study.in_order(
+        "dataset", (name for _, name in prompted if {(DIRECT, name), (THOUGHT, name)} <= prompted)
+    )
     if not datasets:
         return
     thinking = {entry["model"] for entry in study.entries if entry["prompting"] == THOUGHT}
@@ -83,9 +85,9 @@ def chain_of_thought(study: Study) -> Iterator[Figure]:
         and (entry["prompting"], entry["words"]) in SETTINGS
     ]
     study = study.ordered(setting=SETTINGS.values(), scope=scopes_of(datasets))
-    by = ("model", "scope", "setting")
+    alike = ("model", "setting")
     compared, issues = study.on_same_rows(entries, ("model", "dataset"), OF_SETTINGS)
-    cells = study.means(in_scopes(compared, datasets), by, ACCURACY, compared=("model", "setting"))
+    cells = study.means(in_scopes(compared, datasets), ("model", "scope", "setting"), ACCURACY, compared=alike)
     wide = cells.wide("setting", heading="{setting}")
     options = {"axis": "accuracy", **guessing(study.entries)}
     of_datasets = cells.where(lambda about: about["scope"] in datasets)
@@ -102,11 +104,9 @@ def chain_of_thought(study: Study) -> Iterator[Figure]:
     )
     flipped = [entry for entry in entries if entry["words"] == FLIPPED]
     compared, issues = study.on_same_rows(flipped, ("model", "dataset"), OF_SETTINGS)
-    direct, thought = (SETTINGS[how, FLIPPED] for how in (DIRECT, THOUGHT))
-    both = in_scopes(compared, datasets)
-    gain = study.gains(
-        both, ("model", "scope"), "setting", (direct, thought), "acc", compared=("model", "setting")
-    ).only(["gain"])
+    sides = SETTINGS[DIRECT, FLIPPED], SETTINGS[THOUGHT, FLIPPED]
+    gains = study.gains(in_scopes(compared, datasets), ("model", "scope"), "setting", sides, "acc", compared=alike)
+    gain = gains.only(["gain"])
     yield captioned(
         "verbalizer_thought_gain",
         panels(gain, HeatMap, "model", "scope", axis="gain in accuracy", unit="change"),
@@ -127,8 +127,8 @@ def gaps(study: Study) -> Figure | None:
     if not pairs:
         return None
     words = {
-        setting: {entry["words"] for entry in of if entry["which"] == "unnatural"}
-        for (setting,), of in grouped(pairs, ["setting"]).items()
+        setting: {entry["words"] for entry in group if entry["which"] == "unnatural"}
+        for (setting,), group in grouped(pairs, ["setting"]).items()
     }
     named = {
         setting: f"{setting} ({', '.join(study.in_order('words', words[setting]))})"
@@ -139,19 +139,19 @@ def gaps(study: Study) -> Figure | None:
     compared, issues = study.on_same_rows(pairs, ("model", "dataset", "setting"), OF_GAPS)
     datasets = study.in_order("dataset", (entry["dataset"] for entry in compared if not entry.reason))
     study = study.ordered(setting=named.values(), scope=scopes_of(datasets), which=SIDES)
-    by, alike = ("setting", "model", "scope"), ("setting", "model", "which")
-    found = study.gains(in_scopes(compared, datasets), by, "which", SIDES, "acc", compared=alike).only(["gain"])
+    grouping, alike = ("setting", "model", "scope"), ("setting", "model", "which")
+    changes = study.gains(in_scopes(compared, datasets), grouping, "which", SIDES, "acc", compared=alike).only(["gain"])
     near: dict[tuple[str, str], list[bool]] = {}
-    for about, line in found.about():
+    for about, line in changes.about():
         if about["scope"] in datasets and exists(line["gain"]):
             near.setdefault((about["setting"], about["model"]), []).append(abs(line["gain"].value) <= NEAR)
-    wide = found.wide("scope", heading="{scope}").with_fact(
-        "within 10 points",
-        lambda about: f"{sum(of)} of {len(of)}" if (of := near.get((about["setting"], about["model"]))) else None,
+    counts = {key: f"{sum(is_near)} of {len(is_near)}" for key, is_near in near.items()}
+    wide = changes.wide("scope", heading="{scope}").with_fact(
+        "within 10 points", lambda about: counts.get((about["setting"], about["model"]))
     )
     return captioned(
         "verbalizer_gaps",
-        panels(found, HeatMap, "model", "scope", ("setting",), axis="change in accuracy", unit="change"),
+        panels(changes, HeatMap, "model", "scope", ("setting",), axis="change in accuracy", unit="change"),
         table(wide, {"setting": "", "model": "", "within 10 points": ""}, "change"),
         (*incomplete(study), *issues),
     )
@@ -163,25 +163,29 @@ def _natural_and_unnatural(study: Study) -> list[Entry]:
     A model without some of the label words that another one has on a dataset has none of it: a mean over others would
     stand beside it.
     """
-    by_asked = {(one["model"], one["dataset"], one["prompting"], one["words"]): one for one in study.entries}
-    found = []
-    for (model, dataset, how, words), unnatural in by_asked.items():
+    by_asked = {
+        (entry["model"], entry["dataset"], entry["prompting"], entry["words"]): entry for entry in study.entries
+    }
+    paired = []
+    for (model, dataset, prompt, words), unnatural in by_asked.items():
         if words not in REVERSED:
             continue
-        settings = {BOTH_DIRECT: DIRECT} if how == DIRECT else {BOTH_THOUGHT: THOUGHT}
-        if (how, words) == (THOUGHT, FLIPPED):
+        settings = {BOTH_DIRECT: DIRECT} if prompt == DIRECT else {BOTH_THOUGHT: THOUGHT}
+        if (prompt, words) == (THOUGHT, FLIPPED):
             settings |= {MIXED: DIRECT}
         for setting, of_natural in settings.items():
             natural = by_asked.get((model, dataset, of_natural, REVERSED[words]))
             if natural is not None:
                 pair = zip(SIDES, (natural, unnatural), strict=True)
-                found += [entry.with_facts(setting=setting, which=which) for which, entry in pair]
-    every = {key: {entry["words"] for entry in of} for key, of in grouped(found, ("setting", "dataset")).items()}
+                paired += [entry.with_facts(setting=setting, which=which) for which, entry in pair]
+    words_of = {
+        key: {entry["words"] for entry in group} for key, group in grouped(paired, ("setting", "dataset")).items()
+    }
     return [
         entry
-        for (setting, dataset, _), of in grouped(found, ("setting", "dataset", "model")).items()
-        if {entry["words"] for entry in of} == every[setting, dataset]
-        for entry in of
+        for (setting, dataset, _), group in grouped(paired, ("setting", "dataset", "model")).items()
+        if {entry["words"] for entry in group} == words_of[setting, dataset]
+        for entry in group
     ]
 
 
@@ -231,10 +235,10 @@ def _with_and_without_shots(study: Study) -> Iterator[Entry]:
         if entry["prompting"] == DIRECT and entry["words"] in (GOLDEN, FLIPPED)
     }
     for (model, dataset, words), few in entries.items():
-        for (other, *asked), zero in entries.items():
+        for (zero_model, *zero_asks), zero in entries.items():
             if (
-                asked == [dataset, words]
-                and _without_shots(other) == _without_shots(model)
+                zero_asks == [dataset, words]
+                and _without_shots(zero_model) == _without_shots(model)
                 and few.run.shots
                 and not zero.run.shots
             ):
@@ -343,15 +347,15 @@ def _spreads(run: TaskRun) -> Floats:
     """Return a task's spread, followed by that of every shuffle, shape (1 + SHUFFLES,)."""
     rows = rows_of(run)
     # Whether each answer was given to each wording that was asked at all, shape (rows, wordings).
-    asked = np.stack([rows.asked[metric] > 0 for metric in wordings_of(run)], axis=1)
-    wordings = asked[:, asked.any(axis=0)].astype(np.float64)
+    has_wording = np.stack([rows.asked[metric] > 0 for metric in wordings_of(run)], axis=1)
+    wordings = has_wording[:, has_wording.any(axis=0)].astype(np.float64)
     # Sorted by row, and within a row by wording, so that tasks on the same rows are shuffled alike: an answer to a row
     # under one verbalizer tells about that under another.
     order = np.lexsort((np.argmax(wordings, axis=1), rows.clusters))
     values, wordings, clusters = rows.values["acc"][order], wordings[order], rows.clusters[order]
     dealt = np.concatenate([values[None], values[_shuffles(run.dataset, clusters.tobytes())]])
-    found: Floats = np.ptp(dealt @ wordings / wordings.sum(axis=0), axis=1)
-    return found
+    spreads: Floats = np.ptp(dealt @ wordings / wordings.sum(axis=0), axis=1)
+    return spreads
 
 
 @lru_cache(maxsize=16)

@@ -31,7 +31,9 @@ def candidates(study: Study) -> list[list[Candidate]]:
         for place, model in enumerate(models):
             of_model = list(behavior(by_model[model,]))
             if isinstance(behavior, Behavior) and behavior.beside:
-                of_model.sort(key=lambda one: order.index((one.answer.run.model, one.answer.run.dataset)))
+                of_model.sort(
+                    key=lambda candidate: order.index((candidate.answer.run.model, candidate.answer.run.dataset))
+                )
             # Every behavior starts at a different dataset for every model, so that not all examples are from one.
             start = (number + place) % len(of_model) if of_model else 0
             of_models += of_model[start:] + of_model[:start]
@@ -41,22 +43,24 @@ def candidates(study: Study) -> list[list[Candidate]]:
 
 def against_the_others(study: Study) -> Callable[[list[Entry]], Iterator[Candidate]]:
     """Return a behavior that most other models do not show on the same row."""
-    flipped = [entry for entry in study.entries if asked(DIRECT, FLIPPED)(entry) and entry.run.rows is not None]
+    flipped = [entry for entry in study.entries if prompts(DIRECT, FLIPPED)(entry) and entry.run.rows is not None]
 
     def behavior(of_model: list[Entry]) -> Iterator[Candidate]:
-        for entry in (one for one in flipped if one in of_model):
+        for entry in flipped:
+            if entry not in of_model:
+                continue
             run = entry.run
             others = [
-                rows_of(other.run)
-                for other in flipped
-                if other["model"] != entry["model"]
-                and other.asked == entry.asked
-                and other.run.identity == run.identity
+                rows_of(rival.run)
+                for rival in flipped
+                if rival["model"] != entry["model"]
+                and rival.asked == entry.asked
+                and rival.run.identity == run.identity
             ]
             if len(others) + 1 < ENOUGH:
                 continue
             rows = rows_of(run)
-            wrong = np.concatenate([other.ids[other.numbers("acc") == 0] for other in others])
+            wrong = np.concatenate([answers.ids[answers.numbers("acc") == 0] for answers in others])
             failed = (rows.ids[:, None] == wrong).sum(axis=1)
             hits = np.flatnonzero((rows.numbers("acc") == 1) & (failed * 2 > len(others)))
             if len(hits):
@@ -67,23 +71,23 @@ def against_the_others(study: Study) -> Callable[[list[Entry]], Iterator[Candida
     return behavior
 
 
-def asked(prompting: str, words: str) -> Callable[[Entry], bool]:
-    """Return a function that tells whether a published task asks in some way."""
+def prompts(prompting: str, words: str) -> Callable[[Entry], bool]:
+    """Return a function that tells whether a published task prompts in some way."""
     return lambda entry: (entry["prompting"], entry["words"]) == (prompting, words)
 
 
 def beside(prompting: str, words: str) -> Callable[[Entry, Entry], bool]:
     """Return a function that tells whether a run has the answers to the same rows, asked in another way."""
-    is_asked = asked(prompting, words)
+    has_prompt = prompts(prompting, words)
     # Rows of the same number are the same only if the tasks were run on the same rows.
-    return lambda entry, other: is_asked(other) and other.run.identity == entry.run.identity
+    return lambda entry, match: has_prompt(match) and match.run.identity == entry.run.identity
 
 
 BEHAVIORS = (
     Behavior(
         "The label's usual word instead of the flipped one: right with natural label words, wrong with flipped ones.",
         scored({"acc": 0.0, "prior_rate": 1.0}),
-        asked(DIRECT, FLIPPED),
+        prompts(DIRECT, FLIPPED),
         beside(DIRECT, GOLDEN),
         {"acc": 1.0},
     ),
@@ -98,14 +102,14 @@ BEHAVIORS = (
     Behavior(
         "Its direct answer follows the instruction; its answer after a chain of thought does not.",
         scored({"acc": 0.0}),
-        asked(THOUGHT, FLIPPED),
+        prompts(THOUGHT, FLIPPED),
         beside(DIRECT, FLIPPED),
         {"acc": 1.0},
     ),
     Behavior(
         "Its direct answer does not follow the instruction; its answer after a chain of thought does.",
         scored({"acc": 1.0}),
-        asked(THOUGHT, FLIPPED),
+        prompts(THOUGHT, FLIPPED),
         beside(DIRECT, FLIPPED),
         {"acc": 0.0},
     ),
@@ -113,7 +117,7 @@ BEHAVIORS = (
         "Possibly right by accident: it is wrong with the natural label words, so two mistakes (label and instruction) "
         "may cancel out.",
         scored({"acc": 1.0}),
-        asked(DIRECT, FLIPPED),
+        prompts(DIRECT, FLIPPED),
         beside(DIRECT, GOLDEN),
         {"acc": 0.0},
     ),
@@ -121,27 +125,27 @@ BEHAVIORS = (
     Behavior(
         "Right with both natural and flipped label words.",
         scored({"acc": 1.0}),
-        asked(DIRECT, FLIPPED),
+        prompts(DIRECT, FLIPPED),
         beside(DIRECT, GOLDEN),
         {"acc": 1.0},
     ),
 )
 
 
-def said_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
-    """Return the label, the label words, the one that was expected, the one that was read, and the score."""
+def details_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
+    """Return the label, the label words, the expected word, the word that was read, and the score."""
     run, line = answer.run, answer.line
     label = str(line["doc"].get("golden_label", ""))
-    found = {"label": label} if label else {}
-    words = ", ".join(f"{word} for {of}" for of, word in run.metadata["label_words"].items())
-    found |= {"label words": words, "expected": str(line["target"]), "read": _read(line)}
+    details = {"label": label} if label else {}
+    words = ", ".join(f"{word} for {golden}" for golden, word in run.metadata["label_words"].items())
+    details |= {"label words": words, "expected": str(line["target"]), "read": _read(line)}
     if prior := run.metadata["prior_words"].get(label):
-        found["usual word"] = prior
-    found["score"] = "right" if line["acc"] else "wrong: no valid answer" if line.get("invalid_rate") else "wrong"
+        details["usual word"] = prior
+    details["score"] = "right" if line["acc"] else "wrong: no valid answer" if line.get("invalid_rate") else "wrong"
     if beside is not None:
         name = "natural label words" if beside.run.metadata["verbalizer"] == GOLDEN else "direct answer"
-        found[f"the same row, {name}"] = f"expected {beside.line['target']}, read {_read(beside.line)}"
-    return found
+        details[f"the same row, {name}"] = f"expected {beside.line['target']}, read {_read(beside.line)}"
+    return details
 
 
 def _read(line: Line) -> str:

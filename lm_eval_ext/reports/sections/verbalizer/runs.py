@@ -54,35 +54,37 @@ def fewer_words(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
     Levels that stand side by side are otherwise taken for means over the same label words.
     """
     words: dict[tuple[str, str], dict[str, None]] = {}
-    every: dict[str, set[str]] = {}
+    all_words: dict[str, set[str]] = {}
     for entry in entries:
         words.setdefault((entry["prompting"], entry["naturalness"]), {})[entry["words"]] = None
-        every.setdefault(entry["naturalness"], set()).add(entry["words"])
+        all_words.setdefault(entry["naturalness"], set()).add(entry["words"])
     return {
-        (how, naturalness): f"{', '.join(found)} only"
-        for (how, naturalness), found in words.items()
-        if found.keys() < every[naturalness]
+        (prompt, naturalness): f"{', '.join(names)} only"
+        for (prompt, naturalness), names in words.items()
+        if names.keys() < all_words[naturalness]
     }
 
 
 def with_words(study: Study, entries: Iterable[Entry]) -> tuple[Study, list[Entry]]:
     """Return runs whose prompting says which levels have only some of the label words, and a study in that order."""
-    every = list(entries)
+    listed = list(entries)
     named: dict[str, list[str]] = {}
-    partly = fewer_words(every)
+    partly = fewer_words(listed)
     for naturalness in study.in_order("naturalness", {naturalness for _, naturalness in partly}):
-        for how in (DIRECT, THOUGHT):
-            if (how, naturalness) in partly:
-                named.setdefault(how, []).append(f"{naturalness}: {partly[how, naturalness]}")
-    titles = {how: f"{how} ({'; '.join(named[how])})" if how in named else how for how in (DIRECT, THOUGHT)}
-    renamed = [entry.with_facts(prompting=titles[entry["prompting"]]) for entry in every]
+        for prompt in (DIRECT, THOUGHT):
+            if (prompt, naturalness) in partly:
+                named.setdefault(prompt, []).append(f"{naturalness}: {partly[prompt, naturalness]}")
+    titles = {
+        prompt: f"{prompt} ({'; '.join(named[prompt])})" if prompt in named else prompt for prompt in (DIRECT, THOUGHT)
+    }
+    renamed = [entry.with_facts(prompting=titles[entry["prompting"]]) for entry in listed]
     return study.ordered(prompting=titles.values()), renamed
 
 
 def kinds_of(datasets: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the kinds of tasks that some datasets belong to, each with these of its datasets."""
-    found = {kind: tuple(name for name in members if name in datasets) for kind, members in KINDS.items()}
-    return {kind: members for kind, members in found.items() if members}
+    by_kind = {kind: tuple(name for name in members if name in datasets) for kind, members in KINDS.items()}
+    return {kind: members for kind, members in by_kind.items() if members}
 
 
 def scopes_of(datasets: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -103,6 +105,6 @@ def incomplete(study: Study) -> tuple[Issue, ...]:
     """Return which models were not run on all tasks that others were run on."""
     return tuple(
         issue
-        for how in (DIRECT, THOUGHT)
-        for issue in study.incomplete([entry for entry in study.entries if entry["prompting"] == how], f"{how} ")
+        for prompt in (DIRECT, THOUGHT)
+        for issue in study.incomplete([entry for entry in study.entries if entry["prompting"] == prompt], f"{prompt} ")
     )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import chain
+from typing import Any
 
 from lm_eval_ext.families.verbalizer.schema import KINDS, SCHEMA
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Section
+from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Panel, Section
 from lm_eval_ext.reports.layout import COLUMN, floors_in_words, other_tasks, panels, table
 from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.sections.verbalizer.compared import chain_of_thought, few_shot, gaps, paraphrases
-from lm_eval_ext.reports.sections.verbalizer.examples import candidates, said_of
+from lm_eval_ext.reports.sections.verbalizer.examples import candidates, details_of
 from lm_eval_ext.reports.sections.verbalizer.runs import (
     ACCURACY,
     DIRECT,
@@ -56,22 +56,22 @@ def section(evidence: Evidence) -> Section | None:
         "words": tuple(name.replace("_", "/") for name in SCHEMA.values["verbalizer"]),
         "kind": tuple(KINDS),
     }
-    found = Study.of(evidence, FAMILY, facts, orders)
-    if not (found.entries or found.others):
+    study = Study.of(evidence, FAMILY, facts, orders)
+    if not (study.entries or study.others):
         return None
-    shown, issues = examples(evidence.runs, candidates(found), said_of)
-    figures = tuple(figure for figure in _figures(found) if figure is not None)
-    return Section(FAMILY, *captions()[FAMILY], figures, shown, issues)
+    instructive, issues = examples(evidence.runs, candidates(study), details_of)
+    figures = tuple(figure for figure in _figures(study) if figure is not None)
+    return Section(FAMILY, *captions()[FAMILY], figures, instructive, issues)
 
 
-def _figures(found: Study) -> Iterator[Figure | None]:
+def _figures(study: Study) -> Iterator[Figure | None]:
     """Yield the figures that there are results for, and ``None`` in place of others."""
-    if found.entries:
-        yield from (by_naturalness(found), by_words(found), *scaling(found))
-        yield from (by_part(found, found.entries, "dataset"), by_kind(found), invalid_answers(found))
-    yield from chain_of_thought(found)
-    yield from (gaps(found), few_shot(found), paraphrases(found))
-    yield from _others(found)
+    if study.entries:
+        yield from (by_naturalness(study), by_words(study), *scaling(study))
+        yield from (by_part(study, study.entries, "dataset"), by_kind(study), invalid_answers(study))
+    yield from chain_of_thought(study)
+    yield from (gaps(study), few_shot(study), paraphrases(study))
+    yield from _others(study)
 
 
 def by_naturalness(study: Study) -> Figure:
@@ -79,17 +79,10 @@ def by_naturalness(study: Study) -> Figure:
     study, entries = with_words(study, study.entries)
     cells = study.means(entries, ("prompting", "model", "naturalness"), METRICS, within=1)
     cells = study.with_floors(cells, entries, *ACCURACY, *ACCURACY.values())
+    options = {"axis": "accuracy", **guessing(study.entries)}
     return captioned(
         "verbalizer_naturalness",
-        panels(
-            cells.only(ACCURACY.keys()),
-            Bars,
-            "model",
-            "naturalness",
-            ("prompting",),
-            axis="accuracy",
-            **guessing(study.entries),
-        ),
+        panels(cells.only(ACCURACY.keys()), Bars, "model", "naturalness", ("prompting",), **options),
         table(cells, HEADS),
         (*incomplete(study), *study.no_floors(study.entries, "acc")),
         floors=floors_in_words(cells),
@@ -138,8 +131,8 @@ def scaling(study: Study) -> Iterator[Figure]:
         or (entry["prompting"] == DIRECT and entry["naturalness"] != "neutral")
     ]
     if words:
-        by = (OF_SIZE, ("prompting", "naturalness", "words"))
-        cells = study.means(words, by, ACCURACY, compared=OF_SIZE)
+        grouping = (OF_SIZE, ("prompting", "naturalness", "words"))
+        cells = study.means(words, grouping, ACCURACY, compared=OF_SIZE)
         yield _by_size(study, cells, "{naturalness} {words}, {prompting}", "verbalizer_scaling_words")
 
 
@@ -149,31 +142,16 @@ def _by_size(study: Study, cells: Cells, heading: str, name: str) -> Figure:
     wide = cells.wide(*cells.by[len(OF_SIZE) :], heading=heading)
     # A family has the same color in all panels, even if it is missing in some.
     drawn = cells.known("family").with_fact("panel", heading)
-    options = {"axis": "accuracy", **guessing(study.entries)}
     with_parameters = drawn.where(lambda about: about["size"] == "")
     in_order = drawn.where(lambda about: about["size"])
+    curves = list[Panel]()
+    for part, x_axis in ((with_parameters, "parameters"), (in_order, "place in order of size")):
+        options: dict[str, Any] = {"x_axis": x_axis, "logarithmic": part is with_parameters, "axis": "accuracy"}
+        curves += panels(part, Curves, "parameters", "family", ("panel",), **options, **guessing(study.entries))
     left_out = (note(f"not shown, because their size is unknown: {', '.join(unknown)}"),) if unknown else ()
-    return captioned(
-        name,
-        (
-            *panels(
-                with_parameters,
-                Curves,
-                "parameters",
-                "family",
-                ("panel",),
-                x_axis="parameters",
-                logarithmic=True,
-                **options,
-            ),
-            *panels(in_order, Curves, "parameters", "family", ("panel",), x_axis="place in order of size", **options),
-        ),
-        table(
-            wide.with_fact("shown", lambda about: about["size"] or about["parameters"]),
-            {"family": "", "model": "", "shown": "parameters"},
-        ),
-        (*incomplete(study), *left_out),
-    )
+    wide = wide.with_fact("shown", lambda about: about["size"] or about["parameters"])
+    numbers = table(wide, {"family": "", "model": "", "shown": "parameters"})
+    return captioned(name, tuple(curves), numbers, (*incomplete(study), *left_out))
 
 
 def by_kind(study: Study) -> Figure | None:
@@ -181,8 +159,8 @@ def by_kind(study: Study) -> Figure | None:
     if all(len(members) == 1 for members in kinds_of({entry["dataset"] for entry in study.entries}).values()):
         return None
     of_prompting = {
-        how: kinds_of({entry["dataset"] for entry in study.entries if entry["prompting"] == how})
-        for how in (DIRECT, THOUGHT)
+        prompt: kinds_of({entry["dataset"] for entry in study.entries if entry["prompting"] == prompt})
+        for prompt in (DIRECT, THOUGHT)
     }
     entries = [
         entry.with_facts(kind=kind, datasets=", ".join(members))
@@ -207,15 +185,15 @@ def by_part(study: Study, entries: Iterable[Entry], part: str, *beside: str) -> 
     """
     study, named = with_words(study, entries)
     cells = study.means(named, ("prompting", "model", (part, *beside), "naturalness"), ACCURACY, within=1)
-    drawn = (
-        panels(of_prompting, HeatMap, part, "naturalness", ("model", "prompting"), axis="accuracy")
-        if len(of_prompting.values("model")) <= PANEL_EACH
-        else panels(of_prompting, HeatMap, "model", part, ("naturalness", "prompting"), axis="accuracy")
-        for _, of_prompting in cells.split("prompting")
-    )
+    maps = list[Panel]()
+    for _, of_prompting in cells.split("prompting"):
+        if len(of_prompting.values("model")) <= PANEL_EACH:
+            maps += panels(of_prompting, HeatMap, part, "naturalness", ("model", "prompting"), axis="accuracy")
+        else:
+            maps += panels(of_prompting, HeatMap, "model", part, ("naturalness", "prompting"), axis="accuracy")
     return captioned(
         f"verbalizer_{part}s",
-        tuple(chain.from_iterable(drawn)),
+        tuple(maps),
         table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", part, *beside)),
         incomplete(study),
     )
@@ -227,8 +205,8 @@ def invalid_answers(study: Study) -> Figure | None:
     if not cells.known().lines:
         return None
     drawn = panels(cells, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="share", higher_is_better=False)
-    found = captioned("verbalizer_invalid", drawn, table(cells, HEADS), incomplete(study))
-    given = {
+    figure = captioned("verbalizer_invalid", drawn, table(cells, HEADS), incomplete(study))
+    kinds_there = {
         kind
         for panel in drawn
         if isinstance(mark := panel.mark, HeatMap)
@@ -237,7 +215,7 @@ def invalid_answers(study: Study) -> Figure | None:
         if share.exists and share.value
     }
     # The share of a single kind is the invalid rate.
-    return replace(found, is_folded=len(given) == 1)
+    return replace(figure, is_folded=len(kinds_there) == 1)
 
 
 def _others(study: Study) -> Iterator[Figure]:
