@@ -92,7 +92,7 @@ class Evidence:
     @property
     def is_large(self) -> bool:
         """Whether there is enough to compute for several processes."""
-        return sum(len(run.rows) for run in self.runs.found if run.rows is not None) > LARGE
+        return sum(len(run.rows) for run in self.runs.all if run.rows is not None) > LARGE
 
     @cached_property
     def population(self) -> Population:
@@ -216,7 +216,7 @@ class Evidence:
         """
         if run.rows is None:
             return _without_rows(run, metric, 1)
-        followed, asked = run.rows.values[metric], run.rows.asked[metric]
+        followed, asked = run.rows.values[metric], run.rows.denominators[metric]
         if kept is not None:
             followed, asked = np.where(kept, followed, 0.0), np.where(kept, asked, 0.0)
         return self.of_counts(run, followed, asked, metric)

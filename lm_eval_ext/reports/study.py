@@ -230,7 +230,7 @@ class Study:
             orders: the order of a fact's values.
         """
         labels = evidence.runs.labels
-        runs = [run for model in evidence.runs.models for run in evidence.runs.of(family, model)]
+        runs = [run for model in evidence.runs.models for run in evidence.runs.of_family(family, model)]
         models = Counter(run.task for run in runs)
         first: dict[Key, TaskRun] = {}
         for run in sorted(runs, key=lambda run: (-models[run.task], run.task)):
@@ -500,7 +500,7 @@ def _is_share(entry: Entry, metric: str) -> bool:
     """Return whether a metric is a share of what the rows ask, of which a row can ask several."""
     rows, name = entry.run.rows, metric or entry.metric
     # Rows have a column of it. To look it up in the schema each time would take as long as to resample the rows.
-    return entry.run.schema.row_form(name) == "ratio" if rows is None else name in rows.asked
+    return entry.run.schema.row_form(name) == "ratio" if rows is None else name in rows.denominators
 
 
 def grouped(entries: Iterable[Entry], facts: Collection[str]) -> dict[Key, list[Entry]]:

@@ -401,7 +401,7 @@ def candidates_at(places: Opened, *, parts: bool = False) -> dict[str, Opened]:
     found = [find_runs([path], others=True, parts=parts) for path in places.paths]
     for place, runs in zip(places.names, found, strict=True):
         _require_one_model(place, runs)
-    of_models = grouped((without_seed(runs), number) for number, runs in enumerate(found))
+    of_models = grouped((without_seed(runs.counting[0]).model, number) for number, runs in enumerate(found))
     if len(of_models) == 1:
         return {"": places}
     names = labels(of_models)

@@ -270,13 +270,13 @@ class Look:
 
     def _so_far(self, runs: Runs) -> Runs:
         found = []
-        for run in runs.found:
+        for run in runs.all:
             if run.rows is not None and run.dataset in self.parts.of_rows:
                 # What the baseline does not have is for the check to say.
-                found.append(replace(run, rows=run.rows.kept(self.parts.of_answers(run) <= self.number)))
+                found.append(replace(run, rows=run.rows.select(self.parts.of_answers(run) <= self.number)))
             else:
                 found.append(run)
-        return replace(runs, found=tuple(found))
+        return replace(runs, all=tuple(found))
 
 
 def _more(tasks: int) -> str:

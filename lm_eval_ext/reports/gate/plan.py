@@ -226,7 +226,7 @@ def _number(unit: Compared, score: float) -> str:
 def _as_two_runs(sides: Sides) -> Sides:
     """Return runs with several draws as two runs that differ as two runs with as many draws each do."""
     before, after = (
-        replace(sides.before, found=tuple(_half(run, sign) for run in sides.before.found)) for sign in (0.5, -0.5)
+        replace(sides.before, all=tuple(_half(run, sign) for run in sides.before.all)) for sign in (0.5, -0.5)
     )
     return Sides(before, after, sides.names, sides.evidence)
 

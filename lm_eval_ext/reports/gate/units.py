@@ -237,7 +237,7 @@ def changed_from(before: TaskRun, after: TaskRun, metric: str) -> TaskRun:
     """Return a run with, as its metric, whether the score of a row differs from that of another run (1) or not (0)."""
     first, second = rows_of(before), rows_of(after)
     mine, theirs = in_common(first.ids, second.ids)
-    shared = second.kept(theirs)
+    shared = second.select(theirs)
     differs = np.abs(shared.numbers(metric) - first.numbers(metric)[mine]) > ROUNDING
     return replace(after, rows=replace(shared, values={metric: differs.astype(np.float64)}))
 
@@ -265,7 +265,7 @@ def on_paired_rows(pair: tuple[TaskRun, TaskRun], metric: str) -> tuple[TaskRun,
     if (count := np.count_nonzero(known)) == len(first) == len(second):
         return pair
     before, after = (
-        replace(run, rows=rows.kept(places[known]), count=int(count))
+        replace(run, rows=rows.select(places[known]), count=int(count))
         for run, rows, places in zip(pair, (first, second), (mine, theirs), strict=True)
     )
     return before, after

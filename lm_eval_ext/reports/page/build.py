@@ -20,7 +20,7 @@ from lm_eval_ext.reports.page.answers import answers
 from lm_eval_ext.reports.page.candidates import SideBySide, along
 from lm_eval_ext.reports.page.leaderboard import SIDE_BY_SIDE, Board, leaderboard, summary
 from lm_eval_ext.reports.page.verdict import Verdict
-from lm_eval_ext.results.command import SEEDS, asked_for, command
+from lm_eval_ext.results.command import SEEDS, command, names_to_run
 from lm_eval_ext.results.issue import Issue, named, note, of_models
 from lm_eval_ext.results.models import GivenSizes, Setting, sizes
 from lm_eval_ext.results.runs import Role, Runs, TaskRun
@@ -179,7 +179,7 @@ def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:
     content = file.content
     facts = {
         "command (reconstructed from the results)": shlex.join(
-            command(of_file[0], asked_for(runs, [run.task for run in of_file]))
+            command(of_file[0], names_to_run(runs, [run.task for run in of_file]))
         ),
         "evaluated": datetime.fromtimestamp(file.date, timezone.utc).isoformat(timespec="seconds"),
         "lm-eval": content.get("lm_eval_version"),

@@ -136,7 +136,7 @@ def headlines_of(runs: Runs) -> list[Headline]:
     for family in FAMILIES:
         # A task has another headline if it was run in another form.
         by_metric: dict[str, list[TaskRun]] = {}
-        for run in runs.of(family):
+        for run in runs.of_family(family):
             by_metric.setdefault(run.headline.name, []).append(run)
         for asked in by_metric.values():
             schema, metric = asked[0].schema, asked[0].headline
@@ -260,7 +260,7 @@ def _mean_rank(name: str, headlines: Sequence[Headline]) -> float:
 def _complete(runs: Runs, headline: Headline) -> dict[EvaluatedModel, list[TaskRun]]:
     """Return the runs of a headline's tasks, by the models that were run on all of them."""
     found: dict[EvaluatedModel, list[TaskRun]] = {}
-    for run in runs.of(headline.family):
+    for run in runs.of_family(headline.family):
         if run.task in headline.tasks and (not run.is_ours or run.headline.name == headline.metric):
             found.setdefault(run.model, []).append(run)
     return {model: of_model for model, of_model in found.items() if len(of_model) == len(headline.tasks)}
@@ -269,7 +269,7 @@ def _complete(runs: Runs, headline: Headline) -> dict[EvaluatedModel, list[TaskR
 def _of_others(evidence: Evidence) -> Iterator[Headline]:
     """Yield the headlines of the other tasks: of the lowest-level groups that have a score, and of tasks in none."""
     runs = evidence.runs
-    found = scores(evidence) if runs.of(OTHER) else []
+    found = scores(evidence) if runs.of_family(OTHER) else []
     parts = {score.name: frozenset(runs.groups.get(score.name, ())) for score in found}
     groups = {name: tasks for name, tasks in parts.items() if tasks}
     lowest = [name for name, tasks in groups.items() if not any(other < tasks for other in groups.values())]
@@ -277,7 +277,7 @@ def _of_others(evidence: Evidence) -> Iterator[Headline]:
     for score in found:
         if score.name in lowest or not (score.name in groups or score.name in covered):
             tasks = tuple(runs.groups.get(score.name, (score.name,)))
-            better = next(run.headline.higher_is_better for run in runs.of(OTHER) if run.task in tasks)
+            better = next(run.headline.higher_is_better for run in runs.of_family(OTHER) if run.task in tasks)
             metric = score.metric.removesuffix(ARROWS[better]).rstrip()
             headline = Headline(OTHER, score.name, metric, better, tasks, "share" if score.is_share else "number")
             standings = _standings(evidence, headline, _complete(runs, headline), score.estimates)

@@ -18,7 +18,7 @@ import yaml
 from lm_eval_ext import __version__
 from lm_eval_ext.families.schema import COUNT, Metric
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.results.files import shown
+from lm_eval_ext.results.files import short_repr
 from lm_eval_ext.results.issue import named
 from lm_eval_ext.results.load import GivenName, find_runs, renamed
 from lm_eval_ext.results.models import GGUF, EvaluatedModel
@@ -114,7 +114,7 @@ class PublishedModel:
                 is_number = isinstance(value, int | float)
                 has_direction = _described(run, metric).higher_is_better is not None
                 if is_number and has_direction and run.figure(metric) is None:
-                    yield f"{run.task}, {metric}: {shown(value)} in the results"
+                    yield f"{run.task}, {metric}: {short_repr(value)} in the results"
 
     def headline(self, name: str) -> Score:
         """Return the headline of a task or group.
@@ -191,7 +191,7 @@ def how(model: EvaluatedModel) -> str:
 def limit(run: TaskRun) -> str | None:
     """Return the ``--limit`` of a run, which had only some of the rows; ``None`` if it had all."""
     found = run.file.config.get("limit")
-    return f"{found:g}" if isinstance(found, int | float) else None if found is None else shown(found)
+    return f"{found:g}" if isinstance(found, int | float) else None if found is None else short_repr(found)
 
 
 def _id(model: EvaluatedModel, label: str, runs: Sequence[TaskRun]) -> str:

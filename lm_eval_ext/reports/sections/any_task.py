@@ -37,7 +37,7 @@ LISTED = 400
 
 def section(evidence: Evidence) -> Section | None:
     """Return the section; ``None`` if no such task was run."""
-    if not evidence.runs.of(OTHER):
+    if not evidence.runs.of_family(OTHER):
         return None
     figures = [*differences(evidence), *score_figures(scores(evidence), evidence.runs)]
     return Section(NAME, "Other tasks", "What else was measured, and do the models differ in it?", figures)
@@ -73,15 +73,15 @@ def _told_apart(offered: Sequence[tuple[str, str, float]]) -> list[str]:
 def differences(evidence: Evidence) -> Iterator[Figure]:
     """Yield the figures of differences: of shares, and of what has another unit; none if there is one model."""
     runs = evidence.runs
-    first, *rest = [model for model in runs.models if runs.of(OTHER, model)]
+    first, *rest = [model for model in runs.models if runs.of_family(OTHER, model)]
     if not rest:
         return
-    tasks = {run.task for run in runs.of(OTHER)}
+    tasks = {run.task for run in runs.of_family(OTHER)}
     groups = {name: parts for name, parts in runs.groups.items() if tasks.issuperset(parts)}
     of_model = {}
     for model in (first, *rest):
-        of_others = tuple(run for run in runs.found if run.model == model and run.family.name == OTHER)
-        of_model[model] = replace(runs, found=of_others, groups=groups, labels={model: runs.labels[model]})
+        of_others = tuple(run for run in runs.all if run.model == model and run.family.name == OTHER)
+        of_model[model] = replace(runs, all=of_others, groups=groups, labels={model: runs.labels[model]})
     found = {}
     for model in rest:
         labels = runs.labels[first], runs.labels[model]
@@ -179,11 +179,11 @@ def scores(evidence: Evidence) -> list[Score]:
     """
     runs = evidence.runs
     tasks: dict[str, dict[EvaluatedModel, list[TaskRun]]] = {}
-    for run in runs.of(OTHER):
+    for run in runs.of_family(OTHER):
         tasks.setdefault(run.task, {})[run.model] = [run]
     groups: list[tuple[str, dict[EvaluatedModel, list[TaskRun]]]] = []
     for name, parts in sorted(runs.groups.items()):
-        of_parts = {model: [run for run in runs.of(OTHER, model) if run.task in parts] for model in runs.models}
+        of_parts = {model: [run for run in runs.of_family(OTHER, model) if run.task in parts] for model in runs.models}
         groups.append((name, {model: of for model, of in of_parts.items() if len(of) == len(parts)}))
     found = []
     for name, by_model in (*groups, *sorted(tasks.items())):

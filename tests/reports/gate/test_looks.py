@@ -152,7 +152,7 @@ def test_runs_of_parts_are_one_run_whose_lines_are_found(tmp_path: Path) -> None
         assert found.ids.tolist() == expected.ids.tolist()
         assert found.values["acc"].tolist() == expected.values["acc"].tolist()
         assert [line["doc_id"] for line in found.lines()] == [*range(100)]
-        assert found.kept(found.ids > 96).line(1)["doc"] == {"sentence": "review 98", "golden_label": "negative"}
+        assert found.select(found.ids > 96).line(1)["doc"] == {"sentence": "review 98", "golden_label": "negative"}
     assert not [issue for issue in joined.issues if "newer" in str(issue)]
     # Where nothing says that they are parts, the newest counts, as ever.
     (newest,) = load_apart([[tmp_path / "parts"]])

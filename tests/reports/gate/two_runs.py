@@ -88,7 +88,7 @@ def with_answers(runs: Runs, answers: Iterable[Floats]) -> Runs:
     for run, of_task in zip(runs.counting, answers, strict=True):
         assert run.rows is not None
         changed.append(replace(run, rows=replace(run.rows, values={**run.rows.values, "acc": of_task})))
-    return replace(runs, found=tuple(changed))
+    return replace(runs, all=tuple(changed))
 
 
 def write_draws(

@@ -144,8 +144,8 @@ def _lost(run: TaskRun, other: TaskRun) -> tuple[int, int, str] | None:
         if other_row < 0 or other_rows.values[PROMPT_LEVEL][other_row] != 1:
             continue
         for metric in metrics:
-            is_broken = rows.values[metric][row] < rows.asked[metric][row]
-            if is_broken and other_rows.asked[metric][other_row]:
+            is_broken = rows.values[metric][row] < rows.denominators[metric][row]
+            if is_broken and other_rows.denominators[metric][other_row]:
                 return row, int(other_row), metric
     return None
 

@@ -311,7 +311,7 @@ def _placed(evidence: Evidence) -> tuple[Study, dict[str, list[Issue]], set[Key]
     placed = [run for run in evidence.runs.with_role(Role.PLACED) if run.family.name == FAMILY]
     known = {(run.model, run.task) for run in placed}
     entries = []
-    for run in (*evidence.runs.of(FAMILY), *placed):
+    for run in (*evidence.runs.of_family(FAMILY), *placed):
         if (run.model, run.task) in known:
             asked = facts(run)
             kind = _REPEAT if asked["repeat"] else asked["kind"]

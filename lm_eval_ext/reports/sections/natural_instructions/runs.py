@@ -226,7 +226,7 @@ def _of_one_setting(entries: Sequence[Entry], base: str) -> tuple[list[Entry], l
     for of_subtask in grouped(entries, ["subtask"]).values():
         standard = next((entry for entry in of_subtask if entry["encoding"] == base), of_subtask[0])
         for entry in of_subtask:
-            unlike = [found.fact for found in differences(standard.run, entry.run, SETTING)]
+            unlike = [fact for fact, _, _ in differences(standard.run, entry.run, SETTING)]
             if differing := [IN_WORDS.get(fact, fact) for fact in unlike]:
                 reason = f"differs from the run under {standard['encoding']!r} in {' and '.join(differing)}"
                 left_out.setdefault(reason, []).append(entry["task"])

@@ -262,7 +262,7 @@ def upper_bound(evidence: Evidence, runs: Comparable) -> tuple[tuple[Figure, ...
     """
     if evidence.upper_bound is None:
         return (), []
-    bounds, issues = task_specific(evidence.upper_bound.of(FAMILY))
+    bounds, issues = task_specific(evidence.upper_bound.of_family(FAMILY))
     wanted = next(iter(runs.scopes.values()), ())
     of_subtasks = grouped(runs.entries, ["subtask"])
     alike = {

@@ -52,7 +52,7 @@ Item = TypeVar("Item")
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's section of the report; ``None`` if none of its tasks was run."""
-    of_family = evidence.runs.of(FAMILY)
+    of_family = evidence.runs.of_family(FAMILY)
     if not of_family:
         return None
     entries = entries_of(Study.of(evidence, FAMILY, facts, {}))

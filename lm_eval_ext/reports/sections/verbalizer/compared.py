@@ -343,7 +343,7 @@ def _spreads(run: TaskRun) -> Floats:
     """Return a task's spread, followed by that of every shuffle, shape (1 + SHUFFLES,)."""
     rows = rows_of(run)
     # Whether each answer was given to each wording that was asked at all, shape (rows, wordings).
-    asked = np.stack([rows.asked[metric] > 0 for metric in wordings_of(run)], axis=1)
+    asked = np.stack([rows.denominators[metric] > 0 for metric in wordings_of(run)], axis=1)
     wordings = asked[:, asked.any(axis=0)].astype(np.float64)
     # Sorted by row, and within a row by wording, so that tasks on the same rows are shuffled alike: an answer to a row
     # under one verbalizer tells about that under another.

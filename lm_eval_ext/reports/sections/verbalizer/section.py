@@ -112,7 +112,7 @@ def scaling(study: Study) -> Iterator[Figure]:
 
     The size is the number of parameters, or a model's place in the order that a user states.
     """
-    sizes = {entry["model"]: study.evidence.sizes.of.get(entry.run.model) for entry in study.entries}
+    sizes = {entry["model"]: study.evidence.sizes.by_model.get(entry.run.model) for entry in study.entries}
     known = sorted({(size.parameters, size.family) for size in sizes.values() if size})
     families = dict.fromkeys(family for _, family in known)
     if len(known) == len(families):
