@@ -18,7 +18,7 @@ from lm_eval_ext.results.aggregation import over_draws
 from lm_eval_ext.results.issue import Issue, error, grouped, named, note, warning
 from lm_eval_ext.results.models import NAMES, EvaluatedModel, chat_template
 from lm_eval_ext.results.models import labels as labels_of
-from lm_eval_ext.results.rows import Rows, in_common, joined
+from lm_eval_ext.results.rows import Rows, common_rows, in_common, joined
 from lm_eval_ext.results.runs import OF_RUN, SAMPLING_SEED, Role, Runs, TaskRun, rows_of, without_arguments
 from lm_eval_ext.sources import RowsError
 
@@ -376,8 +376,7 @@ def _together(runs: Sequence[TaskRun]) -> TaskRun:
 
 def _draws_of(rows: Sequence[Rows]) -> Rows:
     """Return rows with the draws of several runs of them."""
-    common_ids = in_common(*(of_run.ids for of_run in rows))
-    rows = [of_run.select(places) for of_run, places in zip(rows, common_ids, strict=True)]
+    rows = common_rows(*rows)
     first = rows[0]
     draws = {
         metric: np.concatenate([of_run.draws_of(metric) for of_run in rows], axis=1)

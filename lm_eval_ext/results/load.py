@@ -60,7 +60,7 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
     names: Sequence[GivenName] = (),
     *,
     merge_variants: bool = False,
-    others: Choice | None = None,
+    choice: Choice | None = None,
     parts: bool = False,
     called: Callable[[Path], str] = str,
 ) -> list[Runs]:
@@ -74,7 +74,7 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
         names: names for models of the first set.
         merge_variants: whether several draws of a task, and several placements of its instructions, are one model's;
             otherwise, each is a model of its own.
-        others: what is chosen about tasks that are not ours; ``None``: they are left out.
+        choice: what is chosen about tasks that are not ours; ``None``: they are left out.
         parts: whether several runs of a task by a model are one run, each of a part of the rows; otherwise, the newest
             counts.
         called: returns what the user calls a file.
@@ -85,17 +85,17 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
             the chosen metric or column, or two runs of a task cannot be parts of one.
     """
     runs_of_sides = [
-        find_runs(paths, merge_variants=merge_variants, others=others is not None, parts=parts, called=called)
+        find_runs(paths, merge_variants=merge_variants, other_tasks=choice is not None, parts=parts, called=called)
         for paths in sides
     ]
-    if others is not None:
-        runs_of_sides = measured_alike(runs_of_sides, others)
+    if choice is not None:
+        runs_of_sides = measured_alike(runs_of_sides, choice)
     runs_of_sides[0] = replace(runs_of_sides[0], labels=renamed(runs_of_sides[0], names))
     # The readers of each task that every model's run of it has.
     common: dict[str, set[str]] = {}
     for run in (run for side in runs_of_sides for run in side.with_role(*IN_FIGURES)):
         common[run.task] = common.get(run.task, set(run.readers)) & set(run.readers)
-    column = others.cluster if others else ""
+    column = choice.cluster if choice else ""
     dataset_rows: DatasetRows = {}
     loaded = []
     for side in runs_of_sides:
@@ -139,7 +139,7 @@ def find_runs(
     paths: Sequence[Path],
     *,
     merge_variants: bool = False,
-    others: bool = False,
+    other_tasks: bool = False,
     parts: bool = False,
     called: Callable[[Path], str] = str,
 ) -> Runs:
@@ -151,7 +151,7 @@ def find_runs(
         paths: results files, or folders whose ``results_*.json`` are all read.
         merge_variants: whether runs at several temperatures, and with several placements, are one model's; otherwise
             they are different models.
-        others: whether tasks that are not ours count, each by its first metric and filter (see ``measured_alike``).
+        other_tasks: whether tasks that are not ours count, each by its first metric and filter (``measured_alike``).
         parts: whether a run that a newer one would replace is a part of the same run.
         called: returns what the user calls a file.
 
@@ -180,7 +180,7 @@ def find_runs(
             unusable.append(error(f"{name}: {reason.strerror}" if isinstance(reason, OSError) else str(reason)))
             unread.append(name)
             continue
-        of_file = task_runs(file, others=others)
+        of_file = task_runs(file, other_tasks=other_tasks)
         runs += [run for _, run in of_file if isinstance(run, TaskRun)]
         unusable += unusable_in(file, of_file)
         unusable_tasks += [(task, file) for task, reason in of_file if isinstance(reason, str)]
@@ -196,9 +196,9 @@ def find_runs(
         raise RowsError(f"{'; '.join(map(str, unusable))}; expected at least one task with evaluated rows")
     if not evaluated:
         only = f", only of {named(sorted(foreign))}" if foreign else ""
-        families = f" for the families {', '.join(FAMILIES)}" if not others else ""
+        families = f" for the families {', '.join(FAMILIES)}" if not other_tasks else ""
         raise RowsError(
-            f"no results of {'any task' if others else 'our tasks'} in {', '.join(map(str, paths))}{only}; "
+            f"no results of {'any task' if other_tasks else 'our tasks'} in {', '.join(map(str, paths))}{only}; "
             f"expected results_*.json files that `lm_eval --tasks … --output_path FOLDER` writes{families}"
         )
     issues += [error(f"{issue}; left out") for issue in unusable]

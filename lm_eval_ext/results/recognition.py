@@ -215,12 +215,12 @@ class TaskEntry:
         return metadata
 
 
-def task_runs(file: ResultFile, *, others: bool) -> list[RunOrFault]:
+def task_runs(file: ResultFile, *, other_tasks: bool) -> list[RunOrFault]:
     """Return the tasks in a file that count or cannot be used, each once, ours first.
 
     Args:
         file: the results.
-        others: whether tasks that are not ours count, too.
+        other_tasks: whether tasks that are not ours count, too.
     """
     configs, results = file.content["configs"], file.content["results"]
     malformed: list[RunOrFault] = []
@@ -236,7 +236,7 @@ def task_runs(file: ResultFile, *, others: bool) -> list[RunOrFault]:
             figures = results.get(name)
             entry = TaskEntry(file, name, config, figures if isinstance(figures, dict) else {})
             ours[task] = _recognized(entry)
-    for name, figures in results.items() if others else ():
+    for name, figures in results.items() if other_tasks else ():
         config, task = configs.get(name, {}), bare_name(name)
         if task in of_others or name in file.groups or not isinstance(figures, dict) or not isinstance(config, dict):
             continue

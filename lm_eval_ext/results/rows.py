@@ -207,6 +207,11 @@ def in_common(*columns: NDArray[Any]) -> list[NDArray[np.int64]]:
     return [places_in(column, shared) for column in columns]
 
 
+def common_rows(*runs: Rows) -> list[Rows]:
+    """Return, of the rows of several runs of a task, those that all have, in one order."""
+    return [rows.select(places) for rows, places in zip(runs, in_common(*(rows.ids for rows in runs)), strict=True)]
+
+
 def joined(parts: Sequence[Rows]) -> Rows:
     """Return the rows of several parts of a run of a task, by ``doc_id``; what not all parts have is left out.
 

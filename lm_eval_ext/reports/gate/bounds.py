@@ -31,16 +31,16 @@ class Bounds:
     named: Mapping[str, float]
     where: str
 
-    def of(self, name: str) -> float:
+    def bound(self, name: str) -> float:
         """Return the bound of a task or group.
 
         Raises:
             ReportError: there is none.
         """
-        found = self.named.get(name, self.default)
-        if found is None:
+        bound = self.named.get(name, self.default)
+        if bound is None:
             raise ReportError(f"{name}: {self.where} has no bound for it; expected its name in [tasks], or max_drop")
-        return found
+        return bound
 
     def over(self, sides: Sides) -> dict[str, float]:
         """Return what to check, each with its bound.
@@ -72,8 +72,8 @@ class Bounds:
                 )
             if is_share(name):
                 _require_share(f"{self.where}, [tasks], {name!r}", most)
-        rest = () if self.default is None else lowest_levels(sides.before)
-        return {**{name: (self.default or 0.0) if is_share(name) else nan for name in rest}, **self.named}
+        default_names = () if self.default is None else lowest_levels(sides.before)
+        return {**{name: (self.default or 0.0) if is_share(name) else nan for name in default_names}, **self.named}
 
 
 def bounds_of(max_drop: float | None, path: Path | None) -> Bounds:

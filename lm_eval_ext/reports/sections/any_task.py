@@ -14,7 +14,7 @@ from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.evidence import Evidence, replicates, terms_by_cluster
 from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Panel, Section, Table, TableCell
 from lm_eval_ext.reports.gate.findings import Finding, Outcome, compare
-from lm_eval_ext.reports.gate.text import by_issue, described, metric, name_with_tasks, p_value
+from lm_eval_ext.reports.gate.text import by_issue, metric, metric_of_run, name_with_tasks, p_value
 from lm_eval_ext.reports.gate.units import NORMAL, Sides, unlike, weights
 from lm_eval_ext.reports.layout import MISSING
 from lm_eval_ext.reports.sections.examples import Answer, continuations
@@ -200,7 +200,7 @@ def scores(evidence: Evidence) -> list[Score]:
             if estimates:
                 is_share = all(run.headline.range == SHARE for run in everything)
                 rows = max(sum(run.count for run in of_model) for of_model in of_metric.values())
-                found.append(Score(name, described(everything[0]), is_share, estimates, rows))
+                found.append(Score(name, metric_of_run(everything[0]), is_share, estimates, rows))
     return found
 
 

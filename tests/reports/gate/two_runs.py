@@ -65,7 +65,7 @@ def sides_of(
 ) -> Sides:
     """Return two sides: each a folder or file, or several that are the same run with other seeds."""
     given = [[side] if isinstance(side, Path) else side for side in (before, after)]
-    found = iter(load_apart([[path] for side in given for path in side], others=others))
+    found = iter(load_apart([[path] for side in given for path in side], choice=others))
     first, second = (as_one([next(found) for _ in side], [*map(str, side)]) for side in given)
     return Sides(first, second, names)
 

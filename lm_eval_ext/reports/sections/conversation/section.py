@@ -29,7 +29,7 @@ BEHAVIORS = (
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    found = Study.of(evidence, FAMILY, _facts, {})
+    found = Study.of_family(evidence, FAMILY, _facts, {})
     if not found.entries:
         return None
     shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], said_of)

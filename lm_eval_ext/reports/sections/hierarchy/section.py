@@ -146,7 +146,7 @@ def section(evidence: Evidence) -> Section | None:
         "history": (FOLLOWED, SLIPPED_ONCE),
         "which": (CONFLICT_SIDE, ALONE_SIDE),
     }
-    found = Study.of(evidence, FAMILY, _facts_of, orders)
+    found = Study.of_family(evidence, FAMILY, _facts_of, orders)
     if not found.entries:
         return None
     shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], said_of)

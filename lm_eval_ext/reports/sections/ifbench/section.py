@@ -54,7 +54,7 @@ BEHAVIORS = (
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
     orders = {"group": tuple(OF_GROUPS), "verdict": VERDICT_KINDS}
-    found = Study.of(evidence, FAMILY, _facts, orders)
+    found = Study.of_family(evidence, FAMILY, _facts, orders)
     if not found.entries:
         return None
     shown, issues = examples(evidence.runs, [behavior(found.entries) for behavior in BEHAVIORS], said_of)

@@ -63,7 +63,7 @@ OF_REPORT = (
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    found = Study.of(evidence, FAMILY, facts, {})
+    found = Study.of_family(evidence, FAMILY, facts, {})
     placed = tuple(placements(evidence))
     if not found.entries and not placed:
         return None

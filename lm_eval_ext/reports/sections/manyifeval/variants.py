@@ -317,7 +317,7 @@ def _placed(evidence: Evidence) -> tuple[Study, dict[str, list[Issue]], set[Key]
             kind = _REPEAT if asked["repeat"] else asked["kind"]
             about = {"model": evidence.runs.labels[run.model], "task": run.task, "kind": kind}
             about |= {"instructions": asked["instructions"], "placement": run.placement or PUBLISHED}
-            entries.append(Entry(run, about, asked=None, metric=run.headline.name))
+            entries.append(Entry(run, about, question=None, metric=run.headline.name))
     orders = {"model": tuple(evidence.runs.labels.values()), "kind": tuple(KINDS), "placement": SCHEMA.placements}
     shared: list[Entry] = []
     issues: dict[str, list[Issue]] = {}
@@ -326,7 +326,7 @@ def _placed(evidence: Evidence) -> tuple[Study, dict[str, list[Issue]], set[Key]
     entries.sort(key=lambda one: (rank(one["kind"]), one["instructions"], one["task"]))
     for key, group in grouped(entries, ("model", "task")).items():
         rows = shared_rows([entry.run for entry in group], "ids")
-        shared += [replace(entry, kept=kept) for entry, kept in zip(group, rows.kept, strict=True)]
+        shared += [replace(entry, mask=mask) for entry, mask in zip(group, rows.masks, strict=True)]
         model, task = key
         said = issues.setdefault(model, [])
         if rows.reason:

@@ -163,7 +163,7 @@ def in_scopes(entries: Iterable[Entry], scopes: Scopes) -> Iterator[Entry]:
         for group in grouped(inside, by).values():
             reason = "" if len(group) == len(subtasks) else "not every subtask was run"
             for entry in group:
-                yield replace(entry.with_facts(scope=scope), asked=None, reason=entry.reason or reason)
+                yield replace(entry.with_facts(scope=scope), question=None, reason=entry.reason or reason)
 
 
 def facts(run: TaskRun) -> dict[str, str]:
@@ -191,19 +191,19 @@ def comparable(evidence: Evidence) -> Comparable:
     The base is ``prompt``, as in the paper for GPT-3, or, if no model was run on it, ``instance``, as for BART. All
     encodings of a subtask must have the base's setting; other runs are left out.
     """
-    study = Study.of(evidence, FAMILY, facts, {})
-    base = "prompt" if among((*study.entries, *study.others), ["prompt"]) else "instance"
+    study = Study.of_family(evidence, FAMILY, facts, {})
+    base = "prompt" if among((*study.entries, *study.other_entries), ["prompt"]) else "instance"
     issues: list[Issue] = []
     kept: list[Entry] = []
     of_models = grouped(study.entries, ["model"])
     for (model,), entries in of_models.items():
-        asked = {entry.asked: entry["task"] for entry in entries}
+        asked = {entry.question: entry["task"] for entry in entries}
         issues += [
             note(
                 f"{model}: {other['task']} left out because {asked[other['subtask'], other['encoding']]} has the same "
                 "subtask and encoding"
             )
-            for other in study.others
+            for other in study.other_entries
             if other["model"] == model
         ]
         of_model, left_out = _of_one_setting(entries, base)

@@ -104,8 +104,8 @@ def facts(run: TaskRun) -> dict[str, Any]:
 
 def entries_of(found: Study) -> list[Entry]:
     """Return all runs by model; if several tasks share a dataset and level, all but one are shown by name."""
-    others = (entry.with_facts(dataset=entry["task"]) for entry in found.others)
-    models = found.in_order("model", (entry["model"] for entry in (*found.entries, *found.others)))
+    others = (entry.with_facts(dataset=entry["task"]) for entry in found.other_entries)
+    models = found.in_order("model", (entry["model"] for entry in (*found.entries, *found.other_entries)))
     return sorted((*found.entries, *others), key=lambda entry: models.index(entry["model"]))
 
 

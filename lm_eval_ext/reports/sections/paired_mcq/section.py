@@ -55,7 +55,7 @@ def section(evidence: Evidence) -> Section | None:
     of_family = evidence.runs.of_family(FAMILY)
     if not of_family:
         return None
-    entries = entries_of(Study.of(evidence, FAMILY, facts, {}))
+    entries = entries_of(Study.of_family(evidence, FAMILY, facts, {}))
     shown, not_shown = examples(evidence.runs, candidates(entries), said_of)
     drawn_figures = (*figures(measured(evidence, entries)), *temperature_figures(evidence))
     return Section(FAMILY, *captions()[FAMILY], drawn_figures, shown, (*_issues(of_family), *not_shown))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.families.verbalizer.schema import OF_WORDING, RELIABLE, SENSITIVITY
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap
-from lm_eval_ext.reports.layout import COLUMN, panels, shown, table
+from lm_eval_ext.reports.layout import COLUMN, as_estimate, panels, table
 from lm_eval_ext.reports.sections.figures import captioned
 from lm_eval_ext.reports.sections.verbalizer.runs import (
     ACCURACY,
@@ -254,10 +254,12 @@ WORDED = ("model", "prompting", "naturalness", "wordings")
 
 def paraphrases(study: Study) -> Figure | None:
     """Return accuracy by wording and the spread over wordings; ``None`` if no row was asked in several."""
-    others = [entry.with_facts(prompting=prompting(entry.run), naturalness=entry["task"]) for entry in study.others]
+    others = [
+        entry.with_facts(prompting=prompting(entry.run), naturalness=entry["task"]) for entry in study.other_entries
+    ]
     entries = [
         # A mean over the tasks that a model was run on, whatever the other models were.
-        replace(entry.with_facts(wordings=len(wordings)), asked=None)
+        replace(entry.with_facts(wordings=len(wordings)), question=None)
         for entry in (*study.entries, *others)
         if (wordings := wordings_of(entry.run))
     ]
@@ -294,7 +296,7 @@ def paraphrases(study: Study) -> Figure | None:
 def _hardest(line: Mapping[str, Any]) -> str | None:
     """Return which wordings have the lowest accuracy; ``None`` if all have the same."""
     of_wordings = {name: value for name, value in line.items() if name.startswith("wording ") and exists(value)}
-    accuracies = {name.removeprefix("wording "): shown(value).value for name, value in of_wordings.items()}
+    accuracies = {name.removeprefix("wording "): as_estimate(value).value for name, value in of_wordings.items()}
     lowest = [number for number, value in accuracies.items() if value == min(accuracies.values())]
     return ", ".join(lowest) if len(lowest) < len(accuracies) else None
 

@@ -56,8 +56,8 @@ def section(evidence: Evidence) -> Section | None:
         "words": tuple(name.replace("_", "/") for name in SCHEMA.values["verbalizer"]),
         "kind": tuple(KINDS),
     }
-    found = Study.of(evidence, FAMILY, facts, orders)
-    if not (found.entries or found.others):
+    found = Study.of_family(evidence, FAMILY, facts, orders)
+    if not (found.entries or found.other_entries):
         return None
     shown, issues = examples(evidence.runs, candidates(found), said_of)
     figures = tuple(figure for figure in _figures(found) if figure is not None)
@@ -244,10 +244,10 @@ def _others(study: Study) -> Iterator[Figure]:
     """Yield the figure of tasks that name no verbalizer, or test the same as another task."""
     others = tuple(
         entry.with_facts(prompting=prompting(entry.run), labels=len(entry.run.metadata["label_words"]) or None)
-        for entry in study.others
+        for entry in study.other_entries
     )
     yield from other_tasks(
-        replace(study, others=others),
+        replace(study, other_entries=others),
         "Accuracy: the answer is the word that the prompt asks for; prior rate: it is the label's usual word; "
         "invalid rate: it is none of the label words. The line marks random guessing.",
         METRICS,
