@@ -53,10 +53,10 @@ def measured_by(metric: str, runs: Runs, task: str) -> Runs:
         KeyError: the task's family has no such metric.
     """
     found = []
-    for run in runs.found:
+    for run in runs.all:
         schema = replace(run.schema, headlines=(run.schema.metric(metric),))
         found.append(replace(run, family=replace(run.family, schema=schema)) if run.task == task else run)
-    return replace(runs, found=tuple(found))
+    return replace(runs, all=tuple(found))
 
 
 if __name__ == "__main__":

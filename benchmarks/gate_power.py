@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 
 from lm_eval_ext.reports.gate.plan import CHANGED, CORRELATION
-from lm_eval_ext.reports.gate.power import Asked, simulate
+from lm_eval_ext.reports.gate.power import Design, simulate
 
-SIZES = tuple(Asked.alike(rows, answers, CHANGED, CORRELATION) for rows, answers in ((100, 1), (900, 3), (2700, 3)))
+SIZES = tuple(Design.uniform(rows, answers, CHANGED, CORRELATION) for rows, answers in ((100, 1), (900, 3), (2700, 3)))
 """A task, a group of tasks, and as many rows as three such groups."""
 DROPS = (0.0, 0.01, 0.02, 0.05, 0.1)
 BOUNDS = (0.01, 0.02, 0.05)

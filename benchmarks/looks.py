@@ -14,7 +14,7 @@ from math import e, log, sqrt
 import numpy as np
 
 from lm_eval_ext.reports.gate.looks import Spent, Stopped, equal_shares, nominal_levels, obrien_fleming, stopped
-from lm_eval_ext.reports.gate.power import ALPHA, SEED, Asked, changes
+from lm_eval_ext.reports.gate.power import ALPHA, SEED, Design, changes
 
 BOUND = 0.02
 
@@ -38,13 +38,13 @@ class Shape:
     """
 
     name: str
-    asked: Asked
+    asked: Design
     bound: float = BOUND
 
 
-def alike(rows: int, answers: int, changed: float = 0.1, correlation: float = 0.0) -> Asked:
+def alike(rows: int, answers: int, changed: float = 0.1, correlation: float = 0.0) -> Design:
     """Return rows that all have as many answers."""
-    return Asked.alike(rows, answers, changed, correlation)
+    return Design.uniform(rows, answers, changed, correlation)
 
 
 SHAPES = (
@@ -56,7 +56,7 @@ SHAPES = (
     Shape("100 rows, 10 answers each, together", alike(100, 10, correlation=1.0)),
     Shape("100 rows, 10 answers each, together, nothing else changes", alike(100, 10, 0.0, 1.0)),
     Shape("100 rows, half changes", alike(100, 1, 0.5)),
-    Shape("9 datasets of 11 rows", Asked(np.ones(99), (11,) * 9, 1, 0.1)),
+    Shape("9 datasets of 11 rows", Design(np.ones(99), (11,) * 9, 1, 0.1)),
     Shape("900 rows, 3 answers each", alike(900, 3)),
     Shape("900 rows, 3 answers each, together", alike(900, 3, correlation=1.0)),
     Shape("2,000 rows, bound of 1 point", alike(2000, 1), bound=0.01),
@@ -98,7 +98,7 @@ def main() -> None:
             for looks in options.looks:
                 for spent in SPENT.values():
                     each = found(shape, drop, options.pairs, looks, spent)
-                    shown.append(f"{each.beyond:.1%} / {each.within:.1%}, {each.asked:.0%}")
+                    shown.append(f"{each.beyond:.1%} / {each.within:.1%}, {each.rows_used:.0%}")
             print(f"| {shape.name} | {drop:g} | {' | '.join(shown)} |", flush=True)
 
 

@@ -73,7 +73,7 @@ def answers(
     Raises:
         RowsError: there are no such tasks, a task has no samples, or it has fewer questions than wanted.
     """
-    of_family = runs.of(FAMILY)
+    of_family = runs.of_family(FAMILY)
     known = {run.task for run in of_family}
     if unknown := [task for task in tasks if task not in known]:
         raise RowsError(f"--task {unknown[0]}: no results of this task; expected one of {', '.join(sorted(known))}")

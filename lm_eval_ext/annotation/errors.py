@@ -75,7 +75,7 @@ def sample(
     Raises:
         RowsError: there are no such results, no samples, or samples in another format.
     """
-    of_family = runs.of(FAMILY)
+    of_family = runs.of_family(FAMILY)
     chosen = _named(subtasks, sorted({str(run.metadata["subtask"]) for run in of_family}))
     known = sorted({str(run.metadata["encoding"]) for run in of_family if run.metadata["subtask"] in chosen})
     for encoding in encodings:

@@ -128,12 +128,12 @@ def _add_commands(parser: Parser, above: Sequence[str], words: Sequence[str]) ->
 def _imported(place: str) -> Callable[[Parser], None]:
     module, _, name = place.partition(":")
     try:
-        found: Callable[[Parser], None] = getattr(import_module(module), name)
+        function: Callable[[Parser], None] = getattr(import_module(module), name)
     except Exception as error:
         traceback.print_exc()
         _complain(f"the command could not be loaded ({type(error).__name__}: {error}); is everything installed?")
         sys.exit(NOT_LOADED)
-    return found
+    return function
 
 
 def add_tasks_path_to(path: argparse.ArgumentParser) -> None:

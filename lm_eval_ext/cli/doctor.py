@@ -78,8 +78,8 @@ def examine(
         "NLTK's data": _nltk,
         "the answer classifier": _reader,
     }
-    for what, check in checks.items():
-        announce(what)
+    for description, check in checks.items():
+        announce(description)
         yield check()
     if source not in (None, sources.EMBEDDED, sources.HUB):
         yield from _given(str(source), announce)
@@ -96,13 +96,15 @@ def examine(
 
 def _harness() -> Finding:
     version = installation.VERSION
-    found = f"lm-eval {version} at {installation.FOLDER}"
+    installed = f"lm-eval {version} at {installation.FOLDER}"
     if version < Version(OLDEST):
-        return Finding("harness", False, f"{found}; expected {OLDEST} or later: upgrade lm-eval")
+        return Finding("harness", False, f"{installed}; expected {OLDEST} or later: upgrade lm-eval")
     if version > Version(TESTED[-1]):
-        newer = f"{found}; newer than {TESTED[-1]}, the newest that lm-eval-ext was tested with; check a known result"
+        newer = (
+            f"{installed}; newer than {TESTED[-1]}, the newest that lm-eval-ext was tested with; check a known result"
+        )
         return Finding("harness", False, newer, required=False)
-    return Finding("harness", True, found)
+    return Finding("harness", True, installed)
 
 
 def _autoload() -> Finding:
@@ -117,12 +119,12 @@ def _autoload() -> Finding:
 
 def _tasks() -> Finding:
     files, visible = installation.task_files()
-    ours = Path(tasks_dir()).resolve()
-    missing = sorted(str(path.relative_to(ours)) for path in files - visible)
+    folder = Path(tasks_dir()).resolve()
+    missing = sorted(str(path.relative_to(folder)) for path in files - visible)
     text = f"{len(visible)} of {len(files)} tasks and groups are visible to the harness"
     if missing:
-        shown = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
-        text += f"; missing: {shown}. Either other tasks have the same names, or autoload is inactive"
+        listed = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
+        text += f"; missing: {listed}. Either other tasks have the same names, or autoload is inactive"
     return Finding("tasks", bool(files) and not missing, text)
 
 
@@ -137,8 +139,8 @@ def _nltk() -> Finding:
         require(*NLTK_DATA)
     except MissingDataError as error:
         how_to_install.append(str(error))
-    there = {data: installed(data) for data in NLTK_DATA}
-    lines = [f"{data.called}: {there[data] or 'missing'}" for data in NLTK_DATA]
+    paths = {data: installed(data) for data in NLTK_DATA}
+    lines = [f"{data.called}: {paths[data] or 'missing'}" for data in NLTK_DATA]
     return Finding("nltk", not how_to_install, "\n".join([*lines, *how_to_install]), required=False)
 
 
@@ -161,9 +163,9 @@ def _given(source: str, announce: Announce = _silently) -> Iterator[Finding]:
     if not any(installation.task_class(family.task).datasets_at(source) for family in FAMILIES.values()):
         rows = [name for name in sources.file_names(str(path)) if Path(name).suffix in ROWS]
         if rows:
-            shown = ", ".join(rows[:5]) + (", …" if len(rows) > 5 else "")
+            listed = ", ".join(rows[:5]) + (", …" if len(rows) > 5 else "")
             text = (
-                f"found {shown}, which match no built-in dataset; a task of your own checks its rows when it is loaded"
+                f"found {listed}, which match no built-in dataset; a task of your own checks its rows when it is loaded"
             )
         else:
             expected = "expected <dataset>_<split>.jsonl or .parquet, or task files (.json) of Natural Instructions"
@@ -202,8 +204,8 @@ def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator
         text = f"{name}: {len(names) - len(failures)} of {len(names)} datasets{note}"
         if lacking := family.incomplete(names):
             text += f", {lacking}"
-        shown = [text, *failures[:3], *(["…"] if len(failures) > 3 else [])]
-        yield Finding(subject, not failures, "; ".join(shown))
+        parts = [text, *failures[:3], *(["…"] if len(failures) > 3 else [])]
+        yield Finding(subject, not failures, "; ".join(parts))
     if lacking_files:
         yield Finding(subject, False, f"{', '.join(lacking_files)}: no files", required=False)
 

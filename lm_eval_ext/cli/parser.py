@@ -114,8 +114,8 @@ def share(text: str) -> float:
         argparse.ArgumentTypeError: it is none.
     """
     with suppress(ValueError):
-        if 0 <= (found := float(text)) < 1:
-            return found
+        if 0 <= (number := float(text)) < 1:
+            return number
     raise argparse.ArgumentTypeError(f"expected a number, at least 0 and less than 1, found {text!r}")
 
 
@@ -126,6 +126,6 @@ def positive(text: str) -> float:
         argparse.ArgumentTypeError: it is none.
     """
     with suppress(ValueError):
-        if 0 < (found := float(text)) < inf:
-            return found
+        if 0 < (number := float(text)) < inf:
+            return number
     raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")

@@ -23,13 +23,13 @@ def with_progress(lines: BinaryIO) -> Iterable[bytes]:
 
 
 @contextmanager
-def checking(what: str) -> Iterator[Callable[[str], None]]:
+def checking(subject: str) -> Iterator[Callable[[str], None]]:
     """Show what is being checked on standard error if that is a terminal; the function names the next check.
 
     Meanwhile, lines for standard output must go through ``print_past_progress``.
     """
     with tqdm(bar_format="{desc}", leave=False, disable=None) as line:
-        line.set_description_str(f"checking {what} …")
+        line.set_description_str(f"checking {subject} …")
         yield lambda following: line.set_description_str(f"checking {following} …")
 
 
@@ -39,9 +39,9 @@ def print_past_progress(line: str) -> None:
         print(line, flush=True)
 
 
-def counted(things: Sequence[T], unit: str) -> Iterable[T]:
+def counted(items: Sequence[T], unit: str) -> Iterable[T]:
     """Yield things, and show how many are done on standard error if that is a terminal."""
-    yield from tqdm(things, unit=unit, disable=None)
+    yield from tqdm(items, unit=unit, disable=None)
 
 
 LINES = 10
@@ -75,7 +75,7 @@ def training(epochs: int, steps: int, finished: int = 0) -> Iterator[Callable[[f
                 bar.set_postfix(epoch=f"{epoch + 1}/{epochs}", loss=f"{mean:.3f}", refresh=False)
                 bar.update()
             elif done * LINES // total > (done - 1) * LINES // total:
-                where = f"epoch {epoch + 1} of {epochs}, step {done} of {total}"
-                print(f"training: {where}, loss {mean:.3f}", file=sys.stderr, flush=True)
+                position = f"epoch {epoch + 1} of {epochs}, step {done} of {total}"
+                print(f"training: {position}, loss {mean:.3f}", file=sys.stderr, flush=True)
 
         yield step

@@ -37,17 +37,17 @@ def add_rows_to(rows: argparse.ArgumentParser) -> None:
     rows.set_defaults(run=_run)
 
 
-def _metadata(given: str) -> dict[str, Any]:
+def _metadata(text: str) -> dict[str, Any]:
     """Read the value of ``--metadata``."""
     try:
-        found = json.loads(given)
+        metadata = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise argparse.ArgumentTypeError(f'expected a JSON object, as in \'{{"form": "mixed"}}\', found {given!r}')
-    if twice := sorted({"source", ROW_SEED} & found.keys()):
+        metadata = None
+    if not isinstance(metadata, dict):
+        raise argparse.ArgumentTypeError(f'expected a JSON object, as in \'{{"form": "mixed"}}\', found {text!r}')
+    if twice := sorted({"source", ROW_SEED} & metadata.keys()):
         raise argparse.ArgumentTypeError(f"{twice[0]} has an option of its own: --{twice[0].replace('_', '-')}")
-    return found
+    return metadata
 
 
 def _run(options: argparse.Namespace) -> int:

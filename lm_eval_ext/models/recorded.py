@@ -28,7 +28,7 @@ from lm_eval_ext.results.answers import (
     Recording,
     of_one_message,
     read_recording,
-    what_is_asked,
+    request_key,
 )
 from lm_eval_ext.results.files import bare_name
 from lm_eval_ext.results.models import RECORDED_RUN
@@ -226,7 +226,7 @@ class RecordedLM(LMWithoutWeights):
         Raises:
             ValueError: several remain, which differ.
         """
-        prompt, row = what_is_asked(kind, request.args), request.doc_id
+        prompt, row = request_key(kind, request.args), request.doc_id
         has_turns = isinstance(request, TurnsInstance)
         # The last of two answers is none to the first message.
         answers = [answer for answer in self.recording.answers.get(prompt, ()) if _is_second(answer) == has_turns]
@@ -312,7 +312,7 @@ class RecordedLM(LMWithoutWeights):
 
     def _why(self, kind: str, request: Instance) -> str:
         """Return why a request has no answer, as part of a message."""
-        task, row, wanted = bare_name(request.task_name), request.doc_id, what_is_asked(kind, request.args)
+        task, row, wanted = bare_name(request.task_name), request.doc_id, request_key(kind, request.args)
         where = f"{task}, row {row}: "
         if answers := self.recording.answers.get(wanted):
             if (has_turns := isinstance(request, TurnsInstance)) != _is_second(answers[0]):

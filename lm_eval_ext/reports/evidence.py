@@ -92,14 +92,14 @@ class Evidence:
     @property
     def is_large(self) -> bool:
         """Whether there is enough to compute for several processes."""
-        return sum(len(run.rows) for run in self.runs.found if run.rows is not None) > LARGE
+        return sum(len(run.rows) for run in self.runs.all if run.rows is not None) > LARGE
 
     @cached_property
     def population(self) -> Population:
         """The resampled dataset rows: everything measured on the same rows shares the same resamples."""
         return Population(lambda dataset: len(self.runs.dataset_rows.get(dataset, ())))
 
-    def ratio(self, run: TaskRun, metric: str, kept: NDArray[np.bool_] | None = None) -> Ratio:
+    def ratio(self, run: TaskRun, metric: str, mask: NDArray[np.bool_] | None = None) -> Ratio:
         """Return a mean over a task's rows, with its resamples if there are samples.
 
         It is NaN if the results predate the metric.
@@ -107,7 +107,7 @@ class Evidence:
         Args:
             run: the task.
             metric: one of its metrics.
-            kept: which rows count, shape (rows,); ``None``: all of them. Without samples, all rows count.
+            mask: which rows count, shape (rows,); ``None``: all of them. Without samples, all rows count.
 
         Raises:
             KeyError: the family has no such metric.
@@ -117,9 +117,9 @@ class Evidence:
             return _without_rows(run, metric, run.count)
         values = run.rows.values.get(metric)
         if values is None:
-            return Ratio.of(np.nan, run.count)
+            return Ratio.without_rows(np.nan, run.count)
         # Missing values (NaN) do not count.
-        of_kept = values if kept is None else np.where(kept, values, np.nan)
+        of_kept = values if mask is None else np.where(mask, values, np.nan)
         ratio = self.population.ratio(run.dataset, run.rows.clusters, of_kept)
         # Figures on other scales do not come near an end.
         return ratio.measured(name_of(run, metric), limits if limits == SHARE else None)
@@ -131,7 +131,7 @@ class Evidence:
             KeyError: the family has no such metric.
         """
         ratios = [self.ratio(run, metric) for run in runs]
-        return Ratio.together(ratios, tasks_weigh_alike=runs[0].schema.tasks_weigh_alike).value
+        return Ratio.over_tasks(ratios, tasks_weigh_alike=runs[0].schema.tasks_weigh_alike).value
 
     def floor(self, runs: Sequence[TaskRun], metric: str) -> Floor | None:
         """Return what the best answer without content scores on the rows of tasks, aggregated as in ``mean``.
@@ -157,7 +157,7 @@ class Evidence:
         by_answer = [answers for answers in of_runs if not isinstance(answers, Issue)]
         if len(by_answer) < len(of_runs):
             return None
-        key = (metric, *map(_asked, runs))
+        key = (metric, *map(_documents_key, runs))
         if key in self._best:
             return self._best[key]
         scores = {
@@ -167,9 +167,9 @@ class Evidence:
         }
         if not scores:
             return None
-        alike = runs[0].schema.tasks_weigh_alike
+        tasks_weigh_alike = runs[0].schema.tasks_weigh_alike
         means = {
-            answer: fmean(map(fmean, of_tasks)) if alike else float(np.concatenate(of_tasks).mean())
+            answer: fmean(map(fmean, of_tasks)) if tasks_weigh_alike else float(np.concatenate(of_tasks).mean())
             for answer, of_tasks in scores.items()
         }
         best = max(means, key=means.__getitem__)
@@ -178,7 +178,7 @@ class Evidence:
             for run, values in zip(runs, scores[best], strict=True)
             if run.rows is not None
         ]
-        value = Ratio.together(ratios, tasks_weigh_alike=alike).value
+        value = Ratio.over_tasks(ratios, tasks_weigh_alike=tasks_weigh_alike).value
         self._best[key] = Floor(best, value, is_any=len(means) > 1 and len({*means.values()}) == 1)
         return self._best[key]
 
@@ -189,22 +189,25 @@ class Evidence:
         """
         tasks: dict[Issue, dict[str, None]] = {}
         for run in runs if _can_have_floor(runs[0], metric) else ():
-            if run.rows is not None and isinstance(why := self._answers(run), Issue):
-                tasks.setdefault(why, {})[run.task] = None
+            if run.rows is not None and isinstance(reason := self._answers(run), Issue):
+                tasks.setdefault(reason, {})[run.task] = None
         every = {run.task for run in runs}
-        return [why if {*of} == every else replace(why, text=f"{why} ({named([*of])})") for why, of in tasks.items()]
+        return [
+            reason if {*names} == every else replace(reason, text=f"{reason} ({named([*names])})")
+            for reason, names in tasks.items()
+        ]
 
     def _answers(self, run: TaskRun) -> ByAnswer | Issue:
         """Return what answers without content score on the rows of a task, or why that is unknown.
 
         It is computed once for all models with the same rows.
         """
-        key = _asked(run)
+        key = _documents_key(run)
         if key not in self._floors:
             self._floors[key] = floors_of(run)
         return self._floors[key]
 
-    def share(self, run: TaskRun, metric: str, kept: NDArray[np.bool_] | None = None) -> Ratio:
+    def share(self, run: TaskRun, metric: str, mask: NDArray[np.bool_] | None = None) -> Ratio:
         """Return the ratio of what a task's rows followed to what they asked.
 
         Without samples it is the task's own figure with the weight of one row, and must not be summed with others.
@@ -212,14 +215,14 @@ class Evidence:
         Args:
             run: the task.
             metric: one whose rows have both numbers.
-            kept: which rows count, shape (rows,); ``None``: all of them. Without samples, all rows count.
+            mask: which rows count, shape (rows,); ``None``: all of them. Without samples, all rows count.
         """
         if run.rows is None:
             return _without_rows(run, metric, 1)
-        followed, asked = run.rows.values[metric], run.rows.asked[metric]
-        if kept is not None:
-            followed, asked = np.where(kept, followed, 0.0), np.where(kept, asked, 0.0)
-        return self.of_counts(run, followed, asked, metric)
+        numerators, denominators = run.rows.values[metric], run.rows.denominators[metric]
+        if mask is not None:
+            numerators, denominators = np.where(mask, numerators, 0.0), np.where(mask, denominators, 0.0)
+        return self.of_counts(run, numerators, denominators, metric)
 
     def every_variant(self, run: TaskRun, metric: str, measured: str) -> Ratio:
         """Return the share of a task's dataset rows that are right in every variant, a mean over draws if any.
@@ -233,9 +236,9 @@ class Evidence:
             return _without_rows(run, measured, 1)
         right, clusters = run.rows.draws_of(metric), run.rows.clusters
         # One number per row of the dataset, at its first variant.
-        _, first, of = np.unique(clusters, return_index=True, return_inverse=True)
+        _, first, places = np.unique(clusters, return_index=True, return_inverse=True)
         least = np.ones((len(first), right.shape[1]))
-        np.minimum.at(least, of, right)
+        np.minimum.at(least, places, right)
         all_right, counted = np.zeros(len(clusters)), np.zeros(len(clusters))
         all_right[first], counted[first] = least.mean(axis=1), 1
         return self.of_counts(run, all_right, counted, measured)
@@ -263,7 +266,7 @@ def name_of(run: TaskRun, metric: str) -> str:
 
 def _without_rows(run: TaskRun, metric: str, count: int) -> Ratio:
     value = run.figure(metric)
-    return Ratio.of(np.nan if value is None else value, count)
+    return Ratio.without_rows(np.nan if value is None else value, count)
 
 
 def _can_have_floor(run: TaskRun, metric: str) -> bool:
@@ -273,7 +276,7 @@ def _can_have_floor(run: TaskRun, metric: str) -> bool:
     return bool(run.family.floors and declared.higher_is_better and is_share)
 
 
-def _asked(run: TaskRun) -> Hashable:
+def _documents_key(run: TaskRun) -> Hashable:
     """Return a key of the documents of a run, in their order, and of what decides how they are scored."""
     if run.rows is None:
         return None
@@ -304,8 +307,8 @@ def floors_of(run: TaskRun) -> ByAnswer | Issue:
         # Its own message, of several lines, is for whoever waits for verdicts.
         return note("no floor, because NLTK data are missing; lm-eval-ext doctor says which, and how to get them")
     except (OSError, LookupError, TypeError, ValueError, AttributeError) as error:
-        why = f"the samples have no {error}" if isinstance(error, KeyError) else str(error)
-        return note(f"no floor, because it cannot be computed from the documents: {why}")
+        reason = f"the samples have no {error}" if isinstance(error, KeyError) else str(error)
+        return note(f"no floor, because it cannot be computed from the documents: {reason}")
     return {
         answer: {name: np.array(values) for name, values in of_answer.items() if len(values) == len(run.rows)}
         for answer, of_answer in columns.items()

@@ -365,7 +365,9 @@ class Report:
         If the figure is over several headlines, it is the first of them; if it is a part of one, it is that one. It is
         empty if no answers are shown.
         """
-        of_model = [one for section in self.sections for one in section.answers if one.model == model]
-        within = sorted((one for one in of_model if one.tasks <= {*tasks}), key=lambda one: -len(one.tasks))
-        around = [one for one in of_model if one.tasks >= {*tasks}]
-        return next((one.anchor for one in (*within, *around)), "")
+        of_model = [answers for section in self.sections for answers in section.answers if answers.model == model]
+        within = sorted(
+            (answers for answers in of_model if answers.tasks <= {*tasks}), key=lambda answers: -len(answers.tasks)
+        )
+        around = [answers for answers in of_model if answers.tasks >= {*tasks}]
+        return next((answers.anchor for answers in (*within, *around)), "")

@@ -47,9 +47,9 @@ def panels(  # noqa: PLR0913 # a drawing has as many parts
         return ()
     if mark is HeatMap and _is_comparison(cells) and "unit" not in options:
         cells, options = cells.changes(), _of_changes(options)
-    told = [place for place, fact in enumerate(by) if fact not in untold or len(cells.values(fact)) > 1]
+    titled = [place for place, fact in enumerate(by) if fact not in untold or len(cells.values(fact)) > 1]
     return tuple(
-        Panel(", ".join(str(key[place]) for place in told), drawn(part, mark, down, across, **options))
+        Panel(", ".join(str(key[place]) for place in titled), drawn(part, mark, down, across, **options))
         for key, part in cells.split(*by)
     )
 
@@ -59,7 +59,9 @@ def floors_in_words(cells: Cells) -> str:
     floored = [line for line in cells.lines.values() if exists(line.get(FLOOR))]
     if not floored:
         return ""
-    answers = ", ".join(dict.fromkeys(line[FLOOR_BY] for line in floored if shown(line[FLOOR]).value)) or ANY_ANSWER
+    answers = (
+        ", ".join(dict.fromkeys(line[FLOOR_BY] for line in floored if as_estimate(line[FLOOR]).value)) or ANY_ANSWER
+    )
     return f" (floor: {answers})"
 
 
@@ -71,16 +73,16 @@ def over_floor(drawn_panels: tuple[Panel, ...], cells: Cells, by: tuple[str, ...
         cells: their figures, with floors (``Study.with_floors``) if there are any.
         by: the facts that panels are for.
     """
-    found = list[Panel]()
+    with_lines = list[Panel]()
     for panel, (_, part) in zip(drawn_panels, cells.split(*by), strict=True):
         lines = [line for line in part.lines.values() if exists(line.get(FLOOR))]
-        floors = {(shown(line[FLOOR]).value, line[FLOOR_BY]) for line in lines}
+        floors = {(as_estimate(line[FLOOR]).value, line[FLOOR_BY]) for line in lines}
         mark = panel.mark
         if len(floors) == 1 and isinstance(mark, Bars):
             ((floor, answer),) = floors
             mark = replace(mark, reference=floor, reference_name=f"floor: {answer}")
-        found.append(replace(panel, mark=mark))
-    return tuple(found)
+        with_lines.append(replace(panel, mark=mark))
+    return tuple(with_lines)
 
 
 def drawn(  # noqa: PLR0913 # as above
@@ -105,7 +107,7 @@ def drawn(  # noqa: PLR0913 # as above
         options: attributes of the mark.
     """
     values = {
-        (about[down], column if across == COLUMN else about[across]): shown(value)
+        (about[down], column if across == COLUMN else about[across]): as_estimate(value)
         for about, line in cells.about()
         for column, value in line.items()
     }
@@ -176,7 +178,7 @@ def table(
     return Table(
         (*(heading or fact for fact, heading in headings.items()), *columns),
         tuple(
-            (*(about[fact] for fact in headings), *(shown(line[column]) for column in columns))
+            (*(about[fact] for fact in headings), *(as_estimate(line[column]) for column in columns))
             for about, line in cells.about()
         ),
         unit,
@@ -205,14 +207,14 @@ def other_tasks(  # noqa: PLR0913 # as above
         facts: what the table says of a task besides its name.
         options: attributes of the bars.
     """
-    if not study.others:
+    if not study.other_entries:
         return
-    cells, heads = study.means(study.others, (("model", "task", *facts),), measures), ("model", "task", *facts)
+    cells, heads = study.means(study.other_entries, (("model", "task", *facts),), measures), ("model", "task", *facts)
     bars = panels(cells.only(titles or [*measures]), Bars, "task", COLUMN, ("model",), axis=axis, **options)
-    name = f"{study.others[0].run.family.name}_others"
+    name = f"{study.other_entries[0].run.family.name}_others"
     yield Figure(name, "Other tasks", reading, bars, table(cells, heads))
 
 
-def shown(value: Any) -> Any:
+def as_estimate(value: Any) -> Any:
     """Return replicates as an estimate, and anything else as it is."""
     return estimate(value) if isinstance(value, Replicates) else value

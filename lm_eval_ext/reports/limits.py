@@ -56,7 +56,7 @@ class Unseen:
     times: float = 1.0
 
     @classmethod
-    def of(cls, weights: Floats) -> Unseen:
+    def of_weights(cls, weights: Floats) -> Unseen:
         """Return what rows can hide.
 
         Args:
@@ -167,7 +167,7 @@ class Tail:
                 if known.any()
                 else len(values)
             ),
-            Unseen.of(weights) if is_share else None,
+            Unseen.of_weights(weights) if is_share else None,
         )
 
     @cached_property

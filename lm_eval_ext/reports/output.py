@@ -55,12 +55,12 @@ def is_replaced(path: Path) -> bool:
     return not _is_open_file(target) and (target.is_file() or not target.exists())
 
 
-def require_writable(path: Path, what: str) -> None:
+def require_writable(path: Path, description: str) -> None:
     """Raise if a file cannot be written, as far as that can be known in advance.
 
     Args:
         path: the file.
-        what: a description with an example: ``the page to write, for example report.html``.
+        description: a description with an example: ``the page to write, for example report.html``.
 
     Raises:
         OSError: it is a symbolic link that leads to itself.
@@ -69,7 +69,7 @@ def require_writable(path: Path, what: str) -> None:
     with _named(path):
         target = _target(path)
     if target.is_dir():
-        raise ReportError(f"{path}: is a folder; expected the name of {what}")
+        raise ReportError(f"{path}: is a folder; expected the name of {description}")
     if not target.absolute().parent.is_dir():
         raise ReportError(f"{path}: its folder does not exist; create it first")
 
@@ -131,9 +131,9 @@ def _beside(target: Path, content: bytes, unfinished: ExitStack) -> Path:
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
-    left = memoryview(content)
-    while left:
-        left = left[os.write(descriptor, left) :]
+    remaining = memoryview(content)
+    while remaining:
+        remaining = remaining[os.write(descriptor, remaining) :]
 
 
 @contextmanager

@@ -54,7 +54,7 @@ class RowSums:
     rows_by_dataset: tuple[int, ...]
 
     @classmethod
-    def of(cls, answers: ByDataset) -> RowSums:
+    def of_answers(cls, answers: ByDataset) -> RowSums:
         """Return the sums over each row that was asked."""
         return cls._of_parts(
             {
@@ -93,13 +93,13 @@ class RowSums:
             of_rows = np.zeros((3, 1 + max(int(clusters.max()) for clusters, _ in of_dataset)))
             for clusters, of_answers in of_dataset:
                 of_rows += [np.bincount(clusters, added, of_rows.shape[1]) for added in of_answers]
-            asked = of_rows[1] > 0
-            sums.append(of_rows[:, asked])
-            rows.append(np.flatnonzero(asked).astype(np.int32))
+            has_answers = of_rows[1] > 0
+            sums.append(of_rows[:, has_answers])
+            rows.append(np.flatnonzero(has_answers).astype(np.int32))
         values, weights, sizes = np.concatenate(sums, axis=1)
         return cls(values, weights, sizes, np.concatenate(rows), (*parts,), tuple(map(len, rows)))
 
-    def kept(self, rows: NDArray[np.bool_]) -> RowSums:
+    def select(self, rows: NDArray[np.bool_]) -> RowSums:
         """Return some of the rows.
 
         Args:
@@ -138,7 +138,7 @@ class MeanChange:
         answers: the number of pairs of answers to them; 0 if there are none.
         larger, smaller: how much larger than measured the true change can be, and how much smaller; the latter is of
             the change in the other direction.
-        together: how far the answers to a row change together: the mean square of the rows' changes, relative to the
+        clustering: how far the answers to a row change together: the mean square of the rows' changes, relative to the
             mean size of the answers' changes. 1 if all answers to a row flip together, or if a row has one answer, and
             ``1 / K`` if K answers flip one by one.
         is_share: whether the score is a share; the change of another score has no ends.
@@ -150,7 +150,7 @@ class MeanChange:
     answers: int
     larger: Tail
     smaller: Tail
-    together: float = 1.0
+    clustering: float = 1.0
     is_share: bool = True
 
     @classmethod
@@ -175,9 +175,9 @@ class MeanChange:
         )
         # One row that changes as a whole counts among those that changed: a few changes do not tell much.
         heaviest = float(weights.max())
-        together = (float((values**2 / weights).sum()) + heaviest) / (float(changes.sizes.sum()) + heaviest)
+        clustering = (float((values**2 / weights).sum()) + heaviest) / (float(changes.sizes.sum()) + heaviest)
         error = sqrt(squares * rows / freedom) / total
-        return cls(value, error, rows, answers, larger, smaller, min(1.0, together), is_share)
+        return cls(value, error, rows, answers, larger, smaller, min(1.0, clustering), is_share)
 
     @classmethod
     def of_error(
@@ -291,17 +291,23 @@ def difference_of(
     before = after = 0.0
     answers = lost = added = increased = decreased = 0
     for first, second in pairs:
-        rows, others = rows_of(first), rows_of(second)
-        old, new = (each.numbers(measure) if isinstance(measure, str) else measure(each) for each in (rows, others))
+        rows, second_rows = rows_of(first), rows_of(second)
+        old, new = (
+            of_side.numbers(measure) if isinstance(measure, str) else measure(of_side)
+            for of_side in (rows, second_rows)
+        )
         if first.task == second.task:
-            mine, theirs = in_common(rows.ids, others.ids)
-            clusters = rows.clusters[mine]
+            first_places, second_places = in_common(rows.ids, second_rows.ids)
+            clusters = rows.clusters[first_places]
         else:
-            (asked, old), (also_asked, new) = _means(rows.clusters, old), _means(others.clusters, new)
-            mine, theirs = in_common(asked, also_asked)
-            clusters = asked[mine]
-        lost, added = lost + len(old) - len(mine), added + len(new) - len(theirs)
-        old, new = old[mine], new[theirs]
+            (first_clusters, old), (second_clusters, new) = (
+                _means(rows.clusters, old),
+                _means(second_rows.clusters, new),
+            )
+            first_places, second_places = in_common(first_clusters, second_clusters)
+            clusters = first_clusters[first_places]
+        lost, added = lost + len(old) - len(first_places), added + len(new) - len(second_places)
+        old, new = old[first_places], new[second_places]
         known = ~(np.isnan(old) | np.isnan(new))
         old, new, count = old[known], new[known], int(np.count_nonzero(known))
         if not count:
@@ -314,7 +320,7 @@ def difference_of(
         changes.setdefault(first.dataset, []).append((clusters[known], weight * (new - old), weight))
     if not answers:
         return Difference.none(lost, added)
-    by_row = RowSums.of(changes)
+    by_row = RowSums.of_answers(changes)
     total = sum(float(part.sum()) for part in np.split(by_row.weights, np.cumsum(by_row.rows_by_dataset)))
     scores = float(before / total), float(after / total)
     mean = MeanChange.of_rows(by_row, answers, is_share=is_share)
@@ -324,5 +330,5 @@ def difference_of(
 
 def _means(clusters: NDArray[np.int32], values: Floats) -> tuple[NDArray[np.int32], Floats]:
     """Return the dataset rows of answers, and the mean of the answers to each."""
-    rows, of = np.unique(clusters, return_inverse=True)
-    return rows, np.bincount(of, values) / np.bincount(of)
+    rows, places = np.unique(clusters, return_inverse=True)
+    return rows, np.bincount(places, values) / np.bincount(places)

@@ -154,7 +154,7 @@ class Ratio:
         return replace(self, limits=limits, key=crc32(name.encode()))
 
     @classmethod
-    def of(cls, value: float, count: float) -> Ratio:
+    def without_rows(cls, value: float, count: float) -> Ratio:
         """Return a ratio without known rows, and hence without an interval."""
         unknown = np.full(RESAMPLES, np.nan)
         return cls(np.concatenate([[value * count], unknown]), np.concatenate([[count], unknown]))
@@ -174,7 +174,7 @@ class Ratio:
         return cls._over_all(total, np.full(1 + RESAMPLES, float(len(added))), added)
 
     @classmethod
-    def together(cls, ratios: Iterable[Ratio], *, tasks_weigh_alike: bool) -> Ratio:
+    def over_tasks(cls, ratios: Iterable[Ratio], *, tasks_weigh_alike: bool) -> Ratio:
         """Return the ratio of several tasks: their mean where tasks weigh alike, else that of all their rows."""
         return cls.mean(ratios) if tasks_weigh_alike else cls.sum(ratios)
 
@@ -224,16 +224,16 @@ def spread(quotient: Floats, limits: tuple[float, float], rows: int, freedom: in
     low, width = limits[0], limits[1] - limits[0]
     # Floating-point sums of equal values can exceed their limit by a rounding error.
     share = float(np.clip((quotient[0] - low) / width, 0.0, 1.0))
-    there = np.flatnonzero(~np.isnan(quotient[1:])) + 1
-    if np.isnan(share) or not len(there):
+    existing = np.flatnonzero(~np.isnan(quotient[1:])) + 1
+    if np.isnan(share) or not len(existing):
         return quotient
-    drawn = (quotient[there] - low) / width
+    drawn = (quotient[existing] - low) / width
     effective = _effective(share, float(np.var(drawn)) * rows / freedom, rows)
     placed = np.full(len(quotient), np.nan)
     placed[0] = quotient[0]
     # Two equal figures of different runs would not stay equal in other rows.
-    apart = np.random.default_rng(seed).normal(scale=HALF / rows, size=len(drawn))
-    order = there[np.argsort(drawn + apart, kind="stable")]
+    jitter = np.random.default_rng(seed).normal(scale=HALF / rows, size=len(drawn))
+    order = existing[np.argsort(drawn + jitter, kind="stable")]
     placed[order] = np.clip(low + width * _wilson(share, effective, _quantiles(freedom, len(drawn))), *limits)
     return placed
 
@@ -317,7 +317,10 @@ class Population:
         """
         if counts is None:
             counts = (~np.isnan(values)).astype(np.float64)
-        sums = [self.by_cluster(dataset, clusters, of) for of in (np.where(counts > 0, values, 0.0), counts)]
+        sums = [
+            self.by_cluster(dataset, clusters, counts_of_rows)
+            for counts_of_rows in (np.where(counts > 0, values, 0.0), counts)
+        ]
         total, count = (self.weights(dataset) @ np.stack(sums, axis=1)).T
         return Ratio(total, count, {dataset: int(np.count_nonzero(sums[1]))}, int(np.count_nonzero(counts)))
 
@@ -441,9 +444,9 @@ def holm(p_values: Mapping[str, float], weights: Mapping[str, float] | None = No
     """
     weight = dict.fromkeys(p_values, 1.0) if weights is None else weights
     adjusted: dict[str, float] = {}
-    highest, left = 0.0, sum(weight[name] for name in p_values)
+    highest, remaining = 0.0, sum(weight[name] for name in p_values)
     for name, p in sorted(p_values.items(), key=lambda item: (item[1] / weight[item[0]], item[0])):
-        highest = max(highest, min(1.0, p * left / weight[name]))
+        highest = max(highest, min(1.0, p * remaining / weight[name]))
         adjusted[name] = highest
-        left -= weight[name]
+        remaining -= weight[name]
     return {name: adjusted[name] for name in p_values}

@@ -28,7 +28,7 @@ Key = tuple[Any, ...]
 """Values of several facts."""
 UNKNOWN = Replicates(np.full(1 + RESAMPLES, np.nan))
 """A figure that does not exist."""
-Kept = NDArray[np.bool_] | None
+Mask = NDArray[np.bool_] | None
 """Whether each row of a run counts, shape (rows,); ``None``: all do, or it has no samples."""
 
 
@@ -39,17 +39,17 @@ class Entry:
     Attributes:
         run: the run.
         facts: what entries are grouped by: ``model`` and ``task``, the facts of the task, and what a figure adds.
-        asked: what the task asks; groups that are compared must have asked the same.
+        question: what the task asks; groups that are compared must have asked the same.
         metric: what is measured, if it is not the same for all entries of a figure.
-        kept: the rows that count.
+        mask: the rows that count.
         reason: why the run cannot be compared, as text; empty if it can.
     """
 
     run: TaskRun
     facts: Mapping[str, Any]
-    asked: Hashable
+    question: Hashable
     metric: str = ""
-    kept: Kept = None
+    mask: Mask = None
     reason: str = ""
 
     def __getitem__(self, fact: str) -> Any:
@@ -107,12 +107,12 @@ class Cells:
 
     def known(self, *facts: str) -> Cells:
         """Return the lines about values of some facts of which any line has a figure that exists."""
-        there = {
+        existing = {
             key
             for key, part in self.split(*facts)
             if any(exists(value) for line in part.lines.values() for value in line.values())
         }
-        return self.where(lambda about: tuple(about[fact] for fact in facts) in there)
+        return self.where(lambda about: tuple(about[fact] for fact in facts) in existing)
 
     def split(self, *facts: str) -> Iterator[tuple[Key, Cells]]:
         """Yield the lines for each combination of the values of some facts."""
@@ -142,8 +142,8 @@ class Cells:
         for key, line in self.lines.items():
             if key[place] != self.baseline:
                 before = self.lines.get((*key[:place], self.baseline, *key[place + 1 :]), {})
-                alike = (*key[:place], f"{key[place]} minus {self.baseline}", *key[place + 1 :])
-                lines[alike] = {
+                changed_key = (*key[:place], f"{key[place]} minus {self.baseline}", *key[place + 1 :])
+                lines[changed_key] = {
                     column: Estimate(value.figure - before.get(column, UNKNOWN).figure)
                     for column, value in line.items()
                     if isinstance(value, Replicates)
@@ -185,12 +185,12 @@ class Cells:
             for about, line in self.about()
             for column in line
         }
-        kept = tuple(fact for fact in self.by if fact not in facts)
+        remaining = tuple(fact for fact in self.by if fact not in facts)
         lines: dict[Key, dict[str, Any]] = {}
         for about, line in self.about():
-            wide_line = lines.setdefault(tuple(about[fact] for fact in kept), dict.fromkeys(headings, UNKNOWN))
+            wide_line = lines.setdefault(tuple(about[fact] for fact in remaining), dict.fromkeys(headings, UNKNOWN))
             wide_line.update({heading.format(**about, column=column): value for column, value in line.items()})
-        return replace(self, by=kept, lines=lines, metrics=headings)
+        return replace(self, by=remaining, lines=lines, metrics=headings)
 
 
 @dataclass(frozen=True)
@@ -200,18 +200,18 @@ class Study:
     Attributes:
         evidence: all runs.
         entries: one for each model and combination of facts.
-        others: the runs without facts, or with those of a task that more models were run on.
+        other_entries: the runs without facts, or with those of a task that more models were run on.
         orders: the order of a fact's values; what is not among them comes last.
     """
 
     evidence: Evidence
     entries: tuple[Entry, ...]
-    others: tuple[Entry, ...]
+    other_entries: tuple[Entry, ...]
     orders: Mapping[str, Sequence[Any]]
     _headlines: dict[int, Ratio] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def of_family(
         cls,
         evidence: Evidence,
         family: str,
@@ -230,19 +230,21 @@ class Study:
             orders: the order of a fact's values.
         """
         labels = evidence.runs.labels
-        runs = [run for model in evidence.runs.models for run in evidence.runs.of(family, model)]
+        runs = [run for model in evidence.runs.models for run in evidence.runs.of_family(family, model)]
         models = Counter(run.task for run in runs)
         first: dict[Key, TaskRun] = {}
         for run in sorted(runs, key=lambda run: (-models[run.task], run.task)):
-            if asked := facts(run):
-                first.setdefault((run.model, *asked.values()), run)
+            if facts_of_run := facts(run):
+                first.setdefault((run.model, *facts_of_run.values()), run)
         chosen = {id(run) for run in first.values()}
-        entries, others = list[Entry](), list[Entry]()
+        entries, other_entries = list[Entry](), list[Entry]()
         for run in runs:
-            asked, is_chosen = facts(run), id(run) in chosen
-            about = {"model": labels[run.model], "task": run.task, **asked}
-            (entries if is_chosen else others).append(Entry(run, about, (*asked.values(),) if is_chosen else run.task))
-        return cls(evidence, tuple(entries), tuple(others), {**orders, "model": tuple(labels.values())})
+            facts_of_run, is_chosen = facts(run), id(run) in chosen
+            about = {"model": labels[run.model], "task": run.task, **facts_of_run}
+            (entries if is_chosen else other_entries).append(
+                Entry(run, about, (*facts_of_run.values(),) if is_chosen else run.task)
+            )
+        return cls(evidence, tuple(entries), tuple(other_entries), {**orders, "model": tuple(labels.values())})
 
     def ordered(self, **orders: Iterable[Any]) -> Study:
         """Return the study with an order of the values of more facts."""
@@ -282,16 +284,16 @@ class Study:
         """
         blocks = [(block,) if isinstance(block, str) else block for block in by]
         facts = tuple(chain.from_iterable(blocks))
-        alike = [fact for fact in facts if fact not in compared]
+        equal_facts = [fact for fact in facts if fact not in compared]
         groups = grouped(entries, facts)
-        asked: dict[Key, set[Hashable]] = {}
+        questions: dict[Key, set[Hashable]] = {}
         for group in groups.values():
-            key = tuple(group[0][fact] for fact in alike)
-            asked.setdefault(key, set()).update(entry.asked for entry in group)
+            key = tuple(group[0][fact] for fact in equal_facts)
+            questions.setdefault(key, set()).update(entry.question for entry in group)
         lines_of_means = {}
         for key in self._crossed(groups, blocks, within) if lines is None else lines:
             group, about = groups.get(key, []), dict(zip(facts, key, strict=True))
-            is_whole = {entry.asked for entry in group} == asked.get(tuple(about[fact] for fact in alike))
+            is_whole = {entry.question for entry in group} == questions.get(tuple(about[fact] for fact in equal_facts))
             lines_of_means[key] = {
                 column: self._mean(group, measure) if is_whole else UNKNOWN for column, measure in measures.items()
             }
@@ -318,9 +320,9 @@ class Study:
 
         def floors(about: Mapping[str, Any]) -> tuple[Replicates, str, Replicates]:
             group = groups.get(tuple(about[fact] for fact in cells.by), [])
-            whole = bool(group) and exists(about[column]) and all(entry.kept is None for entry in group)
+            is_complete = bool(group) and exists(about[column]) and all(entry.mask is None for entry in group)
             runs = [entry.run for entry in group]
-            floor = self.evidence.floor(runs, metric or group[0].metric) if whole else None
+            floor = self.evidence.floor(runs, metric or group[0].metric) if is_complete else None
             return (
                 (UNKNOWN, "", UNKNOWN) if floor is None else (floor.value, floor.in_words, floor.above(about[column]))
             )
@@ -372,7 +374,7 @@ class Study:
             before, after = (line[str(side)] for side in sides)
             if not (exists(before) and exists(after)):
                 return Estimate(np.nan)
-            keys = [(*(line[of] for of in wide.by), side) for side in sides]
+            keys = [(*(line[of_family] for of_family in wide.by), side) for side in sides]
             first, second = ([entry.run for entry in groups[key]] for key in keys)
             return change(list(zip(first, second, strict=True)), metric, computed(np.subtract, after, before))
 
@@ -382,11 +384,13 @@ class Study:
         """Yield every combination of the values of blocks of facts, in order; see ``means``."""
         combinations, sizes = list(keys), [len(block) for block in blocks]
         if within:
-            rest: dict[Key, list[Key]] = {}
+            by_first: dict[Key, list[Key]] = {}
             for key in combinations:
-                rest.setdefault(key[: sizes[0]], []).append(key[sizes[0] :])
-            for first in self._block_in_order(blocks[0], rest):
-                yield from ((*first, *others) for others in self._crossed(rest[first], blocks[1:], within - 1))
+                by_first.setdefault(key[: sizes[0]], []).append(key[sizes[0] :])
+            for first in self._block_in_order(blocks[0], by_first):
+                yield from (
+                    (*first, *other_entries) for other_entries in self._crossed(by_first[first], blocks[1:], within - 1)
+                )
             return
         starts = [sum(sizes[:place]) for place in range(len(sizes))]
         values = (
@@ -414,17 +418,17 @@ class Study:
         if any(entry.reason for entry in group) or (unweighted and len(group) > 1):
             return UNKNOWN
         added = (measure(entry) if callable(measure) else self.ratio(entry, measure) for entry in group)
-        return Ratio.together(added, tasks_weigh_alike=group[0].run.schema.tasks_weigh_alike).value
+        return Ratio.over_tasks(added, tasks_weigh_alike=group[0].run.schema.tasks_weigh_alike).value
 
     def ratio(self, entry: Entry, metric: str = OWN) -> Ratio:
         """Return a metric of one run: a mean over its rows, or over what they ask; unknown if the run lacks it."""
         run, name = entry.run, metric or entry.metric
         if name not in run.metrics:
-            return Ratio.of(np.nan, 1)
+            return Ratio.without_rows(np.nan, 1)
         if _is_share(entry, metric):
-            return self.evidence.share(run, name, entry.kept)
-        if entry.kept is not None or name != run.headline.name:
-            return self.evidence.ratio(run, name, entry.kept)
+            return self.evidence.share(run, name, entry.mask)
+        if entry.mask is not None or name != run.headline.name:
+            return self.evidence.ratio(run, name, entry.mask)
         # Those of headlines are kept, because most figures use them.
         if id(run) not in self._headlines:
             self._headlines[id(run)] = self.evidence.ratio(run, name)
@@ -433,7 +437,7 @@ class Study:
     def on_same_rows(
         self, entries: Iterable[Entry], by: Sequence[str], texts: SameRows
     ) -> tuple[list[Entry], list[Issue]]:
-        """Return entries with the rows ``kept`` that all in a group share, and what was left out.
+        """Return entries with the rows ``mask`` that all in a group share, and what was left out.
 
         Args:
             entries: the runs.
@@ -446,32 +450,32 @@ class Study:
             shared = shared_rows([entry.run for entry in group], same_hash=texts.same_hash)
             about = group[0][by[0]]
             if shared.reason:
-                issues.append(error(f"{about}: {texts.apart.format(**group[0].facts)}: {shared.reason}"))
+                issues.append(error(f"{about}: {texts.not_compared.format(**group[0].facts)}: {shared.reason}"))
             elif shared.left_out:
-                count = texts.each.format(**group[0].facts, count=shared.left_out)
+                count = texts.count.format(**group[0].facts, count=shared.left_out)
                 left_out.setdefault(about, []).append(count)
             kept_entries += [
-                replace(entry, kept=kept if shared.left_out else None, reason=shared.reason)
-                for entry, kept in zip(group, shared.kept, strict=True)
+                replace(entry, mask=mask if shared.left_out else None, reason=shared.reason)
+                for entry, mask in zip(group, shared.masks, strict=True)
             ]
         issues += [note(f"{about}: {texts.left_out}: {', '.join(counts)}") for about, counts in left_out.items()]
         return kept_entries, issues
 
-    def incomplete(self, entries: Sequence[Entry], which: str = "") -> tuple[Issue, ...]:
+    def incomplete(self, entries: Sequence[Entry], adjective: str = "") -> tuple[Issue, ...]:
         """Return which models were not run on all tasks that others were run on.
 
         Args:
             entries: the runs.
-            which: what tasks these are, with a space at the end.
+            adjective: what tasks these are, with a space at the end.
         """
-        asked = {entry.asked for entry in entries}
+        questions = {entry.question for entry in entries}
         missing = {
-            model: len(asked - {entry.asked for entry in of_model})
+            model: len(questions - {entry.question for entry in of_model})
             for (model,), of_model in grouped(entries, ["model"]).items()
         }
         return tuple(
             warning(
-                f"{model}: not run on {count} of the {which}tasks that other models were run on; figures that need "
+                f"{model}: not run on {count} of the {adjective}tasks that other models were run on; figures that need "
                 "these tasks are left out for it"
             )
             for model, count in missing.items()
@@ -484,15 +488,15 @@ class SameRows:
     """What is said about runs that are compared on the rows that they share; formats with the facts of an entry.
 
     Attributes:
-        apart: that they are not compared.
+        not_compared: that they are not compared.
         left_out: that some rows are left out.
-        each: how many of which, with ``count``.
+        count: how many of which, with ``count``.
         same_hash: see ``shared_rows``.
     """
 
-    apart: str
+    not_compared: str
     left_out: str
-    each: str
+    count: str
     same_hash: bool = True
 
 
@@ -500,7 +504,7 @@ def _is_share(entry: Entry, metric: str) -> bool:
     """Return whether a metric is a share of what the rows ask, of which a row can ask several."""
     rows, name = entry.run.rows, metric or entry.metric
     # Rows have a column of it. To look it up in the schema each time would take as long as to resample the rows.
-    return entry.run.schema.row_form(name) == "ratio" if rows is None else name in rows.asked
+    return entry.run.schema.row_form(name) == "ratio" if rows is None else name in rows.denominators
 
 
 def grouped(entries: Iterable[Entry], facts: Collection[str]) -> dict[Key, list[Entry]]:
@@ -531,12 +535,12 @@ class SharedRows:
     """The rows that several runs share.
 
     Attributes:
-        kept: one for each run; see ``Kept``.
+        masks: one for each run; see ``Mask``.
         left_out: how many rows some run lacks.
         reason: why no rows are shared, as text; empty if some are.
     """
 
-    kept: tuple[Kept, ...]
+    masks: tuple[Mask, ...]
     left_out: int = 0
     reason: str = ""
 
@@ -554,14 +558,14 @@ def shared_rows(
         same_hash: whether their rows must have the same hash, as the verbalizer tasks of a dataset do. ManyIFEval's
             rows have a different hash for every number of instructions, but share their task prompts.
     """
-    every = tuple[Kept, ...](None for _ in runs)
-    alike: Mapping[str, Callable[[TaskRun], object]] = {
+    every = tuple[Mask, ...](None for _ in runs)
+    conditions: Mapping[str, Callable[[TaskRun], object]] = {
         # One task may be compared with itself at another placement, which its version has a mark of.
         "their versions differ": lambda run: run.version if column == "ids" else run.identity[0],
         "their rows are from different datasets": lambda run: run.dataset,
         "their rows differ": lambda run: run.identity[1] if same_hash else None,
     }
-    for reason, fact in alike.items():
+    for reason, fact in conditions.items():
         if len(set(map(fact, runs))) > 1:
             return SharedRows(every, reason=reason)
     keys = [getattr(run.rows, column) for run in runs if run.rows is not None]

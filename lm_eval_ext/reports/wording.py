@@ -20,7 +20,7 @@ _UNSHOWABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u20
 
 def readable(text: str) -> str:
     """Return a text with unprintable characters replaced by their code points, as in ``<U+0007>``."""
-    return _UNSHOWABLE.sub(lambda found: f"<U+{ord(found[0]):04X}>", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _UNSHOWABLE.sub(lambda match: f"<U+{ord(match[0]):04X}>", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def one_line(text: str) -> str:
@@ -72,7 +72,7 @@ def interval(estimate: Estimate, unit: Unit, decimals: int = 1) -> str:
     return f"[{figure(estimate.low, unit, decimals)}, {figure(estimate.high, unit, decimals)}]"
 
 
-def told(estimate: Estimate, unit: Unit) -> str:
+def with_unit(estimate: Estimate, unit: Unit) -> str:
     """Return a figure with its unit and its interval."""
     name = f" {UNITS[unit]}" if unit == "change" else UNITS[unit]
     return f"{figure(estimate.value, unit)}{name if estimate.exists else ''} {interval(estimate, unit)}".rstrip()

@@ -76,20 +76,20 @@ def aggregate(metric: str, stated: object, items: Sequence[Any], figure: float |
     by_name = stated if isinstance(stated, str) and stated in KNOWN else ""
     for name in dict.fromkeys(name for name in (by_name, DEFAULTS.get(metric, ""), MEAN, OF_ITEMS) if name):
         try:
-            found = _aggregated(name, items)
+            aggregated = _aggregated(name, items)
         except (TypeError, ValueError, OverflowError):
             continue
-        if name == by_name or (figure is not None and isclose(found.figure, figure, rel_tol=1e-6, abs_tol=1e-9)):
-            return found
+        if name == by_name or (figure is not None and isclose(aggregated.figure, figure, rel_tol=1e-6, abs_tol=1e-9)):
+            return aggregated
     return None
 
 
 def stated(config: Mapping[str, Any], metric: str) -> object:
     """Return a metric's aggregation according to a task's config; ``None`` if it states none."""
     listed = config.get("metric_list")
-    for each in listed if isinstance(listed, list) else ():
-        if isinstance(each, dict) and each.get("metric") == metric:
-            return each.get("aggregation")
+    for entry in listed if isinstance(listed, list) else ():
+        if isinstance(entry, dict) and entry.get("metric") == metric:
+            return entry.get("aggregation")
     return None
 
 
@@ -224,7 +224,7 @@ def _corpus(name: str, items: Sequence[Any]) -> Aggregate:
         reference, answer = item
         references.append([reference] if isinstance(reference, str) else [*reference])
         answers.append(answer if isinstance(answer, str) else answer[0])
-    if not all(isinstance(text, str) for text in (*answers, *(text for each in references for text in each))):
+    if not all(isinstance(text, str) for text in (*answers, *(text for texts in references for text in texts))):
         raise TypeError("no texts")
     # What sacrebleu's own bootstrap sums over the rows.
     terms = metric._extract_corpus_statistics(answers, [*zip(*references, strict=True)])  # as above

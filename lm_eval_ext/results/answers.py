@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from lm_eval_ext.endings import ENDED, Answer
-from lm_eval_ext.results.files import ResultFile, bare_name, find, read, shown
+from lm_eval_ext.results.files import ResultFile, bare_name, find, read, short_repr
 from lm_eval_ext.results.issue import grouped, named
 from lm_eval_ext.results.models import RECORDED_RUN, EvaluatedModel, evaluated_model, missing_answers
 from lm_eval_ext.results.places import opened
@@ -29,8 +29,8 @@ GENERATED, LIKELIHOOD = "a text", "a log-likelihood"
 BESIDE = ("rounds", "turns")
 """Where our tasks log what a model said before its last answer: a self-refined one, and one to two messages."""
 ROW = '{"prompt": …, "response": …}'
-Asked = tuple[str, ...]
-"""What a request asks: what it is for, the prompt and, for the likelihood of a continuation, that continuation."""
+RequestKey = tuple[str, ...]
+"""What a request is for, its prompt and, for the likelihood of a continuation, that continuation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,35 +65,35 @@ class Recording:
 
     Attributes:
         model: the model; its setting is empty.
-        answers: by what was asked.
+        answers: by request.
         file: the newest of its results files; ``None`` for a file of responses.
         template: the source of the chat template that was applied; empty if none is recorded.
     """
 
     model: EvaluatedModel
-    answers: Mapping[Asked, Sequence[RecordedAnswer]]
+    answers: Mapping[RequestKey, Sequence[RecordedAnswer]]
     file: ResultFile | None = None
     template: str = ""
 
     @cached_property
     def tasks(self) -> list[str]:
         """The tasks that asked; empty for a file of responses."""
-        return sorted({each.task for of_prompt in self.answers.values() for each in of_prompt} - {""})
+        return sorted({answer.task for of_prompt in self.answers.values() for answer in of_prompt} - {""})
 
     @cached_property
     def as_messages(self) -> bool:
         """Whether prompts were sent as messages."""
-        return any(each.as_messages for of_prompt in self.answers.values() for each in of_prompt)
+        return any(answer.as_messages for of_prompt in self.answers.values() for answer in of_prompt)
 
 
-def what_is_asked(kind: str, arguments: Sequence[Any]) -> Asked:
-    """Return what a request asks, in a form that is the same for all versions of the harness.
+def request_key(kind: str, arguments: Sequence[Any]) -> RequestKey:
+    """Return the key of a request, in a form that is the same for all versions of the harness.
 
     Args:
         kind: ``GENERATED`` or ``LIKELIHOOD``.
         arguments: the request's arguments, or those that the samples have of it. Generation arguments are left out.
     """
-    texts = [prompt_text(each) for each in arguments if not isinstance(each, Mapping)]
+    texts = [prompt_text(argument) for argument in arguments if not isinstance(argument, Mapping)]
     # For the likelihood of a whole text, 0.5 has an empty context, and 0.4 none.
     return (kind, *(texts[1:] if len(texts) > 1 and not texts[0] else texts))
 
@@ -125,8 +125,8 @@ def read_recording(place: str, model: str = "") -> Recording:
     with opened([place]) as places:
         (path,) = places.paths
         if path.is_dir() or path.suffix == ".json":
-            samples = [one for file in map(read, find([path])) for one in _samples_of(file)]
-            return _of_runs(samples, place, model)
+            files = map(read, find([path]))
+            return _of_runs([*chain.from_iterable(map(_samples_of, files))], place, model)
         if any(is_sample(line) for _, line in islice(_lines_of(path), 1)):
             results = path.with_name(f"results_{path.stem.rpartition('_')[2]}.json")
             name = path.stem.removeprefix("samples_").rpartition("_")[0]
@@ -153,10 +153,10 @@ class Samples:
         """The model whose answers they are, without its setting."""
         if self.file is None:
             return _called(self.path.stem)
-        found = evaluated_model(self.file, None, None)
-        return EvaluatedModel(found.kind, found.arguments, ())
+        model = evaluated_model(self.file, None, None)
+        return EvaluatedModel(model.kind, model.arguments, ())
 
-    def answers(self) -> Iterator[tuple[Asked, RecordedAnswer]]:
+    def answers(self) -> Iterator[tuple[RequestKey, RecordedAnswer]]:
         """Yield the answers to all requests of all rows.
 
         Raises:
@@ -164,22 +164,17 @@ class Samples:
         """
         run, order = (self.path, _order(self.path)) if self.file is None else (self.file.path, self.file.order)
         of_run = RecordedAnswer(bare_name(self.name), None, (), run, order)
+        config = {} if self.file is None else self.file.content["configs"].get(self.name)
+        repeats = config.get("repeats") if isinstance(config, dict) else None
         # Every filter has lines of its own for the same rows.
         seen: set[object] = set()
         for where, line in _lines_of(self.path):
             try:
                 if line["doc_id"] not in seen:
                     seen.add(line["doc_id"])
-                    yield from _answers_in(line, self._repeats, of_run)
+                    yield from _answers_in(line, repeats if isinstance(repeats, int) else None, of_run)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise RowsError(f"{where}: {error!r}; expected a line that `lm_eval --log_samples` writes") from error
-
-    @property
-    def _repeats(self) -> int | None:
-        """How many draws of a row were asked for; ``None`` if it is not recorded."""
-        config = {} if self.file is None else self.file.content["configs"].get(self.name)
-        found = config.get("repeats") if isinstance(config, dict) else None
-        return found if isinstance(found, int) else None
 
 
 def _order(path: Path) -> tuple[float, str]:
@@ -206,11 +201,11 @@ def _of_runs(samples: Sequence[Samples], place: str, name: str) -> Recording:
     """
     if not samples:
         raise RowsError(f"{place}: no samples next to the results; expected a run with --log_samples")
-    models = [one.model for one in samples]
-    model = _chosen(models, name, place)
-    of_model = [one for one, its_model in zip(samples, models, strict=True) if its_model == model]
-    answers = grouped(pair for one in of_model for pair in one.answers())
-    files = sorted((one.file for one in of_model if one.file), key=lambda file: file.order, reverse=True)
+    by_model = grouped((of_task.model, of_task) for of_task in samples)
+    model = _chosen(by_model, name, place)
+    answers = grouped(pair for of_task in by_model[model] for pair in of_task.answers())
+    files = [of_task.file for of_task in by_model[model] if of_task.file]
+    files.sort(key=lambda file: file.order, reverse=True)
     templates = (file.content.get("chat_template") for file in files)
     template = next((text for text in templates if isinstance(text, str) and text), "")
     return Recording(model, answers, files[0] if files else None, template)
@@ -244,13 +239,13 @@ def _lines_of(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 # Says what is wrong.
                 line = row_of_line(where, text)
             if not isinstance(line, dict):
-                raise RowsError(f"{where}: expected an object, found {shown(line)}")
+                raise RowsError(f"{where}: expected an object, found {short_repr(line)}")
             yield where, line
 
 
 def _answers_in(
     line: Mapping[str, Any], repeats: int | None, of_run: RecordedAnswer
-) -> Iterator[tuple[Asked, RecordedAnswer]]:
+) -> Iterator[tuple[RequestKey, RecordedAnswer]]:
     """Yield the answers to all requests of a row; raises what a malformed line makes it raise.
 
     Args:
@@ -259,9 +254,9 @@ def _answers_in(
         of_run: an answer that has what all answers of the task have.
     """
     for number, responses in enumerate(line["resps"]):
-        given = line["arguments"][f"gen_args_{number}"]
-        arguments = [given[f"arg_{place}"] for place in range(len(given))]
-        settings = next((each for each in arguments if isinstance(each, Mapping)), None)
+        logged = line["arguments"][f"gen_args_{number}"]
+        arguments = [logged[f"arg_{place}"] for place in range(len(logged))]
+        settings = next((argument for argument in arguments if isinstance(argument, Mapping)), None)
         kind = LIKELIHOOD if settings is None else GENERATED
         # Beyond the draws that were asked for, responses only fill up the shares of several processes.
         draws = tuple(_answer(kind, response) for response in responses[:repeats])
@@ -277,7 +272,7 @@ def _answers_in(
         else:
             beside = ()
         yield (
-            what_is_asked(kind, arguments),
+            request_key(kind, arguments),
             replace(
                 of_run,
                 row=line["doc_id"],
@@ -297,7 +292,7 @@ def _answer(kind: str, response: Any) -> Any:
     """
     if kind == GENERATED:
         if not isinstance(response, str):
-            raise TypeError(f"a response is {shown(response)}; expected text")
+            raise TypeError(f"a response is {short_repr(response)}; expected text")
         return response
     if not isinstance(response, list):
         return float(response)
@@ -310,27 +305,27 @@ def _of_responses(path: Path, name: str) -> Recording:
 
     Rows with the same prompt, and the same ``key`` if they have one, are several draws in their order.
     """
-    draws: dict[str, dict[tuple[Asked, object], list[str]]] = {}
+    draws: dict[str, dict[tuple[RequestKey, object], list[str]]] = {}
     for where, row in _lines_of(path):
-        asked, answer = _pair(where, row)
+        request, answer = _pair(where, row)
         model = row.get("model")
         of_model = draws.setdefault(model if isinstance(model, str) else "", {})
-        of_model.setdefault((asked, row.get("key")), []).append(answer)
+        of_model.setdefault((request, row.get("key")), []).append(answer)
     if not draws:
         raise RowsError(f"{path}: no rows; expected one {ROW} per line")
     if [*draws] == [""]:
         # The file does not name its model.
         draws = {name or path.stem: draws[""]}
-    model = _chosen([_called(each) for each in draws], name, str(path))
+    model = _chosen([*map(_called, draws)], name, str(path))
     order = _order(path)
     answers = grouped(
-        (asked, RecordedAnswer("", key, tuple(of_prompt), path, order))
-        for (asked, key), of_prompt in draws[model.name].items()
+        (request, RecordedAnswer("", key, tuple(of_request), path, order))
+        for (request, key), of_request in draws[model.name].items()
     )
     return Recording(model, answers)
 
 
-def _pair(where: str, row: Mapping[str, Any]) -> tuple[Asked, str]:
+def _pair(where: str, row: Mapping[str, Any]) -> tuple[RequestKey, str]:
     """Return prompt and response of a row; a null response, which an API withheld, is an empty one."""
     prompt, response = row.get("prompt"), row.get("response")
     if prompt is None and isinstance(row.get("messages"), list):
@@ -338,11 +333,11 @@ def _pair(where: str, row: Mapping[str, Any]) -> tuple[Asked, str]:
     if "response" not in row or prompt is None:
         raise RowsError(f"{where}: expected {ROW}, or messages in place of the prompt; found {', '.join(row)}")
     if response is not None and not isinstance(response, str):
-        raise RowsError(f"{where}, field 'response': expected text or null, found {shown(response)}")
+        raise RowsError(f"{where}, field 'response': expected text or null, found {short_repr(response)}")
     try:
         return (GENERATED, prompt_text(of_one_message(prompt))), response or ""
     except (KeyError, TypeError, ValueError) as error:
-        raise RowsError(f"{where}, field 'prompt': expected text or messages, found {shown(prompt)}") from error
+        raise RowsError(f"{where}, field 'prompt': expected text or messages, found {short_repr(prompt)}") from error
 
 
 def of_one_message(prompt: Any) -> Any:

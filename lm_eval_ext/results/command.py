@@ -10,24 +10,17 @@ from lm_eval_ext.families.schema import FACTS
 from lm_eval_ext.results.models import FEW_SHOT, GEN_KWARGS, arguments, as_text, chat_template
 from lm_eval_ext.results.runs import Runs, TaskRun
 
-FROM_YAML = ("config_source", "note")
-"""Metadata keys that a task's YAML or the harness adds."""
-ABOUT_ROWS = ("rows_origin", "rows_evaluated", "rows_usable", "left_out", "single")
-"""Facts about their rows that only some tasks record."""
-GIVEN = ("source",)
-"""Facts that a user sets with ``--metadata``."""
+OWN_METADATA = ("config_source", "note", "rows_origin", "rows_evaluated", "rows_usable", "left_out", "single")
+"""Metadata keys that a task's YAML or the harness adds, and facts about their rows that only some tasks record."""
 SEEDS = {"random_seed": 0, "numpy_seed": 1234, "torch_seed": 1234, "fewshot_seed": 1234}
 """The seeds in the order of ``--seed``, with the harness's defaults."""
 
 
-def recorded(run: TaskRun) -> frozenset[str]:
-    """Return which of its metadata a task recorded itself; the rest are model arguments or given by the user."""
-    return frozenset((*FACTS, *run.schema.facts, *FROM_YAML, *ABOUT_ROWS)) - {*GIVEN}
-
-
-def given(run: TaskRun) -> dict[str, Any]:
+def given_metadata(run: TaskRun) -> dict[str, Any]:
     """Return what was given with ``--metadata``, as far as a task's metadata tell."""
-    own, of_model = recorded(run), arguments(run.file.config.get("model_args"))
+    # The task itself records the others, but for its source, which a user sets.
+    own = {*FACTS, *run.schema.facts, *OWN_METADATA} - {"source"}
+    of_model = arguments(run.file.config.get("model_args"))
     return {
         key: value
         for key, value in run.metadata.items()
@@ -35,15 +28,15 @@ def given(run: TaskRun) -> dict[str, Any]:
     }
 
 
-def asked_for(runs: Runs, tasks: Sequence[str]) -> list[str]:
+def names_to_run(runs: Runs, tasks: Sequence[str]) -> list[str]:
     """Return task names, with a group's name in place of its tasks if all of them were run."""
-    left = set(tasks)
+    remaining = set(tasks)
     named = []
     for name, parts in sorted(runs.groups.items(), key=lambda group: (-len(group[1]), group[0])):
-        if set(parts) <= left:
+        if set(parts) <= remaining:
             named.append(name)
-            left -= set(parts)
-    return sorted(named) + sorted(left)
+            remaining -= set(parts)
+    return sorted(named) + sorted(remaining)
 
 
 def command(run: TaskRun, tasks: Sequence[str], rows: Sequence[str] = (), output: str = "results") -> list[str]:
@@ -60,7 +53,7 @@ def command(run: TaskRun, tasks: Sequence[str], rows: Sequence[str] = (), output
     if of_model := arguments(config.get("model_args")):
         words += ["--model_args", _as_option(of_model)]
     words += ["--tasks", ",".join(tasks)]
-    if metadata := given(run):
+    if metadata := given_metadata(run):
         words += ["--metadata", json.dumps(metadata, sort_keys=True)]
     if shots := dict(run.setting).get(FEW_SHOT):
         words += ["--num_fewshot", shots]
@@ -83,10 +76,10 @@ def command(run: TaskRun, tasks: Sequence[str], rows: Sequence[str] = (), output
     return [*words, *rows, "--output_path", output, "--log_samples"]
 
 
-def _as_option(found: object) -> str:
+def _as_option(logged: object) -> str:
     """Return arguments as the harness takes them: as text, or in JSON where a value would be split."""
-    if isinstance(found, Mapping) and any(
-        isinstance(value, list | dict) or "," in str(value) for value in found.values()
+    if isinstance(logged, Mapping) and any(
+        isinstance(value, list | dict) or "," in str(value) for value in logged.values()
     ):
-        return json.dumps(found, sort_keys=True)
-    return as_text(found)
+        return json.dumps(logged, sort_keys=True)
+    return as_text(logged)

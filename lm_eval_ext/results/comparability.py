@@ -18,7 +18,7 @@ from lm_eval_ext.results.aggregation import over_draws
 from lm_eval_ext.results.issue import Issue, error, grouped, named, note, warning
 from lm_eval_ext.results.models import NAMES, EvaluatedModel, chat_template
 from lm_eval_ext.results.models import labels as labels_of
-from lm_eval_ext.results.rows import Rows, in_common, joined
+from lm_eval_ext.results.rows import Rows, common_rows, in_common, joined
 from lm_eval_ext.results.runs import OF_RUN, SAMPLING_SEED, Role, Runs, TaskRun, rows_of, without_arguments
 from lm_eval_ext.sources import RowsError
 
@@ -40,21 +40,11 @@ _COMPARED: Mapping[str, str] = {
 """What is said if a hash of a row differs, by the column of ``Rows``."""
 
 
-@dataclass(frozen=True)
-class UnlikeFact:
-    """A fact in which two runs differ.
-
-    Attributes:
-        fact: its name.
-        first, second: its value in each.
-    """
-
-    fact: str
-    first: object
-    second: object
+Difference = tuple[str, object, object]
+"""What differs between two runs, and its value in each."""
 
 
-def differences(first: TaskRun, second: TaskRun, facts: Collection[str]) -> Iterator[UnlikeFact]:
+def differences(first: TaskRun, second: TaskRun, facts: Collection[str]) -> Iterator[Difference]:
     """Yield the facts, among those named, in which two runs differ; a fact that is not recorded is ``None``.
 
     Args:
@@ -63,9 +53,9 @@ def differences(first: TaskRun, second: TaskRun, facts: Collection[str]) -> Iter
         facts: metadata keys, or the harness's names for others: ``num_fewshot``, ``gen_kwargs``, ….
     """
     for name in facts:
-        one, other = (_OF_RUN[name](run) if name in _OF_RUN else run.metadata.get(name) for run in (first, second))
-        if one != other:
-            yield UnlikeFact(name, one, other)
+        values = [_OF_RUN[name](run) if name in _OF_RUN else run.metadata.get(name) for run in (first, second)]
+        if values[0] != values[1]:
+            yield name, values[0], values[1]
 
 
 def asking_facts(run: TaskRun) -> tuple[str, ...]:
@@ -93,7 +83,7 @@ class PairOfRuns:
     def obstacle(self) -> Issue | None:
         """Why its scores are not comparable; ``None`` if they are."""
         reader = self.before.reader
-        one, other = (
+        before, after = (
             {
                 "version": run.metadata.get("version"),
                 f"different rows: {run.schema.rows_fact}": run.metadata.get(run.schema.rows_fact),
@@ -105,37 +95,36 @@ class PairOfRuns:
             }
             for run in (self.before, self.after)
         )
-        for what, value in one.items():
-            if value != other[what]:
-                return error(self._each(what, value, other[what]))
-        return next((error(what) for field, what in _COMPARED.items() if self.differ(field)), None)
+        for fact, value in before.items():
+            if value != after[fact]:
+                return error(self._values(fact, value, after[fact]))
+        return next((error(problem) for field, problem in _COMPARED.items() if self.differ(field)), None)
 
     @property
     def issues(self) -> tuple[Issue, ...]:
         """Warnings that equal scores may not mean equal models, and notes on harmless differences."""
-        found = [*self.before.issues, *self.after.issues]
-        for run, other in ((self.before, self.names[1]), (self.after, self.names[0])):
+        issues = [*self.before.issues, *self.after.issues]
+        for run, other_name in ((self.before, self.names[1]), (self.after, self.names[0])):
             if run.reader != run.offered:
-                found.append(warning(f"read by {run.reader} because {other} has no {run.offered}"))
-        for unlike in differences(self.before, self.after, asking_facts(self.before)):
-            what = self._each(f"{unlike.fact}:", unlike.first, unlike.second)
-            found.append(warning(f"different setting: {what}"))
-        found += [note(self._each(f"model argument {what.fact}:", what.first, what.second)) for what in self._served]
+                issues.append(warning(f"read by {run.reader} because {other_name} has no {run.offered}"))
+        for fact, *values in differences(self.before, self.after, asking_facts(self.before)):
+            issues.append(warning(f"different setting: {self._values(f'{fact}:', *values)}"))
+        issues += [note(self._values(f"model argument {name}:", *values)) for name, *values in self._unlike_arguments]
         if self._asks_alike:
             if self.differ("prompts"):
-                found.append(warning(OTHER_PROMPTS))
+                issues.append(warning(OTHER_PROMPTS))
             elif lacking := self._unhashed("prompts"):
-                found.append(warning(f"{lacking} lacks prompt_hash in some rows, so the prompts cannot be compared"))
+                issues.append(warning(f"{lacking} lacks prompt_hash in some rows, so the prompts cannot be compared"))
         if lacking := self._unhashed("docs"):
             known = f"only {self.before.schema.rows_fact} shows that the rows are the same"
-            found.append(note(f"{lacking} lacks doc_hash in some rows, so {known}"))
+            issues.append(note(f"{lacking} lacks doc_hash in some rows, so {known}"))
         # A new model has its own chat template, and a template can insert today's date.
         first, second = chat_template(self.before.file), chat_template(self.after.file)
         if first != second:
-            found.append(note(self._each("chat_template_sha:", first, second)))
+            issues.append(note(self._values("chat_template_sha:", first, second)))
         elif first is not None and self.differ("prompts"):
-            found.append(note("different prompts under the same chat template"))
-        return tuple(found)
+            issues.append(note("different prompts under the same chat template"))
+        return tuple(issues)
 
     @property
     def unlike(self) -> Issue | None:
@@ -147,16 +136,16 @@ class PairOfRuns:
         return warning(OTHER_PROMPTS) if self._asks_alike and self.differ("prompts") else None
 
     @property
-    def _served(self) -> Iterator[UnlikeFact]:
+    def _unlike_arguments(self) -> Iterator[Difference]:
         """The arguments that the same weights were loaded with on one side and not on the other."""
         if self.before.model.name != self.after.model.name:
             # Of two models, the arguments need not be alike.
             return
-        ours, theirs = dict(self.before.model.arguments), dict(self.after.model.arguments)
-        for name in sorted(ours.keys() | theirs.keys()):
+        before, after = dict(self.before.model.arguments), dict(self.after.model.arguments)
+        for name in sorted(before.keys() | after.keys()):
             # The name of the weights is the same; the folder that they are in changes no answer.
-            if name not in NAMES and ours.get(name) != theirs.get(name):
-                yield UnlikeFact(name, ours.get(name), theirs.get(name))
+            if name not in NAMES and before.get(name) != after.get(name):
+                yield name, before.get(name), after.get(name)
 
     @property
     def _asks_alike(self) -> bool:
@@ -166,8 +155,8 @@ class PairOfRuns:
 
     def differ(self, field: str) -> bool:
         """Return whether the hashes (``docs``, ``prompts`` or ``targets``) of any common row differ."""
-        ours, others = self._hashes(field)
-        return bool(np.any((ours != b"") & (others != b"") & (ours != others)))
+        before, after = self._hashes(field)
+        return bool(np.any((before != b"") & (after != b"") & (before != after)))
 
     def _unhashed(self, field: str) -> str:
         """Return which sides lack the hash of a common row; empty if none does."""
@@ -179,10 +168,10 @@ class PairOfRuns:
         first, second = self.before.rows, self.after.rows
         if first is None or second is None or self.before.schema.prompt_facts:
             return np.array([], "S1"), np.array([], "S1")
-        mine, theirs = in_common(first.ids, second.ids)
-        return getattr(first, field)[mine], getattr(second, field)[theirs]
+        first_places, second_places = in_common(first.ids, second.ids)
+        return getattr(first, field)[first_places], getattr(second, field)[second_places]
 
-    def _each(self, fact: str, before: object, after: object) -> str:
+    def _values(self, fact: str, before: object, after: object) -> str:
         first, second = ("none" if value is None else value for value in (before, after))
         return f"{fact} {first} in {self.names[0]}, {second} in {self.names[1]}"
 
@@ -201,10 +190,10 @@ def unlike_runs(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) ->
         pair = PairOfRuns(before, run, (names[before.model], names[run.model]))
         if before is not run and (issue := pair.unlike):
             tasks.setdefault((issue.text, *pair.names), []).append(run.name)
-    models = grouped(((text, one, tuple(of_pair)), other) for (text, one, other), of_pair in tasks.items())
+    models = grouped(((text, before, tuple(of_pair)), after) for (text, before, after), of_pair in tasks.items())
     return [
-        warning(f"{named(of_pair)}, {one} and {named(others)}: {text}; their scores are not comparable")
-        for (text, one, of_pair), others in models.items()
+        warning(f"{named(of_pair)}, {before} and {named(after)}: {text}; their scores are not comparable")
+        for (text, before, of_pair), after in models.items()
     ]
 
 
@@ -219,11 +208,6 @@ def of_an_older_run(runs: Sequence[TaskRun]) -> str:
     return f"from an older run than the newest one in the folder ({newest.name}): {named(older)}" if older else ""
 
 
-def without_seed(runs: Runs) -> EvaluatedModel:
-    """Return the model of runs of one model, without its seed: what several draws have in common."""
-    return _without_seed(runs.counting[0]).model
-
-
 def as_one(draws: Sequence[Runs], places: Sequence[str]) -> Runs:
     """Return the runs of a model with several seeds as one run, whose rows have the draws of all of them.
 
@@ -235,45 +219,45 @@ def as_one(draws: Sequence[Runs], places: Sequence[str]) -> Runs:
     Raises:
         RowsError: two of them differ in anything but the seed, or do not differ in the seed; the message says in what.
     """
-    first, place = draws[0], places[0]
+    first = draws[0]
     if len(draws) == 1:
         return first
-    for other, elsewhere in zip(draws[1:], places[1:], strict=True):
-        if difference := next(_differences(first, other, (place, elsewhere)), None):
+    for runs, place in zip(draws[1:], places[1:], strict=True):
+        if difference := next(_differences(first, runs, (places[0], place)), None):
             raise RowsError(
-                f"{place} and {elsewhere} are not two draws of one run: {difference}; expected runs that differ in the "
+                f"{places[0]} and {place} are not two draws of one run: {difference}; expected runs that differ in the "
                 "seed alone"
             )
     issues = [issue for runs in draws for issue in runs.issues]
-    by_task = [{run.task: _without_seed(run) for run in runs.counting} for runs in draws]
+    by_task = [{run.task: without_seed(run) for run in runs.counting} for runs in draws]
     labels = labels_of({run.model for run in by_task[0].values()})
-    together = [_together([of_side[task] for of_side in by_task]) for task in by_task[0]]
-    if greedy := [run.task for run in together if run.decoding.temperature == 0]:
+    merged = [_together([of_side[task] for of_side in by_task]) for task in by_task[0]]
+    if greedy := [run.task for run in merged if run.decoding.temperature == 0]:
         advice = "to sample, pass --gen_kwargs do_sample=true,temperature=…"
         issues.append(note(f"{named(greedy)}: decoded greedily, so a seed should change nothing; {advice}"))
-    for (one, place), (other, elsewhere) in combinations(zip(draws, places, strict=True), 2):
-        of_one = {run.task: run for run in one.counting}
-        both = f"{place} and {elsewhere} have the same"
-        same = []
-        for run in other.counting:
+    for (draw, place), (later_draw, later_place) in combinations(zip(draws, places, strict=True), 2):
+        runs_of_draw = {run.task: run for run in draw.counting}
+        problem = f"{place} and {later_place} have the same"
+        equal_tasks = []
+        for run in later_draw.counting:
             seeds = _seeds(run)
-            if seeds == _seeds(of_one[run.task]):
-                said = ", ".join(f"{name} {value}" for name, value in seeds.items()) or "none recorded"
+            if seeds == _seeds(runs_of_draw[run.task]):
+                values = ", ".join(f"{name} {value}" for name, value in seeds.items()) or "none recorded"
                 raise RowsError(
-                    f"{both} seeds ({said}) in {run.task}, so they are one draw, not two; expected another seed for "
-                    "each run: --seed 1, --seed 2, …"
+                    f"{problem} seeds ({values}) in {run.task}, so they are one draw, not two; expected another seed "
+                    "for each run: --seed 1, --seed 2, …"
                 )
-            if of_one[run.task].decoding.temperature > 0 and _same_scores(of_one[run.task], run):
-                same.append(run.task)
-        if same:
+            if runs_of_draw[run.task].decoding.temperature > 0 and _same_scores(runs_of_draw[run.task], run):
+                equal_tasks.append(run.task)
+        if equal_tasks:
             issues.append(
                 warning(
-                    f"{both} scores in every row of {named(same)}: if their answers are the same, they are one draw, "
-                    "and the seed that differs has no effect"
+                    f"{problem} scores in every row of {named(equal_tasks)}: if their answers are the same, they are "
+                    "one draw, and the seed that differs has no effect"
                 )
             )
-    not_counting = (run for run in first.found if run.role is not Role.COUNTS)
-    return replace(first, found=(*together, *not_counting), labels=labels, issues=tuple(dict.fromkeys(issues)))
+    not_counting = (run for run in first.all if run.role is not Role.COUNTS)
+    return replace(first, all=(*merged, *not_counting), labels=labels, issues=tuple(dict.fromkeys(issues)))
 
 
 def in_parts(parts: Sequence[TaskRun]) -> TaskRun:
@@ -286,7 +270,7 @@ def in_parts(parts: Sequence[TaskRun]) -> TaskRun:
         RowsError: two of them did not ask in the same way, or not in as many draws.
     """
     issues = [issue for part in parts for issue in part.issues]
-    kept: list[TaskRun] = []
+    used: list[TaskRun] = []
     known = np.array([], np.int64)
     for part in (part for part in parts if part.rows is not None):
         rows = rows_of(part)
@@ -296,55 +280,56 @@ def in_parts(parts: Sequence[TaskRun]) -> TaskRun:
         if old == len(rows):
             continue
         known = np.concatenate([known, rows.ids])
-        kept.append(replace(part, rows=rows.kept(is_new)))
-        pair = PairOfRuns(part, kept[0], (part.file.name, kept[0].file.name))
-        draws = [f"{rows_of(run).drawn} draws of each row" for run in (part, kept[0])]
-        if why := next(_differences_of(pair), "") or (" and ".join(draws) if draws[0] != draws[1] else ""):
+        used.append(replace(part, rows=rows.select(is_new)))
+        pair = PairOfRuns(part, used[0], (part.file.name, used[0].file.name))
+        draws = [f"{rows_of(run).drawn} draws of each row" for run in (part, used[0])]
+        if difference := next(_differences_of(pair), "") or (" and ".join(draws) if draws[0] != draws[1] else ""):
             raise RowsError(
-                f"{' and '.join(pair.names)} are not two parts of one run: {part.task}: {why}; expected runs that "
-                "differ in their rows alone: keep others in folders of their own"
+                f"{' and '.join(pair.names)} are not two parts of one run: {part.task}: {difference}; expected runs "
+                "that differ in their rows alone: keep others in folders of their own"
             )
-    if not kept:
+    if not used:
         return parts[0]
     # A score beyond 1 in any part says that it is no share.
-    family = next((part.family for part in kept if part.headline.range != SHARE), kept[0].family)
-    rows = joined([rows_of(part) for part in kept])
-    return replace(kept[0], rows=rows, family=family, issues=tuple(dict.fromkeys(issues)), role=parts[0].role)
+    family = next((part.family for part in used if part.headline.range != SHARE), used[0].family)
+    rows = joined([rows_of(part) for part in used])
+    return replace(used[0], rows=rows, family=family, issues=tuple(dict.fromkeys(issues)), role=parts[0].role)
 
 
 def _seeds(run: TaskRun) -> dict[str, str]:
     """Return the seeds that a run's draws depend on, those that are recorded, by name."""
-    found = {
+    seeds = {
         "of the model": dict(run.model.arguments).get(SAMPLING_SEED),
         "of the generation": (run.config.get("generation_kwargs") or {}).get(SAMPLING_SEED),
         **{name.partition("_")[0]: run.file.config.get(name) for name in OF_RUN},
     }
-    return {name: str(seed) for name, seed in found.items() if seed is not None}
+    return {name: str(seed) for name, seed in seeds.items() if seed is not None}
 
 
-def _without_seed(run: TaskRun) -> TaskRun:
+def without_seed(run: TaskRun) -> TaskRun:
     """Return a run without its seeds among the arguments of the model and of the generation."""
     model = replace(
         run.model,
         arguments=tuple((name, value) for name, value in run.model.arguments if name != SAMPLING_SEED),
         setting=without_arguments(run, run.model.setting, (SAMPLING_SEED,)),
     )
-    given = run.config.get("generation_kwargs")
+    generation = run.config.get("generation_kwargs")
     config = dict(run.config)
-    if isinstance(given, dict):
-        config["generation_kwargs"] = {name: value for name, value in given.items() if name != SAMPLING_SEED}
+    if isinstance(generation, dict):
+        config["generation_kwargs"] = {name: value for name, value in generation.items() if name != SAMPLING_SEED}
     return replace(run, model=model, setting=without_arguments(run, run.setting, (SAMPLING_SEED,)), config=config)
 
 
-def _differences(one: Runs, other: Runs, names: tuple[str, str]) -> Iterator[str]:
+def _differences(before: Runs, after: Runs, names: tuple[str, str]) -> Iterator[str]:
     """Yield in what two runs differ, besides the seed."""
-    tasks, others = ({run.task: _without_seed(run) for run in runs.counting} for runs in (one, other))
-    for missing, where in ((tasks.keys() - others.keys(), names[1]), (others.keys() - tasks.keys(), names[0])):
-        if missing:
-            yield f"{where} lacks {min(missing)}"
-    for task, run in tasks.items():
-        pair = PairOfRuns(run, others[task], names)
-        yield from (f"{task}: {what}" for what in _differences_of(pair))
+    tasks_before, tasks_after = ({run.task: without_seed(run) for run in runs.counting} for runs in (before, after))
+    if missing := tasks_before.keys() - tasks_after.keys():
+        yield f"{names[1]} lacks {min(missing)}"
+    if missing := tasks_after.keys() - tasks_before.keys():
+        yield f"{names[0]} lacks {min(missing)}"
+    for task, run in tasks_before.items():
+        pair = PairOfRuns(run, tasks_after[task], names)
+        yield from (f"{task}: {difference}" for difference in _differences_of(pair))
         first, second = pair.before.rows, pair.after.rows
         if (first is None) != (second is None):
             yield f"{task}: {names[0 if first is None else 1]} has no samples"
@@ -359,7 +344,7 @@ def _differences(one: Runs, other: Runs, names: tuple[str, str]) -> Iterator[str
 
 def _differences_of(pair: PairOfRuns) -> Iterator[str]:
     """Yield in what two runs of a task differ, in whatever rows they have."""
-    ours, theirs = (
+    before, after = (
         {
             "model": model.kind,
             **{f"model argument {name}": value for name, value in model.arguments},
@@ -367,13 +352,13 @@ def _differences_of(pair: PairOfRuns) -> Iterator[str]:
         }
         for model in (pair.before.model, pair.after.model)
     )
-    for what in sorted(ours.keys() | theirs.keys()):
-        if ours.get(what) != theirs.get(what):
-            yield f"{what} {ours.get(what, 'none')} and {theirs.get(what, 'none')}"
+    for fact in sorted(before.keys() | after.keys()):
+        if before.get(fact) != after.get(fact):
+            yield f"{fact} {before.get(fact, 'none')} and {after.get(fact, 'none')}"
     if obstacle := pair.obstacle:
         yield str(obstacle)
-    for unlike in differences(pair.before, pair.after, asking_facts(pair.before)):
-        yield f"{unlike.fact} {unlike.first} and {unlike.second}"
+    for fact, first, second in differences(pair.before, pair.after, asking_facts(pair.before)):
+        yield f"{fact} {first} and {second}"
 
 
 def _together(runs: Sequence[TaskRun]) -> TaskRun:
@@ -381,7 +366,7 @@ def _together(runs: Sequence[TaskRun]) -> TaskRun:
     weights = [run.rows.drawn if run.rows else 1 for run in runs]
     figures: dict[str, Any] = {}
     for field, value in runs[0].figures.items():
-        numbers = [each for run in runs if isinstance(each := run.figures.get(field), int | float)]
+        numbers = [number for run in runs if isinstance(number := run.figures.get(field), int | float)]
         # A figure without a number stays as it is.
         figures[field] = float(np.average(numbers, weights=weights)) if len(numbers) == len(runs) else value
     issues = tuple(dict.fromkeys(issue for run in runs for issue in run.issues))
@@ -391,29 +376,31 @@ def _together(runs: Sequence[TaskRun]) -> TaskRun:
 
 def _draws_of(rows: Sequence[Rows]) -> Rows:
     """Return rows with the draws of several runs of them."""
-    alike = [each.kept(places) for each, places in zip(rows, in_common(*(each.ids for each in rows)), strict=True)]
-    first = alike[0]
+    rows = common_rows(*rows)
+    first = rows[0]
     draws = {
-        metric: np.concatenate([each.draws_of(metric) for each in alike], axis=1)
-        for metric in set(first.values).intersection(*(each.values for each in alike))
+        metric: np.concatenate([of_run.draws_of(metric) for of_run in rows], axis=1)
+        for metric in set(first.values).intersection(*(of_run.values for of_run in rows))
     }
     aggregates = {
-        metric: over_draws([each.aggregates[metric] for each in alike])
-        for metric in set(first.aggregates).intersection(*(each.aggregates for each in alike))
+        metric: over_draws([of_run.aggregates[metric] for of_run in rows])
+        for metric in set(first.aggregates).intersection(*(of_run.aggregates for of_run in rows))
     }
     means = {metric: of_metric.mean(axis=1) for metric, of_metric in draws.items()}
     # Empty in families whose answers no reader reads.
-    read = [each.certainty for each in alike if len(each.certainty)]
-    certainty = np.concatenate(read, axis=1) if read else first.certainty
+    certainties = [of_run.certainty for of_run in rows if len(of_run.certainty)]
+    certainty = np.concatenate(certainties, axis=1) if certainties else first.certainty
     return replace(first, values=means, draws=draws, aggregates=aggregates, certainty=certainty)
 
 
-def _same_scores(one: TaskRun, other: TaskRun) -> bool:
+def _same_scores(first: TaskRun, second: TaskRun) -> bool:
     """Return whether the scores are the same in every row, as if the seed that differs had no effect."""
-    if one.rows is None or other.rows is None:
+    if first.rows is None or second.rows is None:
         return False
-    values, others = one.rows.values, other.rows.values
-    mine, theirs = in_common(one.rows.ids, other.rows.ids)
+    values, second_values = first.rows.values, second.rows.values
+    places, second_places = in_common(first.rows.ids, second.rows.ids)
     # Where all rows have the same scores, equal ones are no surprise.
-    varied = [metric for metric, of_metric in values.items() if np.ptp(of_metric) > 0]
-    return bool(varied) and all(np.array_equal(values[metric][mine], others[metric][theirs]) for metric in varied)
+    varied = [name for name, numbers in values.items() if np.ptp(numbers) > 0]
+    return bool(varied) and all(
+        np.array_equal(values[name][places], second_values[name][second_places]) for name in varied
+    )

@@ -70,8 +70,8 @@ class ResultFile:
             table: the table's name, for example ``n-samples``.
             name: the task's name in the file.
         """
-        found = self.content.get(table)
-        return found.get(name) if isinstance(found, dict) else None
+        entries = self.content.get(table)
+        return entries.get(name) if isinstance(entries, dict) else None
 
     @cached_property
     def groups(self) -> Mapping[str, tuple[str, ...]]:
@@ -86,26 +86,26 @@ class ResultFile:
         where = f"{self.name}: group_subtasks"
         if not isinstance(tree, dict):
             expected = "an object with the tasks of each group, as `lm_eval` writes it"
-            raise RowsError(f"{where} is {shown(tree)}; expected {expected}")
+            raise RowsError(f"{where} is {short_repr(tree)}; expected {expected}")
         for name, parts in tree.items():
             if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
                 expected = "a list of names, as `lm_eval` writes it"
-                raise RowsError(f"{where}, {shown(name)} is {shown(parts)}; expected {expected}")
-        found: dict[str, tuple[str, ...]] = {}
+                raise RowsError(f"{where}, {short_repr(name)} is {short_repr(parts)}; expected {expected}")
+        expanded: dict[str, tuple[str, ...]] = {}
         members = 0
         try:
             # Members come before the groups that contain them, so each group is expanded only once.
             for name in TopologicalSorter(tree).static_order():
                 # The name of an inline group contains "::" in every version: natural_instructions_ablation::prompt.
-                tasks = dict.fromkeys(task for part in tree.get(name, ()) for task in found[part])
-                found[name] = tuple(tasks) or (bare_name(name),)
-                members += len(found[name])
+                tasks = dict.fromkeys(task for part in tree.get(name, ()) for task in expanded[part])
+                expanded[name] = tuple(tasks) or (bare_name(name),)
+                members += len(expanded[name])
                 if members > MOST_MEMBERS:
                     raise RowsError(f"{where}: more than {MOST_MEMBERS:,} tasks in its groups")
         except CycleError as error:
-            circle = " -> ".join(map(shown, error.args[1][:MOST_NAMED]))
+            circle = " -> ".join(map(short_repr, error.args[1][:MOST_NAMED]))
             raise RowsError(f"{where}: a group contains itself ({circle})") from error
-        return {name: found[name] for name in tree if tree[name]}
+        return {name: expanded[name] for name in tree if tree[name]}
 
 
 def bare_name(name: str) -> str:
@@ -137,7 +137,7 @@ def find(paths: Sequence[Path]) -> list[Path]:
         # The newest results may be in there, so it must not be skipped silently, as Path.rglob would.
         raise error
 
-    found: dict[str, Path] = {}
+    files_by_path: dict[str, Path] = {}
     for path in paths:
         inside = [path]
         if path.is_dir():
@@ -149,14 +149,14 @@ def find(paths: Sequence[Path]) -> list[Path]:
             )
             inside = sorted(names)
         elif not path.exists():
-            what = f"{os.strerror(ENOENT)}; expected results that `lm_eval --output_path` wrote"
-            raise FileNotFoundError(ENOENT, what, str(path))
+            problem = f"{os.strerror(ENOENT)}; expected results that `lm_eval --output_path` wrote"
+            raise FileNotFoundError(ENOENT, problem, str(path))
         if not inside:
             raise RowsError(f"{path}: no results_*.json in this folder; expected what `lm_eval --output_path` writes")
         for file in inside:
             # A file may be given both by name and by its folder.
-            found.setdefault(os.path.realpath(file), file)
-    return list(found.values())
+            files_by_path.setdefault(os.path.realpath(file), file)
+    return list(files_by_path.values())
 
 
 def files_at(places: Iterable[str | Path]) -> Iterator[Path]:
@@ -242,7 +242,7 @@ def is_too_deep(value: object) -> bool:
     return True
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return a value from a file as text for a message, truncated because it can be of any length."""
     try:
         text = repr(value)

@@ -50,10 +50,10 @@ def note(text: str) -> Issue:
 
 def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
     """Return values by their key, in order: what is said of many tasks or models is said once, with all their names."""
-    found: dict[Key, list[Value]] = {}
+    values: dict[Key, list[Value]] = {}
     for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
+        values.setdefault(key, []).append(value)
+    return values
 
 
 def of_models(issues: Iterable[Issue], models: Collection[str]) -> tuple[Issue, ...]:
@@ -69,20 +69,20 @@ def of_models(issues: Iterable[Issue], models: Collection[str]) -> tuple[Issue, 
     for issue in issues:
         model, colon, text = issue.text.partition(": ")
         is_of_model = bool(colon) and model in models
-        alike: Hashable = (issue.severity, _NUMBER.sub("#", text)) if is_of_model else issue
-        about.setdefault(alike, []).append((model, replace(issue, text=text) if is_of_model else issue))
+        key: Hashable = (issue.severity, _NUMBER.sub("#", text)) if is_of_model else issue
+        about.setdefault(key, []).append((model, replace(issue, text=text) if is_of_model else issue))
     merged = []
-    for alike, of_alike in about.items():
-        names, (first, *others) = [model for model, _ in of_alike], [issue for _, issue in of_alike]
-        if first == alike:
+    for key, pairs in about.items():
+        names, first = [model for model, _ in pairs], pairs[0][1]
+        if first == key:
             merged.append(first)
             continue
-        example = f" (the numbers are those of {names[0]})" if any(issue != first for issue in others) else ""
+        example = f" (the numbers are those of {names[0]})" if any(issue != first for _, issue in pairs) else ""
         merged.append(replace(first, text=f"{named([*dict.fromkeys(names)])}: {first.text}{example}"))
     return tuple(merged)
 
 
 def named(names: Sequence[str], few: int = MOST_NAMED) -> str:
     """Return a list of names as text, shortened if it is long."""
-    shown = ", ".join(names[:few])
-    return f"{shown} and {len(names) - few} more" if len(names) > few else shown or "nothing"
+    text = ", ".join(names[:few])
+    return f"{text} and {len(names) - few} more" if len(names) > few else text or "nothing"

@@ -8,6 +8,7 @@ which runs are of one model and which of them counts, and names the models.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,7 +60,7 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
     names: Sequence[GivenName] = (),
     *,
     merge_variants: bool = False,
-    others: Choice | None = None,
+    choice: Choice | None = None,
     parts: bool = False,
     called: Callable[[Path], str] = str,
 ) -> list[Runs]:
@@ -73,7 +74,7 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
         names: names for models of the first set.
         merge_variants: whether several draws of a task, and several placements of its instructions, are one model's;
             otherwise, each is a model of its own.
-        others: what is chosen about tasks that are not ours; ``None``: they are left out.
+        choice: what is chosen about tasks that are not ours; ``None``: they are left out.
         parts: whether several runs of a task by a model are one run, each of a part of the rows; otherwise, the newest
             counts.
         called: returns what the user calls a file.
@@ -83,21 +84,21 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
         RowsError: a file is not a results file, a set has no results of our tasks, a name fits no model, no task has
             the chosen metric or column, or two runs of a task cannot be parts of one.
     """
-    found = [
-        find_runs(paths, merge_variants=merge_variants, others=others is not None, parts=parts, called=called)
+    runs_of_sides = [
+        find_runs(paths, merge_variants=merge_variants, other_tasks=choice is not None, parts=parts, called=called)
         for paths in sides
     ]
-    if others is not None:
-        found = measured_alike(found, others)
-    found[0] = replace(found[0], labels=renamed(found[0], names))
+    if choice is not None:
+        runs_of_sides = measured_alike(runs_of_sides, choice)
+    runs_of_sides[0] = replace(runs_of_sides[0], labels=renamed(runs_of_sides[0], names))
     # The readers of each task that every model's run of it has.
     common: dict[str, set[str]] = {}
-    for run in (run for side in found for run in side.with_role(*IN_FIGURES)):
+    for run in (run for side in runs_of_sides for run in side.with_role(*IN_FIGURES)):
         common[run.task] = common.get(run.task, set(run.readers)) & set(run.readers)
-    column = others.cluster if others else ""
+    column = choice.cluster if choice else ""
     dataset_rows: DatasetRows = {}
     loaded = []
-    for side in found:
+    for side in runs_of_sides:
         # The best reader that every model's run of a task has comes first.
         runs = [
             replace(run, readers=tuple(sorted(run.readers, key=lambda reader: reader not in common[run.task])))
@@ -111,9 +112,9 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
         places = {model: place for place, model in enumerate(side.models)}
         runs.sort(key=lambda run: (run.role is Role.SWEPT, places[run.model], run.task, run.placement, run.decoding))
         in_order = (*runs, *side.with_role(Role.OLDER, Role.UNEVALUATED))
-        of_side = replace(side, found=in_order, dataset_rows=dataset_rows)
-        said = [*_readers_that_differ(side.current, common), *what_differs(side), *what_went_wrong(of_side)]
-        loaded.append(replace(of_side, issues=tuple(dict.fromkeys([*side.issues, *said]))))
+        of_side = replace(side, all=in_order, dataset_rows=dataset_rows)
+        issues = [*_readers_that_differ(side.current, common), *what_differs(side), *what_went_wrong(of_side)]
+        loaded.append(replace(of_side, issues=tuple(dict.fromkeys([*side.issues, *issues]))))
     keys = (key for rows in dataset_rows.values() for key in rows)
     if column and not any(isinstance(key, tuple) and key[:2] == (COLUMN, column) for key in keys):
         raise RowsError(f"no document has the column {column!r}; expected the name of a field of doc in the samples")
@@ -138,7 +139,7 @@ def find_runs(
     paths: Sequence[Path],
     *,
     merge_variants: bool = False,
-    others: bool = False,
+    other_tasks: bool = False,
     parts: bool = False,
     called: Callable[[Path], str] = str,
 ) -> Runs:
@@ -150,7 +151,7 @@ def find_runs(
         paths: results files, or folders whose ``results_*.json`` are all read.
         merge_variants: whether runs at several temperatures, and with several placements, are one model's; otherwise
             they are different models.
-        others: whether tasks that are not ours count, each by its first metric and filter (see ``measured_alike``).
+        other_tasks: whether tasks that are not ours count, each by its first metric and filter (``measured_alike``).
         parts: whether a run that a newer one would replace is a part of the same run.
         called: returns what the user calls a file.
 
@@ -162,7 +163,7 @@ def find_runs(
     unusable: list[Issue] = []
     unread: list[str] = []
     unusable_tasks: list[tuple[str, ResultFile]] = []
-    found: list[TaskRun] = []
+    runs: list[TaskRun] = []
     groups: dict[str, tuple[str, ...]] = {}
     foreign: set[str] = set()
     for path in find(paths):
@@ -179,31 +180,31 @@ def find_runs(
             unusable.append(error(f"{name}: {reason.strerror}" if isinstance(reason, OSError) else str(reason)))
             unread.append(name)
             continue
-        of_file = task_runs(file, others=others)
-        found += [run for _, run in of_file if isinstance(run, TaskRun)]
+        of_file = task_runs(file, other_tasks=other_tasks)
+        runs += [run for _, run in of_file if isinstance(run, TaskRun)]
         unusable += unusable_in(file, of_file)
         unusable_tasks += [(task, file) for task, reason in of_file if isinstance(reason, str)]
         if not of_file:
             tasks = sorted(file.content["results"])
             foreign |= set(tasks)
             issues.append(note(f"{name}: no results of our tasks ({named(tasks)}); ignored"))
-    found = _as_one_model(found, merge_variants=merge_variants)
-    empty = {run.task: run for run in found if not run.count}
+    runs = _as_one_model(runs, merge_variants=merge_variants)
+    empty = {run.task: run for run in runs if not run.count}
     unusable += [error(f"{run.file.name}, task {run.task!r}: no rows were evaluated") for run in empty.values()]
-    evaluated = [run for run in found if run.count]
+    evaluated = [run for run in runs if run.count]
     if not evaluated and unusable:
         raise RowsError(f"{'; '.join(map(str, unusable))}; expected at least one task with evaluated rows")
     if not evaluated:
         only = f", only of {named(sorted(foreign))}" if foreign else ""
-        which = f" for the families {', '.join(FAMILIES)}" if not others else ""
+        families = f" for the families {', '.join(FAMILIES)}" if not other_tasks else ""
         raise RowsError(
-            f"no results of {'any task' if others else 'our tasks'} in {', '.join(map(str, paths))}{only}; "
-            f"expected results_*.json files that `lm_eval --tasks … --output_path FOLDER` writes{which}"
+            f"no results of {'any task' if other_tasks else 'our tasks'} in {', '.join(map(str, paths))}{only}; "
+            f"expected results_*.json files that `lm_eval --tasks … --output_path FOLDER` writes{families}"
         )
     issues += [error(f"{issue}; left out") for issue in unusable]
-    found, replaced = _with_roles(found, merge_variants=merge_variants, parts=parts)
-    unusable_tasks += [(run.task, run.file) for run in found if run.role is Role.UNEVALUATED]
-    with_doubts = tuple(replace(run, issues=tuple(_doubts(run, unread, unusable_tasks))) for run in found)
+    runs, replaced = _with_roles(runs, merge_variants=merge_variants, parts=parts)
+    unusable_tasks += [(run.task, run.file) for run in runs if run.role is Role.UNEVALUATED]
+    with_doubts = tuple(replace(run, issues=tuple(_doubts(run, unread, unusable_tasks))) for run in runs)
     return Runs(with_doubts, _labels(evaluated, paths), groups, tuple(dict.fromkeys([*issues, *replaced])))
 
 
@@ -229,23 +230,23 @@ def _as_one_model(runs: Sequence[TaskRun], *, merge_variants: bool) -> list[Task
         ]
         pairs = [*zip(runs, bases, strict=True)]
         decodings = grouped(((base, run.task), run.decoding) for run, base in pairs if base is not None)
-        swept = {base for (base, _), found in decodings.items() if len({*found}) > 1}
+        swept = {base for (base, _), of_task in decodings.items() if len({*of_task}) > 1}
         runs = [replace(run, model=base) if base in swept else run for run, base in pairs]
     tasks = {model: {*names} for model, names in grouped((run.model, run.task) for run in runs).items()}
-    alike = grouped((_without(model, OPTIONS), model) for model in tasks)
-    models: dict[EvaluatedModel, EvaluatedModel] = {}
-    for base, group in alike.items():
-        apart = [one for one in group if all(one == other or tasks[one].isdisjoint(tasks[other]) for other in group)]
-        if len(apart) > 1:
+    merged: dict[EvaluatedModel, EvaluatedModel] = {}
+    for base, models in grouped((_without(model, OPTIONS), model) for model in tasks).items():
+        counts = Counter(task for model in models for task in tasks[model])
+        disjoint = [model for model in models if all(counts[task] == 1 for task in tasks[model])]
+        if len(disjoint) > 1:
             # An option that all share keeps its value.
-            values = {option: {dict(model.setting).get(option) for model in apart} for option in OPTIONS}
+            values = {option: {dict(model.setting).get(option) for model in disjoint} for option in OPTIONS}
             options = [
-                (option, next(iter(found)) or "" if len(found) == 1 else BY_TASK)
-                for option, found in values.items()
-                if found != {None}
+                (option, next(iter(of_option)) or "" if len(of_option) == 1 else BY_TASK)
+                for option, of_option in values.items()
+                if of_option != {None}
             ]
-            models |= dict.fromkeys(apart, replace(base, setting=(*base.setting, *options)))
-    return [replace(run, model=models.get(run.model, run.model)) for run in runs]
+            merged |= dict.fromkeys(disjoint, replace(base, setting=(*base.setting, *options)))
+    return [replace(run, model=merged.get(run.model, run.model)) for run in runs]
 
 
 def _without(model: EvaluatedModel, settings: Sequence[str]) -> EvaluatedModel:
@@ -267,8 +268,8 @@ def _with_roles(runs: Sequence[TaskRun], *, merge_variants: bool, parts: bool) -
     roles: list[tuple[TaskRun, Role]] = []
     for decoded in grouped((_what(run), run) for run in latest.values()).values():
         for place, run in enumerate(sorted(decoded, key=lambda run: run.decoding)):
-            elsewhere = merge_variants and run.placement
-            roles.append((run, Role.PLACED if elsewhere else Role.SWEPT if place else Role.COUNTS))
+            is_placed = merge_variants and run.placement
+            roles.append((run, Role.PLACED if is_placed else Role.SWEPT if place else Role.COUNTS))
     with_empty, _ = newest(runs, _what)
     roles += [(run, Role.UNEVALUATED) for run in with_empty.values() if not run.count]
     known = {id(run) for run, _ in roles}
@@ -294,16 +295,16 @@ def _doubts(run: TaskRun, unread: Sequence[str], unusable: Sequence[tuple[str, R
         yield warning(f"{run.task}: its run in {name} is newer than the one shown but cannot be used")
 
 
-def _labels(found: Sequence[TaskRun], paths: Sequence[Path]) -> dict[EvaluatedModel, str]:
+def _labels(runs: Sequence[TaskRun], paths: Sequence[Path]) -> dict[EvaluatedModel, str]:
     """Return the models' labels, in the order of the arguments, those of one folder by name: 7B before 70B.
 
     Known answers come after all real models. Models that differ only in arguments or setting are next to each other.
     """
-    names = labels_of(dict.fromkeys(run.model for run in found))
+    names = labels_of(dict.fromkeys(run.model for run in runs))
     places: dict[EvaluatedModel, int] = {}
-    for run in found:
+    for run in runs:
         path = run.file.path
-        place = next(number for number, given in enumerate(paths) if given == path or given in path.parents)
+        place = next(number for number, argument in enumerate(paths) if argument == path or argument in path.parents)
         places[run.model] = min(place, places.get(run.model, place))
 
     def order(model: EvaluatedModel) -> tuple[Any, ...]:
@@ -329,25 +330,25 @@ def side_by_side(sides: Sequence[Runs], tags: Sequence[str]) -> Runs:
     """
     names = labels_of(dict.fromkeys(model for side in sides for model in side.models))
     are_distinct = len({model.full_name for model in names}) == len(sides)
-    found: list[TaskRun] = []
+    runs_of_sides: list[TaskRun] = []
     labels: dict[EvaluatedModel, str] = {}
     for side, tag in zip(sides, tags, strict=True):
         (model,) = side.models
         # Figures are told apart by the model's full name.
         tagged = model if are_distinct else replace(model, arguments=(*model.arguments, ("run", tag)))
         labels[tagged] = names[model] if len(names) == len(sides) else f"{names[model]} ({tag})"
-        found += [replace(run, model=tagged) for run in side.found]
+        runs_of_sides += [replace(run, model=tagged) for run in side.all]
     groups = {name: parts for side in sides for name, parts in side.groups.items()}
-    together = Runs(tuple(found), labels, groups, (), sides[0].dataset_rows)
+    joined = Runs(tuple(runs_of_sides), labels, groups, (), sides[0].dataset_rows)
     # What the runs of a side differ in is said once, with those of the other sides.
-    *of_sides, of_all = ([*what_differs(runs), *unlike_runs(runs.current, runs.labels)] for runs in (*sides, together))
+    *of_sides, of_all = ([*what_differs(runs), *unlike_runs(runs.current, runs.labels)] for runs in (*sides, joined))
     issues = [
         replace(issue, text=f"{tag}: {issue}")
         for side, tag, of_side in zip(sides, tags, of_sides, strict=True)
         for issue in side.issues
         if issue not in of_side
     ]
-    return replace(together, issues=(*issues, *of_all))
+    return replace(joined, issues=(*issues, *of_all))
 
 
 @dataclass(frozen=True)
@@ -366,7 +367,7 @@ class GivenName:
         return f"{self.path}={self.name}"
 
 
-def renamed(runs: Runs, given: Sequence[GivenName]) -> dict[EvaluatedModel, str]:
+def renamed(runs: Runs, given_names: Sequence[GivenName]) -> dict[EvaluatedModel, str]:
     """Return the labels of the models, replaced by the given names.
 
     Raises:
@@ -374,27 +375,27 @@ def renamed(runs: Runs, given: Sequence[GivenName]) -> dict[EvaluatedModel, str]
     """
     labels = runs.labels
     chosen: dict[EvaluatedModel, GivenName] = {}
-    for each in given:
-        files = {path.resolve() for path in find([each.path])}
-        there = {run.model for run in runs.current if run.file.path.resolve() in files}
-        models = [model for model in labels if model in there]
+    for given_name in given_names:
+        files = {path.resolve() for path in find([given_name.path])}
+        of_path = {run.model for run in runs.current if run.file.path.resolve() in files}
+        models = [model for model in labels if model in of_path]
         if not models:
             raise RowsError(
-                f"{each}: none of the results in use are from {each.path}; expected one of the folders or files that "
-                "are read, or one inside them"
+                f"{given_name}: none of the results in use are from {given_name.path}; expected one of the folders or "
+                "files that are read, or one inside them"
             )
         if len(models) > 1:
-            several = "; ".join(labels[model] for model in models)
+            listed = "; ".join(labels[model] for model in models)
             raise RowsError(
-                f"{each}: {each.path} has results of {len(models)} models ({several}); expected one: give the folder "
-                "or file of one model"
+                f"{given_name}: {given_name.path} has results of {len(models)} models ({listed}); expected one: give "
+                "the folder or file of one model"
             )
         (model,) = models
-        other = chosen.setdefault(model, each)
-        if other.name != each.name:
-            raise RowsError(f"two names for the model {labels[model]!r}: {other} and {each}; expected one")
+        earlier = chosen.setdefault(model, given_name)
+        if earlier.name != given_name.name:
+            raise RowsError(f"two names for the model {labels[model]!r}: {earlier} and {given_name}; expected one")
     names = {model: chosen[model].name if model in chosen else label for model, label in labels.items()}
-    for model, each in chosen.items():
-        if any(other != model and name == each.name for other, name in names.items()):
-            raise RowsError(f"{each}: another model also has this name; expected a different name for each model")
+    for given_name in chosen.values():
+        if [*names.values()].count(given_name.name) > 1:
+            raise RowsError(f"{given_name}: another model also has this name; expected a different name for each model")
     return names

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_ext.results.files import ResultFile, read_toml, shown
+from lm_eval_ext.results.files import ResultFile, read_toml, short_repr
 from lm_eval_ext.results.issue import Issue, grouped, named, note, warning
 from lm_eval_ext.sources import EMBEDDED, RowsError
 
@@ -122,14 +122,14 @@ def evaluated_model(
 
 def recorded_run(file: ResultFile) -> Mapping[str, object]:
     """Return what a run says about the answers that it scored again; empty if it asked a model itself."""
-    found = file.config.get(RECORDED_RUN)
-    return found if isinstance(found, dict) else {}
+    recorded = file.config.get(RECORDED_RUN)
+    return recorded if isinstance(recorded, dict) else {}
 
 
 def missing_answers(file: ResultFile) -> Mapping[str, int]:
     """Return, by task, how many answers were not recorded and were taken as empty."""
-    found = recorded_run(file).get("missing")
-    return {task: count for task, count in found.items() if count} if isinstance(found, dict) else {}
+    missing = recorded_run(file).get("missing")
+    return {task: count for task, count in missing.items() if count} if isinstance(missing, dict) else {}
 
 
 def chat_template(file: ResultFile) -> str | None:
@@ -156,9 +156,9 @@ def temperature_sent(file: ResultFile, generation: Mapping[str, Any]) -> tuple[f
     Returns:
         The temperature, and a sentence without a subject; ``(None, "")`` if the run was decoded as it asks for.
     """
-    given = arguments(file.config.get("model_args"))
+    of_model = arguments(file.config.get("model_args"))
     # The LMs that wrap another name it.
-    kind, model = given.get("base") or str(file.config.get("model")), given.get("model", "")
+    kind, model = of_model.get("base") or str(file.config.get("model")), of_model.get("model", "")
     if kind in CHAT_OF_OPENAI and any(part in model for part in _ALWAYS_SAMPLED):
         return 1.0, f"--model {kind} sends temperature 1 and no stop strings to {model}, whatever a run asks for"
     temperature = generation.get("temperature")
@@ -169,12 +169,12 @@ def temperature_sent(file: ResultFile, generation: Mapping[str, Any]) -> tuple[f
     return float(temperature), f"--model {kind} sends temperature {temperature:g} although do_sample is false"
 
 
-def arguments(found: object) -> dict[str, str]:
+def arguments(logged: object) -> dict[str, str]:
     """Return a model's arguments, which a file has as a mapping or, from the Python interface, as text."""
-    if isinstance(found, str):
-        pairs = (part.partition("=") for part in found.split(",") if part)
+    if isinstance(logged, str):
+        pairs = (part.partition("=") for part in logged.split(",") if part)
         return {name.strip(): _as_the_harness_reads(value) for name, _, value in pairs}
-    return {str(name): str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+    return {str(name): str(value) for name, value in logged.items()} if isinstance(logged, dict) else {}
 
 
 def _as_the_harness_reads(text: str) -> str:
@@ -191,36 +191,40 @@ def _as_the_harness_reads(text: str) -> str:
         return word
 
 
-def as_text(found: object) -> str:
+def as_text(logged: object) -> str:
     """Return arguments as one text, sorted by name."""
-    if isinstance(found, dict):
-        return ",".join(f"{name}={value}" for name, value in sorted(found.items()))
-    return str(found or "")
+    if isinstance(logged, dict):
+        return ",".join(f"{name}={value}" for name, value in sorted(logged.items()))
+    return str(logged or "")
 
 
 def labels(models: Collection[EvaluatedModel]) -> dict[EvaluatedModel, str]:
     """Return a name for each model, as short as possible without ambiguity."""
-    alike = grouped((each.name, each) for each in models)
+    by_name = grouped((model.name, model) for model in models)
+    paths = (GGUF, *NAMES, RECORDED_ANSWERS)
     # Models of one name are next to each other.
-    names = {}
-    for name, group in alike.items():
-        facts = [{"kind": one.kind, **dict(one.arguments), **dict(one.setting)} for one in group]
-        differing = [fact for fact in sorted(set().union(*facts)) if len({one.get(fact) for one in facts}) > 1]
-        # Of paths, the last parts are enough that distinguish them.
-        paths = {path: [one[path] for one in facts if path in one] for path in (GGUF, *NAMES, RECORDED_ANSWERS)}
-        for one, mine in zip(group, facts, strict=True):
-            values = {fact: _tail(value, paths[fact]) if fact in paths else value for fact, value in mine.items()}
-            words = [_in_words(fact, values[fact]) if fact in values else f"no {fact}" for fact in differing]
-            names[one] = ", ".join([name, *words])
-    return names
+    labels_of = {}
+    for name, group in by_name.items():
+        facts = [{"kind": model.kind, **dict(model.arguments), **dict(model.setting)} for model in group]
+        values = {fact: [of_model.get(fact) for of_model in facts] for fact in sorted(set().union(*facts))}
+        differing = [fact for fact in values if len({*values[fact]}) > 1]
+        for model, of_model in zip(group, facts, strict=True):
+            words = [
+                _in_words(fact, _tail(of_model[fact], values[fact]) if fact in paths else of_model[fact])
+                if fact in of_model
+                else f"no {fact}"
+                for fact in differing
+            ]
+            labels_of[model] = ", ".join([name, *words])
+    return labels_of
 
 
-def _tail(path: str, paths: Collection[str]) -> str:
+def _tail(path: str, paths: Collection[str | None]) -> str:
     """Return the fewest last parts of a path that distinguish it from other paths."""
     parts = _parts(path)
-    others = [_parts(other) for other in paths if other != path]
+    parts_of_others = [_parts(other) for other in paths if other not in (None, path)]
     for length in range(1, len(parts)):
-        if parts[-length:] not in [other[-length:] for other in others]:
+        if parts[-length:] not in [other[-length:] for other in parts_of_others]:
             return "/".join(parts[-length:])
     return path
 
@@ -262,17 +266,17 @@ class Size:
     Attributes:
         family: the models that differ from it only in size.
         parameters: the number of its parameters; or, if only their order is known, its place in it, from 1.
-        of: the number of models in the order; 0 if the parameters are known.
+        order_length: the number of models in the order; 0 if the parameters are known.
     """
 
     family: str
     parameters: int
-    of: int = 0
+    order_length: int = 0
 
     @property
     def in_words(self) -> str:
         """Its place in an order; empty if its parameters are known."""
-        return f"{self.parameters} of {self.of}" if self.of else ""
+        return f"{self.parameters} of {self.order_length}" if self.order_length else ""
 
 
 @dataclass(frozen=True)
@@ -280,11 +284,11 @@ class Sizes:
     """The sizes of evaluated models.
 
     Attributes:
-        of: by model; models of unknown size are left out.
+        by_model: by model; models of unknown size are left out.
         issues: which models are left out, and which families are guessed.
     """
 
-    of: Mapping[EvaluatedModel, Size] = field(default_factory=dict)
+    by_model: Mapping[EvaluatedModel, Size] = field(default_factory=dict)
     issues: tuple[Issue, ...] = ()
 
 
@@ -294,11 +298,11 @@ class GivenSizes:
 
     Attributes:
         path: the file.
-        of: by the name of a model.
+        by_name: by the name of a model.
     """
 
     path: Path
-    of: Mapping[str, Size]
+    by_name: Mapping[str, Size]
 
 
 def read_sizes(path: Path) -> GivenSizes:
@@ -312,18 +316,18 @@ def read_sizes(path: Path) -> GivenSizes:
     """
     expected = f"a table for each family: {EXAMPLE}; or a list in order of size: {ORDER}"
     content = read_toml(path, expected)
-    found: dict[str, Size] = {}
+    read: dict[str, Size] = {}
     for family, models in content.items():
         in_order = isinstance(models, list) and all(isinstance(name, str) and name for name in models)
         if not models or not (in_order or isinstance(models, dict)):
-            raise RowsError(f"{path}: {family!r} is {shown(models)!r}; expected {expected}")
+            raise RowsError(f"{path}: {family!r} is {short_repr(models)!r}; expected {expected}")
         for place, name in enumerate(models, start=1):
-            if name in found:
-                where = f"in the families {found[name].family!r} and {family!r}"
-                where = f"twice in the family {family!r}" if found[name].family == family else where
+            if name in read:
+                where = f"in the families {read[name].family!r} and {family!r}"
+                where = f"twice in the family {family!r}" if read[name].family == family else where
                 raise RowsError(f"{path}: the model {name!r} is {where}; expected one")
             if in_order:
-                found[name] = Size(family, place, len(models))
+                read[name] = Size(family, place, len(models))
                 continue
             value, number = models[name], 0.0
             if isinstance(value, str) and (match := _COUNT.fullmatch(value.strip())):
@@ -332,13 +336,13 @@ def read_sizes(path: Path) -> GivenSizes:
                 number = float(value)
             if not 1 <= number < 1e18:
                 raise RowsError(
-                    f"{path}, [{family}], {name!r}: {shown(value)}; expected a number of parameters, for example "
+                    f"{path}, [{family}], {name!r}: {short_repr(value)}; expected a number of parameters, for example "
                     '"70M", "1.4B" or 7_000_000'
                 )
-            found[name] = Size(family, round(number))
-    if not found:
+            read[name] = Size(family, round(number))
+    if not read:
         raise RowsError(f"{path}: no models; expected {expected}")
-    return GivenSizes(path, found)
+    return GivenSizes(path, read)
 
 
 def sizes(runs: Runs, given: GivenSizes | None = None) -> Sizes:
@@ -352,8 +356,8 @@ def sizes(runs: Runs, given: GivenSizes | None = None) -> Sizes:
         runs: all runs.
         given: the sizes that a file states.
     """
-    stated = given.of if given else {}
-    found: dict[EvaluatedModel, Size] = {}
+    stated = given.by_name if given else {}
+    by_model: dict[EvaluatedModel, Size] = {}
     used: set[str] = set()
     without: list[str] = []
     for model, label in runs.labels.items():
@@ -368,12 +372,12 @@ def sizes(runs: Runs, given: GivenSizes | None = None) -> Sizes:
         recorded = next((count for count in counts if type(count) is int and count >= 1), None)
         if label in stated:
             used.add(label)
-            found[model] = stated[label]
+            by_model[model] = stated[label]
         elif model.name in stated:
             used.add(model.name)
-            found[model] = replace(stated[model.name], family=stated[model.name].family + further)
+            by_model[model] = replace(stated[model.name], family=stated[model.name].family + further)
         elif recorded is not None:
-            found[model] = Size(_IN_NAME.sub("…", name) + further, recorded)
+            by_model[model] = Size(_IN_NAME.sub("…", name) + further, recorded)
         else:
             without.append(label)
     issues = []
@@ -383,9 +387,9 @@ def sizes(runs: Runs, given: GivenSizes | None = None) -> Sizes:
     if given and (unused := [name for name in stated if name not in used]):
         issues.append(note(f"{given.path}: not among the results: {named(unused)}"))
     # Of several models of one family and size, each is a family of its own, for they differ.
-    counts_of = Counter(found.values())
+    counts_of = Counter(by_model.values())
     distinct = {
         model: size if counts_of[size] == 1 else replace(size, family=runs.labels[model])
-        for model, size in found.items()
+        for model, size in by_model.items()
     }
     return Sizes(distinct, tuple(issues))

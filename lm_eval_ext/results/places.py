@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 from urllib.parse import unquote
 
-from lm_eval_ext.results.files import RESULTS, SAMPLES, shown
+from lm_eval_ext.results.files import RESULTS, SAMPLES, short_repr
 from lm_eval_ext.sources import RowsError, reason
 
 SCHEME = "hf://"
@@ -55,11 +55,11 @@ class Opened:
         Args:
             numbers: which, counted from 0.
         """
-        kept = [*numbers]
+        chosen = [*numbers]
         return replace(
             self,
-            paths=tuple(self.paths[number] for number in kept),
-            names=tuple(self.names[number] for number in kept),
+            paths=tuple(self.paths[number] for number in chosen),
+            names=tuple(self.names[number] for number in chosen),
         )
 
     def called(self, path: Path) -> str:
@@ -84,7 +84,7 @@ def opened(places: Sequence[str]) -> Iterator[Opened]:
         OSError: a file cannot be read or written.
         RowsError: an archive or a repository cannot be used.
     """
-    found: dict[str, tuple[Path, str]] = {}
+    local: dict[str, tuple[Path, str]] = {}
     with ExitStack() as temporary:
         for place in dict.fromkeys(places):
             path, name = download(place) if place.startswith(SCHEME) else (Path(place), place)
@@ -94,9 +94,9 @@ def opened(places: Sequence[str]) -> Iterator[Opened]:
                 extracted = Path(folder).resolve() / path.name
                 extract(path, extracted)
                 path = extracted
-            found[place] = path, name
-        every = [found[place] for place in places]
-        moved = {path: name for place, (path, name) in found.items() if path != Path(place)}
+            local[place] = path, name
+        every = [local[place] for place in places]
+        moved = {path: name for place, (path, name) in local.items() if path != Path(place)}
         try:
             yield Opened(tuple(path for path, _ in every), tuple(name for _, name in every), moved)
         except Exception as error:
@@ -167,16 +167,16 @@ def extract(archive: Path, folder: Path) -> None:
         RowsError: it is damaged, has no results, is too large, or has a member that leads outside of it.
     """
     folder.mkdir(parents=True)
-    left = MOST_BYTES
-    found = False
+    bytes_left = MOST_BYTES
+    has_results = False
     for number, (member, open_member) in enumerate(_members(archive), start=1):
         if number > MOST_MEMBERS:
             raise _refused(archive, f"more than {MOST_MEMBERS:,} members")
         name = PurePosixPath(member).name
         if fnmatchcase(name, RESULTS) or fnmatchcase(name, SAMPLES):
-            left -= _write(archive, member, open_member, folder, left)
-            found = found or fnmatchcase(name, RESULTS)
-    if not found:
+            bytes_left -= _write(archive, member, open_member, folder, bytes_left)
+            has_results = has_results or fnmatchcase(name, RESULTS)
+    if not has_results:
         raise RowsError(f"{archive}: no {RESULTS} in this archive; expected what `lm_eval --output_path` writes")
 
 
@@ -225,18 +225,18 @@ def _write(
     # The last condition is for systems that know other ways out of a folder, such as drives.
     outside = path.is_absolute() or ".." in path.parts or "\\" in member or "\0" in member
     if outside or not target.resolve().is_relative_to(folder.resolve()):
-        raise _refused(archive, f"{shown(member)} leads outside of it")
+        raise _refused(archive, f"{short_repr(member)} leads outside of it")
     with _reading(archive):
         content = open_member() if open_member else None
     if content is None:
-        raise _refused(archive, f"{shown(member)} is not a regular file")
+        raise _refused(archive, f"{short_repr(member)} is not a regular file")
     size = 0
     with content:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             written = target.open("xb")
         except FileExistsError:
-            raise _refused(archive, f"{shown(member)} is there twice") from None
+            raise _refused(archive, f"{short_repr(member)} is there twice") from None
         with written:
             while True:
                 with _reading(archive):

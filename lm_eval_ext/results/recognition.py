@@ -18,7 +18,7 @@ from lm_eval_ext.families.registry import FAMILIES, Family
 from lm_eval_ext.families.schema import PLACEMENT, SHARE, Metric, Schema, is_count
 from lm_eval_ext.metadata import PARAPHRASES, ROW_SEED
 from lm_eval_ext.results.aggregation import DEFAULTS, MEAN, stated
-from lm_eval_ext.results.files import LONGEST, ResultFile, bare_name, metric_and_filter, shown
+from lm_eval_ext.results.files import LONGEST, ResultFile, bare_name, metric_and_filter, short_repr
 from lm_eval_ext.results.issue import Issue, error, grouped, named, note
 from lm_eval_ext.results.models import evaluated_model
 from lm_eval_ext.results.runs import OTHER, Role, Runs, TaskRun
@@ -36,7 +36,7 @@ MOST_METRICS_NAMED = 20
 """The most metrics that an error names."""
 ANYTHING = (-float("inf"), float("inf"))
 """The range of a figure of which nothing is known."""
-Found = tuple[str, TaskRun | str]
+RunOrFault = tuple[str, TaskRun | str]
 """The name of a task, and its run, or why it cannot be used."""
 
 
@@ -125,7 +125,7 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
             schema = replace(run.schema, metrics=metrics, headlines=metrics)
             family = replace(run.family, schema=schema)
             instead[id(run)] = replace(run, family=family, readers=tuple(readers), offered=readers[0])
-    ours = [run for side in sides for run in side.found if run.is_ours]
+    ours = [run for side in sides for run in side.all if run.is_ours]
     metrics_there = {metric for run in instead.values() for metric in run.metrics}.union(*map(_can_count, ours))
     readers_there = {reader for run in (*instead.values(), *ours) for reader in run.readers}
     metric, chosen_filter = choice.parts(metrics_there)
@@ -142,7 +142,7 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
             expected = named(ordered, MOST_METRICS_NAMED) if there else "a folder with results of tasks"
             raise RowsError(f"no task has the {what} {chosen_name!r}; expected one of {expected}")
     instead |= {id(run): _counted_by(run, metric, chosen_filter) for run in ours if metric or chosen_filter}
-    first, *others = [replace(side, found=tuple(instead.get(id(run), run) for run in side.found)) for side in sides]
+    first, *others = [replace(side, all=tuple(instead.get(id(run), run) for run in side.all)) for side in sides]
     issues = [
         note(f"the files list the metrics of {named(tasks)} in different orders: {metric} counts for all models")
         for metric, tasks in mixed.items()
@@ -215,28 +215,28 @@ class TaskEntry:
         return metadata
 
 
-def task_runs(file: ResultFile, *, others: bool) -> list[Found]:
+def task_runs(file: ResultFile, *, other_tasks: bool) -> list[RunOrFault]:
     """Return the tasks in a file that count or cannot be used, each once, ours first.
 
     Args:
         file: the results.
-        others: whether tasks that are not ours count, too.
+        other_tasks: whether tasks that are not ours count, too.
     """
     configs, results = file.content["configs"], file.content["results"]
-    malformed: list[Found] = []
+    malformed: list[RunOrFault] = []
     ours: dict[str, TaskRun | str | None] = {}
     of_others: dict[str, TaskRun | str] = {}
     for name, config in configs.items():
         task = bare_name(name)
         if not isinstance(config, dict):
-            malformed.append((task, f"its config is {shown(config)}; expected an object"))
+            malformed.append((task, f"its config is {short_repr(config)}; expected an object"))
         elif not isinstance(metadata := config.get("metadata"), dict | None):
-            malformed.append((task, f"its metadata is {shown(metadata)}; expected an object"))
+            malformed.append((task, f"its metadata is {short_repr(metadata)}; expected an object"))
         elif metadata is not None and task not in ours:
             figures = results.get(name)
             entry = TaskEntry(file, name, config, figures if isinstance(figures, dict) else {})
             ours[task] = _recognized(entry)
-    for name, figures in results.items() if others else ():
+    for name, figures in results.items() if other_tasks else ():
         config, task = configs.get(name, {}), bare_name(name)
         if task in of_others or name in file.groups or not isinstance(figures, dict) or not isinstance(config, dict):
             continue
@@ -246,15 +246,15 @@ def task_runs(file: ResultFile, *, others: bool) -> list[Found]:
     return [*malformed, *((task, run) for task, run in ours.items() if run is not None), *of_others.items()]
 
 
-def unusable_in(file: ResultFile, found: Iterable[Found]) -> Iterator[Issue]:
+def unusable_in(file: ResultFile, tasks_of_file: Iterable[RunOrFault]) -> Iterator[Issue]:
     """Yield which tasks of a file cannot be used: hundreds of them can have the same fault."""
-    tasks = grouped((reason, shown(task)) for task, reason in found if isinstance(reason, str))
+    tasks = grouped((reason, short_repr(task)) for task, reason in tasks_of_file if isinstance(reason, str))
     for reason, of_reason in tasks.items():
-        these = named(of_reason)
+        names = named(of_reason)
         yield error(
-            f"{file.name}, task {these}: {reason}"
+            f"{file.name}, task {names}: {reason}"
             if len(of_reason) == 1
-            else f"{file.name}, tasks {these}: {reason.replace(AGAIN, 'run them again')}"
+            else f"{file.name}, tasks {names}: {reason.replace(AGAIN, 'run them again')}"
         )
 
 
@@ -269,7 +269,7 @@ def _recognized(entry: TaskEntry) -> TaskRun | str | None:
         if "family" not in metadata:
             return OLDER.format("did not record its family in the metadata")
         known = ", ".join(FAMILIES)
-        return f"unknown family {shown(name)}; this version of lm-eval-ext knows only {known}; upgrade lm-eval-ext"
+        return f"unknown family {short_repr(name)}; this version of lm-eval-ext knows only {known}; upgrade lm-eval-ext"
     schema = family.schema
     pairs = [*filter(None, map(metric_and_filter, entry.figures))]
     readers = schema.best_first(
@@ -299,11 +299,11 @@ def _faults_of_ours(entry: TaskEntry, schema: Schema, readers: Sequence[str], co
     """
     if missing := schema.missing_facts(entry.metadata):
         yield OLDER.format(f"did not record {', '.join(missing)} in the metadata")
-    there = {field.partition(",")[0] for field in entry.figures}
-    if former := {old: new for old, new in schema.former_names.items() if old in there}:
+    metrics = {field.partition(",")[0] for field in entry.figures}
+    if former := {old: new for old, new in schema.former_names.items() if old in metrics}:
         yield OLDER.format(f"called {' and '.join(f'{new!r} {old!r}' for old, new in former.items())}")
     for fact, form in schema.wrong_facts(entry.metadata).items():
-        yield f"{fact} in the metadata is {shown(entry.metadata[fact])}; expected {form}, as our tasks record it"
+        yield f"{fact} in the metadata is {short_repr(entry.metadata[fact])}; expected {form}, as our tasks record it"
     yield from _faults(entry)
     if not readers:
         headlines = ", ".join(headline.name for headline in schema.headlines)
@@ -312,9 +312,9 @@ def _faults_of_ours(entry: TaskEntry, schema: Schema, readers: Sequence[str], co
         metric = field.partition(",")[0]
         least, most = schema.range(metric)
         if isinstance(value, int | float) and (value < least or value > most):
-            yield f"{field[:LONGEST]} is {shown(value)}; expected {schema.expected(metric)}"
+            yield f"{field[:LONGEST]} is {short_repr(value)}; expected {schema.expected(metric)}"
     if not is_count(count):
-        yield f"'effective' in n-samples is {shown(count)}; expected the number of rows, as `lm_eval` writes it"
+        yield f"'effective' in n-samples is {short_repr(count)}; expected the number of rows, as `lm_eval` writes it"
 
 
 def _faults(entry: TaskEntry) -> Iterator[str]:
@@ -342,24 +342,25 @@ def _other_run(entry: TaskEntry) -> TaskRun | str:
         return "no number of rows in n-samples; expected 'effective', as `lm_eval` writes it"
     higher_is_better = entry.file.of_task("higher_is_better", entry.name)
     directions = higher_is_better if isinstance(higher_is_better, dict) else {}
-    there = [metric for metric, _ in numbers]
+    metrics = [metric for metric, _ in numbers]
     described = []
     # In the order of the task's metrics.
-    for metric in dict.fromkeys((*(metric for metric in directions if metric in there), *there)):
-        said, better = stated(entry.config, metric), directions.get(metric)
-        aggregation = said if isinstance(said, str) and said.isidentifier() else DEFAULTS.get(metric, MEAN)
+    for metric in dict.fromkeys((*(metric for metric in directions if metric in metrics), *metrics)):
+        aggregation, better = stated(entry.config, metric), directions.get(metric)
+        if not (isinstance(aggregation, str) and aggregation.isidentifier()):
+            aggregation = DEFAULTS.get(metric, MEAN)
         inside = all(SHARE[0] <= value <= SHARE[1] for (name, _), value in numbers.items() if name == metric)
         # A mean from 0 to 1 is taken to be a share.
         limits = SHARE if aggregation in (MEAN, "f1") and inside else ANYTHING
         described.append(Metric(metric, better if isinstance(better, bool) else None, range=limits))
     schema = Schema(tuple(described), tuple(described), {})
-    config, given = entry.config, entry.metadata
+    config, recorded = entry.config, entry.metadata
     data = [config.get(key) for key in ("dataset_path", "dataset_name", "dataset_kwargs")]
     split = config.get("test_split") or config.get("validation_split") or config.get("training_split")
     version = entry.file.of_task("versions", entry.name)
     metadata = {
-        **given,
-        "version": given.get("version") if version is None else version,
+        **recorded,
+        "version": recorded.get("version") if version is None else version,
         # Without its dataset, a task is the only one on its rows.
         "dataset": json.dumps([*data, split], sort_keys=True, default=str) if data[0] else bare_name(entry.name),
         "rows_hash": None,

@@ -76,8 +76,8 @@ class Rows:
     Attributes:
         ids: their ``doc_id`` in the task, shape (rows,).
         clusters: the dataset row that each is built from, by its number in ``DatasetRows``, shape (rows,).
-        values: numbers by metric, each of shape (rows,); of a metric ``[followed, asked]``, the first one.
-        asked: the second one, by metric, each of shape (rows,).
+        values: numbers by metric, each of shape (rows,); of a ratio, its numerators.
+        denominators: of ratios, their denominators by metric, each of shape (rows,).
         docs, prompts, targets: the first characters of the hashes of each row, of its prompt and of its gold answer,
             shape (rows,); empty where the file has none.
         offsets: the byte offset of each line in its file, shape (rows,).
@@ -102,7 +102,7 @@ class Rows:
     targets: NDArray[np.bytes_]
     offsets: NDArray[np.int64]
     path: Path
-    asked: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    denominators: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     letters: Mapping[str, Coded[tuple[str, str]]] = field(default_factory=dict)
     outcomes: Mapping[str, Coded[tuple[str, ...]]] = field(default_factory=dict)
     draws: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
@@ -129,22 +129,22 @@ class Rows:
         """Return a metric's numbers, shape (rows, draws); there is one draw of each row if there are not several."""
         return self.draws.get(metric, self.values[metric][:, None])
 
-    def kept(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Rows:
+    def select(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Rows:
         """Return some of the rows.
 
         Args:
-            rows: whether each is kept, shape (rows,); or the places of those that are, in their new order.
+            rows: whether each is selected, shape (rows,); or the places of those that are, in their new order.
         """
         return replace(
             self,
             ids=self.ids[rows],
             clusters=self.clusters[rows],
             values={metric: numbers[rows] for metric, numbers in self.values.items()},
-            asked={metric: numbers[rows] for metric, numbers in self.asked.items()},
+            denominators={metric: numbers[rows] for metric, numbers in self.denominators.items()},
             draws={metric: numbers[rows] for metric, numbers in self.draws.items()},
             letters={metric: replace(pairs, codes=pairs.codes[rows]) for metric, pairs in self.letters.items()},
             outcomes={metric: replace(chosen, codes=chosen.codes[rows]) for metric, chosen in self.outcomes.items()},
-            aggregates={metric: replace(of, terms=of.terms[rows]) for metric, of in self.aggregates.items()},
+            aggregates={name: replace(figure, terms=figure.terms[rows]) for name, figure in self.aggregates.items()},
             docs=self.docs[rows],
             prompts=self.prompts[rows],
             targets=self.targets[rows],
@@ -167,9 +167,7 @@ class Rows:
         with ExitStack() as opened:
             files = [opened.enter_context(path.open("rb")) for path in (self.path, *self.further)]
             for row in range(len(self)) if rows is None else rows:
-                path, file = (self.path, files[0])
-                if len(self.files) and (place := int(self.files[row])):
-                    path, file = self.further[place - 1], files[place]
+                file = files[int(self.files[row])] if len(self.files) else files[0]
                 file.seek(int(self.offsets[row]))
                 text = file.readline()
                 try:
@@ -183,7 +181,9 @@ class Rows:
                     or line.get("doc_id") != self.ids[row]
                     or (not is_flat and is_too_deep(line))
                 ):
-                    raise ValueError(f"{path.name}: the line of row {self.ids[row]} is no longer where it was")
+                    raise ValueError(
+                        f"{Path(file.name).name}: the line of row {self.ids[row]} is no longer where it was"
+                    )
                 yield line
 
 
@@ -207,6 +207,11 @@ def in_common(*columns: NDArray[Any]) -> list[NDArray[np.int64]]:
     return [places_in(column, shared) for column in columns]
 
 
+def common_rows(*runs: Rows) -> list[Rows]:
+    """Return, of the rows of several runs of a task, those that all have, in one order."""
+    return [rows.select(places) for rows, places in zip(runs, in_common(*(rows.ids for rows in runs)), strict=True)]
+
+
 def joined(parts: Sequence[Rows]) -> Rows:
     """Return the rows of several parts of a run of a task, by ``doc_id``; what not all parts have is left out.
 
@@ -214,18 +219,21 @@ def joined(parts: Sequence[Rows]) -> Rows:
         parts: the rows of each, of which none is in two parts; all with as many draws.
     """
     ids = np.concatenate([part.ids for part in parts])
-    numbers = [
-        {metric: np.concatenate(of_parts) for metric, of_parts in _in_all(columns).items()}
-        for columns in ([part.values for part in parts], [part.asked for part in parts], [part.draws for part in parts])
-    ]
+    values, denominators, draws = (
+        {
+            metric: np.concatenate(of_parts)
+            for metric, of_parts in _in_all([getattr(part, name) for part in parts]).items()
+        }
+        for name in ("values", "denominators", "draws")
+    )
     letters, outcomes = _in_all([part.letters for part in parts]), _in_all([part.outcomes for part in parts])
     rows = replace(
         parts[0],
         ids=ids,
         clusters=np.concatenate([part.clusters for part in parts]),
-        values=numbers[0],
-        asked=numbers[1],
-        draws=numbers[2],
+        values=values,
+        denominators=denominators,
+        draws=draws,
         letters={metric: coded(chain.from_iterable(of_parts)) for metric, of_parts in letters.items()},
         outcomes={metric: coded(chain.from_iterable(of_parts)) for metric, of_parts in outcomes.items()},
         # Which terms there are can depend on the rows: without a second label, there is no confusion.
@@ -242,7 +250,7 @@ def joined(parts: Sequence[Rows]) -> Rows:
         further=tuple(part.path for part in parts[1:]),
         files=np.repeat(np.arange(len(parts), dtype=np.int32), [*map(len, parts)]),
     )
-    return rows.kept(np.argsort(ids))
+    return rows.select(np.argsort(ids))
 
 
 def _in_all(parts: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

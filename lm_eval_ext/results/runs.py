@@ -160,8 +160,8 @@ class TaskRun:
     @cached_property
     def decoding(self) -> Decoding:
         """How its texts were decoded, according to its generation arguments and its seeds, or as its LM does anyway."""
-        given = self.config.get("generation_kwargs")
-        arguments: dict[str, Any] = given if isinstance(given, dict) else {}
+        recorded = self.config.get("generation_kwargs")
+        arguments: dict[str, Any] = recorded if isinstance(recorded, dict) else {}
         temperature = arguments.get("temperature", 1.0 if arguments.get("do_sample") else 0.0)
         sent, _ = temperature_sent(self.file, arguments)
         if sent is None:
@@ -205,7 +205,7 @@ class Runs:
     """The runs in results files, each with its role.
 
     Attributes:
-        found: all of them. Once their samples are loaded: those that count or are placed elsewhere, by model in the
+        all: every run. Once their samples are loaded: those that count or are placed elsewhere, by model in the
             order of the labels, task and placement; then those of sweeps, by model, task and decoding; then those in
             no figure.
         labels: a short name for each model, in the order of the arguments, then by name; models that differ only in
@@ -215,7 +215,7 @@ class Runs:
         dataset_rows: the dataset rows that the rows of all samples belong to.
     """
 
-    found: tuple[TaskRun, ...]
+    all: tuple[TaskRun, ...]
     labels: Mapping[EvaluatedModel, str]
     groups: Mapping[str, tuple[str, ...]]
     issues: tuple[Issue, ...]
@@ -228,7 +228,7 @@ class Runs:
 
     def with_role(self, *roles: Role) -> tuple[TaskRun, ...]:
         """Return the runs with one of these roles."""
-        return tuple(run for run in self.found if run.role in roles)
+        return tuple(run for run in self.all if run.role in roles)
 
     @cached_property
     def counting(self) -> tuple[TaskRun, ...]:
@@ -251,7 +251,7 @@ class Runs:
         """The tasks for which no model has evaluated rows."""
         return frozenset(run.task for run in self.with_role(Role.UNEVALUATED)) - {run.task for run in self.current}
 
-    def of(self, family: str, model: EvaluatedModel | None = None) -> tuple[TaskRun, ...]:
+    def of_family(self, family: str, model: EvaluatedModel | None = None) -> tuple[TaskRun, ...]:
         """Return the runs of a family's tasks that count, by all models or by one."""
         return tuple(self._of.get((family, model), ()))
 
@@ -277,11 +277,11 @@ def newest(runs: Iterable[TaskRun], key: Callable[[TaskRun], Key]) -> tuple[dict
 
     Every reader of results uses this to decide which of two runs counts.
     """
-    found: dict[Key, TaskRun] = {}
+    newest_runs: dict[Key, TaskRun] = {}
     tasks: dict[tuple[str, Issue], list[str]] = {}
     for run in sorted(runs, key=lambda run: run.file.order):
-        older = found.get(key(run))
-        found[key(run)] = run
+        older = newest_runs.get(key(run))
+        newest_runs[key(run)] = run
         if older is None:
             continue
         rows = "" if older.count == run.count else f" ({run.count} instead of {older.count} rows)"
@@ -290,7 +290,7 @@ def newest(runs: Iterable[TaskRun], key: Callable[[TaskRun], Key]) -> tuple[dict
             # It is unknown which is newer.
             why = warning(f"{run.file.name} has the same date and is used because its name sorts later{rows}")
         tasks.setdefault((older.file.name, why), []).append(older.task)
-    return found, [
+    return newest_runs, [
         Issue(why.severity, f"{name}: not used for {named(replaced)}: {why}") for (name, why), replaced in tasks.items()
     ]
 
@@ -303,7 +303,7 @@ def lowest_groups(groups: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str
     """
     # Of two groups with the same tasks, the harness lists the outer one first.
     names = {frozenset(parts): name for name, parts in groups.items()}
-    return {name: groups[name] for parts, name in names.items() if not any(other < parts for other in names)}
+    return {name: groups[name] for parts, name in names.items() if not any(inner < parts for inner in names)}
 
 
 def possible_weights(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Issue:
@@ -330,7 +330,7 @@ def possible_weights(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Is
         )
     # The runs' own figures can be means over several draws.
     recorded = runs[0].file.content["results"].items()
-    of_tasks = {bare_name(task): found.get(f"{metric},{reader}") for task, found in recorded if isinstance(found, dict)}
+    of_tasks = {bare_name(name): task.get(f"{metric},{reader}") for name, task in recorded if isinstance(task, dict)}
     known = [figure for run in runs if isinstance(figure := of_tasks.get(run.task), int | float)]
     counts = [run.count for run in runs]
     if len(known) == len(runs):
@@ -343,13 +343,13 @@ def possible_weights(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Is
 
 def without_arguments(run: TaskRun, setting: Setting, names: Collection[str]) -> Setting:
     """Return a setting of a run without some of its generation arguments."""
-    given = run.file.config.get(GEN_KWARGS)
-    if isinstance(given, dict):
-        kept = as_text({name: value for name, value in given.items() if name not in names})
+    recorded = run.file.config.get(GEN_KWARGS)
+    if isinstance(recorded, dict):
+        remaining = as_text({name: value for name, value in recorded.items() if name not in names})
     else:
-        parts = [part for part in as_text(given).split(",") if part.partition("=")[0].strip() not in names]
-        kept = ",".join(parts)
-    changed = ((name, kept if name == GEN_KWARGS and value != BY_TASK else value) for name, value in setting)
+        parts = [part for part in as_text(recorded).split(",") if part.partition("=")[0].strip() not in names]
+        remaining = ",".join(parts)
+    changed = ((name, remaining if name == GEN_KWARGS and value != BY_TASK else value) for name, value in setting)
     return tuple((name, value) for name, value in changed if value)
 
 

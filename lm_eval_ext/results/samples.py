@@ -22,7 +22,7 @@ import numpy as np
 from lm_eval_ext.families.schema import COUNT, NONE, is_count
 from lm_eval_ext.processes import in_processes
 from lm_eval_ext.results.aggregation import MEAN, aggregate, stated
-from lm_eval_ext.results.files import shown
+from lm_eval_ext.results.files import short_repr
 from lm_eval_ext.results.issue import Issue, warning
 from lm_eval_ext.results.rows import DatasetRows, Rows, coded, parsed
 from lm_eval_ext.results.runs import TaskRun
@@ -63,11 +63,11 @@ def all_with_rows(runs: Sequence[TaskRun], dataset_rows: DatasetRows, column: st
 
 def _read_apart(run: TaskRun, column: str) -> tuple[dict[str, Any], list[Hashable]]:
     """Return what ``with_rows`` changes in a run, and the keys of its dataset rows in the order of their numbers."""
-    alone: DatasetRows = {}
-    read = with_rows(run, alone, column)
-    both = {name: (getattr(run, name), getattr(read, name)) for name in ("family", "figures", "issues", "rows")}
-    changed = {name: after for name, (before, after) in both.items() if after is not before}
-    return changed, [*alone.get(run.dataset, ())]
+    own_dataset_rows: DatasetRows = {}
+    read = with_rows(run, own_dataset_rows, column)
+    fields = {name: (getattr(run, name), getattr(read, name)) for name in ("family", "figures", "issues", "rows")}
+    changed = {name: after for name, (before, after) in fields.items() if after is not before}
+    return changed, [*own_dataset_rows.get(run.dataset, ())]
 
 
 def with_rows(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:
@@ -94,24 +94,24 @@ def with_rows(run: TaskRun, dataset_rows: DatasetRows, column: str) -> TaskRun:
     if run.is_ours:
         run = replace(run, figures={**run.figures, **_details_in(run, rows)})
     if len(rows) != run.count:
-        both = f"{len(rows)} rows here but {run.count} in the results"
-        issues.append(warning(f"{run.samples_name}: {both}; figures are computed from the rows here"))
+        counts = f"{len(rows)} rows here but {run.count} in the results"
+        issues.append(warning(f"{run.samples_name}: {counts}; figures are computed from the rows here"))
     else:
         issues += _disagreement(run, rows)
     family = run.family
     if not run.is_ours:
         # Its rows tell the range of its figure.
-        found = rows.aggregates.get(run.headline.name)
-        headline = replace(run.headline, range=found.range) if found else run.headline
+        aggregated = rows.aggregates.get(run.headline.name)
+        headline = replace(run.headline, range=aggregated.range) if aggregated else run.headline
         schema = replace(run.schema, headlines=(headline,), metrics=(headline, *run.schema.metrics))
         family = replace(family, schema=schema)
     elif (variants := run.schema.variants(run.metadata)) > 1:
-        whole = rows.kept(np.bincount(rows.clusters)[rows.clusters] >= variants)
-        if lost := len(rows) - len(whole):
-            which = f"{lost} of {len(rows)} answers left out, to rows that were not asked in all {variants} variants"
+        complete = rows.select(np.bincount(rows.clusters)[rows.clusters] >= variants)
+        if lost := len(rows) - len(complete):
+            left_out = f"{lost} of {len(rows)} answers left out, to rows that were not asked in all {variants} variants"
             advice = f"with --limit, use a multiple of {variants}"
-            issues.append(warning(f"{run.samples_name}: {which}; {advice}"))
-        rows = whole
+            issues.append(warning(f"{run.samples_name}: {left_out}; {advice}"))
+        rows = complete
     return replace(run, rows=rows if len(rows) else None, family=family, issues=(*issues, *run.issues))
 
 
@@ -122,7 +122,7 @@ def _details_in(run: TaskRun, rows: Rows) -> dict[str, float | int | str]:
         run: the run; its results have all metrics, or its headline and what goes with it (``metadata.DETAILS``).
         rows: its rows. Of several draws, letters and choices are those of the first.
     """
-    found: dict[str, float | int | str] = {}
+    figures: dict[str, float | int | str] = {}
     for name in (*rows.values, *rows.letters, *rows.outcomes):
         form = run.schema.row_form(name)
         if form is None or name in run.metrics:
@@ -131,14 +131,14 @@ def _details_in(run: TaskRun, rows: Rows) -> dict[str, float | int | str]:
         if aggregation == "mean":
             values = rows.values[name]
             error = float(values.std(ddof=1)) / sqrt(len(values)) if len(values) > 1 else NONE
-            found |= {field: float(values.mean()), f"{name}_stderr,{run.reader}": error}
+            figures |= {field: float(values.mean()), f"{name}_stderr,{run.reader}": error}
         elif form == "ratio":
-            found[field] = aggregation(zip(rows.values[name], rows.asked[name], strict=True))
+            figures[field] = aggregation(zip(rows.values[name], rows.denominators[name], strict=True))
         elif form == "letters":
-            found[field] = aggregation(rows.letters[name])
+            figures[field] = aggregation(rows.letters[name])
         else:
-            found[field] = aggregation(zip(rows.clusters, rows.outcomes[name], strict=True))
-    return found
+            figures[field] = aggregation(zip(rows.clusters, rows.outcomes[name], strict=True))
+    return figures
 
 
 def _disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
@@ -162,12 +162,16 @@ def _disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
                 "it is shown without an interval and not tested"
             )
         ]
-    for metric, found in of_rows.items():
-        told = run.figure(metric)
-        if told is None or not isclose(told, found, rel_tol=1e-6, abs_tol=1e-9):
-            both = f"{metric} is {found:.6g} over its rows but {'no number' if told is None else told} in the results"
-            text = f"{run.samples_name}: {both}; expected both to be from one run. Figures are computed from the rows"
-            return [warning(text)]
+    for metric, of_samples in of_rows.items():
+        in_results = run.figure(metric)
+        if in_results is None or not isclose(in_results, of_samples, rel_tol=1e-6, abs_tol=1e-9):
+            stated_figure = "no number" if in_results is None else in_results
+            return [
+                warning(
+                    f"{run.samples_name}: {metric} is {of_samples:.6g} over its rows but {stated_figure} in the "
+                    "results; expected both to be from one run. Figures are computed from the rows"
+                )
+            ]
     return []
 
 
@@ -198,35 +202,35 @@ def _rows(run: TaskRun, dataset: dict[Hashable, int]) -> tuple[Rows, list[Issue]
         if drawn and len(scored) != drawn:
             raise ValueError(f"{len(scored)} draws; expected {drawn}, as in the lines before")
         of_draws = [numbers_in(draw, limits) for draw in scored]
-        found = array("d", map(fmean, zip(*of_draws, strict=True))) if draws else of_draws[0]
+        numbers_of_line = array("d", map(fmean, zip(*of_draws, strict=True))) if draws else of_draws[0]
         for name in ratios:
-            found.extend(map(sum, zip(*(parts_of(draw, name, "ratio") for draw in scored), strict=True)))
-        said = [parts_of(line, name, "letters") for name in letters]
-        said += [parts_of(line, name, "choice") for name in outcomes]
+            numbers_of_line.extend(map(sum, zip(*(parts_of(draw, name, "ratio") for draw in scored), strict=True)))
+        parts_of_line = [parts_of(line, name, "letters") for name in letters]
+        parts_of_line += [parts_of(line, name, "choice") for name in outcomes]
         drawn = len(scored)
-        values.extend(found)
+        values.extend(numbers_of_line)
         for of_draw in of_draws if draws else ():
             every_draw.extend(of_draw)
         if schema.readers:
             certainty.extend(certainties(line, drawn))
-        for column, parts in zip(texts.values(), said, strict=True):
+        for column, parts in zip(texts.values(), parts_of_line, strict=True):
             column.append(known.setdefault(parts, parts))
         return key
 
     rows, issues = _read(run, dataset, put)
     if not len(rows):
         return rows, issues
-    # A column for each number, and two for each ratio: what was followed, and what was asked.
+    # A column for each number, and two for each ratio.
     table = np.array(values, np.float64).reshape(len(rows), len(numbers) + 2 * len(ratios))
-    followed, asked = table[:, len(numbers) :: 2], table[:, len(numbers) + 1 :: 2]
+    numerators, denominators = table[:, len(numbers) :: 2], table[:, len(numbers) + 1 :: 2]
     by_draw = np.array(every_draw, np.float64).reshape(len(rows), drawn if drawn > 1 else 0, len(numbers))
     rows = replace(
         rows,
         values={
             **{name: table[:, place].copy() for place, name in enumerate(numbers)},
-            **{name: followed[:, place].copy() for place, name in enumerate(ratios)},
+            **{name: numerators[:, place].copy() for place, name in enumerate(ratios)},
         },
-        asked={name: asked[:, place].copy() for place, name in enumerate(ratios)},
+        denominators={name: denominators[:, place].copy() for place, name in enumerate(ratios)},
         letters={name: coded(texts[name]) for name in letters},
         outcomes={name: coded(texts[name]) for name in outcomes},
         draws={name: by_draw[:, :, place].copy() for place, name in enumerate(numbers)} if drawn > 1 else {},
@@ -243,7 +247,7 @@ def _details_of_first_line(run: TaskRun) -> list[str]:
         except (ValueError, RecursionError):
             continue
         if isinstance(line, dict) and line.get("filter") == run.reader:
-            return [name for name in line if (one := run.schema.known_metric(name)) and one.is_detail]
+            return [name for name in line if (metric := run.schema.known_metric(name)) and metric.is_detail]
     return []
 
 
@@ -255,12 +259,12 @@ def _lines(run: TaskRun) -> Iterator[tuple[int, int, bytes]]:
     """
     # Most lines can belong to other readers and need no parsing: quotation marks inside a JSON string are escaped, so
     # this byte sequence cannot occur in a text.
-    others = tuple(_FILTER + json.dumps(other).encode() for other in run.readers[1:])
+    of_other_readers = tuple(_FILTER + json.dumps(reader).encode() for reader in run.readers[1:])
     offset = 0
     with run.samples_path.open("rb", buffering=READ_AT_ONCE) as file:
         for number, text in enumerate(file, start=1):
             start, offset = offset, offset + len(text)
-            if not (others and text.startswith(others, text.rfind(_FILTER))):
+            if not (of_other_readers and text.startswith(of_other_readers, text.rfind(_FILTER))):
                 yield number, start, text
 
 
@@ -286,12 +290,12 @@ def _read(run: TaskRun, dataset: dict[Hashable, int], put: Callable[[Line], Hash
         try:
             line = parsed(text)
             if not isinstance(line, dict):
-                raise TypeError(f"{shown(line)} is not a row")
+                raise TypeError(f"{short_repr(line)} is not a row")
             if line["filter"] != run.reader:
                 continue
             row_id = line["doc_id"]
             if not is_count(row_id):
-                raise TypeError(f"doc_id is {shown(row_id)}; expected the number of a row")
+                raise TypeError(f"doc_id is {short_repr(row_id)}; expected the number of a row")
             if row_id in known:
                 raise ValueError(f"doc_id {row_id} is also in an earlier line")
             key = put(line)
@@ -354,7 +358,7 @@ def _rows_of_other(run: TaskRun, dataset: dict[Hashable, int], column: str) -> t
         key: Hashable = digest if isinstance(digest, str) else (ROW, run.task, line["doc_id"])
         if column and isinstance(doc, dict) and (value := doc.get(column)) is not None:
             if not isinstance(value, str | int | float):
-                raise TypeError(f"doc.{column} is {shown(value)}; expected text or a number")
+                raise TypeError(f"doc.{column} is {short_repr(value)}; expected text or a number")
             key = COLUMN, column, value
         # The harness reduces the draws of a row to one value, by default that of the first.
         draws.append([of_draw[scored] for of_draw in scores_of_draws(line) if scored in of_draw])
@@ -365,19 +369,20 @@ def _rows_of_other(run: TaskRun, dataset: dict[Hashable, int], column: str) -> t
     if run.config.get("output_type") == _ROLLING:
         # In 0.5, the prompt of such a request is empty, and its target, which is the document in 0.4, a number.
         rows = replace(rows, prompts=rows.docs, targets=rows.docs)
-    found = aggregate(metric, stated(run.config, metric), items, run.figure(metric)) if items else None
-    if found is None:
+    aggregated = aggregate(metric, stated(run.config, metric), items, run.figure(metric)) if items else None
+    if aggregated is None:
         return rows, issues
-    if found.name != MEAN:
-        return replace(rows, aggregates={metric: found}), issues
+    if aggregated.name != MEAN:
+        return replace(rows, aggregates={metric: aggregated}), issues
     counts = {len(of_row) for of_row in draws}
-    if len(counts) == 1 and counts != {0} and all(isinstance(each, int | float) for of_row in draws for each in of_row):
+    are_numbers = all(isinstance(number, int | float) for of_row in draws for number in of_row)
+    if len(counts) == 1 and counts != {0} and are_numbers:
         drawn = np.array(draws, np.float64)
         rows = replace(rows, draws={metric: drawn})
-        found = aggregate(metric, MEAN, drawn.mean(axis=1).tolist(), None) or found
+        aggregated = aggregate(metric, MEAN, drawn.mean(axis=1).tolist(), None) or aggregated
     # NaN where a row does not count.
-    values = np.where(found.terms[:, 1] > 0, found.terms[:, 0], np.nan)
-    return replace(rows, values={metric: values}, aggregates={metric: found}), issues
+    values = np.where(aggregated.terms[:, 1] > 0, aggregated.terms[:, 0], np.nan)
+    return replace(rows, values={metric: values}, aggregates={metric: aggregated}), issues
 
 
 def row_key(line: Mapping[str, Any], field: str | None) -> Hashable:
@@ -390,11 +395,11 @@ def row_key(line: Mapping[str, Any], field: str | None) -> Hashable:
         return int(line["doc_id"])
     doc = line["doc"]
     if not isinstance(doc, dict):
-        raise TypeError(f"doc is {shown(doc)}; expected an object")
-    found = doc[field]
-    if not isinstance(found, str | int) or isinstance(found, bool):
-        raise TypeError(f"doc.{field} is {shown(found)}; expected text or a whole number")
-    return found
+        raise TypeError(f"doc is {short_repr(doc)}; expected an object")
+    key = doc[field]
+    if not isinstance(key, str | int) or isinstance(key, bool):
+        raise TypeError(f"doc.{field} is {short_repr(key)}; expected text or a whole number")
+    return key
 
 
 def numbers_in(line: Mapping[str, Any], limits: Mapping[str, tuple[float, float, str]]) -> array[float]:
@@ -408,17 +413,17 @@ def numbers_in(line: Mapping[str, Any], limits: Mapping[str, tuple[float, float,
         KeyError, TypeError: a metric is missing, not a number, or outside its limits.
     """
     try:
-        found = array("d", [line[name] for name in limits])
+        numbers = array("d", [line[name] for name in limits])
     except (TypeError, OverflowError):
-        found = array("d", [nan])
+        numbers = array("d", [nan])
     # One check for all values: most rows have only shares. A NaN would show in the sum.
-    if not found or (isfinite(sum(found)) and min(found) >= 0 and max(found) <= 1):
-        return found
+    if not numbers or (isfinite(sum(numbers)) and min(numbers) >= 0 and max(numbers) <= 1):
+        return numbers
     for name, (least, most, expected) in limits.items():
         value = line[name]
         if not isinstance(value, float | int) or not least <= value <= most:
-            raise TypeError(f"{name} is {shown(value)}; expected {expected}")
-    return found
+            raise TypeError(f"{name} is {short_repr(value)}; expected {expected}")
+    return numbers
 
 
 PARTS: Mapping[str, str] = {
@@ -436,15 +441,15 @@ def parts_of(line: Mapping[str, Any], name: str, form: Literal["ratio", "letters
         KeyError, TypeError: the line does not have them.
     """
     match line[name]:
-        case [float() | int() as followed, float() | int() as asked] if (
-            form == "ratio" and 0 <= followed <= asked <= COUNT[1]
+        case [float() | int() as numerator, float() | int() as denominator] if (
+            form == "ratio" and 0 <= numerator <= denominator <= COUNT[1]
         ):
-            return float(followed), float(asked)
+            return float(numerator), float(denominator)
         case [str() as first, str() as second] if form == "letters":
             return first, second
         case [str(), [*chosen]] if form == "choice" and all(isinstance(text, str) for text in chosen):
             return tuple(chosen)
-    raise TypeError(f"{name} is {shown(line[name])}; expected {PARTS[form]}")
+    raise TypeError(f"{name} is {short_repr(line[name])}; expected {PARTS[form]}")
 
 
 def certainties(line: Line, draws: int) -> list[float]:
@@ -461,7 +466,7 @@ def certainties(line: Line, draws: int) -> list[float]:
             readings = [reading]
         case _:
             readings = []
-    found = [nan] * draws
+    by_draw = [nan] * draws
     for draw, reading in enumerate(readings):
         try:
             read = parsed(reading.encode()) if isinstance(reading, str) else None
@@ -469,8 +474,8 @@ def certainties(line: Line, draws: int) -> list[float]:
             continue
         certainty = read.get("certainty") if isinstance(read, dict) else None
         if isinstance(certainty, int | float):
-            found[draw] = float(certainty)
-    return found
+            by_draw[draw] = float(certainty)
+    return by_draw
 
 
 def scores_of_draws(line: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -482,20 +487,20 @@ def scores_of_draws(line: Mapping[str, Any]) -> list[dict[str, Any]]:
     Raises:
         TypeError: it does not have one score of each metric for each draw.
     """
-    found = line.get(DRAWS)
-    if found is None:
+    scores = line.get(DRAWS)
+    if scores is None:
         logged, responses = line.get(OF_HARNESS), line.get("resps")
         if not isinstance(logged, Mapping) or not isinstance(responses, list) or not responses:
             return []
         # 0.5.0.dev1 also takes a metric's list of values for one response, such as one for each instruction, for draws.
         count = len(responses[-1]) if isinstance(responses[-1], list) else 1
-        found = {name: each for name, each in logged.items() if isinstance(each, list) and len(each) == count}
-        if not found:
+        scores = {name: values for name, values in logged.items() if isinstance(values, list) and len(values) == count}
+        if not scores:
             return []
-    elif not isinstance(found, Mapping) or not all(isinstance(scores, list) for scores in found.values()):
-        raise TypeError(f"{DRAWS} is {shown(found)}; expected the scores of each draw")
-    counts = {len(scores) for scores in found.values()}
+    elif not isinstance(scores, Mapping) or not all(isinstance(values, list) for values in scores.values()):
+        raise TypeError(f"{DRAWS} is {short_repr(scores)}; expected the scores of each draw")
+    counts = {len(values) for values in scores.values()}
     if len(counts) != 1:
-        raise TypeError(f"{DRAWS} is {shown(found)}; expected as many scores of each metric as there are draws")
+        raise TypeError(f"{DRAWS} is {short_repr(scores)}; expected as many scores of each metric as there are draws")
     (count,) = counts
-    return [{name: each[draw] for name, each in found.items()} for draw in range(count)] if count > 1 else []
+    return [{name: values[draw] for name, values in scores.items()} for draw in range(count)] if count > 1 else []

@@ -90,10 +90,11 @@ def cut_off(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
         runs: those of one model.
         name: what the model is called.
     """
-    found = (truncation(run) for run in runs if run.is_ours)
-    for limit, of_limit in grouped((one.limit, one) for one in found if one and one.share >= NOTICEABLE).items():
+    known = filter(None, (truncation(run) for run in runs if run.is_ours))
+    noticeable = grouped((of_task.limit, of_task) for of_task in known if of_task.share >= NOTICEABLE)
+    for limit, of_limit in noticeable.items():
         words = "" if limit is None else f" of {limit:,} new tokens"
-        shares = named([one.in_words for one in of_limit])
+        shares = named([of_task.in_words for of_task in of_limit])
         yield warning(
             f"{name}: answers were cut off at the limit{words}: {shares}; their scores are not those of whole answers: "
             "raise the limit (--gen_kwargs max_gen_toks=N), unless it belongs to the task"

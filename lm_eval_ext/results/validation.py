@@ -106,7 +106,7 @@ def _versions(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> I
     """Yield which tasks or groups were run in different versions or on different rows."""
     versions = grouped((run.name, str(run.identity[0])) for run in runs)
     hashes = grouped((run.name, str(run.identity[1])) for run in runs)
-    mixed = sorted(task for task, found in versions.items() if len({*found}) > 1)
+    mixed = sorted(task for task, of_task in versions.items() if len({*of_task}) > 1)
     if mixed:
         example = ", ".join(sorted({*versions[mixed[0]]}))
         yield warning(f"different versions of {named(mixed)} ({example}): their scores are not comparable")
@@ -119,9 +119,9 @@ def _versions(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> I
             yield warning(
                 f"different versions of the tasks of {name} ({', '.join(of_group)}): its figures are not comparable"
             )
-    other = sorted(task for task, found in hashes.items() if len({*found}) > 1 and task not in mixed)
-    if other:
-        yield warning(f"models were evaluated on different rows of {named(other)}: their scores are not comparable")
+    unlike = sorted(task for task, of_task in hashes.items() if len({*of_task}) > 1 and task not in mixed)
+    if unlike:
+        yield warning(f"models were evaluated on different rows of {named(unlike)}: their scores are not comparable")
     embedded = [run.task for run in runs if run.metadata.get("source") == EMBEDDED]
     if embedded:
         everything = len(embedded) == len(runs)
@@ -144,7 +144,7 @@ def _numbers_of_rows(runs: Runs) -> Iterator[Issue]:
     counts: dict[str, dict[int, str]] = {}
     for run in runs.current:
         counts.setdefault(run.name, {}).setdefault(run.count, runs.labels[run.model])
-    if uneven := sorted(task for task, found in counts.items() if len(found) > 1):
+    if uneven := sorted(task for task, by_count in counts.items() if len(by_count) > 1):
         example = ", ".join(f"{count} of {name}" for count, name in sorted(counts[uneven[0]].items()))
         yield warning(f"different numbers of rows in {named(uneven)} ({example}): their scores are over different rows")
 
@@ -245,7 +245,8 @@ def _empty_or_invalid(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
         return
     commonest: dict[str, None] = {}
     for run in invalid:
-        shares = {one.name: _figure(run, one.name) for one in run.schema.metrics if one.explains == INVALID_RATE}
+        kinds = [metric.name for metric in run.schema.metrics if metric.explains == INVALID_RATE]
+        shares = {kind: _figure(run, kind) for kind in kinds}
         kind = max(shares, key=shares.__getitem__)
         if shares[kind]:
             commonest[kind] = None

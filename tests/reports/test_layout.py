@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Forest, HeatMap, Mark
-from lm_eval_ext.reports.layout import COLUMN, MISSING, drawn, evenly, heat_maps, panels, shown, table
+from lm_eval_ext.reports.layout import COLUMN, MISSING, as_estimate, drawn, evenly, heat_maps, panels, table
 from lm_eval_ext.reports.statistics import RESAMPLES, Replicates
 from lm_eval_ext.reports.study import Cells
 
@@ -112,6 +112,6 @@ def test_a_table_names_what_a_line_is_about_and_then_its_columns() -> None:
 
 
 def test_replicates_are_shown_as_an_estimate_and_anything_else_as_it_is() -> None:
-    assert shown(Replicates(np.full(1 + RESAMPLES, 0.25))) == Estimate(0.25, 0.25, 0.25)
-    assert (shown("text"), shown(None), shown(HALF)) == ("text", None, HALF)
-    assert not shown(Replicates(np.full(1 + RESAMPLES, nan))).exists
+    assert as_estimate(Replicates(np.full(1 + RESAMPLES, 0.25))) == Estimate(0.25, 0.25, 0.25)
+    assert (as_estimate("text"), as_estimate(None), as_estimate(HALF)) == ("text", None, HALF)
+    assert not as_estimate(Replicates(np.full(1 + RESAMPLES, nan))).exists

@@ -85,10 +85,10 @@ def test_what_nobody_saw_is_as_bad_and_as_heavy_as_would_do_most_harm() -> None:
         bounds=[(0, 0.999999)] * 5,
         constraints={"type": "eq", "fun": lambda chances: missed(chances) - surprise},
     )
-    (added,) = Unseen.of(weights).added(np.array([surprise]))
+    (added,) = Unseen.of_weights(weights).added(np.array([surprise]))
     assert added == pytest.approx(-best.fun, rel=1e-4)
     # Of rows that weigh alike, none of n fails with (1 - p)**n.
-    assert Unseen.of(np.ones(50)).added(np.array([surprise]))[0] == pytest.approx(1 - 0.05 ** (1 / 50))
+    assert Unseen.of_weights(np.ones(50)).added(np.array([surprise]))[0] == pytest.approx(1 - 0.05 ** (1 / 50))
 
 
 def test_four_rows_with_half_of_the_weight_exclude_little_whatever_300_others_do() -> None:

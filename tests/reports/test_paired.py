@@ -132,15 +132,15 @@ def test_how_far_answers_change_together_is_their_mean_square_by_rows_over_that_
         changes: ByDataset = {
             "a": [(np.arange(len(answers), dtype=np.int32), of_answer, 1.0) for of_answer in answers.T]
         }
-        return MeanChange.of_rows(RowSums.of(changes), answers.size)
+        return MeanChange.of_rows(RowSums.of_answers(changes), answers.size)
 
     whole = np.repeat([[1.0], [-1.0], [0.0]], [20, 20, 60], axis=0) * np.ones((1, 4))
-    assert of_rows(whole).together == pytest.approx(1)
+    assert of_rows(whole).clustering == pytest.approx(1)
     one_by_one = np.zeros((100, 4))
     one_by_one[:40, 0] = 1.0
     # A row's change is a quarter, its square a sixteenth, and its answers change by a quarter on average. One row that
     # changes as a whole counts among the forty.
-    assert of_rows(one_by_one).together == pytest.approx((40 / 16 + 1) / (40 / 4 + 1))
+    assert of_rows(one_by_one).clustering == pytest.approx((40 / 16 + 1) / (40 / 4 + 1))
 
 
 def test_datasets_vary_around_their_own_means() -> None:

@@ -130,7 +130,7 @@ def test_an_interval_needs_more_than_half_of_the_resamples(missing: int, has_int
 
 
 def test_an_estimate_without_rows_has_no_interval_but_can_be_combined() -> None:
-    both = Ratio.sum([Ratio.of(0.5, 100), Ratio.of(0.8, 50)])
+    both = Ratio.sum([Ratio.without_rows(0.5, 100), Ratio.without_rows(0.8, 50)])
     # (50 + 40) / 150
     assert estimate(both.value).value == 0.6
     assert not estimate(both.value).has_interval

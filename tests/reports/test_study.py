@@ -36,7 +36,7 @@ def study_of(folder: Path, scores: Mapping[str, Mapping[str, Sequence[float]]], 
     """Return the study of models with scores of their tasks."""
     for model, of_model in scores.items():
         write_run(folder / model, of_model, arguments={"pretrained": model}, **options)
-    return Study.of(Evidence(load([folder])), "verbalizer", facts, ORDERS)
+    return Study.of_family(Evidence(load([folder])), "verbalizer", facts, ORDERS)
 
 
 def values(cells: Cells) -> dict[tuple[Any, ...], float | None]:
@@ -54,7 +54,7 @@ def test_of_tasks_with_the_same_facts_the_one_that_most_models_were_run_on_is_an
     both, one = {again: [1], SST2: [0]}, {SST2: [1]}
     found = study_of(tmp_path, {"a": both, "b": one}, recorded=recorded)
     assert [(entry["model"], entry["task"]) for entry in found.entries] == [("a", SST2), ("b", SST2)]
-    assert [(entry["model"], entry["task"], entry.asked) for entry in found.others] == [("a", again, again)]
+    assert [(entry["model"], entry["task"], entry.question) for entry in found.other_entries] == [("a", again, again)]
     # In a tie it is the first by name.
     (tmp_path / "tie").mkdir()
     tied = study_of(tmp_path / "tie", {"a": both}, recorded=recorded)
@@ -63,7 +63,7 @@ def test_of_tasks_with_the_same_facts_the_one_that_most_models_were_run_on_is_an
 
 def test_a_task_without_facts_is_among_the_others(tmp_path: Path) -> None:
     found = study_of(tmp_path, {"a": {SST2: [1]}}, metadata={"verbalizer": None})
-    assert (found.entries, [entry["task"] for entry in found.others]) == ((), [SST2])
+    assert (found.entries, [entry["task"] for entry in found.other_entries]) == ((), [SST2])
 
 
 def test_an_entry_has_facts_of_its_task_and_those_that_a_figure_adds(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_an_entry_has_facts_of_its_task_and_those_that_a_figure_adds(tmp_path: P
         "verbalizer": "flipped",
     }
     added = entry.with_facts(scope="all", dataset="any")
-    assert (added["scope"], added["dataset"], added.asked) == ("all", "any", ("sst2", "unnatural", "flipped"))
+    assert (added["scope"], added["dataset"], added.question) == ("all", "any", ("sst2", "unnatural", "flipped"))
 
 
 def test_values_are_in_the_order_of_the_study_and_unknown_ones_come_last(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_mean_over_other_tasks_than_those_of_the_models_beside_it_is_unknown(t
 
 def test_groups_that_are_compared_by_another_fact_must_have_asked_the_same_too(tmp_path: Path) -> None:
     found = study_of(tmp_path, {"a": {GOLDEN: [1], SST2: [0], SNLI: [1]}})
-    of_dataset = [replace(entry, asked=entry["dataset"]) for entry in found.entries]
+    of_dataset = [replace(entry, question=entry["dataset"]) for entry in found.entries]
     compared = found.means(of_dataset, ("naturalness",), ACC, compared=("naturalness",))
     # The unnatural words were asked on two datasets, the natural ones on one of them.
     assert values(compared) == {("natural",): None, ("unnatural",): 0.5}
@@ -161,8 +161,8 @@ def test_a_share_of_what_rows_ask_is_over_the_rows_that_the_entry_keeps(
     followed = ([1], [1, 1, 0], [0, 0])
     rows = [row(number, of_row, repeated=True) for number, of_row in enumerate(followed)]
     write_rows(tmp_path, {"manyifeval_n01": rows})
-    found = Study.of(Evidence(load([tmp_path])), "manyifeval", lambda run: {"repeat": False}, {})
-    entries = [replace(entry, kept=None if kept is None else np.array(kept)) for entry in found.entries]
+    found = Study.of_family(Evidence(load([tmp_path])), "manyifeval", lambda run: {"repeat": False}, {})
+    entries = [replace(entry, mask=None if kept is None else np.array(kept)) for entry in found.entries]
     assert values(found.means(entries, ("repeat",), {"followed": metric})) == {(False,): value}
 
 
@@ -177,7 +177,7 @@ def test_without_samples_a_mean_over_rows_is_known_and_one_of_unknown_weight_is_
     assert values(found.means(found.entries, ("model",), ACC)) == {("a",): 0.75}
 
     def share(entry: Entry) -> Ratio:
-        return Ratio.of(entry.run.figure("acc") or 0.0, 1)
+        return Ratio.without_rows(entry.run.figure("acc") or 0.0, 1)
 
     assert values(found.means(found.entries, ("model",), {"share": share})) == {("a",): None}
     assert values(found.means(found.entries, ("naturalness",), {"share": share})) == {
@@ -208,13 +208,13 @@ def test_runs_are_compared_on_the_rows_that_all_in_their_group_have(tmp_path: Pa
     entries, issues = found.on_same_rows(found.entries, ("model", "dataset"), TEXTS)
     assert values(found.means(entries, ("naturalness",), ACC)) == {("natural",): 1.0, ("unnatural",): 0.5}
     assert issues == [note("a: rows left out: 1 of sst2")]
-    assert [entry.kept.tolist() for entry in entries if entry.kept is not None] == [[True, True, False], [True, True]]
+    assert [entry.mask.tolist() for entry in entries if entry.mask is not None] == [[True, True, False], [True, True]]
 
 
 def test_rows_are_not_selected_where_all_runs_have_all(tmp_path: Path) -> None:
     found = study_of(tmp_path, {"a": {GOLDEN: [1, 1], SST2: [1, 0]}})
     entries, issues = found.on_same_rows(found.entries, ("model", "dataset"), TEXTS)
-    assert ([entry.kept for entry in entries], issues) == ([None, None], [])
+    assert ([entry.mask for entry in entries], issues) == ([None, None], [])
 
 
 def test_runs_without_common_rows_are_not_compared_and_it_is_said_why(tmp_path: Path) -> None:
@@ -337,7 +337,7 @@ def test_without_samples_an_equal_number_of_rows_counts_as_the_same_rows(
     scores: Mapping[str, Sequence[float]], reason: str, tmp_path: Path
 ) -> None:
     found = shared_rows(runs(tmp_path, scores, samples=False))
-    assert (found.kept, found.left_out, found.reason) == ((None, None), 0, reason)
+    assert (found.masks, found.left_out, found.reason) == ((None, None), 0, reason)
 
 
 @pytest.mark.parametrize(("same_hash", "reason"), [(True, "their rows differ"), (False, "")])

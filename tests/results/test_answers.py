@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.results.answers import GENERATED, LIKELIHOOD, read_recording, what_is_asked
+from lm_eval_ext.results.answers import GENERATED, LIKELIHOOD, read_recording, request_key
 from lm_eval_ext.results.files import read
 from lm_eval_ext.results.models import evaluated_model, labels, missing_answers
 from lm_eval_ext.sources import RowsError
@@ -64,15 +64,15 @@ def test_texts_and_log_likelihoods_are_found_by_what_was_asked(tmp_path: Path) -
     assert (text.task, text.row, text.settings, text.as_messages) == ("a_task", 0, SETTINGS, False)
     assert found.model.full_name == "hf pretrained=owner/small"
     # 0.4 asks for the likelihood of a whole text without a context.
-    assert what_is_asked(LIKELIHOOD, ("A whole text.",)) == what_is_asked(LIKELIHOOD, ("", "A whole text."))
+    assert request_key(LIKELIHOOD, ("A whole text.",)) == request_key(LIKELIHOOD, ("", "A whole text."))
 
 
 def test_messages_are_the_same_prompt_however_the_harness_packs_them() -> None:
     messages = [{"role": "user", "content": "Hi"}]
     packed = [json.dumps([{**messages[0], "type": "text"}])]
-    assert what_is_asked(GENERATED, (packed, {})) == what_is_asked(GENERATED, ((packed[0],), SETTINGS))
-    assert what_is_asked(GENERATED, (packed, {})) == what_is_asked(GENERATED, (messages, {}))
-    assert what_is_asked(GENERATED, (packed, {})) != what_is_asked(GENERATED, ("Hi", {}))
+    assert request_key(GENERATED, (packed, {})) == request_key(GENERATED, ((packed[0],), SETTINGS))
+    assert request_key(GENERATED, (packed, {})) == request_key(GENERATED, (messages, {}))
+    assert request_key(GENERATED, (packed, {})) != request_key(GENERATED, ("Hi", {}))
 
 
 def test_responses_that_only_fill_up_the_shares_of_processes_are_no_draws(tmp_path: Path) -> None:

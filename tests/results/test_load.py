@@ -188,7 +188,7 @@ def roles(runs: Sequence[TaskRun], *roles: Role) -> list[tuple[str, str, Role]]:
 
 def test_each_run_in_the_files_has_one_role_and_one_run_of_a_task_counts(every_role: Path) -> None:
     runs = load([every_role])
-    assert roles(runs.found) == [
+    assert roles(runs.all) == [
         (N02, "3", Role.COUNTS),
         (f"{N02} (system)", "4", Role.PLACED),
         (LOW, "6", Role.COUNTS),
@@ -206,12 +206,12 @@ def test_each_run_in_the_files_has_one_role_and_one_run_of_a_task_counts(every_r
     assert [run.file.path.parent.name for run in runs.swept] == ["6", "8", "5"]
     assert runs.empty == frozenset(), "SNLI has an older run with rows"
     # Samples are read of what a figure shows, and of nothing else.
-    read = {run.role for run in runs.found if run.rows is not None}
+    read = {run.role for run in runs.all if run.rows is not None}
     assert read == {Role.COUNTS, Role.PLACED, Role.SWEPT}
 
 
 def test_the_run_that_counts_in_place_of_one_without_rows_says_so_itself(every_role: Path) -> None:
-    doubts = {run.task: tuple(map(str, run.issues)) for run in load([every_role]).found if run.issues}
+    doubts = {run.task: tuple(map(str, run.issues)) for run in load([every_role]).all if run.issues}
     (path,) = (every_role / "2").glob("results_*.json")
     assert doubts == {SNLI: (f"{SNLI}: its run in {path} is newer than the one shown but cannot be used",)}
 

@@ -13,7 +13,7 @@ import pytest
 
 from lm_eval_ext.cli import main
 from lm_eval_ext.families.registry import FAMILIES
-from lm_eval_ext.results.files import MOST_MEMBERS, read, shown
+from lm_eval_ext.results.files import MOST_MEMBERS, read, short_repr
 from lm_eval_ext.results.load import find_runs, load
 from lm_eval_ext.results.runs import Runs, rows_of
 from lm_eval_ext.sources import RowsError
@@ -37,11 +37,11 @@ NO_ID = "doc_id is {}; expected the number of a row)"
     ("line", "reason"),
     [
         *(
-            ({"acc": value}, f"acc is {shown(value)}; expected a number from 0 to 1)")
+            ({"acc": value}, f"acc is {short_repr(value)}; expected a number from 0 to 1)")
             for value in (1e12, 1e300, HUGE, -1, INFINITE, UNKNOWN, "right", None)
         ),
         *(
-            ({"doc_id": value}, NO_ID.format(shown(value)))
+            ({"doc_id": value}, NO_ID.format(short_repr(value)))
             for value in (INFINITE, UNKNOWN, 1.5, "0", True, 2**40, HUGE, -1, None)
         ),
         ({"acc": ["x" * 1000]}, "acc is ['" + "x" * 78 + "…; expected a number from 0 to 1)"),
@@ -145,7 +145,7 @@ NO_COUNT = "'effective' in n-samples is {}; expected the number of rows"
             "made with --predict_only, which writes answers but no scores; run it again without this option",
         ),
         *(
-            ("results", {"acc,answer": value}, f"acc,answer is {shown(value)}; expected a number from 0 to 1")
+            ("results", {"acc,answer": value}, f"acc,answer is {short_repr(value)}; expected a number from 0 to 1")
             for value in (1e12, 1e300, HUGE, -0.5, INFINITE)
         ),
         ("configs", [1], "its config is [1]; expected an object"),
@@ -175,7 +175,7 @@ NO_COUNT = "'effective' in n-samples is {}; expected the number of rows"
         ),
         ("configs", of_facts(family="later"), f"unknown family 'later'; {KNOWN}; upgrade lm-eval-ext"),
         ("n-samples", [1], NO_COUNT.format(None)),
-        *(("n-samples", {"effective": value}, NO_COUNT.format(shown(value))) for value in (HUGE, 2.0, "2", -1)),
+        *(("n-samples", {"effective": value}, NO_COUNT.format(short_repr(value))) for value in (HUGE, 2.0, "2", -1)),
     ],
 )
 def test_an_entry_that_cannot_be_used_is_named_and_the_others_are_read(

@@ -149,7 +149,7 @@ def run(folder: Path, name: str, recorded: object = None, **options: Any) -> Non
 def by_label(folder: Path, given: GivenSizes | None = None) -> dict[str, Size]:
     runs = load([folder])
     found = sizes(runs, given)
-    return {runs.labels[model]: size for model, size in found.of.items()}
+    return {runs.labels[model]: size for model, size in found.by_model.items()}
 
 
 def families(folder: Path, given: GivenSizes | None = None) -> dict[str, str]:
@@ -189,12 +189,12 @@ def test_a_file_has_a_table_of_models_for_each_family(tmp_path: Path) -> None:
 
 def test_models_of_unknown_size_are_listed_in_order(tmp_path: Path) -> None:
     path = written(tmp_path, 'GPT = ["gpt-3.5", "gpt-4"]\n[One]\none-7b = "7B"')
-    assert read_sizes(path).of == {
+    assert read_sizes(path).by_name == {
         "gpt-3.5": Size("GPT", 1, 2),
         "gpt-4": Size("GPT", 2, 2),
         "one-7b": Size("One", 7 * 10**9),
     }
-    assert [size.in_words for size in read_sizes(path).of.values()] == ["1 of 2", "2 of 2", ""]
+    assert [size.in_words for size in read_sizes(path).by_name.values()] == ["1 of 2", "2 of 2", ""]
 
 
 @pytest.mark.parametrize(
@@ -298,9 +298,9 @@ def test_a_model_that_was_also_run_in_another_setting_stays_in_its_family(tmp_pa
 def test_a_name_that_the_user_gave_may_be_in_the_file(tmp_path: Path) -> None:
     run(tmp_path, "one-7b", 7_000_000_000)
     runs = load([tmp_path], names=[GivenName(tmp_path, "mine-8b")])
-    assert list(sizes(runs).of.values()) == [Size("mine-…", 7_000_000_000)]
+    assert list(sizes(runs).by_model.values()) == [Size("mine-…", 7_000_000_000)]
     path = written(tmp_path, '[A]\nmine-8b = "8B"')
-    assert list(sizes(runs, read_sizes(path)).of.values()) == [Size("A", 8_000_000_000)]
+    assert list(sizes(runs, read_sizes(path)).by_model.values()) == [Size("A", 8_000_000_000)]
 
 
 def test_two_models_of_one_size_do_not_share_a_curve(tmp_path: Path) -> None:

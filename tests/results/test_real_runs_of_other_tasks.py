@@ -43,7 +43,7 @@ AGGREGATIONS = {
 
 
 def runs_in(folder: Path, choice: Choice = FIRST) -> Runs:
-    (runs,) = load_apart([[folder]], others=choice)
+    (runs,) = load_apart([[folder]], choice=choice)
     return runs
 
 

@@ -149,7 +149,7 @@ def read(folder: Path, draws: list[list[object]], metric: str = "exact_match") -
     with edited_lines(folder / f"samples_{TASK}_{STAMP}.jsonl") as lines:
         for line, of_row in zip(lines, draws, strict=True):
             line |= {"resps": [["x"] * len(of_row)], "scores_per_repeat": {"exact_match": of_row}}
-    (runs,) = load_apart([[folder]], others=Choice())
+    (runs,) = load_apart([[folder]], choice=Choice())
     (run,) = runs.counting
     return run
 
@@ -209,7 +209,7 @@ def test_real_repeats_are_read(tmp_path: Path) -> None:
     )
     assert results is not None
     save(results, tracker)
-    (runs,) = load_apart([[tmp_path / "out"]], others=Choice())
+    (runs,) = load_apart([[tmp_path / "out"]], choice=Choice())
     (run,) = runs.counting
     assert rows_of(run).drawn == 4
     # The harness's own name for the mean over draws.

@@ -12,7 +12,7 @@ from pathlib import Path
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.units import Sides, lowest_levels
-from lm_eval_ext.results.files import read_toml, shown
+from lm_eval_ext.results.files import read_toml, short_repr
 
 EXAMPLE = 'max_drop = 0.02 for everything, or [tasks] with lines like "verbalizer_unnatural = 0.01", or both'
 
@@ -31,16 +31,16 @@ class Bounds:
     named: Mapping[str, float]
     where: str
 
-    def of(self, name: str) -> float:
+    def bound(self, name: str) -> float:
         """Return the bound of a task or group.
 
         Raises:
             ReportError: there is none.
         """
-        found = self.named.get(name, self.default)
-        if found is None:
+        bound = self.named.get(name, self.default)
+        if bound is None:
             raise ReportError(f"{name}: {self.where} has no bound for it; expected its name in [tasks], or max_drop")
-        return found
+        return bound
 
     def over(self, sides: Sides) -> dict[str, float]:
         """Return what to check, each with its bound.
@@ -72,8 +72,8 @@ class Bounds:
                 )
             if is_share(name):
                 _require_share(f"{self.where}, [tasks], {name!r}", most)
-        rest = () if self.default is None else lowest_levels(sides.before)
-        return {**{name: (self.default or 0.0) if is_share(name) else nan for name in rest}, **self.named}
+        default_names = () if self.default is None else lowest_levels(sides.before)
+        return {**{name: (self.default or 0.0) if is_share(name) else nan for name in default_names}, **self.named}
 
 
 def bounds_of(max_drop: float | None, path: Path | None) -> Bounds:
@@ -99,7 +99,7 @@ def bounds_of(max_drop: float | None, path: Path | None) -> Bounds:
         raise ReportError(f"{path}: {unknown[0]!r} is not a known setting; expected {EXAMPLE}")
     tasks, default = content.get("tasks", {}), content.get("max_drop")
     if not isinstance(tasks, dict):
-        raise ReportError(f"{path}: tasks is {shown(tasks)}; expected a table: {EXAMPLE}")
+        raise ReportError(f"{path}: tasks is {short_repr(tasks)}; expected a table: {EXAMPLE}")
     for name, value in tasks.items():
         # A perplexity has its own unit; what is a share shows in the results.
         _require_share(f"{path}, [tasks], {name!r}", value, largest=sys.float_info.max)
@@ -121,5 +121,5 @@ def bounds_of(max_drop: float | None, path: Path | None) -> Bounds:
 def _require_share(where: str, value: object, largest: float = 1.0) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= largest:
         raise ReportError(
-            f"{where}: {shown(value)}; expected a share from 0 to 1, for example 0.02 for two percentage points"
+            f"{where}: {short_repr(value)}; expected a share from 0 to 1, for example 0.02 for two percentage points"
         )

@@ -6,24 +6,23 @@ others were looked at. Here, the outcomes of these checks are only put together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from lm_eval_ext.reports.gate import terminal
 from lm_eval_ext.reports.gate.decision import WORDS, decision
 from lm_eval_ext.reports.gate.findings import STATUS, WITHIN, Finding, Outcome
 from lm_eval_ext.reports.gate.formats import (
     Described,
+    as_csv,
     bold,
-    content_of,
-    csv_text,
     escaped,
     folded,
     in_full,
+    json_of,
     json_text,
-    junit_text,
-    records_of,
-    suite_of,
+    junit,
 )
+from lm_eval_ext.reports.gate.formats import markdown as markdown_of_one
 from lm_eval_ext.reports.gate.text import (
     aligned,
     check_reading,
@@ -39,10 +38,9 @@ from lm_eval_ext.reports.wording import MISSING
 from lm_eval_ext.results.issue import named
 
 
-def status_of(outcomes: Sequence[Outcome]) -> int:
+def status_of(outcomes: Iterable[Outcome]) -> int:
     """Return the exit status of several checks, that of the worst: the first of 1, 2 and 3 that any has, else 0."""
-    statuses = {outcome.status for outcome in outcomes}
-    return next((status for status in (1, 2, 3) if status in statuses), 0)
+    return min(filter(None, (outcome.status for outcome in outcomes)), default=0)
 
 
 def worst_of(outcomes: Sequence[Outcome]) -> str:
@@ -62,8 +60,8 @@ def by_headline(outcomes: Sequence[Outcome]) -> dict[str, list[Finding | None]]:
     for number, outcome in enumerate(outcomes):
         for place, finding in enumerate(outcome.findings):
             of_headline.setdefault(finding.name, [None] * len(outcomes))[number] = finding
-            here = order.index(finding.verdict), place
-            places[finding.name] = min(here, places.get(finding.name, here))
+            position = order.index(finding.verdict), place
+            places[finding.name] = min(position, places.get(finding.name, position))
     return {name: of_headline[name] for name in sorted(of_headline, key=lambda name: (places[name], name))}
 
 
@@ -101,8 +99,8 @@ def in_words(checked: Sequence[Described]) -> str:
     outcomes = [candidate.outcome for candidate in checked]
     worst = worst_of(outcomes)
     names = [candidate.name for candidate in checked if candidate.outcome.verdict == worst]
-    said = f"{worst.lower()}: {len(names)} of {len(checked)} candidates"
-    return f"{said} ({named(names)})" if len(names) < len(checked) else said
+    words = f"{worst.lower()}: {len(names)} of {len(checked)} candidates"
+    return f"{words} ({named(names)})" if len(names) < len(checked) else words
 
 
 def _cell(finding: Finding | None) -> tuple[str, str]:
@@ -149,8 +147,8 @@ def text(checked: Sequence[Described], k: int | None = None) -> Iterator[str]:
         yield ""
         yield f"{candidate.name}: {verdict_in_words(candidate.outcome)}"
         yield from finding_lines(_to_read(candidate.outcome))
-        if others := unlisted_in_words(candidate.outcome):
-            yield f"{others}: all are in --json, --csv and --markdown"
+        if unlisted := unlisted_in_words(candidate.outcome):
+            yield f"{unlisted}: all are in --json, --csv and --markdown"
         yield from (f"not checked: {unpaired.name}: {unpaired.issues[0]}" for unpaired in candidate.outcome.unpaired)
         yield f"candidate: {candidate.titles[1]}"
         yield from sampled_text(candidate.outcome, ("baseline", candidate.name), k)
@@ -187,7 +185,7 @@ def screen(
     yield from terminal.fitted(width, ["", *(candidate.name for candidate in checked)], cells)
     for candidate in checked:
         yield ""
-        yield from terminal.wrapped([f"{candidate.name}: {decision(candidate.outcome).sentence}"], width)
+        yield from terminal.wrapped([f"{candidate.name}: {decision(candidate.outcome)}"], width)
         yield from terminal.lost_lines(candidate.outcome, width)
         if to_read := _to_read(candidate.outcome, everything=everything):
             yield ""
@@ -230,8 +228,8 @@ def markdown(checked: Sequence[Described]) -> str:
         lines.append(f"| {' | '.join((escaped(name), *cells))} |")
     lines += ["", escaped(f"{reading('side by side')} {reading('each by itself')}"), ""]
     for candidate in checked:
-        said = f"{candidate.name}: {decision(candidate.outcome).sentence}"
-        lines += [*folded(said, in_full(candidate.outcome, candidate.titles, candidate.notices)), ""]
+        summary = f"{candidate.name}: {decision(candidate.outcome)}"
+        lines += [*folded(summary, in_full(candidate)), ""]
     return "\n".join(lines[:-1]) + "\n"
 
 
@@ -243,41 +241,24 @@ def as_json(checked: Sequence[Described]) -> str:
             "verdict": worst_of(outcomes),
             "required": outcomes[0].requirement,
             "status": status_of(outcomes),
-            "candidates": [
-                {"name": candidate.name, **content_of(candidate.outcome, candidate.titles, candidate.notices)}
-                for candidate in checked
-            ],
+            "candidates": [{"name": candidate.name, **json_of(candidate)} for candidate in checked],
         }
     )
 
 
-def as_csv(checked: Sequence[Described]) -> str:
-    """Return the findings of all checks as CSV, with the name of the candidate in the first column."""
-    return csv_text(
-        [{"candidate_name": candidate.name, **line} for candidate in checked for line in records_of(candidate.outcome)]
-    )
-
-
-def junit(checked: Sequence[Described]) -> bytes:
-    """Return the checks as JUnit XML, a test suite for each."""
-    return junit_text(
-        [
-            suite_of(
-                candidate.outcome, candidate.properties, candidate.date, candidate.notices, candidate=candidate.name
-            )
-            for candidate in checked
-        ]
-    )
-
-
 def file(kind: str, checked: Sequence[Described]) -> bytes:
-    """Return a file about several checks; ``kind`` is the option that names it, as for ``formats.file``."""
+    """Return a file about outcomes: of one comparison or check, or of the checks of several candidates.
+
+    Args:
+        kind: the option that names the file: ``junit``, ``markdown``, ``json`` or ``csv``.
+        checked: the outcomes.
+    """
     match kind:
         case "junit":
             return junit(checked)
-        case "markdown":
-            return markdown(checked).encode()
-        case "json":
-            return as_json(checked).encode()
-        case _:
+        case "csv":
             return as_csv(checked).encode()
+        case "json":
+            return (as_json(checked) if len(checked) > 1 else json_text(json_of(checked[0]))).encode()
+        case _:
+            return (markdown(checked) if len(checked) > 1 else markdown_of_one(checked[0])).encode()

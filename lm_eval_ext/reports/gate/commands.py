@@ -24,7 +24,7 @@ from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate import candidates, terminal
 from lm_eval_ext.reports.gate.bounds import bounds_of
 from lm_eval_ext.reports.gate.findings import STATUS, Criteria, Outcome, check, compare
-from lm_eval_ext.reports.gate.formats import NAMES, Described, failed, file
+from lm_eval_ext.reports.gate.formats import NAMES, Described, failed
 from lm_eval_ext.reports.gate.looks import MOST_LOOKS, Look, parts_of
 from lm_eval_ext.reports.gate.part_commands import CANDIDATE, Command, part_commands
 from lm_eval_ext.reports.gate.plan import CORRELATION, Assumed, names_in, of_baseline, of_name, of_size
@@ -203,12 +203,12 @@ def add_bounds_to(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_files_to(parser: argparse.ArgumentParser) -> None:
-    for name, what in FILES.items():
+    for name, description in FILES.items():
         parser.add_argument(
             f"--{name}",
             metavar="FILE",
             type=Path,
-            help=f"also write the findings {what}; -: to standard output, instead of the text",
+            help=f"also write the findings {description}; -: to standard output, instead of the text",
         )
 
 
@@ -261,8 +261,8 @@ def _check(options: argparse.Namespace) -> int:
         # Not even an error may be written over what was given.
         files = _files(options)
         with opened([*options.against, *options.candidate, *options.again]) as places:
-            before, others = places.split(len(options.against))
-            after, second = others.split(len(options.candidate))
+            before, later_places = places.split(len(options.against))
+            after, second = later_places.split(len(options.candidate))
             _require_writable(options)
             if (options.look is None) != (options.of is None) or (options.look or 0) > (options.of or 0):
                 raise ReportError("--look and --of: expected both, such as --look 2 --of 4, or neither")
@@ -276,21 +276,21 @@ def _check(options: argparse.Namespace) -> int:
                 allowed, look = bounds.over(sides), None
                 if options.look is not None:
                     look = Look(options.look, parts_of(sides.before, options.of))
-                    sides = look.of(sides, allowed)
+                    sides = look.restrict(sides, allowed)
                 criteria = Criteria(options.require, options.resolution, look)
                 outcome = check(sides, allowed, criteria, options.k, again)
                 checked.append(_described(outcome, sides, (before, candidate), notices, name))
             _show(options, checked)
-            return candidates.status_of([one.outcome for one in checked])
+            return candidates.status_of([described.outcome for described in checked])
     except (OSError, RowsError, ReportError) as error:
-        said = one_line(_reason(error))
-        terminal.remark(f"cannot tell: {said}")
+        message = one_line(_reason(error))
+        terminal.remark(f"cannot tell: {message}")
     except Exception as error:  # as above
-        said = one_line(f"{type(error).__name__}: {error}")
+        message = one_line(f"{type(error).__name__}: {error}")
         print(readable(traceback.format_exc()), file=sys.stderr)
     # A CI system must not show the files of an earlier check, or none.
     for kind, path in files.items():
-        content = failed(kind, said)
+        content = failed(kind, message)
         if path == PRINTED:
             _print(content.decode().splitlines())
             continue
@@ -314,11 +314,11 @@ def _plan(options: argparse.Namespace) -> int:
     assumed = Assumed(options.changed, options.correlation)
     if options.tasks is not None:
         names = names_in(options.tasks)
-        plans = [of_name(name, bounds.of(name), assumed) for name in names]
+        plans = [of_name(name, bounds.bound(name), assumed) for name in names]
         tests = len(names)
     elif options.rows is not None:
         size = options.rows, options.answers_per_row or 1
-        plan = of_size("these rows", size, bounds.of("--rows"), assumed)
+        plan = of_size("these rows", size, bounds.bound("--rows"), assumed)
         plans, tests = [plan], 1
     else:
         with opened([*options.against, *options.candidate]) as places:
@@ -332,8 +332,8 @@ def _plan(options: argparse.Namespace) -> int:
             if options.looks is not None:
                 tasks = {task for name in allowed for task in sides.groups.get(name, (name,))}
                 commands = part_commands(sides.before, parts_of(sides.before, options.looks), tasks, options.parts)
-        for name, why in left_out.items():
-            terminal.remark(f"not planned for: {name}: {why}")
+        for name, reason in left_out.items():
+            terminal.remark(f"not planned for: {name}: {reason}")
     if options.parts is not None:
         options.parts.mkdir(parents=True, exist_ok=True)
         output.write({command.path: command.rows.encode() for command in commands if command.path})
@@ -347,11 +347,11 @@ def _plan(options: argparse.Namespace) -> int:
 
 def _told_to_run(commands: Sequence[Command], options: argparse.Namespace) -> Iterator[str]:
     """Yield the commands of all parts, each part followed by the look at it."""
-    given = ["--bounds", str(options.bounds)] if options.bounds else []
-    given += ["--max-drop", f"{options.max_drop:g}"] if options.max_drop is not None else []
+    further_options = ["--bounds", str(options.bounds)] if options.bounds else []
+    further_options += ["--max-drop", f"{options.max_drop:g}"] if options.max_drop is not None else []
     # What belongs together decides which rows are in which part.
     for name in ("metric", "cluster"):
-        given += [f"--{name}", value] if (value := getattr(options, name)) else []
+        further_options += [f"--{name}", value] if (value := getattr(options, name)) else []
     yield ""
     yield reading("parts")
     for part, of_part in groupby(commands, lambda command: command.part):
@@ -359,7 +359,7 @@ def _told_to_run(commands: Sequence[Command], options: argparse.Namespace) -> It
         yield ""
         yield f"# part {part} of {options.looks}: {sum(command.answers for command in listed):,} answers"
         yield from map(str, listed)
-        check = ["lm-eval-ext", "check", CANDIDATE, "--against", *options.against, *given]
+        check = ["lm-eval-ext", "check", CANDIDATE, "--against", *options.against, *further_options]
         yield shlex.join([*check, "--look", str(part), "--of", str(options.looks)])
 
 
@@ -371,8 +371,8 @@ def _require_one_plan(options: argparse.Namespace) -> None:
     if options.candidate and options.changed is not None:
         raise ReportError("a second run of the baseline shows how much changes; expected no --changed with it")
     if len(sources) != 1:
-        found = " and ".join(f"--{source}" for source in sources) or "none of them"
-        raise ReportError(f"expected one of --against BASELINE, --tasks NAMES and --rows N; found {found}")
+        given_options = " and ".join(f"--{source}" for source in sources) or "none of them"
+        raise ReportError(f"expected one of --against BASELINE, --tasks NAMES and --rows N; found {given_options}")
     if options.answers_per_row is not None and options.rows is None:
         raise ReportError("--answers-per-row: expected --rows with it")
     if options.looks is not None and options.against is None:
@@ -398,10 +398,10 @@ def candidates_at(places: Opened, *, parts: bool = False) -> dict[str, Opened]:
     """
     if len(places.paths) == 1:
         return {"": places}
-    found = [find_runs([path], others=True, parts=parts) for path in places.paths]
-    for place, runs in zip(places.names, found, strict=True):
+    runs_of_places = [find_runs([path], other_tasks=True, parts=parts) for path in places.paths]
+    for place, runs in zip(places.names, runs_of_places, strict=True):
         _require_one_model(place, runs)
-    of_models = grouped((without_seed(runs), number) for number, runs in enumerate(found))
+    of_models = grouped((without_seed(runs.counting[0]).model, number) for number, runs in enumerate(runs_of_places))
     if len(of_models) == 1:
         return {"": places}
     names = labels(of_models)
@@ -409,14 +409,14 @@ def candidates_at(places: Opened, *, parts: bool = False) -> dict[str, Opened]:
 
 
 def separate_sides(
-    before: Opened, after: Opened, others: Choice, second: Opened | None = None, *, parts: bool = False
+    before: Opened, after: Opened, choice: Choice, second: Opened | None = None, *, parts: bool = False
 ) -> tuple[Sides, Sides | None]:
     """Return the baseline and the candidate, as ``check`` compares them, and the baseline and its second run, if any.
 
     Args:
         before: where the baseline is.
         after: where the candidate is.
-        others: what is chosen about tasks that are not ours.
+        choice: what is chosen about tasks that are not ours.
         second: where a second run of the baseline is; no places, or ``None``: there is none.
         parts: whether the runs of a task in one place are parts of one run.
 
@@ -426,12 +426,12 @@ def separate_sides(
         ReportError: a path has results of several models, or two of the runs have a file in common.
     """
     places = [before, after, *([second] if second and second.paths else [])]
-    for (first, other), names in zip(combinations(places, 2), combinations(ROLES, 2), strict=False):
-        _require_two_runs(first, other, " and ".join(reversed(names)))
-    runs = loaded(places, others, parts=parts)
+    for (first, other_place), names in zip(combinations(places, 2), combinations(ROLES, 2), strict=False):
+        _require_two_runs(first, other_place, " and ".join(reversed(names)))
+    runs = loaded(places, choice, parts=parts)
     # Superseded files count too: otherwise the candidate's newest run could be its own baseline.
-    for first, other in combinations(places, 2):
-        if shared := _resolved(find(first.paths)) & _resolved(find(other.paths)):
+    for first, other_place in combinations(places, 2):
+        if shared := _resolved(find(first.paths)) & _resolved(find(other_place.paths)):
             raise ReportError(
                 f"{min(shared)}: is part of both runs; expected two separate runs, each in its own folder or file"
             )
@@ -452,31 +452,31 @@ def nothing_to_compare(before: Opened, after: Opened, reasons: Iterable[tuple[st
 
 
 def _require_two_runs(before: Opened, after: Opened, both_of: str) -> None:
-    if both := set(before.names) & set(after.names) or _resolved(before.paths) & _resolved(after.paths):
-        raise ReportError(f"{min(map(str, both))}: is both {both_of}; expected two runs")
+    if shared := set(before.names) & set(after.names) or _resolved(before.paths) & _resolved(after.paths):
+        raise ReportError(f"{min(map(str, shared))}: is both {both_of}; expected two runs")
 
 
 def _resolved(paths: Iterable[Path]) -> set[Path]:
     return {path.resolve() for path in paths}
 
 
-def _sides(before: Opened, after: Opened, names: tuple[str, str], others: Choice, *, parts: bool = False) -> Sides:
-    runs = loaded([side for side in (before, after) if side.paths], others, parts=parts)
+def _sides(before: Opened, after: Opened, names: tuple[str, str], choice: Choice, *, parts: bool = False) -> Sides:
+    runs = loaded([side for side in (before, after) if side.paths], choice, parts=parts)
     return Sides(runs[0], runs[-1], names)
 
 
-def loaded(sides: Sequence[Opened], others: Choice, *, parts: bool = False) -> list[Runs]:
+def loaded(sides: Sequence[Opened], choice: Choice, *, parts: bool = False) -> list[Runs]:
     """Return the runs of each side, of one model; all number the datasets' rows in the same way."""
     paths = [path for side in sides for path in side.paths]
     loaded = load_apart(
         [[path] for path in paths],
         lambda runs: counted(runs, " tasks"),
-        others=others,
+        choice=choice,
         parts=parts,
         called=sides[0].called,
     )
-    given = [name for side in sides for name in side.names]
-    for place, runs in zip(given, loaded, strict=True):
+    names = [name for side in sides for name in side.names]
+    for place, runs in zip(names, loaded, strict=True):
         _require_one_model(place, runs)
     of_places = iter(loaded)
     return [as_one([*islice(of_places, len(side.names))], side.names) for side in sides]
@@ -514,8 +514,8 @@ def _told(sides: Sides, candidate: str = "", *, is_first: bool = True) -> list[s
 
 def _files(options: argparse.Namespace) -> dict[str, Path]:
     """Return the files to write, by the name of the option."""
-    found = {name: getattr(options, name, None) for name in ("junit", *FILES)}
-    return {name: path for name, path in found.items() if path is not None}
+    paths = {name: getattr(options, name, None) for name in ("junit", *FILES)}
+    return {name: path for name, path in paths.items() if path is not None}
 
 
 def _require_apart(options: argparse.Namespace) -> None:
@@ -554,12 +554,12 @@ def _described(
         for runs, side in zip((sides.before, sides.after), places, strict=True)
     )
     return Described(
-        one_line(name),
-        (old, new),
         outcome,
+        (old, new),
         notices,
         _properties(sides, (old, new)) | ({"required": outcome.requirement} if outcome.requirement else {}),
         max((run.file.date for run in sides.after.counting), default=0.0),
+        one_line(name),
     )
 
 
@@ -582,7 +582,7 @@ def _show(options: argparse.Namespace, checked: Sequence[Described]) -> None:
         lines = [*text, *floors_text(outcome, NAMES), *sampled_text(outcome, NAMES, options.k)]
     contents = {}
     for kind, path in _files(options).items():
-        content = candidates.file(kind, checked) if len(checked) > 1 else file(kind, checked[0])
+        content = candidates.file(kind, checked)
         if path == PRINTED:
             lines = content.decode().splitlines()
         else:

@@ -42,24 +42,6 @@ PREDICATES: Mapping[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Decision:
-    """What to do, and why.
-
-    Attributes:
-        word: what to do, one of ``WORDS``.
-        why: a sentence or more, without a capital letter at the beginning.
-    """
-
-    word: str
-    why: str
-
-    @property
-    def sentence(self) -> str:
-        """Both."""
-        return f"{self.word}: {self.why}"
-
-
-@dataclass(frozen=True)
 class TaskChange:
     """What became of the answers to a task.
 
@@ -79,16 +61,16 @@ class TaskChange:
     scores: tuple[str, str]
 
 
-def decision(outcome: Outcome) -> Decision:
-    """Return what to do after a check, and why."""
-    why = _why(outcome)
-    headlines = [finding for finding in outcome.findings if not finding.is_whole]
+def decision(outcome: Outcome) -> str:
+    """Return what to do after a check, one of ``WORDS``, and why."""
+    reason = _reason(outcome)
+    headlines = [finding for finding in outcome.findings if not finding.is_overall]
     look = outcome.look
     if look and look.number < look.parts.count and outcome.status in (0, 1):
-        why += " It is decided: the other parts need not be evaluated."
+        reason += " It is decided: the other parts need not be evaluated."
     if limits := limits_in_words([finding.unit for finding in headlines if finding.unit]):
-        why += f" Not all rows were evaluated: {limits}."
-    return Decision(WORDS[outcome.status], why)
+        reason += f" Not all rows were evaluated: {limits}."
+    return f"{WORDS[outcome.status]}: {reason}"
 
 
 def clearly_worse(outcome: Outcome) -> frozenset[str]:
@@ -109,7 +91,7 @@ def by_harm(findings: Iterable[Finding], outcome: Outcome) -> list[Finding]:
     """
     order, worse = [*STATUS[outcome.requirement or "no-regression"]], clearly_worse(outcome)
     return sorted(
-        findings, key=lambda finding: (order.index(finding.verdict), not finding.is_whole, finding.name not in worse)
+        findings, key=lambda finding: (order.index(finding.verdict), not finding.is_overall, finding.name not in worse)
     )
 
 
@@ -120,23 +102,23 @@ def lost_most(outcome: Outcome, count: int = LOST_MOST) -> list[TaskChange]:
     return sorted(lost, key=lambda task: (task.gained - task.lost, -task.lost, task.name))[:count]
 
 
-def _why(outcome: Outcome) -> str:
+def _reason(outcome: Outcome) -> str:
     """Return why; see ``decision``."""
-    headlines = [finding for finding in outcome.findings if not finding.is_whole]
+    headlines = [finding for finding in outcome.findings if not finding.is_overall]
     status, look = outcome.status, outcome.look
     deciding = [finding for finding in by_harm(outcome.findings, outcome) if outcome.status_of(finding) == status > 0]
-    others = _counted([finding for finding in headlines if finding not in deciding], outcome)
+    counts = _counted([finding for finding in headlines if finding not in deciding], outcome)
     if status == 1:
-        what = "difference" if outcome.requirement == "same" else "regression"
+        noun = "difference" if outcome.requirement == "same" else "regression"
         mostly = _mostly(deciding[0]) if len(deciding) == 1 else ""
-        return f"{what} in {named([*map(_with_scores, deciding)], IN_SENTENCE)}{mostly}.{others}"
+        return f"{noun} in {named([*map(_with_scores, deciding)], IN_SENTENCE)}{mostly}.{counts}"
     if status == 2:
         # What blocks, before what is only undecided where more is required.
         blocking = [finding for finding in deciding if finding.verdict == "CANNOT TELL"]
-        others = _counted([finding for finding in headlines if finding not in (blocking or deciding)], outcome)
+        counts = _counted([finding for finding in headlines if finding not in (blocking or deciding)], outcome)
         if blocking:
-            return f"{named([*map(_with_reason, blocking)], IN_SENTENCE)}.{others}"
-        return f"{_undecided(deciding, clearly_worse(outcome), ', and only what is not worse passes')}{others}"
+            return f"{named([*map(_with_reason, blocking)], IN_SENTENCE)}.{counts}"
+        return f"{_undecided(deciding, clearly_worse(outcome), ', and only what is not worse passes')}{counts}"
     if status == 3 and look:
         return f"evaluate part {look.number + 1} of {look.parts.count}.{_counted(headlines, outcome)}"
     return _passing(outcome, headlines)
@@ -144,20 +126,19 @@ def _why(outcome: Outcome) -> str:
 
 def _passing(outcome: Outcome, headlines: Sequence[Finding]) -> str:
     """Return why a candidate passes."""
-    whole = outcome.whole
-    first = whole or headlines[0]
-    undecided = [
-        finding for finding in by_harm([whole] if whole else headlines, outcome) if finding.verdict == "INCONCLUSIVE"
-    ]
-    others = _counted([finding for finding in headlines if finding not in undecided], outcome)
+    overall = outcome.overall
+    first = overall or headlines[0]
+    ordered = by_harm([overall] if overall else headlines, outcome)
+    undecided = [finding for finding in ordered if finding.verdict == "INCONCLUSIVE"]
+    counts = _counted([finding for finding in headlines if finding not in undecided], outcome)
     if undecided:
-        return f"no regression is shown, but {_undecided(undecided, clearly_worse(outcome))}{others}"
-    by = f"by more than {bound_of(headlines) or 'is allowed'}"
-    how = "differs" if outcome.requirement == "same" else "is worse"
-    if whole or len(headlines) == 1:
-        how = "does not differ" if outcome.requirement == "same" else "is not worse"
-        return f"{_with_scores(first)} {how} {by}.{others if whole else ''}"
-    return f"none of {len(headlines)} headlines {how} {by}."
+        return f"no regression is shown, but {_undecided(undecided, clearly_worse(outcome))}{counts}"
+    margin = f"by more than {bound_of(headlines) or 'is allowed'}"
+    verb = "differs" if outcome.requirement == "same" else "is worse"
+    if overall or len(headlines) == 1:
+        verb = "does not differ" if outcome.requirement == "same" else "is not worse"
+        return f"{_with_scores(first)} {verb} {margin}.{counts if overall else ''}"
+    return f"none of {len(headlines)} headlines {verb} {margin}."
 
 
 def _undecided(findings: Sequence[Finding], known: Collection[str], passes: str = "") -> str:
@@ -170,16 +151,15 @@ def _undecided(findings: Sequence[Finding], known: Collection[str], passes: str 
     """
     worse = [finding for finding in findings if finding.name in known]
     if len(findings) == 1:
-        how = " It is clearly worse, by more or less than is allowed." if worse else ""
-        return f"{_with_scores(findings[0], counts=True)} is inconclusive{passes}.{how}"
-    said = f"{_number(len(findings))} headlines are inconclusive{passes}"
+        remark = " It is clearly worse, by more or less than is allowed." if worse else ""
+        return f"{_with_scores(findings[0], counts=True)} is inconclusive{passes}.{remark}"
+    beginning = f"{_number(len(findings))} headlines are inconclusive{passes}"
     if not worse:
-        return f"{said}: {named([*map(name_of, findings)], IN_SENTENCE)}."
-    which = named([_with_scores(finding, counts=True) for finding in worse], IN_SENTENCE)
+        return f"{beginning}: {named([*map(name_of, findings)], IN_SENTENCE)}."
+    names = named([_with_scores(finding, counts=True) for finding in worse], IN_SENTENCE)
     some = "All" if len(worse) == len(findings) else _number(len(worse)).capitalize()
-    return (
-        f"{said}. {some} {'is' if len(worse) == 1 else 'are'} clearly worse, by more or less than is allowed: {which}."
-    )
+    are = "is" if len(worse) == 1 else "are"
+    return f"{beginning}. {some} {are} clearly worse, by more or less than is allowed: {names}."
 
 
 def _counted(findings: Sequence[Finding], outcome: Outcome) -> str:
@@ -187,13 +167,13 @@ def _counted(findings: Sequence[Finding], outcome: Outcome) -> str:
     counts = Counter(finding.verdict for finding in findings)
     worse = [finding for finding in findings if finding.verdict == "INCONCLUSIVE"]
     worse = [finding for finding in worse if finding.name in clearly_worse(outcome)] if worse else []
-    said: list[str] = []
+    parts: list[str] = []
     for verdict in STATUS[outcome.requirement or "no-regression"]:
         if count := counts[verdict]:
-            noun = "" if said else " headline" if count == 1 else " headlines"
-            which = f", {_number(len(worse))} of them clearly worse" if worse and verdict == "INCONCLUSIVE" else ""
-            said.append(f"{_number(count)}{noun} {PREDICATES[verdict][count > 1]}{which}")
-    text = "; ".join(said)
+            noun = "" if parts else " headline" if count == 1 else " headlines"
+            addition = f", {_number(len(worse))} of them clearly worse" if worse and verdict == "INCONCLUSIVE" else ""
+            parts.append(f"{_number(count)}{noun} {PREDICATES[verdict][count > 1]}{addition}")
+    text = "; ".join(parts)
     return f" {text[0].upper()}{text[1:]}." if text else ""
 
 
@@ -209,19 +189,19 @@ def bound_of(findings: Iterable[Finding]) -> str:
 
 def name_of(finding: Finding) -> str:
     """Return the name of what was checked, as it stands in a sentence."""
-    return f"the {finding.name} headlines" if finding.is_whole else finding.name
+    return f"the {finding.name} headlines" if finding.is_overall else finding.name
 
 
 def _with_scores(finding: Finding, *, counts: bool = False) -> str:
     """Return a name with both scores and, if asked for, the numbers of answers lost and gained."""
     scores = _scores(finding.difference, is_share=finding.is_share)
     gained, lost = finding.flips
-    said = [] if MISSING in scores else [" → ".join(scores)]
-    if said and finding.unit is not None and finding.unit.sign < 0:
-        said.append("lower is better")
+    details = [] if MISSING in scores else [" → ".join(scores)]
+    if details and finding.unit is not None and finding.unit.sign < 0:
+        details.append("lower is better")
     if counts and gained is not None and lost is not None:
-        said.append(f"{lost:,} answers lost, {gained:,} gained")
-    return f"{name_of(finding)} ({'; '.join(said)})" if said else name_of(finding)
+        details.append(f"{lost:,} answers lost, {gained:,} gained")
+    return f"{name_of(finding)} ({'; '.join(details)})" if details else name_of(finding)
 
 
 def _with_reason(finding: Finding) -> str:

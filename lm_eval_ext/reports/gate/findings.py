@@ -107,7 +107,7 @@ class Finding:
     spending: Spending = AT_ONCE
 
     @property
-    def is_whole(self) -> bool:
+    def is_overall(self) -> bool:
         """Whether it is about the mean of all that was compared."""
         return self.unit is None and bool(self.difference.answers)
 
@@ -179,18 +179,17 @@ class Outcome:
     @property
     def status(self) -> int:
         """The exit status by ``STATUS``: 1 if a finding has it, else 2 if a finding has that, else 3, else 0."""
-        statuses = {self.status_of(finding) for finding in self.findings}
-        return next((status for status in (1, 2, 3) if status in statuses), 0)
+        return min(filter(None, map(self.status_of, self.findings)), default=0)
 
     @property
-    def whole(self) -> Finding | None:
+    def overall(self) -> Finding | None:
         """The finding on the mean of many tasks and groups; ``None`` of few."""
-        return next((finding for finding in self.findings if finding.is_whole), None)
+        return next((finding for finding in self.findings if finding.is_overall), None)
 
     def status_of(self, finding: Finding) -> int:
         """Return the exit status that a finding alone would give."""
         if self.requirement is None or (
-            finding.verdict in ("INCONCLUSIVE", GO_ON) and self.whole and not finding.is_whole
+            finding.verdict in ("INCONCLUSIVE", GO_ON) and self.overall and not finding.is_overall
         ):
             return 0
         return STATUS[self.requirement][finding.verdict]
@@ -208,9 +207,9 @@ class Outcome:
         return are_groups.count(True), are_groups.count(False)
 
 
-def not_compared(name: str, sides: Sides, why: Issue) -> Finding:
+def not_compared(name: str, sides: Sides, reason: Issue) -> Finding:
     """Return the finding on a task or group that cannot be compared."""
-    return Finding(name, sides.family(name), "not compared", issues=(why,))
+    return Finding(name, sides.family(name), "not compared", issues=(reason,))
 
 
 def compare(sides: Sides, k: int | None = None) -> Outcome:
@@ -316,13 +315,13 @@ def check(
             required, the candidate must not change more of them either, beyond what is allowed.
     """
     requirement = criteria.requirement
-    both = requirement == "same"
-    testable, findings = comparable(sides, bounds, directed=not both)
+    both_directions = requirement == "same"
+    testable, findings = comparable(sides, bounds, directed=not both_directions)
     measured = {name: _measured(unit, bounds[name], k, again, criteria.look) for name, unit in testable.items()}
     weights = dict.fromkeys(measured, 1.0)
-    if whole := _mean_of_all(list(measured.values())):
-        weights |= {whole.name: float(len(measured))}
-        measured[whole.name] = whole
+    if overall := _mean_of_all(list(measured.values())):
+        weights |= {overall.name: float(len(measured))}
+        measured[overall.name] = overall
     p = {name: finding.p_beyond(requirement) for name, finding in measured.items()}
     adjusted = holm(p, weights)
     for name, finding in measured.items():
@@ -333,21 +332,27 @@ def check(
         question = Question(
             requirement,
             finding.spending.level(ALPHA * weights[name] / sum(weights.values())),
-            inf if both else max(criteria.resolution * finding.scale, 2 * finding.allowed),
-            # Rows of a few in a hundred tasks cannot show much each: what is asked of all is asked of their mean.
-            of_whole=whole is not None and name != whole.name,
+            inf if both_directions else max(criteria.resolution * finding.scale, 2 * finding.allowed),
+            # Rows of a few in a hundred tasks cannot show much each: their mean must.
+            left_to_overall=overall is not None and name != overall.name,
         )
-        findings.append(_with_endings(judged(tested, question)))
+        verdict = judged(tested, question)
+        if finding.unit:
+            # Where a verdict comes from, which is no part of it.
+            is_regression = verdict.verdict == "REGRESSION"
+            cut_off = truncation_issues(finding.unit, finding.allowed, is_regression=is_regression)
+            verdict = replace(verdict, issues=(*verdict.issues, *cut_off))
+        findings.append(verdict)
 
     def room(finding: Finding) -> float:
         """Return how much further it may drop, or change in both directions; 0 if it cannot be compared."""
-        drop = abs(finding.drop.value) if both else finding.drop.value
+        drop = abs(finding.drop.value) if both_directions else finding.drop.value
         return finding.allowed - drop if finding.drop.exists else 0.0
 
-    order = [*STATUS[requirement]]
-    findings.sort(key=lambda finding: (order.index(finding.verdict), not finding.is_whole, room(finding), finding.name))
+    order = {verdict: place for place, verdict in enumerate(STATUS[requirement])}
+    findings.sort(key=lambda finding: (order[finding.verdict], not finding.is_overall, room(finding), finding.name))
     lacking = ((name, sides.take(name)) for name in lowest_levels(sides.after) if name not in bounds)
-    unpaired = tuple(not_compared(name, sides, why) for name, why in lacking if isinstance(why, Issue))
+    unpaired = tuple(not_compared(name, sides, unit) for name, unit in lacking if isinstance(unit, Issue))
     return Outcome(tuple(findings), unpaired, requirement, criteria.look)
 
 
@@ -369,18 +374,6 @@ def _measured(unit: Compared, allowed: float, k: int | None, again: Sides | None
         noise=None if isinstance(of_noise, Issue) else of_noise,
         spending=look.spending(unit) if look else AT_ONCE,
     )
-
-
-def _with_endings(finding: Finding) -> Finding:
-    """Return a finding with what answers that were cut off have to do with it.
-
-    That says where a verdict comes from, and is no part of it.
-    """
-    if finding.unit is None:
-        return finding
-    is_regression = finding.verdict == "REGRESSION"
-    cut_off = truncation_issues(finding.unit, finding.allowed, is_regression=is_regression)
-    return replace(finding, issues=(*finding.issues, *cut_off))
 
 
 def _mean_of_all(findings: Sequence[Finding]) -> Finding | None:
@@ -444,11 +437,11 @@ def comparable(
     for name, bound in bounds.items():
         unit = sides.take(name)
         if isinstance(unit, Issue):
-            why = unit
+            reason = unit
         elif directed and not unit.sign:
-            why = error(f"the results do not say whether a higher {unit.headline.name} is better")
+            reason = error(f"the results do not say whether a higher {unit.headline.name} is better")
         elif isnan(bound):
-            why = error(
+            reason = error(
                 f"{unit.headline.name} is not a share ({unit.difference.before:.4g} → {unit.difference.after:.4g}), so "
                 "max_drop does not apply: give it a bound in its own unit in --bounds, under [tasks]"
             )
@@ -462,7 +455,7 @@ def comparable(
                 Finding(name, unit.family, "CANNOT TELL", unit, measured, issues=issues, allowed=bound, drop=drop)
             )
             continue
-        findings.append(Finding(name, sides.family(name), "CANNOT TELL", issues=(why,), allowed=bound))
+        findings.append(Finding(name, sides.family(name), "CANNOT TELL", issues=(reason,), allowed=bound))
     return testable, findings
 
 
@@ -474,13 +467,13 @@ class Question:
         requirement: what a candidate must show.
         alpha: the level at which a regression is tested first.
         visible: the drop that the rows must be able to show; see ``check``.
-        of_whole: whether that is asked of the mean of all drops instead.
+        left_to_overall: whether the mean of all drops must show that instead.
     """
 
     requirement: Requirement
     alpha: float
     visible: float
-    of_whole: bool = False
+    left_to_overall: bool = False
 
 
 def judged(finding: Finding, question: Question) -> Finding:
@@ -511,7 +504,7 @@ def _undecided(finding: Finding, question: Question) -> Finding:
     """Return a finding that its rows do not decide, with its verdict, and with the reason as its only issue."""
     if isinf(finding.mean.error):
         return replace(finding, verdict="CANNOT TELL", issues=(warning(_without_interval(finding)),))
-    if question.of_whole:
+    if question.left_to_overall:
         return replace(finding, verdict="INCONCLUSIVE", issues=())
     if not _can_fail(finding, question):
         remedy = (
@@ -563,9 +556,10 @@ def _about_rows(finding: Finding) -> tuple[list[Issue], list[Issue]]:
     """
     difference, unit = finding.difference, finding.unit
     warnings = [difference.unpaired] if difference.unpaired else []
-    for side, count, other in (("candidate", difference.lost, "baseline"), ("baseline", difference.added, "candidate")):
+    sides = ("candidate", difference.lost, "baseline"), ("baseline", difference.added, "candidate")
+    for side, count, other_side in sides:
         if count:
-            lacks = f"the {side} lacks {count} of the {other}'s answers: evaluate both on the same rows"
+            lacks = f"the {side} lacks {count} of the {other_side}'s answers: evaluate both on the same rows"
             warnings.append(warning(lacks))
     issues = (*finding.issues, *(unit.issues if unit else ()), *(unit.no_floor if unit else ()))
     warnings += (issue for issue in issues if issue.severity == "warning")
@@ -598,10 +592,10 @@ def _to_decide(finding: Finding, question: Question) -> tuple[float, Issue]:
             f"or {draws:.0f} draws of these rows on each side" if draws < inf else "more draws of these rows would not"
         )
         decide += f" ({instead})"
-    change, shown = ("change", "difference") if len(changes) > 1 else ("drop", "regression")
-    smallest, shows = smallest_regression(finding.mean, finding.allowed, alpha), f"cannot show a {shown}"
+    change, noun = ("change", "difference") if len(changes) > 1 else ("drop", "regression")
+    smallest, shows = smallest_regression(finding.mean, finding.allowed, alpha), f"cannot show a {noun}"
     if smallest < inf:
-        shows = f"show a {shown} from a true {change} of {amount(smallest, is_share=largest.is_share)} on"
+        shows = f"show a {noun} from a true {change} of {amount(smallest, is_share=largest.is_share)} on"
     power = f"{decide} if the true {change} is the measured one; {largest.rows} rows {shows} (80 % power)"
     return rows, note(power)
 

@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from math import isfinite, nan
 from typing import Any
@@ -24,9 +24,9 @@ from lm_eval_ext.reports.gate.text import (
     change_cells,
     checked_cells,
     compared_cells,
+    finding_in_words,
     floor_rows,
     verdict_in_words,
-    what,
 )
 from lm_eval_ext.reports.wording import as_text, one_line
 from lm_eval_ext.results.issue import error
@@ -49,36 +49,30 @@ class Described:
     """The outcome of a comparison or a check, with what describes its two runs.
 
     Attributes:
-        name: the name of the candidate, which no other one has; empty if there are no others.
-        titles: descriptions of the baseline and the candidate.
-        outcome: what was found.
-        notices: what standard error says about the two runs, whatever the outcome.
-        properties: names and values that describe them.
-        date: the date of the candidate's run, in seconds since 1970.
-    """
-
-    name: str
-    titles: tuple[str, str]
-    outcome: Outcome
-    notices: Sequence[str]
-    properties: Mapping[str, str]
-    date: float
-
-
-def markdown(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = ()) -> str:
-    """Return an outcome as GitHub-flavored Markdown, for the summary of a job or a comment.
-
-    Args:
         outcome: the comparison or check.
         titles: descriptions of the baseline and the candidate.
         notices: what standard error says about the two runs, whatever the outcome.
+        properties: names and values that describe them.
+        date: the date of the candidate's run, in seconds since 1970; ``None`` if there is no run.
+        name: the name of the candidate, which no other one has; empty if there are no others.
     """
-    everything = in_full(outcome, titles, notices)
+
+    outcome: Outcome
+    titles: tuple[str, str] = ("", "")
+    notices: Sequence[str] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    date: float | None = None
+    name: str = ""
+
+
+def markdown(described: Described) -> str:
+    """Return an outcome as GitHub-flavored Markdown, for the summary of a job or a comment."""
+    outcome, everything = described.outcome, in_full(described)
     if outcome.requirement is None:
         if groups := [compared_cells(finding, NAMES) for finding in outcome.findings if finding.is_group]:
             everything = [*_table(groups), "", *folded("Every task, with floors and notes", everything)]
         return "\n".join(("## lm-eval-ext compare", "", *everything)) + "\n"
-    lines = [bold(decision(outcome).sentence), ""]
+    lines = [bold(decision(outcome)), ""]
     if lost := lost_most(outcome):
         lines += ["Lost most:", "", *map(_lost, lost), ""]
     lines += folded(f"lm-eval-ext check: {verdict_in_words(outcome)}", everything)
@@ -87,8 +81,8 @@ def markdown(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] =
 
 def bold(sentence: str) -> str:
     """Return a decision in Markdown, with what to do in bold."""
-    word, colon, why = sentence.partition(":")
-    return f"**{word}{colon}**{escaped(why)}"
+    word, colon, reason = sentence.partition(":")
+    return f"**{word}{colon}**{escaped(reason)}"
 
 
 def folded(untrusted: str, lines: Sequence[str]) -> list[str]:
@@ -103,8 +97,9 @@ def _lost(task: TaskChange) -> str:
     return f"- {escaped(task.name)}: {task.lost:,} of {task.answers:,} answers lost, {task.gained:,} gained ({scores})"
 
 
-def in_full(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = ()) -> list[str]:
-    """Return the lines of an outcome in Markdown, without a heading; see ``markdown`` for the arguments."""
+def in_full(described: Described) -> list[str]:
+    """Return the lines of an outcome in Markdown, without a heading."""
+    outcome = described.outcome
     checks = outcome.requirement is not None
     limits = (
         "At worst, at best: the one-sided limits of the change" if checks else "95 %: confidence interval of the change"
@@ -124,8 +119,8 @@ def in_full(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = 
         "",
         *([*_table(floors), "", escaped(FLOORS_READING), ""] if floors else []),
         *(f"- {escaped(line.strip())}" for line in by_issue(issues)),
-        *(f"- {name}: {escaped(title)}" for name, title in zip(NAMES, titles, strict=True)),
-        *(f"- {escaped(notice)}" for notice in notices),
+        *(f"- {name}: {escaped(title)}" for name, title in zip(NAMES, described.titles, strict=True)),
+        *(f"- {escaped(notice)}" for notice in described.notices),
     ]
 
 
@@ -202,21 +197,17 @@ def _of_noise(finding: Finding) -> dict[str, float]:
     return {"changed_again": noise.again if noise else nan, "excess": excess, "excess_low": low, "excess_high": high}
 
 
-def as_json(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = ()) -> str:
-    """Return an outcome as JSON; see ``markdown`` for the arguments."""
-    return json_text(content_of(outcome, titles, notices))
-
-
-def content_of(outcome: Outcome, titles: tuple[str, str], notices: Sequence[str] = ()) -> dict[str, Any]:
-    """Return what the JSON of an outcome has; see ``markdown`` for the arguments."""
-    content: dict[str, Any] = dict(zip(NAMES, titles, strict=True))
+def json_of(described: Described) -> dict[str, Any]:
+    """Return what the JSON of an outcome has."""
+    outcome = described.outcome
+    content: dict[str, Any] = dict(zip(NAMES, described.titles, strict=True))
     if outcome.requirement:
         content |= {"verdict": outcome.verdict, "required": outcome.requirement, "status": outcome.status}
     if outcome.look:
         content |= {"look": outcome.look.number, "of": outcome.look.parts.count}
     content["findings"] = [record(finding) for finding in outcome.findings]
     content["not_compared"] = [{"name": finding.name, "issue": str(finding.issues[0])} for finding in outcome.unpaired]
-    return {**content, "notices": [*notices]}
+    return {**content, "notices": [*described.notices]}
 
 
 def json_text(content: Mapping[str, Any]) -> str:
@@ -224,18 +215,16 @@ def json_text(content: Mapping[str, Any]) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def as_csv(outcome: Outcome) -> str:
-    """Return the findings of an outcome as CSV, and what was not compared as lines without numbers."""
-    return csv_text(records_of(outcome))
+def as_csv(checked: Sequence[Described]) -> str:
+    """Return the findings of outcomes as CSV, and what was not compared as lines without numbers.
 
-
-def records_of(outcome: Outcome) -> list[dict[str, Any]]:
-    """Return what the CSV of an outcome has in each line, by column."""
-    return [record(finding) for finding in (*outcome.findings, *outcome.unpaired)]
-
-
-def csv_text(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Return records as CSV; texts are kept from being read as formulas."""
+    Of several candidates, the first column has their names. Texts are kept from being read as formulas.
+    """
+    lines = [
+        {**({"candidate_name": described.name} if len(checked) > 1 else {}), **record(finding)}
+        for described in checked
+        for finding in (*described.outcome.findings, *described.outcome.unpaired)
+    ]
     text = io.StringIO()
     writer = csv.DictWriter(text, lines[0].keys(), lineterminator="\n")
     writer.writeheader()
@@ -245,64 +234,9 @@ def csv_text(lines: Sequence[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
-def junit(outcome: Outcome, properties: Mapping[str, str], date: float | None, notices: Sequence[str] = ()) -> bytes:
-    """Return a check as JUnit XML, which CI systems read.
-
-    Args:
-        outcome: the check; each finding becomes a test case.
-        properties: names and values of the test suite's properties.
-        date: the date of the candidate's run, in seconds since 1970; the time of writing would differ every time.
-            ``None`` if there is no run.
-        notices: what standard error says about the two runs, whatever the outcome.
-    """
-    return junit_text([suite_of(outcome, properties, date, notices)])
-
-
-def suite_of(
-    outcome: Outcome,
-    properties: Mapping[str, str],
-    date: float | None,
-    notices: Sequence[str] = (),
-    candidate: str = "",
-) -> ElementTree.Element:
-    """Return the test suite of a check; see ``junit`` for the other arguments.
-
-    Args:
-        outcome: the check.
-        properties: those of the suite.
-        date: that of the candidate's run.
-        notices: about the two runs.
-        candidate: the name of the candidate, if there are several; it is part of the classes, because CI systems take
-            test cases of the same class and name for one.
-    """
-    elements = [
-        ELEMENTS.get(outcome.status_of(finding), UNDECIDED if finding.verdict in ("INCONCLUSIVE", GO_ON) else "")
-        for finding in outcome.findings
-    ]
-    failures, errors, skipped = (str(elements.count(element)) for element in (*ELEMENTS.values(), UNDECIDED))
-    totals = {"tests": str(len(elements)), "failures": failures, "errors": errors}
-    of_suite = {"skipped": skipped, "time": "0", "hostname": "localhost"}
-    if date is not None:
-        of_suite["timestamp"] = datetime.fromtimestamp(date, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
-    name = f"lm-eval-ext check: {_clean(candidate)}" if candidate else "lm-eval-ext check"
-    suite = ElementTree.Element("testsuite", {"name": name, **totals, **of_suite})
-    if properties:
-        listed = ElementTree.SubElement(suite, "properties")
-        for fact, value in properties.items():
-            ElementTree.SubElement(listed, "property", {"name": fact, "value": _clean(value)})
-    for finding, element in zip(outcome.findings, elements, strict=True):
-        of_class = ".".join(filter(None, (candidate, finding.family or "unknown")))
-        names, said = {"classname": _clean(of_class), "name": _clean(finding.name)}, _clean(what(finding))
-        case = ElementTree.SubElement(suite, "testcase", {**names, "time": "0"})
-        attributes = {"message": said, "type": finding.verdict.lower()} if element else {}
-        ElementTree.SubElement(case, element or "system-out", attributes).text = said
-    if notices:
-        ElementTree.SubElement(suite, "system-out").text = "\n".join(map(_clean, notices))
-    return suite
-
-
-def junit_text(suites: Sequence[ElementTree.Element]) -> bytes:
-    """Return test suites as JUnit XML."""
+def junit(checked: Sequence[Described]) -> bytes:
+    """Return checks as JUnit XML, which CI systems read: a test suite for each, and each finding a test case."""
+    suites = [*map(_suite, checked)]
     totals = ("tests", "failures", "errors")
     root = ElementTree.Element(
         "testsuites", {total: str(sum(int(suite.get(total, "0")) for suite in suites)) for total in totals}
@@ -313,43 +247,59 @@ def junit_text(suites: Sequence[ElementTree.Element]) -> bytes:
     return text + b"\n"
 
 
+def _suite(described: Described) -> ElementTree.Element:
+    """Return the test suite of a check.
+
+    The candidate's name is part of the classes, because CI systems take test cases of the same class and name for one.
+    """
+    outcome = described.outcome
+    elements = [
+        ELEMENTS.get(outcome.status_of(finding), UNDECIDED if finding.verdict in ("INCONCLUSIVE", GO_ON) else "")
+        for finding in outcome.findings
+    ]
+    failures, errors, skipped = (str(elements.count(element)) for element in (*ELEMENTS.values(), UNDECIDED))
+    totals = {"tests": str(len(elements)), "failures": failures, "errors": errors}
+    of_suite = {"skipped": skipped, "time": "0", "hostname": "localhost"}
+    if described.date is not None:
+        # The time of writing would differ every time.
+        of_suite["timestamp"] = datetime.fromtimestamp(described.date, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
+    name = f"lm-eval-ext check: {_clean(described.name)}" if described.name else "lm-eval-ext check"
+    suite = ElementTree.Element("testsuite", {"name": name, **totals, **of_suite})
+    if described.properties:
+        listed = ElementTree.SubElement(suite, "properties")
+        for fact, value in described.properties.items():
+            ElementTree.SubElement(listed, "property", {"name": fact, "value": _clean(value)})
+    for finding, element in zip(outcome.findings, elements, strict=True):
+        of_class = ".".join(filter(None, (described.name, finding.family or "unknown")))
+        names, message = (
+            {"classname": _clean(of_class), "name": _clean(finding.name)},
+            _clean(finding_in_words(finding)),
+        )
+        case = ElementTree.SubElement(suite, "testcase", {**names, "time": "0"})
+        attributes = {"message": message, "type": finding.verdict.lower()} if element else {}
+        ElementTree.SubElement(case, element or "system-out", attributes).text = message
+    if described.notices:
+        ElementTree.SubElement(suite, "system-out").text = "\n".join(map(_clean, described.notices))
+    return suite
+
+
 def _clean(text: str) -> str:
     """Return a text as one line, without characters that XML cannot represent."""
     return _NOT_XML.sub("", one_line(text))
 
 
-def file(kind: str, described: Described) -> bytes:
-    """Return a file about an outcome.
-
-    Args:
-        kind: the option that names the file: ``junit``, ``markdown``, ``json`` or ``csv``.
-        described: the outcome.
-    """
-    outcome, titles, notices = described.outcome, described.titles, described.notices
-    match kind:
-        case "junit":
-            return junit(outcome, described.properties, described.date, notices)
-        case "markdown":
-            return markdown(outcome, titles, notices).encode()
-        case "json":
-            return as_json(outcome, titles, notices).encode()
-        case _:
-            return as_csv(outcome).encode()
-
-
-def failed(kind: str, said: str) -> bytes:
+def failed(kind: str, message: str) -> bytes:
     """Return the file of a check that could not compare anything.
 
     Args:
         kind: the option that names the file: ``junit``, ``markdown``, ``json`` or ``csv``.
-        said: why.
+        message: why.
     """
     if kind == "markdown":
-        return f"{bold(f'{WORDS[2]}: lm-eval-ext check failed: {said}')}\n".encode()
+        return f"{bold(f'{WORDS[2]}: lm-eval-ext check failed: {message}')}\n".encode()
     # A test case is of a class; no finding failed that is of a family.
-    finding = Finding("check", "check" if kind == "junit" else "", "CANNOT TELL", issues=(error(said),))
-    outcome = Outcome((finding,), requirement="no-regression")
+    finding = Finding("check", "check" if kind == "junit" else "", "CANNOT TELL", issues=(error(message),))
+    described = Described(Outcome((finding,), requirement="no-regression"))
     if kind == "junit":
-        # There may be no candidate whose date it could have.
-        return junit(outcome, {}, date=None)
-    return (as_csv(outcome) if kind == "csv" else as_json(outcome, ("", ""))).encode()
+        return junit([described])
+    return (as_csv([described]) if kind == "csv" else json_text(json_of(described))).encode()

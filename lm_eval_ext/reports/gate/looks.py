@@ -26,7 +26,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate.power import Asked
+from lm_eval_ext.reports.gate.power import Design
 from lm_eval_ext.reports.gate.units import TASKS_NAMED, Compared, Sides
 from lm_eval_ext.reports.paired import MeanChange, RowSums
 from lm_eval_ext.reports.statistics import Floats
@@ -187,8 +187,8 @@ class Parts:
             by_dataset.setdefault(run.dataset, []).append(rows_of(run).clusters)
         sizes = np.zeros(self.count, np.int64)
         for dataset, clusters in by_dataset.items():
-            asked = np.unique(np.concatenate(clusters))
-            sizes += np.bincount(self.of_rows[dataset][asked], minlength=self.count + 1)[1:]
+            rows = np.unique(np.concatenate(clusters))
+            sizes += np.bincount(self.of_rows[dataset][rows], minlength=self.count + 1)[1:]
         so_far = np.cumsum(sizes)
         return Spending(tuple((so_far[:look] / so_far[-1]).tolist()))
 
@@ -238,7 +238,7 @@ class Look:
         """Return how the error is spent that is said of a unit."""
         return self.parts.spending([before.task for before, _ in unit.runs], self.number)
 
-    def of(self, sides: Sides, names: Iterable[str]) -> Sides:
+    def restrict(self, sides: Sides, names: Iterable[str]) -> Sides:
         """Return two sides with the rows of the parts so far.
 
         Args:
@@ -253,34 +253,32 @@ class Look:
         _, candidate = sides.tasks
         missing = {}
         for run in (self.parts.runs[task] for task in tasks if task in self.parts.runs):
-            asked = rows_of(run).ids[self.parts.of_answers(run) <= self.number]
-            other = candidate.get(run.task)
-            there = other.rows.ids if other and other.rows is not None else np.array([], np.int64)
-            if len(lacking := np.setdiff1d(asked, there)):
+            expected = rows_of(run).ids[self.parts.of_answers(run) <= self.number]
+            other_run = candidate.get(run.task)
+            present = other_run.rows.ids if other_run and other_run.rows is not None else np.array([], np.int64)
+            if len(lacking := np.setdiff1d(expected, present)):
                 missing[run.task] = lacking.tolist()
         if missing:
             of_tasks = [f"{task}: {named([*map(str, rows)], ROWS_NAMED)}" for task, rows in missing.items()]
+            if (more := len(of_tasks) - TASKS_NAMED) > 0:
+                of_tasks[TASKS_NAMED:] = [f"and {more} more task{'s' if more > 1 else ''}"]
             raise ReportError(
                 f"look {self.number} of {self.parts.count}: the candidate lacks rows (doc_id) of the parts so far, "
-                f"{'; '.join(of_tasks[:TASKS_NAMED])}{_more(len(of_tasks) - TASKS_NAMED)}; expected all rows of the "
-                f"first {self.number}: run what `lm-eval-ext plan --looks {self.parts.count}` prints for them"
+                f"{'; '.join(of_tasks)}; expected all rows of the first {self.number}: run what "
+                f"`lm-eval-ext plan --looks {self.parts.count}` prints for them"
             )
         before, after = (self._so_far(runs) for runs in (sides.before, sides.after))
         return Sides(before, after, sides.names)
 
     def _so_far(self, runs: Runs) -> Runs:
-        found = []
-        for run in runs.found:
+        restricted = []
+        for run in runs.all:
             if run.rows is not None and run.dataset in self.parts.of_rows:
                 # What the baseline does not have is for the check to say.
-                found.append(replace(run, rows=run.rows.kept(self.parts.of_answers(run) <= self.number)))
+                restricted.append(replace(run, rows=run.rows.select(self.parts.of_answers(run) <= self.number)))
             else:
-                found.append(run)
-        return replace(runs, found=tuple(found))
-
-
-def _more(tasks: int) -> str:
-    return f"; and {tasks} more task{'s' if tasks > 1 else ''}" if tasks > 0 else ""
+                restricted.append(run)
+        return replace(runs, all=tuple(restricted))
 
 
 @dataclass(frozen=True)
@@ -289,12 +287,12 @@ class Stopped:
 
     Attributes:
         beyond, within: the shares of runs in which it is called a regression, and not worse, at any look.
-        asked: the share of the rows that were asked until it was decided, or all, on average over the runs.
+        rows_used: the share of the rows that was run until it was decided, or all, on average over the runs.
     """
 
     beyond: float
     within: float
-    asked: float
+    rows_used: float
 
 
 def equal_shares(rows: int, looks: int) -> tuple[float, ...]:
@@ -303,30 +301,30 @@ def equal_shares(rows: int, looks: int) -> tuple[float, ...]:
 
 
 def stopped(
-    pairs: Iterable[RowSums], asked: Asked, bound: float, above: Sequence[float], below: Sequence[float]
+    pairs: Iterable[RowSums], design: Design, bound: float, above: Sequence[float], below: Sequence[float]
 ) -> Stopped:
     """Return what looks at the drops of pairs of runs come to.
 
     Args:
         pairs: how much worse the rows of each pair are (``power.changes``); their order within a dataset says nothing.
-        asked: what the rows are.
+        design: what the rows are.
         bound: the allowed drop.
         above: the level of the test for a regression at each look.
         below: that of the test for a drop within the bound.
     """
     looks = len(above)
     # Dealt out as by ``parts_of``; no order has to be broken.
-    part, shares = np.arange(asked.rows) % looks, equal_shares(asked.rows, looks)
+    part, shares = np.arange(design.rows) % looks, equal_shares(design.rows, looks)
     at_looks = [*zip(shares, [part <= look for look in range(looks)], above, below, strict=True)]
-    found: list[tuple[bool, bool, float]] = []
+    outcomes: list[tuple[bool, bool, float]] = []
     for of_pair in pairs:
         beyond = within = False
         for share, rows, most_above, most_below in at_looks:
-            answers = int(rows.sum()) * asked.answers
-            measured = MeanChange.of_rows(of_pair.kept(rows), answers, is_share=asked.is_share)
+            answers = int(rows.sum()) * design.answers
+            measured = MeanChange.of_rows(of_pair.select(rows), answers, is_share=design.is_share)
             low, high = measured.limits(most_above, most_below)
             beyond, within = low > bound, high < bound
             if beyond or within or share == 1:
-                found.append((beyond, within, share))
+                outcomes.append((beyond, within, share))
                 break
-    return Stopped(*(fmean(column) for column in zip(*found, strict=True)))
+    return Stopped(*(fmean(column) for column in zip(*outcomes, strict=True)))

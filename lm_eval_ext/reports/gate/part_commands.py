@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.looks import Parts
-from lm_eval_ext.results.command import asked_for, command, given
+from lm_eval_ext.results.command import command, given_metadata, names_to_run
 from lm_eval_ext.results.files import bare_name
 from lm_eval_ext.results.issue import grouped
 from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
@@ -68,13 +68,13 @@ def part_commands(baseline: Runs, parts: Parts, tasks: Collection[str], folder: 
     parts.require(tasks)
     # In one call, the tasks can have settings of their own, such as the number of demonstrations.
     by_call = grouped(((run.file.path, run.setting), run) for run in parts.runs.values() if run.task in tasks)
-    found = []
+    commands = []
     for part in range(1, parts.count + 1):
         for place, runs in enumerate(by_call.values(), start=1):
             file = runs[0].file
-            asked = asked_for(baseline, [run.task for run in runs])
+            names = names_to_run(baseline, [run.task for run in runs])
             # In 0.5, a task that comes with a group has another name than one that is asked for by its own.
-            recorded = {bare_name(name): name for name in file.content["configs"] if bare_name(name) not in asked}
+            recorded = {bare_name(name): name for name in file.content["configs"] if bare_name(name) not in names}
             rows = {
                 recorded.get(run.task, run.task): sorted(rows_of(run).ids[parts.of_answers(run) == part].tolist())
                 for run in runs
@@ -91,9 +91,9 @@ def part_commands(baseline: Runs, parts: Parts, tasks: Collection[str], folder: 
                 )
             path = folder / f"{name}.json" if folder else None
             # A task does not tell what was given and what it records anyway; those of other families may.
-            telling = max(runs, key=lambda run: len(given(run)))
-            found.append(Command(part, answers, telling, tuple(asked), text, path))
-    return found
+            telling = max(runs, key=lambda run: len(given_metadata(run)))
+            commands.append(Command(part, answers, telling, tuple(names), text, path))
+    return commands
 
 
 def _each_at_its_place(numbers: Sequence[int]) -> list[int]:

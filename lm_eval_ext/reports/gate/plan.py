@@ -20,7 +20,7 @@ from lm_eval_ext.reports.gate.findings import comparable, rounded
 from lm_eval_ext.reports.gate.looks import equal_shares, nominal_levels, stopped
 from lm_eval_ext.reports.gate.power import (
     ALPHA,
-    Asked,
+    Design,
     changes,
     correlation_of,
     rows_to_decide,
@@ -57,7 +57,7 @@ class Planned:
 
     Attributes:
         name: its name.
-        asked: what it asks, and how much of it changes.
+        design: its rows and answers, and how much of them changes.
         bound: the largest allowed drop.
         about: where these are from.
         scale: what ``DROPS`` are shares of: 1, or the baseline's score if that is no share.
@@ -65,7 +65,7 @@ class Planned:
     """
 
     name: str
-    asked: Asked
+    design: Design
     bound: float
     about: str
     scale: float = 1.0
@@ -90,10 +90,10 @@ class Assumed:
         """The share of the answers whose score changes, where nothing shows it."""
         return CHANGED if self.changed is None else self.changed
 
-    def told(self, answers: int) -> str:
+    def in_words(self, answers: int) -> str:
         """Return this in words, of rows with so many answers."""
-        together = f", those to a row with a correlation of {self.correlation:g} (--correlation)"
-        return f"assumed: {self.share:.1%} of the answers change (--changed){together if answers > 1 else ''}"
+        correlation = f", those to a row with a correlation of {self.correlation:g} (--correlation)"
+        return f"assumed: {self.share:.1%} of the answers change (--changed){correlation if answers > 1 else ''}"
 
 
 def names_in(tasks: str) -> list[str]:
@@ -138,8 +138,8 @@ def of_size(name: str, size: tuple[int, int], bound: float, assumed: Assumed = A
         bound: the largest allowed drop.
         assumed: how much changes.
     """
-    asked = Asked.alike(*size, assumed.share, assumed.correlation)
-    return Planned(name, asked, bound, assumed.told(asked.answers))
+    design = Design.uniform(*size, assumed.share, assumed.correlation)
+    return Planned(name, design, bound, assumed.in_words(design.answers))
 
 
 def of_baseline(
@@ -168,55 +168,56 @@ def of_baseline(
     for name, unit in testable.items():
         draws = min(draws_of(unit))
         halves = drawn.take(name) if drawn and draws > 1 else unit
-        shown = halves.difference if isinstance(halves, Compared) else unit.difference
-        if measured and np.any(shown.by_row.values):
+        difference = halves.difference if isinstance(halves, Compared) else unit.difference
+        if measured and np.any(difference.by_row.values):
             scores = f"{unit.headline.name} {_number(unit, unit.difference.before)}"
             if halves is unit:
-                about = f"of two runs of the baseline: {scores} and {_number(unit, shown.after)}"
+                about = f"of two runs of the baseline: {scores} and {_number(unit, difference.after)}"
             else:
                 about = f"of the baseline: {scores}, {draws} draws of each row"
-            about += f"; two runs differ by a standard error of {amount(shown.mean.error, is_share=unit.is_share)}"
-            worse = replace(shown.by_row, values=-unit.sign * shown.by_row.values)
-            together = correlation_of(shown.mean)
-            asked = replace(_asked(shown), correlation=together, shown=worse, is_share=unit.is_share)
-        elif isinstance(taken := _assumed(unit, assumed, of_one_run=of_one_run), str):
-            left_out[name] = taken
+            about += f"; two runs differ by a standard error of {amount(difference.mean.error, is_share=unit.is_share)}"
+            worse = replace(difference.by_row, values=-unit.sign * difference.by_row.values)
+            correlation = correlation_of(difference.mean)
+            design = replace(_design_of(difference), correlation=correlation, observed=worse, is_share=unit.is_share)
+        elif isinstance(by_assumption := _assumed(unit, assumed, of_one_run=of_one_run), str):
+            left_out[name] = by_assumption
             continue
         else:
-            asked, about = taken
+            design, about = by_assumption
         scale = 1.0 if unit.is_share else abs(unit.difference.before)
-        plans.append(Planned(name, asked, bounds[name], about, scale, unit.worst_drop))
+        plans.append(Planned(name, design, bounds[name], about, scale, unit.worst_drop))
     if not plans:
         raise ReportError(f"nothing to plan for: {'; '.join(f'{name}: {why}' for name, why in left_out.items())}")
     return plans, left_out, len(testable)
 
 
-def _assumed(unit: Compared, assumed: Assumed, *, of_one_run: bool) -> tuple[Asked, str] | str:
-    """Return what a task or group asks of which nothing shows how much changes, and from where; or why that fails."""
+def _assumed(unit: Compared, assumed: Assumed, *, of_one_run: bool) -> tuple[Design, str] | str:
+    """Return the design of a task or group of which nothing shows how much changes, and from where; or why not."""
     runs, difference = [before for before, _ in unit.runs], unit.difference
     lacking = next((run.task for run in runs if run.rows is None), "")
     if difference.unpaired and not lacking:
         return str(difference.unpaired)
     if not unit.is_share or not unit.is_mean_of_rows:
-        why = "so one run does" if of_one_run else "so its two runs, which agree in every row, do"
-        return f"its score is not a share of right answers, {why} not show how much of it changes; {SECOND}"
+        runs_do = "so one run does" if of_one_run else "so its two runs, which agree in every row, do"
+        return f"its score is not a share of right answers, {runs_do} not show how much of it changes; {SECOND}"
     # As many answers get better as worse: at an end, none can.
     possible = 2 * min(difference.before, 1 - difference.before)
-    taken = replace(assumed, changed=min(assumed.share, possible))
-    asked = _asked(difference) if not lacking else Asked.alike(max(run.count for run in runs), len(runs), 0.0)
-    about = f"of the baseline: {unit.headline.name} {_number(unit, difference.before)}; {taken.told(asked.answers)}"
+    capped = replace(assumed, changed=min(assumed.share, possible))
+    design = _design_of(difference) if not lacking else Design.uniform(max(run.count for run in runs), len(runs), 0.0)
+    about = f"of the baseline: {unit.headline.name} {_number(unit, difference.before)}; "
+    about += capped.in_words(design.answers)
     if assumed.share > possible:
         about += "; at this score, no more can"
     if not of_one_run:
         about += ", because the two runs agree in every row"
     if lacking:
         about += f", because {lacking} has no samples; its tasks are taken to have the same rows"
-    return replace(asked, changed=taken.share, correlation=taken.correlation), about
+    return replace(design, changed=capped.share, correlation=capped.correlation), about
 
 
-def _asked(difference: Difference) -> Asked:
+def _design_of(difference: Difference) -> Design:
     rows = difference.by_row
-    return Asked(rows.weights, rows.rows_by_dataset, max(1, round(difference.answers / difference.rows)))
+    return Design(rows.weights, rows.rows_by_dataset, max(1, round(difference.answers / difference.rows)))
 
 
 def _number(unit: Compared, score: float) -> str:
@@ -226,7 +227,7 @@ def _number(unit: Compared, score: float) -> str:
 def _as_two_runs(sides: Sides) -> Sides:
     """Return runs with several draws as two runs that differ as two runs with as many draws each do."""
     before, after = (
-        replace(sides.before, found=tuple(_half(run, sign) for run in sides.before.found)) for sign in (0.5, -0.5)
+        replace(sides.before, all=tuple(_half(run, sign) for run in sides.before.all)) for sign in (0.5, -0.5)
     )
     return Sides(before, after, sides.names, sides.evidence)
 
@@ -254,27 +255,28 @@ def text(plans: Sequence[Planned], tests: int, looks: int | None = None) -> Iter
     """
     alpha = ALPHA / tests
     for plan in plans:
-        asked = plan.asked
-        yield f"{plan.name}: {asked.rows:,} rows, {asked.answers} answer{'s' * (asked.answers > 1)} each; {plan.about}"
-        unit = " (points)" if asked.is_share else ""
+        design = plan.design
+        answers = f"{design.answers} answer{'s' * (design.answers > 1)} each"
+        yield f"{plan.name}: {design.rows:,} rows, {answers}; {plan.about}"
+        unit = " (points)" if design.is_share else ""
         yield f"  {f'true drop{unit}':>18}  {'regression':>10}  {'not worse':>9}  rows to decide"
-        pairs = min(PAIRS, max(100, FEWER // asked.rows))
+        pairs = min(PAIRS, max(100, FEWER // design.rows))
         drops = [share * plan.scale for share in DROPS if share * plan.scale <= plan.most]
-        found = [simulate(asked, drop, plan.bound, pairs, alpha) for drop in drops]
-        for drop, simulated in zip(drops, found, strict=True):
+        simulated_drops = [simulate(design, drop, plan.bound, pairs, alpha) for drop in drops]
+        for drop, simulated in zip(drops, simulated_drops, strict=True):
             rows = rows_to_decide(simulated.typical, plan.bound, alpha)
             decide = "it is the bound" if drop == plan.bound else rounded(rows) if isfinite(rows) else MISSING
-            size, shares = 100 * drop if asked.is_share else drop, simulated.chances
+            size, shares = 100 * drop if design.is_share else drop, simulated.chances
             yield f"  {size:>18.3g}  {shares.beyond:>10.1%}  {shares.within:>9.1%}  {decide:>14}"
-        smallest = smallest_regression(found[0].typical, plan.bound, alpha)
+        smallest = smallest_regression(simulated_drops[0].typical, plan.bound, alpha)
         yield (
-            f"  a regression shows from a true drop of {amount(smallest, is_share=asked.is_share)} on (80 % power)"
+            f"  a regression shows from a true drop of {amount(smallest, is_share=design.is_share)} on (80 % power)"
             if smallest <= plan.most
             else "  these rows cannot show a regression (80 % power)"
         )
         if looks is not None:
             yield from _with_looks(plan, drops, looks, alpha)
-    bounds = named([*dict.fromkeys(amount(plan.bound, is_share=plan.asked.is_share) for plan in plans)])
+    bounds = named([*dict.fromkeys(amount(plan.bound, is_share=plan.design.is_share) for plan in plans)])
     yield reading("shares", pairs=PAIRS, bounds=bounds)
     if tests > 1:
         yield reading("several drops", alpha=ALPHA, tests=tests)
@@ -284,13 +286,13 @@ def text(plans: Sequence[Planned], tests: int, looks: int | None = None) -> Iter
 
 def _with_looks(plan: Planned, drops: Sequence[float], looks: int, alpha: float) -> Iterator[str]:
     """Yield what looks at a task or group come to, and what they save."""
-    asked, unit = plan.asked, " (points)" if plan.asked.is_share else ""
+    design, unit = plan.design, " (points)" if plan.design.is_share else ""
     yield f"  with {looks} looks:"
     yield f"  {f'true drop{unit}':>18}  {'regression':>10}  {'not worse':>9}  rows asked"
-    pairs = min(PAIRS_LOOKED_AT, max(100, FEWER // asked.rows))
-    shares = equal_shares(asked.rows, looks)
+    pairs = min(PAIRS_LOOKED_AT, max(100, FEWER // design.rows))
+    shares = equal_shares(design.rows, looks)
     levels = nominal_levels(shares, alpha), nominal_levels(shares, ALPHA)
     for drop in drops:
-        found = stopped(changes(asked, drop, pairs), asked, plan.bound, *levels)
-        size = 100 * drop if asked.is_share else drop
-        yield f"  {size:>18.3g}  {found.beyond:>10.1%}  {found.within:>9.1%}  {found.asked:>10.0%}"
+        result = stopped(changes(design, drop, pairs), design, plan.bound, *levels)
+        size = 100 * drop if design.is_share else drop
+        yield f"  {size:>18.3g}  {result.beyond:>10.1%}  {result.within:>9.1%}  {result.rows_used:>10.0%}"

@@ -76,13 +76,13 @@ def chances(drop: MeanChange, true_drop: float, bound: float, alpha: float = ALP
     def chance(tail: Tail, level: float, sign: int) -> float:
         """Return the chance of a limit within the bound; ``sign`` is -1 for the lower limit, of a gain."""
         # A drop is made up of rows that changed as far as rows do.
-        farthest = np.maximum(tail.farthest, drop.together) if sign > 0 and true_drop > 0 else tail.farthest
-        third = 2 * sign * drop.together**2 * true_drop * _row_share(drop) ** 2 if drop.is_share else 0.0
+        farthest = np.maximum(tail.farthest, drop.clustering) if sign > 0 and true_drop > 0 else tail.farthest
+        third = 2 * sign * drop.clustering**2 * true_drop * _row_share(drop) ** 2 if drop.is_share else 0.0
         like = replace(tail, variance=spread**2, third=third, farthest=farthest)
         measured = bound
         for _ in range(STEPS):
-            here = replace(like, value=sign * measured, means=np.full(len(tail.means), sign * measured))
-            measured = bound - (sign * here.limit(level) - measured)
+            shifted = replace(like, value=sign * measured, means=np.full(len(tail.means), sign * measured))
+            measured = bound - (sign * shifted.limit(level) - measured)
         away = sign * (measured - true_drop)
         return NormalDist().cdf(away / spread) if spread else float(away > 0)
 
@@ -104,7 +104,7 @@ def _row_share(drop: MeanChange) -> float:
 
 def _own_variance(drop: MeanChange, size: float) -> float:
     """Return the variance that a drop of some size adds, because rows differ that get worse and rows that do not."""
-    return max(0.0, drop.together * abs(size) - size**2) * _row_share(drop) if drop.is_share else 0.0
+    return max(0.0, drop.clustering * abs(size) - size**2) * _row_share(drop) if drop.is_share else 0.0
 
 
 def rows_to_decide(drop: MeanChange, bound: float, alpha: float = ALPHA, power: float = POWER) -> float:
@@ -206,8 +206,8 @@ def _decides(drop: MeanChange, bound: float, alpha: float, power: float) -> bool
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """What a task or group asks of a model, and how much of it changes between two runs of equal quality.
+class Design:
+    """The rows and answers of a task or group, and how much of them changes between two runs of equal quality.
 
     Attributes:
         weights: the sum of the weights of all answers to each row, shape (rows,).
@@ -217,8 +217,8 @@ class Asked:
             show it.
         correlation: the intraclass correlation of the changes of the answers to a row: 0 if each changes by itself, and
             1 if all change together.
-        shown: how much worse each row is in the second of two runs, in units of the weights; ``None`` if there are not
-            two.
+        observed: how much worse each row is in the second of two runs, in units of the weights; ``None`` if there are
+            not two.
         is_share: whether the score is a share.
     """
 
@@ -227,11 +227,11 @@ class Asked:
     answers: int
     changed: float = 0.0
     correlation: float = 0.0
-    shown: RowSums | None = None
+    observed: RowSums | None = None
     is_share: bool = True
 
     @classmethod
-    def alike(cls, rows: int, answers: int, changed: float, correlation: float = 0.0) -> Asked:
+    def uniform(cls, rows: int, answers: int, changed: float, correlation: float = 0.0) -> Design:
         """Return so many rows of one dataset, all with as many answers of equal weight."""
         return cls(np.full(rows, float(answers)), (rows,), answers, changed, correlation)
 
@@ -243,8 +243,8 @@ class Asked:
 
 def correlation_of(drop: MeanChange) -> float:
     """Return the intraclass correlation of the changes of the answers to a row, from 0 to 1."""
-    alone = drop.rows / max(1, drop.answers)
-    return min(1.0, max(0.0, (drop.together - alone) / (1 - alone))) if alone < 1 else 1.0
+    independent = drop.rows / max(1, drop.answers)
+    return min(1.0, max(0.0, (drop.clustering - independent) / (1 - independent))) if independent < 1 else 1.0
 
 
 @dataclass(frozen=True)
@@ -260,17 +260,17 @@ class Simulated:
     typical: MeanChange
 
 
-def simulate(asked: Asked, drop: float, bound: float, pairs: int, alpha: float = ALPHA) -> Simulated:
+def simulate(design: Design, drop: float, bound: float, pairs: int, alpha: float = ALPHA) -> Simulated:
     """Return what the gate says about a true drop.
 
     Args:
-        asked: the rows, and how much changes.
+        design: the rows, and how much changes.
         drop: the true drop.
         bound: the allowed drop.
         pairs: the number of simulated pairs of runs.
         alpha: the error rate of the lower limit; below 0.05 if several drops are tested.
     """
-    measured = [*drops(asked, drop, pairs)]
+    measured = [*drops(design, drop, pairs)]
     limits = [of_pair.limits(alpha, ALPHA) for of_pair in measured]
 
     def typical(tails: list[Tail], value: float) -> Tail:
@@ -283,56 +283,56 @@ def simulate(asked: Asked, drop: float, bound: float, pairs: int, alpha: float =
             measured[0],
             value=drop,
             error=sqrt(fmean(of_pair.error**2 for of_pair in measured)),
-            together=fmean(of_pair.together for of_pair in measured),
+            clustering=fmean(of_pair.clustering for of_pair in measured),
             larger=typical([of_pair.larger for of_pair in measured], drop),
             smaller=typical([of_pair.smaller for of_pair in measured], -drop),
         ),
     )
 
 
-def drops(asked: Asked, drop: float, pairs: int) -> Iterator[MeanChange]:
+def drops(design: Design, drop: float, pairs: int) -> Iterator[MeanChange]:
     """Yield the measured drop of each of some pairs of runs; see ``changes`` for the arguments."""
-    for of_pair in changes(asked, drop, pairs):
-        yield MeanChange.of_rows(of_pair, asked.rows * asked.answers, is_share=asked.is_share)
+    for of_pair in changes(design, drop, pairs):
+        yield MeanChange.of_rows(of_pair, design.rows * design.answers, is_share=design.is_share)
 
 
-def changes(asked: Asked, drop: float, pairs: int) -> Iterator[RowSums]:
+def changes(design: Design, drop: float, pairs: int) -> Iterator[RowSums]:
     """Yield how much worse each row is in each of some pairs of runs.
 
     Args:
-        asked: the rows, and how much changes.
+        design: the rows, and how much changes.
         drop: the true drop.
         pairs: the number of pairs.
     """
-    generator = np.random.default_rng([SEED, asked.rows, asked.answers, round(1e6 * drop), round(1e6 * asked.changed)])
-    at_once = max(1, AT_ONCE // asked.rows)
-    of_datasets, answers, half = asked.rows_by_dataset, asked.answers, asked.changed / 2
+    rows, of_datasets, answers, half = design.rows, design.rows_by_dataset, design.answers, design.changed / 2
+    generator = np.random.default_rng([SEED, rows, answers, round(1e6 * drop), round(1e6 * design.changed)])
+    at_once = max(1, AT_ONCE // rows)
 
-    def changing(counts: int | NDArray[np.int64], chance: float, alike: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def changing(counts: int | NDArray[np.int64], chance: float, together: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return how many of the answers to each row change: each by itself, or all of those that can."""
-        by_themselves = generator.binomial(counts, chance, alike.shape)
-        return np.where(alike, counts * (generator.random(alike.shape) < chance), by_themselves)
+        by_themselves = generator.binomial(counts, chance, together.shape)
+        return np.where(together, counts * (generator.random(together.shape) < chance), by_themselves)
 
     for start in range(0, pairs, at_once):
-        shape = min(at_once, pairs - start), asked.rows
-        alike = generator.random(shape) < asked.correlation
+        shape = min(at_once, pairs - start), rows
+        are_together = generator.random(shape) < design.correlation
         # The weights of the rows, how much worse they are, how much of them changed, and how many answers are lost.
-        if asked.shown is None:
-            lost = changing(answers, half, alike)
-            won = changing(answers - lost, half / (1 - half), alike)
-            weights = np.broadcast_to(asked.weights, shape)
-            worse, sizes, left = weights / answers * (lost - won), weights / answers * (lost + won), 1 - half
+        if design.observed is None:
+            lost = changing(answers, half, are_together)
+            won = changing(answers - lost, half / (1 - half), are_together)
+            weights = np.broadcast_to(design.weights, shape)
+            worse, sizes, unchanged = weights / answers * (lost - won), weights / answers * (lost + won), 1 - half
         else:
             starts = np.repeat(np.cumsum([0, *of_datasets[:-1]]), of_datasets)
             drawn = starts + generator.integers(0, np.repeat(of_datasets, of_datasets), shape)
-            weights, sizes = asked.weights[drawn], asked.shown.sizes[drawn]
-            worse = generator.choice([-1.0, 1.0], shape) * asked.shown.values[drawn]
-            lost, left = np.zeros(shape, np.int64), 1.0
-        if not asked.is_share:
+            weights, sizes = design.weights[drawn], design.observed.sizes[drawn]
+            worse = generator.choice([-1.0, 1.0], shape) * design.observed.values[drawn]
+            lost, unchanged = np.zeros(shape, np.int64), 1.0
+        if not design.is_share:
             worse = worse + drop * weights
         elif drop:
             # What was lost cannot be lost again; it is a share of what does not get worse by itself.
-            more = weights / answers * changing(answers - lost, min(1.0, drop / left), alike)
+            more = weights / answers * changing(answers - lost, min(1.0, drop / unchanged), are_together)
             worse, sizes = worse + more, sizes + more
         for of_pair, of_rows, size in zip(weights, worse, sizes, strict=True):
             yield replace(RowSums.of_single_answers(of_rows, of_pair, of_datasets), sizes=size)

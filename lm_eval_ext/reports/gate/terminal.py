@@ -137,16 +137,16 @@ def columns(head: Sequence[str], rows: Sequence[Sequence[str]], width: int, need
         needed: how many columns there must be, names included.
     """
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    shown = needed
-    while shown < len(head) and sum(widths[: shown + 1]) + GAP * shown <= width:
-        shown += 1
-    room = width - sum(widths[1:shown]) - GAP * (shown - 1)
+    fitting = needed
+    while fitting < len(head) and sum(widths[: fitting + 1]) + GAP * fitting <= width:
+        fitting += 1
+    room = width - sum(widths[1:fitting]) - GAP * (fitting - 1)
     widths[0] = min(widths[0], max(room, LEAST_NAME))
     texts = [
         column for column in range(len(head)) if any(row[column][:1].isalpha() or "[" in row[column] for row in rows)
     ]
-    are_numbers = tuple(column > 0 and column not in texts for column in range(shown))
-    return Columns(tuple(range(shown)), tuple(widths[:shown]), are_numbers)
+    are_numbers = tuple(column > 0 and column not in texts for column in range(fitting))
+    return Columns(tuple(range(fitting)), tuple(widths[:fitting]), are_numbers)
 
 
 def fitted(width: int, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -154,7 +154,7 @@ def fitted(width: int, head: Sequence[str], rows: Sequence[Sequence[str]]) -> It
     every = columns(head, rows, width, len(head))
     blocks: list[list[int]] = [[]]
     for place in every.places[1:]:
-        if blocks[-1] and every.widths[0] + sum(GAP + every.widths[other] for other in (*blocks[-1], place)) > width:
+        if blocks[-1] and every.widths[0] + sum(GAP + every.widths[column] for column in (*blocks[-1], place)) > width:
             blocks.append([])
         blocks[-1].append(place)
     for number, block in enumerate(blocks):
@@ -183,7 +183,7 @@ def check_screen(
     Raises:
         ReportError: a number of draws was asked for, but nothing has several draws.
     """
-    yield from wrapped([decision(outcome).sentence], width)
+    yield from wrapped([decision(outcome)], width)
     yield from lost_lines(outcome, width)
     yield ""
     yield from findings_lines(outcome, outcome.findings if everything else listed_findings(outcome), width)
@@ -197,8 +197,8 @@ def check_screen(
 
 def unlisted_lines(outcome: Outcome, *, everything: bool) -> Iterator[str]:
     """Yield what is not in the table of a check: how many other findings there are, and what the baseline lacks."""
-    if (others := unlisted_in_words(outcome)) and not everything:
-        yield f"{others}: --all"
+    if (unlisted := unlisted_in_words(outcome)) and not everything:
+        yield f"{unlisted}: --all"
     yield from (f"{finding.name} is not checked: {finding.issues[0]}" for finding in outcome.unpaired)
 
 
@@ -235,12 +235,12 @@ def findings_lines(outcome: Outcome, findings: Iterable[Finding], width: int) ->
     placed = columns(head, [*rows.values()], width, CHECKED_NEEDED + len(headings) - len(CHECKED))
     yield from placed.lines(head)
     for verdict, of_verdict in groupby(listed, lambda finding: finding.verdict):
-        here = [*of_verdict]
+        with_verdict = [*of_verdict]
         yield verdict
-        for finding in here:
+        for finding in with_verdict:
             yield from placed.lines(rows[finding.name])
             yield from wrapped((f"    {issue}" for issue in _remarks(finding) if counts[str(issue)] == 1), width)
-        yield from wrapped(_to_decide(here), width)
+        yield from wrapped(_to_decide(with_verdict), width)
     shared = [(finding.name, str(issue)) for finding in listed for issue in _remarks(finding) if counts[str(issue)] > 1]
     if shared:
         yield ""
@@ -256,14 +256,14 @@ def _remarks(finding: Finding) -> list[Issue]:
 def _to_decide(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield how many rows would decide what is undecided, in a line for all."""
     undecided = [finding for finding in findings if not isnan(finding.rows_to_decide)]
-    said = [
+    words = [
         f"{rounded(finding.rows_to_decide) if isfinite(finding.rows_to_decide) else 'no practical number'} "
         f"of {finding.name} "
         f"({finding.difference.rows:,} now)"
         for finding in undecided
     ]
-    if said:
-        yield f"    About as many rows would decide, if the change is the measured one: {named(said, TO_DECIDE)}"
+    if words:
+        yield f"    About as many rows would decide, if the change is the measured one: {named(words, TO_DECIDE)}"
 
 
 def compare_screen(
@@ -275,9 +275,9 @@ def compare_screen(
     if not everything:
         tasks.sort(key=_clarity)
     listed = tasks if everything else tasks[:CLEAREST]
-    which = "tasks" if len(listed) == len(tasks) else "clearest tasks"
+    tasks_heading = "tasks" if len(listed) == len(tasks) else "clearest tasks"
     yield from wrapped((f"{side}: {title}" for side, title in zip(SIDES, titles, strict=True)), width)
-    for name, findings in (("groups", groups), (which, listed)):
+    for name, findings in (("groups", groups), (tasks_heading, listed)):
         if findings:
             cells = [{**compared_cells(finding, SIDES), "": finding.name} for finding in findings]
             rows = [[of_one[heading] for heading in ("", *COMPARED.values())] for of_one in cells]
@@ -303,7 +303,7 @@ def _metrics(findings: Iterable[Finding]) -> Iterator[str]:
     if len(metrics) == 1:
         yield f"Metric: {', '.join(metrics)}"
         return
-    yield from (f"{of}: {named(names, METRIC_OF)}" for of, names in metrics.items())
+    yield from (f"{name}: {named(names, METRIC_OF)}" for name, names in metrics.items())
 
 
 def _clarity(finding: Finding) -> tuple[bool, float, float, float, str]:

@@ -56,7 +56,7 @@ def reading(name: str, **known: object) -> str:
 FLOORS_READING = reading("floors", answers=ALL_IN_WORDS)
 
 
-def described(run: TaskRun) -> str:
+def metric_of_run(run: TaskRun) -> str:
     """Return a run's metric, with the filter if the task has several, and whether higher is better."""
     name = run.headline.name if run.is_ours or len(run.readers) == 1 else f"{run.headline.name},{run.reader}"
     return f"{name} {ARROWS[run.headline.higher_is_better]}".rstrip()
@@ -64,9 +64,9 @@ def described(run: TaskRun) -> str:
 
 def metric(finding: Finding) -> str:
     """Return the metric that was compared, and whether higher is better."""
-    if finding.is_whole:
+    if finding.is_overall:
         return "mean score"
-    return described(finding.unit.runs[0][0]) if finding.unit else MISSING
+    return metric_of_run(finding.unit.runs[0][0]) if finding.unit else MISSING
 
 
 def name_with_tasks(finding: Finding) -> str:
@@ -209,8 +209,8 @@ def compare_issues(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
         if difference.unpaired:
             (untested if isnan(finding.p) else unpaired).append((finding.name, str(difference.unpaired)))
         counts = zip((difference.lost, difference.added), names, strict=True)
-        if said := ", ".join(f"{count} of {name}" for count, name in counts if count):
-            ignored.append((finding.name, said))
+        if unshared := ", ".join(f"{count} of {name}" for count, name in counts if count):
+            ignored.append((finding.name, unshared))
     listed = {
         "No confidence interval and no test:": untested,
         "No pairs of answers:": unpaired,
@@ -226,8 +226,8 @@ def compare_issues(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
 def _reading(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
     before, after = names
     yield from (reading(name, before=before, after=after) for name in ("scores", "interval", "test", "flips"))
-    if others := [finding.name for finding in outcome.findings if not finding.is_share]:
-        yield reading("no shares", names=named(others, NAMES_LISTED))
+    if not_shares := [finding.name for finding in outcome.findings if not finding.is_share]:
+        yield reading("no shares", names=named(not_shares, NAMES_LISTED))
     # With known rows.
     not_means = (finding for finding in outcome.findings if finding.unit and not finding.unit.is_mean_of_rows)
     if aggregated := [finding.name for finding in not_means if not finding.difference.unpaired]:
@@ -256,8 +256,8 @@ def check_text(outcome: Outcome, titles: tuple[str, str], *, everything: bool = 
     """
     yield verdict_in_words(outcome)
     yield from finding_lines(outcome.findings if everything else listed_findings(outcome))
-    if (others := unlisted_in_words(outcome)) and not everything:
-        yield f"{others}: all are in --json, --csv and --markdown"
+    if (unlisted := unlisted_in_words(outcome)) and not everything:
+        yield f"{unlisted}: all are in --json, --csv and --markdown"
     for finding in outcome.unpaired:
         yield f"not checked: {finding.name}: {finding.issues[0]}"
     yield f"baseline: {titles[0]}; candidate: {titles[1]}"
@@ -268,7 +268,7 @@ def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield a line for each finding of a check."""
     width = max((len(finding.name) for finding in findings), default=0)
     for finding in findings:
-        yield f"{finding.verdict:12}  {finding.name:{width}}  {what(finding)}"
+        yield f"{finding.verdict:12}  {finding.name:{width}}  {finding_in_words(finding)}"
 
 
 def check_reading(outcome: Outcome) -> Iterator[str]:
@@ -283,11 +283,11 @@ def check_reading(outcome: Outcome) -> Iterator[str]:
 
 def listed_findings(outcome: Outcome) -> list[Finding]:
     """Return the findings to list: of many, their mean, what decides, and the worst others."""
-    if outcome.whole is None:
+    if outcome.overall is None:
         return [*outcome.findings]
-    decisive = {finding.name for finding in outcome.findings if finding.is_whole or outcome.status_of(finding)}
-    others = [finding.name for finding in outcome.findings if finding.name not in decisive][:LINES_LISTED]
-    return [finding for finding in outcome.findings if finding.name in decisive or finding.name in others]
+    decisive = {finding.name for finding in outcome.findings if finding.is_overall or outcome.status_of(finding)}
+    further = [finding.name for finding in outcome.findings if finding.name not in decisive][:LINES_LISTED]
+    return [finding for finding in outcome.findings if finding.name in decisive or finding.name in further]
 
 
 def unlisted_in_words(outcome: Outcome) -> str:
@@ -300,28 +300,28 @@ def unlisted_in_words(outcome: Outcome) -> str:
 
 def verdict_in_words(outcome: Outcome) -> str:
     """Return the verdict of a check in a few words."""
-    worst, findings = outcome.verdict, [finding for finding in outcome.findings if not finding.is_whole]
+    worst, findings = outcome.verdict, [finding for finding in outcome.findings if not finding.is_overall]
     count = sum(finding.verdict == worst for finding in findings)
-    said = (
+    words = (
         f"{worst.lower()}: {count} of {len(findings)}" if count else f"{worst.lower()}: none of {len(findings)} alone"
     )
-    if whole := outcome.whole:
-        said += f", their mean is {whole.verdict.lower()}"
+    if overall := outcome.overall:
+        words += f", their mean is {overall.verdict.lower()}"
     if limits := limits_in_words([finding.unit for finding in findings if finding.unit]):
-        said += f" ({limits})"
+        words += f" ({limits})"
     if look := outcome.look:
-        said = f"look {look.number} of {look.parts.count}: {said}"
+        words = f"look {look.number} of {look.parts.count}: {words}"
         if worst == GO_ON:
-            return f"{said}; evaluate part {look.number + 1}"
+            return f"{words}; evaluate part {look.number + 1}"
         if look.number < look.parts.count and worst != "CANNOT TELL":
-            return f"{said}; it is decided, and the other parts need not be evaluated"
+            return f"{words}; it is decided, and the other parts need not be evaluated"
     if worst == "INCONCLUSIVE":
         passes = "passes, because nothing is a regression"
-        return f"{said}; {passes if outcome.status == 0 else 'does not pass with --require no-worse'}"
-    return said
+        return f"{words}; {passes if outcome.status == 0 else 'does not pass with --require no-worse'}"
+    return words
 
 
-def what(finding: Finding) -> str:
+def finding_in_words(finding: Finding) -> str:
     """Return the finding of a check as text, with its numbers."""
     issues = "; ".join(map(str, finding.issues))
     difference = finding.difference
@@ -337,8 +337,8 @@ def what(finding: Finding) -> str:
         numbers += f", p {cells[HOLM]} (Holm), {difference.rows} rows{answers}"
     if difference.changed is not None:
         better, worse = finding.flips
-        which = f" ({better} better, {worse} worse)" if difference.changed and better is not None else ""
-        numbers += f", {cells['changed %']} % of the answers changed{which}"
+        flips = f" ({better} better, {worse} worse)" if difference.changed and better is not None else ""
+        numbers += f", {cells['changed %']} % of the answers changed{flips}"
     if finding.noise:
         numbers += f"; {noise_in_words(finding.noise)}"
     return f"{numbers}; {issues}" if issues else numbers
@@ -374,8 +374,8 @@ def sampled_text(
     Raises:
         ReportError: a number was asked for, but nothing has several draws.
     """
-    several = [finding.sampled for finding in outcome.findings if finding.sampled]
-    if not several:
+    units = [finding.sampled for finding in outcome.findings if finding.sampled]
+    if not units:
         if k is not None:
             raise ReportError(f"--k {k}: nothing has several draws per row; see `Sampled runs` in docs/reports.md")
         return
@@ -386,7 +386,7 @@ def sampled_text(
     for share in ("reliable", "pass"):
         head += [f"{share}@k {before}", after, "change", "95 %"]
     rows = []
-    for drawn in several:
+    for drawn in units:
         rows.append([drawn.unit.name, " / ".join(map(str, drawn.draws)), str(drawn.k)])
         for chance in (drawn.reliable or NOTHING, drawn.any_of or NOTHING):
             rows[-1] += [figure(chance.before, "share"), figure(chance.after, "share")]
@@ -395,7 +395,7 @@ def sampled_text(
     yield ""
     head = ["", f"within {before}", after, f"between {before}", after, "enough draws"]
     rows = []
-    for drawn in several:
+    for drawn in units:
         variances = (MISSING if isnan(value) else f"{value:.3f}" for value in (*drawn.within, *drawn.between))
         enough = drawn.change.sufficient
         draws = MISSING if isnan(enough) else "any" if isinf(enough) else f"{enough:.0f}"
@@ -404,5 +404,5 @@ def sampled_text(
     yield ""
     yield reading("draws", before=before, after=after)
     yield reading("variances", tolerance=TOLERANCE)
-    if any(drawn.draws[0] != drawn.draws[1] for drawn in several):
+    if any(drawn.draws[0] != drawn.draws[1] for drawn in units):
         yield reading("unequal draws")

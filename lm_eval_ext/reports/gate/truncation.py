@@ -14,7 +14,7 @@ from lm_eval_ext.families.schema import TRUNCATED_RATE
 from lm_eval_ext.reports.figure import Unit
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.units import Compared
-from lm_eval_ext.reports.paired import Difference, difference_of
+from lm_eval_ext.reports.paired import difference_of
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.reports.wording import figure
 from lm_eval_ext.results.issue import Issue, note, warning
@@ -30,26 +30,21 @@ def truncation_issues(unit: Compared, allowed: float = nan, *, is_regression: bo
         allowed: of a check, the largest allowed drop.
         is_regression: whether the drop is larger than allowed.
     """
-    cut_off = _shares(unit)
-    if cut_off is None or not (cut_off.before or cut_off.after):
+    metric = TRUNCATED_RATE.name
+    if any(run.rows is None or metric not in run.rows.values for pair in unit.runs for run in pair):
+        return ()
+    cut_off = difference_of(unit.runs, metric, tasks_weigh_alike=unit.tasks_weigh_alike)
+    if not (cut_off.before or cut_off.after):
         return ()
     is_unequal = cut_off.p < ALPHA
-    said: list[Issue] = []
+    issues: list[Issue] = []
     if is_unequal:
         sides = zip((cut_off.before, cut_off.after), unit.pairs[0].names, strict=True)
         shares = ", ".join(f"{100 * share:.1f} % in {name}" for share, name in sides)
-        said.append(warning(f"unequal shares of answers were cut off at {_limits(unit)}: {shares}"))
+        issues.append(warning(f"unequal shares of answers were cut off at {_limits(unit)}: {shares}"))
     if is_regression:
-        said += _on_completed(unit, allowed, is_unequal=is_unequal)
-    return tuple(said)
-
-
-def _shares(unit: Compared) -> Difference | None:
-    """Return how the share of answers cut off differs; ``None`` if the samples of a side do not have it."""
-    metric = TRUNCATED_RATE.name
-    if any(run.rows is None or metric not in run.rows.values for pair in unit.runs for run in pair):
-        return None
-    return difference_of(unit.runs, metric, tasks_weigh_alike=unit.tasks_weigh_alike)
+        issues += _on_completed(unit, allowed, is_unequal=is_unequal)
+    return tuple(issues)
 
 
 def _on_completed(unit: Compared, allowed: float, *, is_unequal: bool) -> list[Issue]:
@@ -66,11 +61,11 @@ def _on_completed(unit: Compared, allowed: float, *, is_unequal: bool) -> list[I
     drop = completed.mean if unit.sign < 0 else -completed.mean
     unit_of: Unit = "share" if unit.is_share else "number"
     value, low, high = (figure(number, unit_of, 2) for number in (drop.value, *drop.limits(ALPHA, ALPHA)))
-    where, there = f"on the {completed.answers} answers that both sides completed", f"drop {value} [{low}, {high}]"
+    where, size = f"on the {completed.answers} answers that both sides completed", f"drop {value} [{low}, {high}]"
     # Without an interval there is no regression to be shown either.
     if isnan(drop.value) or not drop.p_above(allowed) < ALPHA:
-        return [warning(f"the regression vanishes {where} ({there}): raise the limit on both sides and run them again")]
-    return [note(f"the regression is there {where}, too ({there})")] if is_unequal else []
+        return [warning(f"the regression vanishes {where} ({size}): raise the limit on both sides and run them again")]
+    return [note(f"the regression is there {where}, too ({size})")] if is_unequal else []
 
 
 def _limits(unit: Compared) -> str:
@@ -79,8 +74,8 @@ def _limits(unit: Compared) -> str:
     if of_sides[0].keys() == of_sides[1].keys():
         known = ", ".join(f"{limit:,}" for limit in of_sides[0] if limit)
         return f"the limit of {known} new tokens" if known else "the limit of new tokens"
-    both = (
+    by_side = (
         f"{', '.join(f'{limit:,}' if limit else 'an unknown number' for limit in limits)} in {name}"
         for limits, name in zip(of_sides, unit.pairs[0].names, strict=True)
     )
-    return f"different limits of new tokens ({'; '.join(both)})"
+    return f"different limits of new tokens ({'; '.join(by_side)})"

@@ -27,7 +27,7 @@ from lm_eval_ext.reports.paired import (
 from lm_eval_ext.reports.statistics import Floats, Replicates, estimate
 from lm_eval_ext.results.comparability import PairOfRuns, of_an_older_run
 from lm_eval_ext.results.issue import Issue, Severity, error, grouped, named, note, warning
-from lm_eval_ext.results.rows import in_common
+from lm_eval_ext.results.rows import common_rows
 from lm_eval_ext.results.runs import Runs, TaskRun, lowest_groups, possible_weights, rows_of
 
 TASKS_NAMED = 3
@@ -105,17 +105,17 @@ class Compared:
         metric = self.headline.name
         for side, of_side in zip(self.pairs[0].names, zip(*self.runs, strict=True), strict=True):
             if lacking := [run.task for run in of_side if run.rows is None]:
-                which = f": {named(lacking, TASKS_NAMED)}" if self.is_group else ""
-                return _of_figures(self, warning(f"no samples in {side}{which}"))
+                tasks = f": {named(lacking, TASKS_NAMED)}" if self.is_group else ""
+                return _of_figures(self, warning(f"no samples in {side}{tasks}"))
         unknown = [
             pair[0].task
             for pair in self.runs
             if not pair[0].is_ours and any(run.rows is not None and metric not in run.rows.aggregates for run in pair)
         ]
         if unknown:
-            which = f" ({named(unknown, TASKS_NAMED)})" if self.is_group else ""
-            why = warning(f"{metric} is neither the mean of its rows nor another known aggregation{which}")
-            return _of_figures(self, why, may_have_error=False)
+            tasks = f" ({named(unknown, TASKS_NAMED)})" if self.is_group else ""
+            reason = warning(f"{metric} is neither the mean of its rows nor another known aggregation{tasks}")
+            return _of_figures(self, reason, may_have_error=False)
         if self.is_mean_of_rows:
             return difference_of(self.runs, metric, tasks_weigh_alike=self.tasks_weigh_alike, is_share=self.is_share)
         return _of_sums(self)
@@ -142,13 +142,13 @@ class Compared:
         """How far the scores of both sides are above the floor; ``None`` if there is none (``no_floor``)."""
         metric = self.headline.name
         paired = [pair for pair in (on_paired_rows(pair, metric) for pair in self.runs) if pair[0].count]
-        both = [(of_side, self.evidence.floor(of_side, metric)) for of_side in zip(*paired, strict=True)]
-        found = [
-            (floor, floor.above(self.evidence.mean(of_side, metric))) for of_side, floor in both if floor is not None
+        floors = [(of_side, self.evidence.floor(of_side, metric)) for of_side in zip(*paired, strict=True)]
+        above_floors = [
+            (floor, floor.above(self.evidence.mean(of_side, metric))) for of_side, floor in floors if floor is not None
         ]
-        if not found or len(found) < len(both):
+        if not above_floors or len(above_floors) < len(floors):
             return None
-        (_, before), (floor, after) = found
+        (_, before), (floor, after) = above_floors
         return AboveFloor(floor, (estimate(before), estimate(after)))
 
     @property
@@ -158,7 +158,7 @@ class Compared:
         Each names the tasks that it concerns.
         """
         before, after = self.pairs[0].names
-        found: list[Issue] = []
+        issues: list[Issue] = []
         # A task that was not run again for the candidate may be the one that got worse.
         severities: tuple[tuple[Severity, str, Sequence[TaskRun]], ...] = (
             ("warning", after, [pair.after for pair in self.pairs]),
@@ -166,7 +166,7 @@ class Compared:
         )
         for severity, side, runs in severities:
             if severity == "note" and (limits := limits_in_words([self])):
-                found.append(note(f"not all rows were evaluated: {limits}"))
+                issues.append(note(f"not all rows were evaluated: {limits}"))
             tasks_of: dict[str, dict[str, None]] = {}
             for pair in self.pairs:
                 task = pair.before.task
@@ -180,10 +180,10 @@ class Compared:
             ]
             if (more := len(of_tasks) - ISSUES_LISTED) > 0:
                 of_tasks[ISSUES_LISTED:] = [f"and {more} more {severity}s about its tasks"]
-            if said := of_an_older_run(runs):
-                of_tasks.append(f"{side}: {said}")
-            found += (Issue(severity, text) for text in of_tasks)
-        return tuple(found)
+            if older := of_an_older_run(runs):
+                of_tasks.append(f"{side}: {older}")
+            issues += (Issue(severity, text) for text in of_tasks)
+        return tuple(issues)
 
     @property
     def no_floor(self) -> Sequence[Issue]:
@@ -227,19 +227,17 @@ def noise(unit: Compared, again: Compared | Issue) -> Noise | Issue:
         if second is None or any(run.rows is None or metric not in run.rows.values for run in (before, after, second)):
             return error(f"{before.task}: no samples with {metric} of all three runs")
         pairs.append((changed_from(before, second, metric), changed_from(before, after, metric)))
-    both = difference_of(pairs, metric, tasks_weigh_alike=unit.tasks_weigh_alike)
-    if not both.answers:
+    changes = difference_of(pairs, metric, tasks_weigh_alike=unit.tasks_weigh_alike)
+    if not changes.answers:
         return error("the three runs have no rows in common")
-    return Noise(both.before, both.after, both.mean)
+    return Noise(changes.before, changes.after, changes.mean)
 
 
 def changed_from(before: TaskRun, after: TaskRun, metric: str) -> TaskRun:
     """Return a run with, as its metric, whether the score of a row differs from that of another run (1) or not (0)."""
-    first, second = rows_of(before), rows_of(after)
-    mine, theirs = in_common(first.ids, second.ids)
-    shared = second.kept(theirs)
-    differs = np.abs(shared.numbers(metric) - first.numbers(metric)[mine]) > ROUNDING
-    return replace(after, rows=replace(shared, values={metric: differs.astype(np.float64)}))
+    first, second = common_rows(rows_of(before), rows_of(after))
+    differs = np.abs(second.numbers(metric) - first.numbers(metric)) > ROUNDING
+    return replace(after, rows=replace(second, values={metric: differs.astype(np.float64)}))
 
 
 def limits_in_words(units: Iterable[Compared]) -> str:
@@ -260,14 +258,11 @@ def on_paired_rows(pair: tuple[TaskRun, TaskRun], metric: str) -> tuple[TaskRun,
     first, second = pair[0].rows, pair[1].rows
     if first is None or second is None:
         return pair
-    mine, theirs = in_common(first.ids, second.ids)
-    known = ~np.isnan(first.numbers(metric)[mine] + second.numbers(metric)[theirs])
-    if (count := np.count_nonzero(known)) == len(first) == len(second):
+    common = common_rows(first, second)
+    known = ~np.isnan(common[0].numbers(metric) + common[1].numbers(metric))
+    if (count := int(np.count_nonzero(known))) == len(first) == len(second):
         return pair
-    before, after = (
-        replace(run, rows=rows.kept(places[known]), count=int(count))
-        for run, rows, places in zip(pair, (first, second), (mine, theirs), strict=True)
-    )
+    before, after = (replace(run, rows=rows.select(known), count=count) for run, rows in zip(pair, common, strict=True))
     return before, after
 
 
@@ -276,13 +271,13 @@ def _of_figures(unit: Compared, unpaired: Issue, *, may_have_error: bool = True)
 
     The rows of the two sides are then taken to be independent.
     """
-    metric, alike = unit.headline.name, unit.tasks_weigh_alike
+    metric, tasks_weigh_alike = unit.headline.name, unit.tasks_weigh_alike
     before, after = (
         float(
             np.average(
                 # NaN where a figure is missing.
                 np.array([run.figure(metric) for run in of_side], np.float64),
-                weights=[1 if alike else run.count for run in of_side],
+                weights=[1 if tasks_weigh_alike else run.count for run in of_side],
             )
         )
         for of_side in zip(*unit.runs, strict=True)
@@ -291,7 +286,7 @@ def _of_figures(unit: Compared, unpaired: Issue, *, may_have_error: bool = True)
     error = nan
     # The standard errors take all answers for independent, and those of our tasks are not.
     if may_have_error and not any(first.is_ours for first, _ in unit.runs):
-        weights = [1.0 if alike else float(first.count) for first, _ in unit.runs]
+        weights = [1.0 if tasks_weigh_alike else float(first.count) for first, _ in unit.runs]
         errors = np.array([[run.standard_error(metric) for run in pair] for pair in unit.runs], np.float64)
         error = sqrt(sum(np.square(weights) * np.square(errors).sum(axis=1))) / sum(weights)
     if error > 0:
@@ -320,28 +315,29 @@ def _of_sums(unit: Compared) -> Difference:
     contributed: ByDataset = {}
     answers = lost = added = 0
     for pair in unit.runs:
-        first, second = map(rows_of, pair)
-        mine, theirs = in_common(first.ids, second.ids)
-        lost, added, answers = lost + len(first) - len(mine), added + len(second) - len(mine), answers + len(mine)
-        if not len(mine):
+        runs = [rows_of(run) for run in pair]
+        common = common_rows(*runs)
+        count = len(common[0])
+        lost, added, answers = lost + len(runs[0]) - count, added + len(runs[1]) - count, answers + count
+        if not count:
             continue
-        dataset, clusters = pair[0].dataset, first.clusters[mine]
-        asked = np.unique(clusters)
+        dataset, clusters = pair[0].dataset, common[0].clusters
+        dataset_rows = np.unique(clusters)
         sides = [
-            (of_side, terms_by_cluster(population, dataset, clusters, of_side.terms[rows]))
-            for of_side, rows in ((first.aggregates[metric], mine), (second.aggregates[metric], theirs))
+            (aggregate, terms_by_cluster(population, dataset, clusters, aggregate.terms))
+            for aggregate in (rows.aggregates[metric] for rows in common)
         ]
         old, new = (replicates(population, dataset, *of_side).values for of_side in sides)
-        without = [without_each(of_side, sums[asked]) for of_side, sums in sides]
-        weight = 1.0 if unit.tasks_weigh_alike else float(len(mine))
+        without = [without_each(aggregate, sums[dataset_rows]) for aggregate, sums in sides]
+        weight = 1.0 if unit.tasks_weigh_alike else float(count)
         total, before, after = total + weight, before + weight * old[0], after + weight * new[0]
         changes.append(weight * (new - old))
         of_rows = pseudo_values(float(new[0] - old[0]), without[1] - without[0])
-        share = weight / len(asked)
-        contributed.setdefault(dataset, []).append((asked, share * of_rows, share))
+        share = weight / len(dataset_rows)
+        contributed.setdefault(dataset, []).append((dataset_rows, share * of_rows, share))
     if not answers:
         return Difference.none(lost, added)
-    by_row, scores = RowSums.of(contributed), (float(before / total), float(after / total))
+    by_row, scores = RowSums.of_answers(contributed), (float(before / total), float(after / total))
     mean = MeanChange.of_rows(by_row, answers, is_share=unit.is_share)
     change = estimate(Replicates(np.sum(changes, axis=0) / total))
     return Difference(*scores, change, mean, by_row, answers, lost, added)
@@ -388,12 +384,15 @@ class Sides:
     @cached_property
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """The tasks of each group with any of our tasks, including those that one side lacks."""
-        found: dict[str, tuple[str, ...]] = {}
-        for groups in (self.before.groups, self.after.groups):
-            for name, parts in groups.items():
-                found[name] = tuple(dict.fromkeys((*found.get(name, ()), *parts)))
         before, after = self.tasks
-        return {name: parts for name, parts in found.items() if any(part in before or part in after for part in parts)}
+        pairs = (
+            (name, part)
+            for groups in (self.before.groups, self.after.groups)
+            for name, parts in groups.items()
+            for part in parts
+        )
+        groups = {name: tuple(dict.fromkeys(parts)) for name, parts in grouped(pairs).items()}
+        return {name: parts for name, parts in groups.items() if any(part in before or part in after for part in parts)}
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -422,22 +421,23 @@ class Sides:
         for tasks, side in zip(self.tasks, self.names, strict=True):
             missing = frozenset(parts).difference(tasks)
             gaps.append((f"missing from {side}", missing, missing == {*parts}))
-        for what, lacking, is_all in gaps:
+        for gap, lacking, is_all in gaps:
             if lacking:
-                return error(what if is_all else f"{what}: {named(sorted(lacking), TASKS_NAMED)}")
+                return error(gap if is_all else f"{gap}: {named(sorted(lacking), TASKS_NAMED)}")
         pairs = tuple(PairOfRuns(before[part], after[part], self.names) for part in parts)
-        tasks_of = grouped((why, pair.before.task) for pair in pairs if (why := pair.obstacle))
-        for obstacle, of_tasks in tasks_of.items():
-            return error(f"{obstacle} ({named(of_tasks, TASKS_NAMED)})") if len(pairs) > 1 else obstacle
+        obstacles = {pair.before.task: pair.obstacle for pair in pairs}
+        if obstacle := next(filter(None, obstacles.values()), None):
+            concerned = [task for task, of_task in obstacles.items() if of_task == obstacle]
+            return error(f"{obstacle} ({named(concerned, TASKS_NAMED)})") if len(pairs) > 1 else obstacle
         first, of_before = pairs[0].before, [pair.before for pair in pairs]
-        if why_unlike := unlike(of_before):
-            return why_unlike
-        alike: bool | Issue = first.schema.tasks_weigh_alike
+        if obstacle := unlike(of_before):
+            return obstacle
+        tasks_weigh_alike: bool | Issue = first.schema.tasks_weigh_alike
         if is_group and not all(run.is_ours for run in of_before):
-            alike = weights([(name, of_before), (name, [pair.after for pair in pairs])])
-        if isinstance(alike, Issue):
-            return alike
-        return Compared(name, is_group, first.family.name, first.headline, pairs, alike, self.evidence)
+            tasks_weigh_alike = weights([(name, of_before), (name, [pair.after for pair in pairs])])
+        if isinstance(tasks_weigh_alike, Issue):
+            return tasks_weigh_alike
+        return Compared(name, is_group, first.family.name, first.headline, pairs, tasks_weigh_alike, self.evidence)
 
 
 def unlike(runs: Sequence[TaskRun]) -> Issue | None:
@@ -476,7 +476,7 @@ def lowest_levels(runs: Runs) -> tuple[str, ...]:
     in common, that lack tasks, or that the harness gives no score are replaced by their parts.
     """
     tasks = {run.task: run for run in runs.counting}
-    whole = {
+    complete = {
         name: parts
         for name, parts in runs.groups.items()
         if tasks.keys() >= set(parts)
@@ -486,6 +486,6 @@ def lowest_levels(runs: Runs) -> tuple[str, ...]:
             or not isinstance(weights([(name, [tasks[part] for part in parts])]), Issue)
         )
     }
-    found = lowest_groups(whole)
-    covered = {part for parts in found.values() for part in parts}
-    return (*found, *(task for task in (*tasks, *sorted(runs.empty)) if task not in covered))
+    lowest = lowest_groups(complete)
+    covered = {part for parts in lowest.values() for part in parts}
+    return (*lowest, *(task for task in (*tasks, *sorted(runs.empty)) if task not in covered))

@@ -53,7 +53,7 @@ def anchor(model: str, headline: str) -> str:
 
 
 def answers(
-    runs: Runs, headlines: Headlines, each: int, of: Collection[str]
+    runs: Runs, headlines: Headlines, count_of_headline: int, shown_models: Collection[str]
 ) -> tuple[dict[str, tuple[Answers, ...]], tuple[Issue, ...]]:
     """Return the answers behind the headlines of some models, by the module of the section that they belong to.
 
@@ -62,61 +62,67 @@ def answers(
     Args:
         runs: the runs.
         headlines: those of the leaderboard.
-        each: how many answers are shown of each headline of a model; fewer if they would be more than ``MOST``, or
-            ``MOST_OF_MODEL`` of each model.
-        of: the labels of the models.
+        count_of_headline: how many answers are shown of each headline of a model; fewer if they would be more than
+            ``MOST``, or ``MOST_OF_MODEL`` of each model.
+        shown_models: the labels of the models.
 
     Returns:
         The answers, and whether fewer are shown.
     """
-    found = list(_found(runs, headlines, of))
-    sizes = [sum(len(task.short) for task in tasks) for _, tasks in found]
+    scored_headlines = list(_scored_headlines(runs, headlines, shown_models))
+    sizes = [sum(len(task.short) for task in tasks) for _, tasks in scored_headlines]
 
     def total(count: int) -> int:
         return sum(min(count, size) for size in sizes)
 
-    most = min(MOST, MOST_OF_MODEL * len(of))
-    count = each if total(each) <= most else next(fewer for fewer in range(most, -1, -1) if total(fewer) <= most)
+    most = min(MOST, MOST_OF_MODEL * len(shown_models))
+    count = (
+        count_of_headline
+        if total(count_of_headline) <= most
+        else next(fewer for fewer in range(most, -1, -1) if total(fewer) <= most)
+    )
     issues: tuple[Issue, ...] = ()
-    if count < each:
+    if count < count_of_headline:
         issues = (
             note(
-                f"behind each headline, {count or 'no'} answers are shown, not {each}: a page has at most "
-                f"{most:,}, and {len(found):,} headlines of models would have {total(each):,}"
+                f"behind each headline, {count or 'no'} answers are shown, not {count_of_headline}: a page has at most "
+                f"{most:,}, and {len(scored_headlines):,} headlines of models would have {total(count_of_headline):,}"
             ),
         )
     of_sections: dict[str, tuple[Answers, ...]] = {}
     prompts: dict[tuple[str, str], Answers] = {}
-    for headline, tasks in found if count else ():
+    for headline, tasks in scored_headlines if count else ():
         section = tasks[0].run.family.section
         behind = _shown(runs, headline, tasks, count)
         each_prompt_once = []
-        for one in behind.shown:
-            first = prompts.setdefault((one.task, one.prompt), behind)
+        for example in behind.shown:
+            first = prompts.setdefault((example.task, example.prompt), behind)
             # Two models are read side by side, below the prompt of both.
-            is_told = first.model != behind.model and one.former is None
-            each_prompt_once.append(replace(one, prompt_at=(first.anchor, first.model)) if is_told else one)
+            is_told = first.model != behind.model and example.former is None
+            each_prompt_once.append(replace(example, prompt_at=(first.anchor, first.model)) if is_told else example)
         behind = replace(behind, shown=tuple(each_prompt_once))
         of_sections[section] = (*of_sections.get(section, ()), behind)
     return of_sections, issues
 
 
-def _found(runs: Runs, headlines: Headlines, of: Collection[str]) -> Iterator[tuple[str, Sequence[_Scored]]]:
+def _scored_headlines(
+    runs: Runs, headlines: Headlines, shown_models: Collection[str]
+) -> Iterator[tuple[str, Sequence[_Scored]]]:
     """Yield each headline of each model that has samples of all its tasks, with the answers to these."""
-    chosen = [model for model, label in runs.labels.items() if label in of]
+    chosen = [model for model, label in runs.labels.items() if label in shown_models]
     by_model = {model: {run.task: run for run in runs.counting if run.model == model} for model in chosen}
     for name, tasks in headlines.items():
         # In an order that has nothing to do with their names: there may be more of them than answers are shown.
         mixed = sorted(tasks, key=lambda task: crc32(task.encode()))
-        whole = [
+        complete = [
             model
-            for model, mine in by_model.items()
-            if all(task in mine and mine[task].rows is not None for task in mixed)
+            for model, runs_of_model in by_model.items()
+            if all(task in runs_of_model and runs_of_model[task].rows is not None for task in mixed)
         ]
-        first = whole[0] if len(whole) == 2 else None
-        for model in whole:
-            theirs = {} if first is None or model == first else by_model[first]
-            yield name, [_Scored.of(by_model[model][task], theirs.get(task)) for task in mixed]
+        first = complete[0] if len(complete) == 2 else None
+        for model in complete:
+            runs_of_first = {} if first is None or model == first else by_model[first]
+            yield name, [_Scored.of_run(by_model[model][task], runs_of_first.get(task)) for task in mixed]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,21 +149,23 @@ class _Scored:
         return int(np.count_nonzero(self.lost > ROUNDING))
 
     @classmethod
-    def of(cls, run: TaskRun, other: TaskRun | None) -> _Scored:
+    def of_run(cls, run: TaskRun, former: TaskRun | None) -> _Scored:
         """Return the answers of a run, compared with those of another one if that was asked the same."""
         rows, metric = rows_of(run), run.headline
         scores, lost, places = rows.numbers(metric.name), np.zeros(len(rows)), np.full(len(rows), -1)
         sign = {True: -1.0, False: 1.0, None: 0.0}[metric.higher_is_better]
-        if other is None or other.rows is None or other.identity != run.identity:
-            other = None
+        if former is None or former.rows is None or former.identity != run.identity:
+            former = None
         else:
-            theirs, mine = in_common(other.rows.ids, rows.ids)
-            lost[mine] = np.nan_to_num(sign * (scores[mine] - other.rows.numbers(metric.name)[theirs]))
-            places[mine] = theirs
+            former_places, common_places = in_common(former.rows.ids, rows.ids)
+            lost[common_places] = np.nan_to_num(
+                sign * (scores[common_places] - former.rows.numbers(metric.name)[former_places])
+            )
+            places[common_places] = former_places
         best = _best(run)
         if not isfinite(best):
             best = float(sign * np.nanmin(sign * scores, initial=inf)) if sign else 0.0
-        return cls(run, other, sign * (scores - best), lost, places)
+        return cls(run, former, sign * (scores - best), lost, places)
 
     def first(self, count: int) -> Iterator[tuple[int, int, int]]:
         """Yield the answers that come first: what they show, how many show it more clearly, and their row.
@@ -169,24 +177,24 @@ class _Scored:
         scattered = (rows_of(self.run).ids + crc32(self.run.task.encode())) * _SCATTER % 2**32
         order = np.lexsort((scattered, -np.where(shows < 2, abs(self.lost), self.short)))
         order = order[~np.isnan(self.short[order])]
-        for what in range(4):
-            for place, row in enumerate(order[shows[order] == what][:count]):
-                yield what, place, int(row)
+        for kind in range(4):
+            for place, row in enumerate(order[shows[order] == kind][:count]):
+                yield kind, place, int(row)
 
     def candidate(self, row: int) -> Candidate:
         """Return an answer with what its score says."""
         rows, metric = rows_of(self.run), self.run.headline.name
-        why = f"{metric} {rows.numbers(metric)[row]:.3g}"
+        remark = f"{metric} {rows.numbers(metric)[row]:.3g}"
         beside = None
         if self.former is not None and self.places[row] >= 0:
             beside = Answer(self.former, int(self.places[row]))
             if abs(self.lost[row]) > ROUNDING:
                 was = rows_of(self.former).numbers(metric)[beside.row]
                 word = "worse" if self.lost[row] > 0 else "better"
-                why = f"got {word}: {metric} {was:.3g} → {rows.numbers(metric)[row]:.3g}"
+                remark = f"got {word}: {metric} {was:.3g} → {rows.numbers(metric)[row]:.3g}"
         if rows.drawn > 1:
-            why += f", the mean over {rows.drawn} answers, of which the first is shown"
-        return Candidate(why, Answer(self.run, row), former=beside)
+            remark += f", the mean over {rows.drawn} answers, of which the first is shown"
+        return Candidate(remark, Answer(self.run, row), former=beside)
 
 
 def _best(run: TaskRun) -> float:
@@ -205,9 +213,9 @@ def _shown(runs: Runs, headline: str, tasks: Sequence[_Scored], count: int) -> A
     former = next((task.former for task in tasks if task.former is not None), None)
     label, metric, best = runs.labels[run.model], run.headline, _best(run)
     order = sorted(
-        (what, place, number, row) for number, task in enumerate(tasks) for what, place, row in task.first(count)
+        (kind, place, number, row) for number, task in enumerate(tasks) for kind, place, row in task.first(count)
     )
-    found, issues = render(
+    chosen, issues = render(
         runs,
         [tasks[number].candidate(row) for _, _, number, row in order[:count]],
         import_module(run.family.section).details_of,
@@ -218,18 +226,18 @@ def _shown(runs: Runs, headline: str, tasks: Sequence[_Scored], count: int) -> A
     if isfinite(best) and metric.higher_is_better is not None:
         is_right = metric.higher_is_better and np.isin(scored, SHARE).all()
         side = "below" if metric.higher_is_better else "above"
-        which = "wrong" if is_right else f"with {metric.name} {side} {best:g}"
-        words = f"{np.count_nonzero(scored > ROUNDING) or 'none'} of {len(scored):,} {which}"
+        wrong = "wrong" if is_right else f"with {metric.name} {side} {best:g}"
+        words = f"{np.count_nonzero(scored > ROUNDING) or 'none'} of {len(scored):,} {wrong}"
     reading = (
         "The worst come first" if metric.higher_is_better is not None else "It is not known which of them are better"
     )
     if former is not None:
         worse, better = np.count_nonzero(lost > ROUNDING), np.count_nonzero(lost < -ROUNDING)
         words = f"{worse:,} got worse, {better:,} got better; {words}"
-        theirs = f"those that are worse than the answers of {runs.labels[former.model]}"
+        worse_ones = f"those that are worse than the answers of {runs.labels[former.model]}"
         lost_by = [f"{task.run.task} {task.worse:,} of {len(task.short):,}" for task in tasks if task.worse]
         by_task = f" ({named(lost_by, TASKS_NAMED)})" if len(tasks) > 1 and lost_by else ""
-        reading = f"First {theirs}{by_task}, then the better ones, then the worst others"
+        reading = f"First {worse_ones}{by_task}, then the better ones, then the worst others"
     return Answers(
         anchor(label, headline),
         label,
@@ -237,7 +245,7 @@ def _shown(runs: Runs, headline: str, tasks: Sequence[_Scored], count: int) -> A
         frozenset(task.run.task for task in tasks),
         words if len(scored) else "no answer has a score of its own",
         f"{reading}{'; the tasks take turns' if len(tasks) > 1 else ''}.",
-        tuple(map(_titled, found)),
+        tuple(map(_titled, chosen)),
         issues,
     )
 
@@ -245,12 +253,12 @@ def _shown(runs: Runs, headline: str, tasks: Sequence[_Scored], count: int) -> A
 def _titled(example: Example) -> Example:
     """Return an answer with a title that says what is right and wrong about it, where that is known."""
     facts = dict(example.facts)
-    lacking = [name for name, said in example.facts if said == NOT_FOLLOWED]
+    lacking = [name for name, value in example.facts if value == NOT_FOLLOWED]
     if "expected" in facts and "read" in facts:
-        what = f"expected {facts['expected']}, read {facts['read']}"
+        title = f"expected {facts['expected']}, read {facts['read']}"
     elif lacking:
-        what = f"{NOT_FOLLOWED}: {named(lacking, INSTRUCTIONS_NAMED)}"
+        title = f"{NOT_FOLLOWED}: {named(lacking, INSTRUCTIONS_NAMED)}"
     else:
         return example
     change, colon, scores = example.why.partition(": ")
-    return replace(example, why=f"{change}: {what} ({scores})" if colon else f"{what} ({example.why})")
+    return replace(example, why=f"{change}: {title} ({scores})" if colon else f"{title} ({example.why})")

@@ -20,7 +20,7 @@ from lm_eval_ext.reports.page.answers import answers
 from lm_eval_ext.reports.page.candidates import SideBySide, along
 from lm_eval_ext.reports.page.leaderboard import SIDE_BY_SIDE, Board, leaderboard, summary
 from lm_eval_ext.reports.page.verdict import Verdict
-from lm_eval_ext.results.command import SEEDS, asked_for, command
+from lm_eval_ext.results.command import SEEDS, command, names_to_run
 from lm_eval_ext.results.issue import Issue, named, note, of_models
 from lm_eval_ext.results.models import GivenSizes, Setting, sizes
 from lm_eval_ext.results.runs import Role, Runs, TaskRun
@@ -37,20 +37,20 @@ RELEASE_CHECK = "lm_eval_ext.reports.sections.release_check.section"
 def build(  # noqa: PLR0913 # what a reader can ask of a page
     runs: Runs,
     *,
-    given: GivenSizes | None = None,
+    given_sizes: GivenSizes | None = None,
     upper_bound: Runs | None = None,
     verdicts: Sequence[Verdict] = (),
-    each: int = 0,
+    answers_each: int = 0,
     answers_of: Sequence[str] = (),
 ) -> Report:
     """Return the whole report.
 
     Args:
         runs: the runs of the models that it is about.
-        given: the sizes of models that a file states.
+        given_sizes: the sizes of models that a file states.
         upper_bound: the runs of task-specific models, which are only what others are compared with.
         verdicts: whether models are worse than the first one, in the order given.
-        each: how many answers are shown behind each headline of a model.
+        answers_each: how many answers are shown behind each headline of a model.
         answers_of: the names of the models whose answers are shown. If none is given, those of all; of many models,
             those of the best, or of the first and the last one if there are verdicts.
 
@@ -58,21 +58,21 @@ def build(  # noqa: PLR0913 # what a reader can ask of a page
         ReportError: no model has such a name.
     """
     baseline = verdicts[0].names[0] if len(verdicts) == 1 else ""
-    evidence = Evidence(runs, sizes(runs, given), upper_bound, baseline)
+    evidence = Evidence(runs, sizes(runs, given_sizes), upper_bound, baseline)
     origins, issues = provenance(runs), (*runs.issues, *evidence.sizes.issues)
     if upper_bound is not None:
         origins, issues = origins + provenance(upper_bound), issues + upper_bound.issues
     boards = leaderboard(evidence)
-    tasks = {one.name: one.tasks for board in boards if not board.is_overview for one in board.headlines}
+    tasks = {headline.name: headline.tasks for board in boards if not board.is_overview for headline in board.headlines}
     chosen, of_these = _with_answers(runs, boards, answers_of, is_check=bool(verdicts))
-    behind, fewer = answers(runs, tasks, each, chosen)
-    fewer = (*fewer, *of_these) if each else fewer
+    behind, fewer = answers(runs, tasks, answers_each, chosen)
+    fewer = (*fewer, *of_these) if answers_each else fewer
     sections, issues = _sections(evidence, behind), issues + fewer
     if not boards:
         # Only tasks without a headline here, such as those with other placements. The first figure says what matters.
-        section, *others = sections
-        headlines, *rest = section.figures
-        sections = (replace(section, figures=tuple(rest)), *others)
+        section, *further_sections = sections
+        headlines, *further_figures = section.figures
+        sections = (replace(section, figures=tuple(further_figures)), *further_sections)
     else:
         headlines = summary(evidence, boards)
     if len(verdicts) > 1:
@@ -82,20 +82,22 @@ def build(  # noqa: PLR0913 # what a reader can ask of a page
 
 
 def _with_answers(
-    runs: Runs, boards: Sequence[Board], given: Sequence[str], *, is_check: bool
+    runs: Runs, boards: Sequence[Board], answers_of: Sequence[str], *, is_check: bool
 ) -> tuple[Sequence[str], tuple[Issue, ...]]:
     """Return the names of the models whose answers are shown, and a note if it was not the reader who chose them."""
     every = [*runs.labels.values()]
-    for name in given:
+    for name in answers_of:
         if name not in every:
             near = get_close_matches(name, every, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"expected one of {named(every, len(every))}"
             raise ReportError(f"--answers-of {name}: no model of the page has this name; {hint}")
-    if given or len(every) <= SIDE_BY_SIDE or not boards:
-        return given or every, ()
+    if answers_of or len(every) <= SIDE_BY_SIDE or not boards:
+        return answers_of or every, ()
     chosen = [every[0], every[-1]] if is_check else [boards[0].models[0]]
-    which = "the baseline and the last candidate" if is_check else "the best model"
-    return chosen, (note(f"answers are those of {which} ({named(chosen)}); --answers-of NAME shows those of others"),)
+    description = "the baseline and the last candidate" if is_check else "the best model"
+    return chosen, (
+        note(f"answers are those of {description} ({named(chosen)}); --answers-of NAME shows those of others"),
+    )
 
 
 def _title(runs: Runs, verdicts: Sequence[Verdict]) -> str:
@@ -106,10 +108,10 @@ def _title(runs: Runs, verdicts: Sequence[Verdict]) -> str:
     return _listed([*runs.labels.values()], "models")
 
 
-def _listed(names: Sequence[str], what: str) -> str:
+def _listed(names: Sequence[str], noun: str) -> str:
     """Return names as the title has them; of many, the first ones and how many more there are."""
     if len(names) > IN_TITLE:
-        return f"{', '.join(names[: IN_TITLE - 1])} and {len(names) - IN_TITLE + 1} more {what}"
+        return f"{', '.join(names[: IN_TITLE - 1])} and {len(names) - IN_TITLE + 1} more {noun}"
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -133,15 +135,15 @@ def _sections(evidence: Evidence, behind: Mapping[str, Sequence[Answers]]) -> tu
     """Return the sections on what was run: the set to run before a release, each family in order, all other tasks."""
     modules = (RELEASE_CHECK, *(family.section for family in FAMILIES.values()), ANY_TASK)
     jobs = [partial(import_module(module).section, evidence) for module in modules]
-    found = in_processes(jobs, large=evidence.is_large)
+    sections = in_processes(jobs, large=evidence.is_large)
     return tuple(
         # Without samples, nothing is known of what is in them alone.
         replace(
             section,
-            figures=[one for one in section.figures if one.panels or one.table.rows],
+            figures=[figure for figure in section.figures if figure.panels or figure.table.rows],
             answers=behind.get(module, ()),
         )
-        for module, section in zip(modules, found, strict=True)
+        for module, section in zip(modules, sections, strict=True)
         if section is not None
     )
 
@@ -154,7 +156,7 @@ def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
 
     Each file is a run, and so is each setting if a file's tasks have several.
     """
-    found = []
+    by_model = []
     in_figures = [run for role in (Role.COUNTS, Role.PLACED, Role.SWEPT) for run in runs.with_role(role)]
     for model in runs.models:
         of_file: dict[tuple[str, Setting], list[TaskRun]] = {}
@@ -162,7 +164,7 @@ def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
             if run.model == model:
                 of_file.setdefault((str(run.file.path), run.setting), []).append(run)
         if of_file:
-            of_runs = [_facts(runs, alike) for alike in of_file.values()]
+            of_runs = [_facts(runs, of_setting) for of_setting in of_file.values()]
             shared = [fact for fact in of_runs[0] if all(fact in facts for facts in of_runs[1:])]
             own = [
                 (f"run {number} of {len(of_runs)}: {name}", value)
@@ -170,8 +172,8 @@ def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
                 for name, value in facts
                 if (name, value) not in shared
             ]
-            found.append((runs.labels[model], (*shared, *own)))
-    return tuple(found)
+            by_model.append((runs.labels[model], (*shared, *own)))
+    return tuple(by_model)
 
 
 def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:
@@ -179,7 +181,7 @@ def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:
     content = file.content
     facts = {
         "command (reconstructed from the results)": shlex.join(
-            command(of_file[0], asked_for(runs, [run.task for run in of_file]))
+            command(of_file[0], names_to_run(runs, [run.task for run in of_file]))
         ),
         "evaluated": datetime.fromtimestamp(file.date, timezone.utc).isoformat(timespec="seconds"),
         "lm-eval": content.get("lm_eval_version"),
@@ -209,10 +211,10 @@ def _counted(values: Iterable[str]) -> str:
 
 def _cut_off(of_file: Sequence[TaskRun]) -> str:
     """Return the tasks that most answers were cut off to, with their shares and their scores without them."""
-    found = [one for run in of_file if run.is_ours and (one := truncation(run)) is not None]
-    known = f"none of {len(found)} tasks" if found else ""
-    most_first = sorted((one for one in found if one.share), key=lambda one: -one.share)
-    told = [one.in_words for one in most_first[:MOST_CUT_OFF]]
-    if others := most_first[MOST_CUT_OFF:]:
-        told.append(f"{len(others)} more with up to {100 * others[0].share:.1f} %")
-    return "; ".join(told) or known
+    truncations = [of_task for run in of_file if run.is_ours and (of_task := truncation(run)) is not None]
+    known = f"none of {len(truncations)} tasks" if truncations else ""
+    most_first = sorted((of_task for of_task in truncations if of_task.share), key=lambda of_task: -of_task.share)
+    words = [of_task.in_words for of_task in most_first[:MOST_CUT_OFF]]
+    if further := most_first[MOST_CUT_OFF:]:
+        words.append(f"{len(further)} more with up to {100 * further[0].share:.1f} %")
+    return "; ".join(words) or known

@@ -45,39 +45,42 @@ class SideBySide:
     @property
     def lines(self) -> list[tuple[str, list[Line | None]]]:
         """What was found of each headline, one for each candidate, the worst headlines first."""
-        found = by_headline([verdict.outcome for verdict in self.verdicts])
-        return [(name, [None if one is None else Line(one) for one in of_name]) for name, of_name in found.items()]
+        by_name = by_headline([verdict.outcome for verdict in self.verdicts])
+        return [
+            (name, [None if finding is None else Line(finding) for finding in of_name])
+            for name, of_name in by_name.items()
+        ]
 
     @property
     def sentence(self) -> str:
         """Which candidates are worse, and of which it is undecided."""
         kinds = grouped((_kind(verdict), verdict.names[1]) for verdict in self.verdicts)
         allowed = {verdict.allowed for verdict in self.verdicts}
-        by = f"{self.baseline} by more than {allowed.pop() if len(allowed) == 1 else 'is allowed'}"
+        margin = f"{self.baseline} by more than {allowed.pop() if len(allowed) == 1 else 'is allowed'}"
         heads = {
-            "worse": f"Worse than {by} in at least one headline",
+            "worse": f"Worse than {margin} in at least one headline",
             "undecided": "No regression shown, but undecided in at least one headline",
             "not worse": "Not worse in any headline",
         }
         # What is allowed is said where it is first needed.
         if "worse" not in kinds:
-            heads = {"undecided": heads["undecided"], "not worse": f"Not worse than {by} in any headline"}
+            heads = {"undecided": heads["undecided"], "not worse": f"Not worse than {margin} in any headline"}
         return " ".join(f"{head}: {named(kinds[kind])}." for kind, head in heads.items() if kind in kinds)
 
     @property
     def since(self) -> list[str]:
         """From which candidate on each headline is worse, in the order given; what is said of several, once."""
-        said: list[tuple[str, str]] = []
+        pairs: list[tuple[str, str]] = []
         for name, of_name in by_headline([verdict.outcome for verdict in self.verdicts]).items():
-            if words := since_in_words(self.candidates, [one.verdict if one else "" for one in of_name]):
-                said.append((words, name))
-        return [f"{named(names)}: {words}" for words, names in grouped(said).items()]
+            if words := since_in_words(self.candidates, [finding.verdict if finding else "" for finding in of_name]):
+                pairs.append((words, name))
+        return [f"{named(names)}: {words}" for words, names in grouped(pairs).items()]
 
 
 def _kind(verdict: Verdict) -> str:
-    if verdict.found["REGRESSION"]:
+    if verdict.by_verdict["REGRESSION"]:
         return "worse"
-    return "not worse" if len(verdict.found["NOT WORSE"]) == len(verdict.outcome.findings) else "undecided"
+    return "not worse" if len(verdict.by_verdict["NOT WORSE"]) == len(verdict.outcome.findings) else "undecided"
 
 
 def since_in_words(names: Sequence[str], verdicts: Sequence[str]) -> str:
@@ -87,62 +90,66 @@ def since_in_words(names: Sequence[str], verdicts: Sequence[str]) -> str:
         names: the candidates, in order.
         verdicts: the verdict on the headline of each.
     """
-    first, others = worse_from(verdicts)
-    before = named([names[place] for place in others])
+    first, earlier = worse_from(verdicts)
+    before = named([names[place] for place in earlier])
     last = names[-1]
     if first is None:
-        return f"worse at {before}, but not shown to be at the last one, {last}" if others else ""
+        return f"worse at {before}, but not shown to be at the last one, {last}" if earlier else ""
     if first == len(names) - 1:
         words = f"worse at the last one alone, {last}"
     else:
         words = f"worse from {'the first one' if first == 0 else names[first]} on"
-    return f"{words}; before, also at {before}" if others else words
+    return f"{words}; before, also at {before}" if earlier else words
 
 
-def along(together: SideBySide) -> Section:
+def along(side_by_side: SideBySide) -> Section:
     """Return the section with each headline along the candidates, in the order given."""
-    x, axis, issues = _places(together.candidates)
-    lines = together.lines
-    shares = [(name, found) for name, found in lines if all(one is None or one.finding.is_share for one in found)]
-    others = [line for line in lines if line not in shares]
+    x, axis, issues = _places(side_by_side.candidates)
+    lines = side_by_side.lines
+    shares = [
+        (name, of_headline)
+        for name, of_headline in lines
+        if all(one is None or one.finding.is_share for one in of_headline)
+    ]
+    not_shares = [line for line in lines if line not in shares]
     panels = tuple(
         Panel(
             name,
             Curves(
                 x,
-                (Series(f"candidate against {together.baseline}", tuple(map(_better_by, found))),),
+                (Series(f"candidate against {side_by_side.baseline}", tuple(map(_better_by, of_headline))),),
                 axis,
                 "better by",
                 "change",
-                reference=0.0 - next(one.finding.allowed for one in found if one is not None),
+                reference=0.0 - next(one.finding.allowed for one in of_headline if one is not None),
                 reference_name="largest allowed drop",
             ),
         )
-        for name, found in shares[:DRAWN]
-        if any(_better_by(one).exists for one in found)
+        for name, of_headline in shares[:DRAWN]
+        if any(_better_by(one).exists for one in of_headline)
     )
     if len(shares) > DRAWN:
         issues.append(note(f"the {DRAWN} worst headlines of {len(shares)} are drawn; the table has all"))
     reading = (
-        f"How much better each candidate is than {together.baseline}, negative if worse, whatever the direction of the "
-        "metric. The bands are the limits of check, one-sided at 95 % each. Below the dashed line, it is worse by more "
+        f"How much better each candidate is than {side_by_side.baseline}, negative if worse, whatever the direction of "
+        "the metric. The bands are the limits of check, one-sided at 95 % each. Below the dashed line, it is worse by more "
         "than allowed. “Worse from X on” says that X is a regression and so is every later one: this is wrong of a "
         "headline at most one time in twenty, however many candidates there are."
     )
     title = f"How does each headline change along the {len(x)} candidates?"
-    figures = [Figure("candidates", title, reading, panels, _table(together, shares, is_share=True), tuple(issues))]
-    if others:
+    figures = [Figure("candidates", title, reading, panels, _table(side_by_side, shares, is_share=True), tuple(issues))]
+    if not_shares:
         reading = "The same for scores that are no shares, each in its own unit."
-        numbers = _table(together, others, is_share=False)
+        numbers = _table(side_by_side, not_shares, is_share=False)
         figures.append(Figure("candidates_numbers", "Scores that are no shares", reading, (), numbers))
     return Section("candidates", "Along the candidates", "From which one on is it worse?", figures)
 
 
-def _table(together: SideBySide, lines: Sequence[tuple[str, Sequence[Line | None]]], *, is_share: bool) -> Table:
+def _table(side_by_side: SideBySide, lines: Sequence[tuple[str, Sequence[Line | None]]], *, is_share: bool) -> Table:
     rows = tuple(
-        (name, candidate, one.finding.verdict if one else None, _better_by(one))
-        for name, found in lines
-        for candidate, one in zip(together.candidates, found, strict=True)
+        (name, candidate, line.finding.verdict if line else None, _better_by(line))
+        for name, of_headline in lines
+        for candidate, line in zip(side_by_side.candidates, of_headline, strict=True)
     )
     return Table(("headline", "candidate", "verdict", "better by"), rows, "change" if is_share else "number")
 

@@ -143,16 +143,28 @@ def _reported(options: argparse.Namespace, every: Sequence[str], places: Opened)
     require_apart(page_file, read)
     if not is_printed:
         require_writable(output, f"the page to write, for example {output}/report.html")
-    given = None if options.sizes is None else read_sizes(options.sizes)
-    others, of_names = places.split(len(every) - len(options.names))
+    given_sizes = None if options.sizes is None else read_sizes(options.sizes)
+    places_of_runs, of_names = places.split(len(every) - len(options.names))
     names = [GivenName(path, name) for path, (_, name) in zip(of_names.paths, options.names, strict=True)]
-    after, rest = others.split(len(options.runs))
+    after, compared_with = places_of_runs.split(len(options.runs))
     if options.against:
-        runs, found = _compared(options, rest, after, names)
-        report = build(runs, given=given, verdicts=found, each=options.answers, answers_of=options.answers_of)
+        runs, verdicts = _compared(options, compared_with, after, names)
+        report = build(
+            runs,
+            given_sizes=given_sizes,
+            verdicts=verdicts,
+            answers_each=options.answers,
+            answers_of=options.answers_of,
+        )
     else:
-        runs, upper_bound = _loaded(after, rest, names, chosen(options))
-        report = build(runs, given=given, upper_bound=upper_bound, each=options.answers, answers_of=options.answers_of)
+        runs, upper_bound = _loaded(after, compared_with, names, chosen(options))
+        report = build(
+            runs,
+            given_sizes=given_sizes,
+            upper_bound=upper_bound,
+            answers_each=options.answers,
+            answers_of=options.answers_of,
+        )
     for issue in report.issues:
         remark(f"{issue.severity}: {issue.text}")
     # Everything is computed before anything is written, so that an error leaves existing files untouched.
@@ -166,11 +178,11 @@ def _reported(options: argparse.Namespace, every: Sequence[str], places: Opened)
         sys.stdout.buffer.write(text)
         sys.stdout.flush()
     # If the page may go to standard output, nothing else may.
-    told = sys.stderr if is_printed or not is_replaced(output) else sys.stdout
+    stream = sys.stderr if is_printed or not is_replaced(output) else sys.stdout
     if not is_printed:
-        print(output, file=told)
+        print(output, file=stream)
     if folder is not None:
-        print(f"{folder} ({len(figures)} files)", file=told)
+        print(f"{folder} ({len(figures)} files)", file=stream)
     return 0
 
 
@@ -180,38 +192,44 @@ def _compared(
     """Return the runs of the baseline and of the candidates, in this order, and the verdicts on the latter."""
     is_unbounded = options.max_drop is None and options.bounds is None
     bounds = bounds_of(MAX_DROP if is_unbounded else options.max_drop, options.bounds)
-    candidates, others = candidates_at(after), chosen(options)
+    candidates, choice = candidates_at(after), chosen(options)
     # Each by itself, as in ``check``, because a verdict must not depend on which other candidates there are.
-    each = [separate_sides(before, places, others)[0] for places in candidates.values()]
-    if len(each) == 1:
-        every = side_by_side((each[0].before, each[0].after), each[0].names)
+    sides_of_candidates = [separate_sides(before, places, choice)[0] for places in candidates.values()]
+    if len(sides_of_candidates) == 1:
+        every = side_by_side(
+            (sides_of_candidates[0].before, sides_of_candidates[0].after), sides_of_candidates[0].names
+        )
     else:
-        tags = (each[0].names[0], *(f"candidate {name}" for name in candidates))
-        every = side_by_side(loaded([before, *candidates.values()], others), tags)
+        tags = (sides_of_candidates[0].names[0], *(f"candidate {name}" for name in candidates))
+        every = side_by_side(loaded([before, *candidates.values()], choice), tags)
     runs = replace(every, labels=renamed(every, names))
     old, *new = runs.labels.values()
-    found = [verdict(sides, bounds.over(sides), (old, name)) for sides, name in zip(each, new, strict=True)]
+    verdicts = [
+        verdict(sides, bounds.over(sides), (old, name)) for sides, name in zip(sides_of_candidates, new, strict=True)
+    ]
     # What both have but was asked otherwise cannot be told, and the page says why.
-    if not any(set.intersection(*map(set, sides.tasks)) for sides in each):
-        findings = (one for of_candidate in found for one in of_candidate.outcome.findings)
-        raise nothing_to_compare(before, after, ((one.name, str(issue)) for one in findings for issue in one.issues))
-    return runs, found
+    if not any(set.intersection(*map(set, sides.tasks)) for sides in sides_of_candidates):
+        findings = (finding for of_candidate in verdicts for finding in of_candidate.outcome.findings)
+        raise nothing_to_compare(
+            before, after, ((finding.name, str(issue)) for finding in findings for issue in finding.issues)
+        )
+    return runs, verdicts
 
 
-def _loaded(runs: Opened, upper_bound: Opened, names: Sequence[GivenName], others: Choice) -> tuple[Runs, Runs | None]:
+def _loaded(runs: Opened, upper_bound: Opened, names: Sequence[GivenName], choice: Choice) -> tuple[Runs, Runs | None]:
     """Return the runs of the models and, if there are any, those of the upper bound."""
     of_runs, of_bound = ({path.resolve() for path in find(side.paths)} for side in (runs, upper_bound))
-    if both := of_runs & of_bound:
+    if shared := of_runs & of_bound:
         raise ReportError(
-            f"{min(both)}: among RUNS and in --upper-bound; expected a folder of its own for the upper bound, outside "
-            "the folders of RUNS"
+            f"{min(shared)}: among RUNS and in --upper-bound; expected a folder of its own for the upper bound, "
+            "outside the folders of RUNS"
         )
     loaded, *of_upper_bound = load_apart(
         [side.paths for side in (runs, upper_bound) if side.paths],
         lambda runs: counted(runs, " tasks"),
         names,
         merge_variants=True,
-        others=others,
+        choice=choice,
         called=runs.called,
     )
     return loaded, next(iter(of_upper_bound), None)

@@ -35,7 +35,7 @@ from lm_eval_ext.reports.figure import (
 from lm_eval_ext.reports.page import drawing
 from lm_eval_ext.reports.page.candidates import SideBySide
 from lm_eval_ext.reports.page.drawing.palette import declarations
-from lm_eval_ext.reports.wording import MISSING, beginning, figure, interval, readable, told
+from lm_eval_ext.reports.wording import MISSING, beginning, figure, interval, readable, with_unit
 from lm_eval_ext.results.issue import Issue, Severity
 
 MOST_TOLD = 8
@@ -49,14 +49,14 @@ class Drawn:
     Attributes:
         figure: the figure.
         panels: titles, each with its drawings as SVG, from the narrowest to the widest.
-        same: what is not drawn because it is the same everywhere, in words.
+        constant: what is not drawn because it is the same everywhere, in words.
         table: its numbers.
         head: how many of the table's first columns identify the row.
     """
 
     figure: Figure
     panels: Sequence[tuple[str, Sequence[Markup]]]
-    same: Sequence[str]
+    constant: Sequence[str]
     table: Table
     head: int
 
@@ -72,10 +72,10 @@ def page(report: Report) -> str:
     is_sortable = not report.verdicts and any(not board.is_turned for board in report.leaderboard)
     # A verdict or a leaderboard takes the place of the summary.
     summary = None if report.verdicts or report.leaderboard else _drawn([report.summary], looks, tells)[0]
-    shown = iter(_drawn([figure for section in report.sections for figure in section.figures], looks, tells))
-    sections = [(section, [next(shown) for _ in section.figures]) for section in report.sections]
+    drawn_figures = iter(_drawn([figure for section in report.sections for figure in section.figures], looks, tells))
+    sections = [(section, [next(drawn_figures) for _ in section.figures]) for section in report.sections]
     drawn = [*filter(None, [summary]), *chain.from_iterable(figures for _, figures in sections)]
-    is_told = any("<title>" in svg for one in drawn for _, drawings in one.panels for svg in drawings)
+    is_told = any("<title>" in svg for drawn_figure in drawn for _, drawings in drawn_figure.panels for svg in drawings)
     scripts = [name for name, is_needed in {"leaderboard.js": is_sortable, "marks.js": is_told}.items() if is_needed]
     return _template().render(
         report=report,
@@ -134,26 +134,28 @@ _UNIT_WORDS = {"share": "in percent", "change": "in percentage points", "number"
 
 
 def _drawn(figures: Sequence[Figure], looks: Mapping[str, int], tells: bool) -> list[Drawn]:
-    divided = [apart(shown.panels) for shown in figures]
-    worth_drawing = [replace(shown, panels=tuple(panels)) for shown, (panels, _) in zip(figures, divided, strict=True)]
+    divided = [split_constant(plotted.panels) for plotted in figures]
+    worth_drawing = [
+        replace(plotted, panels=tuple(panels)) for plotted, (panels, _) in zip(figures, divided, strict=True)
+    ]
     every_drawing = drawing.in_turn(partial(drawing.svgs, tells=tells), worth_drawing, looks)
-    found = []
-    for shown, (panels, same), drawings in zip(figures, divided, every_drawing, strict=True):
-        table = shown.table.counted
+    drawn = []
+    for plotted, (panels, constant), drawings in zip(figures, divided, every_drawing, strict=True):
+        table = plotted.table.counted
         # Texts are escaped where they are drawn.
         of_panels = [[Markup(svg) for svg in of_panel] for of_panel in drawings]  # noqa: S704
         titles = [panel.title for panel in panels]
-        found.append(Drawn(shown, [*zip(titles, of_panels, strict=True)], same, table, head_columns(table)))
-    return found
+        drawn.append(Drawn(plotted, [*zip(titles, of_panels, strict=True)], constant, table, head_columns(table)))
+    return drawn
 
 
-def apart(panels: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
+def split_constant(panels: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
     """Return what is worth drawing, and in words what is the same everywhere.
 
     The latter are panels whose values are all the same, and columns of heat maps that are zero in every panel, unless
     zero is bad.
     """
-    same = [(panel.title, panel.mark, _known(panel.mark)) for panel in panels if _is_constant(panel.mark)]
+    constant = [(panel.title, panel.mark, _known(panel.mark)) for panel in panels if _is_constant(panel.mark)]
     drawn = [panel for panel in panels if not _is_constant(panel.mark)]
     zero: dict[str, tuple[str, HeatMap, list[Estimate]]] = {}
     for panel in panels:
@@ -163,28 +165,28 @@ def apart(panels: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
     zero = {name: one for name, one in zero.items() if one[2] and not any(each.value for each in one[2])}
     for place, panel in enumerate(drawn):
         if isinstance(mark := panel.mark, HeatMap) and not zero.keys().isdisjoint(mark.columns):
-            kept = [column for column, name in enumerate(mark.columns) if name not in zero]
-            columns = tuple(mark.columns[column] for column in kept)
-            values = tuple(tuple(line[column] for column in kept) for line in mark.values)
+            places = [column for column, name in enumerate(mark.columns) if name not in zero]
+            columns = tuple(mark.columns[column] for column in places)
+            values = tuple(tuple(line[column] for column in places) for line in mark.values)
             drawn[place] = replace(panel, mark=replace(mark, columns=columns, values=values))
-            same += [zero[name] for name in mark.columns if name in zero]
-    alike: dict[tuple[str, Unit, float, bool], tuple[dict[str, None], list[Estimate]]] = {}
-    for name, mark, found in same:
+            constant += [zero[name] for name in mark.columns if name in zero]
+    groups: dict[tuple[str, Unit, float, bool], tuple[dict[str, None], list[Estimate]]] = {}
+    for name, mark, known in constant:
         # Panels and columns are told apart; what has the name of the axis says nothing more.
         is_column = name in zero
-        names, every = alike.setdefault((mark.axis, mark.unit, found[0].value, is_column), ({}, []))
+        names, every = groups.setdefault((mark.axis, mark.unit, known[0].value, is_column), ({}, []))
         names["" if name == mark.axis else name] = None
-        every += found
-    if not drawn and len(alike) == 1:
+        every += known
+    if not drawn and len(groups) == 1:
         # There is nothing else that the names would tell it from.
-        alike = {key: ({}, every) for key, (_, every) in alike.items()}
-    said = []
-    for (axis, unit, *_), (names, every) in alike.items():
+        groups = {key: ({}, every) for key, (_, every) in groups.items()}
+    words = []
+    for (axis, unit, *_), (names, every) in groups.items():
         ends = [end for estimate in every for end in (estimate.low, estimate.high) if not isnan(end)]
         # With the ends of all intervals.
-        value = told(replace(every[0], low=min(ends, default=nan), high=max(ends, default=nan)), unit)
-        said.append(f"{'; '.join(filter(None, names))}: {axis} {value} everywhere".removeprefix(": "))
-    return drawn, said
+        value = with_unit(replace(every[0], low=min(ends, default=nan), high=max(ends, default=nan)), unit)
+        words.append(f"{'; '.join(filter(None, names))}: {axis} {value} everywhere".removeprefix(": "))
+    return drawn, words
 
 
 def _known(mark: Mark) -> list[Estimate]:
@@ -225,7 +227,7 @@ def _cell(cell: TableCell, unit: Unit) -> Markup:
 def _quoted(text: str) -> Markup:
     """Return a text as a string in CSS; all characters that could end it are escaped."""
     return Markup('"{}"').format(
-        re.sub(r"[^A-Za-z0-9 _.,:/()-]", lambda found: f"\\{ord(found[0]):x} ", readable(text))
+        re.sub(r"[^A-Za-z0-9 _.,:/()-]", lambda match: f"\\{ord(match[0]):x} ", readable(text))
     )
 
 

@@ -79,14 +79,14 @@ class Headline:
     floor: Floor | None = None
 
     @property
-    def of(self) -> str:
+    def metric_with_arrow(self) -> str:
         """Its metric, and whether higher is better."""
         return f"{self.metric} {ARROWS[self.higher_is_better]}".rstrip()
 
     @property
     def heading(self) -> str:
         """Its name, its metric and whether higher is better."""
-        return f"{self.name} ({self.of})"
+        return f"{self.name} ({self.metric_with_arrow})"
 
     @property
     def short(self) -> str:
@@ -132,15 +132,15 @@ def headlines_of(runs: Runs) -> list[Headline]:
 
     Their figures are not computed yet.
     """
-    found: list[Headline] = []
+    headlines: list[Headline] = []
     for family in FAMILIES:
         # A task has another headline if it was run in another form.
         by_metric: dict[str, list[TaskRun]] = {}
-        for run in runs.of(family):
+        for run in runs.of_family(family):
             by_metric.setdefault(run.headline.name, []).append(run)
-        for asked in by_metric.values():
-            schema, metric = asked[0].schema, asked[0].headline
-            facts = {run.task: run.metadata for run in asked}
+        for runs_of_metric in by_metric.values():
+            schema, metric = runs_of_metric[0].schema, runs_of_metric[0].headline
+            facts = {run.task: run.metadata for run in runs_of_metric}
             # A group with other tasks is replaced by its parts, because it has no headline of its own.
             lowest = lowest_groups({name: parts for name, parts in runs.groups.items() if {*facts}.issuperset(parts)})
             named = {}
@@ -149,17 +149,17 @@ def headlines_of(runs: Runs) -> list[Headline]:
                     # A single task has its own name, unless it is a whole group.
                     of_level = f"{group}, {level}" if len(tasks) > 1 else tasks[0]
                     named[of_level if level else group] = tasks
-            alone = _by_level(schema, {task: facts[task] for task in {*facts}.difference(*lowest.values())})
-            if len(alone) <= MANY:
-                named |= {task: (task,) for task in alone}
+            ungrouped = _by_level(schema, {task: facts[task] for task in {*facts}.difference(*lowest.values())})
+            if len(ungrouped) <= MANY:
+                named |= {task: (task,) for task in ungrouped}
             else:
-                for level, tasks in schema.by_level({task: facts[task] for task in alone}).items():
-                    several = ", ".join(filter(None, (family, level, f"{len(tasks)} tasks with {metric.name}")))
-                    named[several if len(tasks) > 1 else tasks[0]] = tasks
-            found += [
+                for level, tasks in schema.by_level({task: facts[task] for task in ungrouped}).items():
+                    of_tasks = ", ".join(filter(None, (family, level, f"{len(tasks)} tasks with {metric.name}")))
+                    named[of_tasks if len(tasks) > 1 else tasks[0]] = tasks
+            headlines += [
                 Headline(family, name, metric.name, metric.higher_is_better, tasks) for name, tasks in named.items()
             ]
-    return found
+    return headlines
 
 
 @dataclass(frozen=True)
@@ -187,57 +187,59 @@ class Board:
     def families(self) -> Mapping[str, Sequence[Headline]]:
         """The headlines of each family."""
         return {
-            family: [one for one in self.headlines if one.family == family]
-            for family in dict.fromkeys(one.family for one in self.headlines)
+            family: [headline for headline in self.headlines if headline.family == family]
+            for family in dict.fromkeys(headline.family for headline in self.headlines)
         }
 
     def adds_to(self, overview: Board) -> bool:
         """Return whether it has a headline that an overview lacks."""
-        return not {one.name for one in self.headlines} <= {one.name for one in overview.headlines}
+        return not {headline.name for headline in self.headlines} <= {headline.name for headline in overview.headlines}
 
     @property
     def has_close(self) -> bool:
         """Whether a model is not clearly worse than the best."""
-        return any(standing.is_close for one in self.headlines for standing in one.standings.values())
+        return any(standing.is_close for headline in self.headlines for standing in headline.standings.values())
 
     @property
     def has_guess(self) -> bool:
         """Whether the score of random guessing is known anywhere."""
-        return any(one.guess is not None for one in self.headlines)
+        return any(headline.guess is not None for headline in self.headlines)
 
     @property
     def has_floor(self) -> bool:
         """Whether a floor is known anywhere."""
-        return any(one.floor is not None for one in self.headlines)
+        return any(headline.floor is not None for headline in self.headlines)
 
 
 def leaderboard(evidence: Evidence) -> tuple[Board, ...]:
     """Return the leaderboard: one table, or an overview and one for each family; none without a headline."""
     runs = evidence.runs
-    others = [*_of_others(evidence)]
-    headlines = [*(_measured(evidence, headline) for headline in headlines_of(runs)), *others]
-    whole = _board(headlines, runs)
-    if whole.is_turned or len(headlines) <= IN_A_TABLE:
-        return (whole,) if headlines else ()
-    tested = [*(_measured(evidence, headline) for headline in gate_headlines(runs)), *others]
+    of_other_tasks = [*_headlines_of_other_tasks(evidence)]
+    headlines = [*(_measured(evidence, headline) for headline in headlines_of(runs)), *of_other_tasks]
+    board = _board(headlines, runs)
+    if board.is_turned or len(headlines) <= IN_A_TABLE:
+        return (board,) if headlines else ()
+    tested = [*(_measured(evidence, headline) for headline in gate_headlines(runs)), *of_other_tasks]
     overview = replace(_board(tested, runs), is_overview=True)
-    return (overview, *(_board(of_family, runs) for of_family in whole.families.values()))
+    return (overview, *(_board(of_family, runs) for of_family in board.families.values()))
 
 
 def _measured(evidence: Evidence, headline: Headline) -> Headline:
     """Return a headline with its figures."""
-    found = _complete(evidence.runs, headline)
-    estimates = {model: estimate(evidence.mean(of_model, headline.metric)) for model, of_model in found.items()}
-    standings = _standings(evidence, headline, found, estimates)
+    complete = _complete(evidence.runs, headline)
+    estimates = {model: estimate(evidence.mean(of_model, headline.metric)) for model, of_model in complete.items()}
+    standings = _standings(evidence, headline, complete, estimates)
     return replace(
-        headline, standings=standings, guess=_guess(found, headline), floor=_floor(evidence, headline, found)
+        headline, standings=standings, guess=_guess(complete, headline), floor=_floor(evidence, headline, complete)
     )
 
 
 def _board(headlines: Sequence[Headline], runs: Runs) -> Board:
     """Return a table: few models in the order given, many by their mean rank, with known answers last."""
     known = frozenset(runs.labels[model] for model in runs.models if model.has_known_answers)
-    names = [name for name in runs.labels.values() if any(one.standings[name].estimate.exists for one in headlines)]
+    names = [
+        name for name in runs.labels.values() if any(headline.standings[name].estimate.exists for headline in headlines)
+    ]
     board = Board(tuple(headlines), tuple(names), known.intersection(names))
     if board.is_turned:
         return board
@@ -253,31 +255,31 @@ def _mean_rank(name: str, headlines: Sequence[Headline]) -> float:
             figures = {model: standing.estimate for model, standing in headline.standings.items()}
             goodness = {model: sign * figure.value for model, figure in figures.items() if figure.exists}
             own = goodness.get(name, -inf)
-            surpassed_by.append(sum(other > own for other in goodness.values()))
+            surpassed_by.append(sum(value > own for value in goodness.values()))
     return fmean(surpassed_by) if surpassed_by else 0.0
 
 
 def _complete(runs: Runs, headline: Headline) -> dict[EvaluatedModel, list[TaskRun]]:
     """Return the runs of a headline's tasks, by the models that were run on all of them."""
-    found: dict[EvaluatedModel, list[TaskRun]] = {}
-    for run in runs.of(headline.family):
+    by_model: dict[EvaluatedModel, list[TaskRun]] = {}
+    for run in runs.of_family(headline.family):
         if run.task in headline.tasks and (not run.is_ours or run.headline.name == headline.metric):
-            found.setdefault(run.model, []).append(run)
-    return {model: of_model for model, of_model in found.items() if len(of_model) == len(headline.tasks)}
+            by_model.setdefault(run.model, []).append(run)
+    return {model: of_model for model, of_model in by_model.items() if len(of_model) == len(headline.tasks)}
 
 
-def _of_others(evidence: Evidence) -> Iterator[Headline]:
+def _headlines_of_other_tasks(evidence: Evidence) -> Iterator[Headline]:
     """Yield the headlines of the other tasks: of the lowest-level groups that have a score, and of tasks in none."""
     runs = evidence.runs
-    found = scores(evidence) if runs.of(OTHER) else []
-    parts = {score.name: frozenset(runs.groups.get(score.name, ())) for score in found}
+    all_scores = scores(evidence) if runs.of_family(OTHER) else []
+    parts = {score.name: frozenset(runs.groups.get(score.name, ())) for score in all_scores}
     groups = {name: tasks for name, tasks in parts.items() if tasks}
-    lowest = [name for name, tasks in groups.items() if not any(other < tasks for other in groups.values())]
+    lowest = [name for name, tasks in groups.items() if not any(inner < tasks for inner in groups.values())]
     covered = frozenset().union(*(groups[name] for name in lowest))
-    for score in found:
+    for score in all_scores:
         if score.name in lowest or not (score.name in groups or score.name in covered):
             tasks = tuple(runs.groups.get(score.name, (score.name,)))
-            better = next(run.headline.higher_is_better for run in runs.of(OTHER) if run.task in tasks)
+            better = next(run.headline.higher_is_better for run in runs.of_family(OTHER) if run.task in tasks)
             metric = score.metric.removesuffix(ARROWS[better]).rstrip()
             headline = Headline(OTHER, score.name, metric, better, tasks, "share" if score.is_share else "number")
             standings = _standings(evidence, headline, _complete(runs, headline), score.estimates)
@@ -316,24 +318,24 @@ def _standings(
     return standings
 
 
-def _is_close(evidence: Evidence, headline: Headline, best: Sequence[TaskRun], other: Sequence[TaskRun]) -> bool:
+def _is_close(evidence: Evidence, headline: Headline, best: Sequence[TaskRun], runs: Sequence[TaskRun]) -> bool:
     """Return whether 0 is in the interval of the difference between two models, as ``compare`` computes it."""
-    pairs, first = _pairs(evidence, best, other), best[0]
-    alike = (
+    pairs, first = _pairs(evidence, best, runs), best[0]
+    tasks_weigh_alike = (
         first.schema.tasks_weigh_alike
         if first.is_ours
-        else weights([(headline.name, best), (headline.name, other)]) is True
+        else weights([(headline.name, best), (headline.name, runs)]) is True
     )
-    unit = Compared(headline.name, len(pairs) > 1, headline.family, first.headline, pairs, alike, evidence)
+    unit = Compared(headline.name, len(pairs) > 1, headline.family, first.headline, pairs, tasks_weigh_alike, evidence)
     change = unit.difference.change
     return change.has_interval and change.low <= 0 <= change.high
 
 
-def _pairs(evidence: Evidence, one: Sequence[TaskRun], other: Sequence[TaskRun]) -> tuple[PairOfRuns, ...]:
+def _pairs(evidence: Evidence, before: Sequence[TaskRun], after: Sequence[TaskRun]) -> tuple[PairOfRuns, ...]:
     """Return the runs of the same tasks by two models."""
-    names = evidence.runs.labels[one[0].model], evidence.runs.labels[other[0].model]
-    of_task = {run.task: run for run in other}
-    return tuple(PairOfRuns(run, of_task[run.task], names) for run in one)
+    names = evidence.runs.labels[before[0].model], evidence.runs.labels[after[0].model]
+    of_task = {run.task: run for run in after}
+    return tuple(PairOfRuns(run, of_task[run.task], names) for run in before)
 
 
 def _guess(runs: Mapping[EvaluatedModel, Sequence[TaskRun]], headline: Headline) -> float | None:
@@ -364,21 +366,27 @@ def summary(evidence: Evidence, boards: Sequence[Board]) -> Figure:
     of_families = [board for board in boards if not board.is_overview]
     for board in of_families:
         for family, headlines in board.families.items():
-            drawn = [one for one in headlines if one.unit == "share"]
-            models = [name for name in labels.values() if any(one.standings[name].estimate.exists for one in drawn)]
-            values = tuple(tuple(one.standings[name].estimate for one in drawn) for name in models)
-            metrics = [*dict.fromkeys(one.metric for one in drawn)]
+            drawn = [headline for headline in headlines if headline.unit == "share"]
+            models = [
+                name for name in labels.values() if any(headline.standings[name].estimate.exists for headline in drawn)
+            ]
+            values = tuple(tuple(headline.standings[name].estimate for headline in drawn) for name in models)
+            metrics = [*dict.fromkeys(headline.metric for headline in drawn)]
             # The panel's title and its axis say the family and, of all columns, the metric.
             columns_drawn = tuple(
-                " ".join(filter(None, (one.short, one.metric * (len(metrics) > 1), ARROWS[one.higher_is_better])))
-                for one in drawn
+                " ".join(
+                    filter(
+                        None, (headline.short, headline.metric * (len(metrics) > 1), ARROWS[headline.higher_is_better])
+                    )
+                )
+                for headline in drawn
             )
-            better = {one.higher_is_better for one in drawn}
+            better = {headline.higher_is_better for headline in drawn}
             direction = better.pop() if len(better) == 1 else None
             if models:
                 drawing = HeatMap(tuple(models), columns_drawn, values, ", ".join(metrics), higher_is_better=direction)
                 panels.append(Panel(family, drawing))
-    every = [one for board in of_families for one in board.headlines]
+    every = [headline for board in of_families for headline in board.headlines]
     return Figure(
         "summary",
         "Headline metrics",
@@ -386,7 +394,7 @@ def summary(evidence: Evidence, boards: Sequence[Board]) -> Figure:
         "numbers of instructions. ↑: higher is better, ↓: lower is better.",
         tuple(panels),
         Table(
-            ("model", *(one.heading for one in every)),
-            tuple((name, *(one.standings[name].estimate for one in every)) for name in labels.values()),
+            ("model", *(headline.heading for headline in every)),
+            tuple((name, *(headline.standings[name].estimate for headline in every)) for name in labels.values()),
         ),
     )

@@ -81,8 +81,8 @@ class Line:
         finding = self.finding
         if isnan(finding.rows_to_decide):
             # The file that it was seen in takes more room than what was seen.
-            why = re.sub(r"^\S+\.jsonl?: ", "", str(finding.issues[0])) if finding.verdict == "CANNOT TELL" else ""
-            return re.split("[;:] ", why)[0]
+            reason = re.sub(r"^\S+\.jsonl?: ", "", str(finding.issues[0])) if finding.verdict == "CANNOT TELL" else ""
+            return re.split("[;:] ", reason)[0]
         rows = "no practical number of" if isinf(finding.rows_to_decide) else f"about {rounded(finding.rows_to_decide)}"
         return f"{rows} rows would decide"
 
@@ -102,7 +102,7 @@ class Verdict:
     lines: tuple[Line, ...]
 
     @cached_property
-    def found(self) -> Mapping[str, Sequence[Finding]]:
+    def by_verdict(self) -> Mapping[str, Sequence[Finding]]:
         """The headlines by verdict, the worst first."""
         return {
             verdict: [finding for finding in self.outcome.findings if finding.verdict == verdict]
@@ -112,13 +112,15 @@ class Verdict:
     @property
     def allowed(self) -> str:
         """The largest allowed drop, in words."""
-        shares = {one.allowed for one in self.outcome.findings if one.is_share and not isnan(one.allowed)}
+        shares = {
+            finding.allowed for finding in self.outcome.findings if finding.is_share and not isnan(finding.allowed)
+        }
         return amount(shares.pop(), is_share=True) if len(shares) == 1 else "is allowed"
 
     @property
     def sentence(self) -> str:
         """What to do, and why."""
-        return decision(self.outcome).sentence
+        return decision(self.outcome)
 
     @property
     def lost(self) -> Sequence[TaskChange]:
@@ -133,8 +135,8 @@ class Verdict:
     @property
     def notes(self) -> Sequence[str]:
         """What the reader should know about the headlines, each once."""
-        issues = ((one.name, str(issue)) for one in self.outcome.findings for issue in one.issues)
-        unchecked = (f"{one.name}: not checked: {one.issues[0]}" for one in self.outcome.unpaired)
+        issues = ((finding.name, str(issue)) for finding in self.outcome.findings for issue in finding.issues)
+        unchecked = (f"{finding.name}: not checked: {finding.issues[0]}" for finding in self.outcome.unpaired)
         return [*(line.strip() for line in by_issue(issues)), *unchecked]
 
     def place(self, share: float) -> float:

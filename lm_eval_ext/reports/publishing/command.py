@@ -102,11 +102,11 @@ def _benchmark(text: str) -> tuple[str, str, str]:
 def _export(options: argparse.Namespace) -> int:
     _require_options(options)
     count = len(options.runs)
-    given = [*options.runs, *(place for place, _ in options.ids)]
-    with opened(given) as places:
+    every_place = [*options.runs, *(place for place, _ in options.ids)]
+    with opened(every_place) as places:
         ids = [GivenName(path, name) for path, (_, name) in zip(places.paths[count:], options.ids, strict=True)]
-        models, found = published(places.paths[:count], ids, places.called)
-        for issue in found.issues:
+        models, runs = published(places.paths[:count], ids, places.called)
+        for issue in runs.issues:
             print(f"lm-eval-ext: {issue.severity}: {one_line(issue.text)}", file=sys.stderr)
         if options.format == EVERY_EVAL_EVER:
             written = every_eval_ever(models, options.organization, options.relationship)
@@ -127,7 +127,7 @@ def _export(options: argparse.Namespace) -> int:
                 f"{one_line('; '.join(numbers))}",
                 file=sys.stderr,
             )
-    require_apart([("--output", path) for path in contents], files_at(given))
+    require_apart([("--output", path) for path in contents], files_at(every_place))
     for path in contents:
         path.parent.mkdir(parents=True, exist_ok=True)
     write(contents)
@@ -137,13 +137,15 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _require_options(options: argparse.Namespace) -> None:
-    missing = [what for name, what in NEEDED[options.format].items() if not getattr(options, name)]
+    missing = [description for name, description in NEEDED[options.format].items() if not getattr(options, name)]
     if missing:
         raise ReportError(f"the format {options.format} needs what results do not say; give {'; and '.join(missing)}")
-    for other, needed in NEEDED.items():
-        for name in (*needed, *OPTIONAL[other]):
-            if other != options.format and getattr(options, name):
-                raise ReportError(f"--{name.replace('_', '-')} belongs to --format {other}, not to {options.format}")
+    for name_of_format, needed in NEEDED.items():
+        for name in (*needed, *OPTIONAL[name_of_format]):
+            if name_of_format != options.format and getattr(options, name):
+                raise ReportError(
+                    f"--{name.replace('_', '-')} belongs to --format {name_of_format}, not to {options.format}"
+                )
     for text in (*(name for _, name in options.ids), *(dataset for _, dataset, _ in options.benchmark)):
         if not HUB_ID.fullmatch(text):
             raise ReportError(f"{text}: expected OWNER/NAME, as on the hub")

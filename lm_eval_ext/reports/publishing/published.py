@@ -18,7 +18,7 @@ import yaml
 from lm_eval_ext import __version__
 from lm_eval_ext.families.schema import COUNT, Metric
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.results.files import shown
+from lm_eval_ext.results.files import short_repr
 from lm_eval_ext.results.issue import named
 from lm_eval_ext.results.load import GivenName, find_runs, renamed
 from lm_eval_ext.results.models import GGUF, EvaluatedModel
@@ -114,7 +114,7 @@ class PublishedModel:
                 is_number = isinstance(value, int | float)
                 has_direction = _described(run, metric).higher_is_better is not None
                 if is_number and has_direction and run.figure(metric) is None:
-                    yield f"{run.task}, {metric}: {shown(value)} in the results"
+                    yield f"{run.task}, {metric}: {short_repr(value)} in the results"
 
     def headline(self, name: str) -> Score:
         """Return the headline of a task or group.
@@ -125,24 +125,24 @@ class PublishedModel:
         by_task = {run.task: run for run in self.runs}
         if name in by_task:
             metric = by_task[name].headline.name
-            found = next((score for score in self.scores() if (score.name, score.metric) == (name, metric)), None)
-            if found is None:
+            headline = next((score for score in self.scores() if (score.name, score.metric) == (name, metric)), None)
+            if headline is None:
                 raise ReportError(f"{self.id}, {name}: no figure of {metric} in the results")
-            return found
+            return headline
         if name not in self.names():
             raise ReportError(f"{self.id}: no results of {name}; expected one of {named(self.names(), 20)}")
         runs = [by_task[part] for part in self.groups[name]]
         run, metric = runs[0], runs[0].headline.name
         entry = _entry(run.file.content["results"], name)
         value = _number(entry.get(f"{metric},{run.reader}"))
-        if value is None or len({each.file.path for each in runs}) > 1:
+        if value is None or len({of_task.file.path for of_task in runs}) > 1:
             raise ReportError(
                 f"{self.id}, {name}: no figure of {metric} for this group in the results; expected all of its tasks "
                 "from one run of the harness: run the group by its name, or publish its tasks"
             )
         error = _number(entry.get(f"{metric}_stderr,{run.reader}"))
         better, limits = run.headline.higher_is_better is not False, _described(run, metric).range
-        return Score(name, metric, better, value, error, sum(each.count for each in runs), limits, run)
+        return Score(name, metric, better, value, error, sum(of_task.count for of_task in runs), limits, run)
 
 
 def published(
@@ -160,29 +160,29 @@ def published(
         ReportError: a model has no id or shares it with another, or its rows are not to be published.
         RowsError: a file is not a results file, or an id is for no model.
     """
-    (found,) = measured_alike([find_runs(paths, others=True, called=called)], Choice())
-    labels = found.labels
+    (all_runs,) = measured_alike([find_runs(paths, other_tasks=True, called=called)], Choice())
+    labels = all_runs.labels
     # A renamed label is the user's id; others are looked up in the results.
-    given = renamed(found, ids)
+    given_labels = renamed(all_runs, ids)
     models: dict[str, tuple[EvaluatedModel, PublishedModel]] = {}
-    for model in found.models:
-        runs = tuple(run for run in found.counting if run.model == model)
+    for model in all_runs.models:
+        runs = tuple(run for run in all_runs.counting if run.model == model)
         if embedded := sorted(run.task for run in runs if run.metadata.get("source") == EMBEDDED):
             raise ReportError(
                 f"{labels[model]}: {named(embedded)} asked about {EMBEDDED_NOTE}; they are not published: run the "
                 "tasks on rows from the hub or a folder"
             )
-        name = given[model] if given[model] != labels[model] else _id(model, labels[model], runs)
+        name = given_labels[model] if given_labels[model] != labels[model] else _id(model, labels[model], runs)
         if name in models:
             raise ReportError(
                 f"{name}: results of two models or settings have this id ({labels[models[name][0]]}; {labels[model]}); "
                 "expected one: give the folder or file of one of them"
             )
-        models[name] = model, PublishedModel(name, runs, found.groups)
-    return tuple(each for _, (_, each) in sorted(models.items())), found
+        models[name] = model, PublishedModel(name, runs, all_runs.groups)
+    return tuple(published_model for _, (_, published_model) in sorted(models.items())), all_runs
 
 
-def how(model: EvaluatedModel) -> str:
+def call_in_words(model: EvaluatedModel) -> str:
     """Return how a model was run, as far as readers need it: its type in the harness, and the arguments ``HOW``."""
     arguments = dict(model.arguments)
     return " ".join([f"--model {model.kind}", *(f"{name}={arguments[name]}" for name in HOW if name in arguments)])
@@ -190,8 +190,8 @@ def how(model: EvaluatedModel) -> str:
 
 def limit(run: TaskRun) -> str | None:
     """Return the ``--limit`` of a run, which had only some of the rows; ``None`` if it had all."""
-    found = run.file.config.get("limit")
-    return f"{found:g}" if isinstance(found, int | float) else None if found is None else shown(found)
+    limit = run.file.config.get("limit")
+    return f"{limit:g}" if isinstance(limit, int | float) else None if limit is None else short_repr(limit)
 
 
 def _id(model: EvaluatedModel, label: str, runs: Sequence[TaskRun]) -> str:
@@ -199,16 +199,16 @@ def _id(model: EvaluatedModel, label: str, runs: Sequence[TaskRun]) -> str:
     arguments = dict(model.arguments)
     name = arguments.get("pretrained", "")
     if added := [argument for argument in ADDITIONS if arguments.get(argument) not in (None, "", "None")]:
-        why = f"it was run with {' and '.join(added)}"
+        reason = f"it was run with {' and '.join(added)}"
     elif not HUB_ID.fullmatch(name):
-        why = f"pretrained is {name!r}" if name else "it has no argument `pretrained`"
+        reason = f"pretrained is {name!r}" if name else "it has no argument `pretrained`"
     elif any(run.file.config.get("model_sha") == "" for run in runs):
         # The harness asks the hub for the commit of a model.
-        why = f"the harness found no {name!r} on the hub"
+        reason = f"the harness found no {name!r} on the hub"
     else:
         return name
     raise ReportError(
-        f"{label}: the results do not say which model on the hub this is ({why}); give it as --model-id "
+        f"{label}: the results do not say which model on the hub this is ({reason}); give it as --model-id "
         "RUNS=OWNER/NAME, where RUNS is the folder or file of this model"
     )
 
@@ -230,8 +230,8 @@ def _described(run: TaskRun, name: str) -> Metric:
 
 def _entry(table: object, name: str) -> Mapping[str, Any]:
     """Return the entry of a task or group in a table of the results; 0.5 prefixes its name with the group's."""
-    found = table if isinstance(table, dict) else {}
-    entry = next((found[key] for key in found if key == name or key.endswith(f"::{name}")), None)
+    entries = table if isinstance(table, dict) else {}
+    entry = next((entries[key] for key in entries if key == name or key.endswith(f"::{name}")), None)
     return entry if isinstance(entry, dict) else {}
 
 
@@ -269,7 +269,7 @@ def hub_eval_results(
         ReportError: a model has no results of one of the tasks or groups.
     """
     source = {"source": {"url": source_url, "name": "Results of lm-evaluation-harness"}} if source_url else {}
-    found = {}
+    files = {}
     for model in models:
         date = datetime.fromtimestamp(model.date, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         entries = []
@@ -278,8 +278,8 @@ def hub_eval_results(
             dataset = {"id": benchmark.dataset, "task_id": benchmark.task_id}
             entries.append({"dataset": dataset, "value": score.value, "date": date, **source, "notes": _notes(score)})
         text = yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=120)
-        found[Path(model.id, HUB_FILE)] = text.encode()
-    return found
+        files[Path(model.id, HUB_FILE)] = text.encode()
+    return files
 
 
 def _notes(score: Score) -> str:
@@ -288,7 +288,7 @@ def _notes(score: Score) -> str:
         f"{score.name}, {score.metric}{'' if score.higher_is_better else ' (lower is better)'}, {score.rows} rows",
         f"lm-eval {run.file.content.get('lm_eval_version', 'of unknown version')}",
         f"task version {run.metadata.get('version', 'unknown')}",
-        how(run.model),
+        call_in_words(run.model),
         *settings_of([run]),
     ]
     if (limited := limit(run)) is not None:
@@ -307,12 +307,12 @@ def every_eval_ever(models: Sequence[PublishedModel], organization: str, relatio
         organization: the name of who ran the evaluation.
         relationship: what they are to the model's developer, one of ``RELATIONSHIPS``.
     """
-    found = {}
+    files = {}
     for model in models:
         content = (json.dumps(_record(model, organization, relationship), indent=2, allow_nan=False) + "\n").encode()
         name = uuid.UUID(bytes=hashlib.sha256(content).digest()[:16], version=4)
-        found[Path("data", COLLECTION, model.id, f"{name}.json")] = content
-    return found
+        files[Path("data", COLLECTION, model.id, f"{name}.json")] = content
+    return files
 
 
 def _record(model: PublishedModel, organization: str, relationship: str) -> dict[str, Any]:
@@ -324,7 +324,7 @@ def _record(model: PublishedModel, organization: str, relationship: str) -> dict
         "deployment_type": "self_deployed" if evaluated.kind in SELF_DEPLOYED else "unknown",
         # The results do not say it.
         "model_availability": "unknown",
-        "lm_eval_model": how(evaluated),
+        "lm_eval_model": call_in_words(evaluated),
     }
     commits = {run.file.config.get("model_sha") for run in model.runs}
     if len(commits) == 1 and isinstance(commit := commits.pop(), str) and commit:
@@ -411,12 +411,12 @@ def _is_local(path: str) -> bool:
 
 
 def _generation_config(run: TaskRun) -> dict[str, Any]:
-    given = run.config.get("generation_kwargs")
-    given = given if isinstance(given, dict) else {}
+    recorded = run.config.get("generation_kwargs")
+    recorded = recorded if isinstance(recorded, dict) else {}
     arguments: dict[str, float] = {
-        name: found for name in ("temperature", "top_p") if (found := _number(given.get(name))) is not None
+        name: found for name in ("temperature", "top_p") if (found := _number(recorded.get(name))) is not None
     }
-    if (most := _number(given.get("max_gen_toks"))) is not None:
+    if (most := _number(recorded.get("max_gen_toks"))) is not None:
         arguments["max_tokens"] = int(most)
     details = {name: str(value) for name, value in run.setting}
     if run.shots is not None:

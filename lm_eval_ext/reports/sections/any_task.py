@@ -14,7 +14,7 @@ from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.evidence import Evidence, replicates, terms_by_cluster
 from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Panel, Section, Table, TableCell
 from lm_eval_ext.reports.gate.findings import Finding, Outcome, compare
-from lm_eval_ext.reports.gate.text import by_issue, described, metric, name_with_tasks, p_value
+from lm_eval_ext.reports.gate.text import by_issue, metric, metric_of_run, name_with_tasks, p_value
 from lm_eval_ext.reports.gate.units import NORMAL, Sides, unlike, weights
 from lm_eval_ext.reports.layout import MISSING
 from lm_eval_ext.reports.sections.examples import Answer, continuations
@@ -37,7 +37,7 @@ LISTED = 400
 
 def section(evidence: Evidence) -> Section | None:
     """Return the section; ``None`` if no such task was run."""
-    if not evidence.runs.of(OTHER):
+    if not evidence.runs.of_family(OTHER):
         return None
     figures = [*differences(evidence), *score_figures(scores(evidence), evidence.runs)]
     return Section(NAME, "Other tasks", "What else was measured, and do the models differ in it?", figures)
@@ -73,15 +73,15 @@ def _told_apart(offered: Sequence[tuple[str, str, float]]) -> list[str]:
 def differences(evidence: Evidence) -> Iterator[Figure]:
     """Yield the figures of differences: of shares, and of what has another unit; none if there is one model."""
     runs = evidence.runs
-    first, *others = [model for model in runs.models if runs.of(OTHER, model)]
+    first, *others = [model for model in runs.models if runs.of_family(OTHER, model)]
     if not others:
         return
-    tasks = {run.task for run in runs.of(OTHER)}
+    tasks = {run.task for run in runs.of_family(OTHER)}
     groups = {name: parts for name, parts in runs.groups.items() if tasks.issuperset(parts)}
     of_model = {}
     for model in (first, *others):
-        of_others = tuple(run for run in runs.found if run.model == model and run.family.name == OTHER)
-        of_model[model] = replace(runs, found=of_others, groups=groups, labels={model: runs.labels[model]})
+        of_others = tuple(run for run in runs.all if run.model == model and run.family.name == OTHER)
+        of_model[model] = replace(runs, all=of_others, groups=groups, labels={model: runs.labels[model]})
     outcomes = {}
     for model in others:
         labels = runs.labels[first], runs.labels[model]
@@ -182,11 +182,11 @@ def scores(evidence: Evidence) -> list[Score]:
     """
     runs = evidence.runs
     tasks: dict[str, dict[EvaluatedModel, list[TaskRun]]] = {}
-    for run in runs.of(OTHER):
+    for run in runs.of_family(OTHER):
         tasks.setdefault(run.task, {})[run.model] = [run]
     groups: list[tuple[str, dict[EvaluatedModel, list[TaskRun]]]] = []
     for name, parts in sorted(runs.groups.items()):
-        of_parts = {model: [run for run in runs.of(OTHER, model) if run.task in parts] for model in runs.models}
+        of_parts = {model: [run for run in runs.of_family(OTHER, model) if run.task in parts] for model in runs.models}
         groups.append((name, {model: of_model for model, of_model in of_parts.items() if len(of_model) == len(parts)}))
     scored = []
     for name, by_model in (*groups, *sorted(tasks.items())):
@@ -203,7 +203,7 @@ def scores(evidence: Evidence) -> list[Score]:
             if estimates:
                 is_share = all(run.headline.range == SHARE for run in runs_of_metric)
                 rows = max(sum(run.count for run in of_model) for of_model in of_metric.values())
-                scored.append(Score(name, described(runs_of_metric[0]), is_share, estimates, rows))
+                scored.append(Score(name, metric_of_run(runs_of_metric[0]), is_share, estimates, rows))
     return scored
 
 

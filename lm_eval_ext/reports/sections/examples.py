@@ -109,7 +109,7 @@ def scored(
         for metric, value in scores.items():
             hits &= rows.numbers(metric) == value
         for metric, number in (counts or {}).items():
-            hits &= np.equal(rows.asked.get(metric, 0.0), number)
+            hits &= np.equal(rows.denominators.get(metric, 0.0), number)
         for metric in unless:
             hits &= rows.numbers(metric) != 1
         return hits

@@ -30,7 +30,7 @@ def with_datasets(folder: Path, before: Scores, after: Scores, groups: Mapping[s
 
 
 def said(outcome: Outcome) -> str:
-    return decision(outcome).sentence
+    return decision(outcome)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_look_says_what_is_next(tmp_path: Path) -> None:
     def at_first(folder: Path, score: float) -> str:
         both = sides(folder, {SST2: [1.0] * 400}, {SST2: [score] * 400})
         look = Look(1, parts_of(both.before, 4))
-        return said(check(look.of(both, [SST2]), {SST2: 0.02}, Criteria(look=look)))
+        return said(check(look.restrict(both, [SST2]), {SST2: 0.02}, Criteria(look=look)))
 
     assert at_first(tmp_path / "same", 1.0) == "Go on: evaluate part 2 of 4. One headline is not decided yet."
     assert at_first(tmp_path / "lost", 0.0) == (

@@ -14,7 +14,7 @@ from markdown_it.token import Token
 
 from lm_eval_ext.floors import CONSTANT, IN_WORDS
 from lm_eval_ext.reports.gate.findings import Criteria, Finding, Outcome, check, compare
-from lm_eval_ext.reports.gate.formats import NAMES, escaped, failed, junit, markdown
+from lm_eval_ext.reports.gate.formats import NAMES, Described, escaped, failed, junit, markdown
 from lm_eval_ext.reports.gate.text import compared_cells, floor_rows
 from lm_eval_ext.results.issue import error, note
 from tests.reports.files import SST2
@@ -73,7 +73,7 @@ def outcome(tmp_path: Path) -> Outcome:
 
 
 def test_each_finding_is_a_test_case(outcome: Outcome) -> None:
-    root = parsed(junit(outcome, {"candidate": "two", "baseline": "one"}, 86400.0))
+    root = parsed(junit([Described(outcome, properties={"candidate": "two", "baseline": "one"}, date=86400.0)]))
     (suite,) = root
     assert root.tag == "testsuites"
     counts = {"tests": "3", "failures": "1", "errors": "1"}
@@ -100,13 +100,13 @@ def test_each_finding_is_a_test_case(outcome: Outcome) -> None:
 
 
 def test_what_is_inconclusive_is_an_error_if_not_worse_is_required(outcome: Outcome) -> None:
-    root = parsed(junit(replace(outcome, requirement="no-worse"), {}, 1.0))
+    root = parsed(junit([Described(replace(outcome, requirement="no-worse"), date=1.0)]))
     assert root.get("errors") == "2"
     assert [error.get("type") for error in root.iter("error")] == ["cannot tell", "inconclusive"]
 
 
 def test_what_passed_has_neither_failure_nor_error() -> None:
-    root = parsed(junit(Outcome((Finding(SST2, "", "NOT WORSE"),), requirement="no-regression"), {}, 0.0))
+    root = parsed(junit([Described(Outcome((Finding(SST2, "", "NOT WORSE"),), requirement="no-regression"), date=0.0)]))
     assert [each.tag for case in root.iter("testcase") for each in case] == ["system-out"]
 
 
@@ -121,7 +121,11 @@ def test_a_check_that_failed_is_one_error() -> None:
 
 def test_characters_that_xml_cannot_represent_are_named() -> None:
     finding = Finding("a\x00b<&>\"'\ud800\ufffe", "", "CANNOT TELL", issues=(note("bell \x07, tab \t, \U0001f600"),))
-    root = parsed(junit(Outcome((finding,), requirement="no-regression"), {"candidate": "x\x1by"}, 0.0))
+    root = parsed(
+        junit(
+            [Described(Outcome((finding,), requirement="no-regression"), properties={"candidate": "x\x1by"}, date=0.0)]
+        )
+    )
     (case,) = root.iter("testcase")
     assert case.attrib == {"classname": "unknown", "name": "a<U+0000>b<&>\"'<U+D800><U+FFFE>", "time": "0"}
     assert case[0].text == "bell <U+0007>, tab \t, \U0001f600"
@@ -129,12 +133,12 @@ def test_characters_that_xml_cannot_represent_are_named() -> None:
 
 
 def test_remarks_about_the_runs_follow_the_test_cases(outcome: Outcome) -> None:
-    (suite,) = parsed(junit(outcome, {}, 1.0, ["baseline: no template", "candidate: \x07"]))
+    (suite,) = parsed(junit([Described(outcome, notices=["baseline: no template", "candidate: \x07"], date=1.0)]))
     assert (suite[-1].tag, suite[-1].text) == ("system-out", "baseline: no template\ncandidate: <U+0007>")
 
 
 def test_the_schema_rejects_invalid_xml(outcome: Outcome) -> None:
-    root = parsed(junit(outcome, {}, 1.0))
+    root = parsed(junit([Described(outcome, date=1.0)]))
     (case, *_) = root.iter("testcase")
     case.insert(0, ElementTree.Element("system-out"))
     with pytest.raises(AssertionError, match="in testcase"):
@@ -178,7 +182,7 @@ def rows(text: str) -> list[list[str]]:
 def test_each_finding_is_a_row_with_its_numbers(tmp_path: Path) -> None:
     compared = sides(tmp_path, {SST2: right(50), SNLI: right(50)}, {SST2: right(30), SNLI: right(50)})
     outcome = check(compared, {SST2: 0.02, SNLI: 0.3})
-    text = markdown(outcome, ("one (a)", "two (b)"), ["a notice"])
+    text = markdown(Described(outcome, ("one (a)", "two (b)"), ["a notice"]))
     head, worse, same = rows(text)
     assert head[:8] == ["verdict", "task or group", "metric", "baseline", "candidate", "change", "at worst", "at best"]
     # 50 of 100 rows were right and 30 are.
@@ -198,7 +202,7 @@ def test_each_finding_is_a_row_with_its_numbers(tmp_path: Path) -> None:
 
 def test_what_was_not_compared_has_no_numbers_but_a_reason(tmp_path: Path) -> None:
     compared = sides(tmp_path, {SST2: right(5), SNLI: right(5)}, {SST2: right(5)})
-    text = markdown(check(compared, {SNLI: 0.1}), ("a", "b"))
+    text = markdown(Described(check(compared, {SNLI: 0.1}), ("a", "b")))
     assert text.startswith(f"**Cannot be told:** {escaped(SNLI)} (missing from B).\n")
     assert rows(text)[1] == ["CANNOT TELL", SNLI, *"––––––", "10", *"–––––"]  # noqa: RUF001 # shown so
     assert f"{SNLI}: missing from B" in [shown(token) for token in read(text) if token.type == "inline"]
@@ -206,7 +210,7 @@ def test_what_was_not_compared_has_no_numbers_but_a_reason(tmp_path: Path) -> No
 
 def test_a_comparison_has_the_columns_of_its_text(tmp_path: Path) -> None:
     outcome = compare(sides(tmp_path, {SST2: right(50), SNLI: right(5)}, {SST2: right(30)}))
-    text = markdown(outcome, ("one (a)", "two (b)"))
+    text = markdown(Described(outcome, ("one (a)", "two (b)")))
     head, worse = rows(text)
     assert head == [*compared_cells(outcome.findings[0], NAMES)]
     assert worse[:5] == [SST2, "acc ↑", "50.0", "30.0", "−20.0"]  # noqa: RUF001 # as printed
@@ -222,7 +226,7 @@ def test_a_comparison_begins_with_its_groups_and_folds_every_task_and_what_is_sa
     scores = {SST2: right(50), SNLI: right(50)}
     otherwise = {"config": {"num_fewshot": 4}}
     both = sides(tmp_path, scores, {**scores, SST2: right(30)}, groups={"level": [SST2, SNLI]}, of_after=otherwise)
-    text = markdown(compare(both), ("one", "two"))
+    text = markdown(Described(compare(both), ("one", "two")))
     groups, everything, _ = tables(text)
     assert [row[0] for row in groups[1:]] == ["level (2 tasks)"]
     assert [row[0] for row in everything[1:]] == ["level (2 tasks)", SST2, SNLI]
@@ -238,9 +242,8 @@ def test_what_files_say_is_shown_as_it_is_and_does_nothing(place: str) -> None:
     if place == "issue":
         findings = [Finding(SST2, "", "CANNOT TELL", issues=(error(HOSTILE),))]
     title = HOSTILE if place == "title" else "one"
-    text = markdown(
-        Outcome(tuple(findings), requirement="no-regression"), (title, "two"), [HOSTILE] if place == "notice" else []
-    )
+    outcome = Outcome(tuple(findings), requirement="no-regression")
+    text = markdown(Described(outcome, (title, "two"), [HOSTILE] if place == "notice" else []))
     if place == "error":
         text = failed("markdown", HOSTILE).decode()
     else:

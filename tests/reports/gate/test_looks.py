@@ -85,7 +85,7 @@ def test_the_p_value_over_all_looks_is_the_error_that_a_look_would_spend() -> No
 
 
 def loaded(*places: Path) -> list[Runs]:
-    return load_apart([[place] for place in places], others=Choice(), parts=True)
+    return load_apart([[place] for place in places], choice=Choice(), parts=True)
 
 
 def by_row(parts: Parts, run: TaskRun) -> dict[int, int]:
@@ -152,7 +152,7 @@ def test_runs_of_parts_are_one_run_whose_lines_are_found(tmp_path: Path) -> None
         assert found.ids.tolist() == expected.ids.tolist()
         assert found.values["acc"].tolist() == expected.values["acc"].tolist()
         assert [line["doc_id"] for line in found.lines()] == [*range(100)]
-        assert found.kept(found.ids > 96).line(1)["doc"] == {"sentence": "review 98", "golden_label": "negative"}
+        assert found.select(found.ids > 96).line(1)["doc"] == {"sentence": "review 98", "golden_label": "negative"}
     assert not [issue for issue in joined.issues if "newer" in str(issue)]
     # Where nothing says that they are parts, the newest counts, as ever.
     (newest,) = load_apart([[tmp_path / "parts"]])
@@ -277,8 +277,8 @@ def test_looks_err_no_more_often_than_one_and_save_rows() -> None:
     assert max(at_bound.beyond, at_bound.within) <= 0.05 + 3 * sqrt(0.05 * 0.95 / 400)
     unchanged, at_once = simulated(shape, 0.0, 400, 4), simulated(shape, 0.0, 400, 1)
     assert unchanged.within > at_once.within - 0.03 > 0.9
-    assert 0.4 < unchanged.asked < 0.8
-    assert simulated(shape, 0.25, 100, 4).asked < 0.35
+    assert 0.4 < unchanged.rows_used < 0.8
+    assert simulated(shape, 0.25, 100, 4).rows_used < 0.35
 
 
 @pytest.mark.slow
@@ -300,7 +300,7 @@ def test_looks_at_recorded_runs_decide_as_all_rows_do(tmp_path: Path, shared_dat
         (at_once,) = check(sides, {TASK: 0.02}).findings
         for number in range(1, 5):
             look = Look(number, parts[before])
-            (finding,) = check(look.of(sides, [TASK]), {TASK: 0.02}, Criteria(look=look)).findings
+            (finding,) = check(look.restrict(sides, [TASK]), {TASK: 0.02}, Criteria(look=look)).findings
             if finding.verdict != GO_ON:
                 break
         verdicts[at_once.verdict, finding.verdict] += 1

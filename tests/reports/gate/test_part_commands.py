@@ -27,7 +27,7 @@ Output = pytest.CaptureFixture[str]
 def commands_of(
     folder: Path, count: int = 2, tasks: tuple[str, ...] = (SST2,), files: Path | None = None
 ) -> list[Command]:
-    (runs,) = load_apart([[folder]], others=Choice(), parts=True)
+    (runs,) = load_apart([[folder]], choice=Choice(), parts=True)
     return part_commands(runs, parts_of(runs, count), tasks, files)
 
 

@@ -44,7 +44,7 @@ NO_YES = "verbalizer_sst2_unnatural_no_yes"
     ],
 )
 def test_the_sizes_of_our_tasks_are_known(name: str, rows: int, answers: int) -> None:
-    asked = of_name(name, 0.02).asked
+    asked = of_name(name, 0.02).design
     assert (asked.rows, asked.answers) == (rows, answers)
 
 
@@ -86,21 +86,21 @@ def test_rows_and_answers_are_those_of_the_baseline(tmp_path: Path) -> None:
     scores = {SST2: right(70), NO_YES: right(70)}
     both = alone(sides(tmp_path, scores, scores, groups={"both": [SST2, NO_YES]}))
     plan = planned(both, {"both": 0.02})
-    assert (plan.asked.rows, plan.asked.answers, plan.asked.weights.tolist()) == (100, 2, [2.0] * 100)
+    assert (plan.design.rows, plan.design.answers, plan.design.weights.tolist()) == (100, 2, [2.0] * 100)
     assert plan.about == (
         "of the baseline: acc 70.00 %; assumed: 13.0% of the answers change (--changed), those to a row with a "
         "correlation of 0.3 (--correlation)"
     )
-    assert (plan.asked.changed, plan.asked.correlation) == (0.13, 0.3)
-    assert planned(both, {SST2: 0.02}).asked.answers == 1
+    assert (plan.design.changed, plan.design.correlation) == (0.13, 0.3)
+    assert planned(both, {SST2: 0.02}).design.answers == 1
 
 
 def test_no_more_answers_change_than_a_score_allows(tmp_path: Path) -> None:
     # Of two runs at 0.98, at most two answers of a hundred are wrong in each.
     scores = {SST2: right(98)}
     both = alone(sides(tmp_path, scores, scores))
-    assert planned(both, {SST2: 0.02}).asked.changed == pytest.approx(0.04)
-    assert planned(both, {SST2: 0.02}, changed=0.01).asked.changed == 0.01
+    assert planned(both, {SST2: 0.02}).design.changed == pytest.approx(0.04)
+    assert planned(both, {SST2: 0.02}, changed=0.01).design.changed == 0.01
     assert "at this score, no more can" in planned(both, {SST2: 0.02}).about
 
 
@@ -109,15 +109,15 @@ def test_two_runs_show_how_much_changes(tmp_path: Path) -> None:
     scores = {SST2: right(70)}, {SST2: [0.0] * 10 + right(68, of=90)}
     both = sides(tmp_path, *scores)
     plan = planned(both, {SST2: 0.02})
-    assert plan.asked.shown is not None
-    assert np.count_nonzero(plan.asked.shown.values) == 18
+    assert plan.design.observed is not None
+    assert np.count_nonzero(plan.design.observed.values) == 18
     # The root of 18, over 100.
     assert plan.about == (
         "of two runs of the baseline: acc 70.00 % and 68.00 %; two runs differ by a standard error of 4.26 points"
     )
-    assert planned(both, {SST2: 0.02}, changed=0.3).asked.changed == 0.3
+    assert planned(both, {SST2: 0.02}, changed=0.3).design.changed == 0.3
     again = planned(sides(tmp_path / "same", scores[0], scores[0]), {SST2: 0.02})
-    assert (again.asked.shown, again.asked.changed) == (None, 0.13)
+    assert (again.design.observed, again.design.changed) == (None, 0.13)
     assert again.about.endswith(", because the two runs agree in every row")
 
 
@@ -130,15 +130,15 @@ def test_several_draws_show_how_much_changes(tmp_path: Path) -> None:
         plan = planned(alone(sides_of(folders, folders)), {SST2: 0.02})
         assert f"{draws} draws of each row" in plan.about
         # Two draws of a row differ with the variance 2 p (1 - p), of mean 2 * 2 / (3 * 4); means of n draws with less.
-        assert plan.asked.shown is not None
-        assert np.mean(plan.asked.shown.values**2) == pytest.approx(2 * 2 / 12 / draws, rel=0.25)
+        assert plan.design.observed is not None
+        assert np.mean(plan.design.observed.values**2) == pytest.approx(2 * 2 / 12 / draws, rel=0.25)
 
 
 def test_a_baseline_without_samples_is_assumed_about(tmp_path: Path) -> None:
     scores = {SST2: right(70)}
     both = sides(tmp_path, scores, scores, of_after={"samples": False})
     plan = planned(Sides(both.after, both.after, both.names), {SST2: 0.02})
-    assert plan.asked.rows == 100
+    assert plan.design.rows == 100
     assert f"{SST2} has no samples" in plan.about
 
 
@@ -197,7 +197,7 @@ def test_a_plan_is_for_the_score_that_is_checked(tmp_path: Path) -> None:
         scores = (f"{100 * one:.2f} %" if share else f"{one:.4g}" for one in (difference.before, difference.after))
         assert f" {' and '.join(scores)};" in plan.about
         # Simulated drops vary as the measured one does.
-        errors = [drop.error for drop in drops(plan.asked, 0.0, 300)]
+        errors = [drop.error for drop in drops(plan.design, 0.0, 300)]
         assert np.mean(errors) == pytest.approx(difference.mean.error, rel=0.1)
 
 
@@ -205,7 +205,7 @@ def test_a_score_that_one_run_tells_too_little_about_is_left_out_and_the_rest_is
     plans, left_out, tests = of_baseline(alone(others(tmp_path)), OTHERS)
     assert [plan.name for plan in plans] == ["both"]
     # Its tasks of 200 and 50 rows weigh alike.
-    assert {*np.round(plans[0].asked.weights * 200, 6).tolist()} == {1.0, 4.0}
+    assert {*np.round(plans[0].design.weights * 200, 6).tolist()} == {1.0, 4.0}
     assert {name for name, why in left_out.items() if "one run does not show" in why} == {*OTHERS} - {"both", "odd"}
     assert left_out["odd"] == "the results do not say whether a higher thing is better"
     # A check would test all of them.
@@ -388,9 +388,9 @@ def test_a_check_finds_as_often_as_its_plan_says_what_is_there(tmp_path: Path) -
     baseline = with_answers(template.before, before.T)
     plan = planned(Sides(baseline, with_answers(template.after, again.T), template.names), bounds)
     for drop in (0.0, 0.03, 0.05, 0.08):
-        said = simulate(plan.asked, drop, 0.02, 1000).chances
+        said = simulate(plan.design, drop, 0.02, 1000).chances
         # What is lost falls together as far as what changes does.
-        candidates = (retrained(generator, before, chances, drop, plan.asked.correlation) for _ in range(pairs))
+        candidates = (retrained(generator, before, chances, drop, plan.design.correlation) for _ in range(pairs))
         found = [
             check(Sides(baseline, with_answers(template.after, answers.T), template.names), bounds).verdict
             for answers in candidates
@@ -399,6 +399,6 @@ def test_a_check_finds_as_often_as_its_plan_says_what_is_there(tmp_path: Path) -
         assert found.count("REGRESSION") / pairs == pytest.approx(said.beyond, abs=0.12), drop
         assert found.count("NOT WORSE") / pairs == pytest.approx(said.within, abs=0.12), drop
     # Answers that all change by themselves would promise more.
-    alone = replace(plan.asked, correlation=0.0, shown=None, changed=float(np.mean(before != again)))
-    by_themselves, measured = (simulate(asked, 0.05, 0.02, 1000).chances for asked in (alone, plan.asked))
+    alone = replace(plan.design, correlation=0.0, observed=None, changed=float(np.mean(before != again)))
+    by_themselves, measured = (simulate(asked, 0.05, 0.02, 1000).chances for asked in (alone, plan.design))
     assert by_themselves.beyond > measured.beyond + 0.05

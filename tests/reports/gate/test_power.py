@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lm_eval_ext.reports.gate.power import (
-    Asked,
+    Design,
     chances,
     correlation_of,
     draws_to_decide,
@@ -111,26 +111,26 @@ def test_the_number_of_rows_that_show_a_drop_does() -> None:
     assert rows_to_decide(replace(drop(np.zeros(50)), value=0.02), 0.02) == inf
 
 
-GROUP = Asked.alike(900, 3, 0.1)
-TWO_TASKS = Asked(np.repeat([1 / 100, 1 / 500], [100, 500]), (100, 500), 1, 0.1)
+GROUP = Design.uniform(900, 3, 0.1)
+TWO_TASKS = Design(np.repeat([1 / 100, 1 / 500], [100, 500]), (100, 500), 1, 0.1)
 """Two tasks on their own datasets, which weigh alike."""
-RESTLESS = Asked.alike(900, 3, 0.6)
+RESTLESS = Design.uniform(900, 3, 0.6)
 """More than half of the answers change by themselves."""
-RUNS = Asked(
+RUNS = Design(
     np.full(300, 3.0),
     (300,),
     3,
     correlation=0.5,
-    shown=RowSums.of_single_answers(np.repeat([3.0, -3.0, 1.0, 0.0], [15, 12, 30, 243]), np.full(300, 3.0), (300,)),
+    observed=RowSums.of_single_answers(np.repeat([3.0, -3.0, 1.0, 0.0], [15, 12, 30, 243]), np.full(300, 3.0), (300,)),
 )
 """Two runs in which some rows change as a whole."""
-TOGETHER = Asked.alike(300, 4, 0.2, 0.5)
+TOGETHER = Design.uniform(300, 4, 0.2, 0.5)
 """Half of the rows change as a whole."""
 
 
 @pytest.mark.parametrize("asked", [GROUP, TWO_TASKS, RESTLESS, RUNS, TOGETHER])
 @pytest.mark.parametrize("drop", [0.0, 0.05])
-def test_the_mean_of_the_measured_drops_is_the_true_one(asked: Asked, drop: float) -> None:
+def test_the_mean_of_the_measured_drops_is_the_true_one(asked: Design, drop: float) -> None:
     found = [one.value for one in drops(asked, drop, 400)]
     assert np.mean(found) == pytest.approx(drop, abs=4 * float(np.std(found)) / 20)
 
@@ -146,15 +146,15 @@ def test_drops_vary_as_much_as_the_answers_that_change() -> None:
 
 
 def test_drops_vary_as_much_as_two_runs_differ() -> None:
-    assert RUNS.shown is not None
+    assert RUNS.observed is not None
     found = [one.value for one in drops(RUNS, 0.0, 1000)]
     # The sign of each row is left to chance: the mean change of the two runs is no drop of the next one.
-    assert np.std(found) == pytest.approx(np.sqrt(np.sum(RUNS.shown.values**2)) / 900, rel=0.1)
+    assert np.std(found) == pytest.approx(np.sqrt(np.sum(RUNS.observed.values**2)) / 900, rel=0.1)
 
 
 def test_a_score_that_is_no_share_drops_in_its_own_unit() -> None:
     shown = RowSums.of_single_answers(np.random.default_rng(1).normal(0, 4, 50), np.ones(50), (50,))
-    asked = Asked(np.ones(50), (50,), 1, shown=shown, is_share=False)
+    asked = Design(np.ones(50), (50,), 1, observed=shown, is_share=False)
     found = list(drops(asked, 7.0, 300))
     assert np.mean([one.value for one in found]) == pytest.approx(7, abs=0.2)
     assert not found[0].is_share
@@ -174,8 +174,10 @@ def test_an_allowed_drop_is_rarely_a_regression_and_a_large_one_often() -> None:
     assert simulate(GROUP, 0.05, 0.02, 200).chances.beyond > 0.95
 
 
-@pytest.mark.parametrize("asked", [Asked.alike(100, 1, 0.13), Asked.alike(100, 10, 0.1), TOGETHER, TWO_TASKS, RUNS])
-def test_what_is_computed_and_what_is_simulated_are_one_notion_of_power(asked: Asked) -> None:
+@pytest.mark.parametrize(
+    "asked", [Design.uniform(100, 1, 0.13), Design.uniform(100, 10, 0.1), TOGETHER, TWO_TASKS, RUNS]
+)
+def test_what_is_computed_and_what_is_simulated_are_one_notion_of_power(asked: Design) -> None:
     for true_drop in (0.0, 0.05, 0.1):
         simulated = simulate(asked, true_drop, 0.02, 200)
         computed = chances(simulated.typical, true_drop, 0.02)
@@ -186,7 +188,7 @@ def test_what_is_computed_and_what_is_simulated_are_one_notion_of_power(asked: A
 
 def test_how_far_answers_change_together_is_measured() -> None:
     for correlation in (0.0, 0.5, 1.0):
-        asked = Asked.alike(400, 5, 0.2, correlation)
+        asked = Design.uniform(400, 5, 0.2, correlation)
         measured = [correlation_of(found) for found in drops(asked, 0.0, 50)]
         assert np.mean(measured) == pytest.approx(correlation, abs=0.05)
     # Nothing shows how answers change that do not, and a row may fail as a whole.
@@ -195,9 +197,10 @@ def test_how_far_answers_change_together_is_measured() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "asked", [Asked.alike(100, 1, 0.1), GROUP, Asked.alike(2700, 3, 0.1), Asked.alike(100, 10, 0.05), TWO_TASKS, RUNS]
+    "asked",
+    [Design.uniform(100, 1, 0.1), GROUP, Design.uniform(2700, 3, 0.1), Design.uniform(100, 10, 0.05), TWO_TASKS, RUNS],
 )
-def test_the_gate_errs_in_at_most_one_of_twenty_of_2000_pairs(asked: Asked) -> None:
+def test_the_gate_errs_in_at_most_one_of_twenty_of_2000_pairs(asked: Design) -> None:
     for bound in (0.01, 0.02, 0.05):
         found = simulate(asked, bound, bound, 2000).chances
         # Three standard errors of sqrt(0.05 * 0.95 / 2000) = 0.005.

@@ -17,8 +17,8 @@ from benchmarks.gate_errors import Shape, shapes, verdicts
 from lm_eval_ext.cli import main
 from lm_eval_ext.reports.gate.bounds import Bounds
 from lm_eval_ext.reports.gate.findings import Criteria, Outcome, check
-from lm_eval_ext.reports.gate.formats import as_csv, as_json
-from lm_eval_ext.reports.gate.power import Asked, chances, simulate, smallest_regression
+from lm_eval_ext.reports.gate.formats import Described, as_csv, json_of, json_text
+from lm_eval_ext.reports.gate.power import Design, chances, simulate, smallest_regression
 from lm_eval_ext.reports.gate.text import check_text
 from lm_eval_ext.reports.gate.units import Sides
 from tests.other_files import MadeUp, write_other_run
@@ -97,8 +97,8 @@ def test_a_score_that_is_a_share_on_one_side_only_has_no_bound_of_a_share(tmp_pa
 
 
 def test_a_plan_of_ten_answers_to_a_row_says_one_thing() -> None:
-    one_by_one = simulate(Asked.alike(100, 10, 0.1), 0.1, 0.02, 300)
-    smallest = smallest_regression(simulate(Asked.alike(100, 10, 0.1), 0.0, 0.02, 300).typical, 0.02, 0.05)
+    one_by_one = simulate(Design.uniform(100, 10, 0.1), 0.1, 0.02, 300)
+    smallest = smallest_regression(simulate(Design.uniform(100, 10, 0.1), 0.0, 0.02, 300).typical, 0.02, 0.05)
     # Ten points are always seen, because six are in four runs of five.
     assert one_by_one.chances.beyond > 0.99
     assert smallest == pytest.approx(0.06, abs=0.005)
@@ -146,12 +146,12 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 
 def test_of_many_tasks_the_first_question_is_their_mean(many: Outcome) -> None:
-    assert many.whole is not None
-    assert many.whole.name == "mean of 60"
+    assert many.overall is not None
+    assert many.overall.name == "mean of 60"
     # One task of sixty lost 0.7.
-    assert many.whole.drop.value == pytest.approx(0.7 / 60)
-    assert many.whole.difference.rows == 60 * 50
-    assert many.whole.difference.before == pytest.approx(0.7)
+    assert many.overall.drop.value == pytest.approx(0.7 / 60)
+    assert many.overall.difference.rows == 60 * 50
+    assert many.overall.difference.before == pytest.approx(0.7)
     # It is tested with half of the level, and so is the one that fell: 0.05 / 2 / 60.
     (fallen,) = (finding for finding in many.findings if finding.verdict == "REGRESSION")
     assert fallen.name == "task07"
@@ -174,28 +174,28 @@ def test_the_text_of_many_tasks_has_what_decides_and_the_ten_worst(many: Outcome
     listed = Counter(line.split("  ")[0] for line in lines[1:] if line.split()[0].isupper())
     assert listed == {
         "REGRESSION": 1,
-        "NOT WORSE" if many.whole and many.whole.verdict == "NOT WORSE" else "INCONCLUSIVE": 11,
+        "NOT WORSE" if many.overall and many.overall.verdict == "NOT WORSE" else "INCONCLUSIVE": 11,
     }
     assert "and 49 more (49 inconclusive): all are in --json, --csv and --markdown" in lines
-    assert len(json.loads(as_json(many, ("old", "new")))["findings"]) == 61
+    assert len(json_of(Described(many))["findings"]) == 61
 
 
 def test_few_tasks_have_no_mean(tmp_path: Path) -> None:
     scores = {f"task{number:02}": [1.0, 0.0] * 20 for number in range(20)}
-    assert check(_sides(tmp_path / "few", scores, scores), dict.fromkeys(scores, 0.02)).whole is None
+    assert check(_sides(tmp_path / "few", scores, scores), dict.fromkeys(scores, 0.02)).overall is None
     more = scores | {"another": [1.0, 0.0] * 20}
     outcome = check(_sides(tmp_path / "more", more, more), dict.fromkeys(more, 0.02), Criteria("no-worse"))
     # 840 equal answers exclude that 0.36 % of such rows are lost, which forty rows cannot.
-    assert outcome.whole is not None
-    assert (outcome.whole.verdict, outcome.status) == ("NOT WORSE", 0)
-    assert {finding.verdict for finding in outcome.findings if not finding.is_whole} == {"INCONCLUSIVE"}
+    assert outcome.overall is not None
+    assert (outcome.overall.verdict, outcome.status) == ("NOT WORSE", 0)
+    assert {finding.verdict for finding in outcome.findings if not finding.is_overall} == {"INCONCLUSIVE"}
 
 
 def test_rows_that_several_tasks_share_are_one_observation_of_their_mean(tmp_path: Path) -> None:
     scores = {f"task{number:02}": [1.0, 0.0] * 20 for number in range(21)}
     sides = _sides(tmp_path, scores, scores)
     assert sides.before.counting[0].dataset != sides.before.counting[1].dataset
-    whole = check(sides, dict.fromkeys(scores, 0.02)).whole
+    whole = check(sides, dict.fromkeys(scores, 0.02)).overall
     assert whole is not None
     assert whole.mean.rows == 21 * 40
 
@@ -255,9 +255,9 @@ def test_check_prints_how_much_of_a_change_is_the_baselines_own_noise(
 def test_names_are_no_formulas_and_no_zero_is_negative(tmp_path: Path) -> None:
     scores = {"=sum(1)": [1.0, 0.0] * 50}
     outcome = check(_sides(tmp_path, scores, scores), {"=sum(1)": 0.02})
-    (line,) = csv.DictReader(io.StringIO(as_csv(outcome)))
+    (line,) = csv.DictReader(io.StringIO(as_csv([Described(outcome)])))
     assert line["name"] == "'=sum(1)"
-    assert not re.search(r"-0\.0\b", as_json(outcome, ("old", "new")))
+    assert not re.search(r"-0\.0\b", json_text(json_of(Described(outcome))))
     assert "-0.0" not in line.values()
 
 

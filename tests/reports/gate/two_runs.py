@@ -65,7 +65,7 @@ def sides_of(
 ) -> Sides:
     """Return two sides: each a folder or file, or several that are the same run with other seeds."""
     given = [[side] if isinstance(side, Path) else side for side in (before, after)]
-    found = iter(load_apart([[path] for side in given for path in side], others=others))
+    found = iter(load_apart([[path] for side in given for path in side], choice=others))
     first, second = (as_one([next(found) for _ in side], [*map(str, side)]) for side in given)
     return Sides(first, second, names)
 
@@ -88,7 +88,7 @@ def with_answers(runs: Runs, answers: Iterable[Floats]) -> Runs:
     for run, of_task in zip(runs.counting, answers, strict=True):
         assert run.rows is not None
         changed.append(replace(run, rows=replace(run.rows, values={**run.rows.values, "acc": of_task})))
-    return replace(runs, found=tuple(changed))
+    return replace(runs, all=tuple(changed))
 
 
 def write_draws(

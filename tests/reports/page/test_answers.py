@@ -26,8 +26,8 @@ WRONG, RIGHT_READ = "expected positive, read negative", "expected positive, read
 
 
 def report(*folders: Path, each: int = 20) -> Report:
-    (runs,) = load_apart([folders], others=Choice())
-    return build(runs, each=each)
+    (runs,) = load_apart([folders], choice=Choice())
+    return build(runs, answers_each=each)
 
 
 def behind(found: Report) -> dict[str, Answers]:
@@ -158,7 +158,7 @@ def test_links_lead_to_the_answers_and_back_and_no_answer_becomes_markup(tmp_pat
     path = samples_of(write_run(tmp_path, {SST2: wrong_in([3])}))
     path.write_text(path.read_text().replace("review 3", "<script>alert(3)</script> \\u202e"))
     runs = load([tmp_path])
-    text = page(build(runs, each=3))
+    text = page(build(runs, answers_each=3))
     ids = re.findall(r' id="([^"]+)"', text)
     assert len({*ids}) == len(ids)
     assert anchor("one", SST2) in ids

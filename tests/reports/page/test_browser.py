@@ -15,7 +15,7 @@ import pytest
 from lm_eval_ext.reports.figure import Report
 from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.page.drawing import ROOMY_WIDTHS
-from lm_eval_ext.reports.page.html import apart, page
+from lm_eval_ext.reports.page.html import page, split_constant
 from lm_eval_ext.reports.wording import readable
 from lm_eval_ext.results.load import load
 from tests.reports.files import SST2, write_run
@@ -129,7 +129,9 @@ class Reader:
 @pytest.fixture(scope="module")
 def reader(known_runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     folder = tmp_path_factory.mktemp("pages")
-    reports = {models: sample_report.report(models) for models in (1, 7, 20)} | {KNOWN: build(load(known_runs), each=2)}
+    reports = {models: sample_report.report(models) for models in (1, 7, 20)} | {
+        KNOWN: build(load(known_runs), answers_each=2)
+    }
     files = {models: folder / f"report {models}.html" for models in reports}
     for models, file in files.items():
         file.write_text(page(reports[models]), encoding="utf-8")
@@ -168,7 +170,9 @@ def test_every_drawing_is_fully_visible_and_nothing_scrolls_sideways(reader: Rea
     # A leaderboard is a table, in place of the figure that is exported.
     first = [] if report.leaderboard else [report.summary]
     expected = [*first, *(figure for section in report.sections for figure in section.figures)]
-    assert [(name, len(boxes)) for name, boxes in figures] == [(f.name, len(apart(f.panels)[0])) for f in expected]
+    assert [(name, len(boxes)) for name, boxes in figures] == [
+        (f.name, len(split_constant(f.panels)[0])) for f in expected
+    ]
     for name, boxes in figures:
         for left, right, wide, high in boxes:
             assert left >= 0, name

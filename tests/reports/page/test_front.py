@@ -173,7 +173,7 @@ def finding(name: str, verdict: str, before: float = 0.6, after: float = 0.5) ->
 
 
 def boards(*folders: Path) -> tuple[Board, ...]:
-    (runs,) = load_apart([folders], others=Choice(), merge_variants=True)
+    (runs,) = load_apart([folders], choice=Choice(), merge_variants=True)
     return leaderboard(Evidence(runs))
 
 

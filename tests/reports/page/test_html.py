@@ -25,7 +25,7 @@ from lm_eval_ext.reports.figure import (
     TableCell,
     Unit,
 )
-from lm_eval_ext.reports.page.html import apart, head_columns, page
+from lm_eval_ext.reports.page.html import head_columns, page, split_constant
 from lm_eval_ext.reports.wording import LONGEST, figure, interval, readable
 from lm_eval_ext.results.issue import error, note, warning
 from tests.reports.page import sample_report as sample
@@ -220,7 +220,7 @@ def heat(*rows: tuple[Estimate, ...], better: bool | None = False) -> HeatMap:
 def test_what_is_the_same_everywhere_is_said_and_not_drawn(
     panels: tuple[Panel, ...], columns: list[tuple[str, ...]], said: list[str]
 ) -> None:
-    drawn, words = apart(panels)
+    drawn, words = split_constant(panels)
     assert [panel.mark.columns for panel in drawn if isinstance(panel.mark, HeatMap)] == columns
     assert words == said
 
@@ -232,7 +232,7 @@ def test_what_is_the_same_everywhere_is_said_and_not_drawn(
 )
 def test_equal_bars_are_drawn_if_their_parts_can_differ(value: float, parts: tuple[float, ...], is_drawn: bool) -> None:
     series = Series("mismatch", (Estimate(value),) * 2, parts)
-    drawn, _ = apart([Panel("", Bars(("a", "b"), (series,), "mismatch", part="refusal" if parts else ""))])
+    drawn, _ = split_constant([Panel("", Bars(("a", "b"), (series,), "mismatch", part="refusal" if parts else ""))])
     assert bool(drawn) == is_drawn
 
 

@@ -18,8 +18,8 @@ from lm_eval_ext.reports.publishing.published import (
     SCHEMA_VERSION,
     Benchmark,
     PublishedModel,
+    call_in_words,
     every_eval_ever,
-    how,
     hub_eval_results,
     published,
 )
@@ -43,7 +43,7 @@ def test_the_id_is_what_was_loaded_from_the_hub(tmp_path: Path) -> None:
     write_run(tmp_path / "run", {SST2: right(5)}, arguments={"pretrained": "owner/one", "dtype": "bfloat16"})
     model = only(tmp_path)
     assert model.id == "owner/one"
-    assert how(model.runs[0].model) == "--model hf dtype=bfloat16"
+    assert call_in_words(model.runs[0].model) == "--model hf dtype=bfloat16"
 
 
 @pytest.mark.parametrize(

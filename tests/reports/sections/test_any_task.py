@@ -24,7 +24,7 @@ RIGHT = [1.0] * 6 + [0.0] * 4
 
 
 def report(*folders: Path) -> Report:
-    (runs,) = load_apart([folders], others=Choice(), merge_variants=True)
+    (runs,) = load_apart([folders], choice=Choice(), merge_variants=True)
     return build(runs)
 
 

@@ -104,7 +104,7 @@ def test_every_drawn_metric_appears_in_a_figure_of_runs_that_have_it(
     family: str, runs: Runs, sections: Mapping[str, Section]
 ) -> None:
     # Of some metrics the samples have what figures are computed from, but no value that a mean is over.
-    given = {name for run in runs.of(family) for name in (*run.metrics, *(run.rows.line(0) if run.rows else ()))}
+    given = {name for run in runs.of_family(family) for name in (*run.metrics, *(run.rows.line(0) if run.rows else ()))}
     shown = {metric for figure in sections[family].figures for metric in figure.table.metrics}
     drawn = [one.name for one in FAMILIES[family].schema.metrics if one.drawn and one.name not in OF_MORE_WORDINGS]
     had = [name for name in drawn if any(fnmatchcase(metric, name) for metric in given)]
@@ -118,7 +118,7 @@ def test_a_section_and_its_figures_are_the_same_whether_the_results_or_only_the_
 ) -> None:
     folders = [partly_right(family, result_folder, **details) for details in ({}, {"details": True})]
     brief, full = (load([folder]) for folder in folders)
-    for one, other in zip(brief.of(family), full.of(family), strict=True):
+    for one, other in zip(brief.of_family(family), full.of_family(family), strict=True):
         only_here = {metric for metric in other.metrics if FAMILIES[family].schema.metric(metric).is_detail}
         assert only_here
         assert one.file.content["results"][one.task].keys().isdisjoint(f"{name},{one.reader}" for name in only_here)
@@ -188,9 +188,9 @@ def test_answers_without_recorded_prompts_are_counted_but_not_shown_and_figures_
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_says_what_the_answers_behind_its_headlines_are(family: str, runs: Runs) -> None:
-    behind, _ = answers(runs, {run.task: (run.task,) for run in runs.of(family)}, 3, runs.labels.values())
+    behind, _ = answers(runs, {run.task: (run.task,) for run in runs.of_family(family)}, 3, runs.labels.values())
     found = behind[FAMILIES[family].section]
-    assert {one.headline for one in found} == {run.task for run in runs.of(family)}
+    assert {one.headline for one in found} == {run.task for run in runs.of_family(family)}
     for one in found:
         assert one.shown, one.headline
         assert all(example.facts for example in one.shown)
@@ -199,6 +199,6 @@ def test_every_family_says_what_the_answers_behind_its_headlines_are(family: str
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_runs_of_other_families_give_no_section(family: str, runs: Runs) -> None:
-    others = tuple(run for run in runs.found if run.family.name != family)
+    others = tuple(run for run in runs.all if run.family.name != family)
     section = import_module(FAMILIES[family].section).section
-    assert section(Evidence(replace(runs, found=others))) is None
+    assert section(Evidence(replace(runs, all=others))) is None

@@ -39,10 +39,10 @@ _LONGEST_SLUG = 60
 def looks(figures: Iterable[Figure]) -> dict[str, int]:
     """Return the number of the look of each series, by name: the same in all drawings, another if drawn together."""
     marks = [panel.mark for figure in figures for panel in figure.panels]
-    together = [[one.name for one in mark.series] for mark in marks if isinstance(mark, Bars | Curves)]
+    series_by_panel = [[one.name for one in mark.series] for mark in marks if isinstance(mark, Bars | Curves)]
     groups: list[dict[str, None]] = []
     # Those of most series first: they have all levels, in order.
-    for names in sorted(together, key=len, reverse=True):
+    for names in sorted(series_by_panel, key=len, reverse=True):
         met = [group for group in groups if not group.keys().isdisjoint(names)]
         groups = [group for group in groups if group not in met] + [dict.fromkeys(chain(*met, names))]
     return {name: number for group in groups for number, name in enumerate(group)}
@@ -126,7 +126,7 @@ def _draw(panel: Panel, figure: Figure, looks: Mapping[str, int], width: int, he
 
     scales = frame.scales(other.mark for other in figure.panels)
     # What is the same for all marks is said below the drawing only.
-    counts = len({rows_in_words(one) for one in estimates(panel.mark) if one.exists}) > 1
+    counts = len({rows_in_words(estimate) for estimate in estimates(panel.mark) if estimate.exists}) > 1
     return marks.draw(panel.mark, frame.Sheet(width, scales[panel.mark.unit], looks, heading, counts))
 
 
@@ -176,24 +176,24 @@ def contents(report: Report) -> dict[str, bytes]:
     Raises:
         ReportError: matplotlib is not installed.
     """
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     figures = [report.summary, *(figure for section in report.sections for figure in section.figures)]
-    alike = looks(figures)
-    for figure, drawn in zip(figures, in_turn(pngs, figures, alike), strict=True):
-        found[f"{figure.name}.csv"] = as_csv(figure.table.counted).encode()
-        found |= {f"{name}.png": png for name, png in zip(_names(figure), drawn, strict=True)}
-    return found
+    names = looks(figures)
+    for figure, drawn in zip(figures, in_turn(pngs, figures, names), strict=True):
+        files[f"{figure.name}.csv"] = as_csv(figure.table.counted).encode()
+        files |= {f"{name}.png": png for name, png in zip(_names(figure), drawn, strict=True)}
+    return files
 
 
 def _names(figure: Figure) -> Iterator[str]:
     """Yield a unique name for each panel's file."""
-    taken: set[str] = set()
+    used: set[str] = set()
     for panel in figure.panels:
         slug = re.sub(r"[^a-z0-9]+", "-", panel.title.lower()).strip("-")[:_LONGEST_SLUG].rstrip("-")
         name = base = f"{figure.name}_{slug}" if slug else figure.name
         number = 1
-        while name in taken:
+        while name in used:
             number += 1
             name = f"{base}-{number}"
-        taken.add(name)
+        used.add(name)
         yield name

@@ -25,7 +25,7 @@ from matplotlib.ticker import MaxNLocator
 
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, HeatMap, Mark, Series, Unit, estimates, rows_in_words
 from lm_eval_ext.reports.page.drawing.palette import LIGHT, SERIES
-from lm_eval_ext.reports.wording import UNITS, figure, readable, told
+from lm_eval_ext.reports.wording import UNITS, figure, readable, with_unit
 
 TEXT, SMALL = 11.0, 10.5
 """Text sizes in pixels."""
@@ -157,13 +157,13 @@ class Scale:
         """The values of the axis ticks."""
         if self.unit == "share" and (self.low, self.high) == (0.0, 1.0):
             return _QUARTERS
-        found = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(self.low, self.high)
-        return [float(tick) for tick in found if self.low - 1e-9 <= tick <= self.high + 1e-9]
+        ticks = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(self.low, self.high)
+        return [float(tick) for tick in ticks if self.low - 1e-9 <= tick <= self.high + 1e-9]
 
     def label(self, value: float) -> str:
         """Return a tick's label."""
-        whole = self.unit != "number" and abs(100 * value - round(100 * value)) < 1e-6
-        return figure(value, self.unit, 0 if whole else 1) + ("%" if self.unit == "share" else "")
+        is_whole = self.unit != "number" and abs(100 * value - round(100 * value)) < 1e-6
+        return figure(value, self.unit, 0 if is_whole else 1) + ("%" if self.unit == "share" else "")
 
 
 def scales(marks: Iterable[Mark]) -> dict[Unit, Scale]:
@@ -225,7 +225,7 @@ class Sheet:
         need no such words: their numbers are written beside them, and their intervals are drawn.
         """
         rows = rows_in_words(estimate) if self.counts else ""
-        text = _on_one_line(f"{', '.join(filter(None, names))}: {told(estimate, self.scale.unit)}")
+        text = _on_one_line(f"{', '.join(filter(None, names))}: {with_unit(estimate, self.scale.unit)}")
         return f"{text}, rows: {rows}" if rows else text
 
 

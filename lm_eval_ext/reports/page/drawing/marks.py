@@ -270,12 +270,12 @@ def _curves(mark: Curves, sheet: Sheet) -> Drawing:
         elif series in measured:
             _band(axes, places, series, number)
         points = [(x + shift, e.value) for x, e in zip(places, series.values, strict=True)]
-        told = [
+        titles = [
             sheet.said(estimate, series.name, f"{mark.x_axis} {name}")
             for name, estimate in zip(names, series.values, strict=True)
             if estimate.exists
         ]
-        line.set_gid("\n".join(told))
+        line.set_gid("\n".join(titles))
         if mark.logarithmic:
             points = [point for point, e in zip(points, series.values, strict=True) if e.exists]
         line.set_data([x for x, _ in points], [y for _, y in points])
@@ -368,8 +368,8 @@ def _heat_map(mark: HeatMap, sheet: Sheet) -> Drawing:
             linespacing=1.08,
         )
         for row, values in enumerate(mark.values):
-            said = sheet.said(values[number], mark.rows[row], mark.columns[number])
-            cell = (x - wide / 2, y + row * tall, shown(values[number].value, mark.unit, 0), said)
+            title = sheet.said(values[number], mark.rows[row], mark.columns[number])
+            cell = (x - wide / 2, y + row * tall, shown(values[number].value, mark.unit, 0), title)
             cells.setdefault(_role(values[number], mark, sheet.scale), []).append(cell)
     for role, alike in sorted(cells.items()):
         _draw_cells(axes, alike, role, (wide, tall))
@@ -426,8 +426,8 @@ def _draw_cells(axes: Axes, cells: Sequence[_Cell], role: str, size: tuple[float
     axes.add_artist(PathPatch(path, facecolor=LIGHT[role], linewidth=0, zorder=0.5))
     ink = "muted" if role == "missing" else f"{role}{INK}"
     write = partial(axes.text, ha="center", va="center", size=SMALL, color=LIGHT[ink], label=ink)
-    for x, y, number, said in cells:
-        write(x + wide / 2, y + tall / 2, number, gid=said)
+    for x, y, number, title in cells:
+        write(x + wide / 2, y + tall / 2, number, gid=title)
 
 
 def _cells(corners: Iterable[tuple[float, float]], wide: float, tall: float) -> Path:

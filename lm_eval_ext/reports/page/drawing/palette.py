@@ -25,9 +25,9 @@ def luminance(color: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(color: str, other_color: str) -> float:
     """Return the contrast of two colors, 1 to 21 (WCAG 2.1)."""
-    darker, lighter = sorted((luminance(one), luminance(other)))
+    darker, lighter = sorted((luminance(color), luminance(other_color)))
     return (lighter + 0.05) / (darker + 0.05)
 
 

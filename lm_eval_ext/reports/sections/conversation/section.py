@@ -29,7 +29,7 @@ BEHAVIORS = (
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    study = Study.of(evidence, FAMILY, _facts, {})
+    study = Study.of_family(evidence, FAMILY, _facts, {})
     if not study.entries:
         return None
     instructive, issues = examples(evidence.runs, [behavior(study.entries) for behavior in BEHAVIORS], details_of)

@@ -123,7 +123,7 @@ def section(evidence: Evidence) -> Section | None:
         "history": (FOLLOWED, SLIPPED_ONCE),
         "which": (CONFLICT_SIDE, ALONE_SIDE),
     }
-    study = Study.of(evidence, FAMILY, _facts_of, orders)
+    study = Study.of_family(evidence, FAMILY, _facts_of, orders)
     if not study.entries:
         return None
     instructive, issues = examples(evidence.runs, [behavior(study.entries) for behavior in BEHAVIORS], details_of)

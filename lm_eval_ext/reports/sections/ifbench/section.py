@@ -54,7 +54,7 @@ BEHAVIORS = (
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
     orders = {"group": tuple(OF_GROUPS), "verdict": VERDICT_KINDS}
-    study = Study.of(evidence, FAMILY, _facts, orders)
+    study = Study.of_family(evidence, FAMILY, _facts, orders)
     if not study.entries:
         return None
     instructive, issues = examples(evidence.runs, [behavior(study.entries) for behavior in BEHAVIORS], details_of)

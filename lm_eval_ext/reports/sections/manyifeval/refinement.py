@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, HeatMap
-from lm_eval_ext.reports.layout import COLUMN, panels, shown, table
+from lm_eval_ext.reports.layout import COLUMN, as_estimate, panels, table
 from lm_eval_ext.reports.sections.examples import Line, counts_of
 from lm_eval_ext.reports.sections.figures import captioned
 from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, NUMBERED, of_kind
@@ -136,8 +136,8 @@ def _refined(study: Study) -> tuple[list[Entry], list[Issue]]:
             facts = {"base": base, "place": place, "method": method[0]["method"] + suffix(method[0])}
             for entry in sorted(method, key=lambda entry: entry["instructions"]):
                 if (number := entry["instructions"]) in numbers:
-                    rows_kept = shared[number].kept[place]
-                    entries.append(replace(entry.with_facts(**facts), asked=number, kept=rows_kept, reason=reasons))
+                    mask = shared[number].masks[place]
+                    entries.append(replace(entry.with_facts(**facts), question=number, mask=mask, reason=reasons))
     return entries, issues
 
 
@@ -220,7 +220,7 @@ def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> 
     """Return the accuracy of the answers after each round."""
     cells = by_round(study, entries)
     requests = study.means(entries, (METHOD,), {REQUESTS: REQUESTS})
-    counts = {key: shown(line[REQUESTS]) for key, line in requests.lines.items()}
+    counts = {key: as_estimate(line[REQUESTS]) for key, line in requests.lines.items()}
     wide = cells.wide("round", heading="round {round}").with_fact(
         "requests per row",
         lambda about: (

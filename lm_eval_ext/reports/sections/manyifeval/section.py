@@ -62,7 +62,7 @@ OF_REPORT = (
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's figures and most instructive answers; ``None`` if none of its tasks was run."""
-    study = Study.of(evidence, FAMILY, facts, {})
+    study = Study.of_family(evidence, FAMILY, facts, {})
     placed = tuple(placements(evidence))
     if not study.entries and not placed:
         return None
@@ -138,8 +138,8 @@ def _lost(run: TaskRun, easier: TaskRun) -> tuple[int, int, str] | None:
         if other_row < 0 or other_rows.values[PROMPT_LEVEL][other_row] != 1:
             continue
         for metric in metrics:
-            is_broken = rows.values[metric][row] < rows.asked[metric][row]
-            if is_broken and other_rows.asked[metric][other_row]:
+            is_broken = rows.values[metric][row] < rows.denominators[metric][row]
+            if is_broken and other_rows.denominators[metric][other_row]:
                 return row, int(other_row), metric
     return None
 

@@ -312,13 +312,13 @@ def _placed(evidence: Evidence) -> tuple[Study, dict[str, list[Issue]], set[Key]
     placed = [run for run in evidence.runs.with_role(Role.PLACED) if run.family.name == FAMILY]
     known = {(run.model, run.task) for run in placed}
     entries = []
-    for run in (*evidence.runs.of(FAMILY), *placed):
+    for run in (*evidence.runs.of_family(FAMILY), *placed):
         if (run.model, run.task) in known:
             of_task = facts(run)
             kind = _REPEAT if of_task["repeat"] else of_task["kind"]
             about = {"model": evidence.runs.labels[run.model], "task": run.task, "kind": kind}
             about |= {"instructions": of_task["instructions"], "placement": run.placement or PUBLISHED}
-            entries.append(Entry(run, about, asked=None, metric=run.headline.name))
+            entries.append(Entry(run, about, question=None, metric=run.headline.name))
     orders = {"model": tuple(evidence.runs.labels.values()), "kind": tuple(KINDS), "placement": SCHEMA.placements}
     shared: list[Entry] = []
     issues: dict[str, list[Issue]] = {}
@@ -327,7 +327,7 @@ def _placed(evidence: Evidence) -> tuple[Study, dict[str, list[Issue]], set[Key]
     entries.sort(key=lambda entry: (rank(entry["kind"]), entry["instructions"], entry["task"]))
     for key, group in grouped(entries, ("model", "task")).items():
         rows = shared_rows([entry.run for entry in group], "ids")
-        shared += [replace(entry, kept=rows_kept) for entry, rows_kept in zip(group, rows.kept, strict=True)]
+        shared += [replace(entry, mask=mask) for entry, mask in zip(group, rows.masks, strict=True)]
         model, task = key
         of_model = issues.setdefault(model, [])
         if rows.reason:

@@ -165,7 +165,7 @@ def in_scopes(entries: Iterable[Entry], scopes: Scopes) -> Iterator[Entry]:
         for group in grouped(inside, facts_of_group).values():
             reason = "" if len(group) == len(subtasks) else "not every subtask was run"
             for entry in group:
-                yield replace(entry.with_facts(scope=scope), asked=None, reason=entry.reason or reason)
+                yield replace(entry.with_facts(scope=scope), question=None, reason=entry.reason or reason)
 
 
 def facts(run: TaskRun) -> dict[str, str]:
@@ -193,19 +193,19 @@ def comparable(evidence: Evidence) -> Comparable:
     The base is ``prompt``, as in the paper for GPT-3, or, if no model was run on it, ``instance``, as for BART. All
     encodings of a subtask must have the base's setting; other runs are left out.
     """
-    study = Study.of(evidence, FAMILY, facts, {})
-    base = "prompt" if among((*study.entries, *study.others), ["prompt"]) else "instance"
+    study = Study.of_family(evidence, FAMILY, facts, {})
+    base = "prompt" if among((*study.entries, *study.other_entries), ["prompt"]) else "instance"
     issues: list[Issue] = []
     chosen: list[Entry] = []
     of_models = grouped(study.entries, ["model"])
     for (model,), entries in of_models.items():
-        tasks = {entry.asked: entry["task"] for entry in entries}
+        tasks = {entry.question: entry["task"] for entry in entries}
         issues += [
             note(
                 f"{model}: {entry['task']} left out because {tasks[entry['subtask'], entry['encoding']]} has the same "
                 "subtask and encoding"
             )
-            for entry in study.others
+            for entry in study.other_entries
             if entry["model"] == model
         ]
         of_model, left_out = _of_one_setting(entries, base)
@@ -228,7 +228,7 @@ def _of_one_setting(entries: Sequence[Entry], base: str) -> tuple[list[Entry], l
     for of_subtask in grouped(entries, ["subtask"]).values():
         standard = next((entry for entry in of_subtask if entry["encoding"] == base), of_subtask[0])
         for entry in of_subtask:
-            unlike = [difference.fact for difference in differences(standard.run, entry.run, SETTING)]
+            unlike = [fact for fact, _, _ in differences(standard.run, entry.run, SETTING)]
             if differing := [IN_WORDS.get(fact, fact) for fact in unlike]:
                 reason = f"differs from the run under {standard['encoding']!r} in {' and '.join(differing)}"
                 left_out.setdefault(reason, []).append(entry["task"])

@@ -14,7 +14,7 @@ import numpy as np
 from lm_eval_ext.families.natural_instructions.schema import ABLATIONS, EVALUATION
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Figure, HeatMap, Panel, Section
-from lm_eval_ext.reports.layout import drawn, floors_in_words, over_floor, panels, shown, table
+from lm_eval_ext.reports.layout import as_estimate, drawn, floors_in_words, over_floor, panels, table
 from lm_eval_ext.reports.sections.examples import (
     UNREADABLE,
     Answer,
@@ -262,7 +262,7 @@ def upper_bound(evidence: Evidence, runs: Comparable) -> tuple[tuple[Figure, ...
     """
     if evidence.upper_bound is None:
         return (), []
-    bounds, issues = task_specific(evidence.upper_bound.of(FAMILY))
+    bounds, issues = task_specific(evidence.upper_bound.of_family(FAMILY))
     wanted = next(iter(runs.scopes.values()), ())
     of_subtasks = grouped(runs.entries, ["subtask"])
     alike = {
@@ -291,7 +291,7 @@ def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) ->
     below = grouped((entry for entry in runs.entries if entry["subtask"] in bounds), ("model", "encoding"))
     for (scope,), of_scope in means.split("scope"):
         bound = Ratio.mean(evidence.ratio(bounds[subtask], ROUGE_L) for subtask in scopes[scope]).value
-        lines[UPPER_BOUND, of_bounds, scope] = {"ROUGE-L": shown(bound), "gap": None, "gap, relative (%)": None}
+        lines[UPPER_BOUND, of_bounds, scope] = {"ROUGE-L": as_estimate(bound), "gap": None, "gap, relative (%)": None}
         for about, line in of_scope.known("model", "encoding").about():
             mean, model, encoding = line[ROUGE_L], about["model"], about["encoding"]
             runs_below = (entry for entry in below[model, encoding] if entry["subtask"] in scopes[scope])

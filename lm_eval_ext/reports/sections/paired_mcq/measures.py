@@ -104,8 +104,8 @@ def facts(run: TaskRun) -> dict[str, Any]:
 
 def entries_of(study: Study) -> list[Entry]:
     """Return all runs by model; if several tasks share a dataset and level, all but one are shown by name."""
-    others = (entry.with_facts(dataset=entry["task"]) for entry in study.others)
-    models = study.in_order("model", (entry["model"] for entry in (*study.entries, *study.others)))
+    others = (entry.with_facts(dataset=entry["task"]) for entry in study.other_entries)
+    models = study.in_order("model", (entry["model"] for entry in (*study.entries, *study.other_entries)))
     return sorted((*study.entries, *others), key=lambda entry: models.index(entry["model"]))
 
 

@@ -50,10 +50,10 @@ NO_SINGLE_LETTER = "no single letter"
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's section of the report; ``None`` if none of its tasks was run."""
-    of_family = evidence.runs.of(FAMILY)
+    of_family = evidence.runs.of_family(FAMILY)
     if not of_family:
         return None
-    entries = entries_of(Study.of(evidence, FAMILY, facts, {}))
+    entries = entries_of(Study.of_family(evidence, FAMILY, facts, {}))
     instructive, not_shown = examples(evidence.runs, candidates(entries), details_of)
     drawn_figures = (*figures(measured(evidence, entries)), *temperature_figures(evidence))
     return Section(FAMILY, *captions()[FAMILY], drawn_figures, instructive, (*_issues(of_family), *not_shown))

@@ -115,5 +115,5 @@ def _smallest(size: tuple[int, int], tests: int) -> str:
     rows, answers = size
     if not rows:
         return ""
-    planned, alpha = of_size(NAME, (rows, max(1, round(answers / rows))), BOUND).asked, ALPHA / tests
+    planned, alpha = of_size(NAME, (rows, max(1, round(answers / rows))), BOUND).design, ALPHA / tests
     return amount(smallest_regression(simulate(planned, 0.0, BOUND, PAIRS, alpha).typical, BOUND, alpha), is_share=True)

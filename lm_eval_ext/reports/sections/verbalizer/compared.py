@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.families.verbalizer.schema import OF_WORDING, RELIABLE, SENSITIVITY
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap
-from lm_eval_ext.reports.layout import COLUMN, panels, shown, table
+from lm_eval_ext.reports.layout import COLUMN, as_estimate, panels, table
 from lm_eval_ext.reports.sections.figures import captioned
 from lm_eval_ext.reports.sections.verbalizer.runs import (
     ACCURACY,
@@ -258,10 +258,12 @@ WORDED = ("model", "prompting", "naturalness", "wordings")
 
 def paraphrases(study: Study) -> Figure | None:
     """Return accuracy by wording and the spread over wordings; ``None`` if no row was asked in several."""
-    others = [entry.with_facts(prompting=prompting(entry.run), naturalness=entry["task"]) for entry in study.others]
+    others = [
+        entry.with_facts(prompting=prompting(entry.run), naturalness=entry["task"]) for entry in study.other_entries
+    ]
     entries = [
         # A mean over the tasks that a model was run on, whatever the other models were.
-        replace(entry.with_facts(wordings=len(wordings)), asked=None)
+        replace(entry.with_facts(wordings=len(wordings)), question=None)
         for entry in (*study.entries, *others)
         if (wordings := wordings_of(entry.run))
     ]
@@ -298,7 +300,7 @@ def paraphrases(study: Study) -> Figure | None:
 def _hardest(line: Mapping[str, Any]) -> str | None:
     """Return which wordings have the lowest accuracy; ``None`` if all have the same."""
     of_wordings = {name: value for name, value in line.items() if name.startswith("wording ") and exists(value)}
-    accuracies = {name.removeprefix("wording "): shown(value).value for name, value in of_wordings.items()}
+    accuracies = {name.removeprefix("wording "): as_estimate(value).value for name, value in of_wordings.items()}
     lowest = [number for number, value in accuracies.items() if value == min(accuracies.values())]
     return ", ".join(lowest) if len(lowest) < len(accuracies) else None
 
@@ -347,7 +349,7 @@ def _spreads(run: TaskRun) -> Floats:
     """Return a task's spread, followed by that of every shuffle, shape (1 + SHUFFLES,)."""
     rows = rows_of(run)
     # Whether each answer was given to each wording that was asked at all, shape (rows, wordings).
-    has_wording = np.stack([rows.asked[metric] > 0 for metric in wordings_of(run)], axis=1)
+    has_wording = np.stack([rows.denominators[metric] > 0 for metric in wordings_of(run)], axis=1)
     wordings = has_wording[:, has_wording.any(axis=0)].astype(np.float64)
     # Sorted by row, and within a row by wording, so that tasks on the same rows are shuffled alike: an answer to a row
     # under one verbalizer tells about that under another.

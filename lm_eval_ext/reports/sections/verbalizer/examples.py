@@ -19,7 +19,7 @@ ENOUGH = 3
 
 def candidates(study: Study) -> list[list[Candidate]]:
     """Return the answers that show each behavior."""
-    own = (entry.with_facts(prompting=None, words=None) for entry in study.others)
+    own = (entry.with_facts(prompting=None, words=None) for entry in study.other_entries)
     by_model = grouped((*study.entries, *own), ["model"])
     models = study.in_order("model", (model for (model,) in by_model))
     order = [*dict.fromkeys((entry.run.model, entry.run.dataset) for entry in study.entries)]
@@ -54,7 +54,7 @@ def against_the_others(study: Study) -> Callable[[list[Entry]], Iterator[Candida
                 rows_of(rival.run)
                 for rival in flipped
                 if rival["model"] != entry["model"]
-                and rival.asked == entry.asked
+                and rival.question == entry.question
                 and rival.run.identity == run.identity
             ]
             if len(others) + 1 < ENOUGH:

@@ -98,7 +98,7 @@ def in_scopes(entries: Sequence[Entry], datasets: tuple[str, ...]) -> Iterator[E
     for scope, members in scopes_of(datasets).items():
         for entry in entries:
             if entry["dataset"] in members:
-                yield replace(entry.with_facts(scope=scope), asked=entry["dataset"])
+                yield replace(entry.with_facts(scope=scope), question=entry["dataset"])
 
 
 def incomplete(study: Study) -> tuple[Issue, ...]:

@@ -56,8 +56,8 @@ def section(evidence: Evidence) -> Section | None:
         "words": tuple(name.replace("_", "/") for name in SCHEMA.values["verbalizer"]),
         "kind": tuple(KINDS),
     }
-    study = Study.of(evidence, FAMILY, facts, orders)
-    if not (study.entries or study.others):
+    study = Study.of_family(evidence, FAMILY, facts, orders)
+    if not (study.entries or study.other_entries):
         return None
     instructive, issues = examples(evidence.runs, candidates(study), details_of)
     figures = tuple(figure for figure in _figures(study) if figure is not None)
@@ -105,7 +105,7 @@ def scaling(study: Study) -> Iterator[Figure]:
 
     The size is the number of parameters, or a model's place in the order that a user states.
     """
-    sizes = {entry["model"]: study.evidence.sizes.of.get(entry.run.model) for entry in study.entries}
+    sizes = {entry["model"]: study.evidence.sizes.by_model.get(entry.run.model) for entry in study.entries}
     known = sorted({(size.parameters, size.family) for size in sizes.values() if size})
     families = dict.fromkeys(family for _, family in known)
     if len(known) == len(families):
@@ -222,10 +222,10 @@ def _others(study: Study) -> Iterator[Figure]:
     """Yield the figure of tasks that name no verbalizer, or test the same as another task."""
     others = tuple(
         entry.with_facts(prompting=prompting(entry.run), labels=len(entry.run.metadata["label_words"]) or None)
-        for entry in study.others
+        for entry in study.other_entries
     )
     yield from other_tasks(
-        replace(study, others=others),
+        replace(study, other_entries=others),
         "Accuracy: the answer is the word that the prompt asks for; prior rate: it is the label's usual word; "
         "invalid rate: it is none of the label words. The line marks random guessing.",
         METRICS,

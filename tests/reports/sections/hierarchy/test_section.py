@@ -102,7 +102,7 @@ def test_every_pair_has_a_name_that_says_what_its_first_and_second_ask_for() -> 
 
 def test_the_cost_has_the_interval_of_pairs_of_answers_to_the_same_rows(planted: Path) -> None:
     cell = numbers(section_of(planted), "hierarchy_cost")[name_of("planted"), SYSTEM_USER]
-    runs = {run.task: run for run in load([planted]).found}
+    runs = {run.task: run for run in load([planted]).all}
     paired = difference_of([(runs["hierarchy_system_user"], runs["hierarchy_system"])], "obeys").change
     assert values(cell) == {"alone": 1.0, "under conflict": 0.5, "cost": 0.5}
     # The two rows of a task prompt are not independent.

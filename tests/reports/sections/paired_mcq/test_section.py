@@ -17,7 +17,7 @@ import pytest
 from lm_eval_ext.families.paired_mcq.schema import mean_entropy
 from lm_eval_ext.families.paired_mcq.scores import Value, scores
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Section
-from lm_eval_ext.reports.page.html import apart
+from lm_eval_ext.reports.page.html import split_constant
 from lm_eval_ext.reports.sections.paired_mcq.measures import Measured, distance, doubts, entropies
 from lm_eval_ext.reports.sections.paired_mcq.section import figures, section
 from lm_eval_ext.reports.statistics import RESAMPLES
@@ -315,7 +315,7 @@ def test_a_distance_of_0_has_a_one_sided_limit_and_one_question_none() -> None:
 def test_texts_without_a_single_option_are_shown_with_contradictions_as_a_part(tmp_path: Path) -> None:
     rows: list[Row] = [("q1", "A", "none"), ("q2", "A", "contradiction"), ("q3", "A", ["A", "B"]), ("q4", "A", "A")]
     found = section_of(write(tmp_path, rows))
-    drawn, _ = apart(figure(found, "no_answer").panels)
+    drawn, _ = split_constant(figure(found, "no_answer").panels)
     assert [panel.title for panel in drawn] == ["no answer", "contradiction", "several options"]
     shares = cells(found, "no_answer")["one", "opinionqa", "low"]
     assert values(shares) == {"no answer": 0.5, "contradiction": 0.25, "several options": 0.25}
@@ -328,7 +328,7 @@ def test_what_a_single_model_does_is_drawn_and_what_none_does_is_said(tmp_path: 
     one: list[Row] = [("q1", "A", "A"), ("q2", "A", ["A", "B"])]
     other: list[Row] = [("q1", "A", "A"), ("q2", "A", "A")]
     shown = figure(section_of(write(tmp_path / "1", one), write(tmp_path / "2", other, "other")), "no_answer")
-    drawn, said = apart(shown.panels)
+    drawn, said = split_constant(shown.panels)
     assert [panel.title for panel in drawn] == ["several options"]
     # The name of the axis is not said twice.
     assert [text.partition(" 0.0%")[0] for text in said] == ["no answer", "contradiction"]

@@ -35,14 +35,14 @@ def test_the_set_has_a_headline_of_each_family_and_few_answers() -> None:
         assert names_in(name) == [*headlines]
         # A command has one model, and conversations need another one.
         assert len(headlines) == len(FAMILIES) - 1
-        answers = {headline: of_name(headline, 0.02).asked for headline in headlines}
+        answers = {headline: of_name(headline, 0.02).design for headline in headlines}
         assert sum(asked.rows * asked.answers for asked in answers.values()) <= MOST_ANSWERS
 
 
 def test_the_size_of_a_group_is_that_of_its_tasks() -> None:
     for family, tasks in TASKS.items():
-        of_tasks = [of_name(task, 0.02).asked for task in tasks]
-        group = of_name(group_of(family), 0.02).asked
+        of_tasks = [of_name(task, 0.02).design for task in tasks]
+        group = of_name(group_of(family), 0.02).design
         assert group.rows * group.answers == sum(asked.rows * asked.answers for asked in of_tasks)
 
 
