@@ -22,8 +22,9 @@ from tests.conftest import EvaluateEach, Run, offline_environment
 from tests.families.verbalizer.test_real_model import check_readings_and_metrics
 from tests.families.verbalizer.wordy import build_wordy_model
 
-# The instructions of one run are judged with them, and all runs are of one process.
-pytestmark = pytest.mark.usefixtures("sentence_data")
+# The instructions of one run are judged with them, and all runs are of one process. Starting the server and asking it
+# takes 15 seconds; the quick tests of engines, endings and self-refinement have servers of a few lines.
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("sentence_data")]
 
 TASKS: Mapping[str, Reads] = {
     "verbalizer_sst2_unnatural_flipped": "first",

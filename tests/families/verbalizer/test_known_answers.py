@@ -120,7 +120,8 @@ def test_the_samples_explain_each_score_and_the_row_is_the_same_under_every_verb
 
 def test_equal_runs_write_equal_samples(harness: Harness) -> None:
     options = ("--model", "reference", "--model_args", "policy=random,seed=1", "--tasks", "verbalizer_rte")
-    environments = [offline_environment(PYTHONHASHSEED=seed) for seed in ("1", "2")]
+    # The second is of a process that had all imports done, with a hash seed of its own.
+    environments = (offline_environment(PYTHONHASHSEED="1"), None)
     one, other = (harness(*options, source="embedded", environment=variables) for variables in environments)
     assert one.status == 0, one.output
     assert one.samples == other.samples

@@ -119,6 +119,7 @@ def test_plan_prints_what_looks_save_and_the_commands(
     assert lines[-1] == "lm-eval-ext check CANDIDATE --against old --max-drop 0.05 --look 2 --of 2"
 
 
+@pytest.mark.usefixtures("few_pairs")
 def test_tasks_of_the_harness_are_run_in_parts_by_their_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
@@ -167,6 +168,7 @@ METADATA = json.dumps({"source": "embedded", "answer_classifier": "rules"})
 
 
 @pytest.mark.harness
+@pytest.mark.usefixtures("few_pairs")
 def test_a_candidate_that_is_run_in_parts_is_judged_by_the_rows_so_far(
     tmp_path: Path, evaluate_each: EvaluateEach, monkeypatch: pytest.MonkeyPatch, capsys: Output, sentence_data: None
 ) -> None:

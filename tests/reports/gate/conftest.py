@@ -1,0 +1,14 @@
+"""Plans of few simulated pairs of runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from lm_eval_ext.reports.gate import plan
+
+
+@pytest.fixture
+def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulate some pairs of runs only, for tests of what is planned for: what they show is not looked at."""
+    for name in ("PAIRS", "PAIRS_LOOKED_AT"):
+        monkeypatch.setattr(plan, name, 5)
