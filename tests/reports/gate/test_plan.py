@@ -251,7 +251,7 @@ def test_the_text_has_a_line_for_each_drop_and_says_what_is_assumed() -> None:
 
 def test_the_more_answers_change_the_less_is_shown() -> None:
     plans = [of_size("these rows", (900, 1), 0.02, Assumed(changed)) for changed in (0.02, 0.4)]
-    shown = [simulate(plan.asked, 0.05, plan.bound, PAIRS).chances.beyond for plan in plans]
+    shown = [simulate(plan.design, 0.05, plan.bound, PAIRS).chances.beyond for plan in plans]
     assert shown == pytest.approx([0.97, 0.33], abs=0.06)
 
 
