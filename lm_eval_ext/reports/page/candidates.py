@@ -133,8 +133,8 @@ def along(side_by_side: SideBySide) -> Section:
     reading = (
         f"How much better each candidate is than {side_by_side.baseline}, negative if worse, whatever the direction of "
         "the metric. The bands are the limits of check, one-sided at 95 % each. Below the dashed line, it is worse by "
-        "more than allowed. “Worse from X on” says that X is a regression and so is every later one: this is wrong of a "
-        "headline at most one time in twenty, however many candidates there are."
+        "more than allowed. “Worse from X on” says that X is a regression and so is every later one: this is wrong of "
+        "a headline at most one time in twenty, however many candidates there are."
     )
     title = f"How does each headline change along the {len(x)} candidates?"
     figures = [Figure("candidates", title, reading, panels, _table(side_by_side, shares, is_share=True), tuple(issues))]
