@@ -557,7 +557,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
 
     def _endings_of(self, doc: dict[str, Any]) -> Sequence[Ended]:
         """Return how each answer to a row ended; nothing if that is not known of any row."""
-        # 0.5 scores the document of the request, 0.4 the one that it has just asked the iterator for.
+        # 0.5 scores the document that the request has. 0.4 scores the one that doc_iterator has just yielded.
         row = self._numbers.get(id(doc), self._scored)
         return () if row is None else self._endings.get(row, ())
 

@@ -122,7 +122,11 @@ def plan_for(instructions: Sequence[Checker], broken: Collection[int] = ()) -> P
 
 
 def _enter_either_way(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR0912, PLR0915 # one case per type
-    """Add what a text needs to follow an instruction, or to break it; return whether to break it needs something."""
+    """Add what a text needs to follow an instruction, or to break it.
+
+    Returns:
+        Whether the instruction is of a type that takes something to break; any text breaks the others.
+    """
     match instruction:
         case keywords.Existence(several):
             for phrase in several:

@@ -46,7 +46,7 @@ FIELDS = ("key", "prompt", "instruction_id_list", "kwargs", *FURTHER_FIELDS)
 TEST, TRAIN, FEWSHOT = "test", "train", "fewshot"
 SPLITS = (TEST, TRAIN, FEWSHOT)
 PARTS = {TEST: (0, 100), FEWSHOT: (100, 106), TRAIN: (106, 216)}
-"""Which task prompts of a draw each split has: as many as the table of ``prompts.recipe``."""
+"""Which task prompts each split has, by place among those of a row seed: in all, as many as the recipe has lines."""
 LEAD = "Your response should follow the instructions below:"
 
 Part = Literal["fifteen", "wide", "cousins", "sections"]
@@ -134,7 +134,7 @@ def evaluated(selection: Selection) -> tuple[InstructionRow, ...]:
             longest[row.key] = max(longest.get(row.key, row), row, key=lambda row: len(row.instructions))
         selected = tuple(_with(row, (checker,)) for row in longest.values() for checker in row.instructions)
     else:
-        selected = rows_of(selection)
+        selected = rows_with_count(selection)
     if keys is None:
         return selected
     known_keys = dict.fromkeys(row.key for row in selected)
@@ -148,7 +148,7 @@ def evaluated(selection: Selection) -> tuple[InstructionRow, ...]:
     return tuple(row for row in selected if row.key in chosen)
 
 
-def rows_of(selection: Selection, split: str = TEST) -> tuple[InstructionRow, ...]:
+def rows_with_count(selection: Selection, split: str = TEST) -> tuple[InstructionRow, ...]:
     """Return the rows of one split with the number of instructions of a selection, whatever its keys.
 
     Args:
@@ -176,7 +176,7 @@ def demonstrated(selection: Selection, n: int) -> Iterator[InstructionRow]:
     Raises:
         RowsError: there are fewer than ``n``.
     """
-    fewshot_rows = rows_of(selection, FEWSHOT)
+    fewshot_rows = rows_with_count(selection, FEWSHOT)
     if n > len(fewshot_rows) or not all(row.witness for row in fewshot_rows):
         raise RowsError(
             f"source {selection.source!r}: --num_fewshot {n} asks for more few-shot examples than the "
@@ -205,17 +205,18 @@ def all_rows(source: str, split: str, row_seed: int | None = None, wide: bool = 
         RowsError: the rows are not available or not valid, or a row seed or the larger pool was asked for, and the rows
             are finished.
     """
-    return _all_rows(source, split, row_seed, wide)
+    return _cached_rows(source, split, row_seed, wide)
 
 
 # Apart from all_rows, whose callers leave arguments out: the cache would take them for others and compose again.
 @cache
-def _all_rows(source: str, split: str, row_seed: int | None, wide: bool) -> tuple[InstructionRow, ...]:
+def _cached_rows(source: str, split: str, row_seed: int | None, wide: bool) -> tuple[InstructionRow, ...]:
     pool = LARGER_POOL if wide else FIFTEEN
     if row_seed is not None:
-        of_draw = tasks(source, split, row_seed)
-        compositions = compose(of_draw, pool, row_seed, len(of_draw))
-        return tuple(chain.from_iterable(map(nested, of_draw, compositions)))
+        drawn = tasks(source, split, row_seed)
+        # Splits differ in length, so that each has its own draw.
+        compositions = compose(drawn, pool, row_seed, len(drawn))
+        return tuple(chain.from_iterable(map(nested, drawn, compositions)))
     table = _table(source, split)
     if _content(table) != Content.FINISHED:
         return tuple(row for task in tasks(source, split) for row in nested(task, composition(pool, task)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.rows import SPLITS, Selection, all_rows, origin, rows_of, tasks
+from lm_eval_ext.families.manyifeval.rows import SPLITS, Selection, all_rows, origin, rows_with_count, tasks
 from lm_eval_ext.sources import EMBEDDED_FOLDER, RowsError
 from tests.families.jsonl import read_jsonl, write_jsonl
 
@@ -25,9 +25,11 @@ def test_our_task_prompts_in_a_folder_or_a_file_give_the_embedded_rows(tmp_path:
 def test_any_number_of_task_prompts_has_one_to_ten_instructions_each(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "mine.jsonl", SMALL)
     for count in range(1, 11):
-        assert [row.task_prompt for row in rows_of(Selection(path, count))] == [row["task_prompt"] for row in SMALL]
-        assert {len(row.instructions) for row in rows_of(Selection(path, count))} == {count}
-    assert [row.key for row in rows_of(Selection(path, 1))] == ["rain", "sea", "3"]
+        assert [row.task_prompt for row in rows_with_count(Selection(path, count))] == [
+            row["task_prompt"] for row in SMALL
+        ]
+        assert {len(row.instructions) for row in rows_with_count(Selection(path, count))} == {count}
+    assert [row.key for row in rows_with_count(Selection(path, 1))] == ["rain", "sea", "3"]
 
 
 # row 2 of three; what the message says

@@ -11,7 +11,7 @@ import pytest
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.kinds import PHRASINGS, phrased
 from lm_eval_ext.families.manyifeval.cousins import COUSINS, STEPS, Cousin, cousins
-from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, rows_of
+from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, rows_with_count
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instruction
 from tests.families.manyifeval.table_4 import FIFTEEN
@@ -21,7 +21,7 @@ NUMBER = re.compile(r"\d+")
 
 @pytest.mark.parametrize("count", [3, 10])
 def test_every_variant_has_the_same_instructions_and_a_witness(source: str, count: int) -> None:
-    for row in rows_of(Selection(source, count))[::10]:
+    for row in rows_with_count(Selection(source, count))[::10]:
         found = list(cousins(row))
         assert found[0] == Cousin(row, 0, (0,) * count)
         assert [each.number for each in found] == list(range(COUSINS))
@@ -33,7 +33,7 @@ def test_every_variant_has_the_same_instructions_and_a_witness(source: str, coun
 
 def test_arguments_move_by_at_most_one_step(source: str) -> None:
     moved = 0
-    for row in rows_of(Selection(source, 10))[::10]:
+    for row in rows_with_count(Selection(source, 10))[::10]:
         originals = {one.id: one.arguments() for one in row.instructions}
         for each in cousins(row):
             for one in each.row.instructions:
@@ -52,7 +52,7 @@ def test_arguments_move_by_at_most_one_step(source: str) -> None:
 
 
 def test_each_instruction_has_each_wording_once() -> None:
-    row = rows_of(Selection("embedded", 5))[0]
+    row = rows_with_count(Selection("embedded", 5))[0]
     worded: dict[str, list[int]] = {one.id: [] for one in row.instructions}
     for each in cousins(row):
         for one, wording in zip(each.row.instructions, each.phrasings, strict=True):

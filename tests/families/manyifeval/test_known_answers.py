@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.rows import Selection, demonstrated, rows_of
+from lm_eval_ext.families.manyifeval.rows import Selection, demonstrated, rows_with_count
 from lm_eval_ext.families.manyifeval.schema import OF_TYPES
 from lm_eval_ext.families.manyifeval.scores import score as scored
 from lm_eval_ext.regrade import accuracies, regrade
@@ -142,7 +142,7 @@ def test_a_chat_model_with_weights_is_asked_and_scored(harness: Harness, tiny_mo
     assert run.status == 0, run.output[-3000:]
     samples = sorted(run.samples["manyifeval_n03"], key=itemgetter("doc_id"))
     assert len(samples) == 4
-    for sample, row in zip(samples, rows_of(Selection("embedded", 3)), strict=False):
+    for sample, row in zip(samples, rows_with_count(Selection("embedded", 3)), strict=False):
         arguments = sample["arguments"]["gen_args_0"]
         assert arguments["arg_0"] == f"user: {row.prompt}\nassistant:"
         assert arguments["arg_1"]["max_gen_toks"] == 48

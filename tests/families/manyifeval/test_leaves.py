@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.manyifeval.rows import Selection, evaluated, prompt_of, rows_hash, rows_of
+from lm_eval_ext.families.manyifeval.rows import Selection, evaluated, prompt_of, rows_hash, rows_with_count
 from lm_eval_ext.verifiers import instructions_of
 from tests.across_versions import plain_instance
 from tests.families.manyifeval.table_4 import FIFTEEN
@@ -26,7 +26,7 @@ LEAF = {"include": f"{tasks_dir()}/manyifeval/_manyifeval", "task": "toy_leaf"}
 @pytest.mark.parametrize("leaf", LEAVES)
 def test_a_leaf_has_the_number_of_instructions_in_its_name(leaf: str) -> None:
     task, (count, repeat) = make(leaf), LEAVES[leaf]
-    expected = rows_of(Selection("embedded", count, repeat=repeat))
+    expected = rows_with_count(Selection("embedded", count, repeat=repeat))
     for doc, row in zip(task.eval_docs, expected, strict=True):
         assert (doc["key"], doc["task_prompt"], doc["witness"]) == (row.key, row.task_prompt, row.witness)
         # The nulls with which a table pads its rows do not matter.
@@ -45,7 +45,7 @@ def test_the_leaf_of_single_instructions_has_each_of_the_ten_alone() -> None:
     task = make("manyifeval_single")
     docs = list(task.eval_docs)
     assert len({(doc["key"], doc["prompt"]) for doc in docs}) == 1000
-    ten = rows_of(Selection("embedded", 10))
+    ten = rows_with_count(Selection("embedded", 10))
     in_order = [(row.key, instruction) for row in ten for instruction in row.instructions]
     asked = [(doc["key"], *instructions_of(doc["instruction_id_list"], doc["kwargs"])) for doc in docs]
     assert asked == in_order

@@ -22,7 +22,7 @@ from lm_eval_ext.families.manyifeval.prompts import (
     recipe,
     reconstruct,
 )
-from lm_eval_ext.families.manyifeval.rows import IFEVAL_FILES, SPLITS, Selection, rows_of, tasks
+from lm_eval_ext.families.manyifeval.rows import IFEVAL_FILES, SPLITS, Selection, rows_with_count, tasks
 from lm_eval_ext.metadata import digest
 from lm_eval_ext.sources import RowsError, Table
 from lm_eval_ext.verifiers import instructions_of
@@ -249,14 +249,14 @@ def test_rows_loaded_by_datasets_give_the_same_task_prompts(source: str, ifeval:
 def test_a_folder_without_rows_names_the_accepted_files(tmp_path: Path) -> None:
     (tmp_path / "other.jsonl").write_text("{}\n", encoding="utf-8")
     with pytest.raises(RowsError) as caught:
-        rows_of(Selection(str(tmp_path), 3))
+        rows_with_count(Selection(str(tmp_path), 3))
     for name in ("manyifeval_test.jsonl", *IFEVAL_FILES, "found other.jsonl", str(tmp_path)):
         assert name in str(caught.value)
 
 
 def test_a_nonexistent_path_is_an_error_that_names_every_kind_of_source(tmp_path: Path) -> None:
     with pytest.raises(RowsError) as caught:
-        rows_of(Selection(str(tmp_path / "nowhere"), 3))
+        rows_with_count(Selection(str(tmp_path / "nowhere"), 3))
     for name in ("nowhere", '"hub"', '"embedded"', "manyifeval_test.jsonl", "ifeval_train.jsonl"):
         assert name in str(caught.value)
 
@@ -264,4 +264,4 @@ def test_a_nonexistent_path_is_an_error_that_names_every_kind_of_source(tmp_path
 def test_a_file_of_another_kind_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text(json.dumps({}), encoding="utf-8")
     with pytest.raises(RowsError, match=r"rows\.csv: expected a file that ends in \.jsonl or \.parquet"):
-        rows_of(Selection(str(tmp_path / "rows.csv"), 3))
+        rows_with_count(Selection(str(tmp_path / "rows.csv"), 3))

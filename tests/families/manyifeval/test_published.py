@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.families.manyifeval.command import as_published
-from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, all_rows, evaluated, rows_hash, rows_of
+from lm_eval_ext.families.manyifeval.rows import (
+    InstructionRow,
+    Selection,
+    all_rows,
+    evaluated,
+    rows_hash,
+    rows_with_count,
+)
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instruction
 from tests.families.jsonl import write_jsonl, write_rows
@@ -41,7 +48,7 @@ def test_exported_rows_are_read_back_unchanged_from_a_file_or_folder(tmp_path: P
     for source in (path, str(tmp_path)):
         assert all_rows(source, "test") == without_witness(ours)
         assert rows_hash(evaluated(Selection(source, 10))) == rows_hash(evaluated(Selection("embedded", 10)))
-        repeated, other = (rows_of(Selection(where, 4, repeat=True)) for where in (source, "embedded"))
+        repeated, other = (rows_with_count(Selection(where, 4, repeat=True)) for where in (source, "embedded"))
         assert repeated == without_witness(other)
 
 
@@ -80,7 +87,7 @@ def test_a_row_is_exported_with_the_published_fields() -> None:
 def test_rows_are_read_in_file_order(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "small.jsonl", SMALL[::-1])
     assert [(row.key, len(row.instructions)) for row in all_rows(path, "test")] == [(8, 2), (8, 1), (7, 2), (7, 1)]
-    assert [row.key for row in rows_of(Selection(path, 2))] == [8, 7]
+    assert [row.key for row in rows_with_count(Selection(path, 2))] == [8, 7]
     first = all_rows(path, "test")[0]
     assert (first.prompt, first.task_prompt, first.witness) == (PROMPT, "Say it.", None)
     assert first.instructions == (
@@ -88,7 +95,7 @@ def test_rows_are_read_in_file_order(tmp_path: Path) -> None:
         instruction("keywords:frequency", {"keyword": "fox", "frequency": 2, "relation": "at least"}),
     )
     with pytest.raises(RowsError, match=r"small\.jsonl', split 'test': no rows with 3 instructions"):
-        rows_of(Selection(path, 3))
+        rows_with_count(Selection(path, 3))
 
 
 def test_nulls_for_or_among_the_arguments_are_ignored_but_zeros_are_not(tmp_path: Path) -> None:
@@ -102,7 +109,7 @@ def test_nulls_for_or_among_the_arguments_are_ignored_but_zeros_are_not(tmp_path
 
 def test_keys_may_be_strings(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "rows.jsonl", [row | {"key": f"number {row['key']}"} for row in SMALL])
-    assert [row.key for row in rows_of(Selection(path, 1))] == ["number 7", "number 8"]
+    assert [row.key for row in rows_with_count(Selection(path, 1))] == ["number 7", "number 8"]
 
 
 # Errors: SMALL with its row 3 changed
@@ -222,10 +229,10 @@ def test_evaluated_task_prompts_are_not_few_shot_examples(tmp_path: Path, shared
     everything = [row for split in ("test", "train", "fewshot") for row in all_rows(real, split)]
     write_jsonl(tmp_path / "manyifeval_test.jsonl", as_published(everything))
     (tmp_path / "ifeval_train.jsonl").symlink_to(shared_data / "ifeval" / "ifeval_input_data.jsonl")
-    evaluated = {row.task_prompt for row in rows_of(Selection(str(tmp_path), 2))}
+    evaluated = {row.task_prompt for row in rows_with_count(Selection(str(tmp_path), 2))}
     assert len(evaluated) == 216
     try:
-        demonstrations = {row.task_prompt for row in rows_of(Selection(str(tmp_path), 2), "fewshot")}
+        demonstrations = {row.task_prompt for row in rows_with_count(Selection(str(tmp_path), 2), "fewshot")}
     except RowsError:
         demonstrations = set()  # there are none, which is an error
     assert not evaluated & demonstrations

@@ -27,7 +27,7 @@ from lm_eval_ext.families.manyifeval.rows import (
     origin,
     prompt_of,
     rows_hash,
-    rows_of,
+    rows_with_count,
     tasks,
 )
 from lm_eval_ext.sources import RowsError
@@ -41,7 +41,9 @@ COUNTS = range(1, 11)
 
 
 def test_every_number_of_instructions_has_the_same_task_prompts(source: str) -> None:
-    first, *others = ([(row.key, row.task_prompt) for row in rows_of(Selection(source, count))] for count in COUNTS)
+    first, *others = (
+        [(row.key, row.task_prompt) for row in rows_with_count(Selection(source, count))] for count in COUNTS
+    )
     assert len(dict(first)) == len(first) == len(set(dict(first).values())) == 100
     assert others == [first] * 9
 
@@ -152,7 +154,7 @@ def test_training_and_few_shot_rows_have_witnesses_like_test_rows(source: str, s
 
 @pytest.mark.parametrize("count", [2, 10])
 def test_repeated_rows_have_the_first_instruction_the_configured_number_of_times(source: str, count: int) -> None:
-    single, repeated = rows_of(Selection(source, 1)), rows_of(Selection(source, count, repeat=True))
+    single, repeated = rows_with_count(Selection(source, 1)), rows_with_count(Selection(source, count, repeat=True))
     assert len(repeated) == 100
     for one, row in zip(single, repeated, strict=True):
         assert (row.key, row.task_prompt, row.witness) == (one.key, one.task_prompt, one.witness)
