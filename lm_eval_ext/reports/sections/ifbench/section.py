@@ -139,16 +139,13 @@ def _by_type(study: Study, entries: Sequence[Entry], name: str) -> Iterator[Figu
     in_words = cells.with_fact("group", lambda about: about["type"].partition(":")[0]).with_fact(
         "name", lambda about: about["type"].partition(":")[2].replace("_", " ")
     )
-    yield captioned(
-        f"{name}_types",
-        tuple(
-            Panel(f"{group}, {panel.title}" if panel.title else group, panel.mark)
-            for (group,), part in in_words.split("group")
-            for panel in heat_maps(part, "name", NARROW, axis="followed")
-        ),
-        table(cells.wide("model", heading="{model}"), ("type", "instructions"), metrics=(INST, *OF_GROUPS.values())),
-        issues,
-    )
+    maps = list[Panel]()
+    for (group,), part in in_words.split("group"):
+        for panel in heat_maps(part, "name", NARROW, axis="followed"):
+            maps.append(replace(panel, title=f"{group}, {panel.title}" if panel.title else group))
+    metrics = (INST, *OF_GROUPS.values())
+    numbers = table(cells.wide("model", heading="{model}"), ("type", "instructions"), metrics=metrics)
+    yield captioned(f"{name}_types", tuple(maps), numbers, issues)
 
 
 def _first_and_second(study: Study, entries: Sequence[Entry]) -> Figure:

@@ -127,20 +127,13 @@ def types(study: Study) -> Figure:
     entries = list(by_type(of_kind(study)))
     by_number = study.means(entries, ("model", "type", "instructions"), {"followed": OWN})
     pooled = study.means(entries, ("model", "type"), {"all": OWN}, compared=("model", "type"))
-    models = pooled.values("model")
-    overall = [
-        Panel(f"overall ({panel.title.removeprefix('models ')})" if panel.title else "overall", panel.mark)
-        for panel in heat_maps(pooled, "type", axis="followed")
-    ]
-    return captioned(
-        "manyifeval_types",
-        (
-            *(overall if len(models) > 1 else ()),
-            *panels(by_number, HeatMap, "type", "instructions", ("model",), most=MAP_EACH, axis="followed"),
-        ),
-        table(by_number.wide("instructions", heading="n = {instructions}").joined(pooled), ("model", "type")),
-        study.incomplete(of_kind(study)),
-    )
+    maps = list[Panel]()
+    for panel in heat_maps(pooled, "type", axis="followed") if len(pooled.values("model")) > 1 else ():
+        title = f"overall ({panel.title.removeprefix('models ')})" if panel.title else "overall"
+        maps.append(replace(panel, title=title))
+    maps += panels(by_number, HeatMap, "type", "instructions", ("model",), most=MAP_EACH, axis="followed")
+    numbers = table(by_number.wide("instructions", heading="n = {instructions}").joined(pooled), ("model", "type"))
+    return captioned("manyifeval_types", tuple(maps), numbers, study.incomplete(of_kind(study)))
 
 
 def single(study: Study) -> Figure:

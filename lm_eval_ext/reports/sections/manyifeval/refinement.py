@@ -80,15 +80,10 @@ def refinement(study: Study) -> Iterator[Figure]:
         yield _against_number(study, entries)
     judgments = feedback(entries)
     if judgments.lines:
-        yield captioned(
-            "manyifeval_feedback",
-            panels(_titled(judgments), Bars, "titled", COLUMN, axis="share"),
-            table(
-                judgments,
-                {"base": "model", "method": "", "judgments": ""},
-                metrics=["feedback_precision", "feedback_recall", "feedback_f1", UNPARSABLE],
-            ),
-        )
+        bars = panels(_titled(judgments), Bars, "titled", COLUMN, axis="share")
+        metrics = ["feedback_precision", "feedback_recall", "feedback_f1", UNPARSABLE]
+        numbers = table(judgments, {"base": "model", "method": "", "judgments": ""}, metrics=metrics)
+        yield captioned("manyifeval_feedback", bars, numbers)
     readable = {(about["base"], about["place"]) for about, line in judgments.about() if line["unparsable"].value != 1}
     by_model = [
         entry
@@ -227,20 +222,10 @@ def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> 
             f"{estimate.value:.2f}" if (estimate := counts[tuple(about[fact] for fact in METHOD)]).exists else None
         ),
     )
-    return captioned(
-        "manyifeval_rounds",
-        panels(
-            _titled(cells, "level"),
-            Curves,
-            "round",
-            "method",
-            ("titled",),
-            x_axis="rounds of refinement",
-            axis="accuracy",
-        ),
-        table(wide, {"base": "model", "method": "", "level": "", "requests per row": ""}, metrics=[REQUESTS]),
-        tuple(issues),
-    )
+    titled, x_axis = _titled(cells, "level"), "rounds of refinement"
+    curves = panels(titled, Curves, "round", "method", ("titled",), x_axis=x_axis, axis="accuracy")
+    heads = {"base": "model", "method": "", "level": "", "requests per row": ""}
+    return captioned("manyifeval_rounds", curves, table(wide, heads, metrics=[REQUESTS]), tuple(issues))
 
 
 def _against_number(study: Study, entries: Sequence[Entry]) -> Figure:

@@ -54,17 +54,11 @@ def reliability(study: Study) -> Figure:
 
     measures: dict[str, Measure] = {MEAN: PROMPT_LEVEL, RELIABLE: in_all}
     cells = study.means(of_kind(study, COUSINS), ("model", "instructions"), measures)
-    return captioned(
-        "manyifeval_reliability",
-        panels(cells, Curves, "instructions", by=("model",), **NUMBERED),
-        table(
-            cells.with_columns(
-                {"gap": lambda line: computed(np.subtract, line[MEAN], line[RELIABLE], over=line[MEAN])}
-            ),
-            ("model", "instructions"),
-            metrics=["reliable_at_*", "reliability_gap", "strict_acc_phrasing_*"],
-        ),
-    )
+    curves = panels(cells, Curves, "instructions", by=("model",), **NUMBERED)
+    gap = {"gap": lambda line: computed(np.subtract, line[MEAN], line[RELIABLE], over=line[MEAN])}
+    metrics = ["reliable_at_*", "reliability_gap", "strict_acc_phrasing_*"]
+    numbers = table(cells.with_columns(gap), ("model", "instructions"), metrics=metrics)
+    return captioned("manyifeval_reliability", curves, numbers)
 
 
 def wide(study: Study) -> Figure:

@@ -109,20 +109,16 @@ def _rouge_l(runs: Comparable) -> Figure:
     wide = [
         cells.only([name]).wide("encoding", heading=heading) for name, heading in floored.items() if name in columns
     ]
-    return captioned(
-        "natural_instructions_rouge_l",
-        over_floor(bars, over_scopes, ("scope",)),
-        table(reduce(Cells.joined, wide), BY_SCOPE),
-        tuple(
-            warning(
-                f"{about['model']}: not every subtask was run with {about['encoding']!r}, so there is no mean over "
-                f"{about['scope']}."
-            )
-            for about, line in over_scopes.about()
-            if not exists(line[ROUGE_L])
-        ),
-        floors=floors_in_words(cells),
-    )
+    issues = [
+        warning(
+            f"{about['model']}: not every subtask was run with {about['encoding']!r}, so there is no mean over "
+            f"{about['scope']}."
+        )
+        for about, line in over_scopes.about()
+        if not exists(line[ROUGE_L])
+    ]
+    bars, numbers = over_floor(bars, over_scopes, ("scope",)), table(reduce(Cells.joined, wide), BY_SCOPE)
+    return captioned("natural_instructions_rouge_l", bars, numbers, tuple(issues), floors=floors_in_words(cells))
 
 
 def _gain(runs: Comparable) -> Iterator[Figure]:
@@ -302,16 +298,10 @@ def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) ->
     best = lines[UPPER_BOUND, of_bounds, number]["ROUGE-L"].value
     options = {"axis": "ROUGE-L", "reference": best, "reference_name": "upper bound"}
     overall = means.where(lambda about: about["scope"] == number)
-    return captioned(
-        "natural_instructions_upper_bound",
-        (Panel("", drawn(overall, Bars, "model", "encoding", **options)),),
-        table(
-            Cells(("model", "encoding", "scope"), lines),
-            {"model": "", "encoding": "", "scope": "mean over"},
-            metrics=[ROUGE_L],
-        ),
-        number=number,
-    )
+    bars = Panel("", drawn(overall, Bars, "model", "encoding", **options))
+    heads = {"model": "", "encoding": "", "scope": "mean over"}
+    numbers = table(Cells(("model", "encoding", "scope"), lines), heads, metrics=[ROUGE_L])
+    return captioned("natural_instructions_upper_bound", (bars,), numbers, number=number)
 
 
 # Examples

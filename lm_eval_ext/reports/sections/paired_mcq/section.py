@@ -140,17 +140,11 @@ def _by_level(results: Measured, name: str, columns: Mapping[str, str], axis: st
     if not cells.lines:
         return None
     headings = metrics_in(cells, columns)
-    return captioned(
-        f"paired_mcq_{name}",
-        tuple(
-            panel
-            for metric, heading in headings.items()
-            for panel in panels_by_level(
-                having(cells, metric), metric, axis or heading, heading if len(columns) > 1 else "", like=cells
-            )
-        ),
-        table(in_order(cells.only(headings)), SUBJECT),
-    )
+    bars = list[Panel]()
+    for metric, heading in headings.items():
+        title = heading if len(columns) > 1 else ""
+        bars += panels_by_level(having(cells, metric), metric, axis or heading, title, like=cells)
+    return captioned(f"paired_mcq_{name}", tuple(bars), table(in_order(cells.only(headings)), SUBJECT))
 
 
 def _letters(results: Measured) -> Figure | None:
