@@ -163,8 +163,8 @@ def _arms(study: Study, entries: Sequence[Entry]) -> Figure:
     verdicts = {**VERDICTS, **{f"{verdict} (repaired)": metric for verdict, metric in REPAIRED.items()}}
     cells = study.means(entries, (("kind", "arm"), "model"), verdicts)
     bars = list[Panel]()
-    for (kind,), of_kind in cells.only(["obeys"]).split("kind"):
-        parts = [*evenly(of_kind, MOST_MODELS)]
+    for (kind,), kind_cells in cells.only(["obeys"]).split("kind"):
+        parts = [*evenly(kind_cells, MOST_MODELS)]
         bars += (
             Panel(f"{kind}, {title}" if len(parts) > 1 else kind, drawn(part, Bars, "arm", "model", axis="obeys"))
             for title, part in parts
@@ -223,9 +223,11 @@ def _pairs(study: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
         counts = counts_of(entry.run, partial(_obeyed, entry.run))
         if counts is None:
             unread.append(warning(f"{entry['model']}: no pairs in the samples of {entry['task']}; left out"))
-        for (group, pair, which), of_side in (counts or {}).items():
+        for (group, pair, which), side_counts in (counts or {}).items():
             side = f"{which} {where}"
-            by_side.append(entry.with_facts(group=group, pair=pair, side=side, counts=of_side, name=f"{pair} {side}"))
+            by_side.append(
+                entry.with_facts(group=group, pair=pair, side=side, counts=side_counts, name=f"{pair} {side}")
+            )
     if not by_side:
         return
     study = study.ordered(side=[f"{side} {where}" for where in (ALONE_SIDE, CONFLICT_SIDE) for side in SIDES])

@@ -50,13 +50,13 @@ NO_SINGLE_LETTER = "no single letter"
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's section of the report; ``None`` if none of its tasks was run."""
-    of_family = evidence.runs.of(FAMILY)
-    if not of_family:
+    family_runs = evidence.runs.of(FAMILY)
+    if not family_runs:
         return None
     entries = entries_of(Study.of(evidence, FAMILY, facts, {}))
     instructive, not_shown = examples(evidence.runs, candidates(entries), details_of)
     drawn_figures = (*figures(measured(evidence, entries)), *temperature_figures(evidence))
-    return Section(FAMILY, *captions()[FAMILY], drawn_figures, instructive, (*_issues(of_family), *not_shown))
+    return Section(FAMILY, *captions()[FAMILY], drawn_figures, instructive, (*_issues(family_runs), *not_shown))
 
 
 def figures(results: Measured) -> list[Figure]:
@@ -232,10 +232,10 @@ def _readers(results: Measured) -> Figure | None:
                 "all levels."
             )
         ]
-    of_chosen = cells.where(lambda about: (about["dataset"], about["level"]) in chosen)
+    chosen_cells = cells.where(lambda about: (about["dataset"], about["level"]) in chosen)
     return captioned(
         "paired_mcq_readers",
-        panels(of_chosen, Bars, "model", COLUMN, ("dataset", "level"), axis="mismatch"),
+        panels(chosen_cells, Bars, "model", COLUMN, ("dataset", "level"), axis="mismatch"),
         table(cells, SUBJECT, metrics=["mismatch"]),
         tuple(issues),
     )

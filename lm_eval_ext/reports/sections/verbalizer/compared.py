@@ -91,9 +91,9 @@ def chain_of_thought(study: Study) -> Iterator[Figure]:
     wide = cells.wide("setting", heading="{setting}")
     options = {"axis": "accuracy", **guessing(study.entries)}
     together = cells.where(lambda about: about["scope"] == TOGETHER)
-    of_datasets = cells.where(lambda about: about["scope"] in datasets).known("model")
+    per_dataset = cells.where(lambda about: about["scope"] in datasets).known("model")
     bars = [*panels(together, Bars, "model", "setting", ("scope",), **options)]
-    bars += panels(of_datasets, Bars, "scope", "setting", ("model",), untold=(), **options)
+    bars += panels(per_dataset, Bars, "scope", "setting", ("model",), untold=(), **options)
     numbers = table(wide, {"model": "", "scope": "dataset"})
     yield captioned("verbalizer_thought", tuple(bars), numbers, (*incomplete(study), *issues))
     flipped = [entry for entry in entries if entry["words"] == FLIPPED]
@@ -167,8 +167,8 @@ def _natural_and_unnatural(study: Study) -> list[Entry]:
         settings = {BOTH_DIRECT: DIRECT} if prompt == DIRECT else {BOTH_THOUGHT: THOUGHT}
         if (prompt, words) == (THOUGHT, FLIPPED):
             settings |= {MIXED: DIRECT}
-        for setting, of_natural in settings.items():
-            natural = by_asked.get((model, dataset, of_natural, REVERSED[words]))
+        for setting, natural_setting in settings.items():
+            natural = by_asked.get((model, dataset, natural_setting, REVERSED[words]))
             if natural is not None:
                 pair = zip(SIDES, (natural, unnatural), strict=True)
                 paired += [entry.with_facts(setting=setting, which=which) for which, entry in pair]
@@ -209,8 +209,8 @@ def few_shot(study: Study) -> Figure | None:
     together = accuracies.where(lambda about: about["scope"] == TOGETHER)
     bars = [*panels(together, Bars, "pair", by=("scope",), **options)]
     if len(datasets) > 1:
-        of_datasets = accuracies.where(lambda about: about["scope"] in datasets)
-        bars += panels(of_datasets, Bars, "scope", by=("pair",), **options)
+        per_dataset = accuracies.where(lambda about: about["scope"] in datasets)
+        bars += panels(per_dataset, Bars, "scope", by=("pair",), **options)
     heads = {"pair": "model", "shots": "examples", "scope": "dataset"}
     numbers = table(gains.wide("setting", heading="{setting}, {column}"), heads)
     return captioned("verbalizer_few_shot", tuple(bars), numbers, tuple(issues))
@@ -286,8 +286,8 @@ def paraphrases(study: Study) -> Figure | None:
 
 def _hardest(line: Mapping[str, Any]) -> str | None:
     """Return which wordings have the lowest accuracy; ``None`` if all have the same."""
-    of_wordings = {name: value for name, value in line.items() if name.startswith("wording ") and exists(value)}
-    accuracies = {name.removeprefix("wording "): shown(value).value for name, value in of_wordings.items()}
+    wordings = {name: value for name, value in line.items() if name.startswith("wording ") and exists(value)}
+    accuracies = {name.removeprefix("wording "): shown(value).value for name, value in wordings.items()}
     lowest = [number for number, value in accuracies.items() if value == min(accuracies.values())]
     return ", ".join(lowest) if len(lowest) < len(accuracies) else None
 
