@@ -145,8 +145,8 @@ def _mark_groups() -> None:
     def version(self: Any) -> str:
         own_version: str = original(self)
         try:
-            of_tasks = zip(*(task.version_marks for task in self.get_all_tasks()), strict=False)
-            shared = [mark for mark, *others in of_tasks if all(mark_of_task == mark for mark_of_task in others)]
+            task_marks = zip(*(task.version_marks for task in self.get_all_tasks()), strict=False)
+            shared = [mark for mark, *others in task_marks if all(mark_of_task == mark for mark_of_task in others)]
         except Exception:
             # A task of others in it, for example.
             shared = []

@@ -98,12 +98,12 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _print_floors(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
     rows = (prompt_and_instructions(where, row) for where, row in numbered_rows(lines, origin))
-    of_rows, of_types = accepted(rows)
-    if not of_rows.total:
+    overall, by_type = accepted(rows)
+    if not overall.total:
         raise RowsError(f"{origin}: no rows; expected one prompt with its instructions per line")
     answers = (*FLOORS, EXAMPLES)
-    print(f"{of_rows.total} rows; percent that an answer passes, strictly: as published / repaired")
-    listed = {"all instructions of a row": of_rows} | (of_types if options.audit else {})
+    print(f"{overall.total} rows; percent that an answer passes, strictly: as published / repaired")
+    listed = {"all instructions of a row": overall} | (by_type if options.audit else {})
     width = max(map(len, listed))
     cheapest = "  cheapest answer to the first, with its characters" if options.audit else ""
     print(f"{'':{width}}  {'asked':>6}" + "".join(f"{answer:>14}" for answer in answers) + cheapest)
@@ -151,11 +151,11 @@ def _print_trip_wires(lines: Iterable[bytes], origin: str, options: argparse.Nam
         f"{'':10}  {'responses':>9}  {'percent':>7}  {'from':>5}  {'to':>5}  {'passed':>6}  what it is, and the first"
     )
     for name, words in {**IN_WORDS, "any": "any of them"}.items():
-        of_it = [index for index, wire in enumerate(wires) if wire == name or (name == "any" and wire)]
-        low, high = wilson(len(of_it), len(wires))
-        shares = f"{len(of_it):>9}  {100 * len(of_it) / len(wires):7.1f}  {100 * low:5.1f}  {100 * high:5.1f}"
-        pays = f"{100 * fmean(passed[index] for index in of_it):6.1f}" if of_it else f"{'':6}"
-        first = f": {_shown(rollouts[of_it[0]].answer)}" if of_it and name != "any" else ""
+        indices = [index for index, wire in enumerate(wires) if wire == name or (name == "any" and wire)]
+        low, high = wilson(len(indices), len(wires))
+        shares = f"{len(indices):>9}  {100 * len(indices) / len(wires):7.1f}  {100 * low:5.1f}  {100 * high:5.1f}"
+        pays = f"{100 * fmean(passed[index] for index in indices):6.1f}" if indices else f"{'':6}"
+        first = f": {_shown(rollouts[indices[0]].answer)}" if indices and name != "any" else ""
         print(f"{name:10}  {shares}  {pays}  {words}{first}")
     _raise_all(errors, len(rollouts))
 
@@ -252,21 +252,21 @@ def accepted(rows: Iterable[tuple[str, Sequence[Checker]]]) -> tuple[Accepted, d
     Returns:
         Of rows; and by instruction id, those that pay most for the best of ``FLOORS`` first.
     """
-    of_rows, of_types = Accepted(), dict[str, Accepted]()
+    overall, by_type = Accepted(), dict[str, Accepted]()
     for prompt, instructions in rows:
         answers = answers_to(prompt) | {EXAMPLES: examples_in(prompt)}
-        of_rows.total += 1
-        of_rows.first = of_rows.first or tuple(instructions)
+        overall.total += 1
+        overall.first = overall.first or tuple(instructions)
         for instruction in instructions:
-            of_types.setdefault(instruction.id, Accepted(first=(instruction,))).total += 1
+            by_type.setdefault(instruction.id, Accepted(first=(instruction,))).total += 1
         for name, answer in answers.items():
             response = Response(answer)
             for edition in EDITIONS:
                 verdict = response.follows(instructions, edition)
-                of_rows.followed[name, edition] += verdict.follow_all_instructions
+                overall.followed[name, edition] += verdict.follow_all_instructions
                 for instruction, followed in zip(instructions, verdict.follow_instruction_list, strict=True):
-                    of_types[instruction.id].followed[name, edition] += followed
-    return of_rows, dict(sorted(of_types.items(), key=lambda item: (-item[1].floor, item[0])))
+                    by_type[instruction.id].followed[name, edition] += followed
+    return overall, dict(sorted(by_type.items(), key=lambda item: (-item[1].floor, item[0])))
 
 
 # Verdicts.
@@ -420,11 +420,11 @@ def by_number(verdicts: Iterable[Verdict]) -> dict[int, OfNumber]:
     return {
         number: OfNumber(
             number,
-            len(of_number),
-            fmean(verdict.share for verdict in of_number),
-            fmean(verdict.follow_all_instructions for verdict in of_number),
+            len(same_number),
+            fmean(verdict.share for verdict in same_number),
+            fmean(verdict.follow_all_instructions for verdict in same_number),
         )
-        for number, of_number in sorted(verdicts_of.items())
+        for number, same_number in sorted(verdicts_of.items())
     }
 
 

@@ -37,9 +37,12 @@ def play(rows: Iterable[Play[Question, Result]], ask: Ask[Question]) -> list[Res
             except StopIteration as end:
                 results[number] = end.value
         live = {number: live[number] for number in questions_of}
-        questions = [question for of_row in questions_of.values() for question in of_row]
+        questions = [question for row_questions in questions_of.values() for question in row_questions]
         replies_in_order = iter(ask(step, questions) if questions else ())
-        replies = {number: tuple(islice(replies_in_order, len(of_row))) for number, of_row in questions_of.items()}
+        replies = {
+            number: tuple(islice(replies_in_order, len(row_questions)))
+            for number, row_questions in questions_of.items()
+        }
     return [results[number] for number in sorted(results)]
 
 

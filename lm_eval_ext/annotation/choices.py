@@ -73,12 +73,12 @@ def answers(
     Raises:
         RowsError: there are no such tasks, a task has no samples, or it has fewer questions than wanted.
     """
-    of_family = runs.of_family(FAMILY)
-    known = {run.task for run in of_family}
+    family_runs = runs.of_family(FAMILY)
+    known = {run.task for run in family_runs}
     if unknown := [task for task in tasks if task not in known]:
         raise RowsError(f"--task {unknown[0]}: no results of this task; expected one of {', '.join(sorted(known))}")
     drawn: list[tuple[str, dict[str, Cell]]] = []
-    for run in of_family:
+    for run in family_runs:
         if tasks and run.task not in tasks:
             continue
         if run.rows is None:
@@ -245,7 +245,8 @@ def _counted(pairs: Sequence[tuple[str, str]], outcomes: Sequence[str]) -> str:
         counts.setdefault(model or UNNAMED, Counter())[outcome] += 1
     columns = [outcome for outcome in outcomes if any(count[outcome] for count in counts.values())]
     rows = [
-        [model, *(str(of_model[name]) for name in columns), str(of_model.total())] for model, of_model in counts.items()
+        [model, *(str(model_counts[name]) for name in columns), str(model_counts.total())]
+        for model, model_counts in counts.items()
     ]
     return table(("model", *columns, "all"), rows)
 

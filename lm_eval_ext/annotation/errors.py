@@ -75,9 +75,9 @@ def sample(
     Raises:
         RowsError: there are no such results, no samples, or samples in another format.
     """
-    of_family = runs.of_family(FAMILY)
-    chosen = _named(subtasks, sorted({str(run.metadata["subtask"]) for run in of_family}))
-    known = sorted({str(run.metadata["encoding"]) for run in of_family if run.metadata["subtask"] in chosen})
+    family_runs = runs.of_family(FAMILY)
+    chosen = _named(subtasks, sorted({str(run.metadata["subtask"]) for run in family_runs}))
+    known = sorted({str(run.metadata["encoding"]) for run in family_runs if run.metadata["subtask"] in chosen})
     for encoding in encodings:
         if encoding not in known:
             raise RowsError(
@@ -88,7 +88,7 @@ def sample(
     rows: list[Mapping[str, Cell]] = []
     for subtask in chosen:
         lines: list[tuple[TaskRun, dict[int, Mapping[str, Any]]]] = []
-        for run in of_family:
+        for run in family_runs:
             if run.metadata["subtask"] != subtask or run.metadata["encoding"] not in encodings:
                 continue
             if run.rows is None:
@@ -201,8 +201,8 @@ def tally(paths: Sequence[Path]) -> dict[str, dict[str, dict[str, dict[str, Any]
         counts = Counter(label for labels in answers for label in labels)
         ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         shares = {label: {"count": count, "percent": 100 * count / labeled} for label, count in ranked}
-        of_encoding = by_model.setdefault(model, {}).setdefault(encoding, {})
-        of_encoding[name] = {"answers": len(answers), "labeled": labeled, "labels": shares}
+        by_subtask = by_model.setdefault(model, {}).setdefault(encoding, {})
+        by_subtask[name] = {"answers": len(answers), "labeled": labeled, "labels": shares}
     return by_model
 
 
@@ -262,7 +262,7 @@ def _write_sample(options: argparse.Namespace) -> int:
 def _print_tally(options: argparse.Namespace) -> int:
     tallied = tally(options.sheets)
     print(json.dumps(tallied, indent=2), flush=True)
-    overall = [of_subtasks[OVERALL] for by_encoding in tallied.values() for of_subtasks in by_encoding.values()]
+    overall = [by_subtask[OVERALL] for by_encoding in tallied.values() for by_subtask in by_encoding.values()]
     answers, labeled = sum(counts["answers"] for counts in overall), sum(counts["labeled"] for counts in overall)
     print(f"{labeled} of {answers} answers are labeled", file=sys.stderr)
     return 0

@@ -102,7 +102,7 @@ def evaluate(rows: Sequence[Labelled], readings: Readings) -> Evaluation:
     everywhere = [True] * len(rows)
     subsets = [("label is one option", [row.label.kind == "option" for row in rows]), ("all rows", everywhere)]
     slices = [_slice(name, _selected(pairs, mask)) for name, mask in subsets]
-    published = {evaluator: _as_published(evaluator, of_reader) for evaluator, of_reader in pairs.items()}
+    published = {evaluator: _as_published(evaluator, reader_pairs) for evaluator, reader_pairs in pairs.items()}
     slices.append(_slice(AS_PUBLISHED, published, only_read=True))
     if RULES in readings:
         last = list(readings)[-1]
@@ -114,8 +114,8 @@ def evaluate(rows: Sequence[Labelled], readings: Readings) -> Evaluation:
         slices.append(_slice(name, _selected(pairs, hard)))
     errors = {evaluator: error_kinds(rows, read) for evaluator, read in readings.items()}
     reliable = {
-        evaluator: reliability(readings[evaluator], [agree(row.label, reading) for row, reading in of_reader])
-        for evaluator, of_reader in pairs.items()
+        evaluator: reliability(readings[evaluator], [agree(row.label, reading) for row, reading in reader_pairs])
+        for evaluator, reader_pairs in pairs.items()
     }
     return Evaluation(tuple(part for part in slices if part.overall), errors, reliable)
 
@@ -138,7 +138,7 @@ Pairs = Sequence[tuple[Labelled, Reading]]
 
 
 def _selected(pairs: Mapping[str, Pairs], mask: Sequence[bool]) -> dict[str, Pairs]:
-    return {evaluator: list(compress(of_reader, mask)) for evaluator, of_reader in pairs.items()}
+    return {evaluator: list(compress(reader_pairs, mask)) for evaluator, reader_pairs in pairs.items()}
 
 
 def _as_published(evaluator: str, pairs: Pairs) -> Pairs:
@@ -155,18 +155,18 @@ def _slice(name: str, pairs: Mapping[str, Pairs], *, only_read: bool = False) ->
     def on(read: Pairs) -> ReaderScores:
         return scores([row.label for row, _ in read], [reading for _, reading in read], only_read=only_read)
 
-    counted = {evaluator: of_reader for evaluator, of_reader in pairs.items() if of_reader}
+    counted = {evaluator: reader_pairs for evaluator, reader_pairs in pairs.items() if reader_pairs}
     by_model: dict[str, dict[str, ReaderScores]] = {}
-    for evaluator, of_reader in counted.items():
-        of_model: dict[str, list[tuple[Labelled, Reading]]] = {}
-        for pair in of_reader:
-            of_model.setdefault(pair[0].model or UNNAMED, []).append(pair)
-        by_model[evaluator] = {model: on(of_model[model]) for model in sorted(of_model)}
+    for evaluator, reader_pairs in counted.items():
+        model_pairs: dict[str, list[tuple[Labelled, Reading]]] = {}
+        for pair in reader_pairs:
+            model_pairs.setdefault(pair[0].model or UNNAMED, []).append(pair)
+        by_model[evaluator] = {model: on(model_pairs[model]) for model in sorted(model_pairs)}
     mean = {
         evaluator: {name: sum(getattr(cell, name) for cell in cells.values()) / len(cells) for name in AVERAGED}
         for evaluator, cells in by_model.items()
     }
-    return Slice(name, {evaluator: on(of_reader) for evaluator, of_reader in counted.items()}, by_model, mean)
+    return Slice(name, {evaluator: on(reader_pairs) for evaluator, reader_pairs in counted.items()}, by_model, mean)
 
 
 def scores(labels: Sequence[Reading], readings: Sequence[Reading], *, only_read: bool = False) -> ReaderScores:
@@ -304,8 +304,8 @@ def as_markdown(evaluation: Evaluation) -> str:
             f"{part.certainty:.3f}",
             f"{100 * part.accuracy:.1f} %",
         ]
-        for evaluator, of_reader in evaluation.reliability.items()
-        for part in of_reader
+        for evaluator, parts in evaluation.reliability.items()
+        for part in parts
     ]
     if bins:
         header = ["Evaluator", "Certainty", "Rows", "Mean certainty", "Acc"]

@@ -262,7 +262,9 @@ class Schema:
             differ, as in ``natural`` or ``2 instructions``. It is empty if there is one level.
         """
         facts = tasks.values()
-        varying = [fact for fact in self.levels if len({_in_words(fact, of_task.get(fact)) for of_task in facts}) > 1]
+        varying = [
+            fact for fact in self.levels if len({_in_words(fact, task_facts.get(fact)) for task_facts in facts}) > 1
+        ]
         by_place: dict[tuple[tuple[int, float, str], ...], list[str]] = {}
         for task, metadata in tasks.items():
             by_place.setdefault(tuple(self._place(fact, metadata.get(fact)) for fact in varying), []).append(task)
@@ -285,8 +287,8 @@ class Schema:
 
     def of_task(self, metadata: Mapping[str, Any]) -> Schema:
         """Return the schema with the ``row_key`` of a task with these metadata."""
-        of_variants = (key for fact, key in self.row_keys_of_variants.items() if metadata.get(fact) is not None)
-        key = next(of_variants, self.row_key)
+        variant_keys = (key for fact, key in self.row_keys_of_variants.items() if metadata.get(fact) is not None)
+        key = next(variant_keys, self.row_key)
         return self if key == self.row_key else replace(self, row_key=key)
 
     def variants(self, metadata: Mapping[str, Any]) -> int:

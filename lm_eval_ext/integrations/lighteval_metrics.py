@@ -70,9 +70,9 @@ def instruction_metrics(edition: Edition = "faithful", strip_reasoning: bool = T
         ValueError: an unknown edition.
     """
     computation = InstructionsFollowed(Judging(edition, strip_reasoning))
-    of_prompts = {f"prompt_level_{word}_acc": fmean for word in words(edition)}
-    of_instructions = {f"inst_level_{word}_acc": _share for word in words(edition)}
-    functions = of_prompts | of_instructions
+    prompt_level = {f"prompt_level_{word}_acc": fmean for word in words(edition)}
+    instruction_level = {f"inst_level_{word}_acc": _share for word in words(edition)}
+    functions = prompt_level | instruction_level
     return SampleLevelMetricGrouping(
         metric_name=list(functions),
         higher_is_better=dict.fromkeys(functions, True),

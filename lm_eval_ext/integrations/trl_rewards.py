@@ -52,13 +52,13 @@ class InstructionReward(Rewarding):
             RowError: a column is missing, or has not one value per completion.
             MissingDataError: at the first call, data of NLTK for a row are not installed.
         """
-        of_rows = {name: columns[name] for name in (*COLUMNS, GROUND_TRUTH) if name in columns}
-        if GROUND_TRUTH not in of_rows:
-            row_columns(of_rows, "the dataset")
-        for name, values in of_rows.items():
+        row_fields = {name: columns[name] for name in (*COLUMNS, GROUND_TRUTH) if name in columns}
+        if GROUND_TRUTH not in row_fields:
+            row_columns(row_fields, "the dataset")
+        for name, values in row_fields.items():
             if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(completions):
                 raise RowError(f"column {name!r}: expected {len(completions)} values, one per completion")
-        rows = [{name: values[index] for name, values in of_rows.items()} for index in range(len(completions))]
+        rows = [{name: values[index] for name, values in row_fields.items()} for index in range(len(completions))]
         self.require_data(rows)
         rewarded = []
         for index, (completion, row) in enumerate(zip(completions, rows, strict=True)):

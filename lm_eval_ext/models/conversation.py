@@ -45,7 +45,7 @@ class ConversationLM(WrappingLM):
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[Turns]:
         """Return the last answer to each request, in order, with all answers."""
         why = "Only the tasks of the conversation family and ifbench_two_turns have them"
-        rows = self.of_kind(TurnsInstance, requests, "further messages", why)
+        rows = self.require_kind(TurnsInstance, requests, "further messages", why)
 
         def ask(step: str, questions: Sequence[Instance]) -> list[str]:
             log.info("%s, %s: %d requests", self.NAME, step, len(questions))

@@ -170,12 +170,12 @@ class RecordedLM(LMWithoutWeights):
     def get_model_info(self) -> dict[str, Any]:
         """Return what the harness writes to the results: whose answers they are, and which were missing."""
         file, model = self.recording.file, self.recording.model
-        of_run = {} if file is None else {"date": file.date, "lm_eval_version": file.content.get("lm_eval_version")}
+        run_facts = {} if file is None else {"date": file.date, "lm_eval_version": file.content.get("lm_eval_version")}
         description: dict[str, Any] = {
             "samples": self.samples,
             "model": model.kind,
             "model_args": dict(model.arguments),
-            **of_run,
+            **run_facts,
             "answers": dict(sorted(self._used.items())),
         }
         if self._missing:
@@ -286,10 +286,10 @@ class RecordedLM(LMWithoutWeights):
         for task, count in missing.items():
             log.warning("%s: %d answers were not recorded and count as empty", task, count)
         # The first process writes the results, those of the others included.
-        for of_process in self.gather_object((used, missing, otherwise)) or ():
-            self._used.update(of_process[0])
-            self._missing.update(of_process[1])
-            self._generated_otherwise.update(of_process[2])
+        for counts in self.gather_object((used, missing, otherwise)) or ():
+            self._used.update(counts[0])
+            self._missing.update(counts[1])
+            self._generated_otherwise.update(counts[2])
 
     def _lacking(self, kind: str, requests: Sequence[Instance], count: int) -> str:
         """Return the message about requests without a recorded answer.
@@ -321,12 +321,12 @@ class RecordedLM(LMWithoutWeights):
             return where + f"{len(answers[0].draws)} draws were recorded, and {request.repeats} are asked for"
         if self.recording.tasks and task not in self.recording.tasks:
             return where + f"no answers to {task} were recorded, only to {', '.join(self.recording.tasks[:3])}, …"
-        of_row = (
+        prompts = (
             recorded[1]
             for recorded, answers in self.recording.answers.items()
             if recorded[0] == kind and any((answer.task, answer.row) == (task, row) for answer in answers)
         )
-        if (prompt := next(of_row, None)) is None:
+        if (prompt := next(prompts, None)) is None:
             return where + f"its prompt, which begins {wanted[1][:NEAR]!r}, was not recorded"
         return where + "it was recorded with another prompt, " + _difference(prompt, wanted[1])
 

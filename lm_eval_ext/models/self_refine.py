@@ -114,7 +114,7 @@ class SelfRefineLM(WrappingLM):
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[Refined]:
         """Return the last answer to each request, in order, with its rounds."""
-        rows = self.of_kind(RowInstance, requests, "instructions", INSTRUCTIONS_OF)
+        rows = self.require_kind(RowInstance, requests, "instructions", INSTRUCTIONS_OF)
         placed = next((row.presentation.placement for row in rows if row.presentation.placement != PUBLISHED), None)
         if placed is not None:
             raise ValueError(

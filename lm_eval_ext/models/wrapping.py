@@ -105,7 +105,7 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
             )
         cache[key] = asked_for
 
-    def of_kind(self, kind: type[Asked], requests: Sequence[Instance], lacking: str, why: str) -> list[Asked]:
+    def require_kind(self, kind: type[Asked], requests: Sequence[Instance], lacking: str, why: str) -> list[Asked]:
         """Return the requests, all of which are of one kind.
 
         Args:

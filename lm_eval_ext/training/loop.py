@@ -152,9 +152,9 @@ class Loop(Generic[Batch]):
         optimizer = torch.optim.AdamW(trained.values(), lr=learning_rate, weight_decay=decay, fused=self.fused)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: self.rate(step, epochs * steps))
         losses: list[float] = []
-        of_dev: list[float] = []
+        dev_losses: list[float] = []
         if checkpoint and (state := checkpoint.load()):
-            losses, of_dev = list(state["losses"]), list(state["losses of dev"])
+            losses, dev_losses = list(state["losses"]), list(state["losses of dev"])
             with torch.no_grad():
                 for name, weight in trained.items():
                     weight.copy_(state["parameters"][name])
@@ -183,12 +183,14 @@ class Loop(Generic[Batch]):
                 if self.dev and number % steps == 0:
                     self.model.eval()
                     with torch.inference_mode():
-                        of_dev.append(_mean([self.loss(batch).item() for batch in self.dev], list(map(len, self.dev))))
+                        dev_losses.append(
+                            _mean([self.loss(batch).item() for batch in self.dev], list(map(len, self.dev)))
+                        )
                     self.model.train()
                 if checkpoint and time.monotonic() - saved >= SECONDS:
                     state = {
                         "losses": losses,
-                        "losses of dev": of_dev,
+                        "losses of dev": dev_losses,
                         "parameters": {name: weight.detach() for name, weight in trained.items()},
                         "optimizer": optimizer.state_dict(),
                         "schedule": schedule.state_dict(),
@@ -202,7 +204,7 @@ class Loop(Generic[Batch]):
         with torch.no_grad():
             require_learned(self.model, losses, self.loss(batch).item(), steps)
         ends = range(0, len(losses), steps)
-        return [_mean(losses[start : start + steps], sizes[start : start + steps]) for start in ends], of_dev
+        return [_mean(losses[start : start + steps], sizes[start : start + steps]) for start in ends], dev_losses
 
     def _update(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer, number: int) -> None:
         torch.autograd.backward(loss)

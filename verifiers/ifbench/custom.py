@@ -245,7 +245,7 @@ class SentenceAlphabet(Checker):
 
     def repaired(self, text: Text) -> bool:
         words = (Text(sentence).whole_words for sentence in text.each_sentence())
-        letters = (as_ascii(of_sentence[0])[:1].lower() for of_sentence in words if of_sentence)
+        letters = (as_ascii(sentence_words[0])[:1].lower() for sentence_words in words if sentence_words)
         return [*islice(letters, 27)] == [*string.ascii_lowercase]
 
 

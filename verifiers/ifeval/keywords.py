@@ -84,6 +84,10 @@ class Frequency(OfKeywords):
         return False
 
 
+def _distinct_phrases(value: object) -> tuple[str, ...]:
+    return tuple(sorted(set(several_phrases(value))))
+
+
 @checker("keywords:forbidden_words", "Do not include keywords {forbidden_words} in the response.")
 class ForbiddenWords(Checker):
     r"""None of ``forbidden_words`` occurs, ignoring case.
@@ -92,7 +96,7 @@ class ForbiddenWords(Checker):
     literally and as whole words.
     """
 
-    forbidden_words: Annotated[tuple[str, ...], lambda value: tuple(sorted(set(several_phrases(value))))]
+    forbidden_words: Annotated[tuple[str, ...], _distinct_phrases]
 
     def faithful(self, text: Text) -> bool:
         return not any(

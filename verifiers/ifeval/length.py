@@ -84,6 +84,10 @@ def are_paragraphs(pieces: Sequence[str], count: int) -> bool:
     return len(pieces) - at_the_ends == count
 
 
+def _lowercase(value: object) -> str:
+    return phrase(value).lower()
+
+
 @checker(
     "length_constraints:nth_paragraph_first_word",
     "There should be {num_paragraphs} paragraphs. Paragraphs and only paragraphs are separated with each other by two "
@@ -99,7 +103,7 @@ class NthParagraphFirstWord(Checker):
 
     num_paragraphs: Positive
     nth_paragraph: Positive
-    first_word: Annotated[str, lambda value: phrase(value).lower()]
+    first_word: Annotated[str, _lowercase]
 
     def require_consistent(self) -> None:
         if self.nth_paragraph > self.num_paragraphs:

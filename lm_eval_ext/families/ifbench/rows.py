@@ -101,9 +101,9 @@ def all_rows(source: str, dataset: str) -> tuple[tuple[IFBenchRow, ...], int]:
         # Under one key, a prompt may recur with several second messages.
         first = seen.setdefault((row["key"], prompt, second) if has_two_turns else row["key"], number)
         if first != number:
-            of_messages = " with the same messages" if has_two_turns else ""
+            same_messages = " with the same messages" if has_two_turns else ""
             raise RowsError(
-                f"{where}, field 'key': {row['key']!r} is already row {first}{of_messages}; expected unique rows"
+                f"{where}, field 'key': {row['key']!r} is already row {first}{same_messages}; expected unique rows"
             )
     if not judgeable:
         raise RowsError(f"{table.origin}: no row whose instructions have all their arguments")

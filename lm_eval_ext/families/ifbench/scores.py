@@ -32,20 +32,20 @@ def score(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Ro
         answers.
     """
     instructions, response = instructions_of(doc["instruction_id_list"], doc["kwargs"]), results[0]
-    of_kinds = verdicts(Response(response or ""), instructions)
+    judged = verdicts(Response(response or ""), instructions)
     groups = [instruction.id.partition(":")[0] for instruction in instructions]
     result: dict[str, RowValue] = {
-        **accuracies(response, of_kinds),
+        **accuracies(response, judged),
         # As IFBench counts: rows have one or two instructions, and each instruction weighs alike.
         **{
             f"inst_level_{name}_acc": (sum(verdict.follow_instruction_list), len(instructions))
-            for name, verdict in of_kinds.items()
+            for name, verdict in judged.items()
         },
-        **by_kind(OF_GROUPS, groups, of_kinds["loose"]),
+        **by_kind(OF_GROUPS, groups, judged["loose"]),
         VERDICTS: tuple(
             {
                 "id": instruction.id,
-                **{name: verdict.follow_instruction_list[place] for name, verdict in of_kinds.items()},
+                **{name: verdict.follow_instruction_list[place] for name, verdict in judged.items()},
             }
             for place, instruction in enumerate(instructions)
         ),

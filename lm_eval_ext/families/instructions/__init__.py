@@ -24,7 +24,7 @@ def named_lines(package: str, file: str) -> Mapping[str, tuple[str, ...]]:
             lines = by_name[line.strip("[]")] = []
         else:
             lines.append(line)
-    return {name: tuple(of_name) for name, of_name in by_name.items()}
+    return {name: tuple(lines_of_name) for name, lines_of_name in by_name.items()}
 
 
 @cache

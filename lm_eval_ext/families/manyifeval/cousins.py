@@ -24,7 +24,7 @@ from lm_eval_ext.families.manyifeval.rows import (
     prompt_of,
     row_id,
 )
-from lm_eval_ext.families.manyifeval.scores import of_incomplete_variants
+from lm_eval_ext.families.manyifeval.scores import unknown_over_variants
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.requests import LazyAnswers
 from lm_eval_ext.metadata import generator_name
@@ -169,4 +169,4 @@ class CousinsTask(ManyIFEvalTask):
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Score a variant; see the base class."""
         scores = super().score(doc, results)
-        return scores if self.is_whole(doc) else scores | of_incomplete_variants(doc)
+        return scores if self.is_whole(doc) else scores | unknown_over_variants(doc)

@@ -159,8 +159,8 @@ def rows_with_count(selection: Selection, split: str = TEST) -> tuple[Instructio
         RowsError: the rows are not available or not valid.
     """
     source, count, repeat = selection.source, selection.count, selection.repeat
-    of_split = all_rows(source, split, selection.row_seed, selection.wide)
-    matching = [row for row in of_split if len(row.instructions) == (1 if repeat else count)]
+    split_rows = all_rows(source, split, selection.row_seed, selection.wide)
+    matching = [row for row in split_rows if len(row.instructions) == (1 if repeat else count)]
     if not matching:
         raise RowsError(f"source {source!r}, split {split!r}: no rows with {count} instructions")
     return tuple(_with(row, row.instructions * count) if repeat else row for row in matching)
@@ -213,10 +213,9 @@ def all_rows(source: str, split: str, row_seed: int | None = None, wide: bool = 
 def _cached_rows(source: str, split: str, row_seed: int | None, wide: bool) -> tuple[InstructionRow, ...]:
     pool = LARGER_POOL if wide else FIFTEEN
     if row_seed is not None:
-        drawn = tasks(source, split, row_seed)
-        # Splits differ in length, so that each has its own draw.
-        compositions = compose(drawn, pool, row_seed, len(drawn))
-        return tuple(chain.from_iterable(map(nested, drawn, compositions)))
+        drawn_tasks = tasks(source, split, row_seed)
+        compositions = compose(drawn_tasks, pool, row_seed, len(drawn_tasks))
+        return tuple(chain.from_iterable(map(nested, drawn_tasks, compositions)))
     table = _table(source, split)
     if _content(table) != Content.FINISHED:
         return tuple(row for task in tasks(source, split) for row in nested(task, composition(pool, task)))

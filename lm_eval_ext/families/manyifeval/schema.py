@@ -66,7 +66,9 @@ def reliability_gap(variants: Iterable[Outcome]) -> float | str:
     by_row = outcomes_by_row(variants)
     if not by_row:
         return NONE
-    return fmean(followed for of_row in by_row.values() for followed in of_row) - fmean(map(min, by_row.values()))
+    return fmean(followed for row_verdicts in by_row.values() for followed in row_verdicts) - fmean(
+        map(min, by_row.values())
+    )
 
 
 def feedback(share: Callable[[Confusion], float | None], rows: Iterable[Counts]) -> float | str:
@@ -83,7 +85,7 @@ def refinements(rows: Iterable[Sequence[Mapping[str, Any]]]) -> float:
     """
     # An answer that is judged to follow all its instructions is kept.
     judgments = ([answer["judged"] for answer in rounds[:-1]] for rounds in rows)
-    return fmean(sum(judged is None or not all(judged) for judged in of_row) for of_row in judgments)
+    return fmean(sum(judged is None or not all(judged) for judged in row_judgments) for row_judgments in judgments)
 
 
 OF_TYPES: Mapping[str, str] = {

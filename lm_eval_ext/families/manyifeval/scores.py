@@ -70,7 +70,7 @@ def floors(docs: Iterable[Mapping[str, Any]], config: Mapping[str, Any]) -> Iter
         yield {name: judge(doc, [answer]) for name, answer in answers.items()}
 
 
-def of_incomplete_variants(doc: Mapping[str, Any]) -> dict[str, RowValue]:
+def unknown_over_variants(doc: Mapping[str, Any]) -> dict[str, RowValue]:
     """Return the metrics over variants of a row that the run does not ask in every variant: it does not count."""
     unknown: Outcome = (doc["key"], None)
     return {"reliable_at_5": unknown, "reliability_gap": unknown, **dict.fromkeys(OF_PHRASINGS.values(), (0, 0))}

@@ -77,14 +77,14 @@ def budget_of(
         limit = CHARACTERS_PER_TOKEN * (context - new_tokens) - len(system_instruction)
         budget = Budget(limit, "characters", len)
     else:
-        of_model = metadata if name == metadata.get("pretrained") else {}
-        revision, remote_code = of_model.get("revision") or "main", bool(metadata.get("trust_remote_code"))
-        tokenizer, of_its_own = _tokenizer(name, revision, remote_code, of_model.get("gguf_file"))
+        model_arguments = metadata if name == metadata.get("pretrained") else {}
+        revision, remote_code = model_arguments.get("revision") or "main", bool(metadata.get("trust_remote_code"))
+        tokenizer, own_context = _tokenizer(name, revision, remote_code, model_arguments.get("gguf_file"))
 
         def count(text: str) -> int:
             return len(tokenizer(text, verbose=False)["input_ids"])
 
-        context = min(filter(None, (context or of_its_own, longest)))
+        context = min(filter(None, (context or own_context, longest)))
         limit = context - _frame(tokenizer, count, system_instruction) - new_tokens
         budget = Budget(limit, "tokens", count, name)
     if limit <= 0:

@@ -110,8 +110,8 @@ def score(
     if bleurt:
         bleurts: dict[Cell, float] = {}
         for cell in progress(list(predictions)):
-            of_cell = predictions[cell]
-            bleurts[cell] = fmean(bleurt([row.text for row in of_cell], [row.references for row in of_cell]))
+            cell_rows = predictions[cell]
+            bleurts[cell] = fmean(bleurt([row.text for row in cell_rows], [row.references for row in cell_rows]))
         in_bleurt = _by_task(bleurts)
     return {
         "rouge_l": in_rouge_l,
@@ -137,18 +137,20 @@ def _by_task(values: Mapping[Cell, Number]) -> dict[str, dict[str, Number]]:
 
 def _over_tasks(means: Means) -> dict[str, float]:
     by_encoding: dict[str, list[float]] = defaultdict(list)
-    for of_task in means.values():
-        for encoding, mean in of_task.items():
+    for task_means in means.values():
+        for encoding, mean in task_means.items():
             by_encoding[encoding].append(mean)
     return {encoding: fmean(by_encoding[encoding]) for encoding in sorted(by_encoding)}
 
 
 def _gains(means: Means, base: str) -> dict[str, float | None]:
     """Return the relative gain of each encoding's mean over a base's, in percent, over the tasks that have both."""
-    of_both = {task: of_task for task, of_task in means.items() if base in of_task}
+    with_base = {task: task_means for task, task_means in means.items() if base in task_means}
     gains = {}
-    for encoding in _over_tasks(of_both):
-        pairs = [(of_task[encoding], of_task[base]) for of_task in of_both.values() if encoding in of_task]
+    for encoding in _over_tasks(with_base):
+        pairs = [
+            (task_means[encoding], task_means[base]) for task_means in with_base.values() if encoding in task_means
+        ]
         mean, base_mean = (fmean(values) for values in zip(*pairs, strict=True))
         gains[encoding] = 100 * (mean - base_mean) / base_mean if base_mean else None
     return gains

@@ -71,12 +71,12 @@ def statistics(source: str, progress: Progress = iter) -> dict[str, Any]:
     examples = [example for task in tasks.values() for example in (*task.positive, *task.negative)]
     for text in ("reason", "suggestion"):
         words[text] = [_words(getattr(example, text)) or None for example in examples]
-    counts = {text: [count for count in of_text if count is not None] for text, of_text in words.items()}
+    counts = {text: [count for count in text_counts if count is not None] for text, text_counts in words.items()}
     return {
         "total": part(),
         "lengths": {
-            text: {"mean_words": fmean(of_text) if of_text else None, "given": sum(map(bool, of_text))}
-            for text, of_text in counts.items()
+            text: {"mean_words": fmean(text_counts) if text_counts else None, "given": sum(map(bool, text_counts))}
+            for text, text_counts in counts.items()
         },
         "categories": {name: part("category", name) for name in CATEGORIES},
         "source_datasets": {name: part("source_dataset", name) for name in SOURCE_DATASETS},

@@ -149,8 +149,8 @@ def _tab_separated(path: Path) -> Table:
     lists = tuple(column for column in columns if column in ("options", "option_ordinal"))
     read = []
     for number, row in enumerate(rows, start=1):
-        of_row = {column: _list(f"{path}, row {number}", column, row[column]) for column in lists}
-        read.append({"question": row["question"], **of_row})
+        row_lists = {column: _list(f"{path}, row {number}", column, row[column]) for column in lists}
+        read.append({"question": row["question"], **row_lists})
     return Table(str(path), read, ("question", *lists), {})
 
 

@@ -78,7 +78,7 @@ def _of_tokenizer(
     spelled: dict[tuple[tuple[int, ...], ...], str] = {}
     for space in spaces:
         tokens = [tuple(encode(f"{prompt}{space}{letter}")) for letter in letters]
-        if all(len(of_letter) > len(start) and [*of_letter[: len(start)]] == start for of_letter in tokens):
+        if all(len(letter_tokens) > len(start) and [*letter_tokens[: len(start)]] == start for letter_tokens in tokens):
             spelled.setdefault(tuple(tokens), space)
     most = {space: max(map(len, tokens)) for tokens, space in spelled.items()}
     return tuple(space for space, count in most.items() if count == min(most.values()) or space == own)

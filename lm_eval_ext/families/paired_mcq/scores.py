@@ -114,8 +114,8 @@ def floors(docs: Iterable[Mapping[str, Any]], _config: Mapping[str, Any]) -> Ite
     letter = mode(golds)
     # Whether a letter is right depends on nothing else of a row.
     row = {"key": "", "shuffle": 0, "options": LETTERS}
-    of_gold = {gold: scores({**row, "gold": gold}, letter, letter) for gold in {*golds} if gold}
-    yield from ({CONSTANT: of_gold[gold]} if gold else {} for gold in golds)
+    by_gold = {gold: scores({**row, "gold": gold}, letter, letter) for gold in {*golds} if gold}
+    yield from ({CONSTANT: by_gold[gold]} if gold else {} for gold in golds)
 
 
 # The answers of each policy of the ``reference`` LM to a row: a first-token letter, and a text.

@@ -78,14 +78,14 @@ def differences(evidence: Evidence) -> Iterator[Figure]:
         return
     tasks = {run.task for run in runs.of_family(OTHER)}
     groups = {name: parts for name, parts in runs.groups.items() if tasks.issuperset(parts)}
-    of_model = {}
+    runs_by_model = {}
     for model in (first, *others):
-        of_others = tuple(run for run in runs.all if run.model == model and run.family.name == OTHER)
-        of_model[model] = replace(runs, all=of_others, groups=groups, labels={model: runs.labels[model]})
+        model_runs = tuple(run for run in runs.all if run.model == model and run.family.name == OTHER)
+        runs_by_model[model] = replace(runs, all=model_runs, groups=groups, labels={model: runs.labels[model]})
     outcomes = {}
     for model in others:
         labels = runs.labels[first], runs.labels[model]
-        outcomes[labels[1]] = compare(Sides(of_model[first], of_model[model], labels, evidence))
+        outcomes[labels[1]] = compare(Sides(runs_by_model[first], runs_by_model[model], labels, evidence))
     for name, is_share in (("any_task_differences", True), ("any_task_differences_in_units", False)):
         listed = [
             (label, finding)
@@ -111,10 +111,10 @@ def _differences_figure(
     is_share, in_table = listed[0][1].is_share, listed[:LISTED]
     panels = []
     for label in outcomes if is_share else ():
-        of_model = [compared for of_label, compared in listed if of_label == label][:DRAWN]
-        if of_model:
-            names = tuple(name_with_tasks(compared) for compared in of_model)
-            changes = tuple(compared.difference.change for compared in of_model)
+        drawn = [compared for listed_label, compared in listed if listed_label == label][:DRAWN]
+        if drawn:
+            names = tuple(name_with_tasks(compared) for compared in drawn)
+            changes = tuple(compared.difference.change for compared in drawn)
             panels.append(Panel(f"{label} minus {first}", Forest(names, changes, "change", "change")))
     rows = tuple(
         (
@@ -186,23 +186,26 @@ def scores(evidence: Evidence) -> list[Score]:
         tasks.setdefault(run.task, {})[run.model] = [run]
     groups: list[tuple[str, dict[EvaluatedModel, list[TaskRun]]]] = []
     for name, parts in sorted(runs.groups.items()):
-        of_parts = {model: [run for run in runs.of_family(OTHER, model) if run.task in parts] for model in runs.models}
-        groups.append((name, {model: of_model for model, of_model in of_parts.items() if len(of_model) == len(parts)}))
+        group_runs = {
+            model: [run for run in runs.of_family(OTHER, model) if run.task in parts] for model in runs.models
+        }
+        complete = {model: model_runs for model, model_runs in group_runs.items() if len(model_runs) == len(parts)}
+        groups.append((name, complete))
     scored = []
     for name, by_model in (*groups, *sorted(tasks.items())):
         # The models have metric and filter in common, unless one lacks what others have.
         by_metric: dict[tuple[str, str], dict[EvaluatedModel, list[TaskRun]]] = {}
-        for model, of_model in by_model.items():
-            by_metric.setdefault((of_model[0].headline.name, of_model[0].reader), {})[model] = of_model
-        for of_metric in by_metric.values():
-            estimates, runs_of_metric = {}, [run for of_model in of_metric.values() for run in of_model]
-            for model, (run, *more) in of_metric.items():
+        for model, model_runs in by_model.items():
+            by_metric.setdefault((model_runs[0].headline.name, model_runs[0].reader), {})[model] = model_runs
+        for comparable in by_metric.values():
+            estimates, runs_of_metric = {}, [run for model_runs in comparable.values() for run in model_runs]
+            for model, (run, *more) in comparable.items():
                 value = _of_task(run, evidence) if name == run.task else _of_group(name, [run, *more], evidence)
                 if value is not None:
                     estimates[model] = value
             if estimates:
                 is_share = all(run.headline.range == SHARE for run in runs_of_metric)
-                rows = max(sum(run.count for run in of_model) for of_model in of_metric.values())
+                rows = max(sum(run.count for run in model_runs) for model_runs in comparable.values())
                 scored.append(Score(name, metric_of_run(runs_of_metric[0]), is_share, estimates, rows))
     return scored
 

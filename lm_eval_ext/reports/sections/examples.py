@@ -216,7 +216,7 @@ class Behavior:
                     yield Candidate(why, Answer(run, row), Answer(beside.run, int(places[row])))
 
 
-def of_verdicts(published: str, applies: Callable[[Entry], object]) -> tuple[Behavior, ...]:
+def verdict_behaviors(published: str, applies: Callable[[Entry], object]) -> tuple[Behavior, ...]:
     """Return what answers show on which the published strict verdict differs from the loose and the repaired one.
 
     Args:

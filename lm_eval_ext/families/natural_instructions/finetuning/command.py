@@ -120,8 +120,8 @@ def _train(options: argparse.Namespace) -> int:
         raise TrainingError(f"--rank is for causal models; {options.base} is an encoder-decoder, trained as a whole")
     output = options.output.resolve()
     models = {output / name: (name,) for name in subtasks} if is_specific else {output: subtasks}
-    for folder, of_model in models.items():
-        _train_one(folder, of_model, plus, options, backend)
+    for folder, trained_on in models.items():
+        _train_one(folder, trained_on, plus, options, backend)
     return 0
 
 

@@ -197,17 +197,17 @@ def pairs_of(subtask: str, split: SplitName, request: Request, budget: Budget) -
 
 def pairs_in(material: Sequence[SubtaskPairs]) -> list[Pair]:
     """Return the pairs of several subtasks, in their order."""
-    return [pair for of_subtask in material for pair in of_subtask.encoded.pairs]
+    return [pair for prepared in material for pair in prepared.encoded.pairs]
 
 
 def summary_of(material: Sequence[SubtaskPairs]) -> list[str]:
     """Return a line for each subtask, and lines that compare the numbers with the paper's."""
     lines = list(map(str, material))
     for split, size in SIZES.items():
-        of_split = [of_subtask for of_subtask in material if of_subtask.split == split]
-        numbers = [len(of_subtask.encoded.pairs) for of_subtask in of_split]
+        split_material = [prepared for prepared in material if prepared.split == split]
+        numbers = [len(prepared.encoded.pairs) for prepared in split_material]
         short = [number for number in numbers if number < size]
-        if nothing := [of_subtask.subtask for of_subtask in of_split if not of_subtask.encoded.pairs]:
+        if nothing := [prepared.subtask for prepared in split_material if not prepared.encoded.pairs]:
             lines.append(f"{len(nothing)} of {len(numbers)} subtasks have no pairs: {', '.join(nothing)}")
         if short:
             least, most = min(short), max(short)

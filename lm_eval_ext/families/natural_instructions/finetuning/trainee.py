@@ -114,8 +114,8 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
 
         def loss(batch: Sequence[Pair]) -> torch.Tensor:
             tensors = {name: tensor.to(place) for name, tensor in batch_of(loaded, batch).items()}
-            of_batch: torch.Tensor = network(**tensors).loss
-            return of_batch
+            batch_loss: torch.Tensor = network(**tensors).loss
+            return batch_loss
 
         loop = Loop(
             network,
@@ -133,14 +133,14 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
             "dev_pairs": len(dev),
             "subtasks": [
                 {
-                    "subtask": of_subtask.subtask,
-                    "pairs": len(of_subtask.encoded.pairs),
-                    "instances": of_subtask.splits.total,
-                    "kept_for_the_evaluation": of_subtask.splits.evaluated,
-                    "too_long": of_subtask.encoded.too_long,
-                    "without_answer": of_subtask.encoded.without_answer,
+                    "subtask": prepared.subtask,
+                    "pairs": len(prepared.encoded.pairs),
+                    "instances": prepared.splits.total,
+                    "kept_for_the_evaluation": prepared.splits.evaluated,
+                    "too_long": prepared.encoded.too_long,
+                    "without_answer": prepared.encoded.without_answer,
                 }
-                for of_subtask in material
+                for prepared in material
             ],
             "loss_per_epoch": losses,
             "dev_loss_per_epoch": dev_losses,

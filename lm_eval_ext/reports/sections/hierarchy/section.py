@@ -162,19 +162,14 @@ def _arms(study: Study, entries: Sequence[Entry]) -> Figure:
     """Return how often the instruction that counts is followed in each arm, beside the controls."""
     verdicts = {**VERDICTS, **{f"{verdict} (repaired)": metric for verdict, metric in REPAIRED.items()}}
     cells = study.means(entries, (("kind", "arm"), "model"), verdicts)
-    drawn_panels = list[Panel]()
-    for (kind,), of_kind in cells.only(["obeys"]).split("kind"):
-        parts = [*evenly(of_kind, MOST_MODELS)]
-        drawn_panels += (
+    bars = list[Panel]()
+    for (kind,), kind_cells in cells.only(["obeys"]).split("kind"):
+        parts = [*evenly(kind_cells, MOST_MODELS)]
+        bars += (
             Panel(f"{kind}, {title}" if len(parts) > 1 else kind, drawn(part, Bars, "arm", "model", axis="obeys"))
             for title, part in parts
         )
-    return captioned(
-        "hierarchy_arms",
-        tuple(drawn_panels),
-        table(cells, ("arm", "model")),
-        study.incomplete(entries),
-    )
+    return captioned("hierarchy_arms", tuple(bars), table(cells, ("arm", "model")), study.incomplete(entries))
 
 
 def _cost(study: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
@@ -213,14 +208,9 @@ def _turns(study: Study) -> Figure:
     lines = product(study.in_order("model", models), study.in_order("turns", (entry["turns"] for entry in entries)))
     sides = SLIPPED_ONCE, FOLLOWED
     cells = study.gains(compared, ("model", "turns"), "history", sides, HEADLINE, lines=lines)
-    return captioned(
-        "hierarchy_turns",
-        panels(cells.only(sides[::-1]), Curves, "turns", by=("model",), x_axis="turns", axis="obeys"),
-        table(
-            cells.only({FOLLOWED: FOLLOWED, SLIPPED_ONCE: SLIPPED_ONCE, "gain": "cost of the slip"}), ("model", "turns")
-        ),
-        tuple(issues),
-    )
+    curves = panels(cells.only(sides[::-1]), Curves, "turns", by=("model",), x_axis="turns", axis="obeys")
+    columns = {FOLLOWED: FOLLOWED, SLIPPED_ONCE: SLIPPED_ONCE, "gain": "cost of the slip"}
+    return captioned("hierarchy_turns", curves, table(cells.only(columns), ("model", "turns")), tuple(issues))
 
 
 def _pairs(study: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
@@ -233,9 +223,11 @@ def _pairs(study: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
         counts = counts_of(entry.run, partial(_obeyed, entry.run))
         if counts is None:
             unread.append(warning(f"{entry['model']}: no pairs in the samples of {entry['task']}; left out"))
-        for (group, pair, which), of_side in (counts or {}).items():
+        for (group, pair, which), side_counts in (counts or {}).items():
             side = f"{which} {where}"
-            by_side.append(entry.with_facts(group=group, pair=pair, side=side, counts=of_side, name=f"{pair} {side}"))
+            by_side.append(
+                entry.with_facts(group=group, pair=pair, side=side, counts=side_counts, name=f"{pair} {side}")
+            )
     if not by_side:
         return
     study = study.ordered(side=[f"{side} {where}" for where in (ALONE_SIDE, CONFLICT_SIDE) for side in SIDES])

@@ -17,12 +17,12 @@ from lm_eval_ext.reports.sections.examples import (
     by_instruction,
     counts_of,
     examples,
-    of_verdicts,
     scored,
     share_counted,
+    verdict_behaviors,
 )
 from lm_eval_ext.reports.sections.figures import VERDICT_KINDS, captioned, captions, verdicts
-from lm_eval_ext.reports.study import FLOOR, OWN, Entry, Study, grouped
+from lm_eval_ext.reports.study import FLOOR, OWN, Entry, Study
 from lm_eval_ext.results.issue import warning
 from lm_eval_ext.results.runs import TaskRun
 
@@ -39,8 +39,8 @@ NARROW = 4
 """The most models side by side where the names of rows are long."""
 STRICT, INST = "prompt_level_strict_acc", "inst_level_loose_acc"
 BEHAVIORS = (
-    *of_verdicts("IFBench", lambda entry: entry["benchmark"] == "ifbench"),
-    *of_verdicts("IFEval", lambda entry: entry["benchmark"] == "ifeval"),
+    *verdict_behaviors("IFBench", lambda entry: entry["benchmark"] == "ifbench"),
+    *verdict_behaviors("IFEval", lambda entry: entry["benchmark"] == "ifeval"),
     Behavior(
         "The first answer follows the instructions by chance; the second, which was asked to, does not.",
         scored({FIRST_TURN: 1, HEADLINE: 0}),
@@ -126,29 +126,28 @@ def _by_type(study: Study, entries: Sequence[Entry], name: str) -> Iterator[Figu
     text = "no verdicts of single instructions in samples; left out"
     issues = tuple(warning(f"{model}: {text}") for model, counted in counts.items() if counted is None)
     by_type = [
-        entry.with_facts(type=kind, name=kind, counts=of_type)
+        entry.with_facts(type=kind, name=kind, counts=type_counts)
         for entry in entries
-        for kind, of_type in (counts[entry["model"]] or {}).items()
+        for kind, type_counts in (counts[entry["model"]] or {}).items()
     ]
     if not by_type:
         return
-    of_types = grouped(by_type, ["type"]).items()
-    instructions = {kind: max(int(entry["counts"][1].sum()) for entry in of_type) for (kind,), of_type in of_types}
+    instructions: dict[str, int] = {}
+    for entry in by_type:
+        count = int(entry["counts"][1].sum())
+        instructions[entry["type"]] = max(count, instructions.get(entry["type"], count))
     cells = study.means(by_type, ("type", "model"), {"followed": share_counted(study.evidence)})
     cells = cells.with_fact("instructions", lambda about: instructions[about["type"]])
     in_words = cells.with_fact("group", lambda about: about["type"].partition(":")[0]).with_fact(
         "name", lambda about: about["type"].partition(":")[2].replace("_", " ")
     )
-    yield captioned(
-        f"{name}_types",
-        tuple(
-            Panel(f"{group}, {panel.title}" if panel.title else group, panel.mark)
-            for (group,), part in in_words.split("group")
-            for panel in heat_maps(part, "name", NARROW, axis="followed")
-        ),
-        table(cells.wide("model", heading="{model}"), ("type", "instructions"), metrics=(INST, *OF_GROUPS.values())),
-        issues,
-    )
+    maps = list[Panel]()
+    for (group,), part in in_words.split("group"):
+        for panel in heat_maps(part, "name", NARROW, axis="followed"):
+            maps.append(replace(panel, title=f"{group}, {panel.title}" if panel.title else group))
+    metrics = (INST, *OF_GROUPS.values())
+    numbers = table(cells.wide("model", heading="{model}"), ("type", "instructions"), metrics=metrics)
+    yield captioned(f"{name}_types", tuple(maps), numbers, issues)
 
 
 def _first_and_second(study: Study, entries: Sequence[Entry]) -> Figure:

@@ -59,7 +59,7 @@ def facts(run: TaskRun) -> Mapping[str, Any]:
     return {"repeat": bool(run.metadata["repeat"]), "instructions": int(run.metadata["instructions"]), "kind": kind}
 
 
-def of_kind(study: Study, kind: str = "", *, repeat: bool = False) -> tuple[Entry, ...]:
+def entries_of(study: Study, kind: str = "", *, repeat: bool = False) -> tuple[Entry, ...]:
     """Return the runs of a kind; by default those of the paper's curves."""
     return tuple(entry for entry in study.entries if (entry["kind"], entry["repeat"]) == (kind, repeat))
 
@@ -83,13 +83,13 @@ def type_name(metric: str) -> str:
 
 def curse(study: Study) -> Figure:
     """Return Figures 1, 4 and 10: accuracy against the number of instructions, measured and predicted."""
-    cells = study.means(of_kind(study), ("model", "instructions"), ACCURACIES).with_columns(
+    cells = study.means(entries_of(study), ("model", "instructions"), ACCURACIES).with_columns(
         {
             "predicted": lambda line: computed(lambda share: share ** line["instructions"], line["instruction level"]),
             "residual": lambda line: computed(np.subtract, line["prompt level"], line["predicted"]),
         }
     )
-    cells = study.with_floors(cells, of_kind(study), "prompt level", PROMPT_LEVEL)
+    cells = study.with_floors(cells, entries_of(study), "prompt level", PROMPT_LEVEL)
     drawings = list[Panel]()
     for level in ACCURACIES if len(cells.values("model")) > 1 else ():
         for title, part in evenly(cells.only([level]), MOST_CURVES):
@@ -105,7 +105,7 @@ def curse(study: Study) -> Figure:
         "manyifeval_curse",
         tuple(drawings),
         table(cells, ("model", "instructions"), metrics=["curse_residual"]),
-        study.no_floors(of_kind(study), PROMPT_LEVEL),
+        study.no_floors(entries_of(study), PROMPT_LEVEL),
         floors=floors_in_words(cells),
     )
 
@@ -118,34 +118,27 @@ def _with_floor(curves: Cells, cells: Cells) -> Cells:
         # Models with the same rows share it.
         if exists(floor) and floors.setdefault(about["instructions"], floor) is not floor:
             return curves
-    of_floor = {(FLOOR_CURVE, number): {"prompt level": floor} for number, floor in floors.items()}
-    return replace(curves, lines={**curves.lines, **of_floor})
+    floor_lines = {(FLOOR_CURVE, number): {"prompt level": floor} for number, floor in floors.items()}
+    return replace(curves, lines={**curves.lines, **floor_lines})
 
 
 def types(study: Study) -> Figure:
     """Return the share of instructions followed for each type, by the number of instructions."""
-    entries = list(by_type(of_kind(study)))
+    entries = list(by_type(entries_of(study)))
     by_number = study.means(entries, ("model", "type", "instructions"), {"followed": OWN})
     pooled = study.means(entries, ("model", "type"), {"all": OWN}, compared=("model", "type"))
-    models = pooled.values("model")
-    overall = [
-        Panel(f"overall ({panel.title.removeprefix('models ')})" if panel.title else "overall", panel.mark)
-        for panel in heat_maps(pooled, "type", axis="followed")
-    ]
-    return captioned(
-        "manyifeval_types",
-        (
-            *(overall if len(models) > 1 else ()),
-            *panels(by_number, HeatMap, "type", "instructions", ("model",), most=MAP_EACH, axis="followed"),
-        ),
-        table(by_number.wide("instructions", heading="n = {instructions}").joined(pooled), ("model", "type")),
-        study.incomplete(of_kind(study)),
-    )
+    maps = list[Panel]()
+    for panel in heat_maps(pooled, "type", axis="followed") if len(pooled.values("model")) > 1 else ():
+        title = f"overall ({panel.title.removeprefix('models ')})" if panel.title else "overall"
+        maps.append(replace(panel, title=title))
+    maps += panels(by_number, HeatMap, "type", "instructions", ("model",), most=MAP_EACH, axis="followed")
+    numbers = table(by_number.wide("instructions", heading="n = {instructions}").joined(pooled), ("model", "type"))
+    return captioned("manyifeval_types", tuple(maps), numbers, study.incomplete(entries_of(study)))
 
 
 def single(study: Study) -> Figure:
     """Return Table 4: how often an instruction of each type is followed if it is the only one."""
-    alone = of_kind(study, SINGLE)
+    alone = entries_of(study, SINGLE)
     entries = list(by_type(alone))
     study = study.ordered(type=(*sorted({entry["type"] for entry in entries}), OVERALL))
     entries += [replace(entry.with_facts(type=OVERALL), metric=PROMPT_LEVEL) for entry in alone]
@@ -177,7 +170,7 @@ _LISTS = ((DENSE, _WORDS, "words", "share contained"), (MIXED, _INSTRUCTIONS, "i
 def lists(study: Study) -> Iterator[Figure]:
     """Yield the share of a list that reports contain or follow, against its length and where it breaks; and by type."""
     for kind, columns, unit, axis in _LISTS:
-        if not (entries := of_kind(study, kind)):
+        if not (entries := entries_of(study, kind)):
             continue
         cells = study.means(entries, ("model", "instructions"), columns)
         options: dict[str, Any] = {"x_axis": unit, "axis": axis, "logarithmic": True}
@@ -197,7 +190,7 @@ def lists(study: Study) -> Iterator[Figure]:
         )
     entries = tuple(
         entry.with_facts(type=entry["type"].removeprefix("section acc ").removeprefix("section "))
-        for entry in by_type(of_kind(study, MIXED))
+        for entry in by_type(entries_of(study, MIXED))
     )
     if entries:
         cells = study.means(entries, ("model", "type", "instructions"), {"followed": OWN})

@@ -14,7 +14,7 @@ from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, HeatMap
 from lm_eval_ext.reports.layout import COLUMN, as_estimate, panels, table
 from lm_eval_ext.reports.sections.examples import Line, counts_of
 from lm_eval_ext.reports.sections.figures import captioned
-from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, NUMBERED, of_kind
+from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, NUMBERED, entries_of
 from lm_eval_ext.reports.statistics import Ratio, computed
 from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, Key, SharedRows, Study, grouped, shared_rows
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
@@ -56,8 +56,8 @@ def refinement_of(run: TaskRun) -> dict[str, Any]:
     """
     arguments, alone, strategy = dict(run.model.arguments), run.model, ZERO_SHOT
     if run.model.kind == NAME:
-        of_base = tuple((name, value) for name, value in run.model.arguments if name not in ARGUMENTS)
-        alone = EvaluatedModel(arguments.get("base", ""), of_base, run.model.setting)
+        base_arguments = tuple((name, value) for name, value in run.model.arguments if name not in ARGUMENTS)
+        alone = EvaluatedModel(arguments.get("base", ""), base_arguments, run.model.setting)
         # The harness reads the word "none" as Python's None.
         strategy = {"None": ZERO_SHOT}.get(arguments.get("strategy", DEFAULT), arguments.get("strategy", DEFAULT))
     return {
@@ -80,15 +80,10 @@ def refinement(study: Study) -> Iterator[Figure]:
         yield _against_number(study, entries)
     judgments = feedback(entries)
     if judgments.lines:
-        yield captioned(
-            "manyifeval_feedback",
-            panels(_titled(judgments), Bars, "titled", COLUMN, axis="share"),
-            table(
-                judgments,
-                {"base": "model", "method": "", "judgments": ""},
-                metrics=["feedback_precision", "feedback_recall", "feedback_f1", UNPARSABLE],
-            ),
-        )
+        bars = panels(_titled(judgments), Bars, "titled", COLUMN, axis="share")
+        metrics = ["feedback_precision", "feedback_recall", "feedback_f1", UNPARSABLE]
+        numbers = table(judgments, {"base": "model", "method": "", "judgments": ""}, metrics=metrics)
+        yield captioned("manyifeval_feedback", bars, numbers)
     readable = {(about["base"], about["place"]) for about, line in judgments.about() if line["unparsable"].value != 1}
     by_model = [
         entry
@@ -117,19 +112,19 @@ def _refined(study: Study) -> tuple[list[Entry], list[Issue]]:
         base = next(alone, methods[0][0]["alone"].name)
         text = f"over the tasks with {', '.join(map(str, numbers))} instructions, on which all of its methods were run"
         alike, unlike = _comparable(methods, numbers)
-        of_base = [note(text), *unlike]
+        base_issues = [note(text), *unlike]
         alike.sort(key=lambda method: order.get(method[0]["strategy"], len(order)))
         shared = {number: _shared(alike, number) for number in numbers}
         reasons = "; ".join(sorted({rows.reason for rows in shared.values() if rows.reason}))
         if reasons:
-            of_base.append(error(f"no figure, because its methods were not run on the same rows: {reasons}"))
+            base_issues.append(error(f"no figure, because its methods were not run on the same rows: {reasons}"))
         elif left_out := sum(rows.left_out for rows in shared.values()):
-            of_base.append(note(f"{left_out} rows left out because not all of its methods were run on them"))
+            base_issues.append(note(f"{left_out} rows left out because not all of its methods were run on them"))
         prompts = {str(method[0].run.file.config.get(VERSION)) for method in alike if method[0]["rounds"]}
         if len(prompts) > 1:
             what = f"its methods were refined with different prompts ({VERSION} {', '.join(sorted(prompts))})"
-            of_base.append(warning(f"{what}: do not compare them"))
-        issues += [replace(issue, text=f"{base}: {issue.text}") for issue in of_base]
+            base_issues.append(warning(f"{what}: do not compare them"))
+        issues += [replace(issue, text=f"{base}: {issue.text}") for issue in base_issues]
         for place, method in enumerate(alike):
             namesakes = [entries[0] for entries in alike if entries[0]["method"] == method[0]["method"]]
             suffix = next(suffix for suffix in _SUFFIXES if len(set(map(suffix, namesakes))) == len(namesakes))
@@ -144,7 +139,7 @@ def _refined(study: Study) -> tuple[list[Entry], list[Issue]]:
 def _methods(study: Study) -> Iterator[list[Method]]:
     """Yield the methods of each model that were otherwise run in the same way."""
     groups: dict[tuple[Any, ...], list[Method]] = {}
-    for runs in grouped(of_kind(study), ["model"]).values():
+    for runs in grouped(entries_of(study), ["model"]).values():
         method = [entry.with_facts(**refinement_of(entry.run)) for entry in runs]
         rounds = max(entry["rounds"] for entry in method)
         # Tasks of other families may have been run with other settings.
@@ -198,15 +193,15 @@ def feedback(entries: Sequence[Entry]) -> Cells:
     Methods without judgments, or with a task whose judgments are missing from the results, are left out.
     """
     lines: dict[Key, dict[str, Estimate]] = {}
-    for key, of_method in grouped(entries, METHOD).items():
-        counts = [[entry.run.figure(name) for name in COUNTS] for entry in of_method]
-        if any(count is None for of_run in counts for count in of_run):
+    for key, method_entries in grouped(entries, METHOD).items():
+        counts = [[entry.run.figure(name) for name in COUNTS] for entry in method_entries]
+        if any(count is None for run_counts in counts for count in run_counts):
             continue
         confusions = np.array(counts, np.float64)
         judgments = confusions.sum(axis=1)
         if not (total := int(judgments.sum())):
             continue
-        unread = [entry.run.figure(UNPARSABLE) for entry in of_method]
+        unread = [entry.run.figure(UNPARSABLE) for entry in method_entries]
         known_shares = (nan if share is None else share for share in unread)
         unparsable = sum(share * count for share, count in zip(known_shares, judgments, strict=True) if count) / total
         confusion = Confusion(*map(int, confusions.sum(axis=0))).unless_unread(unparsable)
@@ -227,20 +222,10 @@ def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> 
             f"{estimate.value:.2f}" if (estimate := counts[tuple(about[fact] for fact in METHOD)]).exists else None
         ),
     )
-    return captioned(
-        "manyifeval_rounds",
-        panels(
-            _titled(cells, "level"),
-            Curves,
-            "round",
-            "method",
-            ("titled",),
-            x_axis="rounds of refinement",
-            axis="accuracy",
-        ),
-        table(wide, {"base": "model", "method": "", "level": "", "requests per row": ""}, metrics=[REQUESTS]),
-        tuple(issues),
-    )
+    titled, x_axis = _titled(cells, "level"), "rounds of refinement"
+    curves = panels(titled, Curves, "round", "method", ("titled",), x_axis=x_axis, axis="accuracy")
+    heads = {"base": "model", "method": "", "level": "", "requests per row": ""}
+    return captioned("manyifeval_rounds", curves, table(wide, heads, metrics=[REQUESTS]), tuple(issues))
 
 
 def _against_number(study: Study, entries: Sequence[Entry]) -> Figure:
@@ -266,8 +251,8 @@ def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
         entries: the runs with readable judgments.
     """
     lines, issues = {}, []
-    for (base, method), of_method in grouped(entries, ("base", "method")).items():
-        counted = [(entry.run, counts_of(entry.run, _judgments)) for entry in of_method]
+    for (base, method), method_entries in grouped(entries, ("base", "method")).items():
+        counted = [(entry.run, counts_of(entry.run, _judgments)) for entry in method_entries]
         if unread := [run.task for run, counts in counted if counts is None]:
             text = f"{base}, {method}: only over all rounds, because no rounds are in the samples of"
             issues.append(warning(f"{text} {named(unread)}"))
@@ -316,5 +301,5 @@ def _recorded(run: TaskRun, places: tuple[int, int]) -> Ratio:
         places: those of the two counts in ``COUNTS``.
     """
     yes, no = (run.figure(COUNTS[place]) or 0.0 for place in places)
-    total, count = (np.concatenate([[of_rows], UNKNOWN.values[1:]]) for of_rows in (yes, yes + no))
+    total, count = (np.concatenate([[number], UNKNOWN.values[1:]]) for number in (yes, yes + no))
     return Ratio(total, count)

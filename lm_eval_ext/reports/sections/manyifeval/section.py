@@ -21,8 +21,8 @@ from lm_eval_ext.reports.sections.examples import (
     answers_in,
     by_instruction,
     examples,
-    of_verdicts,
     scored,
+    verdict_behaviors,
 )
 from lm_eval_ext.reports.sections.figures import VERDICT_KINDS, captions, verdicts
 from lm_eval_ext.reports.sections.manyifeval.curves import (
@@ -33,9 +33,9 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
     PROMPT,
     PROMPT_LEVEL,
     curse,
+    entries_of,
     facts,
     lists,
-    of_kind,
     single,
     type_metrics,
     type_name,
@@ -72,15 +72,15 @@ def section(evidence: Evidence) -> Section | None:
 
 def _figures(study: Study) -> Iterator[Figure]:
     """Yield the figures that there are results for."""
-    if of_kind(study):
+    if entries_of(study):
         yield from (curse(study), types(study))
-        yield verdicts(study, of_kind(study), "manyifeval_verdicts", study.incomplete(of_kind(study)))
-    if of_kind(study, SINGLE):
+        yield verdicts(study, entries_of(study), "manyifeval_verdicts", study.incomplete(entries_of(study)))
+    if entries_of(study, SINGLE):
         yield single(study)
-    if of_kind(study, COUSINS):
+    if entries_of(study, COUSINS):
         yield reliability(study)
     yield from wordings(study)
-    if of_kind(study, WIDE):
+    if entries_of(study, WIDE):
         yield wide(study)
     yield from lists(study)
     if repeated := repetition(study):
@@ -97,7 +97,9 @@ def candidates(study: Study) -> list[list[Candidate]]:
     """Return the answers that show each behavior; for each model, those with most instructions first."""
     entries = [
         entry.with_facts(one_less=entry["instructions"] - 1, s="s" * (entry["instructions"] > 1))
-        for entry in sorted((*of_kind(study), *of_kind(study, repeat=True)), key=lambda entry: -entry["instructions"])
+        for entry in sorted(
+            (*entries_of(study), *entries_of(study, repeat=True)), key=lambda entry: -entry["instructions"]
+        )
         if entry.run.rows is not None
     ]
     by_model = grouped(entries, ["model"])
@@ -113,9 +115,9 @@ def _several(entry: Entry) -> bool:
     return not entry["repeat"] and entry["instructions"] > 1
 
 
-def _curse(of_model: Iterable[Entry]) -> Iterator[Candidate]:
+def _curse(entries: Iterable[Entry]) -> Iterator[Candidate]:
     """Yield answers that violate an instruction that the model followed when there were fewer."""
-    runs = {entry["instructions"]: entry.run for entry in of_model if _several(entry)}
+    runs = {entry["instructions"]: entry.run for entry in entries if _several(entry)}
     for number, run in runs.items():
         for fewer, easier in reversed([*runs.items()]):
             if fewer >= number or easier.identity[0] != run.identity[0]:
@@ -144,7 +146,7 @@ def _lost(run: TaskRun, easier: TaskRun) -> tuple[int, int, str] | None:
     return None
 
 
-_LOOSELY, *_REPAIRED = of_verdicts("IFEval", _once)
+_LOOSELY, *_REPAIRED = verdict_behaviors("IFEval", _once)
 BEHAVIORS: tuple[Callable[[Iterable[Entry]], Iterator[Candidate]], ...] = (
     Behavior(
         "Follows {one_less} of {instructions} instructions, which counts as a failure at prompt level.",

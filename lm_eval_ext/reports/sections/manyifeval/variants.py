@@ -25,8 +25,8 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
     NUMBERED,
     PROMPT,
     PROMPT_LEVEL,
+    entries_of,
     facts,
-    of_kind,
 )
 from lm_eval_ext.reports.statistics import Floats, Ratio, computed, holm
 from lm_eval_ext.reports.study import OWN, Cells, Entry, Key, Measure, SameRows, Study, grouped, shared_rows
@@ -53,26 +53,20 @@ def reliability(study: Study) -> Figure:
         return study.evidence.every_variant(run, PROMPT_LEVEL, f"reliable_at_{run.metadata[COUSINS]}")
 
     measures: dict[str, Measure] = {MEAN: PROMPT_LEVEL, RELIABLE: in_all}
-    cells = study.means(of_kind(study, COUSINS), ("model", "instructions"), measures)
-    return captioned(
-        "manyifeval_reliability",
-        panels(cells, Curves, "instructions", by=("model",), **NUMBERED),
-        table(
-            cells.with_columns(
-                {"gap": lambda line: computed(np.subtract, line[MEAN], line[RELIABLE], over=line[MEAN])}
-            ),
-            ("model", "instructions"),
-            metrics=["reliable_at_*", "reliability_gap", "strict_acc_phrasing_*"],
-        ),
-    )
+    cells = study.means(entries_of(study, COUSINS), ("model", "instructions"), measures)
+    curves = panels(cells, Curves, "instructions", by=("model",), **NUMBERED)
+    gap = {"gap": lambda line: computed(np.subtract, line[MEAN], line[RELIABLE], over=line[MEAN])}
+    metrics = ["reliable_at_*", "reliability_gap", "strict_acc_phrasing_*"]
+    numbers = table(cells.with_columns(gap), ("model", "instructions"), metrics=metrics)
+    return captioned("manyifeval_reliability", curves, numbers)
 
 
 def wide(study: Study) -> Figure:
     """Return accuracy on instructions of both pools against their number."""
-    entries = of_kind(study, WIDE)
+    entries = entries_of(study, WIDE)
     models = {entry["model"] for entry in entries}
-    of_curves = [entry for entry in of_kind(study) if entry["model"] in models]
-    usual = study.means(of_curves, ("model", "instructions"), {USUAL: PROMPT_LEVEL})
+    curve_entries = [entry for entry in entries_of(study) if entry["model"] in models]
+    usual = study.means(curve_entries, ("model", "instructions"), {USUAL: PROMPT_LEVEL})
     larger = {LARGER: PROMPT_LEVEL, f"{LARGER}, instruction level": INST_LEVEL}
     cells = usual.joined(study.means(entries, ("model", "instructions"), larger))
     return captioned(
@@ -85,8 +79,8 @@ def wide(study: Study) -> Figure:
 
 def repetition(study: Study) -> Figure | None:
     """Return Figure 8: the same instruction n times, and n instructions (appendix C); ``None`` if none has both."""
-    entries = [entry.with_facts(which=DIFFERENT) for entry in of_kind(study)]
-    entries += [entry.with_facts(which=REPEATED) for entry in of_kind(study, repeat=True)]
+    entries = [entry.with_facts(which=DIFFERENT) for entry in entries_of(study)]
+    entries += [entry.with_facts(which=REPEATED) for entry in entries_of(study, repeat=True)]
     lines_of = {
         which: {(entry["model"], entry["instructions"]) for entry in entries if entry["which"] == which}
         for which in (DIFFERENT, REPEATED)
@@ -126,7 +120,7 @@ def wordings(study: Study) -> Iterator[Figure]:
     less = "minus the type's mean"
     lines: dict[Key, dict[str, Any]] = {}
     issues: list[Issue] = []
-    models = grouped(of_kind(study, COUSINS), ["model"])
+    models = grouped(entries_of(study, COUSINS), ["model"])
     for (model,), entries in models.items():
         texts: dict[Wording, str] = {}
         ratios: dict[Wording, list[Ratio]] = {}
@@ -137,7 +131,7 @@ def wordings(study: Study) -> Iterator[Figure]:
             for wording, (followed, occurrences) in counts.items():
                 ratio = study.evidence.of_counts(run, followed, occurrences, " ".join(map(str, wording)))
                 ratios.setdefault(wording, []).append(ratio)
-        values = {wording: Ratio.sum(of_wording).value for wording, of_wording in ratios.items()}
+        values = {wording: Ratio.sum(wording_ratios).value for wording, wording_ratios in ratios.items()}
         kinds = {kind for kind, _ in values}
         means = {
             kind: np.mean([value.values for wording, value in values.items() if wording[0] == kind], axis=0)
@@ -288,13 +282,13 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
     issues: list[Issue] = []
     for model in cells.values("model"):
         # The share of the instructions that are followed tells more where no row is right.
-        of_shares = {
+        share_differences = {
             (place, task): difference
-            for (task_model, task), of_task in differences.items()
+            for (task_model, task), task_differences in differences.items()
             if task_model == model
-            for place, difference in (of_task[INST_LEVEL] or of_task[OWN]).items()
+            for place, difference in (task_differences[INST_LEVEL] or task_differences[OWN]).items()
         }
-        issues += [note(f"{model}: {_places_in_words(of_shares)}"), *not_compared[model]]
+        issues += [note(f"{model}: {_places_in_words(share_differences)}"), *not_compared[model]]
     yield captioned(
         "manyifeval_placements",
         tuple(_panels(study, cells)),
@@ -314,10 +308,10 @@ def _placed(evidence: Evidence) -> tuple[Study, dict[str, list[Issue]], set[Key]
     entries = []
     for run in (*evidence.runs.of_family(FAMILY), *placed):
         if (run.model, run.task) in known:
-            of_task = facts(run)
-            kind = _REPEAT if of_task["repeat"] else of_task["kind"]
+            run_facts = facts(run)
+            kind = _REPEAT if run_facts["repeat"] else run_facts["kind"]
             about = {"model": evidence.runs.labels[run.model], "task": run.task, "kind": kind}
-            about |= {"instructions": of_task["instructions"], "placement": run.placement or PUBLISHED}
+            about |= {"instructions": run_facts["instructions"], "placement": run.placement or PUBLISHED}
             entries.append(Entry(run, about, question=None, metric=run.headline.name))
     orders = {"model": tuple(evidence.runs.labels.values()), "kind": tuple(KINDS), "placement": SCHEMA.placements}
     shared: list[Entry] = []
@@ -329,13 +323,13 @@ def _placed(evidence: Evidence) -> tuple[Study, dict[str, list[Issue]], set[Key]
         rows = shared_rows([entry.run for entry in group], "ids")
         shared += [replace(entry, mask=mask) for entry, mask in zip(group, rows.masks, strict=True)]
         model, task = key
-        of_model = issues.setdefault(model, [])
+        model_issues = issues.setdefault(model, [])
         if rows.reason:
             apart.add(key)
-            of_model.append(error(f"{model}: the placements of {task} are not compared: {rows.reason}"))
+            model_issues.append(error(f"{model}: the placements of {task} are not compared: {rows.reason}"))
         elif rows.left_out:
             text = f"rows of {task} left out because not every placement has them: {rows.left_out}"
-            of_model.append(note(f"{model}: {text}"))
+            model_issues.append(note(f"{model}: {text}"))
     return Study(evidence, tuple(shared), (), orders), issues, apart
 
 
@@ -360,9 +354,9 @@ def _differences(placed: Iterable[Entry], metric: str) -> dict[str, Difference]:
 def _panels(study: Study, cells: Cells) -> Iterator[Panel]:
     """Yield panels for each model and kind of tasks, with a curve for each placement."""
     several = len(cells.values("model")) > 1
-    for (model,), of_model in cells.split("model"):
-        kinds = of_model.values("kind")
-        for (kind,), part in of_model.split("kind"):
+    for (model,), model_cells in cells.split("model"):
+        kinds = model_cells.values("kind")
+        for (kind,), part in model_cells.split("kind"):
             # Of several tasks with one number of instructions, a curve has the first.
             first = {about["instructions"]: about["task"] for about, _ in reversed([*part.about()])}
             curves = part.where(lambda about, first=first: first[about["instructions"]] == about["task"])  # type: ignore[misc]
@@ -396,8 +390,8 @@ def _places_in_words(differences: Mapping[tuple[str, str], Difference]) -> str:
         }
         clear = {task: value for task, (p, value) in at_place.items() if p < SIGNIFICANT}
         for which, sign in (("less", -1), ("more", 1)):
-            if of_sign := [task for task, value in clear.items() if sign * value > 0]:
-                first, *others = of_sign
+            if changed_tasks := [task for task, value in clear.items() if sign * value > 0]:
+                first, *others = changed_tasks
                 points = f"{shown(clear[first], 'change')} points in {first}"
                 also = f"; also in {named(others)}" if others else ""
                 phrases[which].append(f"{WORDS[place]} ({points}{also})")

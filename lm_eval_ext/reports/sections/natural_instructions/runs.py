@@ -5,7 +5,7 @@ As in the harness's groups, every subtask has the same weight.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import nan
@@ -81,11 +81,10 @@ class Comparable:
         if bases is None:
             bases = {encoding: self.base for encoding in self.encodings if encoding != self.base}
         by_asked = {(entry["model"], entry["subtask"], entry["encoding"]): entry for entry in self.entries}
-        pairs, _ = with_bases(
-            self.study,
-            self.entries,
-            lambda entry: by_asked.get((entry["model"], entry["subtask"], bases.get(entry["encoding"]))),
-        )
+        compared_with = [
+            by_asked.get((entry["model"], entry["subtask"], bases.get(entry["encoding"]))) for entry in self.entries
+        ]
+        pairs, _ = with_bases(self.study, self.entries, compared_with)
         cells = self.study.gains(
             in_scopes(pairs, scopes),
             ("scope", "model", "encoding"),
@@ -103,8 +102,10 @@ def scopes_of(entries: Iterable[Entry], encodings: Collection[str]) -> dict[str,
 
     It is the evaluation split, if any model was run on it, and the subtasks that all were run on, if these are others.
     """
-    of_encodings = [entry for entry in entries if entry["encoding"] in encodings]
-    runs_of = [{entry["subtask"] for entry in group} for group in grouped(of_encodings, ("model", "encoding")).values()]
+    encoding_entries = [entry for entry in entries if entry["encoding"] in encodings]
+    runs_of = [
+        {entry["subtask"] for entry in group} for group in grouped(encoding_entries, ("model", "encoding")).values()
+    ]
     if not runs_of:
         return {}
     union, common = set().union(*runs_of), set.intersection(*runs_of)
@@ -121,21 +122,21 @@ def scopes_of(entries: Iterable[Entry], encodings: Collection[str]) -> dict[str,
 
 
 def with_bases(
-    study: Study, entries: Iterable[Entry], base_of: Callable[[Entry], Entry | None], base: str = "base"
+    study: Study, entries: Sequence[Entry], bases: Sequence[Entry | None], base: str = "base"
 ) -> tuple[list[Entry], list[Issue]]:
     """Return runs beside what they are compared with, with the rows that both have, and which of them lack some.
 
     Args:
         study: all runs.
         entries: the runs; ``which`` is ``with`` for them, and ``base`` for what they are compared with.
-        base_of: returns what a run is compared with; it is left out if there is no such run.
+        bases: the run that each is compared with; a run without a base is left out.
         base: what issues call that.
     """
     texts = SameRows(f"no gain over {base}", f"instances left out of gains because it or {base} lacks them", "{count}")
     pairs = [
         side.with_facts(encoding=entry["encoding"], which=which, pair=f"{entry['model']}: {entry['task']}")
-        for entry in entries
-        if (beside := base_of(entry)) is not None
+        for entry, beside in zip(entries, bases, strict=True)
+        if beside is not None
         for which, side in (("with", entry), ("base", beside))
     ]
     return study.on_same_rows(pairs, ["pair"], texts)
@@ -197,8 +198,8 @@ def comparable(evidence: Evidence) -> Comparable:
     base = "prompt" if among((*study.entries, *study.other_entries), ["prompt"]) else "instance"
     issues: list[Issue] = []
     chosen: list[Entry] = []
-    of_models = grouped(study.entries, ["model"])
-    for (model,), entries in of_models.items():
+    by_model = grouped(study.entries, ["model"])
+    for (model,), entries in by_model.items():
         tasks = {entry.question: entry["task"] for entry in entries}
         issues += [
             note(
@@ -208,16 +209,17 @@ def comparable(evidence: Evidence) -> Comparable:
             for entry in study.other_entries
             if entry["model"] == model
         ]
-        of_model, left_out = _of_one_setting(entries, base)
-        chosen += of_model
-        of_base = {entry["subtask"]: entry for entry in of_model if entry["encoding"] == base}
-        _, unpaired = with_bases(study, of_model, lambda entry, base=of_base: base.get(entry["subtask"]), repr(base))  # type: ignore[misc]
+        model_entries, left_out = _of_one_setting(entries, base)
+        chosen += model_entries
+        base_entries = {entry["subtask"]: entry for entry in model_entries if entry["encoding"] == base}
+        bases = [base_entries.get(entry["subtask"]) for entry in model_entries]
+        _, unpaired = with_bases(study, model_entries, bases, repr(base))
         issues += [*(replace(issue, text=f"{model}: {issue.text}") for issue in left_out), *unpaired]
-    of_subtasks = grouped(chosen, ["subtask"]).items()
-    if different := sorted(name for (name,), group in of_subtasks if len({entry.run.identity for entry in group}) > 1):
+    by_subtask = grouped(chosen, ["subtask"]).items()
+    if different := sorted(name for (name,), group in by_subtask if len({entry.run.identity for entry in group}) > 1):
         text = f"Models were run on different instances of {named(different, MOST_NAMED)}: do not compare them there."
         issues.append(warning(text))
-    models, encodings = tuple(model for (model,) in of_models), among(chosen, ENCODINGS)
+    models, encodings = tuple(model for (model,) in by_model), among(chosen, ENCODINGS)
     return Comparable(study, tuple(chosen), models, encodings, base, scopes_of(chosen, encodings), tuple(issues))
 
 
@@ -225,9 +227,9 @@ def _of_one_setting(entries: Sequence[Entry], base: str) -> tuple[list[Entry], l
     """Return a model's runs with the same setting as the base of their subtask, and why others are left out."""
     alike: list[Entry] = []
     left_out: dict[str, list[str]] = {}
-    for of_subtask in grouped(entries, ["subtask"]).values():
-        standard = next((entry for entry in of_subtask if entry["encoding"] == base), of_subtask[0])
-        for entry in of_subtask:
+    for subtask_entries in grouped(entries, ["subtask"]).values():
+        standard = next((entry for entry in subtask_entries if entry["encoding"] == base), subtask_entries[0])
+        for entry in subtask_entries:
             unlike = [fact for fact, _, _ in differences(standard.run, entry.run, SETTING)]
             if differing := [IN_WORDS.get(fact, fact) for fact in unlike]:
                 reason = f"differs from the run under {standard['encoding']!r} in {' and '.join(differing)}"
@@ -247,16 +249,16 @@ def task_specific(runs: Iterable[TaskRun]) -> tuple[dict[str, TaskRun], list[Iss
         RowsError: a subtask was run by several models or under several encodings.
     """
     newest_runs, issues = newest(runs, lambda run: (run.model, run.task))
-    of_subtasks: dict[str, TaskRun] = {}
+    by_subtask: dict[str, TaskRun] = {}
     for run in newest_runs.values():
         subtask = str(run.metadata["subtask"])
-        first = of_subtasks.setdefault(subtask, run)
+        first = by_subtask.setdefault(subtask, run)
         if first is not run:
             raise RowsError(
                 f"{subtask}: two runs as an upper bound, {in_words(first)} ({first.file.name}) and {in_words(run)} "
                 f"({run.file.name}); expected one: that of the model trained on this subtask"
             )
-    return dict(sorted(of_subtasks.items())), issues
+    return dict(sorted(by_subtask.items())), issues
 
 
 def in_words(run: TaskRun) -> str:

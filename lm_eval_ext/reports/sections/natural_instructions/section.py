@@ -109,20 +109,16 @@ def _rouge_l(runs: Comparable) -> Figure:
     wide = [
         cells.only([name]).wide("encoding", heading=heading) for name, heading in floored.items() if name in columns
     ]
-    return captioned(
-        "natural_instructions_rouge_l",
-        over_floor(bars, over_scopes, ("scope",)),
-        table(reduce(Cells.joined, wide), BY_SCOPE),
-        tuple(
-            warning(
-                f"{about['model']}: not every subtask was run with {about['encoding']!r}, so there is no mean over "
-                f"{about['scope']}."
-            )
-            for about, line in over_scopes.about()
-            if not exists(line[ROUGE_L])
-        ),
-        floors=floors_in_words(cells),
-    )
+    issues = [
+        warning(
+            f"{about['model']}: not every subtask was run with {about['encoding']!r}, so there is no mean over "
+            f"{about['scope']}."
+        )
+        for about, line in over_scopes.about()
+        if not exists(line[ROUGE_L])
+    ]
+    bars, numbers = over_floor(bars, over_scopes, ("scope",)), table(reduce(Cells.joined, wide), BY_SCOPE)
+    return captioned("natural_instructions_rouge_l", bars, numbers, tuple(issues), floors=floors_in_words(cells))
 
 
 def _gain(runs: Comparable) -> Iterator[Figure]:
@@ -172,9 +168,9 @@ def _by_part(runs: Comparable, part: str) -> Iterator[Figure]:
 
 
 def _in_parts(runs: Comparable, part: str, subtasks: Iterable[str]) -> Scopes:
-    of_subtask = {entry["subtask"]: parts_of(entry.run)[part] for entry in runs.entries}
+    part_of = {entry["subtask"]: parts_of(entry.run)[part] for entry in runs.entries}
     parts: dict[str, tuple[str, ...]] = {}
-    for name, subtask in sorted((of_subtask[subtask], subtask) for subtask in subtasks):
+    for name, subtask in sorted((part_of[subtask], subtask) for subtask in subtasks):
         parts[name] = (*parts.get(name, ()), subtask)
     return parts
 
@@ -215,9 +211,9 @@ def _ablation(runs: Comparable) -> Iterator[Figure]:
     for title, fields in (("removed from “all”", TAKEN_AWAY), ("added to “prompt”", ADDED)):
         part = gains.where(lambda about, fields=fields: about["encoding"] in fields)  # type: ignore[misc]
         if part.lines:
-            of_fields = part.with_fact("field", lambda about, fields=fields: fields[about["encoding"]])  # type: ignore[misc]
+            field_cells = part.with_fact("field", lambda about, fields=fields: fields[about["encoding"]])  # type: ignore[misc]
             mark = drawn(
-                of_fields.only(["change in ROUGE-L"]),
+                field_cells.only(["change in ROUGE-L"]),
                 HeatMap,
                 "model",
                 "field",
@@ -264,11 +260,11 @@ def upper_bound(evidence: Evidence, runs: Comparable) -> tuple[tuple[Figure, ...
         return (), []
     bounds, issues = task_specific(evidence.upper_bound.of_family(FAMILY))
     wanted = next(iter(runs.scopes.values()), ())
-    of_subtasks = grouped(runs.entries, ["subtask"])
+    by_subtask = grouped(runs.entries, ["subtask"])
     alike = {
         subtask: bound
         for subtask, bound in bounds.items()
-        if not any([*differences(bound, entry.run, SAME_ANSWERS)] for entry in of_subtasks.get((subtask,), ()))
+        if not any([*differences(bound, entry.run, SAME_ANSWERS)] for entry in by_subtask.get((subtask,), ()))
     }
     subtasks = tuple(subtask for subtask in wanted if subtask in alike)
     if different := sorted(bounds.keys() - alike.keys()):
@@ -283,35 +279,29 @@ def upper_bound(evidence: Evidence, runs: Comparable) -> tuple[tuple[Figure, ...
 
 
 def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) -> Figure:
-    of_bounds = " and ".join(sorted({str(run.metadata["encoding"]) for run in bounds.values()}))
+    bound_name = " and ".join(sorted({str(run.metadata["encoding"]) for run in bounds.values()}))
     number = f"{len(bounds)} subtasks" if len(bounds) > 1 else "one subtask"
     scopes = {number: tuple(bounds), **_categories(runs, bounds)}
     means = runs.means(scopes, runs.encodings)
     lines: dict[Key, dict[str, Any]] = {}
     below = grouped((entry for entry in runs.entries if entry["subtask"] in bounds), ("model", "encoding"))
-    for (scope,), of_scope in means.split("scope"):
+    for (scope,), scope_cells in means.split("scope"):
         bound = Ratio.mean(evidence.ratio(bounds[subtask], ROUGE_L) for subtask in scopes[scope]).value
-        lines[UPPER_BOUND, of_bounds, scope] = {"ROUGE-L": as_estimate(bound), "gap": None, "gap, relative (%)": None}
-        for about, line in of_scope.known("model", "encoding").about():
+        lines[UPPER_BOUND, bound_name, scope] = {"ROUGE-L": as_estimate(bound), "gap": None, "gap, relative (%)": None}
+        for about, line in scope_cells.known("model", "encoding").about():
             mean, model, encoding = line[ROUGE_L], about["model"], about["encoding"]
             runs_below = (entry for entry in below[model, encoding] if entry["subtask"] in scopes[scope])
             pairs = [(entry.run, bounds[entry["subtask"]]) for entry in runs_below]
             gap = change(pairs, ROUGE_L, computed(np.subtract, bound, mean))
             relative = computed(lambda *sides: 0 - relative_gain(*sides), mean, bound)
             lines[model, encoding, scope] = {"ROUGE-L": mean, "gap": gap, "gap, relative (%)": relative}
-    best = lines[UPPER_BOUND, of_bounds, number]["ROUGE-L"].value
+    best = lines[UPPER_BOUND, bound_name, number]["ROUGE-L"].value
     options = {"axis": "ROUGE-L", "reference": best, "reference_name": "upper bound"}
     overall = means.where(lambda about: about["scope"] == number)
-    return captioned(
-        "natural_instructions_upper_bound",
-        (Panel("", drawn(overall, Bars, "model", "encoding", **options)),),
-        table(
-            Cells(("model", "encoding", "scope"), lines),
-            {"model": "", "encoding": "", "scope": "mean over"},
-            metrics=[ROUGE_L],
-        ),
-        number=number,
-    )
+    bars = Panel("", drawn(overall, Bars, "model", "encoding", **options))
+    heads = {"model": "", "encoding": "", "scope": "mean over"}
+    numbers = table(Cells(("model", "encoding", "scope"), lines), heads, metrics=[ROUGE_L])
+    return captioned("natural_instructions_upper_bound", (bars,), numbers, number=number)
 
 
 # Examples
@@ -347,7 +337,7 @@ PERFECT = "For comparison: an answer with a ROUGE-L of 100 %, which ignores case
 def _candidates(runs: Comparable) -> list[list[Candidate]]:
     """Return the candidates for each behavior, the best first."""
     changes = [
-        change for of_model in grouped(runs.entries, ["model"]).values() for change in _changes(of_model, runs.base)
+        change for entries in grouped(runs.entries, ["model"]).values() for change in _changes(entries, runs.base)
     ]
     gains = [candidate for change, candidate in sorted(changes, key=lambda pair: -pair[0]) if change > 0]
     losses = [candidate for change, candidate in sorted(changes, key=lambda pair: pair[0]) if change < 0]
@@ -358,12 +348,12 @@ def _candidates(runs: Comparable) -> list[list[Candidate]]:
     return [*instructive, [Candidate(PERFECT, answer) for answer in perfect if answer.key not in keys][:1]]
 
 
-def _changes(of_model: Sequence[Entry], base: str) -> Iterator[tuple[float, Candidate]]:
+def _changes(entries: Sequence[Entry], base: str) -> Iterator[tuple[float, Candidate]]:
     """Yield, for each encoding, the instance that gains the most over the base, and the one that loses the most."""
     best: dict[tuple[str, str], tuple[float, Answer, Answer]] = {}
-    of_base = {entry["subtask"]: entry.run for entry in of_model if entry["encoding"] == base}
-    for run, encoding in ((entry.run, entry["encoding"]) for entry in of_model):
-        beside = of_base.get(str(run.metadata["subtask"]))
+    base_runs = {entry["subtask"]: entry.run for entry in entries if entry["encoding"] == base}
+    for run, encoding in ((entry.run, entry["encoding"]) for entry in entries):
+        beside = base_runs.get(str(run.metadata["subtask"]))
         if beside is None or beside is run or run.rows is None or beside.rows is None:
             continue
         places = answers_in(beside, run)
@@ -397,7 +387,7 @@ def _failures(runs: Sequence[TaskRun]) -> list[list[Candidate]]:
             why = UNSEEN
         if why:
             by_behavior[why].setdefault(answer.run.model, Candidate(why, answer))
-    return [list(of_models.values()) for of_models in by_behavior.values()]
+    return [list(candidates.values()) for candidates in by_behavior.values()]
 
 
 def details_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:

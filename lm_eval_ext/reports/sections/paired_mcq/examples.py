@@ -31,7 +31,7 @@ MUCH = 0.15
 def candidates(entries: Iterable[Entry]) -> list[list[Candidate]]:
     """Return the candidates for each behavior: one answer of each task, to an unused question if possible."""
     by_model = grouped(entries, ["model"]).values()
-    in_order = [entry for of_model in by_model for entry in sorted(of_model, key=lambda entry: entry["task"])]
+    in_order = [entry for model_entries in by_model for entry in sorted(model_entries, key=lambda entry: entry["task"])]
     pick = unused_first()
     by_behavior = [list(behavior(in_order, pick)) for behavior in BEHAVIORS]
     return [*by_behavior[:-1], by_behavior[-1][:1]]

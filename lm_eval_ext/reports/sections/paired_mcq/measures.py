@@ -117,8 +117,8 @@ def measured(evidence: Evidence, entries: Iterable[Entry]) -> Measured:
     for entry in entries:
         run, key = entry.run, tuple(entry[fact] for fact in SUBJECT)
         if run.rows is not None:
-            figures[key], of_letters = _of_rows(evidence.population, run, run.rows)
-            letters |= {(*key, letter): shares for letter, shares in of_letters.items()}
+            figures[key], letter_shares = _of_rows(evidence.population, run, run.rows)
+            letters |= {(*key, letter): shares for letter, shares in letter_shares.items()}
         else:
             drawn = [known for known in SCHEMA.metrics if known.drawn]
             figures[key] = {
@@ -146,9 +146,9 @@ def _of_rows(
     """Return the figures of a task's rows and the shares of letters, with intervals."""
     pairs, clusters, dataset = rows.letters.get(BIAS, ()), rows.clusters, run.dataset
     letters = sorted({letter for pair in pairs for letter in pair}, key=lambda letter: (letter == NO_LETTER, letter))
-    of_rows = {**rows.values, **doubts(run)}
+    columns = {**rows.values, **doubts(run)}
     values: dict[object, Floats] = {"rows": np.ones(len(rows))}
-    for metric, column in of_rows.items():
+    for metric, column in columns.items():
         values[metric] = column
     for number in (0, 1):
         chosen_letters = np.array([pair[number] for pair in pairs])
@@ -167,7 +167,7 @@ def _of_rows(
         ratio = Ratio(total[name], total[over], questions, len(rows))
         return estimate(ratio.measured(name_of(run, str(name)), limits).value)
 
-    estimates = {metric: mean(metric) for metric in of_rows}
+    estimates = {metric: mean(metric) for metric in columns}
     estimates |= {metric: mean(metric, "questions", most) for metric in rows.outcomes}
     if letters:
         first, text = ([total[letter, number] for letter in letters] for number in (0, 1))
@@ -189,7 +189,7 @@ def doubts(run: TaskRun) -> Mapping[str, Floats]:
         return {}
     unsure = (rows.certainty < SURE).astype(np.float64)
     columns = unsure, *mismatch_bounds(mismatch, unsure)
-    return {name: of_draws.mean(axis=1) for name, of_draws in zip((UNSURE, AT_LEAST, AT_MOST), columns, strict=True)}
+    return {name: draws.mean(axis=1) for name, draws in zip((UNSURE, AT_LEAST, AT_MOST), columns, strict=True)}
 
 
 def distance(first: Floats, second: Floats, total: Floats, questions: int) -> Estimate:
@@ -238,18 +238,18 @@ def entropies(clusters: NDArray[np.int32], outcomes: Coded[tuple[str, ...]], que
     numbers, starts = np.unique(pairs // len(outcomes.values), return_index=True)
     by_question = np.zeros(questions)
     bounds = [*starts.tolist(), len(counts)]
-    of_pairs = counts.tolist()
-    by_question[numbers] = [entropy(of_pairs[start:end]) for start, end in pairwise(bounds)]
+    pair_counts = counts.tolist()
+    by_question[numbers] = [entropy(pair_counts[start:end]) for start, end in pairwise(bounds)]
     return by_question
 
 
 def at_temperatures(evidence: Evidence) -> tuple[Cells, list[Issue]]:
     """Return the mean figures of the draws of each task at each temperature, and which draws are left out."""
-    of_family = [run for run in evidence.runs.swept if run.family.name == FAMILY]
+    family_runs = [run for run in evidence.runs.swept if run.family.name == FAMILY]
     lines: dict[Key, Mapping[str, Replicates]] = {}
     issues = []
-    for (model, task), of_task in groupby(of_family, key=lambda run: (run.model, run.task)):
-        runs, label = list(of_task), evidence.runs.labels[model]
+    for (model, task), task_runs in groupby(family_runs, key=lambda run: (run.model, run.task)):
+        runs, label = list(task_runs), evidence.runs.labels[model]
         shared = {id(run): shared_rows([runs[0], run]) for run in runs}
         comparable = [run for run in runs if not (shared[id(run)].reason or shared[id(run)].left_out)]
         if left_out := len(runs) - len(comparable):
@@ -259,8 +259,8 @@ def at_temperatures(evidence: Evidence) -> tuple[Cells, list[Issue]]:
                     f"their rows or version differ from those at temperature {runs[0].decoding.temperature:g}"
                 )
             )
-        for temperature, of_temperature in groupby(comparable, key=lambda run: run.decoding.temperature):
-            draws = list(of_temperature)
+        for temperature, equally_warm in groupby(comparable, key=lambda run: run.decoding.temperature):
+            draws = list(equally_warm)
             key = (label, task, *facts(runs[0]).values(), temperature, len(draws))
             lines[key] = {
                 metric: Ratio.mean(_ratio(evidence, run, metric) for run in draws).value
@@ -276,7 +276,7 @@ def _ratio(evidence: Evidence, run: TaskRun, metric: str) -> Ratio:
         return evidence.ratio(run, metric)
     population = evidence.population
     answers = population.by_cluster(run.dataset, run.rows.clusters, np.ones(len(run.rows)))
-    of_question = entropies(run.rows.clusters, run.rows.outcomes[metric], len(answers))
+    question_entropies = entropies(run.rows.clusters, run.rows.outcomes[metric], len(answers))
     questions = np.arange(len(answers), dtype=np.int32)
-    ratio = population.ratio(run.dataset, questions, of_question, (answers > 0).astype(np.float64))
+    ratio = population.ratio(run.dataset, questions, question_entropies, (answers > 0).astype(np.float64))
     return ratio.measured(name_of(run, metric), most_entropy(answers))

@@ -50,13 +50,13 @@ NO_SINGLE_LETTER = "no single letter"
 
 def section(evidence: Evidence) -> Section | None:
     """Return the family's section of the report; ``None`` if none of its tasks was run."""
-    of_family = evidence.runs.of_family(FAMILY)
-    if not of_family:
+    family_runs = evidence.runs.of_family(FAMILY)
+    if not family_runs:
         return None
     entries = entries_of(Study.of_family(evidence, FAMILY, facts, {}))
     instructive, not_shown = examples(evidence.runs, candidates(entries), details_of)
     drawn_figures = (*figures(measured(evidence, entries)), *temperature_figures(evidence))
-    return Section(FAMILY, *captions()[FAMILY], drawn_figures, instructive, (*_issues(of_family), *not_shown))
+    return Section(FAMILY, *captions()[FAMILY], drawn_figures, instructive, (*_issues(family_runs), *not_shown))
 
 
 def figures(results: Measured) -> list[Figure]:
@@ -140,17 +140,11 @@ def _by_level(results: Measured, name: str, columns: Mapping[str, str], axis: st
     if not cells.lines:
         return None
     headings = metrics_in(cells, columns)
-    return captioned(
-        f"paired_mcq_{name}",
-        tuple(
-            panel
-            for metric, heading in headings.items()
-            for panel in panels_by_level(
-                having(cells, metric), metric, axis or heading, heading if len(columns) > 1 else "", like=cells
-            )
-        ),
-        table(in_order(cells.only(headings)), SUBJECT),
-    )
+    bars = list[Panel]()
+    for metric, heading in headings.items():
+        title = heading if len(columns) > 1 else ""
+        bars += panels_by_level(having(cells, metric), metric, axis or heading, title, like=cells)
+    return captioned(f"paired_mcq_{name}", tuple(bars), table(in_order(cells.only(headings)), SUBJECT))
 
 
 def _letters(results: Measured) -> Figure | None:
@@ -238,10 +232,10 @@ def _readers(results: Measured) -> Figure | None:
                 "all levels."
             )
         ]
-    of_chosen = cells.where(lambda about: (about["dataset"], about["level"]) in chosen)
+    chosen_cells = cells.where(lambda about: (about["dataset"], about["level"]) in chosen)
     return captioned(
         "paired_mcq_readers",
-        panels(of_chosen, Bars, "model", COLUMN, ("dataset", "level"), axis="mismatch"),
+        panels(chosen_cells, Bars, "model", COLUMN, ("dataset", "level"), axis="mismatch"),
         table(cells, SUBJECT, metrics=["mismatch"]),
         tuple(issues),
     )

@@ -79,8 +79,10 @@ def _sets(runs: Runs) -> Iterator[list[HeadlineRuns]]:
         complete = {label: ran for label, ran in by_model.items() if ran.keys() >= {*runs.groups[name]}}
         if complete:
             yield [
-                HeadlineRuns(headline, {label: [ran[task] for task in of_headline] for label, ran in complete.items()})
-                for headline, of_headline in tasks.items()
+                HeadlineRuns(
+                    headline, {label: [ran[task] for task in headline_tasks] for label, ran in complete.items()}
+                )
+                for headline, headline_tasks in tasks.items()
             ]
 
 
@@ -88,8 +90,8 @@ def _figure(evidence: Evidence, headlines: Sequence[HeadlineRuns]) -> Figure:
     models = [*headlines[0].runs]
     scores = [headline.scores(evidence) for headline in headlines]
     rows: tuple[tuple[TableCell, ...], ...] = tuple(
-        (headline.name, headline.metric, *headline.size, _smallest(headline.size, len(headlines)), *of_models)
-        for headline, of_models in zip(headlines, scores, strict=True)
+        (headline.name, headline.metric, *headline.size, _smallest(headline.size, len(headlines)), *model_scores)
+        for headline, model_scores in zip(headlines, scores, strict=True)
     )
     headings = tuple(f"{headline.name} ({headline.metric})" for headline in headlines)
     series = tuple(Series(model, values) for model, values in zip(models, zip(*scores, strict=True), strict=True))

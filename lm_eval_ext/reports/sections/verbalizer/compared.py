@@ -90,18 +90,12 @@ def chain_of_thought(study: Study) -> Iterator[Figure]:
     cells = study.means(in_scopes(compared, datasets), ("model", "scope", "setting"), ACCURACY, compared=alike)
     wide = cells.wide("setting", heading="{setting}")
     options = {"axis": "accuracy", **guessing(study.entries)}
-    of_datasets = cells.where(lambda about: about["scope"] in datasets)
-    yield captioned(
-        "verbalizer_thought",
-        (
-            *panels(
-                cells.where(lambda about: about["scope"] == TOGETHER), Bars, "model", "setting", ("scope",), **options
-            ),
-            *panels(of_datasets.known("model"), Bars, "scope", "setting", ("model",), untold=(), **options),
-        ),
-        table(wide, {"model": "", "scope": "dataset"}),
-        (*incomplete(study), *issues),
-    )
+    together = cells.where(lambda about: about["scope"] == TOGETHER)
+    per_dataset = cells.where(lambda about: about["scope"] in datasets).known("model")
+    bars = [*panels(together, Bars, "model", "setting", ("scope",), **options)]
+    bars += panels(per_dataset, Bars, "scope", "setting", ("model",), untold=(), **options)
+    numbers = table(wide, {"model": "", "scope": "dataset"})
+    yield captioned("verbalizer_thought", tuple(bars), numbers, (*incomplete(study), *issues))
     flipped = [entry for entry in entries if entry["words"] == FLIPPED]
     compared, issues = study.on_same_rows(flipped, ("model", "dataset"), OF_SETTINGS)
     sides = SETTINGS[DIRECT, FLIPPED], SETTINGS[THOUGHT, FLIPPED]
@@ -173,8 +167,8 @@ def _natural_and_unnatural(study: Study) -> list[Entry]:
         settings = {BOTH_DIRECT: DIRECT} if prompt == DIRECT else {BOTH_THOUGHT: THOUGHT}
         if (prompt, words) == (THOUGHT, FLIPPED):
             settings |= {MIXED: DIRECT}
-        for setting, of_natural in settings.items():
-            natural = by_asked.get((model, dataset, of_natural, REVERSED[words]))
+        for setting, natural_setting in settings.items():
+            natural = by_asked.get((model, dataset, natural_setting, REVERSED[words]))
             if natural is not None:
                 pair = zip(SIDES, (natural, unnatural), strict=True)
                 paired += [entry.with_facts(setting=setting, which=which) for which, entry in pair]
@@ -212,19 +206,14 @@ def few_shot(study: Study) -> Figure | None:
     )
     accuracies = gains.only([WITHOUT, WITH]).wide("setting", heading="{setting}, {column}")
     options = {"axis": "accuracy", **guessing(study.entries)}
-    by_dataset = accuracies.where(lambda about: about["scope"] in datasets)
-    return captioned(
-        "verbalizer_few_shot",
-        (
-            *panels(accuracies.where(lambda about: about["scope"] == TOGETHER), Bars, "pair", by=("scope",), **options),
-            *(panels(by_dataset, Bars, "scope", by=("pair",), **options) if len(datasets) > 1 else ()),
-        ),
-        table(
-            gains.wide("setting", heading="{setting}, {column}"),
-            {"pair": "model", "shots": "examples", "scope": "dataset"},
-        ),
-        tuple(issues),
-    )
+    together = accuracies.where(lambda about: about["scope"] == TOGETHER)
+    bars = [*panels(together, Bars, "pair", by=("scope",), **options)]
+    if len(datasets) > 1:
+        per_dataset = accuracies.where(lambda about: about["scope"] in datasets)
+        bars += panels(per_dataset, Bars, "scope", by=("pair",), **options)
+    heads = {"pair": "model", "shots": "examples", "scope": "dataset"}
+    numbers = table(gains.wide("setting", heading="{setting}, {column}"), heads)
+    return captioned("verbalizer_few_shot", tuple(bars), numbers, tuple(issues))
 
 
 def _with_and_without_shots(study: Study) -> Iterator[Entry]:
@@ -299,8 +288,8 @@ def paraphrases(study: Study) -> Figure | None:
 
 def _hardest(line: Mapping[str, Any]) -> str | None:
     """Return which wordings have the lowest accuracy; ``None`` if all have the same."""
-    of_wordings = {name: value for name, value in line.items() if name.startswith("wording ") and exists(value)}
-    accuracies = {name.removeprefix("wording "): as_estimate(value).value for name, value in of_wordings.items()}
+    wordings = {name: value for name, value in line.items() if name.startswith("wording ") and exists(value)}
+    accuracies = {name.removeprefix("wording "): as_estimate(value).value for name, value in wordings.items()}
     lowest = [number for number, value in accuracies.items() if value == min(accuracies.values())]
     return ", ".join(lowest) if len(lowest) < len(accuracies) else None
 

@@ -27,17 +27,17 @@ def candidates(study: Study) -> list[list[Candidate]]:
     behaviors.insert(3, against_the_others(study))
     by_behavior = []
     for number, behavior in enumerate(behaviors):
-        of_models: list[Candidate] = []
+        behavior_candidates: list[Candidate] = []
         for place, model in enumerate(models):
-            of_model = list(behavior(by_model[model,]))
+            model_candidates = list(behavior(by_model[model,]))
             if isinstance(behavior, Behavior) and behavior.beside:
-                of_model.sort(
+                model_candidates.sort(
                     key=lambda candidate: order.index((candidate.answer.run.model, candidate.answer.run.dataset))
                 )
             # Every behavior starts at a different dataset for every model, so that not all examples are from one.
-            start = (number + place) % len(of_model) if of_model else 0
-            of_models += of_model[start:] + of_model[:start]
-        by_behavior.append(of_models)
+            start = (number + place) % len(model_candidates) if model_candidates else 0
+            behavior_candidates += model_candidates[start:] + model_candidates[:start]
+        by_behavior.append(behavior_candidates)
     return by_behavior
 
 
@@ -45,9 +45,9 @@ def against_the_others(study: Study) -> Callable[[list[Entry]], Iterator[Candida
     """Return a behavior that most other models do not show on the same row."""
     flipped = [entry for entry in study.entries if prompts(DIRECT, FLIPPED)(entry) and entry.run.rows is not None]
 
-    def behavior(of_model: list[Entry]) -> Iterator[Candidate]:
+    def behavior(entries: list[Entry]) -> Iterator[Candidate]:
         for entry in flipped:
-            if entry not in of_model:
+            if entry not in entries:
                 continue
             run = entry.run
             others = [

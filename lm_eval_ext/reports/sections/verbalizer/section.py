@@ -158,14 +158,14 @@ def by_kind(study: Study) -> Figure | None:
     """Return the mean accuracy over the datasets of each kind; ``None`` if no kind has several datasets."""
     if all(len(members) == 1 for members in kinds_of({entry["dataset"] for entry in study.entries}).values()):
         return None
-    of_prompting = {
+    kinds_by_prompting = {
         prompt: kinds_of({entry["dataset"] for entry in study.entries if entry["prompting"] == prompt})
         for prompt in (DIRECT, THOUGHT)
     }
     entries = [
         entry.with_facts(kind=kind, datasets=", ".join(members))
         for entry in study.entries
-        for kind, members in of_prompting[entry["prompting"]].items()
+        for kind, members in kinds_by_prompting[entry["prompting"]].items()
         if entry["dataset"] in members
     ]
     # The datasets of which it is the mean are right above it.
@@ -186,11 +186,11 @@ def by_part(study: Study, entries: Iterable[Entry], part: str, *beside: str) -> 
     study, named = with_words(study, entries)
     cells = study.means(named, ("prompting", "model", (part, *beside), "naturalness"), ACCURACY, within=1)
     maps = list[Panel]()
-    for _, of_prompting in cells.split("prompting"):
-        if len(of_prompting.values("model")) <= PANEL_EACH:
-            maps += panels(of_prompting, HeatMap, part, "naturalness", ("model", "prompting"), axis="accuracy")
+    for _, prompting_cells in cells.split("prompting"):
+        if len(prompting_cells.values("model")) <= PANEL_EACH:
+            maps += panels(prompting_cells, HeatMap, part, "naturalness", ("model", "prompting"), axis="accuracy")
         else:
-            maps += panels(of_prompting, HeatMap, "model", part, ("naturalness", "prompting"), axis="accuracy")
+            maps += panels(prompting_cells, HeatMap, "model", part, ("naturalness", "prompting"), axis="accuracy")
     return captioned(
         f"verbalizer_{part}s",
         tuple(maps),
