@@ -84,8 +84,8 @@ def unknown_keys(keys: Iterable[str]) -> list[str]:
     """
     unknown = [key for key in keys if key not in KEYS and key not in OTHER_KEYS]
     for key in unknown:
-        if near := meant(key, KEYS):
-            raise ValueError(f"--metadata has an unknown key {key!r}; did you mean {near}? Expected {EXPECTED}")
+        if meaning := meant(key, KEYS):
+            raise ValueError(f"--metadata has an unknown key {key!r}; did you mean {meaning}? Expected {EXPECTED}")
     return unknown
 
 
@@ -98,16 +98,16 @@ def meant(key: object, known: Collection[str]) -> str:
     return next(iter(difflib.get_close_matches(written, known, n=1, cutoff=NEAR)), "")
 
 
-def misspelt_keys(own: Iterable[str]) -> dict[str, str]:
+def misspelt_keys(keys: Iterable[str]) -> dict[str, str]:
     """Return which keys in the metadata of a leaf look like misspellings, each with the key that may be meant.
 
     A leaf may have keys that nothing reads, whatever they are called.
 
     Args:
-        own: the keys of the metadata that stand in its YAML.
+        keys: the keys of the metadata that stand in its YAML.
     """
-    pairs = ((key, meant(key, (*KEYS, VERSION))) for key in sorted(own) if key not in OTHER_KEYS)
-    return {key: near for key, near in pairs if near}
+    pairs = ((key, meant(key, (*KEYS, VERSION))) for key in sorted(keys) if key not in OTHER_KEYS)
+    return {key: meaning for key, meaning in pairs if meaning}
 
 
 def require_version(task: str, version: object) -> None:
@@ -206,9 +206,9 @@ def spread_sample(ordered: Sequence[Item], count: int, generator: random.Random)
     """
     few = min(count, len(ordered) - count)
     ends = [len(ordered) * part // few for part in range(few + 1)] if few else []
-    places = {generator.randrange(start, end) for start, end in pairwise(ends)}
-    places_kept = places if few == count else {*range(len(ordered))} - places
-    return [ordered[place] for place in sorted(places_kept)]
+    indices = {generator.randrange(start, end) for start, end in pairwise(ends)}
+    indices_kept = indices if few == count else {*range(len(ordered))} - indices
+    return [ordered[index] for index in sorted(indices_kept)]
 
 
 def generator_name(seed: int, row_seed: int | None, *parts: object) -> str:
@@ -219,8 +219,8 @@ def generator_name(seed: int, row_seed: int | None, *parts: object) -> str:
         row_seed: see ``chosen_row_seed``.
         parts: what is drawn, and for what.
     """
-    own = str(seed) if row_seed is None else f"{seed}+{row_seed}"
-    return "/".join([own, *map(str, parts)])
+    seeds = str(seed) if row_seed is None else f"{seed}+{row_seed}"
+    return "/".join([seeds, *map(str, parts)])
 
 
 def chosen_details(task: str, metadata: Mapping[str, Any]) -> bool:

@@ -37,15 +37,15 @@ def in_processes(jobs: Jobs[Result], *, large: bool) -> Iterator[Result]:
     try:
         # Without memory for another process, there are fewer of them.
         with suppress(OSError):
-            for place in range(1, count):
-                workers.append(_forked(jobs[place::count]))
+            for worker in range(1, count):
+                workers.append(_forked(jobs[worker::count]))
         for number, job in enumerate(jobs):
-            place = number % count
-            if not 0 < place <= len(workers):
+            worker = number % count
+            if not 0 < worker <= len(workers):
                 yield early.pop(number) if number in early else job()
                 continue
-            results = workers[place - 1][1]
-            following = max(following, number - place + count)
+            results = workers[worker - 1][1]
+            following = max(following, number - worker + count)
             # Rather than wait, do what is this process's own; an error is told when it is the job's turn.
             while following < len(jobs) and not select([results], [], [], 0)[0]:
                 with suppress(Exception):

@@ -493,8 +493,8 @@ def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tup
 
 def _turns(row: Mapping[str, Any], doc: Mapping[str, Any]) -> Iterator[Answered]:
     """Yield the answer to each message of a conversation, with its number as ``turn``; none of other samples."""
-    for turn, (places, record) in enumerate(zip(doc.get("in_force", ()), row.get("turns", ()), strict=False), start=1):
-        in_force = {name: [doc[name][place] for place in places] for name in COLUMNS}
+    for turn, (indices, record) in enumerate(zip(doc.get("in_force", ()), row.get("turns", ()), strict=False), start=1):
+        in_force = {name: [doc[name][index] for index in indices] for name in COLUMNS}
         yield Answered({**row, "turn": turn}, {**doc, **in_force}, record["answer"], turn)
 
 

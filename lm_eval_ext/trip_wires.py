@@ -86,8 +86,8 @@ class Rollout:
 
         If it has no other words, it is the answer: part of the prompt may be the same for all, such as an instruction.
         """
-        own = self.arguments | frozenset(_words(self.prompt))
-        marked = (re.sub(r"\d+", "0", word) if word not in own else "_" for word in self.words)
+        row_words = self.arguments | frozenset(_words(self.prompt))
+        marked = (re.sub(r"\d+", "0", word) if word not in row_words else "_" for word in self.words)
         skeleton = re.sub(r"_(?: _)+", "_", " ".join(marked))
         return skeleton if skeleton != "_" else " ".join(self.words)
 

@@ -247,8 +247,8 @@ def instruction(instruction_id: str, arguments: Mapping[str, Any] | None = None)
 
 
 def _did_you_mean(name: object, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(str(name), list(known), n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+    similar = difflib.get_close_matches(str(name), list(known), n=1)
+    return f" (did you mean {similar[0]!r}?)" if similar else ""
 
 
 # The types of arguments.

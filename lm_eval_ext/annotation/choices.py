@@ -192,7 +192,7 @@ def hand_labels(paths: Iterable[Path]) -> list[HandLabeled | None]:
             column.
     """
     labeled: dict[str, HandLabeled | None] = {}
-    places: dict[str, str] = {}
+    locations: dict[str, str] = {}
     for path in paths:
         for where, row, label in _rows_in(path):
             answer = json.dumps([row.get(field) for field in ANSWER])
@@ -201,12 +201,12 @@ def hand_labels(paths: Iterable[Path]) -> list[HandLabeled | None]:
                 continue
             if former:
                 raise RowsError(
-                    f"{where}: labels an answer {label.reading.value!r} that {places[answer]} labels "
+                    f"{where}: labels an answer {label.reading.value!r} that {locations[answer]} labels "
                     f"{former.reading.value!r}; give each sheet once, and one label for each answer. Answers of "
                     "several models need the column 'model'"
                 )
-            labeled[answer], places[answer] = label, where
-    if not places:
+            labeled[answer], locations[answer] = label, where
+    if not locations:
         raise RowsError(f"none of {len(labeled)} rows has a label")
     return [*labeled.values()]
 
@@ -229,8 +229,8 @@ def _rows_in(path: Path) -> Iterator[tuple[str, dict[str, Any], HandLabeled | No
 
 
 def _labeled(where: str, row: dict[str, Any], mode: str | None = None) -> HandLabeled:
-    read = labelled_row(where, row)
-    return HandLabeled(row, read.model, read.label, mode)
+    row_labeled = labelled_row(where, row)
+    return HandLabeled(row, row_labeled.model, row_labeled.label, mode)
 
 
 def _counted(pairs: Sequence[tuple[str, str]], outcomes: Sequence[str]) -> str:
@@ -305,7 +305,7 @@ def _labels(options: argparse.Namespace) -> int:
             file.writelines(json.dumps(answer.row) + "\n" for answer in labeled)
     # Tables 5 and 6.
     readings = [(answer.model, answer.reading) for answer in labeled]
-    labels = [(model, read.letters[0] if read.kind == "option" else read.kind) for model, read in readings]
+    labels = [(model, reading.letters[0] if reading.kind == "option" else reading.kind) for model, reading in readings]
     outcomes = [*sorted({label for _, label in labels} - {*KINDS}), *KINDS]
     print(f"Which labels did the annotators give?\n\n{_counted(labels, outcomes)}\n")
     if modes := [(row.model, row.mode) for row in labeled if row.mode]:

@@ -100,10 +100,10 @@ def _rows_in(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
     separator = max(SEPARATORS, key=header.count)
     # Strict, because otherwise the rest of a file is taken for a cell whose quotation mark is missing.
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    begun, read = 1, []
+    begun, sheet_rows = 1, []
     try:
         for cells in lines:
-            read.append([_GUARD.sub(r"\1", cell) for cell in cells])
+            sheet_rows.append([_GUARD.sub(r"\1", cell) for cell in cells])
             begun = lines.line_num + 1
     except csv.Error as error:
         if "unexpected end" in str(error):
@@ -113,7 +113,7 @@ def _rows_in(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
             ) from error
         remedy = "correct the line, or save the sheet again"
         raise RowsError(f"{path}, line {lines.line_num}: not CSV: {error}; {remedy}") from error
-    names, *lines_below = read or [[]]
+    names, *lines_below = sheet_rows or [[]]
     for column in columns:
         if column not in names:
             expected = f"expected {', '.join(columns)}; found {', '.join(names)}"

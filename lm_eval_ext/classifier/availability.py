@@ -24,9 +24,9 @@ class ReaderError(ValueError):
     """A reader is not available; the message names what is missing and says what to do."""
 
 
-def unavailable(what: str) -> ReaderError:
+def unavailable(problem: str) -> ReaderError:
     """Return an error that says what is missing and how to read answers without it."""
-    return ReaderError(f"{what}\n{RULES_ONLY}")
+    return ReaderError(f"{problem}\n{RULES_ONLY}")
 
 
 def require_libraries() -> None:
@@ -49,11 +49,11 @@ def is_offline() -> bool:
     return bool(constants.HF_HUB_OFFLINE)
 
 
-def file_of(place: str, name: str, revision: str | None = None) -> Path | None:
+def file_of(origin: str, name: str, revision: str | None = None) -> Path | None:
     """Return one file of a folder or of a repository on the hub, which is downloaded unless it is in the local cache.
 
     Args:
-        place: a folder, or the id of a repository.
+        origin: a folder, or the id of a repository.
         name: the name of the file.
         revision: the revision of the repository.
 
@@ -63,41 +63,41 @@ def file_of(place: str, name: str, revision: str | None = None) -> Path | None:
     Raises:
         ReaderError: the repository does not exist or cannot be reached.
     """
-    folder = Path(place)
+    folder = Path(origin)
     if folder.is_dir():
         return file if (file := folder / name).is_file() else None
     import huggingface_hub  # noqa: PLC0415 # only for the hub
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError  # noqa: PLC0415 # as above
 
     try:
-        return Path(huggingface_hub.hf_hub_download(place, name, revision=revision))
+        return Path(huggingface_hub.hf_hub_download(origin, name, revision=revision))
     except EntryNotFoundError as error:
         if isinstance(error, LocalEntryNotFoundError) and not is_offline():
-            raise _unreachable(place, error) from error
+            raise _unreachable(origin, error) from error
         return None
     except (OSError, ValueError) as error:
-        raise _unreachable(place, error) from error
+        raise _unreachable(origin, error) from error
 
 
-def folder_of(place: str) -> Path:
+def folder_of(origin: str) -> Path:
     """Return a local folder, or download an adapter's JSON and safetensors files from the hub and return their folder.
 
     Raises:
         ReaderError: the repository does not exist or cannot be reached.
     """
-    folder = Path(place)
+    folder = Path(origin)
     if folder.is_dir():
         return folder
     import huggingface_hub  # noqa: PLC0415 # a second, and only the hub needs it
 
     try:
-        return Path(huggingface_hub.snapshot_download(place, allow_patterns=["*.json", "*.safetensors"]))
+        return Path(huggingface_hub.snapshot_download(origin, allow_patterns=["*.json", "*.safetensors"]))
     except Exception as error:
-        raise _unreachable(place, error) from error
+        raise _unreachable(origin, error) from error
 
 
-def _unreachable(place: str, error: Exception) -> ReaderError:
-    return unavailable(f"{place!r} is not a folder and could not be loaded from the Hugging Face Hub: {reason(error)}")
+def _unreachable(origin: str, error: Exception) -> ReaderError:
+    return unavailable(f"{origin!r} is not a folder and could not be loaded from the Hugging Face Hub: {reason(error)}")
 
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")

@@ -110,12 +110,12 @@ def _train(options: argparse.Namespace) -> int:
         else:
             train_causal(divided.taught, options.base, folder, recipe, placement=placement, checkpoint=checkpoint)
         # The readers whose scores the card has: those that need no training, and the new adapter's.
-        named = {name: readers.reader(name) for name in ("string_match", "rules")}
+        named_readers = {name: readers.reader(name) for name in ("string_match", "rules")}
         if options.mode == "encoder":
-            named |= {"adapter": encoder_reader(folder), "rules, then adapter": readers.reader(str(folder))}
+            named_readers |= {"adapter": encoder_reader(folder), "rules, then adapter": readers.reader(str(folder))}
         else:
-            named |= {"adapter": readers.reader(str(folder), placement)}
-        text = division.card(options.mode, folder, divided, named, share=options.held_out, recipe=recipe)
+            named_readers |= {"adapter": readers.reader(str(folder), placement)}
+        text = division.card(options.mode, folder, divided, named_readers, share=options.held_out, recipe=recipe)
         # In the place of PEFT's own.
         (folder / "README.md").write_text(text, encoding="utf-8")
     print(text)
@@ -147,12 +147,12 @@ def _evaluate(options: argparse.Namespace) -> int:
     return 0
 
 
-def add_read_to(read: argparse.ArgumentParser) -> None:
+def add_read_to(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``read``."""
-    read.add_argument("rows", metavar="ROWS.jsonl", help='JSON lines; "-": standard input')
-    read.add_argument("--reader", metavar="NAME", default="default", help=f'default: "default"; {readers.EXPECTED}')
-    _add_placement_to(read)
-    read.set_defaults(run=_read)
+    parser.add_argument("rows", metavar="ROWS.jsonl", help='JSON lines; "-": standard input')
+    parser.add_argument("--reader", metavar="NAME", default="default", help=f'default: "default"; {readers.EXPECTED}')
+    _add_placement_to(parser)
+    parser.set_defaults(run=_read)
 
 
 def _read(options: argparse.Namespace) -> int:

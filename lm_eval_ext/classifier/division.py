@@ -108,9 +108,9 @@ def sample(rows: Sequence[Labelled], count: int, seed: int) -> list[Labelled]:
     """
     if count > len(rows):
         raise RowsError(f"--samples {count}: only {len(rows)} rows of DATA can be trained on")
-    places = list(range(len(rows)))
-    random.Random(f"samples/{seed}").shuffle(places)  # noqa: S311 # reproducible by design
-    return [rows[place] for place in sorted(places[:count])]
+    indices = list(range(len(rows)))
+    random.Random(f"samples/{seed}").shuffle(indices)  # noqa: S311 # reproducible by design
+    return [rows[index] for index in sorted(indices[:count])]
 
 
 def from_file(path: Path) -> Data:
@@ -128,7 +128,7 @@ def questions(rows: Iterable[Labelled]) -> int:
 
 
 def card(  # noqa: PLR0913 # everything that describes a training run
-    mode: str, folder: Path, division: Division, named: Mapping[str, Reader], *, share: float, recipe: Recipe
+    mode: str, folder: Path, division: Division, named_readers: Mapping[str, Reader], *, share: float, recipe: Recipe
 ) -> str:
     """Return the model card of a newly trained adapter; the readers are run to compute its scores.
 
@@ -136,7 +136,7 @@ def card(  # noqa: PLR0913 # everything that describes a training run
         mode: what was trained: ``encoder`` or ``causal``.
         folder: the folder of the adapter.
         division: the rows used for training and the other rows.
-        named: maps names for the card to the readers whose scores it reports.
+        named_readers: maps names for the card to the readers whose scores it reports.
         share: the requested fraction of questions to hold out.
         recipe: the hyperparameters; their seed is also that of the split.
     """
@@ -144,14 +144,15 @@ def card(  # noqa: PLR0913 # everything that describes a training run
     recorded = [file for file in sorted(folder.glob("*.json")) if file.name in (RECORD, weights.DESCRIPTION)]
     scores = []
     if division.held_out:
-        scores.append(f"Evaluated on the held-out rows.\n\n{_tables(named, division.held_out)}")
+        scores.append(f"Evaluated on the held-out rows.\n\n{_tables(named_readers, division.held_out)}")
     known = {question_key(row) for row in division.taught}
     for data in division.measured:
         # Rows of one question are alike.
         shared = sum(question_key(row) in known for row in data.rows)
         scores.append(
             f"Evaluated on {data.name} (SHA-256 {_hashes(data)}). None of its rows were used for training; {shared} of "
-            f"its {len(data.rows)} rows are about questions in the training data.\n\n{_tables(named, data.rows)}"
+            f"its {len(data.rows)} rows are about questions in the training data.\n\n"
+            f"{_tables(named_readers, data.rows)}"
         )
     return CARD.format(
         mode=mode,
@@ -168,8 +169,8 @@ def card(  # noqa: PLR0913 # everything that describes a training run
 
 
 def _hashes(data: Data) -> str:
-    alone = len(data.hashes) == 1
-    return ", ".join(f"`{digest}`" if alone else f"{name} `{digest}`" for name, digest in data.hashes.items())
+    is_single = len(data.hashes) == 1
+    return ", ".join(f"`{digest}`" if is_single else f"{name} `{digest}`" for name, digest in data.hashes.items())
 
 
 def _split(division: Division, share: float, seed: int) -> str:
@@ -195,5 +196,5 @@ def _base(folder: Path) -> str:
     return text
 
 
-def _tables(named: Mapping[str, Reader], rows: Sequence[Labelled]) -> str:
-    return as_markdown(evaluate(rows, {name: readings(reader, rows, name) for name, reader in named.items()}))
+def _tables(named_readers: Mapping[str, Reader], rows: Sequence[Labelled]) -> str:
+    return as_markdown(evaluate(rows, {name: readings(reader, rows, name) for name, reader in named_readers.items()}))

@@ -98,7 +98,9 @@ def evaluate(rows: Sequence[Labelled], readings: Readings) -> Evaluation:
         rows: the labeled rows.
         readings: the readings of each evaluator.
     """
-    pairs: dict[str, Pairs] = {name: list(zip(rows, read, strict=True)) for name, read in readings.items()}
+    pairs: dict[str, Pairs] = {
+        name: list(zip(rows, reader_readings, strict=True)) for name, reader_readings in readings.items()
+    }
     everywhere = [True] * len(rows)
     subsets = [("label is one option", [row.label.kind == "option" for row in rows]), ("all rows", everywhere)]
     slices = [_slice(name, _selected(pairs, mask)) for name, mask in subsets]
@@ -112,7 +114,7 @@ def evaluate(rows: Sequence[Labelled], readings: Readings) -> Evaluation:
         ]
         name = "rules abstain" + (f" or disagree with {last}" if last != RULES else "")
         slices.append(_slice(name, _selected(pairs, hard)))
-    errors = {evaluator: error_kinds(rows, read) for evaluator, read in readings.items()}
+    errors = {evaluator: error_kinds(rows, reader_readings) for evaluator, reader_readings in readings.items()}
     reliable = {
         evaluator: reliability(readings[evaluator], [agree(row.label, reading) for row, reading in reader_pairs])
         for evaluator, reader_pairs in pairs.items()
@@ -152,8 +154,8 @@ def _as_published(evaluator: str, pairs: Pairs) -> Pairs:
 
 
 def _slice(name: str, pairs: Mapping[str, Pairs], *, only_read: bool = False) -> Slice:
-    def on(read: Pairs) -> ReaderScores:
-        return scores([row.label for row, _ in read], [reading for _, reading in read], only_read=only_read)
+    def on(rows_read: Pairs) -> ReaderScores:
+        return scores([row.label for row, _ in rows_read], [reading for _, reading in rows_read], only_read=only_read)
 
     counted = {evaluator: reader_pairs for evaluator, reader_pairs in pairs.items() if reader_pairs}
     by_model: dict[str, dict[str, ReaderScores]] = {}
@@ -180,12 +182,12 @@ def scores(labels: Sequence[Reading], readings: Sequence[Reading], *, only_read:
     from sklearn.metrics import f1_score  # noqa: PLC0415 # takes a second
 
     right = sum(agree(label, reading) for label, reading in zip(labels, readings, strict=True))
-    expected, read = list(map(class_of, labels)), list(map(class_of, readings))
+    expected, classes_read = list(map(class_of, labels)), list(map(class_of, readings))
     low, high = wilson(right, len(labels))
     classes = sorted(set(expected))
-    averaged = [name for name in classes if name in read] if only_read else classes
+    averaged = [name for name in classes if name in classes_read] if only_read else classes
     macro, weighted = (
-        float(f1_score(expected, read, labels=names, average=average, zero_division=0.0)) if names else 0.0
+        float(f1_score(expected, classes_read, labels=names, average=average, zero_division=0.0)) if names else 0.0
         for names, average in ((averaged, "macro"), (classes, "weighted"))
     )
     return ReaderScores(len(labels), right / len(labels), low, high, macro, weighted)
@@ -219,8 +221,8 @@ def error_kinds(rows: Sequence[Labelled], readings: Sequence[Reading]) -> dict[s
     errors: Counter[str] = Counter()
     for row, reading in zip(rows, readings, strict=True):
         if not agree(row.label, reading):
-            label, read = _kind(row.label, row.answer.options), _kind(reading, row.answer.options)
-            errors[f"{label} read as {'another ' if label == read else ''}{read}"] += 1
+            label_kind, reading_kind = _kind(row.label, row.answer.options), _kind(reading, row.answer.options)
+            errors[f"{label_kind} read as {'another ' if label_kind == reading_kind else ''}{reading_kind}"] += 1
     return dict(sorted(errors.items(), key=lambda error: (-error[1], error[0])))
 
 
@@ -279,13 +281,13 @@ def readings(reader: Reader, rows: Sequence[Labelled], name: str) -> list[Readin
     """Return a reader's readings of rows, showing its progress under its name."""
     from tqdm import tqdm  # noqa: PLC0415 # only for many rows
 
-    read: list[Reading] = []
+    answer_readings: list[Reading] = []
     with tqdm(total=len(rows), desc=name, unit="response", disable=None) as progress:
         for start in range(0, len(rows), BATCH):
             batch = [row.answer for row in rows[start : start + BATCH]]
-            read += reader(batch)
+            answer_readings += reader(batch)
             progress.update(len(batch))
-    return read
+    return answer_readings
 
 
 def as_markdown(evaluation: Evaluation) -> str:

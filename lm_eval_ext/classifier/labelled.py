@@ -148,8 +148,8 @@ def question_key(row: Labelled) -> str:
     "Options:". If the row has no question, the key is its options in alphabetical order.
     """
     question = row.question
-    places = [question.find(f"{option.letter}. {option.text}") for option in row.answer.options]
-    question = question[: min((place for place in places if place >= 0), default=None)]
+    starts = [question.find(f"{option.letter}. {option.text}") for option in row.answer.options]
+    question = question[: min((start for start in starts if start >= 0), default=None)]
     stem = question.split("Question:", 1)[-1].rstrip().removesuffix("Options:")
     return _plain(stem) or "\n".join(sorted(_plain(option.text) for option in row.answer.options))
 

@@ -54,12 +54,12 @@ def reader(name: str, placement: Placement = DEFAULT, shots: Literal[0, 4] = 4) 
     if name == "rules":
         return rules.read
     require(name)
-    place = _place(name)
+    origin = _origin(name)
     if is_causal(name):
-        return causal.causal_reader(place, placement, shots if name.startswith(LLM) else None)
+        return causal.causal_reader(origin, placement, shots if name.startswith(LLM) else None)
     if name == "encoder":
         return encoder.encoder_reader()
-    return encoder.default_reader(None if name == "default" else folder_of(place))
+    return encoder.default_reader(None if name == "default" else folder_of(origin))
 
 
 def require(name: str) -> None:
@@ -70,37 +70,39 @@ def require(name: str) -> None:
     """
     if name in ("string_match", "rules"):
         return
-    place = _place(name)
-    known = name in NAMES or name.startswith(LLM) or "/" in place or Path(place).is_dir()
-    if not place or not known:
+    origin = _origin(name)
+    is_known = name in NAMES or name.startswith(LLM) or "/" in origin or Path(origin).is_dir()
+    if not origin or not is_known:
         raise unavailable(f"no reader {name!r}: expected {EXPECTED}")
     require_libraries()
     if not is_causal(name):
-        folder = None if name in NAMES else folder_of(place)
+        folder = None if name in NAMES else folder_of(origin)
         try:
             encoder.require(folder)
         except ReaderError as error:
             raise unavailable(str(error)) from error
         return
-    if file_of(place, causal.ADAPTER_CONFIG) is None and file_of(place, "config.json") is None:
-        if Path(place).is_dir():
-            searched = f"the folder {place!r}"
+    if file_of(origin, causal.ADAPTER_CONFIG) is None and file_of(origin, "config.json") is None:
+        if Path(origin).is_dir():
+            searched = f"the folder {origin!r}"
         else:
-            searched = f"{place!r}" + (" (only the local cache, because HF_HUB_OFFLINE is set)" if is_offline() else "")
+            searched = f"{origin!r}" + (
+                " (only the local cache, because HF_HUB_OFFLINE is set)" if is_offline() else ""
+            )
         raise unavailable(
             f"{searched} does not contain a reader: expected {DESCRIPTION} or {causal.ADAPTER_CONFIG} (an adapter) or "
             "config.json (a model)"
         )
-    causal.require(place)
+    causal.require(origin)
 
 
 def is_causal(name: str) -> bool:
     """Tell whether an available reader asks a causal language model, which has a placement."""
-    return name.startswith(LLM) or (name not in NAMES and file_of(_place(name), DESCRIPTION) is None)
+    return name.startswith(LLM) or (name not in NAMES and file_of(_origin(name), DESCRIPTION) is None)
 
 
-def _place(name: str) -> str:
+def _origin(name: str) -> str:
     """Return the folder or hub id in a name."""
-    place = name.removeprefix(LLM)
+    origin = name.removeprefix(LLM)
     # A shell expands ~, but not inside the JSON of --metadata.
-    return str(Path(place).expanduser()) if place.startswith("~") else place
+    return str(Path(origin).expanduser()) if origin.startswith("~") else origin

@@ -268,11 +268,11 @@ class Schema:
         by_place: dict[tuple[tuple[int, float, str], ...], list[str]] = {}
         for task, metadata in tasks.items():
             by_place.setdefault(tuple(self._place(fact, metadata.get(fact)) for fact in varying), []).append(task)
-        named: dict[str, tuple[str, ...]] = {}
+        by_name: dict[str, tuple[str, ...]] = {}
         for level in sorted(by_place):
             name = ", ".join(words for _, _, words in level if words) or ("others" if varying else "")
-            named[name] = (*named.get(name, ()), *by_place[level])
-        return named
+            by_name[name] = (*by_name.get(name, ()), *by_place[level])
+        return by_name
 
     def _place(self, fact: str, value: object) -> tuple[int, float, str]:
         """Return a sort key of a level: known values first, in display order; then by number; last, its name."""

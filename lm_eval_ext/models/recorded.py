@@ -263,14 +263,14 @@ class RecordedLM(LMWithoutWeights):
         used: Counter[str] = Counter()
         missing = Counter(bare_name(request.task_name) for request in lacking.values())
         otherwise: Counter[tuple[str, str, str]] = Counter()
-        more: Counter[tuple[str, int, int]] = Counter()
+        new: Counter[tuple[str, int, int]] = Counter()
         for request in {id(request): request for request in requests}.values():
             answer = answers[id(request)]
             if answer is None:
                 continue
             used[answer.run.name] += 1
             if len(answer.draws) > (asked_for := request.repeats or 1):
-                more[bare_name(request.task_name), len(answer.draws), asked_for] += 1
+                new[bare_name(request.task_name), len(answer.draws), asked_for] += 1
             recorded, settings = _comparable(answer.settings), _settings(request.args)
             if recorded is not None and recorded != settings:
                 otherwise[bare_name(request.task_name), _as_text(recorded), _as_text(settings)] += 1
@@ -280,7 +280,7 @@ class RecordedLM(LMWithoutWeights):
                 "of the recorded run",
                 *(task, count, recorded_as, settings_as),
             )
-        for (task, draws, asked_for), count in more.items():
+        for (task, draws, asked_for), count in new.items():
             message = "%s: %d prompts were answered %d times, of which the first %d count; to use all, set repeats"
             log.warning(message, task, count, draws, asked_for)
         for task, count in missing.items():
@@ -333,13 +333,13 @@ class RecordedLM(LMWithoutWeights):
     def _text(self, answer: RecordedAnswer | None, draw: int, request: Instance) -> str:
         """Return a draw of an answer as the recorded LM returned it; empty for none."""
         text = "" if answer is None else answer.draws[draw]
-        beside = answer.beside[draw] if answer is not None and answer.beside else {}
+        fields = answer.beside[draw] if answer is not None and answer.beside else {}
         if isinstance(request, TurnsInstance):
-            *earlier, _ = beside.get("turns", [{"answer": ""}] * len(request.messages))
+            *earlier, _ = fields.get("turns", [{"answer": ""}] * len(request.messages))
             return Turns(*(turn["answer"] for turn in earlier), text)
         model = self.recording.model
-        if "rounds" in beside or (answer is None and model.kind == REFINING and isinstance(request, RowInstance)):
-            *before, last = beside.get("rounds", [{"answer": ""}])
+        if "rounds" in fields or (answer is None and model.kind == REFINING and isinstance(request, RowInstance)):
+            *before, last = fields.get("rounds", [{"answer": ""}])
             rounds = [*before, {**last, "answer": Answer(last["answer"], ending_of(text))}]
             return refined(rounds, planned_rounds(dict(model.arguments)))
         return text
@@ -372,7 +372,7 @@ def _as_text(settings: Mapping[str, Any] | None) -> str:
 
 def _difference(recorded: str, requested: str) -> str:
     """Return where two prompts differ, with what is around it."""
-    place = next((n for n, pair in enumerate(zip(recorded, requested, strict=False)) if pair[0] != pair[1]), -1)
-    place = min(len(recorded), len(requested)) if place < 0 else place
-    around = slice(max(place - NEAR, 0), place + NEAR)
-    return f"which differs from character {place} on: {recorded[around]!r}, not {requested[around]!r}"
+    index = next((n for n, pair in enumerate(zip(recorded, requested, strict=False)) if pair[0] != pair[1]), -1)
+    index = min(len(recorded), len(requested)) if index < 0 else index
+    around = slice(max(index - NEAR, 0), index + NEAR)
+    return f"which differs from character {index} on: {recorded[around]!r}, not {requested[around]!r}"

@@ -108,8 +108,8 @@ class ReferenceLM(LMWithoutWeights):
         scores = []
         for request in requests:
             _, continuation = request.args
-            known = continuation.strip() == self._answer(request).strip()
-            scores.append((CERTAIN if known else UNLIKELY, known))
+            is_answer = continuation.strip() == self._answer(request).strip()
+            scores.append((CERTAIN if is_answer else UNLIKELY, is_answer))
         return scores
 
     def loglikelihood_rolling(self, requests: list[Instance], disable_tqdm: bool = False) -> list[float]:
@@ -135,5 +135,5 @@ class ReferenceLM(LMWithoutWeights):
 
 def _near(written: str, known: Sequence[str]) -> str:
     """Return the question for what may be meant; empty if nothing resembles what is written."""
-    near = difflib.get_close_matches(written, known, n=1, cutoff=0.8)
-    return f"did you mean {near[0]!r}?" if near else ""
+    similar = difflib.get_close_matches(written, known, n=1, cutoff=0.8)
+    return f"did you mean {similar[0]!r}?" if similar else ""

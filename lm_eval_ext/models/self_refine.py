@@ -134,15 +134,15 @@ class SelfRefineLM(WrappingLM):
         if isinstance(question, First):
             return request
         if isinstance(question, Revise):
-            known = repaired_answers(request.row, question.broken)
+            answers = repaired_answers(request.row, question.broken)
         else:
-            known = judgments(
+            answers = judgments(
                 request.row, question.answer, question.instructions, lambda verdicts: reply(verdicts, self.strategy)
             )
         system, prompt = request.presentation.system, question.prompt
         if request.presentation.chat:
-            return self.asking(request, [*said_by("system", system), *said_by("user", prompt)], known)
-        return KnownInstance.of(request, known, arguments=(system + prompt, deepcopy(request.arguments[1])))
+            return self.asking(request, [*said_by("system", system), *said_by("user", prompt)], answers)
+        return KnownInstance.of(request, answers, arguments=(system + prompt, deepcopy(request.arguments[1])))
 
     def get_model_info(self) -> dict[str, Any]:
         """Return what the harness writes to the results: the base LM's description and the version of our prompts."""

@@ -69,8 +69,8 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
             model = get_model(base)
         except ValueError as error:
             # The harness ends its message with all names.
-            near = get_close_matches(base, str(error).rpartition(": ")[2].split(", "), n=1)
-            hint = f"did you mean {near[0]!r}?" if near else str(error)
+            similar = get_close_matches(base, str(error).rpartition(": ")[2].split(", "), n=1)
+            hint = f"did you mean {similar[0]!r}?" if similar else str(error)
             raise ValueError(f"--model {self.NAME}: base={base!r} is not a model of the harness; {hint}") from error
         try:
             self.base = model.create_from_arg_obj(arguments)
@@ -119,10 +119,10 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
         """
         others = Counter(str(request.task_name) for request in requests if not isinstance(request, kind))
         if others:
-            named = ", ".join(f"{task} ({count} requests)" for task, count in others.most_common(3))
+            tasks = ", ".join(f"{task} ({count} requests)" for task, count in others.most_common(3))
             more = f" and {len(others) - 3} more tasks" if len(others) > 3 else ""
             raise ValueError(
-                f"--model {self.NAME}: rows without {lacking}: {named}{more}. {why}. No request has been sent. Run "
+                f"--model {self.NAME}: rows without {lacking}: {tasks}{more}. {why}. No request has been sent. Run "
                 f"other tasks without {self.NAME}"
             )
         return list(requests)

@@ -62,7 +62,7 @@ def with_lora(network: Any, rank: int | None, settings: Mapping[str, Any] = CAUS
 def shuffled(rows: Sequence[Row], size: int, generator: torch.Generator) -> list[list[Row]]:
     """Return batches of rows in a random order; the last one may be smaller."""
     order = torch.randperm(len(rows), generator=generator).tolist()
-    return [[rows[place] for place in order[start : start + size]] for start in range(0, len(order), size)]
+    return [[rows[index] for index in order[start : start + size]] for start in range(0, len(order), size)]
 
 
 def linear(step: int, steps: int) -> float:

@@ -300,7 +300,7 @@ class Thesis(Checker):
 
 def _first_found(text: str, tags: Sequence[str], begin: int) -> int:
     """Return where the first of the tags that occurs at all does; -1 if none does."""
-    return next((place for tag in tags if (place := text.find(tag, begin)) >= 0), -1)
+    return next((start for tag in tags if (start := text.find(tag, begin)) >= 0), -1)
 
 
 @checker(
@@ -419,5 +419,5 @@ class NoWhitespace(OneRule):
     """There is no white space. Faithful: not even around the response, where a reader does not see it."""
 
     def holds(self, text: Text, repaired: bool) -> bool:
-        read = text.stripped if repaired else text.raw
-        return read.split(maxsplit=1) == [read]
+        content = text.stripped if repaired else text.raw
+        return content.split(maxsplit=1) == [content]

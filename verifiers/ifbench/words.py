@@ -65,7 +65,7 @@ class Alphabet(OneRule):
             return False
         alphabet = string.ascii_lowercase
         start = alphabet.find(first[0])
-        return start >= 0 and all(letter == alphabet[place % 26] for place, letter in enumerate(first, start=start))
+        return start >= 0 and all(letter == alphabet[index % 26] for index, letter in enumerate(first, start=start))
 
 
 @checker("words:vowel", "Write a paragraph using words that contain only three types of vowels.")
@@ -180,7 +180,7 @@ class OddEvenSyllables(Checker):
         words = [word.replace("'", "") for word in text.small_words]
         # Whether the first word is even, as each of the others says it.
         first = {
-            (spoken_syllables(word) + place) % 2 for place, word in enumerate(words) if not any(map(str.isdigit, word))
+            (spoken_syllables(word) + index) % 2 for index, word in enumerate(words) if not any(map(str.isdigit, word))
         }
         return len(words) > 1 and len(first) <= 1
 

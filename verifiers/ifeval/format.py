@@ -217,12 +217,12 @@ class NumberPlaceholders(OneRule):
                 continue
             # A line of only opening brackets would take quadratic time, so a line is read up to its last closing
             # bracket (and the character after it, which reveals a link).
-            read = line[: line.rfind("]") + 2]
+            searched = line[: line.rfind("]") + 2]
             if repaired:
-                names = _PLACEHOLDER.findall(_CHECK_BOX.sub("", read))
+                names = _PLACEHOLDER.findall(_CHECK_BOX.sub("", searched))
                 placeholders += [name for name in names if any(map(str.isalpha, name)) and name[0] != "'"]
             else:
-                placeholders += _BRACKETS.findall(read)
+                placeholders += _BRACKETS.findall(searched)
         return len(placeholders) >= self.num_placeholders
 
 

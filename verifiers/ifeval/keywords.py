@@ -131,8 +131,8 @@ class LetterFrequency(OneRule):
 
     def holds(self, text: Text, repaired: bool) -> bool:
         letter = self.letter if repaired or "a" <= self.letter <= "z" else _IN_PLACE_OF_A_NON_LETTER
-        read = text.folded.lower() if repaired else text.lower
-        return compare(read.count(letter), self.let_relation, self.let_frequency)
+        content = text.folded.lower() if repaired else text.lower
+        return compare(content.count(letter), self.let_relation, self.let_frequency)
 
 
 @checker("punctuation:no_comma", "In your entire response, refrain from the use of any commas.")

@@ -107,10 +107,10 @@ def _spans(line: str, first: str, last: str) -> Iterator[str]:
     """Yield what begins with a word and a blank and ends with the next blank and a word, from left to right."""
     end = 0
     while (begin := line.find(f"{first} ", end)) >= 0:
-        place = line.find(f" {last}", begin + len(first) + 1)
-        if place < 0:
+        index = line.find(f" {last}", begin + len(first) + 1)
+        if index < 0:
             return
-        end = place + len(last) + 1
+        end = index + len(last) + 1
         yield line[begin:end]
 
 

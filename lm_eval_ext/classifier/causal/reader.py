@@ -220,11 +220,11 @@ def letters(answer: Answer, shots: Shots) -> dict[str, Reading]:
 
     Of the latter, options may use some themselves.
     """
-    own = {option.letter: Reading.of([option.letter]) for option in answer.options}
+    by_letter = {option.letter: Reading.of([option.letter]) for option in answer.options}
     if shots is not None:
-        return own
+        return by_letter
     none, refusal = Reading("none"), Reading.refusal(answer.options)
-    return {NO_CORRECT_ANSWER: none, REFUSE: refusal, DO_NOT_KNOW: none} | own
+    return {NO_CORRECT_ANSWER: none, REFUSE: refusal, DO_NOT_KNOW: none} | by_letter
 
 
 def causal_reader(path: str, placement: Placement = DEFAULT, shots: Shots = None) -> Reader:
@@ -245,16 +245,16 @@ def causal_reader(path: str, placement: Placement = DEFAULT, shots: Shots = None
 
         questions = [model.question(answer, shots) for answer in answers]
         # Batching prompts of similar length keeps padding small.
-        order = sorted(range(len(answers)), key=lambda place: len(questions[place]))
+        order = sorted(range(len(answers)), key=lambda index: len(questions[index]))
         readings: dict[int, Reading] = {}
         with tqdm(total=len(order), desc="reading", unit="response", disable=None, leave=False) as progress:
             for start in range(0, len(order), size):
                 batch = order[start : start + size]
-                probabilities = _next_token(model, [questions[place] for place in batch])
-                for place, row in zip(batch, probabilities, strict=True):
-                    readings[place] = _reading(row, model.letters, letters(answers[place], shots))
+                probabilities = _next_token(model, [questions[index] for index in batch])
+                for index, row in zip(batch, probabilities, strict=True):
+                    readings[index] = _reading(row, model.letters, letters(answers[index], shots))
                 progress.update(len(batch))
-        return [readings[place] for place in range(len(answers))]
+        return [readings[index] for index in range(len(answers))]
 
     return read
 

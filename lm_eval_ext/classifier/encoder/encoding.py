@@ -78,24 +78,24 @@ def encode(answer: Answer, tokenizer: Tokenizer, slots: Sequence[int] | None = N
     if refusal is not None:
         markers[refusal] = REFUSAL
     text = plain(answer.text)
-    places = {option.letter: place for place, option in enumerate(options)}
+    option_numbers = {option.letter: number for number, option in enumerate(options)}
     if refusal is not None:
-        places[refusal] = len(options)
-    own = _own_words(answer.options, places)
+        option_numbers[refusal] = len(options)
+    own_words = _own_words(answer.options, option_numbers)
     response: list[tuple[int, int]] = []
     last = 0
     for mention in find_mentions(text, answer.options):
         # The letter of a mention is not part of the words. If a mention is an option's text alone, the text is.
         is_text = mention.how == "text"
         start = mention.start if is_text else _letter_at(text, mention)
-        response += _words(tokenizer, text[last:start], own)
-        response.append((_id(tokenizer, markers[mention.letter]), places[mention.letter]))
+        response += _words(tokenizer, text[last:start], own_words)
+        response.append((_id(tokenizer, markers[mention.letter]), option_numbers[mention.letter]))
         last = start if is_text else start + 1
-    response += _words(tokenizer, text[last:], own)
+    response += _words(tokenizer, text[last:], own_words)
     if len(response) > HEAD + TAIL:
         response = [*response[:HEAD], *response[-TAIL:]]
     ids = [_id(tokenizer, "[CLS]"), *(token for token, _ in response), _id(tokenizer, "[SEP]")]
-    named = [-1, *(place for _, place in response)]
+    named = [-1, *(number for _, number in response)]
     choices = []
     for option in options:
         choices.append(len(ids))
@@ -113,20 +113,20 @@ def encode(answer: Answer, tokenizer: Tokenizer, slots: Sequence[int] | None = N
 def _letter_at(text: str, mention: OptionMention) -> int:
     """Return the position of a mention's letter, which may follow words such as "option"."""
     return next(
-        place
-        for place in range(mention.start, mention.end)
-        if text[place] == mention.letter
-        and not any(map(str.isalnum, text[place - 1 : place] + text[place + 1 : place + 2]))
+        index
+        for index in range(mention.start, mention.end)
+        if text[index] == mention.letter
+        and not any(map(str.isalnum, text[index - 1 : index] + text[index + 1 : index + 2]))
     )
 
 
-def _own_words(options: Sequence[Option], places: Mapping[str, int]) -> dict[str, int]:
-    """Map the words that only one of the options has to that option's place: "Pavlov" stands for "Ivan Pavlov"."""
-    own: dict[str, set[int]] = {}
+def _own_words(options: Sequence[Option], option_numbers: Mapping[str, int]) -> dict[str, int]:
+    """Map the words that only one of the options has to that option's number: "Pavlov" stands for "Ivan Pavlov"."""
+    by_word: dict[str, set[int]] = {}
     for option in options:
         for word in _WORD.findall(core(option.text).casefold()):
-            own.setdefault(word, set()).add(places[option.letter])
-    return {word: min(owners) for word, owners in own.items() if len(owners) == 1 and not COMMON.fullmatch(word)}
+            by_word.setdefault(word, set()).add(option_numbers[option.letter])
+    return {word: min(owners) for word, owners in by_word.items() if len(owners) == 1 and not COMMON.fullmatch(word)}
 
 
 # Not what follows an apostrophe, and not "don't".
@@ -141,17 +141,17 @@ def _id(tokenizer: Tokenizer, token: str) -> int:
     return number
 
 
-def _words(tokenizer: Tokenizer, text: str, own: Mapping[str, int]) -> list[tuple[int, int]]:
+def _words(tokenizer: Tokenizer, text: str, own_words: Mapping[str, int]) -> list[tuple[int, int]]:
     """Return the tokens of words and, for each, the place of the option that alone has the word, or -1.
 
     Any marker or special token is replaced by the unknown token.
     """
     reserved, unknown = _reserved(tokenizer), _id(tokenizer, "[UNK]")
     named = {
-        place: own[match[0].casefold()]
+        index: own_words[match[0].casefold()]
         for match in _WORD.finditer(text)
-        if match[0].casefold() in own
-        for place in range(*match.span())
+        if match[0].casefold() in own_words
+        for index in range(*match.span())
     }
     encoding = tokenizer.encode(text, add_special_tokens=False)
     return [

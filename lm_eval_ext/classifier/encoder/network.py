@@ -55,8 +55,8 @@ class AnswerEncoder(nn.Module):
             Two tensors of shape (batch, choices), with minus infinity for padding.
         """
         hidden = self.base(input_ids=ids, attention_mask=mask).last_hidden_state
-        places = choices.clamp(min=0).unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
-        listed = self.listed(hidden.gather(1, places)).float()
+        indices = choices.clamp(min=0).unsqueeze(-1).expand(-1, -1, hidden.shape[-1])
+        listed = self.listed(hidden.gather(1, indices)).float()
         # (batch, tokens, choices): which token names which choice.
         names = named.unsqueeze(-1) == torch.arange(choices.shape[1])
         mentioned = self.mentioned(hidden).float().unsqueeze(2)

@@ -52,9 +52,9 @@ def default_reader(folder: Path | None = None) -> Reader:
 
     def read(answers: Sequence[Answer]) -> list[Reading]:
         readings = rules.read(answers)
-        unsure = [place for place, reading in enumerate(readings) if reading.certainty < CERTAIN]
-        for place, reading in zip(unsure, encoder([answers[place] for place in unsure]), strict=True):
-            readings[place] = surer(readings[place], reading)
+        unsure = [index for index, reading in enumerate(readings) if reading.certainty < CERTAIN]
+        for index, reading in zip(unsure, encoder([answers[index] for index in unsure]), strict=True):
+            readings[index] = surer(readings[index], reading)
         return readings
 
     return read
@@ -136,5 +136,5 @@ def _reading(options: Sequence[Option], letters: Sequence[str], choices: Any, me
     if best == len(letters) + 2 or len(letters) < 2:
         return Reading("none", (), certainty)
     ranked = members[: len(letters)].argsort(descending=True).tolist()
-    chosen = [letters[place] for rank, place in enumerate(ranked) if rank < 2 or members[place] >= MEMBER]
+    chosen = [letters[index] for rank, index in enumerate(ranked) if rank < 2 or members[index] >= MEMBER]
     return Reading.of(chosen, certainty)

@@ -43,10 +43,10 @@ def base_folder(*, fetch: bool = True) -> Path:
         ReaderError: it was not found, is incomplete, or its weights are not the pinned ones.
     """
     spec = importlib.util.find_spec(PACKAGE)
-    if named := os.environ.get(FOLDER_VARIABLE):
-        folder = Path(named).expanduser()
+    if configured := os.environ.get(FOLDER_VARIABLE):
+        folder = Path(configured).expanduser()
         if not folder.is_dir():
-            raise ReaderError(f"{FOLDER_VARIABLE}={named}: no such folder; expected one with {', '.join(FILES)}")
+            raise ReaderError(f"{FOLDER_VARIABLE}={configured}: no such folder; expected one with {', '.join(FILES)}")
     elif spec is not None and spec.submodule_search_locations:
         folder = Path(next(iter(spec.submodule_search_locations))) / PACKAGE_FOLDER
     else:

@@ -154,18 +154,18 @@ def _is_word(response: str, form: str, start: int, end: int) -> bool:
 
 def _is_initial(response: str, start: int) -> bool:
     """Tell whether a capital letter is the initial of a name: "John D. Smith"."""
-    named = _NAME_BEFORE.search(response, max(0, start - 30), start) is not None
-    return (_NAME_AFTER if named else _INITIALS).match(response, start + 1) is not None
+    after_name = _NAME_BEFORE.search(response, max(0, start - 30), start) is not None
+    return (_NAME_AFTER if after_name else _INITIALS).match(response, start + 1) is not None
 
 
 def _text_after(response: str, end: int, option: Option, texts: Mapping[int, tuple[str, int]]) -> tuple[int, int]:
     """Return the start and end of the option's text if it follows its letter; otherwise ``end`` twice."""
     gap = _GAP.match(response, end)
     start = gap.end() if gap else end
-    for place in (start, start - 1, start + 1):
-        letter, stop = texts.get(place, ("", end))
+    for index in (start, start - 1, start + 1):
+        letter, stop = texts.get(index, ("", end))
         if letter == option.letter:
-            return place, stop
+            return index, stop
     words = core(option.text).split()
     stop, matched = start, 0
     for match in _WORD.finditer(response, start, start + len(option.text) + 40):

@@ -131,9 +131,9 @@ def _says(pattern: re.Pattern[str], text: str, mentions: Run) -> bool:
     """Tell whether a response matches a pattern outside the text of the options that it names."""
     starts = [mention.text for mention in mentions]
     for match in pattern.finditer(text):
-        place = match.start(match.lastgroup or 0)
-        before = bisect_right(starts, place) - 1
-        if before < 0 or mentions[before].end <= place:
+        start = match.start(match.lastgroup or 0)
+        before = bisect_right(starts, start) - 1
+        if before < 0 or mentions[before].end <= start:
             return True
     return False
 
@@ -183,8 +183,8 @@ def chosen_after_refusal(text: str, mentions: Run, asserted: Sequence[Run], list
         return set()
     # A letter with its text, in a line of its own: "B. Rarely".
     lines = [mention for mention in mentions if mention.how == "both" and is_line(text, mention)]
-    alone = len(letters) == 1 and any(phrases.LINE_ENDS.match(text, mention.end) for mention in lines)
-    return letters if alone else listed
+    is_on_its_line = len(letters) == 1 and any(phrases.LINE_ENDS.match(text, mention.end) for mention in lines)
+    return letters if is_on_its_line else listed
 
 
 Pair = tuple[OptionMention, OptionMention]
@@ -285,10 +285,10 @@ def is_denied(text: str, mention: OptionMention) -> bool:
     return phrases.DENIAL.search(before) is not None or phrases.REJECTED.match(after) is not None
 
 
-def sentence_before(text: str, place: int) -> str:
+def sentence_before(text: str, end: int) -> str:
     """Return the part of a sentence, or of a line, that stands before a place in it."""
-    begin = max(text.rfind(mark, max(0, place - SENTENCE), place) for mark in (". ", "\n", "! ", "? "))
-    return text[max(begin + 1, place - SENTENCE) : place]
+    begin = max(text.rfind(mark, max(0, end - SENTENCE), end) for mark in (". ", "\n", "! ", "? "))
+    return text[max(begin + 1, end - SENTENCE) : end]
 
 
 _LETTER = re.compile(r"[A-Z]\.")

@@ -191,7 +191,7 @@ def _messages(where: str, row: Mapping[str, Any]) -> tuple[str, str]:
             f"{where}, field 'messages': roles {', '.join(map(repr, roles)) or 'of no message'}; expected "
             f"{', '.join(ROLES)}: the prompt, an answer, and the instruction"
         )
-    first, second = (text_in(where, f"messages[{place}].content", messages[place].get("content")) for place in (0, 2))
+    first, second = (text_in(where, f"messages[{index}].content", messages[index].get("content")) for index in (0, 2))
     return first, second
 
 

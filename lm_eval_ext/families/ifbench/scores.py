@@ -45,9 +45,9 @@ def score(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Ro
         VERDICTS: tuple(
             {
                 "id": instruction.id,
-                **{name: verdict.follow_instruction_list[place] for name, verdict in judged.items()},
+                **{name: verdict.follow_instruction_list[index] for name, verdict in judged.items()},
             }
-            for place, instruction in enumerate(instructions)
+            for index, instruction in enumerate(instructions)
         ),
     }
     if isinstance(response, Turns):

@@ -41,9 +41,9 @@ def respond(instructions: Sequence[Checker], broken: Collection[int] = ()) -> st
         one that also breaks them under loose verdicts is preferred.
     """
     followed = [instruction for index, instruction in enumerate(instructions) if index not in broken]
-    alone = [[instruction] for instruction in followed] if broken else []
+    singles = [[instruction] for instruction in followed] if broken else []
     strictly: str | None = None
-    for text in chain(*map(_texts, [followed, *alone]), IGNORING if broken else ()):
+    for text in chain(*map(_texts, [followed, *singles]), IGNORING if broken else ()):
         if not is_as_intended(text, instructions, broken):
             continue
         if is_as_intended(text, instructions, broken, loose=True):
@@ -203,8 +203,8 @@ def _beginnings(reference: str, percentage: float) -> list[str]:
     """Return beginnings of a text that end with a word; first those that make for a short whole."""
     ends = [match.end() for match in re.finditer(r"\S+", reference)][2:]
     best = FEWEST + percentage / 100 * (MOST - FEWEST)
-    nearest = sorted(range(len(ends)), key=lambda place: abs(place + 3 - best))
-    return [reference[: ends[place]].lstrip() for place in nearest[:TRIES]]
+    nearest = sorted(range(len(ends)), key=lambda index: abs(index + 3 - best))
+    return [reference[: ends[index]].lstrip() for index in nearest[:TRIES]]
 
 
 def _parts(texts: Sequence[str], percentage: float, others: int = 0) -> Iterator[tuple[str, list[str]]]:
@@ -220,9 +220,9 @@ def _parts(texts: Sequence[str], percentage: float, others: int = 0) -> Iterator
         trigrams = max(len(text.split()) - 2, 1)
         count = max(round(trigrams / share) - trigrams - others, 0)
         missing = len(set(zip(text, text[1:], text[2:], strict=False))) * (1 / share - 1)
-        for more in (0, 1, 2, -1):
+        for extra in (0, 1, 2, -1):
             for stretch in STRETCHES:
-                yield text, _invented(count + more, missing * stretch)
+                yield text, _invented(count + extra, missing * stretch)
 
 
 def _invented(count: int, trigrams: float) -> list[str]:
@@ -232,7 +232,7 @@ def _invented(count: int, trigrams: float) -> list[str]:
     generator = random.Random(f"{SEED}/{count}/{trigrams}")  # noqa: S311 # reproducible by design
     # A word has as many trigrams as letters, and one with the space around it.
     shortest, longer = divmod(round(trigrams) - count, count)
-    lengths = (max(shortest + (place < longer), 2) for place in range(count))
+    lengths = (max(shortest + (index < longer), 2) for index in range(count))
     return ["".join(generator.choices(CONSONANTS, k=length)) for length in lengths]
 
 

@@ -135,7 +135,7 @@ def _around(instruction: Checker, text: str, second: str) -> str:
         case startend.RepeatPrompt(request):
             return f"{request}\n\n{text}"
         case length.NthParagraphFirstWord(number, nth, word):
-            first = (word if place == nth else "Then" for place in range(1, number + 1))
+            first = (word if position == nth else "Then" for position in range(1, number + 1))
             return "\n\n".join(f"{begin} comes {text}" for begin in first)
     return text
 
@@ -151,7 +151,7 @@ def _with(inside: Sequence[Checker], text: str) -> str:
             case layout.NumberHighlightedSections(number):
                 text += " *so be it*" * number
             case layout.MultipleSections(mark, number):
-                text += "".join(f"\n{mark} {place}\nSo be it." for place in range(1, number + 1))
+                text += "".join(f"\n{mark} {count}\nSo be it." for count in range(1, number + 1))
             case language.CapitalWordFrequency(number, "at least"):
                 text += " SO" * number
             case layout.Postscript(marker):

@@ -149,13 +149,13 @@ def levels(generator: random.Random) -> Iterator[float]:
     """
     swapped: dict[tuple[int, int], int] = {}
     for number in count():
-        place = 0
+        level = 0
         for halving in range(HALVINGS):
-            part = (halving, place)
+            part = (halving, level)
             if part not in swapped:
                 swapped[part] = generator.getrandbits(1)
-            place = 2 * place + ((number >> halving & 1) ^ swapped[part])
-        yield (place + generator.random()) / 2**HALVINGS
+            level = 2 * level + ((number >> halving & 1) ^ swapped[part])
+        yield (level + generator.random()) / 2**HALVINGS
 
 
 @dataclass
@@ -238,8 +238,8 @@ def _swap(  # noqa: PLR0913, PLR0917 # the state of a draw
         if partner == number or any(
             conflicting(cards[row][position].type, card.type)
             for row in pair
-            for place, card in enumerate(cards[row])
-            if place != position
+            for index, card in enumerate(cards[row])
+            if index != position
         ):
             continue
         if (tried := tried + 1) > EXCHANGES:

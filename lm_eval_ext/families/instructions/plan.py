@@ -229,7 +229,7 @@ def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912,
         case layout.NumberHighlightedSections(number):
             plan.pieces += ["*{}*"] * number
         case layout.MultipleSections(mark, number):
-            plan.headings = [f"{mark} {place}" for place in range(1, number + 1)]
+            plan.headings = [f"{mark} {index}" for index in range(1, number + 1)]
         case startend.EndChecker(phrase) | trained_words.LastWordAnswer(phrase):
             plan.last = phrase
         case trained_words.FirstWordAnswer(word):
@@ -243,11 +243,11 @@ def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912,
         case count.UniqueWordCount(number):
             plan.unique.narrow(number)
         case count.KeywordsMultiple():
-            named = (getattr(instruction, f"keyword{number}") for number in range(1, 6))
-            plan.pieces.append(" ".join(" ".join([word] * n) for word, n in zip(named, count.TIMES, strict=True)))
+            keywords = (getattr(instruction, f"keyword{number}") for number in range(1, 6))
+            plan.pieces.append(" ".join(" ".join([word] * n) for word, n in zip(keywords, count.TIMES, strict=True)))
         case count.Numbers(number):
             # With a word after them: a number and a period need not end a sentence.
-            plan.pieces.append(" ".join([*(str(11 + place) for place in range(number)), "{}"]))
+            plan.pieces.append(" ".join([*(str(11 + index) for index in range(number)), "{}"]))
         case count.PersonNames(number):
             plan.pieces.append(" ".join(count.NAMES[:number]))
         case count.Pronouns(number):
@@ -274,9 +274,9 @@ def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912,
             plan.kinds = "?!"
         case small_groups.Keyword(word, number):
             plan.placed.append((number, 0, word))
-        case words.KeywordsSpecificPosition(word, number, place):
-            plan.placed.append((number, place, word))
-            if place == 1 and isinstance(instruction, trained_words.KeywordSpecificPosition):
+        case words.KeywordsSpecificPosition(word, number, index):
+            plan.placed.append((number, index, word))
+            if index == 1 and isinstance(instruction, trained_words.KeywordSpecificPosition):
                 plan.cases &= {"lower"}  # the published code compares it as written
         case words.Palindrome() | trained_words.Palindrome():
             plan.pieces.append(PALINDROMES)

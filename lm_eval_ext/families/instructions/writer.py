@@ -265,10 +265,10 @@ def _first_lines(plan: Plan, words: _Words, count: int) -> list[_Line]:
     if plan.labels:
         opening.insert(0, "My Answer:")
     first = [_Line(opening), *(_Line(words.sentence(words.per_line)) for _ in range(count - 1))]
-    for number, place, word in sorted(plan.placed, key=lambda placed: -placed[1]):
+    for number, position, word in sorted(plan.placed, key=lambda placed: -placed[1]):
         before = first[number - 1].words
-        before += words.take(max(0, place - 1 - len(before)))
-        before.insert((place or len(before) + 1) - 1, word)
+        before += words.take(max(0, position - 1 - len(before)))
+        before.insert((position or len(before) + 1) - 1, word)
     if plan.question:
         first[0].mark = "?"
     return first

@@ -57,16 +57,16 @@ def known_answers(row: InstructionRow, placement: Placement = PUBLISHED) -> Lazy
     return answers.also(IGNORE_SYSTEM, heard(placement))
 
 
-def repaired_answers(row: InstructionRow, named: Sequence[int]) -> LazyAnswers:
+def repaired_answers(row: InstructionRow, indices: Sequence[int]) -> LazyAnswers:
     """Return the answers to a row after some of its instructions were reported as broken.
 
     ``drop_one`` repairs what was reported. ``ignore`` keeps ignoring.
 
     Args:
         row: the row.
-        named: the indices of the instructions reported as broken.
+        indices: the indices of the instructions reported as broken.
     """
-    return _composed(row, {policy: partial(_repaired, row, policy, named) for policy in POLICIES})
+    return _composed(row, {policy: partial(_repaired, row, policy, indices) for policy in POLICIES})
 
 
 def judgments(
@@ -106,10 +106,10 @@ def _answer(row: InstructionRow, policy: str) -> str | None:
     return respond(row.instructions, range(len(row.instructions)))
 
 
-def _repaired(row: InstructionRow, policy: str, named: Sequence[int]) -> str | None:
+def _repaired(row: InstructionRow, policy: str, indices: Sequence[int]) -> str | None:
     first = _answer(row, policy)
     if policy == "ignore" or first is None:
         return first
     verdicts = Response(first).follows(row.instructions).follow_instruction_list
     broken = {index for index, follows in enumerate(verdicts) if not follows}
-    return _answer(row, "oracle") if broken <= set(named) else first
+    return _answer(row, "oracle") if broken <= set(indices) else first

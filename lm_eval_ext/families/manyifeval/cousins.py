@@ -90,8 +90,8 @@ def cousins(row: InstructionRow, row_seed: int | None = None) -> Iterator[Cousin
     yield Cousin(row, 0, (0,) * len(row.instructions))
     # A Latin square: instruction i has wording (number x its factor) modulo 5, which is another one in each variant.
     factors = [generator.randrange(1, PHRASINGS) for _ in row.instructions]
-    known = frozen("cousins").get(row_id(row.key, row.prompt), []) if row_seed is None else []
-    for number, (rejected, proven) in enumerate(known or [(None, None)] * (COUSINS - 1), start=1):
+    frozen_texts = frozen("cousins").get(row_id(row.key, row.prompt), []) if row_seed is None else []
+    for number, (rejected, proven) in enumerate(frozen_texts or [(None, None)] * (COUSINS - 1), start=1):
         worded = [number * factor % PHRASINGS for factor in factors]
         for draw in range(ATTEMPTS):
             order = generator.sample(range(len(row.instructions)), len(row.instructions))

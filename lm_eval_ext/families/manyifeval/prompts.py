@@ -59,8 +59,8 @@ class PromptForm:
         """Return one of the prompts; ``number``: 0 to ``size`` - 1."""
         chosen = []
         for phrases in self.phrases:
-            number, place = divmod(number, len(phrases))
-            chosen.append(phrases[place])
+            number, index = divmod(number, len(phrases))
+            chosen.append(phrases[index])
         prompt = _PART.sub("{}", self.template).format(*chosen)
         return prompt[0].upper() + prompt[1:]
 
@@ -80,8 +80,8 @@ def prompts(row_seed: int, start: int, stop: int) -> list[str]:
     for turn in range(ROUNDS):
         for kind in generator.sample(kinds(), len(kinds())):
             # Each seed has a part of the kind's prompts of its own; when all are given, they are dealt anew.
-            lap, place = divmod(row_seed, kind.size // ROUNDS)
-            drawn.append(kind.prompt(_shuffled(place * ROUNDS + turn, kind.size, lap)))
+            lap, index = divmod(row_seed, kind.size // ROUNDS)
+            drawn.append(kind.prompt(_shuffled(index * ROUNDS + turn, kind.size, lap)))
     return drawn[start:stop]
 
 

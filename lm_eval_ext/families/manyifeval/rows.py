@@ -186,10 +186,10 @@ def demonstrated(selection: Selection, n: int) -> Iterator[InstructionRow]:
     for row in fewshot_rows[:n]:
         answers = records.get(row_id(row.key, row.task_prompt), {}).get("answers")
         # A repeated instruction is one instruction.
-        known = answers[len(set(row.instructions)) - 1] if answers else None
+        known_answer = answers[len(set(row.instructions)) - 1] if answers else None
         # Not the row's own witness: it follows all ten instructions, even those that the prompt does not ask for.
         # In the larger pool, it may be the only answer that is known.
-        yield replace(row, witness=known or respond(row.instructions) or row.witness)
+        yield replace(row, witness=known_answer or respond(row.instructions) or row.witness)
 
 
 def rows_hash(rows: Sequence[InstructionRow]) -> str:

@@ -64,10 +64,10 @@ def budget_of(
     Raises:
         RowsError: ``tokenizer`` cannot be loaded, or the context leaves no room for a prompt.
     """
-    named = metadata.get("tokenizer")
+    tokenizer_name = metadata.get("tokenizer")
     # From Python, the harness's HFLM accepts a tokenizer or a model as an object, which has no name to load.
-    if named is not None and not isinstance(named, str) and not callable(named):
-        raise RowsError(f"tokenizer {named!r:.60}: expected the name or folder of a tokenizer")
+    if tokenizer_name is not None and not isinstance(tokenizer_name, str) and not callable(tokenizer_name):
+        raise RowsError(f"tokenizer {tokenizer_name!r:.60}: expected the name or folder of a tokenizer")
     name = next((metadata[key] for key in ("tokenizer", "pretrained") if isinstance(metadata.get(key), str)), None)
     context = next((metadata[key] for key in ("max_length", "max_model_len") if metadata.get(key)), None)
     if context is not None and (isinstance(context, bool) or not isinstance(context, int)):
@@ -128,9 +128,9 @@ def _frame(tokenizer: Any, count: Callable[[str], int], system_instruction: str)
 
     Room for the template is always reserved, so that prompts are the same with and without ``--apply_chat_template``.
     """
-    alone = count(system_instruction) if system_instruction else 0
+    system_tokens = count(system_instruction) if system_instruction else 0
     if not tokenizer.chat_template:
-        return alone
+        return system_tokens
     messages = [{"role": "user", "content": "input"}]
     if system_instruction:
         messages.insert(0, {"role": "system", "content": system_instruction})
@@ -138,5 +138,5 @@ def _frame(tokenizer: Any, count: Callable[[str], int], system_instruction: str)
         framed = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     except Exception:
         # The template does not accept such messages; if it is used, the harness will report that.
-        return alone
+        return system_tokens
     return count(framed) - count("input")

@@ -101,8 +101,8 @@ def score(
     rows = {cell: len(values) for cell, values in scores.items()}
     in_rouge_l = _by_task({cell: fmean(values) for cell, values in scores.items()})
     if base is not None and not any(base in by_encoding for by_encoding in in_rouge_l.values()):
-        named = ", ".join(map(repr, _over_tasks(in_rouge_l))) or "none"
-        raise RowsError(f"{origin}: no scored row has the base encoding {base!r}; found {named} (--base)")
+        names = ", ".join(map(repr, _over_tasks(in_rouge_l))) or "none"
+        raise RowsError(f"{origin}: no scored row has the base encoding {base!r}; found {names} (--base)")
     categories: dict[str, dict[str, Mapping[str, float]]] = {}
     for task, by_encoding in in_rouge_l.items():
         categories.setdefault(SUBTASKS[task].category if task in SUBTASKS else OWN, {})[task] = by_encoding

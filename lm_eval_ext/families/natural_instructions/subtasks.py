@@ -343,8 +343,8 @@ def address(task: str) -> str:
 
 def _names(task: str) -> tuple[str, ...]:
     """Return the possible names of a task's file, without the suffix: the version-1 name and the version-2 name."""
-    known = SUBTASKS.get(task)
-    return (task, known.version_2) if known else (task,)
+    subtask = SUBTASKS.get(task)
+    return (task, subtask.version_2) if subtask else (task,)
 
 
 def _expected(task: str) -> str:

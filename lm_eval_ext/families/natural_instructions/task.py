@@ -171,8 +171,8 @@ class NaturalInstructionsTask(FamilyTask):
         if subtask not in SUBTASKS:
             most = len(evaluated(total, total))
             dropped = len(evaluated(total, self._n)) < most and "n" not in self.config.metadata
-            more = f"--metadata '{{\"n\": {most}}}' evaluates {most}" if dropped else ""
-            share = Share(len(encoded), total, more)
+            hint = f"--metadata '{{\"n\": {most}}}' evaluates {most}" if dropped else ""
+            share = Share(len(encoded), total, hint)
         return Documents(SPLIT, datasets.Dataset.from_list([vars(row) for row in encoded]), facts, share)
 
     def _room(self) -> tuple[int, str]:

@@ -147,11 +147,11 @@ def _tab_separated(path: Path) -> Table:
     if not rows:
         raise RowsError(f"{path}: no rows")
     lists = tuple(column for column in columns if column in ("options", "option_ordinal"))
-    read = []
+    table_rows = []
     for number, row in enumerate(rows, start=1):
         row_lists = {column: _list(f"{path}, row {number}", column, row[column]) for column in lists}
-        read.append({"question": row["question"], **row_lists})
-    return Table(str(path), read, ("question", *lists), {})
+        table_rows.append({"question": row["question"], **row_lists})
+    return Table(str(path), table_rows, ("question", *lists), {})
 
 
 def _list(where: str, column: str, text: str | None) -> Any:

@@ -34,19 +34,19 @@ class ReadingFilter(lm.Filter):  # type: ignore[misc] # the harness ships no typ
     def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
         """Return, per request and response, the reading of the text, or the log-likelihood unchanged."""
         results = [list(responses) for responses in resps]
-        places = [
+        placements = [
             (request, number)
             for request, responses in enumerate(results)
             for number, response in enumerate(responses)
             # An API that withholds a completion gives None; a log-likelihood is a pair.
             if response is None or isinstance(response, str)
         ]
-        if places:
+        if placements:
             answers = [
                 Answer(without_reasoning(results[request][number] or ""), options_of(docs[request]))
-                for request, number in places
+                for request, number in placements
             ]
-            for (request, number), reading in zip(places, self.reader()(answers), strict=True):
+            for (request, number), reading in zip(placements, self.reader()(answers), strict=True):
                 results[request][number] = as_json(reading, empty=is_empty(results[request][number]))
         return results
 

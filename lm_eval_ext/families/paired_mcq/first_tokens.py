@@ -50,10 +50,10 @@ def white_space(
     prompt = template([MESSAGE, *beginning], add_generation_prompt=not gen_prefix)
     if not isinstance(prompt, str):
         return (delimiter,)
-    own = None if gen_prefix else _of_template(template, prompt)
-    spaces = tuple(dict.fromkeys([delimiter, "", " ", *([] if own is None else [own])]))
+    template_space = None if gen_prefix else _of_template(template, prompt)
+    spaces = tuple(dict.fromkeys([delimiter, "", " ", *([] if template_space is None else [template_space])]))
     encode = getattr(asking.lm, "tok_encode", None)
-    return spaces if encode is None else _of_tokenizer(encode, prompt, letters, spaces, own) or (delimiter,)
+    return spaces if encode is None else _of_tokenizer(encode, prompt, letters, spaces, template_space) or (delimiter,)
 
 
 def _of_template(template: Callable[..., Any], prompt: str) -> str | None:
@@ -71,7 +71,11 @@ def _of_template(template: Callable[..., Any], prompt: str) -> str | None:
 
 
 def _of_tokenizer(
-    encode: Callable[[str], Sequence[int]], prompt: str, letters: Sequence[str], spaces: Sequence[str], own: str | None
+    encode: Callable[[str], Sequence[int]],
+    prompt: str,
+    letters: Sequence[str],
+    spaces: Sequence[str],
+    template_space: str | None,
 ) -> tuple[str, ...]:
     # The harness, too, counts white space at the end of a prompt as part of what follows.
     start = list(encode(prompt.rstrip()))
@@ -81,7 +85,7 @@ def _of_tokenizer(
         if all(len(letter_tokens) > len(start) and [*letter_tokens[: len(start)]] == start for letter_tokens in tokens):
             spelled.setdefault(tuple(tokens), space)
     most = {space: max(map(len, tokens)) for tokens, space in spelled.items()}
-    return tuple(space for space, count in most.items() if count == min(most.values()) or space == own)
+    return tuple(space for space, count in most.items() if count == min(most.values()) or space == template_space)
 
 
 def first_token(letters: Sequence[str], spaces: Sequence[str], loglikelihoods: Sequence[float]) -> tuple[str, str]:

@@ -152,10 +152,10 @@ def _in_order(where: str, options: Sequence[str], ordinal: object) -> list[str]:
         return list(options)
     content = [option for option in options if not is_refusal(option)]
     if isinstance(ordinal, (list, tuple)) and all(number is None or _is_number(number) for number in ordinal):
-        places = [math.inf if number is None else float(number) for number in ordinal]
+        ordinals = [math.inf if number is None else float(number) for number in ordinal]
         for numbered in (options, content):
-            if len(places) == len(numbered):
-                return [option for _, option in sorted(zip(places, numbered, strict=True), key=lambda pair: pair[0])]
+            if len(ordinals) == len(numbered):
+                return [option for _, option in sorted(zip(ordinals, numbered, strict=True), key=lambda pair: pair[0])]
     raise RowsError(
         f"{where}, field 'option_ordinal': expected null or a list of {len(content)} numbers (or nulls), one for "
         f"each option but {REFUSED!r}; found {ordinal!r}"

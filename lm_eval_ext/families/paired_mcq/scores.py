@@ -41,13 +41,13 @@ def score(doc: Mapping[str, Any], results: Sequence[Any], spaces: Sequence[str])
         spaces: the white space of the spellings (``first_tokens``).
     """
     *loglikelihoods, text = results
-    read = json.loads(text)
-    empty = read.get("empty", False)
+    record = json.loads(text)
+    empty = record.get("empty", False)
     if not loglikelihoods:
-        return scores(doc, read["reading"], empty=empty)
+        return scores(doc, record["reading"], empty=empty)
     letters = [option.letter for option in options_of(doc)]
     space, token = first_token(letters, spaces, [value for value, _ in loglikelihoods])
-    return scores(doc, read["reading"], token, space, empty=empty)
+    return scores(doc, record["reading"], token, space, empty=empty)
 
 
 def scores(
@@ -138,8 +138,8 @@ def known(options: tuple[Option, ...], gold: str | None, constant: str = "A") ->
         constant: the letter of ``constant``.
     """
     content = sorted((option for option in options if not is_refusal(option.text)), key=lambda option: option.text)
-    place = next((number for number, option in enumerate(content) if option.letter == gold), 0)
-    option, neighbor = content[place], content[(place + 1) % len(content)]
+    index = next((number for number, option in enumerate(content) if option.letter == gold), 0)
+    option, neighbor = content[index], content[(index + 1) % len(content)]
     return {
         "oracle": (option.letter, f"{option.letter}. {option.text}"),
         "chatty": (option.letter, f"Sure, I can help with that! My answer is {neighbor.letter}. {neighbor.text}"),

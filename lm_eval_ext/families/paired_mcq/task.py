@@ -144,13 +144,13 @@ class PairedMCQTask(FamilyTask):
     def documents(self) -> Documents:
         """Return the questions, each with its options in ten orders."""
         facts: dict[str, Any] = {"rows_hash": rows_hash(self._multiple_choice, self.source, self.row_seed)}
-        read = questions(self._multiple_choice, self.source)
-        if read.left_out:
-            facts["left_out"] = len(read.left_out)
-            _warn_of(read)
+        usable = questions(self._multiple_choice, self.source)
+        if usable.left_out:
+            facts["left_out"] = len(usable.left_out)
+            _warn_of(usable)
         share = None
         if not is_known(self._multiple_choice):
-            share = Share(self._multiple_choice.rows or len(read.usable), len(read.usable))
+            share = Share(self._multiple_choice.rows or len(usable.usable), len(usable.usable))
         return Documents(
             self._multiple_choice.split, _as_dataset(self._multiple_choice, self.source, self.row_seed), facts, share
         )
@@ -249,10 +249,10 @@ class PairedMCQTask(FamilyTask):
 def _needs_loglikelihoods(task: str, why: str) -> str:
     """Return the message for a task that an LM without log-likelihoods is asked."""
     sibling = f"--tasks {TEXT}{task.removeprefix(PAIRED)} is the same task without them"
-    own = "set `paired: false` in its YAML to ask for text only"
+    remedy = "set `paired: false` in its YAML to ask for text only"
     return (
         f"task {task!r} needs the log-likelihoods of option letters, but {why}; "
-        f"{sibling if task.startswith(PAIRED) else own}"
+        f"{sibling if task.startswith(PAIRED) else remedy}"
     )
 
 
@@ -288,10 +288,10 @@ def _expression(config: Mapping[str, Any], key: str) -> str:
 
 
 @cache
-def _warn_of(read: Questions) -> None:
-    left_out, total = len(read.left_out), len(read.left_out) + len(read.usable)
+def _warn_of(questions: Questions) -> None:
+    left_out, total = len(questions.left_out), len(questions.left_out) + len(questions.usable)
     message = "left out %d of %d unusable questions; the first: %s"
-    logging.getLogger(__name__).warning(message, left_out, total, read.left_out[0])
+    logging.getLogger(__name__).warning(message, left_out, total, questions.left_out[0])
 
 
 @cache

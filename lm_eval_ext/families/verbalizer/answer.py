@@ -205,10 +205,10 @@ def _conditions(text: str, words: Sequence[LabelMention]) -> Iterator[tuple[int,
 def _denied(text: str, words: Sequence[LabelMention]) -> set[LabelMention]:
     denied: set[LabelMention] = set()
     for before, word in zip((None, *words), words, strict=False):
-        near = max(0, word.start - REACH)
+        start = max(0, word.start - REACH)
         if (
-            _DENIED.search(text, near, word.start)
-            or _OUTPUT_DENIED.search(text, near, word.start)
+            _DENIED.search(text, start, word.start)
+            or _OUTPUT_DENIED.search(text, start, word.start)
             or _DENIED_AFTER.match(text, word.end)
             or (before in denied and before and _ALTERNATIVE.fullmatch(text, before.end, word.start))
         ):
@@ -275,22 +275,22 @@ def read_answer(
     return None if _contradicts_itself(text, named[chosen], labels) else label
 
 
-def _stated(text: str, named: Sequence[LabelMention]) -> list[int]:
+def _stated(text: str, mentions: Sequence[LabelMention]) -> list[int]:
     """Return the named labels that are stated as the answer; weaker ones count only without stronger ones."""
     alone, chosen = [], []
-    for index, mention in enumerate(named):
-        near = max(0, mention.start - REACH)
+    for index, mention in enumerate(mentions):
+        start = max(0, mention.start - REACH)
         if _ALONE_AFTER.match(text, mention.end):
-            if _ALONE_BEFORE.search(text, near, mention.start):
+            if _ALONE_BEFORE.search(text, start, mention.start):
                 alone.append(index)
-            if _CHOSEN.search(text, near, mention.start):
+            if _CHOSEN.search(text, start, mention.start):
                 chosen.append(index)
-    return [*alone, *_after(_FINAL, text, named)] or [*chosen, *_after(_CUE, text, named)]
+    return [*alone, *_after(_FINAL, text, mentions)] or [*chosen, *_after(_CUE, text, mentions)]
 
 
-def _after(cue: re.Pattern[str], text: str, named: Sequence[LabelMention]) -> list[int]:
+def _after(cue: re.Pattern[str], text: str, mentions: Sequence[LabelMention]) -> list[int]:
     """Return, for each cue, a label named in the rest of its sentence: the first in quotes, else the first."""
-    starts = [mention.start for mention in named]
+    starts = [mention.start for mention in mentions]
     indices = []
     for match in cue.finditer(text):
         sentence = _SENTENCE_START.search(text, max(0, match.start() - REACH), match.start())
@@ -300,14 +300,14 @@ def _after(cue: re.Pattern[str], text: str, named: Sequence[LabelMention]) -> li
         inside = [
             index
             for index in range(first, beyond)
-            if _WITHIN_STATEMENT.fullmatch(text, match.end(), named[index].start)
-            and not _REJECTED.search(text, begin, named[index].end)
+            if _WITHIN_STATEMENT.fullmatch(text, match.end(), mentions[index].start)
+            and not _REJECTED.search(text, begin, mentions[index].end)
         ]
         quoted = [
             index
             for index in inside
-            if text[named[index].start - 1 : named[index].start] in ('"', "'")
-            and _CLOSING_QUOTE.match(text, named[index].end)
+            if text[mentions[index].start - 1 : mentions[index].start] in ('"', "'")
+            and _CLOSING_QUOTE.match(text, mentions[index].end)
         ]
         indices.extend((quoted or inside)[:1])
     return indices

@@ -148,9 +148,9 @@ def counts_of(
         return None
     try:
         for row in range(len(run.rows)):
-            for what, is_so in judged(row, run.rows.line(row)):
-                so, all_judged = counts.setdefault(what, (np.zeros(len(run.rows)), np.zeros(len(run.rows))))
-                so[row] += is_so
+            for kind, is_positive in judged(row, run.rows.line(row)):
+                positive, all_judged = counts.setdefault(kind, (np.zeros(len(run.rows)), np.zeros(len(run.rows))))
+                positive[row] += is_positive
                 all_judged[row] += 1
     except (OSError, *UNREADABLE):
         return None
@@ -161,8 +161,8 @@ def share_counted(evidence: Evidence) -> Callable[[Entry], Ratio]:
     """Return a measure: of what entries have ``counts`` (``counts_of``), and the ``name``, the share that is so."""
 
     def share(entry: Entry) -> Ratio:
-        so, all_judged = entry["counts"]
-        return evidence.of_counts(entry.run, so, all_judged, entry["name"])
+        positive, all_judged = entry["counts"]
+        return evidence.of_counts(entry.run, positive, all_judged, entry["name"])
 
     return share
 
@@ -210,10 +210,10 @@ class Behavior:
                 continue
             matches = (match for match in sampled if match["model"] == entry["model"] and self.beside(entry, match))
             if (beside := next(matches, None)) is not None:
-                places = answers_in(beside.run, run)
+                rows_in_beside = answers_in(beside.run, run)
                 beside_hits = scored(self.beside_scores)(beside, rows_of(beside.run))
-                if (row := pick(run, hits & (places >= 0) & beside_hits[places])) is not None:
-                    yield Candidate(why, Answer(run, row), Answer(beside.run, int(places[row])))
+                if (row := pick(run, hits & (rows_in_beside >= 0) & beside_hits[rows_in_beside])) is not None:
+                    yield Candidate(why, Answer(run, row), Answer(beside.run, int(rows_in_beside[row])))
 
 
 def verdict_behaviors(published: str, applies: Callable[[Entry], object]) -> tuple[Behavior, ...]:
@@ -224,9 +224,9 @@ def verdict_behaviors(published: str, applies: Callable[[Entry], object]) -> tup
         applies: returns whether a run can show it.
     """
     strict, loose, repaired = (f"prompt_level_{kind}_acc" for kind in VERDICT_KINDS)
-    yes, no = "it follows the instructions", "it does not"
-    stricter = f"A human reader would say {yes} (repaired verdict); {published}'s strict verdict says {no}."
-    milder = f"{published}'s strict verdict says {yes}; a human reader would say {no} (repaired verdict)."
+    follows, violates = "it follows the instructions", "it does not"
+    stricter = f"A human reader would say {follows} (repaired verdict); {published}'s strict verdict says {violates}."
+    milder = f"{published}'s strict verdict says {follows}; a human reader would say {violates} (repaired verdict)."
     loosely = "Follows the instructions except for its first or last line, or its asterisks (loose verdict)."
     return (
         Behavior(loosely, scored({strict: 0, loose: 1}), applies),
@@ -296,8 +296,8 @@ def render(
             reasons[str(error)] += 1
         except UNREADABLE as error:
             name = error.args[0] if isinstance(error, KeyError) else None
-            known = isinstance(name, str)
-            reasons[f"no {name!r}" if known else "a different format from what the harness writes"] += 1
+            is_name = isinstance(name, str)
+            reasons[f"no {name!r}" if is_name else "a different format from what the harness writes"] += 1
     if not reasons:
         return tuple(rendered), ()
     counted = "; ".join(f"{reason} ({count})" for reason, count in reasons.items())

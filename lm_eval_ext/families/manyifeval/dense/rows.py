@@ -197,8 +197,8 @@ def report(about: Sequence[int], instructions: Sequence[Checker], broken: Collec
     parts = []
     for number in sorted(set(about)):
         indices = [index for index, section in enumerate(about) if section == number]
-        places = [place for place, index in enumerate(indices) if index in broken]
-        text = respond([instructions[index] for index in indices], places)
+        positions = [position for position, index in enumerate(indices) if index in broken]
+        text = respond([instructions[index] for index in indices], positions)
         if text is None:
             return None
         parts.append(f"Section {number}\n{text}")

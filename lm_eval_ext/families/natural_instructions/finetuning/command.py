@@ -105,11 +105,11 @@ def _train(options: argparse.Namespace) -> int:
     _request(options)  # an unknown encoding is an error before anything is loaded
     subtasks = subtasks_named(options.subtasks or [DEFAULT_SUBTASKS[options.supervision]])
     plus = _plus(options, subtasks)
-    if not is_specific and (seen := [name for name in subtasks if name in EVALUATION]):
+    if not is_specific and (evaluated := [name for name in subtasks if name in EVALUATION]):
         raise TrainingError(
-            f"--subtasks {' '.join(seen)}: in the evaluation split, which a model must not have seen in the setting "
-            "'generalization'. To train on a subtask that is evaluated, choose --supervision task-specific; to add a "
-            "few of its instances, --plus 10"
+            f"--subtasks {' '.join(evaluated)}: in the evaluation split, which a model must not have seen in the "
+            "setting 'generalization'. To train on a subtask that is evaluated, choose --supervision task-specific; to "
+            "add a few of its instances, --plus 10"
         )
     require_libraries()
     from lm_eval_ext.families.natural_instructions.finetuning import trainee  # noqa: PLC0415 # torch, an extra
@@ -256,8 +256,8 @@ def subtasks_named(words: Sequence[str]) -> tuple[str, ...]:
                     f"'subtask03*', or {' or '.join(SETS)}"
                 )
             names += matching
-        elif word not in SUBTASKS and (near := difflib.get_close_matches(word, SUBTASKS, cutoff=0.9)):
-            raise TrainingError(f"--subtasks {word}: no such subtask; did you mean {near[0]}?")
+        elif word not in SUBTASKS and (similar := difflib.get_close_matches(word, SUBTASKS, cutoff=0.9)):
+            raise TrainingError(f"--subtasks {word}: no such subtask; did you mean {similar[0]}?")
         else:
             names.append(word)
     return tuple(dict.fromkeys(names))

@@ -105,15 +105,17 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
     Raises:
         TrainingError: the base cannot be loaded, the checkpoint belongs to another training, or the training diverges.
     """
-    place = device or ("cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu")
+    torch_device = device or (
+        "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    )
     pairs, size = pairs_in(material), recipe.batch_size
-    with renamed_at_the_end(output) as folder, seeded(recipe.seed, place), _without_own_displays():
+    with renamed_at_the_end(output) as folder, seeded(recipe.seed, torch_device), _without_own_displays():
         loaded = load_base(base)
-        network = with_lora(loaded.network, recipe.rank).to(place)
+        network = with_lora(loaded.network, recipe.rank).to(torch_device)
         order, seeds = torch.Generator(), count(recipe.seed)
 
         def loss(batch: Sequence[Pair]) -> torch.Tensor:
-            tensors = {name: tensor.to(place) for name, tensor in batch_of(loaded, batch).items()}
+            tensors = {name: tensor.to(torch_device) for name, tensor in batch_of(loaded, batch).items()}
             batch_loss: torch.Tensor = network(**tensors).loss
             return batch_loss
 
@@ -126,7 +128,9 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
             clip=CLIP,
             fused=True,
         )
-        losses, dev_losses = loop.run(Checkpoint(folder / CHECKPOINT, {**described, "device": place, **versions()}))
+        losses, dev_losses = loop.run(
+            Checkpoint(folder / CHECKPOINT, {**described, "device": torch_device, **versions()})
+        )
         record = {
             "recipe": described,
             "pairs": len(pairs),

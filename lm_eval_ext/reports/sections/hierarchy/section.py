@@ -178,8 +178,8 @@ def _cost(study: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     pairs = [
         entry.with_facts(arm=conflict["arm"], which=which)
         for (model, arm), conflict in sides.items()
-        if arm in ALONE and (alone := sides.get((model, ALONE[arm])))
-        for which, entry in ((CONFLICT_SIDE, conflict), (ALONE_SIDE, alone))
+        if arm in ALONE and (alone_entry := sides.get((model, ALONE[arm])))
+        for which, entry in ((CONFLICT_SIDE, conflict), (ALONE_SIDE, alone_entry))
     ]
     if not pairs:
         return
@@ -260,9 +260,9 @@ def _obeyed(run: TaskRun, row: int, line: Line) -> Iterator[tuple[tuple[str, str
 def details_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
     """Return the two instructions, whom the answer obeys, and the answer to the row where there is no rival."""
     line = answer.line
-    own, rival = instructions_of(line["doc"]["instruction_id_list"], line["doc"]["kwargs"])
+    instruction, rival = instructions_of(line["doc"]["instruction_id_list"], line["doc"]["kwargs"])
     details = {
-        "counts": own.describe(),
+        "counts": instruction.describe(),
         "rival" if answer.run.metadata["arm"] in ALONE else "rival, which nobody stated": rival.describe(),
     }
     for name, metrics in (("verdict", VERDICTS), ("repaired", REPAIRED)):

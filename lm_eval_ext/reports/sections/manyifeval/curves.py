@@ -138,10 +138,10 @@ def types(study: Study) -> Figure:
 
 def single(study: Study) -> Figure:
     """Return Table 4: how often an instruction of each type is followed if it is the only one."""
-    alone = entries_of(study, SINGLE)
-    entries = list(by_type(alone))
+    single_entries = entries_of(study, SINGLE)
+    entries = list(by_type(single_entries))
     study = study.ordered(type=(*sorted({entry["type"] for entry in entries}), OVERALL))
-    entries += [replace(entry.with_facts(type=OVERALL), metric=PROMPT_LEVEL) for entry in alone]
+    entries += [replace(entry.with_facts(type=OVERALL), metric=PROMPT_LEVEL) for entry in single_entries]
     cells = study.means(entries, ("type", "model"), {"followed": OWN})
     return captioned(
         "manyifeval_single",
@@ -267,12 +267,12 @@ def _fit(x: Floats, shares: Floats, basis: Basis, searched: bool) -> tuple[Float
     tried = np.linspace(x[0], x[-1], GRID, endpoint=False) if searched else np.ones(1)
     deviations = shares - shares.mean(axis=1, keepdims=True)
     errors, slopes = np.empty((2, len(tried), len(shares)))
-    for place, parameter in enumerate(tried):
+    for index, parameter in enumerate(tried):
         # The best straight line over the basis.
         centered = basis(x, parameter) - basis(x, parameter).mean()
         spread = float(centered @ centered)
-        slopes[place] = deviations @ centered / spread if spread else 0.0
-        errors[place] = ((deviations - slopes[place][:, None] * centered) ** 2).sum(axis=1)
+        slopes[index] = deviations @ centered / spread if spread else 0.0
+        errors[index] = ((deviations - slopes[index][:, None] * centered) ** 2).sum(axis=1)
     chosen: NDArray[np.intp] = np.argmin(errors, axis=0)
     rows = np.arange(len(shares))
     least = np.maximum(errors[chosen, rows], 1e-12)

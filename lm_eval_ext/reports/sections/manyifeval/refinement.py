@@ -101,7 +101,7 @@ def _refined(study: Study) -> tuple[list[Entry], list[Issue]]:
     They are on the tasks that all methods were run on, with the rows ``kept`` that all share.
     """
     entries, issues = list[Entry](), list[Issue]()
-    order = {strategy: place for place, strategy in enumerate(STRATEGIES)}
+    order = {strategy: index for index, strategy in enumerate(STRATEGIES)}
     for methods in _methods(study):
         refining = [{entry["instructions"] for entry in method} for method in methods if method[0]["rounds"]]
         numbers = sorted(set.intersection(*refining)) if refining else []
@@ -125,13 +125,13 @@ def _refined(study: Study) -> tuple[list[Entry], list[Issue]]:
             what = f"its methods were refined with different prompts ({VERSION} {', '.join(sorted(prompts))})"
             base_issues.append(warning(f"{what}: do not compare them"))
         issues += [replace(issue, text=f"{base}: {issue.text}") for issue in base_issues]
-        for place, method in enumerate(alike):
+        for index, method in enumerate(alike):
             namesakes = [entries[0] for entries in alike if entries[0]["method"] == method[0]["method"]]
             suffix = next(suffix for suffix in _SUFFIXES if len(set(map(suffix, namesakes))) == len(namesakes))
-            facts = {"base": base, "place": place, "method": method[0]["method"] + suffix(method[0])}
+            facts = {"base": base, "place": index, "method": method[0]["method"] + suffix(method[0])}
             for entry in sorted(method, key=lambda entry: entry["instructions"]):
                 if (number := entry["instructions"]) in numbers:
-                    mask = shared[number].masks[place]
+                    mask = shared[number].masks[index]
                     entries.append(replace(entry.with_facts(**facts), question=number, mask=mask, reason=reasons))
     return entries, issues
 
@@ -261,8 +261,8 @@ def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
             nothing = np.zeros(len(run.rows or ()))
             for number in {number for number, _ in counts} if counts and not unread else {ALL}:
                 for label, places in LABELS.items():
-                    so, judged = (counts or {}).get((number, label), (nothing, nothing))
-                    ratio = _recorded(run, places) if unread else study.evidence.of_counts(run, so, judged, label)
+                    positive, judged = (counts or {}).get((number, label), (nothing, nothing))
+                    ratio = _recorded(run, places) if unread else study.evidence.of_counts(run, positive, judged, label)
                     ratios.setdefault((number, label), []).append(ratio)
         for number, label in sorted(ratios, key=lambda key: (key[0] == ALL, key[0])):
             share = Ratio.sum(ratios[number, label])

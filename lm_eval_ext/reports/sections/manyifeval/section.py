@@ -230,9 +230,9 @@ def _judged(line: Line) -> tuple[list[Mapping[str, Any]], str]:
     return [
         {
             "id": instruction.id,
-            **{kind: verdict.follow_instruction_list[place] for kind, verdict in verdicts_by_kind.items()},
+            **{kind: verdict.follow_instruction_list[index] for kind, verdict in verdicts_by_kind.items()},
         }
-        for place, instruction in enumerate(instructions)
+        for index, instruction in enumerate(instructions)
     ], ""
 
 
@@ -248,5 +248,9 @@ def _missed(run: TaskRun, line: Line) -> str:
 
 
 def _named(ids: list[str], verdicts: list[bool | None]) -> str:
-    names = (name.replace(":", " ").replace("_", " ") for name, yes in zip(ids, verdicts, strict=True) if not yes)
+    names = (
+        name.replace(":", " ").replace("_", " ")
+        for name, is_followed in zip(ids, verdicts, strict=True)
+        if not is_followed
+    )
     return ", ".join(names) or "none"

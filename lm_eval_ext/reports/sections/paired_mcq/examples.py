@@ -143,7 +143,7 @@ def details_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
         " and ".join(chosen) or "no answer" for question, chosen in outcomes if question == rows.clusters[row]
     )
     details["text, over all orders of the options"] = ", ".join(
-        f"{what} ({count} of {counts.total()})"
-        for what, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        f"{outcome} ({count} of {counts.total()})"
+        for outcome, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     )
     return details

@@ -102,17 +102,17 @@ def _mismatch(results: Measured) -> Figure | None:
     columns = {"mismatch": "mismatch", "mismatch_refusal": f"mismatch: {part}"}
     bars = [*_in_parts(cells, "mismatch", "mismatch_refusal", part)]
     issues, unsure = list[Issue](), ""
-    read = having(cells, UNSURE)
-    if read.lines:
+    unsure_cells = having(cells, UNSURE)
+    if unsure_cells.lines:
         columns[UNSURE] = UNSURE
-    if any(line[UNSURE].value > 0 for line in read.lines.values()):
+    if any(line[UNSURE].value > 0 for line in unsure_cells.lines.values()):
         columns |= {AT_LEAST: AT_LEAST, AT_MOST: AT_MOST}
-        bars += panels_by_level(read, UNSURE, UNSURE, UNSURE, like=cells)
+        bars += panels_by_level(unsure_cells, UNSURE, UNSURE, UNSURE, like=cells)
         unsure = (
             f" Whatever the texts say of which the reader is unsure (certainty below {SURE:g}), the mismatch lies "
             f"between “{AT_LEAST}” and “{AT_MOST}” of the table."
         )
-    elif read == cells:
+    elif unsure_cells == cells:
         issues.append(note("The reader was sure of every text."))
     numbers = table(in_order(cells.only(columns)), SUBJECT)
     return captioned("paired_mcq_mismatch", tuple(bars), numbers, tuple(issues), unsure=unsure)
@@ -156,8 +156,8 @@ def _letters(results: Measured) -> Figure | None:
     chosen = most_telling(keys, lambda key: biases[key].value)
     issues = []
     if len(chosen) < len(keys):
-        named = "; ".join(f"{model}: {dataset} {level}" for model, dataset, level in chosen)
-        issues = [note(f"For each model, the dataset and level with the largest position bias ({named}).")]
+        parts = "; ".join(f"{model}: {dataset} {level}" for model, dataset, level in chosen)
+        issues = [note(f"For each model, the dataset and level with the largest position bias ({parts}).")]
     letters = {key: line for key, line in results.letters.lines.items() if key[:-1] in chosen}
     names = sorted({letter for *_, letter in letters}, key=lambda letter: (letter == NO_LETTER, letter))
     never = {FIRST_TOKEN: Estimate(0.0), TEXT: Estimate(0.0)}
@@ -225,10 +225,10 @@ def _readers(results: Measured) -> Figure | None:
     chosen = most_telling(list(groups), spreads.__getitem__)
     issues = []
     if len(chosen) < len(groups):
-        named = ", ".join(f"{dataset} {level}" for dataset, level in chosen)
+        parts = ", ".join(f"{dataset} {level}" for dataset, level in chosen)
         issues = [
             note(
-                f"For each dataset, only the level on which the readers differ most is drawn ({named}); the table has "
+                f"For each dataset, only the level on which the readers differ most is drawn ({parts}); the table has "
                 "all levels."
             )
         ]
@@ -315,10 +315,10 @@ def _panels(points: Cells, unit: Unit) -> Iterator[Panel]:
     is_one = len(points.values("model")) == 1
     curve, panel_facts = ("level", ("dataset",)) if is_one else ("model", ("dataset", "level"))
     curves = levels_of(points) if is_one else points.values("model")
-    varying = [place for place, fact in enumerate(panel_facts) if len(points.values(fact)) > 1]
+    varying = [index for index, fact in enumerate(panel_facts) if len(points.values(fact)) > 1]
     for metric in next(iter(points.lines.values())):
         for key, part in in_order(points).only([metric]).known(*BY_TEMPERATURE).split(*panel_facts):
             columns = [value for value in curves if value in part.values(curve)]
             options = {"x_axis": "temperature", "axis": metric if unit == "share" else "nats", "unit": unit}
             mark = drawn(part, Curves, "temperature", curve, columns=columns, **options)
-            yield Panel(", ".join((*(key[place] for place in varying), metric)), mark)
+            yield Panel(", ".join((*(key[index] for index in varying), metric)), mark)

@@ -124,22 +124,22 @@ def gaps(study: Study) -> Figure | None:
         setting: {entry["words"] for entry in group if entry["which"] == "unnatural"}
         for (setting,), group in grouped(pairs, ["setting"]).items()
     }
-    named = {
+    words_by_model = {
         setting: f"{setting} ({', '.join(study.in_order('words', words[setting]))})"
         for setting in (BOTH_DIRECT, MIXED, BOTH_THOUGHT)
         if setting in words
     }
-    pairs = [entry.with_facts(setting=named[entry["setting"]]) for entry in pairs]
+    pairs = [entry.with_facts(setting=words_by_model[entry["setting"]]) for entry in pairs]
     compared, issues = study.on_same_rows(pairs, ("model", "dataset", "setting"), OF_GAPS)
     datasets = study.in_order("dataset", (entry["dataset"] for entry in compared if not entry.reason))
-    study = study.ordered(setting=named.values(), scope=scopes_of(datasets), which=SIDES)
+    study = study.ordered(setting=words_by_model.values(), scope=scopes_of(datasets), which=SIDES)
     grouping, alike = ("setting", "model", "scope"), ("setting", "model", "which")
     changes = study.gains(in_scopes(compared, datasets), grouping, "which", SIDES, "acc", compared=alike).only(["gain"])
-    near: dict[tuple[str, str], list[bool]] = {}
+    are_close: dict[tuple[str, str], list[bool]] = {}
     for about, line in changes.about():
         if about["scope"] in datasets and exists(line["gain"]):
-            near.setdefault((about["setting"], about["model"]), []).append(abs(line["gain"].value) <= NEAR)
-    counts = {key: f"{sum(is_near)} of {len(is_near)}" for key, is_near in near.items()}
+            are_close.setdefault((about["setting"], about["model"]), []).append(abs(line["gain"].value) <= NEAR)
+    counts = {key: f"{sum(is_near)} of {len(is_near)}" for key, is_near in are_close.items()}
     wide = changes.wide("scope", heading="{scope}").with_fact(
         "within 10 points", lambda about: counts.get((about["setting"], about["model"]))
     )

@@ -28,14 +28,14 @@ def candidates(study: Study) -> list[list[Candidate]]:
     by_behavior = []
     for number, behavior in enumerate(behaviors):
         behavior_candidates: list[Candidate] = []
-        for place, model in enumerate(models):
+        for index, model in enumerate(models):
             model_candidates = list(behavior(by_model[model,]))
             if isinstance(behavior, Behavior) and behavior.beside:
                 model_candidates.sort(
                     key=lambda candidate: order.index((candidate.answer.run.model, candidate.answer.run.dataset))
                 )
             # Every behavior starts at a different dataset for every model, so that not all examples are from one.
-            start = (number + place) % len(model_candidates) if model_candidates else 0
+            start = (number + index) % len(model_candidates) if model_candidates else 0
             behavior_candidates += model_candidates[start:] + model_candidates[:start]
         by_behavior.append(behavior_candidates)
     return by_behavior
@@ -150,5 +150,5 @@ def details_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
 
 def _read(line: Line) -> str:
     """Return the word that was read; of an answer without one, the beginning, because the whole is shown beside it."""
-    read = str(line["filtered_resps"][0])
-    return read if len(read) <= MOST_READ else f"{read[:MOST_READ].rstrip()} …"
+    reading = str(line["filtered_resps"][0])
+    return reading if len(reading) <= MOST_READ else f"{reading[:MOST_READ].rstrip()} …"

@@ -172,7 +172,7 @@ def by_kind(study: Study) -> Figure | None:
     return replace(by_part(study, entries, "kind", "datasets"), is_folded=True)
 
 
-def by_part(study: Study, entries: Iterable[Entry], part: str, *beside: str) -> Figure:
+def by_part(study: Study, entries: Iterable[Entry], part: str, *facts_beside: str) -> Figure:
     """Return accuracy under natural, neutral and unnatural label words on each part of the tasks (section 4.4).
 
     There is a panel for each model, or of many models one for each naturalness.
@@ -181,10 +181,10 @@ def by_part(study: Study, entries: Iterable[Entry], part: str, *beside: str) -> 
         study: all runs.
         entries: the runs, with the part that they are of.
         part: the fact that names it.
-        beside: what the table says of it.
+        facts_beside: what the table says of it.
     """
     study, named = with_words(study, entries)
-    cells = study.means(named, ("prompting", "model", (part, *beside), "naturalness"), ACCURACY, within=1)
+    cells = study.means(named, ("prompting", "model", (part, *facts_beside), "naturalness"), ACCURACY, within=1)
     maps = list[Panel]()
     for _, prompting_cells in cells.split("prompting"):
         if len(prompting_cells.values("model")) <= PANEL_EACH:
@@ -194,7 +194,7 @@ def by_part(study: Study, entries: Iterable[Entry], part: str, *beside: str) -> 
     return captioned(
         f"verbalizer_{part}s",
         tuple(maps),
-        table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", part, *beside)),
+        table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", part, *facts_beside)),
         incomplete(study),
     )
 
