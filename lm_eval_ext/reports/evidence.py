@@ -122,7 +122,7 @@ class Evidence:
         of_kept = values if mask is None else np.where(mask, values, np.nan)
         ratio = self.population.ratio(run.dataset, run.rows.clusters, of_kept)
         # Figures on other scales do not come near an end.
-        return ratio.measured(name_of(run, metric), limits if limits == SHARE else None)
+        return ratio.measured(figure_name(run, metric), limits if limits == SHARE else None)
 
     def mean(self, runs: Sequence[TaskRun], metric: str) -> Replicates:
         """Return a figure over several tasks of one family, aggregated as in the harness's groups, with its resamples.
@@ -192,10 +192,8 @@ class Evidence:
             if run.rows is not None and isinstance(reason := self._answers(run), Issue):
                 tasks.setdefault(reason, {})[run.task] = None
         every = {run.task for run in runs}
-        return [
-            reason if {*names} == every else replace(reason, text=f"{reason} ({named([*names])})")
-            for reason, names in tasks.items()
-        ]
+        places = {reason: "" if {*names} == every else f" ({named([*names])})" for reason, names in tasks.items()}
+        return [replace(reason, text=f"{reason}{place}") for reason, place in places.items()]
 
     def _answers(self, run: TaskRun) -> ByAnswer | Issue:
         """Return what answers without content score on the rows of a task, or why that is unknown.
@@ -256,10 +254,10 @@ class Evidence:
             ValueError: the task has no samples.
         """
         clusters = rows_of(run).clusters
-        return self.population.ratio(run.dataset, clusters, part, whole).measured(name_of(run, measured))
+        return self.population.ratio(run.dataset, clusters, part, whole).measured(figure_name(run, measured))
 
 
-def name_of(run: TaskRun, metric: str) -> str:
+def figure_name(run: TaskRun, metric: str) -> str:
     """Return a name for a figure that no other figure of a report has."""
     return f"{run.model.full_name} {run.setting} {run.task} {metric}"
 

@@ -366,8 +366,7 @@ class Report:
         empty if no answers are shown.
         """
         of_model = [answers for section in self.sections for answers in section.answers if answers.model == model]
-        within = sorted(
-            (answers for answers in of_model if answers.tasks <= {*tasks}), key=lambda answers: -len(answers.tasks)
-        )
+        within = [answers for answers in of_model if answers.tasks <= {*tasks}]
+        within.sort(key=lambda answers: -len(answers.tasks))
         around = [answers for answers in of_model if answers.tasks >= {*tasks}]
         return next((answers.anchor for answers in (*within, *around)), "")

@@ -317,10 +317,8 @@ class Population:
         """
         if counts is None:
             counts = (~np.isnan(values)).astype(np.float64)
-        sums = [
-            self.by_cluster(dataset, clusters, counts_of_rows)
-            for counts_of_rows in (np.where(counts > 0, values, 0.0), counts)
-        ]
+        counted = np.where(counts > 0, values, 0.0)
+        sums = [self.by_cluster(dataset, clusters, terms) for terms in (counted, counts)]
         total, count = (self.weights(dataset) @ np.stack(sums, axis=1)).T
         return Ratio(total, count, {dataset: int(np.count_nonzero(sums[1]))}, int(np.count_nonzero(counts)))
 

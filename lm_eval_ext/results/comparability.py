@@ -40,11 +40,11 @@ _COMPARED: Mapping[str, str] = {
 """What is said if a hash of a row differs, by the column of ``Rows``."""
 
 
-Difference = tuple[str, object, object]
+UnlikeFact = tuple[str, object, object]
 """What differs between two runs, and its value in each."""
 
 
-def differences(first: TaskRun, second: TaskRun, facts: Collection[str]) -> Iterator[Difference]:
+def differences(first: TaskRun, second: TaskRun, facts: Collection[str]) -> Iterator[UnlikeFact]:
     """Yield the facts, among those named, in which two runs differ; a fact that is not recorded is ``None``.
 
     Args:
@@ -136,7 +136,7 @@ class PairOfRuns:
         return warning(OTHER_PROMPTS) if self._asks_alike and self.differ("prompts") else None
 
     @property
-    def _unlike_arguments(self) -> Iterator[Difference]:
+    def _unlike_arguments(self) -> Iterator[UnlikeFact]:
         """The arguments that the same weights were loaded with on one side and not on the other."""
         if self.before.model.name != self.after.model.name:
             # Of two models, the arguments need not be alike.

@@ -107,7 +107,7 @@ def evaluated_model(
         "chat template": chat_template(file),
         "system instruction": content.get("system_instruction_sha"),
         FEW_SHOT: shots or None,
-        GEN_KWARGS: as_text(config.get("gen_kwargs")),
+        GEN_KWARGS: arguments_as_text(config.get("gen_kwargs")),
         EXAMPLES: examples,
         "rows": "embedded" if source == EMBEDDED else None,
         **{name: None if value is None else str(value) for name, value in questions.items()},
@@ -191,7 +191,7 @@ def _as_the_harness_reads(text: str) -> str:
         return word
 
 
-def as_text(logged: object) -> str:
+def arguments_as_text(logged: object) -> str:
     """Return arguments as one text, sorted by name."""
     if isinstance(logged, dict):
         return ",".join(f"{name}={value}" for name, value in sorted(logged.items()))

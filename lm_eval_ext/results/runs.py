@@ -25,7 +25,7 @@ from lm_eval_ext.results.models import (
     GEN_KWARGS,
     EvaluatedModel,
     Setting,
-    as_text,
+    arguments_as_text,
     shortened,
     temperature_sent,
 )
@@ -345,9 +345,9 @@ def without_arguments(run: TaskRun, setting: Setting, names: Collection[str]) ->
     """Return a setting of a run without some of its generation arguments."""
     recorded = run.file.config.get(GEN_KWARGS)
     if isinstance(recorded, dict):
-        remaining = as_text({name: value for name, value in recorded.items() if name not in names})
+        remaining = arguments_as_text({name: value for name, value in recorded.items() if name not in names})
     else:
-        parts = [part for part in as_text(recorded).split(",") if part.partition("=")[0].strip() not in names]
+        parts = [part for part in arguments_as_text(recorded).split(",") if part.partition("=")[0].strip() not in names]
         remaining = ",".join(parts)
     changed = ((name, remaining if name == GEN_KWARGS and value != BY_TASK else value) for name, value in setting)
     return tuple((name, value) for name, value in changed if value)

@@ -204,9 +204,9 @@ def _rows(run: TaskRun, dataset: dict[Hashable, int]) -> tuple[Rows, list[Issue]
         of_draws = [numbers_in(draw, limits) for draw in scored]
         numbers_of_line = array("d", map(fmean, zip(*of_draws, strict=True))) if draws else of_draws[0]
         for name in ratios:
-            numbers_of_line.extend(map(sum, zip(*(parts_of(draw, name, "ratio") for draw in scored), strict=True)))
-        parts_of_line = [parts_of(line, name, "letters") for name in letters]
-        parts_of_line += [parts_of(line, name, "choice") for name in outcomes]
+            numbers_of_line.extend(map(sum, zip(*(value_parts(draw, name, "ratio") for draw in scored), strict=True)))
+        parts_of_line = [value_parts(line, name, "letters") for name in letters]
+        parts_of_line += [value_parts(line, name, "choice") for name in outcomes]
         drawn = len(scored)
         values.extend(numbers_of_line)
         for of_draw in of_draws if draws else ():
@@ -434,7 +434,7 @@ PARTS: Mapping[str, str] = {
 """What is expected of a metric's value that has parts, by its form."""
 
 
-def parts_of(line: Mapping[str, Any], name: str, form: Literal["ratio", "letters", "choice"]) -> tuple[Any, ...]:
+def value_parts(line: Mapping[str, Any], name: str, form: Literal["ratio", "letters", "choice"]) -> tuple[Any, ...]:
     """Return the parts of a metric's value: two numbers, two letters, or what was chosen.
 
     Raises:

@@ -94,15 +94,6 @@ def decision_on_all(checked: Sequence[Described]) -> str:
     return " ".join(f"{WORDS[status]}: {named(names)}." for status, names in by_status.items() if names)
 
 
-def in_words(checked: Sequence[Described]) -> str:
-    """Return the verdict on several candidates in a few words."""
-    outcomes = [candidate.outcome for candidate in checked]
-    worst = worst_of(outcomes)
-    names = [candidate.name for candidate in checked if candidate.outcome.verdict == worst]
-    words = f"{worst.lower()}: {len(names)} of {len(checked)} candidates"
-    return f"{words} ({named(names)})" if len(names) < len(checked) else words
-
-
 def _cell(finding: Finding | None) -> tuple[str, str]:
     """Return a verdict and the measured drop as text."""
     if finding is None:
@@ -121,7 +112,10 @@ def text(checked: Sequence[Described], k: int | None = None) -> Iterator[str]:
         ReportError: a number was asked for, but a candidate has no several draws.
     """
     outcomes = [candidate.outcome for candidate in checked]
-    yield in_words(checked)
+    worst = worst_of(outcomes)
+    names = [candidate.name for candidate in checked if candidate.outcome.verdict == worst]
+    words = f"{worst.lower()}: {len(names)} of {len(checked)} candidates"
+    yield f"{words} ({named(names)})" if len(names) < len(checked) else words
     yield ""
     listed = {finding.name for outcome in outcomes for finding in listed_findings(outcome)}
     rows = {

@@ -117,7 +117,12 @@ def _reason(outcome: Outcome) -> str:
         blocking = [finding for finding in deciding if finding.verdict == "CANNOT TELL"]
         counts = _counted([finding for finding in headlines if finding not in (blocking or deciding)], outcome)
         if blocking:
-            return f"{named([*map(_with_reason, blocking)], IN_SENTENCE)}.{counts}"
+            names = []
+            for finding in blocking:
+                # As briefly as possible.
+                reason = re.split("[;:] | if the true ", str(finding.issues[0]))[0] if finding.issues else ""
+                names.append(f"{name_of(finding)} ({reason})" if reason else name_of(finding))
+            return f"{named(names, IN_SENTENCE)}.{counts}"
         return f"{_undecided(deciding, clearly_worse(outcome), ', and only what is not worse passes')}{counts}"
     if status == 3 and look:
         return f"evaluate part {look.number + 1} of {look.parts.count}.{_counted(headlines, outcome)}"
@@ -202,13 +207,6 @@ def _with_scores(finding: Finding, *, counts: bool = False) -> str:
     if counts and gained is not None and lost is not None:
         details.append(f"{lost:,} answers lost, {gained:,} gained")
     return f"{name_of(finding)} ({'; '.join(details)})" if details else name_of(finding)
-
-
-def _with_reason(finding: Finding) -> str:
-    """Return a name with why it cannot be told, as briefly as possible."""
-    if not finding.issues:
-        return name_of(finding)
-    return f"{name_of(finding)} ({re.split('[;:] | if the true ', str(finding.issues[0]))[0]})"
 
 
 def _mostly(finding: Finding) -> str:

@@ -137,7 +137,7 @@ class Spending:
         return exp(brentq(too_high, log(least), log(highest), xtol=1e-9))
 
 
-AT_ONCE = Spending((1.0,))
+SINGLE_LOOK = Spending((1.0,))
 """All rows, and a single look."""
 
 

@@ -39,7 +39,7 @@ STEPS = 5
 PRECISION = 1e-4
 """To which part of itself the smallest drop that shows is known."""
 SEED = 20231101
-AT_ONCE = 2_000_000
+ROWS_AT_ONCE = 2_000_000
 """The most rows that are simulated at once."""
 
 
@@ -306,7 +306,7 @@ def changes(design: Design, drop: float, pairs: int) -> Iterator[RowSums]:
     """
     rows, of_datasets, answers, half = design.rows, design.rows_by_dataset, design.answers, design.changed / 2
     generator = np.random.default_rng([SEED, rows, answers, round(1e6 * drop), round(1e6 * design.changed)])
-    at_once = max(1, AT_ONCE // rows)
+    at_once = max(1, ROWS_AT_ONCE // rows)
 
     def changing(counts: int | NDArray[np.int64], chance: float, together: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return how many of the answers to each row change: each by itself, or all of those that can."""

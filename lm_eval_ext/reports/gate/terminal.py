@@ -273,7 +273,10 @@ def compare_screen(
     groups = [finding for finding in outcome.findings if finding.is_group]
     tasks = [finding for finding in outcome.findings if not finding.is_group]
     if not everything:
-        tasks.sort(key=_clarity)
+        # The clearest changes first.
+        tasks.sort(
+            key=lambda task: (isnan(task.p), task.adjusted, task.p, -abs(task.difference.change.value), task.name)
+        )
     listed = tasks if everything else tasks[:CLEAREST]
     tasks_heading = "tasks" if len(listed) == len(tasks) else "clearest tasks"
     yield from wrapped((f"{side}: {title}" for side, title in zip(SIDES, titles, strict=True)), width)
@@ -304,12 +307,6 @@ def _metrics(findings: Iterable[Finding]) -> Iterator[str]:
         yield f"Metric: {', '.join(metrics)}"
         return
     yield from (f"{name}: {named(names, METRIC_OF)}" for name, names in metrics.items())
-
-
-def _clarity(finding: Finding) -> tuple[bool, float, float, float, str]:
-    """Return what puts the clearest changes first."""
-    p, size = finding.p, abs(finding.difference.change.value)
-    return isnan(p), finding.adjusted, p, -size, finding.name
 
 
 def _floors(findings: Iterable[Finding], width: int, *, everything: bool) -> Iterator[str]:

@@ -95,9 +95,8 @@ def _with_answers(
         return answers_of or every, ()
     chosen = [every[0], every[-1]] if is_check else [boards[0].models[0]]
     description = "the baseline and the last candidate" if is_check else "the best model"
-    return chosen, (
-        note(f"answers are those of {description} ({named(chosen)}); --answers-of NAME shows those of others"),
-    )
+    text = f"answers are those of {description} ({named(chosen)}); --answers-of NAME shows those of others"
+    return chosen, (note(text),)
 
 
 def _title(runs: Runs, verdicts: Sequence[Verdict]) -> str:

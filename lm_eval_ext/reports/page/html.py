@@ -36,7 +36,7 @@ from lm_eval_ext.reports.page import drawing
 from lm_eval_ext.reports.page.candidates import SideBySide
 from lm_eval_ext.reports.page.drawing.palette import declarations
 from lm_eval_ext.reports.wording import MISSING, beginning, figure, interval, readable, with_unit
-from lm_eval_ext.results.issue import Issue, Severity
+from lm_eval_ext.results.issue import Severity
 
 MOST_TOLD = 8
 """The most models on a page whose marks tell their values where they are pointed at; of more, their tables do."""
@@ -114,7 +114,7 @@ def _template() -> Template:
     environment.filters |= {
         "beginning": beginning,
         "breakable": _breakable,
-        "by_severity": _by_severity,
+        "by_severity": partial(sorted, key=lambda issue: get_args(Severity).index(issue.severity)),
         "cell": _cell,
         # Without it, the browser would not run a script.
         "digest": lambda script: b64encode(sha256(script.encode()).digest()).decode(),
@@ -125,18 +125,13 @@ def _template() -> Template:
     return environment.get_template("page.html.jinja")
 
 
-def _by_severity(issues: Sequence[Issue]) -> list[Issue]:
-    """Return the issues, the most severe first."""
-    return sorted(issues, key=lambda issue: get_args(Severity).index(issue.severity))
-
-
 _UNIT_WORDS = {"share": "in percent", "change": "in percentage points", "number": ""}
 
 
 def _drawn(figures: Sequence[Figure], looks: Mapping[str, int], tells: bool) -> list[Drawn]:
-    divided = [split_constant(plotted.panels) for plotted in figures]
+    divided = [split_constant(figure.panels) for figure in figures]
     worth_drawing = [
-        replace(plotted, panels=tuple(panels)) for plotted, (panels, _) in zip(figures, divided, strict=True)
+        replace(figure, panels=tuple(panels)) for figure, (panels, _) in zip(figures, divided, strict=True)
     ]
     every_drawing = drawing.in_turn(partial(drawing.svgs, tells=tells), worth_drawing, looks)
     drawn = []

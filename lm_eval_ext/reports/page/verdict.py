@@ -15,12 +15,12 @@ from math import isinf, isnan
 
 from lm_eval_ext.reports.evidence import Floor
 from lm_eval_ext.reports.figure import Estimate, Unit
-from lm_eval_ext.reports.gate.decision import TaskChange, by_harm, decision, lost_most
+from lm_eval_ext.reports.gate.decision import TaskChange, bound_of, by_harm, decision, lost_most
 from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome, check, rounded
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.text import by_issue, checked_cells
 from lm_eval_ext.reports.gate.units import Sides
-from lm_eval_ext.reports.wording import amount, figure, interval
+from lm_eval_ext.reports.wording import figure, interval
 
 MAX_DROP = 0.02
 """The allowed drop of a page for which none is given: two percentage points."""
@@ -112,10 +112,8 @@ class Verdict:
     @property
     def allowed(self) -> str:
         """The largest allowed drop, in words."""
-        shares = {
-            finding.allowed for finding in self.outcome.findings if finding.is_share and not isnan(finding.allowed)
-        }
-        return amount(shares.pop(), is_share=True) if len(shares) == 1 else "is allowed"
+        shares = [finding for finding in self.outcome.findings if finding.is_share]
+        return bound_of(shares) or "is allowed"
 
     @property
     def sentence(self) -> str:

@@ -14,7 +14,7 @@ from warnings import catch_warnings, filterwarnings
 from lm_eval_ext.processes import in_processes
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, Panel, Report, estimates, rows_in_words
-from lm_eval_ext.reports.wording import as_csv
+from lm_eval_ext.reports.wording import table_as_csv
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -180,7 +180,7 @@ def contents(report: Report) -> dict[str, bytes]:
     figures = [report.summary, *(figure for section in report.sections for figure in section.figures)]
     names = looks(figures)
     for figure, drawn in zip(figures, in_turn(pngs, figures, names), strict=True):
-        files[f"{figure.name}.csv"] = as_csv(figure.table.counted).encode()
+        files[f"{figure.name}.csv"] = table_as_csv(figure.table.counted).encode()
         files |= {f"{name}.png": png for name, png in zip(_names(figure), drawn, strict=True)}
     return files
 

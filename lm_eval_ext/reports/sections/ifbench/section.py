@@ -22,7 +22,7 @@ from lm_eval_ext.reports.sections.examples import (
     share_counted,
 )
 from lm_eval_ext.reports.sections.figures import VERDICT_KINDS, captioned, captions, verdicts
-from lm_eval_ext.reports.study import FLOOR, OWN, Entry, Study, grouped
+from lm_eval_ext.reports.study import FLOOR, OWN, Entry, Study, entries_by
 from lm_eval_ext.results.issue import warning
 from lm_eval_ext.results.runs import TaskRun
 
@@ -132,7 +132,7 @@ def _by_type(found: Study, entries: Sequence[Entry], name: str) -> Iterator[Figu
     ]
     if not by_type:
         return
-    of_types = grouped(by_type, ["type"]).items()
+    of_types = entries_by(by_type, ["type"]).items()
     asked = {kind: max(int(entry["counts"][1].sum()) for entry in of_type) for (kind,), of_type in of_types}
     cells = found.means(by_type, ("type", "model"), {"followed": share_counted(found.evidence)})
     cells = cells.with_fact("instructions", lambda about: asked[about["type"]])

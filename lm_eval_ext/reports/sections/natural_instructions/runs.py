@@ -15,7 +15,7 @@ import numpy as np
 from lm_eval_ext.families.natural_instructions.schema import ENCODINGS, EVALUATION, OWN, SCHEMA, SOURCE_DATASET_OF
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.statistics import Floats, computed
-from lm_eval_ext.reports.study import Cells, Entry, SameRows, Study, grouped
+from lm_eval_ext.reports.study import Cells, Entry, SameRows, Study, entries_by
 from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.runs import TaskRun, newest
@@ -104,7 +104,9 @@ def scopes_of(entries: Iterable[Entry], encodings: Collection[str]) -> dict[str,
     It is the evaluation split, if any model was run on it, and the subtasks that all were run on, if these are others.
     """
     of_encodings = [entry for entry in entries if entry["encoding"] in encodings]
-    runs_of = [{entry["subtask"] for entry in group} for group in grouped(of_encodings, ("model", "encoding")).values()]
+    runs_of = [
+        {entry["subtask"] for entry in group} for group in entries_by(of_encodings, ("model", "encoding")).values()
+    ]
     if not runs_of:
         return {}
     everything, common = set().union(*runs_of), set.intersection(*runs_of)
@@ -160,7 +162,7 @@ def in_scopes(entries: Iterable[Entry], scopes: Scopes) -> Iterator[Entry]:
         inside = [entry for entry in every if entry["subtask"] in subtasks]
         # Each run once, and once more for each encoding whose base it is.
         by = ("model", "encoding", "which") if inside and "which" in inside[0].facts else ("model", "encoding")
-        for group in grouped(inside, by).values():
+        for group in entries_by(inside, by).values():
             reason = "" if len(group) == len(subtasks) else "not every subtask was run"
             for entry in group:
                 yield replace(entry.with_facts(scope=scope), question=None, reason=entry.reason or reason)
@@ -195,7 +197,7 @@ def comparable(evidence: Evidence) -> Comparable:
     base = "prompt" if among((*study.entries, *study.other_entries), ["prompt"]) else "instance"
     issues: list[Issue] = []
     kept: list[Entry] = []
-    of_models = grouped(study.entries, ["model"])
+    of_models = entries_by(study.entries, ["model"])
     for (model,), entries in of_models.items():
         asked = {entry.question: entry["task"] for entry in entries}
         issues += [
@@ -211,7 +213,7 @@ def comparable(evidence: Evidence) -> Comparable:
         of_base = {entry["subtask"]: entry for entry in of_model if entry["encoding"] == base}
         _, unpaired = with_bases(study, of_model, lambda one, of=of_base: of.get(one["subtask"]), repr(base))  # type: ignore[misc]
         issues += [*(replace(issue, text=f"{model}: {issue.text}") for issue in left_out), *unpaired]
-    of_subtasks = grouped(kept, ["subtask"]).items()
+    of_subtasks = entries_by(kept, ["subtask"]).items()
     if different := sorted(of for (of,), group in of_subtasks if len({entry.run.identity for entry in group}) > 1):
         text = f"Models were run on different instances of {named(different, MOST_NAMED)}: do not compare them there."
         issues.append(warning(text))
@@ -223,7 +225,7 @@ def _of_one_setting(entries: Sequence[Entry], base: str) -> tuple[list[Entry], l
     """Return a model's runs with the same setting as the base of their subtask, and why others are left out."""
     kept: list[Entry] = []
     left_out: dict[str, list[str]] = {}
-    for of_subtask in grouped(entries, ["subtask"]).values():
+    for of_subtask in entries_by(entries, ["subtask"]).values():
         standard = next((entry for entry in of_subtask if entry["encoding"] == base), of_subtask[0])
         for entry in of_subtask:
             unlike = [fact for fact, _, _ in differences(standard.run, entry.run, SETTING)]

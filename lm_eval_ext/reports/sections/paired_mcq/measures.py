@@ -21,9 +21,9 @@ from lm_eval_ext.families.paired_mcq.schema import (
     variation_distance,
 )
 from lm_eval_ext.families.schema import SHARE
-from lm_eval_ext.reports.evidence import Evidence, name_of
+from lm_eval_ext.reports.evidence import Evidence, figure_name
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.layout import MISSING
+from lm_eval_ext.reports.layout import NO_ESTIMATE
 from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates, estimate
 from lm_eval_ext.reports.study import ABOVE_FLOOR, FLOOR, UNKNOWN, Cells, Entry, Key, Study, shared_rows
 from lm_eval_ext.results.issue import Issue, warning
@@ -76,7 +76,7 @@ class Measured:
 def _cells(lines: Mapping[Key, Mapping[str, Estimate]], columns: Iterable[str] = ()) -> Cells:
     """Return cells with some columns, and every other one that any line has."""
     columns = dict.fromkeys((*columns, *(column for line in lines.values() for column in line)))
-    found = {key: {column: line.get(column, MISSING) for column in columns} for key, line in lines.items()}
+    found = {key: {column: line.get(column, NO_ESTIMATE) for column in columns} for key, line in lines.items()}
     return Cells(ASKED, found, {metric.name: [metric.name] for metric in SCHEMA.metrics})
 
 
@@ -165,7 +165,7 @@ def _of_rows(
 
     def mean(name: object, over: str = "rows", limits: tuple[float, float] = SHARE) -> Estimate:
         ratio = Ratio(total[name], total[over], questions, len(rows))
-        return estimate(ratio.measured(name_of(run, str(name)), limits).value)
+        return estimate(ratio.measured(figure_name(run, str(name)), limits).value)
 
     found = {metric: mean(metric) for metric in of_rows}
     found |= {metric: mean(metric, "questions", most) for metric in rows.outcomes}
@@ -279,4 +279,4 @@ def _ratio(evidence: Evidence, run: TaskRun, metric: str) -> Ratio:
     of_question = entropies(run.rows.clusters, run.rows.outcomes[metric], len(asked))
     questions = np.arange(len(asked), dtype=np.int32)
     found = population.ratio(run.dataset, questions, of_question, (asked > 0).astype(np.float64))
-    return found.measured(name_of(run, metric), most_entropy(asked))
+    return found.measured(figure_name(run, metric), most_entropy(asked))

@@ -35,7 +35,7 @@ from lm_eval_ext.reports.sections.verbalizer.runs import (
     scopes_of,
 )
 from lm_eval_ext.reports.statistics import Floats, Ratio
-from lm_eval_ext.reports.study import OWN, Cells, Entry, SameRows, Study, exists, grouped
+from lm_eval_ext.reports.study import OWN, Cells, Entry, SameRows, Study, entries_by, exists
 from lm_eval_ext.results.models import FEW_SHOT, EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun, rows_of
 
@@ -128,7 +128,7 @@ def gaps(study: Study) -> Figure | None:
         return None
     words = {
         setting: {entry["words"] for entry in of if entry["which"] == "unnatural"}
-        for (setting,), of in grouped(pairs, ["setting"]).items()
+        for (setting,), of in entries_by(pairs, ["setting"]).items()
     }
     named = {
         setting: f"{setting} ({', '.join(study.in_order('words', words[setting]))})"
@@ -176,10 +176,10 @@ def _natural_and_unnatural(study: Study) -> list[Entry]:
             if natural is not None:
                 pair = zip(SIDES, (natural, unnatural), strict=True)
                 found += [entry.with_facts(setting=setting, which=which) for which, entry in pair]
-    every = {key: {entry["words"] for entry in of} for key, of in grouped(found, ("setting", "dataset")).items()}
+    every = {key: {entry["words"] for entry in of} for key, of in entries_by(found, ("setting", "dataset")).items()}
     return [
         entry
-        for (setting, dataset, _), of in grouped(found, ("setting", "dataset", "model")).items()
+        for (setting, dataset, _), of in entries_by(found, ("setting", "dataset", "model")).items()
         if {entry["words"] for entry in of} == every[setting, dataset]
         for entry in of
     ]
@@ -271,7 +271,7 @@ def paraphrases(study: Study) -> Figure | None:
         for number in range(1, entry["wordings"] + 1)
     ]
     columns = study.means(by_wording, (WORDED, "number"), {"accuracy": OWN}).wide("number", heading="wording {number}")
-    groups = grouped(entries, WORDED)
+    groups = entries_by(entries, WORDED)
     lines = {}
     for key, line in study.means(entries, (WORDED,), ACCURACY).joined(columns).lines.items():
         runs = [entry.run for entry in groups[key]]
