@@ -241,20 +241,20 @@ class Evidence:
         all_right[first], counted[first] = least.mean(axis=1), 1
         return self.of_counts(run, all_right, counted, measured)
 
-    def of_counts(self, run: TaskRun, part: Floats, whole: Floats, measured: str) -> Ratio:
+    def of_counts(self, run: TaskRun, part: Floats, total: Floats, measured: str) -> Ratio:
         """Return the ratio of two sums over a task's rows, of which the first is a part of the second.
 
         Args:
             run: the task.
             part: what the first sums over, shape (rows,).
-            whole: what the second sums over, shape (rows,).
+            total: what the second sums over, shape (rows,).
             measured: a name for the ratio.
 
         Raises:
             ValueError: the task has no samples.
         """
         clusters = rows_of(run).clusters
-        return self.population.ratio(run.dataset, clusters, part, whole).measured(figure_name(run, measured))
+        return self.population.ratio(run.dataset, clusters, part, total).measured(figure_name(run, measured))
 
 
 def figure_name(run: TaskRun, metric: str) -> str:

@@ -63,16 +63,16 @@ def floors_in_words(cells: Cells) -> str:
     return f" (floor: {', '.join(answers) or ANY_ANSWER})"
 
 
-def over_floor(drawn_panels: tuple[Panel, ...], cells: Cells, by: tuple[str, ...]) -> tuple[Panel, ...]:
+def over_floor(drawn_panels: tuple[Panel, ...], cells: Cells, facts: tuple[str, ...]) -> tuple[Panel, ...]:
     """Return panels with a line at the floor, where all bars of a panel have the same one.
 
     Args:
         drawn_panels: panels of bars, as ``panels`` returns them.
         cells: their figures, with floors (``Study.with_floors``) if there are any.
-        by: the facts that panels are for.
+        facts: the facts that panels are for.
     """
     with_lines = list[Panel]()
-    for panel, (_, part) in zip(drawn_panels, cells.split(*by), strict=True):
+    for panel, (_, part) in zip(drawn_panels, cells.split(*facts), strict=True):
         lines = [line for line in part.lines.values() if exists(line.get(FLOOR))]
         floors = {(as_estimate(line[FLOOR]).value, line[FLOOR_BY]) for line in lines}
         mark = panel.mark

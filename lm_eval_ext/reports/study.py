@@ -164,14 +164,14 @@ class Cells:
         lines = {key: {new: line[name] for name, new in names.items()} for key, line in self.lines.items()}
         return replace(self, lines=lines, metrics={new: self.metrics.get(name, ()) for name, new in names.items()})
 
-    def joined(self, other: Cells) -> Cells:
+    def joined(self, further: Cells) -> Cells:
         """Return the cells with the columns of others that are about the same, and their lines about anything else."""
-        names = dict.fromkeys(name for cells in (self, other) for line in cells.lines.values() for name in line)
+        names = dict.fromkeys(name for cells in (self, further) for line in cells.lines.values() for name in line)
         lines = {
-            key: {**dict.fromkeys(names, UNKNOWN), **self.lines.get(key, {}), **other.lines.get(key, {})}
-            for key in (*self.lines, *other.lines)
+            key: {**dict.fromkeys(names, UNKNOWN), **self.lines.get(key, {}), **further.lines.get(key, {})}
+            for key in (*self.lines, *further.lines)
         }
-        return replace(self, lines=lines, metrics={**self.metrics, **other.metrics})
+        return replace(self, lines=lines, metrics={**self.metrics, **further.metrics})
 
     def wide(self, *facts: str, heading: str) -> Cells:
         """Return cells with a column for each combination of the values of some facts and each column.

@@ -222,9 +222,9 @@ def labels(models: Collection[EvaluatedModel]) -> dict[EvaluatedModel, str]:
 def _tail(path: str, paths: Collection[str | None]) -> str:
     """Return the fewest last parts of a path that distinguish it from other paths."""
     parts = _parts(path)
-    parts_of_others = [_parts(other) for other in paths if other not in (None, path)]
+    parts_of_others = [_parts(other_path) for other_path in paths if other_path not in (None, path)]
     for length in range(1, len(parts)):
-        if parts[-length:] not in [other[-length:] for other in parts_of_others]:
+        if parts[-length:] not in [other_path[-length:] for other_path in parts_of_others]:
             return "/".join(parts[-length:])
     return path
 
@@ -345,7 +345,7 @@ def read_sizes(path: Path) -> GivenSizes:
     return GivenSizes(path, read)
 
 
-def sizes(runs: Runs, given: GivenSizes | None = None) -> Sizes:
+def sizes(runs: Runs, stated_sizes: GivenSizes | None = None) -> Sizes:
     """Return the sizes of the models that were run.
 
     A size is the one that the file states for the model, by its name in the report or the name of its weights, or else
@@ -354,9 +354,9 @@ def sizes(runs: Runs, given: GivenSizes | None = None) -> Sizes:
 
     Args:
         runs: all runs.
-        given: the sizes that a file states.
+        stated_sizes: the sizes that a file states.
     """
-    stated = given.by_name if given else {}
+    stated = stated_sizes.by_name if stated_sizes else {}
     by_model: dict[EvaluatedModel, Size] = {}
     used: set[str] = set()
     without: list[str] = []
@@ -381,11 +381,11 @@ def sizes(runs: Runs, given: GivenSizes | None = None) -> Sizes:
         else:
             without.append(label)
     issues = []
-    if given and without:
+    if stated_sizes and without:
         lacking = f"no size for {named(without)}, and their results record none"
-        issues.append(warning(f"{given.path}: {lacking}: not in figures by size"))
-    if given and (unused := [name for name in stated if name not in used]):
-        issues.append(note(f"{given.path}: not among the results: {named(unused)}"))
+        issues.append(warning(f"{stated_sizes.path}: {lacking}: not in figures by size"))
+    if stated_sizes and (unused := [name for name in stated if name not in used]):
+        issues.append(note(f"{stated_sizes.path}: not among the results: {named(unused)}"))
     # Of several models of one family and size, each is a family of its own, for they differ.
     counts_of = Counter(by_model.values())
     distinct = {

@@ -285,13 +285,14 @@ def newest(runs: Iterable[TaskRun], key: Callable[[TaskRun], Key]) -> tuple[dict
         if older is None:
             continue
         rows = "" if older.count == run.count else f" ({run.count} instead of {older.count} rows)"
-        why = note(f"{run.file.name} is newer{rows}")
+        reason = note(f"{run.file.name} is newer{rows}")
         if older.file.date == run.file.date:
             # It is unknown which is newer.
-            why = warning(f"{run.file.name} has the same date and is used because its name sorts later{rows}")
-        tasks.setdefault((older.file.name, why), []).append(older.task)
+            reason = warning(f"{run.file.name} has the same date and is used because its name sorts later{rows}")
+        tasks.setdefault((older.file.name, reason), []).append(older.task)
     return newest_runs, [
-        Issue(why.severity, f"{name}: not used for {named(replaced)}: {why}") for (name, why), replaced in tasks.items()
+        Issue(reason.severity, f"{name}: not used for {named(replaced)}: {reason}")
+        for (name, reason), replaced in tasks.items()
     ]
 
 
@@ -336,7 +337,11 @@ def possible_weights(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Is
     if len(known) == len(runs):
         over_rows = sum(figure * count for figure, count in zip(known, counts, strict=True)) / sum(counts)
         means = {False: over_rows, True: sum(known) / len(known)}
-        if possible := {alike for alike, mean in means.items() if isclose(score, mean, rel_tol=1e-9, abs_tol=1e-12)}:
+        if possible := {
+            tasks_weigh_alike
+            for tasks_weigh_alike, mean in means.items()
+            if isclose(score, mean, rel_tol=1e-9, abs_tol=1e-12)
+        }:
             return frozenset(possible)
     return error(f"its {metric} in the results is neither the mean over its tasks nor that over their rows")
 

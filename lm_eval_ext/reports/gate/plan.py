@@ -184,7 +184,7 @@ def of_baseline(
         scale = 1.0 if unit.is_share else abs(unit.difference.before)
         plans.append(Planned(name, design, bounds[name], about, scale, unit.worst_drop))
     if not plans:
-        raise ReportError(f"nothing to plan for: {'; '.join(f'{name}: {why}' for name, why in left_out.items())}")
+        raise ReportError(f"nothing to plan for: {'; '.join(f'{name}: {reason}' for name, reason in left_out.items())}")
     return plans, left_out, len(testable)
 
 

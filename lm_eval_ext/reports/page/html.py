@@ -156,8 +156,8 @@ def split_constant(panels: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
     for panel in panels:
         if isinstance(mark := panel.mark, HeatMap) and mark.higher_is_better is not True:
             for name, *column in zip(mark.columns, *mark.values, strict=True):
-                zero.setdefault(name, (name, mark, []))[2].extend(one for one in column if one.exists)
-    zero = {name: one for name, one in zero.items() if one[2] and not any(each.value for each in one[2])}
+                zero.setdefault(name, (name, mark, []))[2].extend(cell for cell in column if cell.exists)
+    zero = {name: item for name, item in zero.items() if item[2] and not any(cell.value for cell in item[2])}
     for place, panel in enumerate(drawn):
         if isinstance(mark := panel.mark, HeatMap) and not zero.keys().isdisjoint(mark.columns):
             places = [column for column, name in enumerate(mark.columns) if name not in zero]

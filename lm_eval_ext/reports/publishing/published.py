@@ -402,7 +402,7 @@ def _generation_config(run: TaskRun) -> dict[str, Any]:
     recorded = run.config.get("generation_kwargs")
     recorded = recorded if isinstance(recorded, dict) else {}
     arguments: dict[str, float] = {
-        name: found for name in ("temperature", "top_p") if (found := _number(recorded.get(name))) is not None
+        name: number for name in ("temperature", "top_p") if (number := _number(recorded.get(name))) is not None
     }
     if (most := _number(recorded.get("max_gen_toks"))) is not None:
         arguments["max_tokens"] = int(most)

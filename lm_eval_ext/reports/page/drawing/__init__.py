@@ -39,7 +39,7 @@ _LONGEST_SLUG = 60
 def looks(figures: Iterable[Figure]) -> dict[str, int]:
     """Return the number of the look of each series, by name: the same in all drawings, another if drawn together."""
     marks = [panel.mark for figure in figures for panel in figure.panels]
-    series_by_panel = [[one.name for one in mark.series] for mark in marks if isinstance(mark, Bars | Curves)]
+    series_by_panel = [[series.name for series in mark.series] for mark in marks if isinstance(mark, Bars | Curves)]
     groups: list[dict[str, None]] = []
     # Those of most series first: they have all levels, in order.
     for names in sorted(series_by_panel, key=len, reverse=True):
