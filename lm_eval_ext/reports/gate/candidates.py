@@ -171,7 +171,7 @@ def screen(
     outcomes = [candidate.outcome for candidate in checked]
     yield from terminal.wrapped([decision_on_all(checked)], width)
     yield ""
-    listed = {finding.name for outcome in outcomes for finding in _listed(outcome, everything=everything)}
+    listed = {finding.name for outcome in outcomes for finding in listed_findings(outcome, everything=everything)}
     rows = {name: of_candidates for name, of_candidates in by_headline(outcomes).items() if name in listed}
     cells = [
         [name, *(" ".join(_cell(finding)).strip() for finding in of_candidates)] for name, of_candidates in rows.items()
@@ -194,14 +194,10 @@ def screen(
     yield from terminal.wrapped([reading("side by side"), *reading_of, reading("each by itself")], width)
 
 
-def _listed(outcome: Outcome, *, everything: bool) -> Sequence[Finding]:
-    return outcome.findings if everything else listed_findings(outcome)
-
-
 def _to_read(outcome: Outcome, *, everything: bool = False) -> list[Finding]:
     """Return the findings that a reader must look at: those that do not show what is best to be shown."""
     best = WITHIN[outcome.requirement or "no-regression"]
-    return [finding for finding in _listed(outcome, everything=everything) if finding.verdict != best]
+    return [finding for finding in listed_findings(outcome, everything=everything) if finding.verdict != best]
 
 
 def markdown(checked: Sequence[Described]) -> str:

@@ -372,7 +372,7 @@ def _measured(unit: Compared, allowed: float, k: int | None, again: Sides | None
         allowed=allowed,
         mean=unit.drop,
         noise=None if isinstance(of_noise, Issue) else of_noise,
-        spending=look.spending(unit) if look else SINGLE_LOOK,
+        spending=look.parts.spending([before.task for before, _ in unit.runs], look.number) if look else SINGLE_LOOK,
     )
 
 
@@ -490,7 +490,7 @@ def with_verdict(finding: Finding, criterion: Criterion) -> Finding:
         return replace(finding, verdict="CANNOT TELL", issues=(*warnings, *notes))
     level = finding.spending.level(ALPHA)
     if all(change.p_below(finding.allowed) < level for change in finding.tested(criterion.requirement)):
-        at_end = [] if _can_fail(finding, criterion) else [note(_at_end(finding))]
+        at_end = [note(_at_end(finding))] if _room(finding, criterion) <= finding.allowed else []
         return replace(finding, verdict=WITHIN[criterion.requirement], issues=(*at_end, *notes))
     if finding.spending.goes_on:
         return replace(finding, verdict=GO_ON, issues=tuple(notes))
@@ -502,45 +502,33 @@ def with_verdict(finding: Finding, criterion: Criterion) -> Finding:
 
 def _undecided(finding: Finding, criterion: Criterion) -> Finding:
     """Return a finding that its rows do not decide, with its verdict, and with the reason as its only issue."""
-    if isinf(finding.mean.error):
-        return replace(finding, verdict="CANNOT TELL", issues=(warning(_without_interval(finding)),))
-    if criterion.left_to_overall:
+    drop, visible = finding.mean, criterion.visible
+    room = _room(finding, criterion)
+    if isinf(drop.error):
+        problem = _without_interval(finding)
+    elif criterion.left_to_overall:
         return replace(finding, verdict="INCONCLUSIVE", issues=())
-    if not _can_fail(finding, criterion):
-        remedy = (
-            "allow less, or leave it out of the bounds"
-            if _room(finding, criterion) > 0
-            else "leave it out of the bounds"
-        )
-        return replace(finding, verdict="CANNOT TELL", issues=(warning(f"{_at_end(finding)}: {remedy}"),))
+    elif room <= finding.allowed:
+        problem = f"{_at_end(finding)}: {'allow less, or ' if room > 0 else ''}leave it out of the bounds"
     # What the rows exclude, they could have shown.
-    could_show = (
-        finding.drop.high < criterion.visible
-        or smallest_regression(finding.mean, finding.allowed, criterion.alpha) <= criterion.visible
-    )
-    if not could_show:
-        drop = finding.mean
-        needed = rows_to_show(drop, criterion.visible, finding.allowed, criterion.alpha)
-        enough = (
-            f"about {rounded(needed)} would (80 % power): evaluate more rows" if needed < inf else "no number would"
+    elif finding.drop.high < visible or smallest_regression(drop, finding.allowed, criterion.alpha) <= visible:
+        rows, deciding = _to_decide(finding, criterion)
+        verdict = "CANNOT TELL" if criterion.requirement == "same" else "INCONCLUSIVE"
+        return replace(finding, verdict=verdict, issues=(deciding,), rows_to_decide=rows, deciding=deciding)
+    else:
+        needed = rows_to_show(drop, visible, finding.allowed, criterion.alpha)
+        more_rows = f"about {rounded(needed)} would (80 % power): evaluate more rows"
+        problem = (
+            f"{drop.rows} rows could not have shown even a drop of {amount(visible, is_share=drop.is_share)}; "
+            f"{more_rows if needed < inf else 'no number would'}, or give a larger --resolution"
         )
-        blind = f"could not have shown even a drop of {amount(criterion.visible, is_share=drop.is_share)}"
-        too_few = warning(f"{drop.rows} rows {blind}; {enough}, or give a larger --resolution")
-        return replace(finding, verdict="CANNOT TELL", issues=(too_few,))
-    rows, deciding = _to_decide(finding, criterion)
-    verdict = "CANNOT TELL" if criterion.requirement == "same" else "INCONCLUSIVE"
-    return replace(finding, verdict=verdict, issues=(deciding,), rows_to_decide=rows, deciding=deciding)
+    return replace(finding, verdict="CANNOT TELL", issues=(warning(problem),))
 
 
 def _room(finding: Finding, criterion: Criterion) -> float:
     """Return the largest change that the baseline's score leaves room for, in a direction that counts."""
     most = finding.worst_drop
     return max(most, 1 - most) if criterion.requirement == "same" else most
-
-
-def _can_fail(finding: Finding, criterion: Criterion) -> bool:
-    """Return whether the baseline's score leaves room for more than is allowed."""
-    return _room(finding, criterion) > finding.allowed
 
 
 def _at_end(finding: Finding) -> str:

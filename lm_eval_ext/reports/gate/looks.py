@@ -27,7 +27,7 @@ from scipy.special import ndtr, ndtri
 
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.power import Design
-from lm_eval_ext.reports.gate.units import TASKS_NAMED, Compared, Sides
+from lm_eval_ext.reports.gate.units import TASKS_NAMED, Sides
 from lm_eval_ext.reports.paired import MeanChange, RowSums
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.issue import named
@@ -233,10 +233,6 @@ class Look:
 
     number: int
     parts: Parts
-
-    def spending(self, unit: Compared) -> Spending:
-        """Return how the error is spent that is said of a unit."""
-        return self.parts.spending([before.task for before, _ in unit.runs], self.number)
 
     def restrict(self, sides: Sides, names: Iterable[str]) -> Sides:
         """Return two sides with the rows of the parts so far.

@@ -186,7 +186,7 @@ def check_screen(
     yield from wrapped([decision(outcome)], width)
     yield from lost_lines(outcome, width)
     yield ""
-    yield from findings_lines(outcome, outcome.findings if everything else listed_findings(outcome), width)
+    yield from findings_lines(outcome, listed_findings(outcome, everything=everything), width)
     yield from wrapped(unlisted_lines(outcome, everything=everything), width)
     yield ""
     yield from wrapped((f"{side}: {title}" for side, title in zip(SIDES, titles, strict=True)), width)

@@ -255,7 +255,7 @@ def check_text(outcome: Outcome, titles: tuple[str, str], *, everything: bool = 
         everything: whether to list all findings, however many there are.
     """
     yield verdict_in_words(outcome)
-    yield from finding_lines(outcome.findings if everything else listed_findings(outcome))
+    yield from finding_lines(listed_findings(outcome, everything=everything))
     if (unlisted := unlisted_in_words(outcome)) and not everything:
         yield f"{unlisted}: all are in --json, --csv and --markdown"
     for finding in outcome.unpaired:
@@ -281,9 +281,9 @@ def check_reading(outcome: Outcome) -> Iterator[str]:
             yield reading("looks", number=outcome.look.number, count=outcome.look.parts.count)
 
 
-def listed_findings(outcome: Outcome) -> list[Finding]:
-    """Return the findings to list: of many, their mean, what decides, and the worst others."""
-    if outcome.overall is None:
+def listed_findings(outcome: Outcome, *, everything: bool = False) -> list[Finding]:
+    """Return the findings to list: everything, or of many their mean, what decides, and the worst others."""
+    if everything or outcome.overall is None:
         return [*outcome.findings]
     decisive = {finding.name for finding in outcome.findings if finding.is_overall or outcome.status_of(finding)}
     further = [finding.name for finding in outcome.findings if finding.name not in decisive][:LINES_LISTED]

@@ -39,11 +39,6 @@ class Line:
     group: str = ""
 
     @property
-    def is_level(self) -> bool:
-        """Whether it is a level of a group."""
-        return bool(self.group)
-
-    @property
     def floor(self) -> Floor | None:
         """What the best answer without content scores on the compared rows; ``None`` if that is unknown."""
         return self.finding.above.floor if self.finding.above else None
@@ -126,11 +121,6 @@ class Verdict:
         return lost_most(self.outcome)
 
     @property
-    def levels(self) -> Sequence[Line]:
-        """Those of the lines that are levels."""
-        return [line for line in self.lines if line.is_level]
-
-    @property
     def notes(self) -> Sequence[str]:
         """What the reader should know about the headlines, each once."""
         issues = ((finding.name, str(issue)) for finding in self.outcome.findings for issue in finding.issues)
@@ -144,7 +134,7 @@ class Verdict:
     @cached_property
     def _widest(self) -> float:
         """The largest gain or loss for which there is room: of the levels, wider ones are cut off."""
-        drawn = [line.gain for line in self.lines if not line.is_level and line.finding.is_share]
+        drawn = [line.gain for line in self.lines if not line.group and line.finding.is_share]
         ends = [abs(end) for gain in drawn for end in (gain.low, gain.high, 2 * MAX_DROP) if not isnan(end)]
         return max(ends, default=1.0)
 
