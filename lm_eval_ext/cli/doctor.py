@@ -28,7 +28,7 @@ ROWS = (*sources.SUFFIXES, ".json", ".tsv", ".csv")
 
 @dataclass(frozen=True)
 class Check:
-    """One finding of the report.
+    """The result of a check.
 
     Attributes:
         subject: what was checked.

@@ -206,13 +206,13 @@ class Evidence:
         return self._floors[key]
 
     def share(self, run: TaskRun, metric: str, mask: NDArray[np.bool_] | None = None) -> Ratio:
-        """Return the ratio of what a task's rows followed to what they asked.
+        """Return a ratio over a task's rows, such as the share of instructions that were followed.
 
         Without samples it is the task's own figure with the weight of one row, and must not be summed with others.
 
         Args:
             run: the task.
-            metric: one whose rows have both numbers.
+            metric: a metric whose rows have both numbers.
             mask: which rows count, shape (rows,); ``None``: all of them. Without samples, all rows count.
         """
         if run.rows is None:

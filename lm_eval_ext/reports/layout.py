@@ -39,7 +39,7 @@ def panels(  # noqa: PLR0913 # a drawing has as many parts
         down: the fact whose values are categories, rows, or places on the x axis.
         across: the fact whose values are series or columns.
         by: the facts that panels are for.
-        untold: those of them that are not in titles if they have only one value.
+        untold: the facts among them that are not in titles if they have only one value.
         most: of how many models there are panels; of more, there are none. ``None``: of any number.
         options: see ``drawn``.
     """

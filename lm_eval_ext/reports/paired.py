@@ -55,7 +55,7 @@ class RowSums:
 
     @classmethod
     def of_answers(cls, answers: ByDataset) -> RowSums:
-        """Return the sums over each row that was asked."""
+        """Return the sums over each row with answers."""
         return cls._of_parts(
             {
                 dataset: [
@@ -68,13 +68,13 @@ class RowSums:
 
     @classmethod
     def of_single_answers(cls, values: Floats, weights: Floats, rows_by_dataset: tuple[int, ...]) -> RowSums:
-        """Return those of rows with one answer each, of datasets that are numbered."""
+        """Return the sums over rows with one answer each, of datasets that are numbered."""
         clusters, datasets = np.arange(len(values), dtype=np.int32), tuple(map(str, range(len(rows_by_dataset))))
         return cls(values, weights, np.abs(values), clusters, datasets, rows_by_dataset)
 
     @classmethod
     def mean_of(cls, scores: Iterable[RowSums]) -> RowSums:
-        """Return those of the mean of several scores, which weigh alike; they may be about the same rows."""
+        """Return the sums of the mean of several scores, which weigh alike; they may be about the same rows."""
         parts: dict[str, list[tuple[NDArray[np.int32], Floats]]] = {}
         for score in scores:
             sums = np.stack([score.values, score.weights, score.sizes]) / score.weights.sum()
@@ -237,7 +237,7 @@ class Difference:
 
     @classmethod
     def none(cls, lost: int, added: int) -> Difference:
-        """Return that of two sides without an answer in common."""
+        """Return the difference of two sides without an answer in common."""
         return cls(nan, nan, Estimate(nan), MeanChange.of_error(nan, inf, 0), lost=lost, added=added)
 
     @property

@@ -39,7 +39,7 @@ class Entry:
     Attributes:
         run: the run.
         facts: what entries are grouped by: ``model`` and ``task``, the facts of the task, and what a figure adds.
-        question: what the task asks; groups that are compared must have asked the same.
+        question: a key of what the task asks; groups that are compared must have the same questions.
         metric: what is measured, if it is not the same for all entries of a figure.
         mask: the rows that count.
         reason: why the run cannot be compared, as text; empty if it can.
@@ -199,7 +199,7 @@ class Study:
 
     Attributes:
         evidence: all runs.
-        entries: one for each model and combination of facts.
+        entries: an entry for each model and combination of facts.
         other_entries: the runs without facts, or with those of a task that more models were run on.
         orders: the order of a fact's values; what is not among them comes last.
     """
@@ -484,7 +484,7 @@ class Study:
 
 @dataclass(frozen=True)
 class SameRows:
-    """What is said about runs that are compared on the rows that they share; formats with the facts of an entry.
+    """The issues of runs that are compared on the rows that they share; formats with the facts of an entry.
 
     Attributes:
         not_compared: that they are not compared.
@@ -534,7 +534,7 @@ class SharedRows:
     """The rows that several runs share.
 
     Attributes:
-        masks: one for each run; see ``Mask``.
+        masks: the mask of each run; see ``Mask``.
         left_out: how many rows some run lacks.
         reason: why no rows are shared, as text; empty if some are.
     """

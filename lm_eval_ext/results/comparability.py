@@ -37,7 +37,7 @@ _COMPARED: Mapping[str, str] = {
     "docs": "different rows under the same doc_id",
     "targets": "different gold answers to the same rows (target_hash)",
 }
-"""What is said if a hash of a row differs, by the column of ``Rows``."""
+"""The problem if a hash of a row differs, by the column of ``Rows``."""
 
 
 UnlikeFact = tuple[str, object, object]
@@ -68,7 +68,7 @@ OTHER_PROMPTS = "different prompts for the same rows"
 
 @dataclass(frozen=True)
 class PairOfRuns:
-    """One task, as run by both sides.
+    """A task, as run by both sides.
 
     Attributes:
         before, after: its runs.

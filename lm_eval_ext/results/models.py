@@ -99,7 +99,7 @@ def evaluated_model(
         shots: the number of few-shot examples in the task.
         source: the source of the task's rows.
         examples: the number of examples that was set for a task whose prompts show those of an instruction.
-        questions: what makes the task ask something else, by name: a row seed, a placement; ``None`` if it does not.
+        questions: the metadata that change the task's prompts, by name: a row seed, a placement; ``None`` if not set.
     """
     content, recorded = file.content, recorded_run(file)
     config = {**file.config, **{name: recorded[name] for name in ("model", "model_args") if name in recorded}}

@@ -27,7 +27,7 @@ from lm_eval_ext.sources import RowsError
 OURS = "rows_hash"
 """Metadata that only our tasks have, including older ones that did not record their family."""
 OTHER_QUESTIONS = (ROW_SEED, "form", PARAPHRASES)
-"""The metadata under which a task asks something else: a model is shown apart for each value."""
+"""The metadata that change a task's prompts: a model is shown apart for each value."""
 WITHOUT_SCORES = "bypass"
 """The metric that the harness reports instead of a task's own under ``--predict_only``."""
 AGAIN = "run it again"
@@ -293,7 +293,7 @@ def _faults_of_ours(entry: TaskEntry, schema: Schema, readers: Sequence[str], co
 
     Args:
         entry: the entry.
-        schema: that of its family.
+        schema: the schema of its family.
         readers: the filters under which it has a headline.
         count: the number of evaluated rows, according to the file.
     """

@@ -69,7 +69,7 @@ class Decoding:
 
 @dataclass(frozen=True)
 class TaskRun:
-    """One task, as run by one model.
+    """A task, as run by a model.
 
     Attributes:
         model: the model; its tasks may have been run in different settings.
@@ -359,7 +359,7 @@ def without_arguments(run: TaskRun, setting: Setting, names: Collection[str]) ->
 
 
 def settings_of(runs: Sequence[TaskRun]) -> list[str]:
-    """Return one model's settings that are not the harness's defaults; hashes are shortened.
+    """Return a model's settings that are not the harness's defaults; hashes are shortened.
 
     Args:
         runs: the runs of one model.

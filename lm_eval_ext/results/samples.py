@@ -120,7 +120,7 @@ def _details_in(run: TaskRun, rows: Rows) -> dict[str, float | int | str]:
 
     Args:
         run: the run; its results have all metrics, or its headline and what goes with it (``metadata.DETAILS``).
-        rows: its rows. Of several draws, letters and choices are those of the first.
+        rows: its rows. Of several draws, letters and choices are from the first draw.
     """
     figures: dict[str, float | int | str] = {}
     for name in (*rows.values, *rows.letters, *rows.outcomes):

@@ -161,7 +161,7 @@ def screen(
 
     Args:
         checked: the checks.
-        width: that of the window.
+        width: the width of the window.
         everything: whether to list all findings, however many there are.
         k: the number of draws that was asked for.
 

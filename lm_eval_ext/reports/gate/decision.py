@@ -38,7 +38,7 @@ PREDICATES: Mapping[str, tuple[str, str]] = {
     "NOT WORSE": ("is not worse", "are not worse"),
     "SAME": ("is the same", "are the same"),
 }
-"""What is said of one headline with a verdict, and of several."""
+"""The predicate of a headline with a verdict, and of several headlines."""
 
 
 @dataclass(frozen=True)
@@ -238,6 +238,6 @@ def _tasks(finding: Finding) -> Iterator[TaskChange]:
 
 
 def _scores(difference: Difference, *, is_share: bool) -> tuple[str, str]:
-    """Return both scores as text."""
+    """Return the scores of both sides as text."""
     unit: Unit = "share" if is_share else "number"
     return figure(difference.before, unit), figure(difference.after, unit)

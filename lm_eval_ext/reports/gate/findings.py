@@ -461,7 +461,7 @@ def comparable(
 
 @dataclass(frozen=True)
 class Criterion:
-    """What is asked of a drop.
+    """What a drop must show.
 
     Attributes:
         requirement: what a candidate must show.
@@ -481,7 +481,7 @@ def with_verdict(finding: Finding, criterion: Criterion) -> Finding:
 
     Args:
         finding: the drop and its test.
-        criterion: what is asked of it.
+        criterion: what it must show.
     """
     warnings, notes = _about_rows(finding)
     if finding.adjusted < ALPHA:

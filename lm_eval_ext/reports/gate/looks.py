@@ -181,7 +181,7 @@ class Parts:
         return self.of_rows[run.dataset][rows_of(run).clusters]
 
     def spending(self, tasks: Iterable[str], look: int) -> Spending:
-        """Return how the error is spent that is said of tasks, up to a look."""
+        """Return how the error of a test on some tasks is spent, up to a look."""
         by_dataset: dict[str, list[NDArray[np.int32]]] = {}
         for run in (self.runs[task] for task in tasks):
             by_dataset.setdefault(run.dataset, []).append(rows_of(run).clusters)
@@ -279,7 +279,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Stopped:
-    """What looks at a true drop come to.
+    """The results of looks at a true drop.
 
     Attributes:
         beyond, within: the shares of runs in which it is called a regression, and not worse, at any look.
@@ -299,14 +299,14 @@ def equal_shares(rows: int, looks: int) -> tuple[float, ...]:
 def stopped(
     pairs: Iterable[RowSums], design: Design, bound: float, above: Sequence[float], below: Sequence[float]
 ) -> Stopped:
-    """Return what looks at the drops of pairs of runs come to.
+    """Return the results of looks at the drops of pairs of runs.
 
     Args:
         pairs: how much worse the rows of each pair are (``power.changes``); their order within a dataset says nothing.
         design: what the rows are.
         bound: the allowed drop.
         above: the level of the test for a regression at each look.
-        below: that of the test for a drop within the bound.
+        below: the level of the test for a drop within the bound at each look.
     """
     looks = len(above)
     # Dealt out as by ``parts_of``; no order has to be broken.

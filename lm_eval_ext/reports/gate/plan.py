@@ -282,7 +282,7 @@ def text(plans: Sequence[Planned], tests: int, looks: int | None = None) -> Iter
 
 
 def _with_looks(plan: Planned, drops: Sequence[float], looks: int, alpha: float) -> Iterator[str]:
-    """Yield what looks at a task or group come to, and what they save."""
+    """Yield the results of looks at a task or group, and what they save."""
     design, unit = plan.design, " (points)" if plan.design.is_share else ""
     yield f"  with {looks} looks:"
     yield f"  {f'true drop{unit}':>18}  {'regression':>10}  {'not worse':>9}  rows asked"

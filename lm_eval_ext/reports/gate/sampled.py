@@ -129,7 +129,7 @@ class Sampled:
             results do not say which value is right.
         any_of: the chance that at least one of k draws is right; ``None`` as above.
         within, between: the ``components`` of variance of each side's answers, means over its tasks.
-        change: those of the change.
+        change: the components of the variance of the change.
     """
 
     unit: Compared

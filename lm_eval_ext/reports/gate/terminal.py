@@ -133,7 +133,7 @@ def columns(head: Sequence[str], rows: Sequence[Sequence[str]], width: int, need
     Args:
         head: the headings.
         rows: the cells; the first of each is a name.
-        width: that of the window.
+        width: the width of the window.
         needed: how many columns there must be, names included.
     """
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
@@ -176,7 +176,7 @@ def check_screen(
     Args:
         outcome: the check.
         titles: descriptions of the baseline and the candidate.
-        width: that of the window.
+        width: the width of the window.
         everything: whether to list all findings and floors, however many there are.
         k: the number of draws that was asked for.
 

@@ -61,7 +61,7 @@ def answers(
 
     Args:
         runs: the runs.
-        headlines: those of the leaderboard.
+        headlines: the headlines of the leaderboard.
         most_each: how many answers are shown of each headline of a model; fewer if they would be more than
             ``MOST_ANSWERS``, or ``MOST_OF_MODEL`` of each model.
         models: the labels of the models.
@@ -102,7 +102,7 @@ def answers(
 
 
 def _scored(runs: Runs, headlines: Headlines, models: Collection[str]) -> Iterator[tuple[str, Sequence[_Scored]]]:
-    """Yield each headline of each model that has samples of all its tasks, with the answers to these."""
+    """Yield the headlines of every model that has samples of all their tasks, with the answers to these."""
     chosen = [model for model, label in runs.labels.items() if label in models]
     by_model = {model: {run.task: run for run in runs.counting if run.model == model} for model in chosen}
     for name, tasks in headlines.items():

@@ -151,7 +151,7 @@ Facts = tuple[tuple[str, str], ...]
 
 
 def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
-    """Return names and values for each model: what all its runs share, then what is one run's.
+    """Return names and values for each model: those that all its runs share, then those of single runs.
 
     Each file is a run, and so is each setting if a file's tasks have several.
     """

@@ -29,7 +29,7 @@ class SideBySide:
     """The verdicts on several candidates.
 
     Attributes:
-        verdicts: one for each candidate, in the order given; all against one baseline.
+        verdicts: the verdict on each candidate, in the order given; all against one baseline.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -46,7 +46,7 @@ class SideBySide:
 
     @property
     def lines(self) -> list[HeadlineLines]:
-        """What was found of each headline, one for each candidate, the worst headlines first."""
+        """The headlines with the findings on them, the worst headlines first."""
         by_name = by_headline([verdict.outcome for verdict in self.verdicts])
         return [
             (name, [Line(finding) if finding else None for finding in findings]) for name, findings in by_name.items()

@@ -113,7 +113,8 @@ def _template() -> Template:
     environment.globals |= {"light": light, "dark": dark, "unit_words": _UNIT_WORDS, "floors": ALL_IN_WORDS}
     environment.filters |= {
         "beginning": beginning,
-        "breakable": _breakable,
+        # A name can be broken between its parts: verbalizer_<wbr>natural.
+        "breakable": lambda name: Markup("_<wbr>").join(readable(str(name)).split("_")),
         "by_severity": partial(sorted, key=lambda issue: get_args(Severity).index(issue.severity)),
         "cell": _cell,
         # Without it, the browser would not run a script.
@@ -224,8 +225,3 @@ def _quoted(text: str) -> Markup:
     return Markup('"{}"').format(
         re.sub(r"[^A-Za-z0-9 _.,:/()-]", lambda match: f"\\{ord(match[0]):x} ", readable(text))
     )
-
-
-def _breakable(name: object) -> Markup:
-    """Return a name that can be broken between its parts, as in ``verbalizer_<wbr>natural``."""
-    return Markup("_<wbr>").join(readable(str(name)).split("_"))

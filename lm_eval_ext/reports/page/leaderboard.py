@@ -120,7 +120,7 @@ def _by_level(schema: Schema, facts: Mapping[str, Mapping[str, Any]]) -> list[st
     """Return tasks in the order of their levels, and those of one level by name.
 
     Args:
-        schema: that of their family.
+        schema: the schema of their family.
         facts: the metadata of each task, by its name.
     """
     levels = schema.by_level({task: facts[task] for task in sorted(facts)})
@@ -169,7 +169,7 @@ class Board:
     Attributes:
         headlines: the headlines, family by family.
         models: the models with any of them.
-        known: those of them whose answers are known.
+        known: the models whose answers are known.
         is_overview: whether it stands above the tables of the families, and repeats what is in them.
     """
 
@@ -301,7 +301,7 @@ def _standings(
     Args:
         evidence: all runs.
         headline: the headline.
-        runs: those of its tasks, by model.
+        runs: the runs of its tasks, by model.
         estimates: the figures, by model; others are missing.
     """
     labels = evidence.runs.labels
