@@ -397,10 +397,8 @@ def _same_scores(first: TaskRun, second: TaskRun) -> bool:
     """Return whether the scores are the same in every row, as if the seed that differs had no effect."""
     if first.rows is None or second.rows is None:
         return False
-    values, second_values = first.rows.values, second.rows.values
-    places, second_places = in_common(first.rows.ids, second.rows.ids)
+    before, after = first.rows.values, second.rows.values
+    places, later_places = in_common(first.rows.ids, second.rows.ids)
     # Where all rows have the same scores, equal ones are no surprise.
-    varied = [name for name, numbers in values.items() if np.ptp(numbers) > 0]
-    return bool(varied) and all(
-        np.array_equal(values[name][places], second_values[name][second_places]) for name in varied
-    )
+    varied = [name for name, numbers in before.items() if np.ptp(numbers) > 0]
+    return bool(varied) and all(np.array_equal(before[name][places], after[name][later_places]) for name in varied)

@@ -200,23 +200,15 @@ def arguments_as_text(logged: object) -> str:
 
 def labels(models: Collection[EvaluatedModel]) -> dict[EvaluatedModel, str]:
     """Return a name for each model, as short as possible without ambiguity."""
-    by_name = grouped((model.name, model) for model in models)
-    paths = (GGUF, *NAMES, RECORDED_ANSWERS)
+    names = {}
     # Models of one name are next to each other.
-    labels_of = {}
-    for name, group in by_name.items():
+    for name, group in grouped((model.name, model) for model in models).items():
         facts = [{"kind": model.kind, **dict(model.arguments), **dict(model.setting)} for model in group]
         values = {fact: [of_model.get(fact) for of_model in facts] for fact in sorted(set().union(*facts))}
         differing = [fact for fact in values if len({*values[fact]}) > 1]
         for model, of_model in zip(group, facts, strict=True):
-            words = [
-                _in_words(fact, _tail(of_model[fact], values[fact]) if fact in paths else of_model[fact])
-                if fact in of_model
-                else f"no {fact}"
-                for fact in differing
-            ]
-            labels_of[model] = ", ".join([name, *words])
-    return labels_of
+            names[model] = ", ".join([name, *(_in_words(fact, of_model.get(fact), values[fact]) for fact in differing)])
+    return names
 
 
 def _tail(path: str, paths: Collection[str | None]) -> str:
@@ -234,7 +226,12 @@ def _parts(path: str) -> list[str]:
     return [part for part in re.split(r"[/\\]", path) if part not in ("", ".")]
 
 
-def _in_words(name: str, value: str) -> str:
+def _in_words(name: str, value: str | None, values: Collection[str | None]) -> str:
+    """Return a fact in which models of one name differ; of paths, the last parts that distinguish them."""
+    if value is None:
+        return f"no {name}"
+    if name in (GGUF, *NAMES, RECORDED_ANSWERS):
+        return f"{name}={_tail(value, values)}"
     if name in (FEW_SHOT, GEN_KWARGS, EXAMPLES) and value == BY_TASK:
         return f"{name} {value}"
     if name == FEW_SHOT:

@@ -179,9 +179,8 @@ class Rows:
                     or line.get("doc_id") != self.ids[row]
                     or (not is_flat and is_too_deep(line))
                 ):
-                    raise ValueError(
-                        f"{Path(file.name).name}: the line of row {self.ids[row]} is no longer where it was"
-                    )
+                    name = Path(file.name).name
+                    raise ValueError(f"{name}: the line of row {self.ids[row]} is no longer where it was")
                 yield line
 
 

@@ -337,12 +337,9 @@ def possible_weights(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Is
     if len(known) == len(runs):
         over_rows = sum(figure * count for figure, count in zip(known, counts, strict=True)) / sum(counts)
         means = {False: over_rows, True: sum(known) / len(known)}
-        if possible := {
-            tasks_weigh_alike
-            for tasks_weigh_alike, mean in means.items()
-            if isclose(score, mean, rel_tol=1e-9, abs_tol=1e-12)
-        }:
-            return frozenset(possible)
+        possible = (alike for alike, mean in means.items() if isclose(score, mean, rel_tol=1e-9, abs_tol=1e-12))
+        if weights := frozenset(possible):
+            return weights
     return error(f"its {metric} in the results is neither the mean over its tasks nor that over their rows")
 
 

@@ -165,13 +165,10 @@ def _disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
     for metric, of_samples in of_rows.items():
         in_results = run.figure(metric)
         if in_results is None or not isclose(in_results, of_samples, rel_tol=1e-6, abs_tol=1e-9):
-            stated_figure = "no number" if in_results is None else in_results
-            return [
-                warning(
-                    f"{run.samples_name}: {metric} is {of_samples:.6g} over its rows but {stated_figure} in the "
-                    "results; expected both to be from one run. Figures are computed from the rows"
-                )
-            ]
+            results_say = "no number" if in_results is None else in_results
+            problem = f"{metric} is {of_samples:.6g} over its rows but {results_say} in the results"
+            remedy = "expected both to be from one run. Figures are computed from the rows"
+            return [warning(f"{run.samples_name}: {problem}; {remedy}")]
     return []
 
 

@@ -266,10 +266,8 @@ def _suite(described: Described) -> ElementTree.Element:
             ElementTree.SubElement(listed, "property", {"name": fact, "value": _clean(value)})
     for finding, element in zip(outcome.findings, elements, strict=True):
         of_class = ".".join(filter(None, (described.name, finding.family or "unknown")))
-        names, message = (
-            {"classname": _clean(of_class), "name": _clean(finding.name)},
-            _clean(finding_in_words(finding)),
-        )
+        names = {"classname": _clean(of_class), "name": _clean(finding.name)}
+        message = _clean(finding_in_words(finding))
         case = ElementTree.SubElement(suite, "testcase", {**names, "time": "0"})
         attributes = {"message": message, "type": finding.verdict.lower()} if element else {}
         ElementTree.SubElement(case, element or "system-out", attributes).text = message
