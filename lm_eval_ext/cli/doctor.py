@@ -27,8 +27,8 @@ ROWS = (*sources.SUFFIXES, ".json", ".tsv", ".csv")
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One finding of the report.
+class Check:
+    """The result of a check.
 
     Attributes:
         subject: what was checked.
@@ -53,13 +53,9 @@ Announce = Callable[[str], None]
 """Receives a description of the next check."""
 
 
-def _silently(_what: str) -> None:
-    pass
-
-
 def examine(
-    source: str | None = None, announce: Announce = _silently, include_path: str | None = None
-) -> Iterator[Finding]:
+    source: str | None = None, announce: Announce = lambda _: None, include_path: str | None = None
+) -> Iterator[Check]:
     """Yield the findings one by one, as they are made (the harness takes seconds to index its tasks).
 
     Args:
@@ -70,7 +66,7 @@ def examine(
         include_path: a folder with the YAML files of a user's own tasks, whose rows must be available at the source,
             or on the hub if none is named.
     """
-    checks: Mapping[str, Callable[[], Finding]] = {
+    checks: Mapping[str, Callable[[], Check]] = {
         "the harness": _harness,
         "autoload": _autoload,
         "which tasks the harness sees": _tasks,
@@ -94,30 +90,28 @@ def examine(
         yield from _web()
 
 
-def _harness() -> Finding:
+def _harness() -> Check:
     version = installation.VERSION
-    installed = f"lm-eval {version} at {installation.FOLDER}"
+    text = f"lm-eval {version} at {installation.FOLDER}"
     if version < Version(OLDEST):
-        return Finding("harness", False, f"{installed}; expected {OLDEST} or later: upgrade lm-eval")
+        return Check("harness", False, f"{text}; expected {OLDEST} or later: upgrade lm-eval")
     if version > Version(TESTED[-1]):
-        newer = (
-            f"{installed}; newer than {TESTED[-1]}, the newest that lm-eval-ext was tested with; check a known result"
-        )
-        return Finding("harness", False, newer, required=False)
-    return Finding("harness", True, installed)
+        newer = f"{text}; newer than {TESTED[-1]}, the newest that lm-eval-ext was tested with; check a known result"
+        return Check("harness", False, newer, required=False)
+    return Check("harness", True, text)
 
 
-def _autoload() -> Finding:
+def _autoload() -> Check:
     if start.is_active():
-        return Finding("autoload", True, "active: the bare lm_eval command sees our tasks and models")
+        return Check("autoload", True, "active: the bare lm_eval command sees our tasks and models")
     if os.environ.get("LM_EVAL_EXT_AUTOLOAD") == "0":
         reason = "switched off by LM_EVAL_EXT_AUTOLOAD=0"
     else:
         reason = "this interpreter did not read lm_eval_ext.pth (pip install --target, python -S, a bare checkout)"
-    return Finding("autoload", False, f'{reason}; use --include_path "$(lm-eval-ext tasks-path)"')
+    return Check("autoload", False, f'{reason}; use --include_path "$(lm-eval-ext tasks-path)"')
 
 
-def _tasks() -> Finding:
+def _tasks() -> Check:
     files, visible = installation.task_files()
     folder = Path(tasks_dir()).resolve()
     missing = sorted(str(path.relative_to(folder)) for path in files - visible)
@@ -125,15 +119,15 @@ def _tasks() -> Finding:
     if missing:
         listed = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
         text += f"; missing: {listed}. Either other tasks have the same names, or autoload is inactive"
-    return Finding("tasks", bool(files) and not missing, text)
+    return Check("tasks", bool(files) and not missing, text)
 
 
-def _models() -> Finding:
+def _models() -> Check:
     missing = installation.missing_models(autoload.MODELS)
-    return Finding("models", not missing, f"missing: {', '.join(missing)}" if missing else ", ".join(autoload.MODELS))
+    return Check("models", not missing, f"missing: {', '.join(missing)}" if missing else ", ".join(autoload.MODELS))
 
 
-def _nltk() -> Finding:
+def _nltk() -> Check:
     how_to_install = []
     try:
         require(*NLTK_DATA)
@@ -141,24 +135,24 @@ def _nltk() -> Finding:
         how_to_install.append(str(error))
     paths = {data: installed(data) for data in NLTK_DATA}
     lines = [f"{data.called}: {paths[data] or 'missing'}" for data in NLTK_DATA]
-    return Finding("nltk", not how_to_install, "\n".join([*lines, *how_to_install]), required=False)
+    return Check("nltk", not how_to_install, "\n".join([*lines, *how_to_install]), required=False)
 
 
-def _reader() -> Finding:
+def _reader() -> Check:
     try:
         require_libraries()
         encoder.require(fetch=False)
     except ValueError as error:
-        return Finding("reader", False, str(error), required=False)
-    return Finding("reader", True, "the answer classifier, which the paired_mcq and text_mcq tasks use, is installed")
+        return Check("reader", False, str(error), required=False)
+    return Check("reader", True, "the answer classifier, which the paired_mcq and text_mcq tasks use, is installed")
 
 
-def _given(source: str, announce: Announce = _silently) -> Iterator[Finding]:
+def _given(source: str, announce: Announce = lambda _: None) -> Iterator[Check]:
     """Yield the findings for a folder or a file: whether it exists, and the rows of each family in it."""
     path = Path(source).expanduser()
     if not path.exists():
         expected = f'expected "{sources.HUB}", "{sources.EMBEDDED}", or the path of a folder or a file of rows'
-        yield Finding("folder", False, f"{source}: no such folder or file; {expected}")
+        yield Check("folder", False, f"{source}: no such folder or file; {expected}")
         return
     if not any(installation.task_class(family.task).datasets_at(source) for family in FAMILIES.values()):
         rows = [name for name in sources.file_names(str(path)) if Path(name).suffix in ROWS]
@@ -170,11 +164,11 @@ def _given(source: str, announce: Announce = _silently) -> Iterator[Finding]:
         else:
             expected = "expected <dataset>_<split>.jsonl or .parquet, or task files (.json) of Natural Instructions"
             text = f"{path}: no rows; {expected}"
-        yield Finding("folder", False, text, required=not rows)
+        yield Check("folder", False, text, required=not rows)
     yield from _rows("folder", source, announce)
 
 
-def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator[Finding]:
+def _rows(subject: str, source: str, announce: Announce = lambda _: None) -> Iterator[Check]:
     """Yield a finding per family of which the source has files, and then one that names the others.
 
     That a source lacks a family is no failure, and several lines of it would hide one.
@@ -198,46 +192,46 @@ def _rows(subject: str, source: str, announce: Announce = _silently) -> Iterator
                     failures.append(str(error))
         except MissingDataError:
             # Already reported, and not a fault of the source.
-            yield Finding(subject, False, f"{name}: not checked, for lack of NLTK's data", subject == "folder")
+            yield Check(subject, False, f"{name}: not checked, for lack of NLTK's data", subject == "folder")
             continue
         note = f" ({sources.EMBEDDED_NOTE})" if source == sources.EMBEDDED else ""
         text = f"{name}: {len(names) - len(failures)} of {len(names)} datasets{note}"
         if lacking := family.incomplete(names):
             text += f", {lacking}"
         parts = [text, *failures[:3], *(["…"] if len(failures) > 3 else [])]
-        yield Finding(subject, not failures, "; ".join(parts))
+        yield Check(subject, not failures, "; ".join(parts))
     if lacking_files:
-        yield Finding(subject, False, f"{', '.join(lacking_files)}: no files", required=False)
+        yield Check(subject, False, f"{', '.join(lacking_files)}: no files", required=False)
 
 
-def _own_tasks(folder: str, source: str, announce: Announce = _silently) -> Iterator[Finding]:
+def _own_tasks(folder: str, source: str, announce: Announce = lambda _: None) -> Iterator[Check]:
     """Yield a finding for each of a user's own tasks, and for each file that is none."""
     announce(f"the tasks in {folder}")
     try:
         tasks = installation.OurTasks({"source": source, "answer_classifier": "rules"}, folder)
     except ValueError as error:
-        yield Finding("own task", False, str(error))
+        yield Check("own task", False, str(error))
         return
     for path in tasks.unread():
-        yield Finding("own task", False, f"{path}: the harness skips it; expected YAML with a task or a group")
+        yield Check("own task", False, f"{path}: the harness skips it; expected YAML with a task or a group")
     names = tasks.own()
     if not names:
         expected = "expected YAML files that include a template of this package; see docs/own-datasets.md"
-        yield Finding("own task", False, f"{folder}: no tasks; {expected}")
+        yield Check("own task", False, f"{folder}: no tasks; {expected}")
     for name in names:
         announce(f"the rows of {name} ({source})")
         try:
             (task,) = tasks.load(name).values()
         except (ValueError, MissingDataError) as error:  # also RowsError
             text = str(error)
-            yield Finding("own task", False, text if text.startswith(f"task {name!r}") else f"{name}: {text}")
+            yield Check("own task", False, text if text.startswith(f"task {name!r}") else f"{name}: {text}")
         else:
-            yield Finding("own task", True, f"{name}: {len(task.eval_docs)} rows ({source})")
+            yield Check("own task", True, f"{name}: {len(task.eval_docs)} rows ({source})")
 
 
-def _hub(required: bool) -> Finding:
+def _hub(required: bool) -> Check:
     if constants.HF_HUB_OFFLINE:
-        return Finding("hub", False, "switched off by HF_HUB_OFFLINE. Cached copies still work", required)
+        return Check("hub", False, "switched off by HF_HUB_OFFLINE. Cached copies still work", required)
     hubs = [hub for family in FAMILIES.values() for hub in installation.task_class(family.task).hub_datasets()]
     places = sorted({(hub.repository, hub.revision) for hub in hubs}, key=str)
     silent: dict[str, list[str]] = {}
@@ -252,10 +246,10 @@ def _hub(required: bool) -> Finding:
     if silent:
         listed = "; ".join(f"{', '.join(repositories)} ({reason})" for reason, repositories in silent.items())
         text += f"; no response from {listed}. Cached copies still work"
-    return Finding("hub", not silent, text, required)
+    return Check("hub", not silent, text, required)
 
 
-def _web() -> Iterator[Finding]:
+def _web() -> Iterator[Check]:
     """Yield, for each family whose public files are not on the hub, whether their download site responds."""
     cached = "Cached copies still work"
     for name, family in FAMILIES.items():
@@ -264,12 +258,12 @@ def _web() -> Iterator[Finding]:
             continue
         place, address = site
         if constants.HF_HUB_OFFLINE:
-            yield Finding("files", False, f"{name}: switched off by HF_HUB_OFFLINE. {cached}", required=False)
+            yield Check("files", False, f"{name}: switched off by HF_HUB_OFFLINE. {cached}", required=False)
             continue
         try:
             with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=10):  # noqa: S310 # https
-                finding = Finding("files", True, f"{name}: {place} responds")
+                finding = Check("files", True, f"{name}: {place} responds")
         except (OSError, http.client.HTTPException) as error:
             text = f"{name}: {place} does not respond ({sources.reason(error)}). {cached}"
-            finding = Finding("files", False, text, required=False)
+            finding = Check("files", False, text, required=False)
         yield finding

@@ -122,7 +122,7 @@ class Evidence:
         of_kept = values if mask is None else np.where(mask, values, np.nan)
         ratio = self.population.ratio(run.dataset, run.rows.clusters, of_kept)
         # Figures on other scales do not come near an end.
-        return ratio.measured(name_of(run, metric), limits if limits == SHARE else None)
+        return ratio.measured(figure_name(run, metric), limits if limits == SHARE else None)
 
     def mean(self, runs: Sequence[TaskRun], metric: str) -> Replicates:
         """Return a figure over several tasks of one family, aggregated as in the harness's groups, with its resamples.
@@ -192,10 +192,8 @@ class Evidence:
             if run.rows is not None and isinstance(reason := self._answers(run), Issue):
                 tasks.setdefault(reason, {})[run.task] = None
         every = {run.task for run in runs}
-        return [
-            reason if {*names} == every else replace(reason, text=f"{reason} ({named([*names])})")
-            for reason, names in tasks.items()
-        ]
+        places = {reason: "" if {*names} == every else f" ({named([*names])})" for reason, names in tasks.items()}
+        return [replace(reason, text=f"{reason}{place}") for reason, place in places.items()]
 
     def _answers(self, run: TaskRun) -> ByAnswer | Issue:
         """Return what answers without content score on the rows of a task, or why that is unknown.
@@ -208,13 +206,13 @@ class Evidence:
         return self._floors[key]
 
     def share(self, run: TaskRun, metric: str, mask: NDArray[np.bool_] | None = None) -> Ratio:
-        """Return the ratio of what a task's rows followed to what they asked.
+        """Return a ratio over a task's rows, such as the share of instructions that were followed.
 
         Without samples it is the task's own figure with the weight of one row, and must not be summed with others.
 
         Args:
             run: the task.
-            metric: one whose rows have both numbers.
+            metric: a metric whose rows have both numbers.
             mask: which rows count, shape (rows,); ``None``: all of them. Without samples, all rows count.
         """
         if run.rows is None:
@@ -243,23 +241,23 @@ class Evidence:
         all_right[first], counted[first] = least.mean(axis=1), 1
         return self.of_counts(run, all_right, counted, measured)
 
-    def of_counts(self, run: TaskRun, part: Floats, whole: Floats, measured: str) -> Ratio:
+    def of_counts(self, run: TaskRun, part: Floats, total: Floats, measured: str) -> Ratio:
         """Return the ratio of two sums over a task's rows, of which the first is a part of the second.
 
         Args:
             run: the task.
             part: what the first sums over, shape (rows,).
-            whole: what the second sums over, shape (rows,).
+            total: what the second sums over, shape (rows,).
             measured: a name for the ratio.
 
         Raises:
             ValueError: the task has no samples.
         """
         clusters = rows_of(run).clusters
-        return self.population.ratio(run.dataset, clusters, part, whole).measured(name_of(run, measured))
+        return self.population.ratio(run.dataset, clusters, part, total).measured(figure_name(run, measured))
 
 
-def name_of(run: TaskRun, metric: str) -> str:
+def figure_name(run: TaskRun, metric: str) -> str:
     """Return a name for a figure that no other figure of a report has."""
     return f"{run.model.full_name} {run.setting} {run.task} {metric}"
 

@@ -261,7 +261,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Example:
-    """One answer, shown because it is instructive or one of those behind a figure.
+    """An answer, shown because it is instructive or behind a figure.
 
     Attributes:
         why: what it shows, or its score.
@@ -322,7 +322,7 @@ class Section:
         figures: in reading order.
         examples: at most ten.
         issues: what is missing and why.
-        answers: those behind its headlines.
+        answers: the answers behind its headlines.
     """
 
     name: str
@@ -341,7 +341,7 @@ class Report:
     Attributes:
         title: the title of the page.
         summary: a row for each model, a column for each headline; exported.
-        sections: one for each family that was run.
+        sections: the section of each family that was run.
         runs: how each model was run: names and values (command, versions, hashes), by model.
         issues: what the reader should know before the figures: what was left out or replaced, and why.
         subtitle: when the models were evaluated, and on how much.
@@ -366,8 +366,7 @@ class Report:
         empty if no answers are shown.
         """
         of_model = [answers for section in self.sections for answers in section.answers if answers.model == model]
-        within = sorted(
-            (answers for answers in of_model if answers.tasks <= {*tasks}), key=lambda answers: -len(answers.tasks)
-        )
+        within = [answers for answers in of_model if answers.tasks <= {*tasks}]
+        within.sort(key=lambda answers: -len(answers.tasks))
         around = [answers for answers in of_model if answers.tasks >= {*tasks}]
         return next((answers.anchor for answers in (*within, *around)), "")

@@ -15,9 +15,9 @@ from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, Cells, Study, exists
 
 COLUMN = "column"
 """In place of a fact: the headings of the columns are drawn as series, or one below the other."""
-SIDE_BY_SIDE = 5
+MOST_IN_MAP = 5
 """The most models in the columns of a heat map."""
-MISSING = Estimate(nan)
+NO_ESTIMATE = Estimate(nan)
 
 
 def panels(  # noqa: PLR0913 # a drawing has as many parts
@@ -39,14 +39,14 @@ def panels(  # noqa: PLR0913 # a drawing has as many parts
         down: the fact whose values are categories, rows, or places on the x axis.
         across: the fact whose values are series or columns.
         by: the facts that panels are for.
-        untold: those of them that are not in titles if they have only one value.
+        untold: the facts among them that are not in titles if they have only one value.
         most: of how many models there are panels; of more, there are none. ``None``: of any number.
         options: see ``drawn``.
     """
     if most is not None and len(cells.values("model")) > most:
         return ()
-    if mark is HeatMap and _is_comparison(cells) and "unit" not in options:
-        cells, options = cells.changes(), _of_changes(options)
+    if mark is HeatMap and "unit" not in options:
+        cells, options = _changes_or_figures(cells, options)
     titled = [place for place, fact in enumerate(by) if fact not in untold or len(cells.values(fact)) > 1]
     return tuple(
         Panel(", ".join(str(key[place]) for place in titled), drawn(part, mark, down, across, **options))
@@ -59,22 +59,20 @@ def floors_in_words(cells: Cells) -> str:
     floored = [line for line in cells.lines.values() if exists(line.get(FLOOR))]
     if not floored:
         return ""
-    answers = (
-        ", ".join(dict.fromkeys(line[FLOOR_BY] for line in floored if as_estimate(line[FLOOR]).value)) or ANY_ANSWER
-    )
-    return f" (floor: {answers})"
+    answers = dict.fromkeys(line[FLOOR_BY] for line in floored if as_estimate(line[FLOOR]).value)
+    return f" (floor: {', '.join(answers) or ANY_ANSWER})"
 
 
-def over_floor(drawn_panels: tuple[Panel, ...], cells: Cells, by: tuple[str, ...]) -> tuple[Panel, ...]:
+def over_floor(drawn_panels: tuple[Panel, ...], cells: Cells, facts: tuple[str, ...]) -> tuple[Panel, ...]:
     """Return panels with a line at the floor, where all bars of a panel have the same one.
 
     Args:
         drawn_panels: panels of bars, as ``panels`` returns them.
         cells: their figures, with floors (``Study.with_floors``) if there are any.
-        by: the facts that panels are for.
+        facts: the facts that panels are for.
     """
     with_lines = list[Panel]()
-    for panel, (_, part) in zip(drawn_panels, cells.split(*by), strict=True):
+    for panel, (_, part) in zip(drawn_panels, cells.split(*facts), strict=True):
         lines = [line for line in part.lines.values() if exists(line.get(FLOOR))]
         floors = {(as_estimate(line[FLOOR]).value, line[FLOOR_BY]) for line in lines}
         mark = panel.mark
@@ -115,7 +113,7 @@ def drawn(  # noqa: PLR0913 # as above
     if mark is Curves:
         rows.sort()
     columns = columns or [*dict.fromkeys(column for _, column in values)]
-    grid = tuple(tuple(values.get((row, column), MISSING) for column in columns) for row in rows)
+    grid = tuple(tuple(values.get((row, column), NO_ESTIMATE) for column in columns) for row in rows)
     names = tuple(map(str, rows))
     if mark is HeatMap:
         return HeatMap(names, tuple(map(str, columns)), grid, **options)
@@ -128,23 +126,19 @@ def drawn(  # noqa: PLR0913 # as above
     return Curves(tuple(rows), series, **options) if mark is Curves else Bars(names, series, **options)
 
 
-def heat_maps(cells: Cells, down: str, most: int = SIDE_BY_SIDE, **options: Any) -> Iterator[Panel]:
+def heat_maps(cells: Cells, down: str, most: int = MOST_IN_MAP, **options: Any) -> Iterator[Panel]:
     """Yield heat maps with a column for each model, at most so many in each."""
-    if _is_comparison(cells):
-        cells, options = cells.changes(), _of_changes(options)
+    cells, options = _changes_or_figures(cells, options)
     parts = [*evenly(cells, most)]
     for title, part in parts:
         yield Panel(title if len(parts) > 1 else "", drawn(part, HeatMap, down, "model", **options))
 
 
-def _is_comparison(cells: Cells) -> bool:
-    """Return whether cells are of a baseline and one other model: then what differs is drawn, not two maps."""
-    return bool(cells.baseline) and "model" in cells.by and len(cells.values("model")) == 2
-
-
-def _of_changes(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a heat map as those of one with changes."""
-    return {**options, "unit": "change", "axis": f"change in {options['axis']}"}
+def _changes_or_figures(cells: Cells, options: dict[str, Any]) -> tuple[Cells, dict[str, Any]]:
+    """Return the cells and options of heat maps; of a baseline and one other model, what differs is drawn."""
+    if not cells.baseline or "model" not in cells.by or len(cells.values("model")) != 2:
+        return cells, options
+    return cells.changes(), {**options, "unit": "change", "axis": f"change in {options['axis']}"}
 
 
 def evenly(cells: Cells, most: int) -> Iterator[tuple[str, Cells]]:

@@ -55,7 +55,7 @@ class RowSums:
 
     @classmethod
     def of_answers(cls, answers: ByDataset) -> RowSums:
-        """Return the sums over each row that was asked."""
+        """Return the sums over each row with answers."""
         return cls._of_parts(
             {
                 dataset: [
@@ -68,13 +68,13 @@ class RowSums:
 
     @classmethod
     def of_single_answers(cls, values: Floats, weights: Floats, rows_by_dataset: tuple[int, ...]) -> RowSums:
-        """Return those of rows with one answer each, of datasets that are numbered."""
+        """Return the sums over rows with one answer each, of datasets that are numbered."""
         clusters, datasets = np.arange(len(values), dtype=np.int32), tuple(map(str, range(len(rows_by_dataset))))
         return cls(values, weights, np.abs(values), clusters, datasets, rows_by_dataset)
 
     @classmethod
     def mean_of(cls, scores: Iterable[RowSums]) -> RowSums:
-        """Return those of the mean of several scores, which weigh alike; they may be about the same rows."""
+        """Return the sums of the mean of several scores, which weigh alike; they may be about the same rows."""
         parts: dict[str, list[tuple[NDArray[np.int32], Floats]]] = {}
         for score in scores:
             sums = np.stack([score.values, score.weights, score.sizes]) / score.weights.sum()
@@ -237,7 +237,7 @@ class Difference:
 
     @classmethod
     def none(cls, lost: int, added: int) -> Difference:
-        """Return that of two sides without an answer in common."""
+        """Return the difference of two sides without an answer in common."""
         return cls(nan, nan, Estimate(nan), MeanChange.of_error(nan, inf, 0), lost=lost, added=added)
 
     @property
@@ -291,23 +291,17 @@ def difference_of(
     before = after = 0.0
     answers = lost = added = increased = decreased = 0
     for first, second in pairs:
-        rows, second_rows = rows_of(first), rows_of(second)
-        old, new = (
-            of_side.numbers(measure) if isinstance(measure, str) else measure(of_side)
-            for of_side in (rows, second_rows)
-        )
+        sides = rows_of(first), rows_of(second)
+        scores = [rows.numbers(measure) if isinstance(measure, str) else measure(rows) for rows in sides]
         if first.task == second.task:
-            first_places, second_places = in_common(rows.ids, second_rows.ids)
-            clusters = rows.clusters[first_places]
+            places = in_common(*(rows.ids for rows in sides))
+            clusters = sides[0].clusters[places[0]]
         else:
-            (first_clusters, old), (second_clusters, new) = (
-                _means(rows.clusters, old),
-                _means(second_rows.clusters, new),
-            )
-            first_places, second_places = in_common(first_clusters, second_clusters)
-            clusters = first_clusters[first_places]
-        lost, added = lost + len(old) - len(first_places), added + len(new) - len(second_places)
-        old, new = old[first_places], new[second_places]
+            means = [_means(rows.clusters, values) for rows, values in zip(sides, scores, strict=True)]
+            places, scores = in_common(*(clusters for clusters, _ in means)), [values for _, values in means]
+            clusters = means[0][0][places[0]]
+        lost, added = lost + len(scores[0]) - len(places[0]), added + len(scores[1]) - len(places[1])
+        old, new = scores[0][places[0]], scores[1][places[1]]
         known = ~(np.isnan(old) | np.isnan(new))
         old, new, count = old[known], new[known], int(np.count_nonzero(known))
         if not count:
@@ -322,10 +316,11 @@ def difference_of(
         return Difference.none(lost, added)
     by_row = RowSums.of_answers(changes)
     total = sum(float(part.sum()) for part in np.split(by_row.weights, np.cumsum(by_row.rows_by_dataset)))
-    scores = float(before / total), float(after / total)
     mean = MeanChange.of_rows(by_row, answers, is_share=is_share)
     change = Estimate(mean.value, *mean.limits(ONE_SIDE, ONE_SIDE), rows=mean.rows, answers=answers)
-    return Difference(*scores, change, mean, by_row, answers, lost, added, increased, decreased)
+    return Difference(
+        float(before / total), float(after / total), change, mean, by_row, answers, lost, added, increased, decreased
+    )
 
 
 def _means(clusters: NDArray[np.int32], values: Floats) -> tuple[NDArray[np.int32], Floats]:

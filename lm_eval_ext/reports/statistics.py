@@ -72,7 +72,7 @@ def computed(formula: Callable[..., Floats], *figures: Replicates, over: Replica
     Args:
         formula: takes their ``values`` in this order.
         figures: the figures.
-        over: the one whose observations are those of the result; ``None``: those of all, or unknown if they differ.
+        over: the figure whose observations the result has; ``None``: they are the same for all, or else unknown.
     """
     counts = {(figure.rows, figure.answers) for figure in ((over,) if over else figures)}
     rows, answers = counts.pop() if len(counts) == 1 else (0, 0)
@@ -110,7 +110,7 @@ class Ratio:
         total, count: each followed by those of the resamples, shape (1 + RESAMPLES,).
         rows: how many rows of each dataset it is over; ``None`` for a ratio that is no mean over rows.
         answers: the number of answers to these rows.
-        limits: its minimum and maximum; ``None`` if there are none, and its interval is that of the resamples.
+        limits: its minimum and maximum; ``None`` if there are none, and its interval comes from the resamples.
         key: a number for what was measured.
     """
 
@@ -313,14 +313,12 @@ class Population:
             dataset: the dataset.
             clusters: the row number of each value, shape (values,).
             values: the values, shape (values,).
-            counts: what the sum of the values is divided by the sum of, shape (values,); ``None``: their number.
+            counts: the denominators, whose sum divides the sum of the values, shape (values,); ``None``: all are 1.
         """
         if counts is None:
             counts = (~np.isnan(values)).astype(np.float64)
-        sums = [
-            self.by_cluster(dataset, clusters, counts_of_rows)
-            for counts_of_rows in (np.where(counts > 0, values, 0.0), counts)
-        ]
+        counted = np.where(counts > 0, values, 0.0)
+        sums = [self.by_cluster(dataset, clusters, terms) for terms in (counted, counts)]
         total, count = (self.weights(dataset) @ np.stack(sums, axis=1)).T
         return Ratio(total, count, {dataset: int(np.count_nonzero(sums[1]))}, int(np.count_nonzero(counts)))
 

@@ -39,7 +39,7 @@ class Entry:
     Attributes:
         run: the run.
         facts: what entries are grouped by: ``model`` and ``task``, the facts of the task, and what a figure adds.
-        question: what the task asks; groups that are compared must have asked the same.
+        question: a key of what the task asks; groups that are compared must have the same questions.
         metric: what is measured, if it is not the same for all entries of a figure.
         mask: the rows that count.
         reason: why the run cannot be compared, as text; empty if it can.
@@ -164,14 +164,14 @@ class Cells:
         lines = {key: {new: line[name] for name, new in names.items()} for key, line in self.lines.items()}
         return replace(self, lines=lines, metrics={new: self.metrics.get(name, ()) for name, new in names.items()})
 
-    def joined(self, other: Cells) -> Cells:
+    def joined(self, further: Cells) -> Cells:
         """Return the cells with the columns of others that are about the same, and their lines about anything else."""
-        names = dict.fromkeys(name for cells in (self, other) for line in cells.lines.values() for name in line)
+        names = dict.fromkeys(name for cells in (self, further) for line in cells.lines.values() for name in line)
         lines = {
-            key: {**dict.fromkeys(names, UNKNOWN), **self.lines.get(key, {}), **other.lines.get(key, {})}
-            for key in (*self.lines, *other.lines)
+            key: {**dict.fromkeys(names, UNKNOWN), **self.lines.get(key, {}), **further.lines.get(key, {})}
+            for key in (*self.lines, *further.lines)
         }
-        return replace(self, lines=lines, metrics={**self.metrics, **other.metrics})
+        return replace(self, lines=lines, metrics={**self.metrics, **further.metrics})
 
     def wide(self, *facts: str, heading: str) -> Cells:
         """Return cells with a column for each combination of the values of some facts and each column.
@@ -199,7 +199,7 @@ class Study:
 
     Attributes:
         evidence: all runs.
-        entries: one for each model and combination of facts.
+        entries: an entry for each model and combination of facts.
         other_entries: the runs without facts, or with those of a task that more models were run on.
         orders: the order of a fact's values; what is not among them comes last.
     """
@@ -234,16 +234,17 @@ class Study:
         models = Counter(run.task for run in runs)
         first: dict[Key, TaskRun] = {}
         for run in sorted(runs, key=lambda run: (-models[run.task], run.task)):
-            if facts_of_run := facts(run):
-                first.setdefault((run.model, *facts_of_run.values()), run)
+            if of_task := facts(run):
+                first.setdefault((run.model, *of_task.values()), run)
         chosen = {id(run) for run in first.values()}
         entries, other_entries = list[Entry](), list[Entry]()
         for run in runs:
-            facts_of_run, is_chosen = facts(run), id(run) in chosen
-            about = {"model": labels[run.model], "task": run.task, **facts_of_run}
-            (entries if is_chosen else other_entries).append(
-                Entry(run, about, (*facts_of_run.values(),) if is_chosen else run.task)
-            )
+            of_task = facts(run)
+            about = {"model": labels[run.model], "task": run.task, **of_task}
+            if id(run) in chosen:
+                entries.append(Entry(run, about, (*of_task.values(),)))
+            else:
+                other_entries.append(Entry(run, about, run.task))
         return cls(evidence, tuple(entries), tuple(other_entries), {**orders, "model": tuple(labels.values())})
 
     def ordered(self, **orders: Iterable[Any]) -> Study:
@@ -285,7 +286,7 @@ class Study:
         blocks = [(block,) if isinstance(block, str) else block for block in by]
         facts = tuple(chain.from_iterable(blocks))
         equal_facts = [fact for fact in facts if fact not in compared]
-        groups = grouped(entries, facts)
+        groups = entries_by(entries, facts)
         questions: dict[Key, set[Hashable]] = {}
         for group in groups.values():
             key = tuple(group[0][fact] for fact in equal_facts)
@@ -316,7 +317,7 @@ class Study:
             The cells with ``FLOOR``, ``FLOOR_BY``, which is text, and ``ABOVE_FLOOR``; unknown where there is no floor,
             and where only some rows count.
         """
-        groups = grouped(entries, cells.by)
+        groups = entries_by(entries, cells.by)
 
         def floors(about: Mapping[str, Any]) -> tuple[Replicates, str, Replicates]:
             group = groups.get(tuple(about[fact] for fact in cells.by), [])
@@ -368,7 +369,7 @@ class Study:
         ends = None if lines is None else [(*key, side) for key in lines for side in sides]
         means = self.means(every, (*by, fact), {"mean": metric}, compared=compared, lines=ends)
         wide = means.wide(fact, heading=f"{{{fact}}}")
-        groups = grouped(sorted(every, key=lambda entry: entry.run.dataset), means.by)
+        groups = entries_by(sorted(every, key=lambda entry: entry.run.dataset), means.by)
 
         def gain(line: Mapping[str, Any]) -> Estimate:
             before, after = (line[str(side)] for side in sides)
@@ -388,9 +389,7 @@ class Study:
             for key in combinations:
                 by_first.setdefault(key[: sizes[0]], []).append(key[sizes[0] :])
             for first in self._block_in_order(blocks[0], by_first):
-                yield from (
-                    (*first, *other_entries) for other_entries in self._crossed(by_first[first], blocks[1:], within - 1)
-                )
+                yield from ((*first, *key) for key in self._crossed(by_first[first], blocks[1:], within - 1))
             return
         starts = [sum(sizes[:place]) for place in range(len(sizes))]
         values = (
@@ -446,7 +445,7 @@ class Study:
         """
         kept_entries, issues = list[Entry](), list[Issue]()
         left_out: dict[str, list[str]] = {}
-        for group in grouped(entries, by).values():
+        for group in entries_by(entries, by).values():
             shared = shared_rows([entry.run for entry in group], same_hash=texts.same_hash)
             about = group[0][by[0]]
             if shared.reason:
@@ -471,7 +470,7 @@ class Study:
         questions = {entry.question for entry in entries}
         missing = {
             model: len(questions - {entry.question for entry in of_model})
-            for (model,), of_model in grouped(entries, ["model"]).items()
+            for (model,), of_model in entries_by(entries, ["model"]).items()
         }
         return tuple(
             warning(
@@ -485,7 +484,7 @@ class Study:
 
 @dataclass(frozen=True)
 class SameRows:
-    """What is said about runs that are compared on the rows that they share; formats with the facts of an entry.
+    """The issues of runs that are compared on the rows that they share; formats with the facts of an entry.
 
     Attributes:
         not_compared: that they are not compared.
@@ -507,7 +506,7 @@ def _is_share(entry: Entry, metric: str) -> bool:
     return entry.run.schema.row_form(name) == "ratio" if rows is None else name in rows.denominators
 
 
-def grouped(entries: Iterable[Entry], facts: Collection[str]) -> dict[Key, list[Entry]]:
+def entries_by(entries: Iterable[Entry], facts: Collection[str]) -> dict[Key, list[Entry]]:
     """Return entries by the values of some facts, in the order of the first of each group."""
     groups: dict[Key, list[Entry]] = {}
     for entry in entries:
@@ -535,7 +534,7 @@ class SharedRows:
     """The rows that several runs share.
 
     Attributes:
-        masks: one for each run; see ``Mask``.
+        masks: the mask of each run; see ``Mask``.
         left_out: how many rows some run lacks.
         reason: why no rows are shared, as text; empty if some are.
     """

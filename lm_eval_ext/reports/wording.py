@@ -8,7 +8,7 @@ from io import StringIO
 
 from lm_eval_ext.reports.figure import Estimate, Table, TableCell, Unit
 
-LONGEST = 1000
+LONGEST_TEXT = 1000
 """The most characters of a prompt or an answer that are shown."""
 MISSING = "–"  # noqa: RUF001 # as in a printed table
 UNITS: dict[Unit, str] = {"share": "%", "change": "points", "number": ""}
@@ -30,7 +30,7 @@ def one_line(text: str) -> str:
 
 def beginning(text: str) -> tuple[str, int]:
     """Return the beginning of a text that may be long, and how many characters are not shown."""
-    return text[:LONGEST], max(0, len(text) - LONGEST)
+    return text[:LONGEST_TEXT], max(0, len(text) - LONGEST_TEXT)
 
 
 def figure(value: float, unit: Unit, decimals: int = 1) -> str:
@@ -82,12 +82,12 @@ def _minus(text: str) -> str:
     return text.replace("-", "−")  # noqa: RUF001 # as wide as the plus
 
 
-def as_csv(table: Table) -> str:
+def table_as_csv(table: Table) -> str:
     """Return a table as CSV: shares from 0 to 1, each estimate followed by the ends of its interval."""
     estimates = [any(isinstance(row[place], Estimate) for row in table.rows) for place in range(len(table.columns))]
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    headings = zip(map(as_text, table.columns), estimates, strict=True)
+    headings = zip(map(spreadsheet_text, table.columns), estimates, strict=True)
     writer.writerow(
         heading
         for column, has_interval in headings
@@ -104,11 +104,11 @@ def _values(cell: TableCell, has_interval: bool) -> list[str | int | float]:
     """Return a cell's values; missing ones are empty."""
     if isinstance(cell, Estimate):
         return ["" if value != value else value for value in (cell.value, cell.low, cell.high)]  # noqa: PLR0124 # NaN
-    value = "" if cell is None else as_text(cell) if isinstance(cell, str) else cell
+    value = "" if cell is None else spreadsheet_text(cell) if isinstance(cell, str) else cell
     return [value, "", ""] if has_interval else [value]
 
 
-def as_text(cell: str) -> str:
+def spreadsheet_text(cell: str) -> str:
     """Return a text that a spreadsheet does not interpret as a formula; model names are untrusted."""
     text = readable(cell)
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text

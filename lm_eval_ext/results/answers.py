@@ -217,8 +217,8 @@ def _chosen(models: Collection[EvaluatedModel], name: str, place: str) -> Evalua
     if len(called) == 1:
         return called.pop()
     full_names = named(sorted({model.full_name for model in called or models}))
-    several = f"{len(called)} models" if called else f"no model called {name!r}"
-    raise RowsError(f"{place}: answers of {several} ({full_names}); expected one: name it with model=NAME")
+    problem = f"{len(called)} models" if called else f"no model called {name!r}"
+    raise RowsError(f"{place}: answers of {problem} ({full_names}); expected one: name it with model=NAME")
 
 
 def _called(name: str) -> EvaluatedModel:

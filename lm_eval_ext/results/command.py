@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lm_eval_ext.families.schema import FACTS
-from lm_eval_ext.results.models import FEW_SHOT, GEN_KWARGS, arguments, as_text, chat_template
+from lm_eval_ext.results.models import FEW_SHOT, GEN_KWARGS, arguments, arguments_as_text, chat_template
 from lm_eval_ext.results.runs import Runs, TaskRun
 
 OWN_METADATA = ("config_source", "note", "rows_origin", "rows_evaluated", "rows_usable", "left_out", "single")
@@ -67,7 +67,7 @@ def command(run: TaskRun, tasks: Sequence[str], rows: Sequence[str] = (), output
         # The harness records a whole limit as a float.
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-        if text := as_text(value):
+        if text := arguments_as_text(value):
             words += [f"--{option}", text]
     if chat_template(run.file):
         words.append("--apply_chat_template")
@@ -82,4 +82,4 @@ def _as_option(logged: object) -> str:
         isinstance(value, list | dict) or "," in str(value) for value in logged.values()
     ):
         return json.dumps(logged, sort_keys=True)
-    return as_text(logged)
+    return arguments_as_text(logged)

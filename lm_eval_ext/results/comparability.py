@@ -37,14 +37,14 @@ _COMPARED: Mapping[str, str] = {
     "docs": "different rows under the same doc_id",
     "targets": "different gold answers to the same rows (target_hash)",
 }
-"""What is said if a hash of a row differs, by the column of ``Rows``."""
+"""The problem if a hash of a row differs, by the column of ``Rows``."""
 
 
-Difference = tuple[str, object, object]
+UnlikeFact = tuple[str, object, object]
 """What differs between two runs, and its value in each."""
 
 
-def differences(first: TaskRun, second: TaskRun, facts: Collection[str]) -> Iterator[Difference]:
+def differences(first: TaskRun, second: TaskRun, facts: Collection[str]) -> Iterator[UnlikeFact]:
     """Yield the facts, among those named, in which two runs differ; a fact that is not recorded is ``None``.
 
     Args:
@@ -68,7 +68,7 @@ OTHER_PROMPTS = "different prompts for the same rows"
 
 @dataclass(frozen=True)
 class PairOfRuns:
-    """One task, as run by both sides.
+    """A task, as run by both sides.
 
     Attributes:
         before, after: its runs.
@@ -136,7 +136,7 @@ class PairOfRuns:
         return warning(OTHER_PROMPTS) if self._asks_alike and self.differ("prompts") else None
 
     @property
-    def _unlike_arguments(self) -> Iterator[Difference]:
+    def _unlike_arguments(self) -> Iterator[UnlikeFact]:
         """The arguments that the same weights were loaded with on one side and not on the other."""
         if self.before.model.name != self.after.model.name:
             # Of two models, the arguments need not be alike.
@@ -397,10 +397,8 @@ def _same_scores(first: TaskRun, second: TaskRun) -> bool:
     """Return whether the scores are the same in every row, as if the seed that differs had no effect."""
     if first.rows is None or second.rows is None:
         return False
-    values, second_values = first.rows.values, second.rows.values
-    places, second_places = in_common(first.rows.ids, second.rows.ids)
+    before, after = first.rows.values, second.rows.values
+    places, later_places = in_common(first.rows.ids, second.rows.ids)
     # Where all rows have the same scores, equal ones are no surprise.
-    varied = [name for name, numbers in values.items() if np.ptp(numbers) > 0]
-    return bool(varied) and all(
-        np.array_equal(values[name][places], second_values[name][second_places]) for name in varied
-    )
+    varied = [name for name, numbers in before.items() if np.ptp(numbers) > 0]
+    return bool(varied) and all(np.array_equal(before[name][places], after[name][later_places]) for name in varied)

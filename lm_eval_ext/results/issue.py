@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"\d[\d,.]*")
 
 @dataclass(frozen=True)
 class Issue:
-    """One thing that the reader must know.
+    """A fact that the reader must know.
 
     Attributes:
         severity: how serious it is.
@@ -49,7 +49,7 @@ def note(text: str) -> Issue:
 
 
 def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
-    """Return values by their key, in order: what is said of many tasks or models is said once, with all their names."""
+    """Return values by their key, in order of appearance, such as the names of all tasks with the same problem."""
     values: dict[Key, list[Value]] = {}
     for key, value in pairs:
         values.setdefault(key, []).append(value)
@@ -57,7 +57,7 @@ def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
 
 
 def of_models(issues: Iterable[Issue], models: Collection[str]) -> tuple[Issue, ...]:
-    """Return issues, where what is said of several models is said once, with all their names.
+    """Return issues; an issue about several models is there once, with all their names.
 
     Two issues say the same if only their numbers differ; then those of the first model are kept, as an example.
 

@@ -108,7 +108,7 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
         runs = [run for _, run in zip(progress(runs), read, strict=True)]
         if parts:
             runs.sort(key=lambda run: run.file.order, reverse=True)
-            runs = [in_parts(of_task) for of_task in grouped((_what(run), run) for run in runs).values()]
+            runs = [in_parts(of_task) for of_task in grouped((_run_key(run), run) for run in runs).values()]
         places = {model: place for place, model in enumerate(side.models)}
         runs.sort(key=lambda run: (run.role is Role.SWEPT, places[run.model], run.task, run.placement, run.decoding))
         in_order = (*runs, *side.with_role(Role.OLDER, Role.UNEVALUATED))
@@ -260,17 +260,16 @@ def _with_roles(runs: Sequence[TaskRun], *, merge_variants: bool, parts: bool) -
     several decodings, the one at the lowest temperature counts, and of its draws the one with the first seeds. A run
     without rows replaces none, and where runs are parts, no run does.
     """
-
-    def draw(run: TaskRun) -> Hashable:
-        return _what(run), run.decoding if merge_variants and run.schema.over_temperatures else None
-
-    latest, issues = newest([run for run in runs if run.count], draw)
+    latest, issues = newest(
+        [run for run in runs if run.count],
+        lambda run: (_run_key(run), run.decoding if merge_variants and run.schema.over_temperatures else None),
+    )
     roles: list[tuple[TaskRun, Role]] = []
-    for decoded in grouped((_what(run), run) for run in latest.values()).values():
+    for decoded in grouped((_run_key(run), run) for run in latest.values()).values():
         for place, run in enumerate(sorted(decoded, key=lambda run: run.decoding)):
             is_placed = merge_variants and run.placement
             roles.append((run, Role.PLACED if is_placed else Role.SWEPT if place else Role.COUNTS))
-    with_empty, _ = newest(runs, _what)
+    with_empty, _ = newest(runs, _run_key)
     roles += [(run, Role.UNEVALUATED) for run in with_empty.values() if not run.count]
     known = {id(run) for run, _ in roles}
     roles += [(run, Role.PART if parts and run.count else Role.OLDER) for run in runs if id(run) not in known]
@@ -278,7 +277,7 @@ def _with_roles(runs: Sequence[TaskRun], *, merge_variants: bool, parts: bool) -
     return [replace(run, role=role) for run, role in roles], [] if parts else issues
 
 
-def _what(run: TaskRun) -> Hashable:
+def _run_key(run: TaskRun) -> Hashable:
     """Return what the newest run counts of: a model, a task and a placement."""
     return run.model, run.task, run.placement
 

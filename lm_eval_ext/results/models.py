@@ -99,7 +99,7 @@ def evaluated_model(
         shots: the number of few-shot examples in the task.
         source: the source of the task's rows.
         examples: the number of examples that was set for a task whose prompts show those of an instruction.
-        questions: what makes the task ask something else, by name: a row seed, a placement; ``None`` if it does not.
+        questions: the metadata that change the task's prompts, by name: a row seed, a placement; ``None`` if not set.
     """
     content, recorded = file.content, recorded_run(file)
     config = {**file.config, **{name: recorded[name] for name in ("model", "model_args") if name in recorded}}
@@ -107,7 +107,7 @@ def evaluated_model(
         "chat template": chat_template(file),
         "system instruction": content.get("system_instruction_sha"),
         FEW_SHOT: shots or None,
-        GEN_KWARGS: as_text(config.get("gen_kwargs")),
+        GEN_KWARGS: arguments_as_text(config.get("gen_kwargs")),
         EXAMPLES: examples,
         "rows": "embedded" if source == EMBEDDED else None,
         **{name: None if value is None else str(value) for name, value in questions.items()},
@@ -191,7 +191,7 @@ def _as_the_harness_reads(text: str) -> str:
         return word
 
 
-def as_text(logged: object) -> str:
+def arguments_as_text(logged: object) -> str:
     """Return arguments as one text, sorted by name."""
     if isinstance(logged, dict):
         return ",".join(f"{name}={value}" for name, value in sorted(logged.items()))
@@ -200,31 +200,23 @@ def as_text(logged: object) -> str:
 
 def labels(models: Collection[EvaluatedModel]) -> dict[EvaluatedModel, str]:
     """Return a name for each model, as short as possible without ambiguity."""
-    by_name = grouped((model.name, model) for model in models)
-    paths = (GGUF, *NAMES, RECORDED_ANSWERS)
+    names = {}
     # Models of one name are next to each other.
-    labels_of = {}
-    for name, group in by_name.items():
+    for name, group in grouped((model.name, model) for model in models).items():
         facts = [{"kind": model.kind, **dict(model.arguments), **dict(model.setting)} for model in group]
         values = {fact: [of_model.get(fact) for of_model in facts] for fact in sorted(set().union(*facts))}
         differing = [fact for fact in values if len({*values[fact]}) > 1]
         for model, of_model in zip(group, facts, strict=True):
-            words = [
-                _in_words(fact, _tail(of_model[fact], values[fact]) if fact in paths else of_model[fact])
-                if fact in of_model
-                else f"no {fact}"
-                for fact in differing
-            ]
-            labels_of[model] = ", ".join([name, *words])
-    return labels_of
+            names[model] = ", ".join([name, *(_in_words(fact, of_model.get(fact), values[fact]) for fact in differing)])
+    return names
 
 
 def _tail(path: str, paths: Collection[str | None]) -> str:
     """Return the fewest last parts of a path that distinguish it from other paths."""
     parts = _parts(path)
-    parts_of_others = [_parts(other) for other in paths if other not in (None, path)]
+    parts_of_others = [_parts(other_path) for other_path in paths if other_path not in (None, path)]
     for length in range(1, len(parts)):
-        if parts[-length:] not in [other[-length:] for other in parts_of_others]:
+        if parts[-length:] not in [other_path[-length:] for other_path in parts_of_others]:
             return "/".join(parts[-length:])
     return path
 
@@ -234,7 +226,12 @@ def _parts(path: str) -> list[str]:
     return [part for part in re.split(r"[/\\]", path) if part not in ("", ".")]
 
 
-def _in_words(name: str, value: str) -> str:
+def _in_words(name: str, value: str | None, values: Collection[str | None]) -> str:
+    """Return a fact in which models of one name differ; of paths, the last parts that distinguish them."""
+    if value is None:
+        return f"no {name}"
+    if name in (GGUF, *NAMES, RECORDED_ANSWERS):
+        return f"{name}={_tail(value, values)}"
     if name in (FEW_SHOT, GEN_KWARGS, EXAMPLES) and value == BY_TASK:
         return f"{name} {value}"
     if name == FEW_SHOT:
@@ -345,7 +342,7 @@ def read_sizes(path: Path) -> GivenSizes:
     return GivenSizes(path, read)
 
 
-def sizes(runs: Runs, given: GivenSizes | None = None) -> Sizes:
+def sizes(runs: Runs, stated_sizes: GivenSizes | None = None) -> Sizes:
     """Return the sizes of the models that were run.
 
     A size is the one that the file states for the model, by its name in the report or the name of its weights, or else
@@ -354,9 +351,9 @@ def sizes(runs: Runs, given: GivenSizes | None = None) -> Sizes:
 
     Args:
         runs: all runs.
-        given: the sizes that a file states.
+        stated_sizes: the sizes that a file states.
     """
-    stated = given.by_name if given else {}
+    stated = stated_sizes.by_name if stated_sizes else {}
     by_model: dict[EvaluatedModel, Size] = {}
     used: set[str] = set()
     without: list[str] = []
@@ -381,11 +378,11 @@ def sizes(runs: Runs, given: GivenSizes | None = None) -> Sizes:
         else:
             without.append(label)
     issues = []
-    if given and without:
+    if stated_sizes and without:
         lacking = f"no size for {named(without)}, and their results record none"
-        issues.append(warning(f"{given.path}: {lacking}: not in figures by size"))
-    if given and (unused := [name for name in stated if name not in used]):
-        issues.append(note(f"{given.path}: not among the results: {named(unused)}"))
+        issues.append(warning(f"{stated_sizes.path}: {lacking}: not in figures by size"))
+    if stated_sizes and (unused := [name for name in stated if name not in used]):
+        issues.append(note(f"{stated_sizes.path}: not among the results: {named(unused)}"))
     # Of several models of one family and size, each is a family of its own, for they differ.
     counts_of = Counter(by_model.values())
     distinct = {

@@ -180,8 +180,8 @@ def extract(archive: Path, folder: Path) -> None:
         raise RowsError(f"{archive}: no {RESULTS} in this archive; expected what `lm_eval --output_path` writes")
 
 
-def _refused(archive: Path, why: str) -> RowsError:
-    return RowsError(f"{archive}: {why}; expected an archive of what `lm_eval --output_path` writes")
+def _refused(archive: Path, reason: str) -> RowsError:
+    return RowsError(f"{archive}: {reason}; expected an archive of what `lm_eval --output_path` writes")
 
 
 @contextmanager

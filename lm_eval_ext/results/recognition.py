@@ -27,7 +27,7 @@ from lm_eval_ext.sources import RowsError
 OURS = "rows_hash"
 """Metadata that only our tasks have, including older ones that did not record their family."""
 OTHER_QUESTIONS = (ROW_SEED, "form", PARAPHRASES)
-"""The metadata under which a task asks something else: a model is shown apart for each value."""
+"""The metadata that change a task's prompts: a model is shown apart for each value."""
 WITHOUT_SCORES = "bypass"
 """The metric that the harness reports instead of a task's own under ``--predict_only``."""
 AGAIN = "run it again"
@@ -125,29 +125,29 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
             schema = replace(run.schema, metrics=metrics, headlines=metrics)
             family = replace(run.family, schema=schema)
             instead[id(run)] = replace(run, family=family, readers=tuple(readers), offered=readers[0])
-    ours = [run for side in sides for run in side.all if run.is_ours]
-    metrics_there = {metric for run in instead.values() for metric in run.metrics}.union(*map(_can_count, ours))
-    readers_there = {reader for run in (*instead.values(), *ours) for reader in run.readers}
+    our_runs = [run for side in sides for run in side.all if run.is_ours]
+    metrics_there = {metric for run in instead.values() for metric in run.metrics}.union(*map(_can_count, our_runs))
+    readers_there = {reader for run in (*instead.values(), *our_runs) for reader in run.readers}
     metric, chosen_filter = choice.parts(metrics_there)
-    for chosen_name, what, there in (
+    for chosen_name, kind, known_names in (
         (metric, "metric", metrics_there),
         (chosen_filter, "filter", readers_there),
     ):
-        if chosen_name and chosen_name not in there:
-            if near := get_close_matches(chosen_name, there, n=1):
-                raise RowsError(f"no task has the {what} {chosen_name!r}; did you mean {near[0]!r}?")
-            headlines = {run.headline.name for run in (*instead.values(), *ours)}
+        if chosen_name and chosen_name not in known_names:
+            if near := get_close_matches(chosen_name, known_names, n=1):
+                raise RowsError(f"no task has the {kind} {chosen_name!r}; did you mean {near[0]!r}?")
+            headlines = {run.headline.name for run in (*instead.values(), *our_runs)}
             # What is most likely meant stands before what is only counted.
-            ordered = sorted(there, key=lambda name: (name not in headlines, name))
-            expected = named(ordered, MOST_METRICS_NAMED) if there else "a folder with results of tasks"
-            raise RowsError(f"no task has the {what} {chosen_name!r}; expected one of {expected}")
-    instead |= {id(run): _counted_by(run, metric, chosen_filter) for run in ours if metric or chosen_filter}
-    first, *others = [replace(side, all=tuple(instead.get(id(run), run) for run in side.all)) for side in sides]
+            ordered = sorted(known_names, key=lambda name: (name not in headlines, name))
+            expected = named(ordered, MOST_METRICS_NAMED) if known_names else "a folder with results of tasks"
+            raise RowsError(f"no task has the {kind} {chosen_name!r}; expected one of {expected}")
+    instead |= {id(run): _counted_by(run, metric, chosen_filter) for run in our_runs if metric or chosen_filter}
+    first, *further_sides = [replace(side, all=tuple(instead.get(id(run), run) for run in side.all)) for side in sides]
     issues = [
         note(f"the files list the metrics of {named(tasks)} in different orders: {metric} counts for all models")
         for metric, tasks in mixed.items()
     ]
-    return [replace(first, issues=(*first.issues, *issues)), *others]
+    return [replace(first, issues=(*first.issues, *issues)), *further_sides]
 
 
 def _can_count(run: TaskRun) -> dict[str, Metric]:
@@ -224,7 +224,7 @@ def task_runs(file: ResultFile, *, other_tasks: bool) -> list[RunOrFault]:
     """
     configs, results = file.content["configs"], file.content["results"]
     malformed: list[RunOrFault] = []
-    ours: dict[str, TaskRun | str | None] = {}
+    our_tasks: dict[str, TaskRun | str | None] = {}
     of_others: dict[str, TaskRun | str] = {}
     for name, config in configs.items():
         task = bare_name(name)
@@ -232,10 +232,10 @@ def task_runs(file: ResultFile, *, other_tasks: bool) -> list[RunOrFault]:
             malformed.append((task, f"its config is {short_repr(config)}; expected an object"))
         elif not isinstance(metadata := config.get("metadata"), dict | None):
             malformed.append((task, f"its metadata is {short_repr(metadata)}; expected an object"))
-        elif metadata is not None and task not in ours:
+        elif metadata is not None and task not in our_tasks:
             figures = results.get(name)
             entry = TaskEntry(file, name, config, figures if isinstance(figures, dict) else {})
-            ours[task] = _recognized(entry)
+            our_tasks[task] = _recognized(entry)
     for name, figures in results.items() if other_tasks else ():
         config, task = configs.get(name, {}), bare_name(name)
         if task in of_others or name in file.groups or not isinstance(figures, dict) or not isinstance(config, dict):
@@ -243,7 +243,7 @@ def task_runs(file: ResultFile, *, other_tasks: bool) -> list[RunOrFault]:
         metadata = config.get("metadata") or {}
         if isinstance(metadata, dict) and "family" not in metadata and OURS not in metadata:
             of_others[task] = _other_run(TaskEntry(file, name, {**config, "metadata": metadata}, figures))
-    return [*malformed, *((task, run) for task, run in ours.items() if run is not None), *of_others.items()]
+    return [*malformed, *((task, run) for task, run in our_tasks.items() if run is not None), *of_others.items()]
 
 
 def unusable_in(file: ResultFile, tasks_of_file: Iterable[RunOrFault]) -> Iterator[Issue]:
@@ -293,7 +293,7 @@ def _faults_of_ours(entry: TaskEntry, schema: Schema, readers: Sequence[str], co
 
     Args:
         entry: the entry.
-        schema: that of its family.
+        schema: the schema of its family.
         readers: the filters under which it has a headline.
         count: the number of evaluated rows, according to the file.
     """

@@ -69,6 +69,12 @@ def coded(values: Iterable[Value]) -> Coded[Value]:
     return Coded(tuple(codes), column)
 
 
+COLUMNS = ("ids", "clusters", "docs", "prompts", "targets", "offsets", "certainty")
+NUMBERS = ("values", "denominators", "draws")
+TEXTS = ("letters", "outcomes")
+"""The fields of ``Rows`` with a value for each row; with numbers for each row by metric; and with texts by metric."""
+
+
 @dataclass(frozen=True)
 class Rows:
     """The rows of one task, as read by one reader.
@@ -135,23 +141,15 @@ class Rows:
         Args:
             rows: whether each is selected, shape (rows,); or the places of those that are, in their new order.
         """
-        return replace(
-            self,
-            ids=self.ids[rows],
-            clusters=self.clusters[rows],
-            values={metric: numbers[rows] for metric, numbers in self.values.items()},
-            denominators={metric: numbers[rows] for metric, numbers in self.denominators.items()},
-            draws={metric: numbers[rows] for metric, numbers in self.draws.items()},
-            letters={metric: replace(pairs, codes=pairs.codes[rows]) for metric, pairs in self.letters.items()},
-            outcomes={metric: replace(chosen, codes=chosen.codes[rows]) for metric, chosen in self.outcomes.items()},
-            aggregates={name: replace(figure, terms=figure.terms[rows]) for name, figure in self.aggregates.items()},
-            docs=self.docs[rows],
-            prompts=self.prompts[rows],
-            targets=self.targets[rows],
-            offsets=self.offsets[rows],
-            certainty=self.certainty[rows] if len(self.certainty) else self.certainty,
-            files=self.files[rows] if len(self.files) else self.files,
-        )
+        columns = {name: getattr(self, name) for name in (*COLUMNS, "files")}
+        fields: dict[str, Any] = {name: column[rows] for name, column in columns.items() if len(column)}
+        for name in NUMBERS:
+            fields[name] = {metric: numbers[rows] for metric, numbers in getattr(self, name).items()}
+        for name in TEXTS:
+            texts = getattr(self, name).items()
+            fields[name] = {metric: replace(column, codes=column.codes[rows]) for metric, column in texts}
+        aggregates = {name: replace(figure, terms=figure.terms[rows]) for name, figure in self.aggregates.items()}
+        return replace(self, **fields, aggregates=aggregates)
 
     def line(self, row: int) -> dict[str, Any]:
         """Return the complete line of a row.
@@ -181,9 +179,8 @@ class Rows:
                     or line.get("doc_id") != self.ids[row]
                     or (not is_flat and is_too_deep(line))
                 ):
-                    raise ValueError(
-                        f"{Path(file.name).name}: the line of row {self.ids[row]} is no longer where it was"
-                    )
+                    name = Path(file.name).name
+                    raise ValueError(f"{name}: the line of row {self.ids[row]} is no longer where it was")
                 yield line
 
 
@@ -218,44 +215,34 @@ def joined(parts: Sequence[Rows]) -> Rows:
     Args:
         parts: the rows of each, of which none is in two parts; all with as many draws.
     """
-    ids = np.concatenate([part.ids for part in parts])
-    values, denominators, draws = (
-        {
-            metric: np.concatenate(of_parts)
-            for metric, of_parts in _in_all([getattr(part, name) for part in parts]).items()
+    fields: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
+    for name in NUMBERS:
+        fields[name] = {metric: np.concatenate(of_parts) for metric, of_parts in _in_all(parts, name).items()}
+    for name in TEXTS:
+        fields[name] = {
+            metric: coded(chain.from_iterable(of_parts)) for metric, of_parts in _in_all(parts, name).items()
         }
-        for name in ("values", "denominators", "draws")
-    )
-    letters, outcomes = _in_all([part.letters for part in parts]), _in_all([part.outcomes for part in parts])
     rows = replace(
         parts[0],
-        ids=ids,
-        clusters=np.concatenate([part.clusters for part in parts]),
-        values=values,
-        denominators=denominators,
-        draws=draws,
-        letters={metric: coded(chain.from_iterable(of_parts)) for metric, of_parts in letters.items()},
-        outcomes={metric: coded(chain.from_iterable(of_parts)) for metric, of_parts in outcomes.items()},
+        **fields,
         # Which terms there are can depend on the rows: without a second label, there is no confusion.
         aggregates={
             metric: replace(of_parts[0], terms=np.concatenate([aggregate.terms for aggregate in of_parts]))
-            for metric, of_parts in _in_all([part.aggregates for part in parts]).items()
+            for metric, of_parts in _in_all(parts, "aggregates").items()
             if len({(aggregate.name, aggregate.terms.shape[1]) for aggregate in of_parts}) == 1
         },
-        docs=np.concatenate([part.docs for part in parts]),
-        prompts=np.concatenate([part.prompts for part in parts]),
-        targets=np.concatenate([part.targets for part in parts]),
-        offsets=np.concatenate([part.offsets for part in parts]),
-        certainty=np.concatenate([part.certainty for part in parts]),
         further=tuple(part.path for part in parts[1:]),
         files=np.repeat(np.arange(len(parts), dtype=np.int32), [*map(len, parts)]),
     )
-    return rows.select(np.argsort(ids))
+    return rows.select(np.argsort(rows.ids))
 
 
-def _in_all(parts: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return the columns that all parts have, those of each part in their order."""
-    return {name: [part[name] for part in parts] for name in parts[0] if all(name in part for part in parts)}
+def _in_all(parts: Sequence[Rows], field: str) -> dict[str, list[Any]]:
+    """Return the entries of a field, by metric, of the metrics that all parts have: an entry for each part."""
+    entries = [getattr(part, field) for part in parts]
+    return {
+        name: [of_part[name] for of_part in entries] for name in entries[0] if all(name in part for part in entries)
+    }
 
 
 def is_sample(line: Mapping[str, Any]) -> bool:

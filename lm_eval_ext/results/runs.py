@@ -25,7 +25,7 @@ from lm_eval_ext.results.models import (
     GEN_KWARGS,
     EvaluatedModel,
     Setting,
-    as_text,
+    arguments_as_text,
     shortened,
     temperature_sent,
 )
@@ -69,7 +69,7 @@ class Decoding:
 
 @dataclass(frozen=True)
 class TaskRun:
-    """One task, as run by one model.
+    """A task, as run by a model.
 
     Attributes:
         model: the model; its tasks may have been run in different settings.
@@ -285,13 +285,14 @@ def newest(runs: Iterable[TaskRun], key: Callable[[TaskRun], Key]) -> tuple[dict
         if older is None:
             continue
         rows = "" if older.count == run.count else f" ({run.count} instead of {older.count} rows)"
-        why = note(f"{run.file.name} is newer{rows}")
+        reason = note(f"{run.file.name} is newer{rows}")
         if older.file.date == run.file.date:
             # It is unknown which is newer.
-            why = warning(f"{run.file.name} has the same date and is used because its name sorts later{rows}")
-        tasks.setdefault((older.file.name, why), []).append(older.task)
+            reason = warning(f"{run.file.name} has the same date and is used because its name sorts later{rows}")
+        tasks.setdefault((older.file.name, reason), []).append(older.task)
     return newest_runs, [
-        Issue(why.severity, f"{name}: not used for {named(replaced)}: {why}") for (name, why), replaced in tasks.items()
+        Issue(reason.severity, f"{name}: not used for {named(replaced)}: {reason}")
+        for (name, reason), replaced in tasks.items()
     ]
 
 
@@ -336,8 +337,9 @@ def possible_weights(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Is
     if len(known) == len(runs):
         over_rows = sum(figure * count for figure, count in zip(known, counts, strict=True)) / sum(counts)
         means = {False: over_rows, True: sum(known) / len(known)}
-        if possible := {alike for alike, mean in means.items() if isclose(score, mean, rel_tol=1e-9, abs_tol=1e-12)}:
-            return frozenset(possible)
+        possible = (alike for alike, mean in means.items() if isclose(score, mean, rel_tol=1e-9, abs_tol=1e-12))
+        if weights := frozenset(possible):
+            return weights
     return error(f"its {metric} in the results is neither the mean over its tasks nor that over their rows")
 
 
@@ -345,16 +347,16 @@ def without_arguments(run: TaskRun, setting: Setting, names: Collection[str]) ->
     """Return a setting of a run without some of its generation arguments."""
     recorded = run.file.config.get(GEN_KWARGS)
     if isinstance(recorded, dict):
-        remaining = as_text({name: value for name, value in recorded.items() if name not in names})
+        remaining = arguments_as_text({name: value for name, value in recorded.items() if name not in names})
     else:
-        parts = [part for part in as_text(recorded).split(",") if part.partition("=")[0].strip() not in names]
+        parts = [part for part in arguments_as_text(recorded).split(",") if part.partition("=")[0].strip() not in names]
         remaining = ",".join(parts)
     changed = ((name, remaining if name == GEN_KWARGS and value != BY_TASK else value) for name, value in setting)
     return tuple((name, value) for name, value in changed if value)
 
 
 def settings_of(runs: Sequence[TaskRun]) -> list[str]:
-    """Return one model's settings that are not the harness's defaults; hashes are shortened.
+    """Return a model's settings that are not the harness's defaults; hashes are shortened.
 
     Args:
         runs: the runs of one model.

@@ -120,7 +120,7 @@ def _details_in(run: TaskRun, rows: Rows) -> dict[str, float | int | str]:
 
     Args:
         run: the run; its results have all metrics, or its headline and what goes with it (``metadata.DETAILS``).
-        rows: its rows. Of several draws, letters and choices are those of the first.
+        rows: its rows. Of several draws, letters and choices are from the first draw.
     """
     figures: dict[str, float | int | str] = {}
     for name in (*rows.values, *rows.letters, *rows.outcomes):
@@ -165,13 +165,10 @@ def _disagreement(run: TaskRun, rows: Rows) -> list[Issue]:
     for metric, of_samples in of_rows.items():
         in_results = run.figure(metric)
         if in_results is None or not isclose(in_results, of_samples, rel_tol=1e-6, abs_tol=1e-9):
-            stated_figure = "no number" if in_results is None else in_results
-            return [
-                warning(
-                    f"{run.samples_name}: {metric} is {of_samples:.6g} over its rows but {stated_figure} in the "
-                    "results; expected both to be from one run. Figures are computed from the rows"
-                )
-            ]
+            results_say = "no number" if in_results is None else in_results
+            problem = f"{metric} is {of_samples:.6g} over its rows but {results_say} in the results"
+            remedy = "expected both to be from one run. Figures are computed from the rows"
+            return [warning(f"{run.samples_name}: {problem}; {remedy}")]
     return []
 
 
@@ -204,9 +201,9 @@ def _rows(run: TaskRun, dataset: dict[Hashable, int]) -> tuple[Rows, list[Issue]
         of_draws = [numbers_in(draw, limits) for draw in scored]
         numbers_of_line = array("d", map(fmean, zip(*of_draws, strict=True))) if draws else of_draws[0]
         for name in ratios:
-            numbers_of_line.extend(map(sum, zip(*(parts_of(draw, name, "ratio") for draw in scored), strict=True)))
-        parts_of_line = [parts_of(line, name, "letters") for name in letters]
-        parts_of_line += [parts_of(line, name, "choice") for name in outcomes]
+            numbers_of_line.extend(map(sum, zip(*(value_parts(draw, name, "ratio") for draw in scored), strict=True)))
+        parts_of_line = [value_parts(line, name, "letters") for name in letters]
+        parts_of_line += [value_parts(line, name, "choice") for name in outcomes]
         drawn = len(scored)
         values.extend(numbers_of_line)
         for of_draw in of_draws if draws else ():
@@ -434,7 +431,7 @@ PARTS: Mapping[str, str] = {
 """What is expected of a metric's value that has parts, by its form."""
 
 
-def parts_of(line: Mapping[str, Any], name: str, form: Literal["ratio", "letters", "choice"]) -> tuple[Any, ...]:
+def value_parts(line: Mapping[str, Any], name: str, form: Literal["ratio", "letters", "choice"]) -> tuple[Any, ...]:
     """Return the parts of a metric's value: two numbers, two letters, or what was chosen.
 
     Raises:

@@ -87,7 +87,7 @@ def cut_off(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
     """Yield to which tasks of a model a noticeable share of answers was cut off, and their scores without these.
 
     Args:
-        runs: those of one model.
+        runs: the runs of one model.
         name: what the model is called.
     """
     known = filter(None, (truncation(run) for run in runs if run.is_ours))

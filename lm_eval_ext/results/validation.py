@@ -125,8 +125,10 @@ def _versions(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> I
     embedded = [run.task for run in runs if run.metadata.get("source") == EMBEDDED]
     if embedded:
         everything = len(embedded) == len(runs)
-        which = "All rows" if everything else f"Some rows ({named(sorted(set(embedded)))})"
-        yield warning(f"{which} are embedded: written for demonstrations and tests, not comparable with other results")
+        rows_in_words = "All rows" if everything else f"Some rows ({named(sorted(set(embedded)))})"
+        yield warning(
+            f"{rows_in_words} are embedded: written for demonstrations and tests, not comparable with other results"
+        )
 
 
 def _numbers_of_rows(runs: Runs) -> Iterator[Issue]:
@@ -138,7 +140,7 @@ def _numbers_of_rows(runs: Runs) -> Iterator[Issue]:
         if limit
     )
     # Twenty models are usually evaluated with one limit.
-    limited = grouped(((limit, tuple(tasks)), runs.labels[who]) for (who, limit), tasks in of_limit.items())
+    limited = grouped(((limit, tuple(tasks)), runs.labels[model]) for (model, limit), tasks in of_limit.items())
     for (limit, tasks), of_models in limited.items():
         yield warning(f"{named(of_models)}: evaluated with --limit {limit}: {named(tasks)}")
     counts: dict[str, dict[int, str]] = {}
@@ -186,9 +188,9 @@ def _without_template(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
         token = str(recorded[0]) if isinstance(recorded, list) and recorded else ""
         is_named_so = _CHAT_NAME.search(run.model.name)
         if is_named_so or _END_OF_TURN.search(token):
-            why = "by its name" if is_named_so else f"its end-of-text token is {token}"
+            sign = "by its name" if is_named_so else f"its end-of-text token is {token}"
             yield warning(
-                f"{name}: was run without a chat template, but may be a chat model ({why}); if it is one, its scores "
+                f"{name}: was run without a chat template, but may be a chat model ({sign}); if it is one, its scores "
                 "are too low: run it with --apply_chat_template"
             )
             return

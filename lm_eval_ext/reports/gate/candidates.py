@@ -94,15 +94,6 @@ def decision_on_all(checked: Sequence[Described]) -> str:
     return " ".join(f"{WORDS[status]}: {named(names)}." for status, names in by_status.items() if names)
 
 
-def in_words(checked: Sequence[Described]) -> str:
-    """Return the verdict on several candidates in a few words."""
-    outcomes = [candidate.outcome for candidate in checked]
-    worst = worst_of(outcomes)
-    names = [candidate.name for candidate in checked if candidate.outcome.verdict == worst]
-    words = f"{worst.lower()}: {len(names)} of {len(checked)} candidates"
-    return f"{words} ({named(names)})" if len(names) < len(checked) else words
-
-
 def _cell(finding: Finding | None) -> tuple[str, str]:
     """Return a verdict and the measured drop as text."""
     if finding is None:
@@ -121,7 +112,10 @@ def text(checked: Sequence[Described], k: int | None = None) -> Iterator[str]:
         ReportError: a number was asked for, but a candidate has no several draws.
     """
     outcomes = [candidate.outcome for candidate in checked]
-    yield in_words(checked)
+    worst = worst_of(outcomes)
+    names = [candidate.name for candidate in checked if candidate.outcome.verdict == worst]
+    words = f"{worst.lower()}: {len(names)} of {len(checked)} candidates"
+    yield f"{words} ({named(names)})" if len(names) < len(checked) else words
     yield ""
     listed = {finding.name for outcome in outcomes for finding in listed_findings(outcome)}
     rows = {
@@ -167,7 +161,7 @@ def screen(
 
     Args:
         checked: the checks.
-        width: that of the window.
+        width: the width of the window.
         everything: whether to list all findings, however many there are.
         k: the number of draws that was asked for.
 
@@ -177,7 +171,7 @@ def screen(
     outcomes = [candidate.outcome for candidate in checked]
     yield from terminal.wrapped([decision_on_all(checked)], width)
     yield ""
-    listed = {finding.name for outcome in outcomes for finding in _listed(outcome, everything=everything)}
+    listed = {finding.name for outcome in outcomes for finding in listed_findings(outcome, everything=everything)}
     rows = {name: of_candidates for name, of_candidates in by_headline(outcomes).items() if name in listed}
     cells = [
         [name, *(" ".join(_cell(finding)).strip() for finding in of_candidates)] for name, of_candidates in rows.items()
@@ -200,14 +194,10 @@ def screen(
     yield from terminal.wrapped([reading("side by side"), *reading_of, reading("each by itself")], width)
 
 
-def _listed(outcome: Outcome, *, everything: bool) -> Sequence[Finding]:
-    return outcome.findings if everything else listed_findings(outcome)
-
-
 def _to_read(outcome: Outcome, *, everything: bool = False) -> list[Finding]:
     """Return the findings that a reader must look at: those that do not show what is best to be shown."""
     best = WITHIN[outcome.requirement or "no-regression"]
-    return [finding for finding in _listed(outcome, everything=everything) if finding.verdict != best]
+    return [finding for finding in listed_findings(outcome, everything=everything) if finding.verdict != best]
 
 
 def markdown(checked: Sequence[Described]) -> str:

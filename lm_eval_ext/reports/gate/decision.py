@@ -38,7 +38,7 @@ PREDICATES: Mapping[str, tuple[str, str]] = {
     "NOT WORSE": ("is not worse", "are not worse"),
     "SAME": ("is the same", "are the same"),
 }
-"""What is said of one headline with a verdict, and of several."""
+"""The predicate of a headline with a verdict, and of several headlines."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,12 @@ def _reason(outcome: Outcome) -> str:
         blocking = [finding for finding in deciding if finding.verdict == "CANNOT TELL"]
         counts = _counted([finding for finding in headlines if finding not in (blocking or deciding)], outcome)
         if blocking:
-            return f"{named([*map(_with_reason, blocking)], IN_SENTENCE)}.{counts}"
+            names = []
+            for finding in blocking:
+                # As briefly as possible.
+                reason = re.split("[;:] | if the true ", str(finding.issues[0]))[0] if finding.issues else ""
+                names.append(f"{name_of(finding)} ({reason})" if reason else name_of(finding))
+            return f"{named(names, IN_SENTENCE)}.{counts}"
         return f"{_undecided(deciding, clearly_worse(outcome), ', and only what is not worse passes')}{counts}"
     if status == 3 and look:
         return f"evaluate part {look.number + 1} of {look.parts.count}.{_counted(headlines, outcome)}"
@@ -204,13 +209,6 @@ def _with_scores(finding: Finding, *, counts: bool = False) -> str:
     return f"{name_of(finding)} ({'; '.join(details)})" if details else name_of(finding)
 
 
-def _with_reason(finding: Finding) -> str:
-    """Return a name with why it cannot be told, as briefly as possible."""
-    if not finding.issues:
-        return name_of(finding)
-    return f"{name_of(finding)} ({re.split('[;:] | if the true ', str(finding.issues[0]))[0]})"
-
-
 def _mostly(finding: Finding) -> str:
     """Return which dataset, or else which task, lost most of the answers; empty if none stands out."""
     tasks = [*_tasks(finding)]
@@ -240,6 +238,6 @@ def _tasks(finding: Finding) -> Iterator[TaskChange]:
 
 
 def _scores(difference: Difference, *, is_share: bool) -> tuple[str, str]:
-    """Return both scores as text."""
+    """Return the scores of both sides as text."""
     unit: Unit = "share" if is_share else "number"
     return figure(difference.before, unit), figure(difference.after, unit)

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Literal
 
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.gate.looks import AT_ONCE, Look, Spending
+from lm_eval_ext.reports.gate.looks import SINGLE_LOOK, Look, Spending
 from lm_eval_ext.reports.gate.power import (
     ALPHA,
     POWER,
@@ -104,7 +104,7 @@ class Finding:
     rows_to_decide: float = nan
     deciding: Issue | None = None
     noise: Noise | None = None
-    spending: Spending = AT_ONCE
+    spending: Spending = SINGLE_LOOK
 
     @property
     def is_overall(self) -> bool:
@@ -329,14 +329,14 @@ def check(
         tested = replace(
             finding, p=p[name], adjusted=adjusted[name], drop=Estimate(mean.value, *mean.limits(level, level))
         )
-        question = Question(
+        criterion = Criterion(
             requirement,
             finding.spending.level(ALPHA * weights[name] / sum(weights.values())),
             inf if both_directions else max(criteria.resolution * finding.scale, 2 * finding.allowed),
             # Rows of a few in a hundred tasks cannot show much each: their mean must.
             left_to_overall=overall is not None and name != overall.name,
         )
-        verdict = judged(tested, question)
+        verdict = with_verdict(tested, criterion)
         if finding.unit:
             # Where a verdict comes from, which is no part of it.
             is_regression = verdict.verdict == "REGRESSION"
@@ -372,7 +372,7 @@ def _measured(unit: Compared, allowed: float, k: int | None, again: Sides | None
         allowed=allowed,
         mean=unit.drop,
         noise=None if isinstance(of_noise, Issue) else of_noise,
-        spending=look.spending(unit) if look else AT_ONCE,
+        spending=look.parts.spending([before.task for before, _ in unit.runs], look.number) if look else SINGLE_LOOK,
     )
 
 
@@ -460,8 +460,8 @@ def comparable(
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is asked of a drop.
+class Criterion:
+    """What a drop must show.
 
     Attributes:
         requirement: what a candidate must show.
@@ -476,64 +476,59 @@ class Question:
     left_to_overall: bool = False
 
 
-def judged(finding: Finding, question: Question) -> Finding:
+def with_verdict(finding: Finding, criterion: Criterion) -> Finding:
     """Return a finding with its verdict, what the reader should know, and how many rows would decide.
 
     Args:
         finding: the drop and its test.
-        question: what is asked of it.
+        criterion: what it must show.
     """
     warnings, notes = _about_rows(finding)
     if finding.adjusted < ALPHA:
-        return replace(finding, verdict=BEYOND[question.requirement], issues=(*warnings, *notes))
+        return replace(finding, verdict=BEYOND[criterion.requirement], issues=(*warnings, *notes))
     if warnings:
         return replace(finding, verdict="CANNOT TELL", issues=(*warnings, *notes))
     level = finding.spending.level(ALPHA)
-    if all(change.p_below(finding.allowed) < level for change in finding.tested(question.requirement)):
-        at_end = [] if _can_fail(finding, question) else [note(_at_end(finding))]
-        return replace(finding, verdict=WITHIN[question.requirement], issues=(*at_end, *notes))
+    if all(change.p_below(finding.allowed) < level for change in finding.tested(criterion.requirement)):
+        at_end = [note(_at_end(finding))] if _room(finding, criterion) <= finding.allowed else []
+        return replace(finding, verdict=WITHIN[criterion.requirement], issues=(*at_end, *notes))
     if finding.spending.goes_on:
         return replace(finding, verdict=GO_ON, issues=tuple(notes))
     if finding.p < ALPHA:
         notes.insert(0, note("beyond what is allowed by itself, but not among so many comparisons (Holm)"))
-    undecided = _undecided(finding, question)
+    undecided = _undecided(finding, criterion)
     return replace(undecided, issues=(*undecided.issues, *notes))
 
 
-def _undecided(finding: Finding, question: Question) -> Finding:
+def _undecided(finding: Finding, criterion: Criterion) -> Finding:
     """Return a finding that its rows do not decide, with its verdict, and with the reason as its only issue."""
-    if isinf(finding.mean.error):
-        return replace(finding, verdict="CANNOT TELL", issues=(warning(_without_interval(finding)),))
-    if question.left_to_overall:
+    drop, visible = finding.mean, criterion.visible
+    room = _room(finding, criterion)
+    if isinf(drop.error):
+        problem = _without_interval(finding)
+    elif criterion.left_to_overall:
         return replace(finding, verdict="INCONCLUSIVE", issues=())
-    if not _can_fail(finding, question):
-        remedy = (
-            "allow less, or leave it out of the bounds"
-            if _room(finding, question) > 0
-            else "leave it out of the bounds"
-        )
-        return replace(finding, verdict="CANNOT TELL", issues=(warning(f"{_at_end(finding)}: {remedy}"),))
+    elif room <= finding.allowed:
+        problem = f"{_at_end(finding)}: {'allow less, or ' if room > 0 else ''}leave it out of the bounds"
     # What the rows exclude, they could have shown.
-    could_show = (
-        finding.drop.high < question.visible
-        or smallest_regression(finding.mean, finding.allowed, question.alpha) <= question.visible
-    )
-    if not could_show:
-        return replace(finding, verdict="CANNOT TELL", issues=(warning(_too_few(finding, question)),))
-    rows, deciding = _to_decide(finding, question)
-    verdict = "CANNOT TELL" if question.requirement == "same" else "INCONCLUSIVE"
-    return replace(finding, verdict=verdict, issues=(deciding,), rows_to_decide=rows, deciding=deciding)
+    elif finding.drop.high < visible or smallest_regression(drop, finding.allowed, criterion.alpha) <= visible:
+        rows, deciding = _to_decide(finding, criterion)
+        verdict = "CANNOT TELL" if criterion.requirement == "same" else "INCONCLUSIVE"
+        return replace(finding, verdict=verdict, issues=(deciding,), rows_to_decide=rows, deciding=deciding)
+    else:
+        needed = rows_to_show(drop, visible, finding.allowed, criterion.alpha)
+        more_rows = f"about {rounded(needed)} would (80 % power): evaluate more rows"
+        problem = (
+            f"{drop.rows} rows could not have shown even a drop of {amount(visible, is_share=drop.is_share)}; "
+            f"{more_rows if needed < inf else 'no number would'}, or give a larger --resolution"
+        )
+    return replace(finding, verdict="CANNOT TELL", issues=(warning(problem),))
 
 
-def _room(finding: Finding, question: Question) -> float:
+def _room(finding: Finding, criterion: Criterion) -> float:
     """Return the largest change that the baseline's score leaves room for, in a direction that counts."""
     most = finding.worst_drop
-    return max(most, 1 - most) if question.requirement == "same" else most
-
-
-def _can_fail(finding: Finding, question: Question) -> bool:
-    """Return whether the baseline's score leaves room for more than is allowed."""
-    return _room(finding, question) > finding.allowed
+    return max(most, 1 - most) if criterion.requirement == "same" else most
 
 
 def _at_end(finding: Finding) -> str:
@@ -566,21 +561,12 @@ def _about_rows(finding: Finding) -> tuple[list[Issue], list[Issue]]:
     return warnings, [issue for issue in issues if issue.severity == "note"]
 
 
-def _too_few(finding: Finding, question: Question) -> str:
-    """Return that rows could not even have shown a large drop."""
-    drop = finding.mean
-    needed = rows_to_show(drop, question.visible, finding.allowed, question.alpha)
-    enough = f"about {rounded(needed)} would (80 % power): evaluate more rows" if needed < inf else "no number would"
-    blind = f"could not have shown even a drop of {amount(question.visible, is_share=drop.is_share)}"
-    return f"{drop.rows} rows {blind}; {enough}, or give a larger --resolution"
-
-
-def _to_decide(finding: Finding, question: Question) -> tuple[float, Issue]:
+def _to_decide(finding: Finding, criterion: Criterion) -> tuple[float, Issue]:
     """Return how many rows would decide, and this and what the rows show as a note."""
-    changes = finding.tested(question.requirement)
+    changes = finding.tested(criterion.requirement)
     # That all tests succeed is at least as probable as the sum of their errors says.
     largest = max(changes, key=lambda change: change.value)
-    alpha = question.alpha / len(changes)
+    alpha = criterion.alpha / len(changes)
     aim = finding.allowed, alpha, POWER if largest.value > finding.allowed else 1 - (1 - POWER) / len(changes)
     rows = rows_to_decide(largest, *aim)
     decide = f"about {rounded(rows)} rows would decide" if rows < inf else "no practical number of rows would decide"

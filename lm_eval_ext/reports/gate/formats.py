@@ -13,13 +13,13 @@ from math import isfinite, nan
 from typing import Any
 from xml.etree import ElementTree
 
-from lm_eval_ext.reports.gate.decision import WORDS, TaskChange, by_harm, decision, lost_most
+from lm_eval_ext.reports.gate.decision import WORDS, by_harm, decision, lost_most
 from lm_eval_ext.reports.gate.findings import GO_ON, NOTHING, Finding, Outcome
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.text import (
     FLOORS_READING,
     LEFT,
-    Cells,
+    CellTexts,
     by_issue,
     change_cells,
     checked_cells,
@@ -28,7 +28,7 @@ from lm_eval_ext.reports.gate.text import (
     floor_rows,
     verdict_in_words,
 )
-from lm_eval_ext.reports.wording import as_text, one_line
+from lm_eval_ext.reports.wording import one_line, spreadsheet_text
 from lm_eval_ext.results.issue import error
 
 NAMES = ("baseline", "candidate")
@@ -74,7 +74,11 @@ def markdown(described: Described) -> str:
         return "\n".join(("## lm-eval-ext compare", "", *everything)) + "\n"
     lines = [bold(decision(outcome)), ""]
     if lost := lost_most(outcome):
-        lines += ["Lost most:", "", *map(_lost, lost), ""]
+        lines += ["Lost most:", ""]
+        for task in lost:
+            counts = f"{task.lost:,} of {task.answers:,} answers lost, {task.gained:,} gained"
+            lines.append(f"- {escaped(task.name)}: {counts} ({' → '.join(task.scores)})")
+        lines.append("")
     lines += folded(f"lm-eval-ext check: {verdict_in_words(outcome)}", everything)
     return "\n".join(lines) + "\n"
 
@@ -89,12 +93,6 @@ def folded(untrusted: str, lines: Sequence[str]) -> list[str]:
     """Return lines of Markdown that are folded below a line of text, in which no Markdown is read."""
     summary = "".join(ENTITIES.get(character, character) for character in one_line(untrusted))
     return [f"<details><summary>{summary}</summary>", "", *lines, "", "</details>"]
-
-
-def _lost(task: TaskChange) -> str:
-    """Return an item on a task that lost answers."""
-    scores = " → ".join(task.scores)
-    return f"- {escaped(task.name)}: {task.lost:,} of {task.answers:,} answers lost, {task.gained:,} gained ({scores})"
 
 
 def in_full(described: Described) -> list[str]:
@@ -124,7 +122,7 @@ def in_full(described: Described) -> list[str]:
     ]
 
 
-def _cells_of_check(finding: Finding) -> Cells:
+def _cells_of_check(finding: Finding) -> CellTexts:
     """Return the row of a finding in a check."""
     cells: dict[str, str] = {}
     for heading, text in checked_cells(finding).items():
@@ -132,7 +130,7 @@ def _cells_of_check(finding: Finding) -> Cells:
     return cells
 
 
-def _table(rows: Sequence[Cells]) -> list[str]:
+def _table(rows: Sequence[CellTexts]) -> list[str]:
     """Return the lines of a table."""
     heads = [*rows[0]]
     lines = [heads, ["---" if head in (*LEFT[1:4], "answer") or head.endswith(" is") else "---:" for head in heads]]
@@ -152,7 +150,9 @@ def escaped(text: str) -> str:
 
 def record(finding: Finding) -> dict[str, Any]:
     """Return the numbers of a finding, by name; shares from 0 to 1, and ``None`` for what is unknown."""
-    unit, difference, drop, above = finding.unit, finding.difference, finding.drop, finding.above
+    unit, difference, drop = finding.unit, finding.difference, finding.drop
+    above, noise = finding.above, finding.noise
+    excess_low, excess_high = noise.excess.limits(ALPHA, ALPHA) if noise else (nan, nan)
     numbers = {
         "baseline": difference.before,
         "candidate": difference.after,
@@ -167,7 +167,10 @@ def record(finding: Finding) -> dict[str, Any]:
         "p_holm": finding.adjusted,
         "rows_to_decide": finding.rows_to_decide,
         "floor": above.floor.value.figure if above else nan,
-        **_of_noise(finding),
+        "changed_again": noise.again if noise else nan,
+        "excess": noise.excess.value if noise else nan,
+        "excess_low": excess_low,
+        "excess_high": excess_high,
     }
     for name, side in zip(NAMES, above.sides if above else [NOTHING.change] * 2, strict=True):
         for end, value in (("", side.value), ("_low", side.low), ("_high", side.high)):
@@ -187,14 +190,6 @@ def record(finding: Finding) -> dict[str, Any]:
         **dict(zip(("got_better", "got_worse"), finding.flips, strict=True)),
         "issues": [str(issue) for issue in finding.issues],
     }
-
-
-def _of_noise(finding: Finding) -> dict[str, float]:
-    """Return how many answers change by themselves, and how many more change, as shares."""
-    noise = finding.noise
-    low, high = noise.excess.limits(ALPHA, ALPHA) if noise else (nan, nan)
-    excess = noise.excess.value if noise else nan
-    return {"changed_again": noise.again if noise else nan, "excess": excess, "excess_low": low, "excess_high": high}
 
 
 def json_of(described: Described) -> dict[str, Any]:
@@ -229,8 +224,8 @@ def as_csv(checked: Sequence[Described]) -> str:
     writer = csv.DictWriter(text, lines[0].keys(), lineterminator="\n")
     writer.writeheader()
     for line in lines:
-        texts = {name: as_text(value) for name, value in line.items() if isinstance(value, str)}
-        writer.writerow({**line, **texts, "issues": as_text("; ".join(line["issues"]))})
+        texts = {name: spreadsheet_text(value) for name, value in line.items() if isinstance(value, str)}
+        writer.writerow({**line, **texts, "issues": spreadsheet_text("; ".join(line["issues"]))})
     return text.getvalue()
 
 
@@ -271,10 +266,8 @@ def _suite(described: Described) -> ElementTree.Element:
             ElementTree.SubElement(listed, "property", {"name": fact, "value": _clean(value)})
     for finding, element in zip(outcome.findings, elements, strict=True):
         of_class = ".".join(filter(None, (described.name, finding.family or "unknown")))
-        names, message = (
-            {"classname": _clean(of_class), "name": _clean(finding.name)},
-            _clean(finding_in_words(finding)),
-        )
+        names = {"classname": _clean(of_class), "name": _clean(finding.name)}
+        message = _clean(finding_in_words(finding))
         case = ElementTree.SubElement(suite, "testcase", {**names, "time": "0"})
         attributes = {"message": message, "type": finding.verdict.lower()} if element else {}
         ElementTree.SubElement(case, element or "system-out", attributes).text = message

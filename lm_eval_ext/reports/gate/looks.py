@@ -27,7 +27,7 @@ from scipy.special import ndtr, ndtri
 
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.power import Design
-from lm_eval_ext.reports.gate.units import TASKS_NAMED, Compared, Sides
+from lm_eval_ext.reports.gate.units import TASKS_NAMED, Sides
 from lm_eval_ext.reports.paired import MeanChange, RowSums
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.issue import named
@@ -137,7 +137,7 @@ class Spending:
         return exp(brentq(too_high, log(least), log(highest), xtol=1e-9))
 
 
-AT_ONCE = Spending((1.0,))
+SINGLE_LOOK = Spending((1.0,))
 """All rows, and a single look."""
 
 
@@ -181,7 +181,7 @@ class Parts:
         return self.of_rows[run.dataset][rows_of(run).clusters]
 
     def spending(self, tasks: Iterable[str], look: int) -> Spending:
-        """Return how the error is spent that is said of tasks, up to a look."""
+        """Return how the error of a test on some tasks is spent, up to a look."""
         by_dataset: dict[str, list[NDArray[np.int32]]] = {}
         for run in (self.runs[task] for task in tasks):
             by_dataset.setdefault(run.dataset, []).append(rows_of(run).clusters)
@@ -234,10 +234,6 @@ class Look:
     number: int
     parts: Parts
 
-    def spending(self, unit: Compared) -> Spending:
-        """Return how the error is spent that is said of a unit."""
-        return self.parts.spending([before.task for before, _ in unit.runs], self.number)
-
     def restrict(self, sides: Sides, names: Iterable[str]) -> Sides:
         """Return two sides with the rows of the parts so far.
 
@@ -283,7 +279,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Stopped:
-    """What looks at a true drop come to.
+    """The results of looks at a true drop.
 
     Attributes:
         beyond, within: the shares of runs in which it is called a regression, and not worse, at any look.
@@ -303,14 +299,14 @@ def equal_shares(rows: int, looks: int) -> tuple[float, ...]:
 def stopped(
     pairs: Iterable[RowSums], design: Design, bound: float, above: Sequence[float], below: Sequence[float]
 ) -> Stopped:
-    """Return what looks at the drops of pairs of runs come to.
+    """Return the results of looks at the drops of pairs of runs.
 
     Args:
         pairs: how much worse the rows of each pair are (``power.changes``); their order within a dataset says nothing.
         design: what the rows are.
         bound: the allowed drop.
         above: the level of the test for a regression at each look.
-        below: that of the test for a drop within the bound.
+        below: the level of the test for a drop within the bound at each look.
     """
     looks = len(above)
     # Dealt out as by ``parts_of``; no order has to be broken.

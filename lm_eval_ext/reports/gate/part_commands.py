@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,7 +81,11 @@ def part_commands(baseline: Runs, parts: Parts, tasks: Collection[str], folder: 
             }
             answers = sum(map(len, rows.values()))
             if str(file.content.get("lm_eval_version")).startswith(BY_PLACE):
-                rows = {task: _each_at_its_place(numbers) for task, numbers in rows.items()}
+                # lm-eval 0.5.0.dev1 evaluates the set, but then reads the number of row n at place n of the list, and
+                # fails, after all rows were answered, or logs another number. So each stands at its own place.
+                for task, numbers in rows.items():
+                    known = {*numbers}
+                    rows[task] = [n if n in known else numbers[0] for n in range(max(numbers) + 1)]
             text = json.dumps(rows, separators=(",", ":"))
             name = f"part_{part}_of_{parts.count}" + (f"_{place}" if len(by_call) > 1 else "")
             if folder is None and len(text) > LONGEST_ARGUMENT:
@@ -94,13 +98,3 @@ def part_commands(baseline: Runs, parts: Parts, tasks: Collection[str], folder: 
             telling = max(runs, key=lambda run: len(given_metadata(run)))
             commands.append(Command(part, answers, telling, tuple(names), text, path))
     return commands
-
-
-def _each_at_its_place(numbers: Sequence[int]) -> list[int]:
-    """Return a list whose set is that of the numbers, and where each number is at the place that it numbers.
-
-    lm-eval 0.5.0.dev1 evaluates the set, but then reads the number of row n at place n of the list, and fails, after
-    all rows were answered, or logs another number.
-    """
-    known = {*numbers}
-    return [place if place in known else numbers[0] for place in range(max(numbers) + 1)]

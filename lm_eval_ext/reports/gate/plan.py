@@ -112,21 +112,18 @@ def of_name(name: str, bound: float, assumed: Assumed = Assumed()) -> Planned:
         for pattern, (rows, answers) in family.schema.sizes.items():
             if re.fullmatch(pattern, name):
                 return of_size(name, (rows, answers), bound, assumed)
-    near = get_close_matches(name, _names_of_known_size(), n=1, cutoff=0.85)
+    # The names of known size, as the YAML files of our tasks and groups have them.
+    sizes = [pattern for family in FAMILIES.values() for pattern in family.schema.sizes]
+    texts = (path.read_text(encoding="utf-8") for path in Path(tasks_dir()).rglob("*.yaml"))
+    names = {known for text in texts for known in re.findall(r"^(?:task|group): (\w+)$", text, re.MULTILINE)}
+    known_names = sorted(known for known in names if any(re.fullmatch(pattern, known) for pattern in sizes))
+    near = get_close_matches(name, known_names, n=1, cutoff=0.85)
     raise ReportError(
         f"no task or group {name!r} of this package; did you mean {near[0]!r}?"
         if near
         else f"{name} is not a task or group of this package, so the number of its rows is not known; replace --tasks "
         "by --rows N [--answers-per-row K], or by results of the baseline: --against BASELINE"
     )
-
-
-def _names_of_known_size() -> list[str]:
-    """Return the names of our tasks and groups of which the size is known, as their YAML files have them."""
-    sizes = [pattern for family in FAMILIES.values() for pattern in family.schema.sizes]
-    texts = (path.read_text(encoding="utf-8") for path in Path(tasks_dir()).rglob("*.yaml"))
-    names = {name for text in texts for name in re.findall(r"^(?:task|group): (\w+)$", text, re.MULTILINE)}
-    return sorted(name for name in names if any(re.fullmatch(pattern, name) for pattern in sizes))
 
 
 def of_size(name: str, size: tuple[int, int], bound: float, assumed: Assumed = Assumed()) -> Planned:
@@ -187,7 +184,7 @@ def of_baseline(
         scale = 1.0 if unit.is_share else abs(unit.difference.before)
         plans.append(Planned(name, design, bounds[name], about, scale, unit.worst_drop))
     if not plans:
-        raise ReportError(f"nothing to plan for: {'; '.join(f'{name}: {why}' for name, why in left_out.items())}")
+        raise ReportError(f"nothing to plan for: {'; '.join(f'{name}: {reason}' for name, reason in left_out.items())}")
     return plans, left_out, len(testable)
 
 
@@ -285,7 +282,7 @@ def text(plans: Sequence[Planned], tests: int, looks: int | None = None) -> Iter
 
 
 def _with_looks(plan: Planned, drops: Sequence[float], looks: int, alpha: float) -> Iterator[str]:
-    """Yield what looks at a task or group come to, and what they save."""
+    """Yield the results of looks at a task or group, and what they save."""
     design, unit = plan.design, " (points)" if plan.design.is_share else ""
     yield f"  with {looks} looks:"
     yield f"  {f'true drop{unit}':>18}  {'regression':>10}  {'not worse':>9}  rows asked"

@@ -39,7 +39,7 @@ STEPS = 5
 PRECISION = 1e-4
 """To which part of itself the smallest drop that shows is known."""
 SEED = 20231101
-AT_ONCE = 2_000_000
+ROWS_AT_ONCE = 2_000_000
 """The most rows that are simulated at once."""
 
 
@@ -306,20 +306,22 @@ def changes(design: Design, drop: float, pairs: int) -> Iterator[RowSums]:
     """
     rows, of_datasets, answers, half = design.rows, design.rows_by_dataset, design.answers, design.changed / 2
     generator = np.random.default_rng([SEED, rows, answers, round(1e6 * drop), round(1e6 * design.changed)])
-    at_once = max(1, AT_ONCE // rows)
+    at_once = max(1, ROWS_AT_ONCE // rows)
 
-    def changing(counts: int | NDArray[np.int64], chance: float, together: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def changing(
+        counts: int | NDArray[np.int64], chance: float, flips_together: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
         """Return how many of the answers to each row change: each by itself, or all of those that can."""
-        by_themselves = generator.binomial(counts, chance, together.shape)
-        return np.where(together, counts * (generator.random(together.shape) < chance), by_themselves)
+        by_themselves = generator.binomial(counts, chance, flips_together.shape)
+        return np.where(flips_together, counts * (generator.random(flips_together.shape) < chance), by_themselves)
 
     for start in range(0, pairs, at_once):
         shape = min(at_once, pairs - start), rows
-        are_together = generator.random(shape) < design.correlation
+        flips_as_one = generator.random(shape) < design.correlation
         # The weights of the rows, how much worse they are, how much of them changed, and how many answers are lost.
         if design.observed is None:
-            lost = changing(answers, half, are_together)
-            won = changing(answers - lost, half / (1 - half), are_together)
+            lost = changing(answers, half, flips_as_one)
+            won = changing(answers - lost, half / (1 - half), flips_as_one)
             weights = np.broadcast_to(design.weights, shape)
             worse, sizes, unchanged = weights / answers * (lost - won), weights / answers * (lost + won), 1 - half
         else:
@@ -332,7 +334,7 @@ def changes(design: Design, drop: float, pairs: int) -> Iterator[RowSums]:
             worse = worse + drop * weights
         elif drop:
             # What was lost cannot be lost again; it is a share of what does not get worse by itself.
-            more = weights / answers * changing(answers - lost, min(1.0, drop / unchanged), are_together)
+            more = weights / answers * changing(answers - lost, min(1.0, drop / unchanged), flips_as_one)
             worse, sizes = worse + more, sizes + more
         for of_pair, of_rows, size in zip(weights, worse, sizes, strict=True):
             yield replace(RowSums.of_single_answers(of_rows, of_pair, of_datasets), sizes=size)

@@ -37,9 +37,9 @@ def all_right(right: Floats, draws: int, k: int) -> Floats:
         k: the size of the sets, at least 1 and at most ``draws``.
     """
     share = np.ones(len(right))
-    for taken in range(k):
+    for number in range(k):
         # A factor of 0 makes the product 0 before a later factor could be negative.
-        share = share * (right - taken) / (draws - taken)
+        share = share * (right - number) / (draws - number)
     return share.clip(min=0.0)
 
 
@@ -129,7 +129,7 @@ class Sampled:
             results do not say which value is right.
         any_of: the chance that at least one of k draws is right; ``None`` as above.
         within, between: the ``components`` of variance of each side's answers, means over its tasks.
-        change: those of the change.
+        change: the components of the variance of the change.
     """
 
     unit: Compared

@@ -133,7 +133,7 @@ def columns(head: Sequence[str], rows: Sequence[Sequence[str]], width: int, need
     Args:
         head: the headings.
         rows: the cells; the first of each is a name.
-        width: that of the window.
+        width: the width of the window.
         needed: how many columns there must be, names included.
     """
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
@@ -176,7 +176,7 @@ def check_screen(
     Args:
         outcome: the check.
         titles: descriptions of the baseline and the candidate.
-        width: that of the window.
+        width: the width of the window.
         everything: whether to list all findings and floors, however many there are.
         k: the number of draws that was asked for.
 
@@ -186,7 +186,7 @@ def check_screen(
     yield from wrapped([decision(outcome)], width)
     yield from lost_lines(outcome, width)
     yield ""
-    yield from findings_lines(outcome, outcome.findings if everything else listed_findings(outcome), width)
+    yield from findings_lines(outcome, listed_findings(outcome, everything=everything), width)
     yield from wrapped(unlisted_lines(outcome, everything=everything), width)
     yield ""
     yield from wrapped((f"{side}: {title}" for side, title in zip(SIDES, titles, strict=True)), width)
@@ -273,7 +273,10 @@ def compare_screen(
     groups = [finding for finding in outcome.findings if finding.is_group]
     tasks = [finding for finding in outcome.findings if not finding.is_group]
     if not everything:
-        tasks.sort(key=_clarity)
+        # The clearest changes first.
+        tasks.sort(
+            key=lambda task: (isnan(task.p), task.adjusted, task.p, -abs(task.difference.change.value), task.name)
+        )
     listed = tasks if everything else tasks[:CLEAREST]
     tasks_heading = "tasks" if len(listed) == len(tasks) else "clearest tasks"
     yield from wrapped((f"{side}: {title}" for side, title in zip(SIDES, titles, strict=True)), width)
@@ -304,12 +307,6 @@ def _metrics(findings: Iterable[Finding]) -> Iterator[str]:
         yield f"Metric: {', '.join(metrics)}"
         return
     yield from (f"{name}: {named(names, METRIC_OF)}" for name, names in metrics.items())
-
-
-def _clarity(finding: Finding) -> tuple[bool, float, float, float, str]:
-    """Return what puts the clearest changes first."""
-    p, size = finding.p, abs(finding.difference.change.value)
-    return isnan(p), finding.adjusted, p, -size, finding.name
 
 
 def _floors(findings: Iterable[Finding], width: int, *, everything: bool) -> Iterator[str]:

@@ -81,11 +81,11 @@ def p_value(p: float) -> str:
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-Cells = Mapping[str, str]
+CellTexts = Mapping[str, str]
 """What a row of a table has, by heading; all rows of a table have the same headings."""
 
 
-def compared_cells(finding: Finding, names: tuple[str, str]) -> Cells:
+def compared_cells(finding: Finding, names: tuple[str, str]) -> CellTexts:
     """Return the row of a finding in a comparison of sides with these names."""
     before, after = names
     difference = finding.difference
@@ -107,7 +107,7 @@ def compared_cells(finding: Finding, names: tuple[str, str]) -> Cells:
     }
 
 
-def checked_cells(finding: Finding) -> Cells:
+def checked_cells(finding: Finding) -> CellTexts:
     """Return the row of a finding in a check."""
     difference, drop = finding.difference, finding.drop
     unit: Unit = "share" if finding.is_share else "number"
@@ -128,7 +128,7 @@ def checked_cells(finding: Finding) -> Cells:
     }
 
 
-def change_cells(finding: Finding) -> Cells:
+def change_cells(finding: Finding) -> CellTexts:
     """Return the change that a check judges, and how far it goes at worst and at best, by its one-sided limits.
 
     They stand in columns of their own, because in brackets they would pass for the wider interval that ``compare``
@@ -142,7 +142,7 @@ def change_cells(finding: Finding) -> Cells:
     return {name: figure(sign * number, unit, 2) for name, number in numbers.items()}
 
 
-def _flips(finding: Finding) -> Cells:
+def _flips(finding: Finding) -> CellTexts:
     """Return the cells of answers that changed."""
     changed, answers = finding.difference.changed, finding.difference.answers
     better, worse = (MISSING if flips is None else str(flips) for flips in finding.flips)
@@ -150,9 +150,9 @@ def _flips(finding: Finding) -> Cells:
     return {"changed %": share, "got better": better, "got worse": worse}
 
 
-def floor_rows(outcome: Outcome, names: tuple[str, str]) -> list[Cells]:
+def floor_rows(outcome: Outcome, names: tuple[str, str]) -> list[CellTexts]:
     """Return the rows of the floors and of the scores above them, for the findings that have some."""
-    rows: list[Cells] = []
+    rows: list[CellTexts] = []
     for finding in outcome.findings:
         if above := finding.above:
             cells = {
@@ -255,7 +255,7 @@ def check_text(outcome: Outcome, titles: tuple[str, str], *, everything: bool = 
         everything: whether to list all findings, however many there are.
     """
     yield verdict_in_words(outcome)
-    yield from finding_lines(outcome.findings if everything else listed_findings(outcome))
+    yield from finding_lines(listed_findings(outcome, everything=everything))
     if (unlisted := unlisted_in_words(outcome)) and not everything:
         yield f"{unlisted}: all are in --json, --csv and --markdown"
     for finding in outcome.unpaired:
@@ -281,9 +281,9 @@ def check_reading(outcome: Outcome) -> Iterator[str]:
             yield reading("looks", number=outcome.look.number, count=outcome.look.parts.count)
 
 
-def listed_findings(outcome: Outcome) -> list[Finding]:
-    """Return the findings to list: of many, their mean, what decides, and the worst others."""
-    if outcome.overall is None:
+def listed_findings(outcome: Outcome, *, everything: bool = False) -> list[Finding]:
+    """Return the findings to list: everything, or of many their mean, what decides, and the worst others."""
+    if everything or outcome.overall is None:
         return [*outcome.findings]
     decisive = {finding.name for finding in outcome.findings if finding.is_overall or outcome.status_of(finding)}
     further = [finding.name for finding in outcome.findings if finding.name not in decisive][:LINES_LISTED]

@@ -15,10 +15,8 @@ from lm_eval_ext.reports.figure import Unit
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.units import Compared
 from lm_eval_ext.reports.paired import difference_of
-from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.reports.wording import figure
 from lm_eval_ext.results.issue import Issue, note, warning
-from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.truncation import limit_of
 
 
@@ -49,13 +47,13 @@ def truncation_issues(unit: Compared, allowed: float = nan, *, is_regression: bo
 
 def _on_completed(unit: Compared, allowed: float, *, is_unequal: bool) -> list[Issue]:
     """Return whether a regression is there on the answers that both sides completed."""
-    metric = unit.headline.name
-
-    def of_completed(rows: Rows) -> Floats:
+    completed = difference_of(
+        unit.runs,
         # What is not a number does not count, on either side.
-        return np.where(rows.numbers(TRUNCATED_RATE.name) > 0, nan, rows.numbers(metric))
-
-    completed = difference_of(unit.runs, of_completed, tasks_weigh_alike=unit.tasks_weigh_alike, is_share=unit.is_share)
+        lambda rows: np.where(rows.numbers(TRUNCATED_RATE.name) > 0, nan, rows.numbers(unit.headline.name)),
+        tasks_weigh_alike=unit.tasks_weigh_alike,
+        is_share=unit.is_share,
+    )
     if not completed.answers:
         return [warning("no answer was completed by both sides, so it is not known what the limit hides")]
     drop = completed.mean if unit.sign < 0 else -completed.mean

@@ -42,7 +42,7 @@ NORMAL = 1.959964
 class AboveFloor:
     """How far the scores of both sides are above what the best answer without content scores (``evidence.Floor``).
 
-    Both are measured on the rows that are compared: those that both sides have, with a number on each.
+    Both are measured on the compared rows: the rows that both sides have, with a number on each.
 
     Attributes:
         floor: the floor.
@@ -62,7 +62,7 @@ class Compared:
         is_group: whether it is a group.
         family: the family of its tasks.
         headline: the figure that is compared.
-        pairs: one for each task.
+        pairs: the two runs of each task.
         tasks_weigh_alike: whether its score is the mean over its tasks, not over all answers.
         evidence: the resamples of the datasets' rows.
     """
@@ -198,7 +198,7 @@ class Noise:
 
     Attributes:
         again: the share of the answers whose score differs between the baseline and its second run.
-        candidate: the same between the baseline and the candidate, on the same rows.
+        candidate: the share between the baseline and the candidate, on the same rows.
         excess: how many more change, as a share.
     """
 

@@ -25,9 +25,9 @@ from lm_eval_ext.results.issue import Issue, named, note
 from lm_eval_ext.results.rows import in_common
 from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 
-EACH = 20
+ANSWERS_EACH = 20
 """How many answers are shown behind each headline of a model, unless a user asks for another number."""
-MOST = 1000
+MOST_ANSWERS = 1000
 """The most answers on a page."""
 MOST_OF_MODEL = 400
 """The most answers on a page for each model whose answers it shows."""
@@ -53,7 +53,7 @@ def anchor(model: str, headline: str) -> str:
 
 
 def answers(
-    runs: Runs, headlines: Headlines, count_of_headline: int, shown_models: Collection[str]
+    runs: Runs, headlines: Headlines, most_each: int, models: Collection[str]
 ) -> tuple[dict[str, tuple[Answers, ...]], tuple[Issue, ...]]:
     """Return the answers behind the headlines of some models, by the module of the section that they belong to.
 
@@ -61,32 +61,28 @@ def answers(
 
     Args:
         runs: the runs.
-        headlines: those of the leaderboard.
-        count_of_headline: how many answers are shown of each headline of a model; fewer if they would be more than
-            ``MOST``, or ``MOST_OF_MODEL`` of each model.
-        shown_models: the labels of the models.
+        headlines: the headlines of the leaderboard.
+        most_each: how many answers are shown of each headline of a model; fewer if they would be more than
+            ``MOST_ANSWERS``, or ``MOST_OF_MODEL`` of each model.
+        models: the labels of the models.
 
     Returns:
         The answers, and whether fewer are shown.
     """
-    scored_headlines = list(_scored_headlines(runs, headlines, shown_models))
+    scored_headlines = list(_scored(runs, headlines, models))
     sizes = [sum(len(task.short) for task in tasks) for _, tasks in scored_headlines]
 
     def total(count: int) -> int:
         return sum(min(count, size) for size in sizes)
 
-    most = min(MOST, MOST_OF_MODEL * len(shown_models))
-    count = (
-        count_of_headline
-        if total(count_of_headline) <= most
-        else next(fewer for fewer in range(most, -1, -1) if total(fewer) <= most)
-    )
+    most = min(MOST_ANSWERS, MOST_OF_MODEL * len(models))
+    count = most_each if total(most_each) <= most else next(n for n in range(most, -1, -1) if total(n) <= most)
     issues: tuple[Issue, ...] = ()
-    if count < count_of_headline:
+    if count < most_each:
         issues = (
             note(
-                f"behind each headline, {count or 'no'} answers are shown, not {count_of_headline}: a page has at most "
-                f"{most:,}, and {len(scored_headlines):,} headlines of models would have {total(count_of_headline):,}"
+                f"behind each headline, {count or 'no'} answers are shown, not {most_each}: a page has at most "
+                f"{most:,}, and {len(scored_headlines):,} headlines of models would have {total(most_each):,}"
             ),
         )
     of_sections: dict[str, tuple[Answers, ...]] = {}
@@ -105,11 +101,9 @@ def answers(
     return of_sections, issues
 
 
-def _scored_headlines(
-    runs: Runs, headlines: Headlines, shown_models: Collection[str]
-) -> Iterator[tuple[str, Sequence[_Scored]]]:
-    """Yield each headline of each model that has samples of all its tasks, with the answers to these."""
-    chosen = [model for model, label in runs.labels.items() if label in shown_models]
+def _scored(runs: Runs, headlines: Headlines, models: Collection[str]) -> Iterator[tuple[str, Sequence[_Scored]]]:
+    """Yield the headlines of every model that has samples of all their tasks, with the answers to these."""
+    chosen = [model for model, label in runs.labels.items() if label in models]
     by_model = {model: {run.task: run for run in runs.counting if run.model == model} for model in chosen}
     for name, tasks in headlines.items():
         # In an order that has nothing to do with their names: there may be more of them than answers are shown.
@@ -157,11 +151,10 @@ class _Scored:
         if former is None or former.rows is None or former.identity != run.identity:
             former = None
         else:
-            former_places, common_places = in_common(former.rows.ids, rows.ids)
-            lost[common_places] = np.nan_to_num(
-                sign * (scores[common_places] - former.rows.numbers(metric.name)[former_places])
-            )
-            places[common_places] = former_places
+            former_places, own_places = in_common(former.rows.ids, rows.ids)
+            former_scores = former.rows.numbers(metric.name)[former_places]
+            lost[own_places] = np.nan_to_num(sign * (scores[own_places] - former_scores))
+            places[own_places] = former_places
         best = _best(run)
         if not isfinite(best):
             best = float(sign * np.nanmin(sign * scores, initial=inf)) if sign else 0.0

@@ -95,9 +95,8 @@ def _with_answers(
         return answers_of or every, ()
     chosen = [every[0], every[-1]] if is_check else [boards[0].models[0]]
     description = "the baseline and the last candidate" if is_check else "the best model"
-    return chosen, (
-        note(f"answers are those of {description} ({named(chosen)}); --answers-of NAME shows those of others"),
-    )
+    text = f"answers are those of {description} ({named(chosen)}); --answers-of NAME shows those of others"
+    return chosen, (note(text),)
 
 
 def _title(runs: Runs, verdicts: Sequence[Verdict]) -> str:
@@ -152,7 +151,7 @@ Facts = tuple[tuple[str, str], ...]
 
 
 def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
-    """Return names and values for each model: what all its runs share, then what is one run's.
+    """Return names and values for each model: those that all its runs share, then those of single runs.
 
     Each file is a run, and so is each setting if a file's tasks have several.
     """

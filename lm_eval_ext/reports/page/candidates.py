@@ -13,12 +13,14 @@ from itertools import pairwise
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Panel, Section, Series, Table
 from lm_eval_ext.reports.gate.candidates import by_headline, worse_from
 from lm_eval_ext.reports.gate.findings import Finding
-from lm_eval_ext.reports.layout import MISSING
+from lm_eval_ext.reports.layout import NO_ESTIMATE
 from lm_eval_ext.reports.page.verdict import Line, Verdict
 from lm_eval_ext.results.issue import Issue, grouped, named, note
 
 DRAWN = 12
 """The most headlines that are drawn, the worst first; the table has all."""
+HeadlineLines = tuple[str, Sequence[Line | None]]
+"""The name of a headline, and what was found of it for each candidate; ``None`` where it was not checked."""
 _NUMBER = re.compile(r"(\d+)")
 
 
@@ -27,7 +29,7 @@ class SideBySide:
     """The verdicts on several candidates.
 
     Attributes:
-        verdicts: one for each candidate, in the order given; all against one baseline.
+        verdicts: the verdict on each candidate, in the order given; all against one baseline.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -43,12 +45,11 @@ class SideBySide:
         return tuple(verdict.names[1] for verdict in self.verdicts)
 
     @property
-    def lines(self) -> list[tuple[str, list[Line | None]]]:
-        """What was found of each headline, one for each candidate, the worst headlines first."""
+    def lines(self) -> list[HeadlineLines]:
+        """The headlines with the findings on them, the worst headlines first."""
         by_name = by_headline([verdict.outcome for verdict in self.verdicts])
         return [
-            (name, [None if finding is None else Line(finding) for finding in of_name])
-            for name, of_name in by_name.items()
+            (name, [Line(finding) if finding else None for finding in findings]) for name, findings in by_name.items()
         ]
 
     @property
@@ -102,54 +103,51 @@ def since_in_words(names: Sequence[str], verdicts: Sequence[str]) -> str:
     return f"{words}; before, also at {before}" if earlier else words
 
 
-def along(side_by_side: SideBySide) -> Section:
+def along(compared: SideBySide) -> Section:
     """Return the section with each headline along the candidates, in the order given."""
-    x, axis, issues = _places(side_by_side.candidates)
-    lines = side_by_side.lines
-    shares = [
-        (name, of_headline)
-        for name, of_headline in lines
-        if all(one is None or one.finding.is_share for one in of_headline)
-    ]
-    not_shares = [line for line in lines if line not in shares]
+    x, axis, issues = _places(compared.candidates)
+    shares, not_shares = list[HeadlineLines](), list[HeadlineLines]()
+    for name, of_headline in compared.lines:
+        is_share = all(line is None or line.finding.is_share for line in of_headline)
+        (shares if is_share else not_shares).append((name, of_headline))
     panels = tuple(
         Panel(
             name,
             Curves(
                 x,
-                (Series(f"candidate against {side_by_side.baseline}", tuple(map(_better_by, of_headline))),),
+                (Series(f"candidate against {compared.baseline}", tuple(map(_better_by, of_headline))),),
                 axis,
                 "better by",
                 "change",
-                reference=0.0 - next(one.finding.allowed for one in of_headline if one is not None),
+                reference=0.0 - next(line.finding.allowed for line in of_headline if line is not None),
                 reference_name="largest allowed drop",
             ),
         )
         for name, of_headline in shares[:DRAWN]
-        if any(_better_by(one).exists for one in of_headline)
+        if any(_better_by(line).exists for line in of_headline)
     )
     if len(shares) > DRAWN:
         issues.append(note(f"the {DRAWN} worst headlines of {len(shares)} are drawn; the table has all"))
     reading = (
-        f"How much better each candidate is than {side_by_side.baseline}, negative if worse, whatever the direction of "
+        f"How much better each candidate is than {compared.baseline}, negative if worse, whatever the direction of "
         "the metric. The bands are the limits of check, one-sided at 95 % each. Below the dashed line, it is worse by "
         "more than allowed. “Worse from X on” says that X is a regression and so is every later one: this is wrong of "
         "a headline at most one time in twenty, however many candidates there are."
     )
     title = f"How does each headline change along the {len(x)} candidates?"
-    figures = [Figure("candidates", title, reading, panels, _table(side_by_side, shares, is_share=True), tuple(issues))]
+    figures = [Figure("candidates", title, reading, panels, _table(compared, shares, is_share=True), tuple(issues))]
     if not_shares:
         reading = "The same for scores that are no shares, each in its own unit."
-        numbers = _table(side_by_side, not_shares, is_share=False)
+        numbers = _table(compared, not_shares, is_share=False)
         figures.append(Figure("candidates_numbers", "Scores that are no shares", reading, (), numbers))
     return Section("candidates", "Along the candidates", "From which one on is it worse?", figures)
 
 
-def _table(side_by_side: SideBySide, lines: Sequence[tuple[str, Sequence[Line | None]]], *, is_share: bool) -> Table:
+def _table(compared: SideBySide, lines: Sequence[HeadlineLines], *, is_share: bool) -> Table:
     rows = tuple(
         (name, candidate, line.finding.verdict if line else None, _better_by(line))
         for name, of_headline in lines
-        for candidate, line in zip(side_by_side.candidates, of_headline, strict=True)
+        for candidate, line in zip(compared.candidates, of_headline, strict=True)
     )
     return Table(("headline", "candidate", "verdict", "better by"), rows, "change" if is_share else "number")
 
@@ -157,7 +155,7 @@ def _table(side_by_side: SideBySide, lines: Sequence[tuple[str, Sequence[Line | 
 def _better_by(line: Line | None) -> Estimate:
     """Return how much better a candidate is, with the limits of its check and the number of its rows."""
     if line is None:
-        return MISSING
+        return NO_ESTIMATE
     finding: Finding = line.finding
     return replace(line.gain, rows=finding.difference.rows, answers=finding.difference.answers)
 

@@ -23,7 +23,7 @@ from lm_eval_ext.reports.gate.commands import (
 )
 from lm_eval_ext.reports.gate.terminal import remark
 from lm_eval_ext.reports.output import is_replaced, require_apart, require_writable, write
-from lm_eval_ext.reports.page.answers import EACH, MOST, MOST_OF_MODEL
+from lm_eval_ext.reports.page.answers import ANSWERS_EACH, MOST_ANSWERS, MOST_OF_MODEL
 from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.page.drawing import contents
 from lm_eval_ext.reports.page.html import page
@@ -91,10 +91,11 @@ def add_report_to(report: argparse.ArgumentParser) -> None:
     report.add_argument(
         "--answers",
         type=partial(count, least=0),
-        default=EACH,
+        default=ANSWERS_EACH,
         metavar="N",
-        help=f"how many answers to show behind each headline of a model, wrong ones first ({EACH}; 0: none); fewer if "
-        f"a page would have more than {MOST:,}, or {MOST_OF_MODEL} for each model that it shows answers of",
+        help=f"how many answers to show behind each headline of a model, wrong ones first ({ANSWERS_EACH}; 0: none); "
+        f"fewer if a page would have more than {MOST_ANSWERS:,}, or {MOST_OF_MODEL} for each model that it shows "
+        "answers of",
     )
     report.add_argument(
         "--answers-of",
@@ -146,25 +147,21 @@ def _reported(options: argparse.Namespace, every: Sequence[str], places: Opened)
     given_sizes = None if options.sizes is None else read_sizes(options.sizes)
     places_of_runs, of_names = places.split(len(every) - len(options.names))
     names = [GivenName(path, name) for path, (_, name) in zip(of_names.paths, options.names, strict=True)]
-    after, compared_with = places_of_runs.split(len(options.runs))
+    after, base = places_of_runs.split(len(options.runs))
     if options.against:
-        runs, verdicts = _compared(options, compared_with, after, names)
-        report = build(
-            runs,
-            given_sizes=given_sizes,
-            verdicts=verdicts,
-            answers_each=options.answers,
-            answers_of=options.answers_of,
-        )
+        runs, verdicts = _compared(options, base, after, names)
+        upper_bound = None
     else:
-        runs, upper_bound = _loaded(after, compared_with, names, chosen(options))
-        report = build(
-            runs,
-            given_sizes=given_sizes,
-            upper_bound=upper_bound,
-            answers_each=options.answers,
-            answers_of=options.answers_of,
-        )
+        runs, upper_bound = _loaded(after, base, names, chosen(options))
+        verdicts = []
+    report = build(
+        runs,
+        given_sizes=given_sizes,
+        upper_bound=upper_bound,
+        verdicts=verdicts,
+        answers_each=options.answers,
+        answers_of=options.answers_of,
+    )
     for issue in report.issues:
         remark(f"{issue.severity}: {issue.text}")
     # Everything is computed before anything is written, so that an error leaves existing files untouched.
@@ -194,25 +191,20 @@ def _compared(
     bounds = bounds_of(MAX_DROP if is_unbounded else options.max_drop, options.bounds)
     candidates, choice = candidates_at(after), chosen(options)
     # Each by itself, as in ``check``, because a verdict must not depend on which other candidates there are.
-    sides_of_candidates = [separate_sides(before, places, choice)[0] for places in candidates.values()]
-    if len(sides_of_candidates) == 1:
-        every = side_by_side(
-            (sides_of_candidates[0].before, sides_of_candidates[0].after), sides_of_candidates[0].names
-        )
+    checked = [separate_sides(before, places, choice)[0] for places in candidates.values()]
+    if len(checked) == 1:
+        every = side_by_side((checked[0].before, checked[0].after), checked[0].names)
     else:
-        tags = (sides_of_candidates[0].names[0], *(f"candidate {name}" for name in candidates))
+        tags = (checked[0].names[0], *(f"candidate {name}" for name in candidates))
         every = side_by_side(loaded([before, *candidates.values()], choice), tags)
     runs = replace(every, labels=renamed(every, names))
     old, *new = runs.labels.values()
-    verdicts = [
-        verdict(sides, bounds.over(sides), (old, name)) for sides, name in zip(sides_of_candidates, new, strict=True)
-    ]
+    verdicts = [verdict(sides, bounds.over(sides), (old, name)) for sides, name in zip(checked, new, strict=True)]
     # What both have but was asked otherwise cannot be told, and the page says why.
-    if not any(set.intersection(*map(set, sides.tasks)) for sides in sides_of_candidates):
+    if not any(set.intersection(*map(set, sides.tasks)) for sides in checked):
         findings = (finding for of_candidate in verdicts for finding in of_candidate.outcome.findings)
-        raise nothing_to_compare(
-            before, after, ((finding.name, str(issue)) for finding in findings for issue in finding.issues)
-        )
+        reasons = ((finding.name, str(issue)) for finding in findings for issue in finding.issues)
+        raise nothing_to_compare(before, after, reasons)
     return runs, verdicts
 
 

@@ -36,7 +36,7 @@ from lm_eval_ext.reports.page import drawing
 from lm_eval_ext.reports.page.candidates import SideBySide
 from lm_eval_ext.reports.page.drawing.palette import declarations
 from lm_eval_ext.reports.wording import MISSING, beginning, figure, interval, readable, with_unit
-from lm_eval_ext.results.issue import Issue, Severity
+from lm_eval_ext.results.issue import Severity
 
 MOST_TOLD = 8
 """The most models on a page whose marks tell their values where they are pointed at; of more, their tables do."""
@@ -113,8 +113,9 @@ def _template() -> Template:
     environment.globals |= {"light": light, "dark": dark, "unit_words": _UNIT_WORDS, "floors": ALL_IN_WORDS}
     environment.filters |= {
         "beginning": beginning,
-        "breakable": _breakable,
-        "by_severity": _by_severity,
+        # A name can be broken between its parts: verbalizer_<wbr>natural.
+        "breakable": lambda name: Markup("_<wbr>").join(readable(str(name)).split("_")),
+        "by_severity": partial(sorted, key=lambda issue: get_args(Severity).index(issue.severity)),
         "cell": _cell,
         # Without it, the browser would not run a script.
         "digest": lambda script: b64encode(sha256(script.encode()).digest()).decode(),
@@ -125,18 +126,13 @@ def _template() -> Template:
     return environment.get_template("page.html.jinja")
 
 
-def _by_severity(issues: Sequence[Issue]) -> list[Issue]:
-    """Return the issues, the most severe first."""
-    return sorted(issues, key=lambda issue: get_args(Severity).index(issue.severity))
-
-
 _UNIT_WORDS = {"share": "in percent", "change": "in percentage points", "number": ""}
 
 
 def _drawn(figures: Sequence[Figure], looks: Mapping[str, int], tells: bool) -> list[Drawn]:
-    divided = [split_constant(plotted.panels) for plotted in figures]
+    divided = [split_constant(figure.panels) for figure in figures]
     worth_drawing = [
-        replace(plotted, panels=tuple(panels)) for plotted, (panels, _) in zip(figures, divided, strict=True)
+        replace(figure, panels=tuple(panels)) for figure, (panels, _) in zip(figures, divided, strict=True)
     ]
     every_drawing = drawing.in_turn(partial(drawing.svgs, tells=tells), worth_drawing, looks)
     drawn = []
@@ -161,8 +157,8 @@ def split_constant(panels: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
     for panel in panels:
         if isinstance(mark := panel.mark, HeatMap) and mark.higher_is_better is not True:
             for name, *column in zip(mark.columns, *mark.values, strict=True):
-                zero.setdefault(name, (name, mark, []))[2].extend(one for one in column if one.exists)
-    zero = {name: one for name, one in zero.items() if one[2] and not any(each.value for each in one[2])}
+                zero.setdefault(name, (name, mark, []))[2].extend(cell for cell in column if cell.exists)
+    zero = {name: item for name, item in zero.items() if item[2] and not any(cell.value for cell in item[2])}
     for place, panel in enumerate(drawn):
         if isinstance(mark := panel.mark, HeatMap) and not zero.keys().isdisjoint(mark.columns):
             places = [column for column, name in enumerate(mark.columns) if name not in zero]
@@ -229,8 +225,3 @@ def _quoted(text: str) -> Markup:
     return Markup('"{}"').format(
         re.sub(r"[^A-Za-z0-9 _.,:/()-]", lambda match: f"\\{ord(match[0]):x} ", readable(text))
     )
-
-
-def _breakable(name: object) -> Markup:
-    """Return a name that can be broken between its parts, as in ``verbalizer_<wbr>natural``."""
-    return Markup("_<wbr>").join(readable(str(name)).split("_"))

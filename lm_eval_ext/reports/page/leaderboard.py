@@ -21,14 +21,14 @@ from lm_eval_ext.reports.evidence import Evidence, Floor
 from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap, Panel, Table, Unit
 from lm_eval_ext.reports.gate.text import ARROWS
 from lm_eval_ext.reports.gate.units import Compared, lowest_levels, weights
-from lm_eval_ext.reports.layout import MISSING
+from lm_eval_ext.reports.layout import NO_ESTIMATE
 from lm_eval_ext.reports.sections.any_task import scores
 from lm_eval_ext.reports.statistics import estimate
 from lm_eval_ext.results.comparability import PairOfRuns
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import OTHER, Runs, TaskRun, lowest_groups
 
-MANY = 6
+MOST_COLUMNS = 6
 """Up to this many ungrouped tasks of a family get a column each; of more, those of one level share a column."""
 SIDE_BY_SIDE = 4
 """Up to this many models are side by side in a table of headlines; more are below each other."""
@@ -120,7 +120,7 @@ def _by_level(schema: Schema, facts: Mapping[str, Mapping[str, Any]]) -> list[st
     """Return tasks in the order of their levels, and those of one level by name.
 
     Args:
-        schema: that of their family.
+        schema: the schema of their family.
         facts: the metadata of each task, by its name.
     """
     levels = schema.by_level({task: facts[task] for task in sorted(facts)})
@@ -150,7 +150,7 @@ def headlines_of(runs: Runs) -> list[Headline]:
                     of_level = f"{group}, {level}" if len(tasks) > 1 else tasks[0]
                     named[of_level if level else group] = tasks
             ungrouped = _by_level(schema, {task: facts[task] for task in {*facts}.difference(*lowest.values())})
-            if len(ungrouped) <= MANY:
+            if len(ungrouped) <= MOST_COLUMNS:
                 named |= {task: (task,) for task in ungrouped}
             else:
                 for level, tasks in schema.by_level({task: facts[task] for task in ungrouped}).items():
@@ -169,7 +169,7 @@ class Board:
     Attributes:
         headlines: the headlines, family by family.
         models: the models with any of them.
-        known: those of them whose answers are known.
+        known: the models whose answers are known.
         is_overview: whether it stands above the tables of the families, and repeats what is in them.
     """
 
@@ -237,13 +237,17 @@ def _measured(evidence: Evidence, headline: Headline) -> Headline:
 def _board(headlines: Sequence[Headline], runs: Runs) -> Board:
     """Return a table: few models in the order given, many by their mean rank, with known answers last."""
     known = frozenset(runs.labels[model] for model in runs.models if model.has_known_answers)
-    names = [
-        name for name in runs.labels.values() if any(headline.standings[name].estimate.exists for headline in headlines)
-    ]
+    names = _models_with_figures(runs, headlines)
     board = Board(tuple(headlines), tuple(names), known.intersection(names))
     if board.is_turned:
         return board
     return replace(board, models=tuple(sorted(names, key=lambda name: (name in known, _mean_rank(name, headlines)))))
+
+
+def _models_with_figures(runs: Runs, headlines: Sequence[Headline]) -> list[str]:
+    """Return the names of the models that have a figure in any of some headlines."""
+    names = runs.labels.values()
+    return [name for name in names if any(headline.standings[name].estimate.exists for headline in headlines)]
 
 
 def _mean_rank(name: str, headlines: Sequence[Headline]) -> float:
@@ -297,11 +301,11 @@ def _standings(
     Args:
         evidence: all runs.
         headline: the headline.
-        runs: those of its tasks, by model.
+        runs: the runs of its tasks, by model.
         estimates: the figures, by model; others are missing.
     """
     labels = evidence.runs.labels
-    standings = {label: Standing(estimates.get(model, MISSING)) for model, label in labels.items()}
+    standings = {label: Standing(estimates.get(model, NO_ESTIMATE)) for model, label in labels.items()}
     taking_part = {model: value.value for model, value in estimates.items() if value.exists}
     real = {model: value for model, value in taking_part.items() if not model.has_known_answers}
     taking_part = real or taking_part
@@ -367,18 +371,13 @@ def summary(evidence: Evidence, boards: Sequence[Board]) -> Figure:
     for board in of_families:
         for family, headlines in board.families.items():
             drawn = [headline for headline in headlines if headline.unit == "share"]
-            models = [
-                name for name in labels.values() if any(headline.standings[name].estimate.exists for headline in drawn)
-            ]
+            models = _models_with_figures(evidence.runs, drawn)
             values = tuple(tuple(headline.standings[name].estimate for headline in drawn) for name in models)
             metrics = [*dict.fromkeys(headline.metric for headline in drawn)]
             # The panel's title and its axis say the family and, of all columns, the metric.
             columns_drawn = tuple(
-                " ".join(
-                    filter(
-                        None, (headline.short, headline.metric * (len(metrics) > 1), ARROWS[headline.higher_is_better])
-                    )
-                )
+                f"{headline.short} {headline.metric if len(metrics) > 1 else ''}".rstrip()
+                + f" {ARROWS[headline.higher_is_better]}".rstrip()
                 for headline in drawn
             )
             better = {headline.higher_is_better for headline in drawn}

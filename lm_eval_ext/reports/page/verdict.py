@@ -15,12 +15,12 @@ from math import isinf, isnan
 
 from lm_eval_ext.reports.evidence import Floor
 from lm_eval_ext.reports.figure import Estimate, Unit
-from lm_eval_ext.reports.gate.decision import TaskChange, by_harm, decision, lost_most
+from lm_eval_ext.reports.gate.decision import TaskChange, bound_of, by_harm, decision, lost_most
 from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome, check, rounded
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.text import by_issue, checked_cells
 from lm_eval_ext.reports.gate.units import Sides
-from lm_eval_ext.reports.wording import amount, figure, interval
+from lm_eval_ext.reports.wording import figure, interval
 
 MAX_DROP = 0.02
 """The allowed drop of a page for which none is given: two percentage points."""
@@ -37,11 +37,6 @@ class Line:
 
     finding: Finding
     group: str = ""
-
-    @property
-    def is_level(self) -> bool:
-        """Whether it is a level of a group."""
-        return bool(self.group)
 
     @property
     def floor(self) -> Floor | None:
@@ -112,10 +107,8 @@ class Verdict:
     @property
     def allowed(self) -> str:
         """The largest allowed drop, in words."""
-        shares = {
-            finding.allowed for finding in self.outcome.findings if finding.is_share and not isnan(finding.allowed)
-        }
-        return amount(shares.pop(), is_share=True) if len(shares) == 1 else "is allowed"
+        shares = [finding for finding in self.outcome.findings if finding.is_share]
+        return bound_of(shares) or "is allowed"
 
     @property
     def sentence(self) -> str:
@@ -126,11 +119,6 @@ class Verdict:
     def lost(self) -> Sequence[TaskChange]:
         """The tasks that lost most answers."""
         return lost_most(self.outcome)
-
-    @property
-    def levels(self) -> Sequence[Line]:
-        """Those of the lines that are levels."""
-        return [line for line in self.lines if line.is_level]
 
     @property
     def notes(self) -> Sequence[str]:
@@ -146,7 +134,7 @@ class Verdict:
     @cached_property
     def _widest(self) -> float:
         """The largest gain or loss for which there is room: of the levels, wider ones are cut off."""
-        drawn = [line.gain for line in self.lines if not line.is_level and line.finding.is_share]
+        drawn = [line.gain for line in self.lines if not line.group and line.finding.is_share]
         ends = [abs(end) for gain in drawn for end in (gain.low, gain.high, 2 * MAX_DROP) if not isnan(end)]
         return max(ends, default=1.0)
 

@@ -13,7 +13,6 @@ from lm_eval_ext.reports.output import require_apart, write
 from lm_eval_ext.reports.publishing.published import (
     HUB_ID,
     RELATIONSHIPS,
-    Benchmark,
     every_eval_ever,
     hub_eval_results,
     limit,
@@ -111,7 +110,7 @@ def _export(options: argparse.Namespace) -> int:
         if options.format == EVERY_EVAL_EVER:
             written = every_eval_ever(models, options.organization, options.relationship)
         else:
-            benchmarks = {name: Benchmark(dataset, task_id) for name, dataset, task_id in options.benchmark}
+            benchmarks = {name: benchmark for name, *benchmark in options.benchmark}
             written = hub_eval_results(models, benchmarks, options.source_url)
         contents = {options.output / path: content for path, content in written.items()}
     for model in models:
@@ -140,12 +139,10 @@ def _require_options(options: argparse.Namespace) -> None:
     missing = [description for name, description in NEEDED[options.format].items() if not getattr(options, name)]
     if missing:
         raise ReportError(f"the format {options.format} needs what results do not say; give {'; and '.join(missing)}")
-    for name_of_format, needed in NEEDED.items():
-        for name in (*needed, *OPTIONAL[name_of_format]):
-            if name_of_format != options.format and getattr(options, name):
-                raise ReportError(
-                    f"--{name.replace('_', '-')} belongs to --format {name_of_format}, not to {options.format}"
-                )
+    for form, needed in NEEDED.items():
+        for name in (*needed, *OPTIONAL[form]):
+            if form != options.format and getattr(options, name):
+                raise ReportError(f"--{name.replace('_', '-')} belongs to --format {form}, not to {options.format}")
     for text in (*(name for _, name in options.ids), *(dataset for _, dataset, _ in options.benchmark)):
         if not HUB_ID.fullmatch(text):
             raise ReportError(f"{text}: expected OWNER/NAME, as on the hub")

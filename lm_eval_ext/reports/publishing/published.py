@@ -48,7 +48,7 @@ SELF_DEPLOYED = ("hf", "hf-auto", "huggingface", "vllm", "sglang")
 
 
 @dataclass(frozen=True)
-class Score:
+class PublishedScore:
     """A figure of one task or group.
 
     Attributes:
@@ -96,14 +96,14 @@ class PublishedModel:
         tasks = {run.task for run in self.runs}
         return (*(group for group, parts in self.groups.items() if tasks.issuperset(parts)), *sorted(tasks))
 
-    def scores(self) -> Iterator[Score]:
+    def scores(self) -> Iterator[PublishedScore]:
         """Yield the figures of all tasks whose metrics have a better direction."""
         for run in self.runs:
             for metric in run.metrics:
                 described, value = _described(run, metric), run.figure(metric)
                 if (better := described.higher_is_better) is not None and value is not None:
                     error = _number(run.figures.get(f"{metric}_stderr,{run.reader}"))
-                    yield Score(run.task, metric, better, value, error, run.count, described.range, run)
+                    yield PublishedScore(run.task, metric, better, value, error, run.count, described.range, run)
 
     def left_out(self) -> Iterator[str]:
         """Yield which numbers of the results ``scores`` leaves out because they are none that the metric can have."""
@@ -116,7 +116,7 @@ class PublishedModel:
                 if is_number and has_direction and run.figure(metric) is None:
                     yield f"{run.task}, {metric}: {short_repr(value)} in the results"
 
-    def headline(self, name: str) -> Score:
+    def headline(self, name: str) -> PublishedScore:
         """Return the headline of a task or group.
 
         Raises:
@@ -142,7 +142,7 @@ class PublishedModel:
             )
         error = _number(entry.get(f"{metric}_stderr,{run.reader}"))
         better, limits = run.headline.higher_is_better is not False, _described(run, metric).range
-        return Score(name, metric, better, value, error, sum(of_task.count for of_task in runs), limits, run)
+        return PublishedScore(name, metric, better, value, error, sum(of_task.count for of_task in runs), limits, run)
 
 
 def published(
@@ -240,21 +240,8 @@ def _number(value: object) -> float | None:
     return float(value) if is_number else None  # type: ignore[arg-type] # checked above
 
 
-@dataclass(frozen=True)
-class Benchmark:
-    """Where the leaderboard of a task or group is.
-
-    Attributes:
-        dataset: ``owner/name`` of a dataset on the hub that is a benchmark.
-        task_id: one of the tasks in its ``eval.yaml``.
-    """
-
-    dataset: str
-    task_id: str
-
-
 def hub_eval_results(
-    models: Sequence[PublishedModel], benchmarks: Mapping[str, Benchmark], source_url: str | None = None
+    models: Sequence[PublishedModel], benchmarks: Mapping[str, Sequence[str]], source_url: str | None = None
 ) -> dict[Path, bytes]:
     """Return a file for each model, by its path below the output folder: ``OWNER/NAME/.eval_results/….yaml``.
 
@@ -262,7 +249,8 @@ def hub_eval_results(
 
     Args:
         models: the models.
-        benchmarks: the tasks and groups to publish, with their leaderboards.
+        benchmarks: by the name of a task or group to publish: ``owner/name`` of a dataset on the hub that is a
+            benchmark, and one of the tasks in its ``eval.yaml``.
         source_url: where readers find the results themselves.
 
     Raises:
@@ -273,16 +261,16 @@ def hub_eval_results(
     for model in models:
         date = datetime.fromtimestamp(model.date, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         entries = []
-        for name, benchmark in benchmarks.items():
+        for name, (dataset_id, task_id) in benchmarks.items():
             score = model.headline(name)
-            dataset = {"id": benchmark.dataset, "task_id": benchmark.task_id}
+            dataset = {"id": dataset_id, "task_id": task_id}
             entries.append({"dataset": dataset, "value": score.value, "date": date, **source, "notes": _notes(score)})
         text = yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=120)
         files[Path(model.id, HUB_FILE)] = text.encode()
     return files
 
 
-def _notes(score: Score) -> str:
+def _notes(score: PublishedScore) -> str:
     run = score.run
     facts = [
         f"{score.name}, {score.metric}{'' if score.higher_is_better else ' (lower is better)'}, {score.rows} rows",
@@ -350,7 +338,7 @@ def _record(model: PublishedModel, organization: str, relationship: str) -> dict
     }
 
 
-def _result(score: Score) -> dict[str, Any]:
+def _result(score: PublishedScore) -> dict[str, Any]:
     run = score.run
     least, most = score.range
     uncertainty: dict[str, Any] = {"num_samples": score.rows}
@@ -414,7 +402,7 @@ def _generation_config(run: TaskRun) -> dict[str, Any]:
     recorded = run.config.get("generation_kwargs")
     recorded = recorded if isinstance(recorded, dict) else {}
     arguments: dict[str, float] = {
-        name: found for name in ("temperature", "top_p") if (found := _number(recorded.get(name))) is not None
+        name: number for name in ("temperature", "top_p") if (number := _number(recorded.get(name))) is not None
     }
     if (most := _number(recorded.get("max_gen_toks"))) is not None:
         arguments["max_tokens"] = int(most)

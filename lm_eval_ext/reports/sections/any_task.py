@@ -16,7 +16,7 @@ from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Panel, Section,
 from lm_eval_ext.reports.gate.findings import Finding, Outcome, compare
 from lm_eval_ext.reports.gate.text import by_issue, metric, metric_of_run, name_with_tasks, p_value
 from lm_eval_ext.reports.gate.units import NORMAL, Sides, unlike, weights
-from lm_eval_ext.reports.layout import MISSING
+from lm_eval_ext.reports.layout import NO_ESTIMATE
 from lm_eval_ext.reports.sections.examples import Answer, continuations
 from lm_eval_ext.reports.statistics import estimate
 from lm_eval_ext.results.issue import Issue, note
@@ -257,7 +257,7 @@ def score_figures(scores: Sequence[Score], runs: Runs) -> Iterator[Figure]:
                 title = f"part {number} of {len(parts)}" if len(parts) > 1 else ""
                 panels.append(Panel(title, Forest(tuple(score.name for score in part), values, "score")))
         rows: list[tuple[TableCell, ...]] = [
-            (score.name, score.metric, score.rows, *(score.estimates.get(model, MISSING) for model in models))
+            (score.name, score.metric, score.rows, *(score.estimates.get(model, NO_ESTIMATE) for model in models))
             for score in listed
         ]
         yield Figure(

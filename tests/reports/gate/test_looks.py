@@ -17,7 +17,7 @@ from benchmarks.looks import found as simulated
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.findings import GO_ON, Criteria, check
 from lm_eval_ext.reports.gate.looks import (
-    AT_ONCE,
+    SINGLE_LOOK,
     Look,
     Parts,
     Spending,
@@ -78,7 +78,12 @@ def test_the_p_value_over_all_looks_is_the_error_that_a_look_would_spend() -> No
     # What is far from any boundary, and what is too small to be told from 0.
     assert spending.p(0.9) == 1.0
     assert spending.p(0.0) == pytest.approx(0.0, abs=1e-200)
-    assert (spending.goes_on, AT_ONCE.goes_on, AT_ONCE.level(0.05), AT_ONCE.p(0.9)) == (True, False, 0.05, 0.9)
+    assert (spending.goes_on, SINGLE_LOOK.goes_on, SINGLE_LOOK.level(0.05), SINGLE_LOOK.p(0.9)) == (
+        True,
+        False,
+        0.05,
+        0.9,
+    )
 
 
 # The parts

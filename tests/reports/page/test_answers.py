@@ -140,7 +140,7 @@ def test_other_tasks_show_target_and_options_by_group(other_runs: list[Path]) ->
     assert all(one.shown or one.issues or one.count.startswith("no answer") for one in found.values())
 
 
-@pytest.mark.parametrize("limit", ["MOST", "MOST_OF_MODEL"])
+@pytest.mark.parametrize("limit", ["MOST_ANSWERS", "MOST_OF_MODEL"])
 def test_a_page_has_a_limit_that_it_tells(limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_run(tmp_path, {f"own_{number}": [0.0] * 9 for number in range(4)})
     monkeypatch.setattr(module, limit, 10)

@@ -10,7 +10,7 @@ import pytest
 
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Panel, Report, Series, Table, TableCell
 from lm_eval_ext.reports.page.drawing import contents
-from lm_eval_ext.reports.wording import as_csv
+from lm_eval_ext.reports.wording import table_as_csv
 from tests.reports.page import sample_report as sample
 
 
@@ -67,7 +67,7 @@ def test_the_file_of_a_panel_is_named_after_it(titles: tuple[str, ...], names: l
     ids=["to the last digit", "signs", "no value", "no such figure", "a remark", "a count"],
 )
 def test_figures_are_raw_numbers_with_the_bounds_of_their_intervals(cell: TableCell, expected: str) -> None:
-    text = as_csv(Table(("model", "accuracy"), (("m", cell), ("other", Estimate(1.0)))))
+    text = table_as_csv(Table(("model", "accuracy"), (("m", cell), ("other", Estimate(1.0)))))
     assert text == f"model,accuracy,accuracy low,accuracy high\nm,{expected}\nother,1.0,,\n"
 
 
@@ -89,6 +89,6 @@ def test_figures_are_raw_numbers_with_the_bounds_of_their_intervals(cell: TableC
 def test_text_is_quoted_and_can_be_encoded_and_is_no_formula(
     columns: tuple[str, ...], row: tuple[TableCell, ...], expected: str
 ) -> None:
-    text = as_csv(Table(columns, (row,)))
+    text = table_as_csv(Table(columns, (row,)))
     assert text == expected
     text.encode("utf-8")

@@ -26,7 +26,7 @@ from lm_eval_ext.reports.figure import (
     Unit,
 )
 from lm_eval_ext.reports.page.html import head_columns, page, split_constant
-from lm_eval_ext.reports.wording import LONGEST, figure, interval, readable
+from lm_eval_ext.reports.wording import LONGEST_TEXT, figure, interval, readable
 from lm_eval_ext.results.issue import error, note, warning
 from tests.reports.page import sample_report as sample
 from tests.reports.page.reading import Cell, Read
@@ -239,14 +239,14 @@ def test_equal_bars_are_drawn_if_their_parts_can_differ(value: float, parts: tup
 @pytest.mark.parametrize(
     ("length", "remark"),
     [
-        (LONGEST, None),
-        (LONGEST + 1, "… 1 more character left out"),
-        (LONGEST + 1234, "… 1,234 more characters left out"),
+        (LONGEST_TEXT, None),
+        (LONGEST_TEXT + 1, "… 1 more character left out"),
+        (LONGEST_TEXT + 1234, "… 1,234 more characters left out"),
     ],
 )
 def test_a_long_answer_is_shortened_and_says_by_how_much(length: int, remark: str | None) -> None:
     text = Read(answered("x" * length)).text
-    assert max(map(len, re.findall("x+", text))) == LONGEST
+    assert max(map(len, re.findall("x+", text))) == LONGEST_TEXT
     assert re.findall(r"… .* left out", text) == ([remark] if remark else [])
 
 

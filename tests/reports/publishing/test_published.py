@@ -16,7 +16,6 @@ import yaml
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.publishing.published import (
     SCHEMA_VERSION,
-    Benchmark,
     PublishedModel,
     call_in_words,
     every_eval_ever,
@@ -132,7 +131,7 @@ def test_a_group_whose_tasks_are_of_two_runs_has_no_figure(tmp_path: Path) -> No
         only(tmp_path).headline("both")
 
 
-BENCHMARKS = {SST2: Benchmark("our-team/words", "flipped"), SNLI: Benchmark("our-team/words", "snli")}
+BENCHMARKS = {SST2: ("our-team/words", "flipped"), SNLI: ("our-team/words", "snli")}
 
 
 def test_each_model_has_a_file_at_its_place_with_an_entry_for_each_benchmark(tmp_path: Path) -> None:

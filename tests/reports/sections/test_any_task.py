@@ -12,7 +12,7 @@ import pytest
 from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Report
 from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.page.html import page
-from lm_eval_ext.reports.wording import as_csv
+from lm_eval_ext.reports.wording import table_as_csv
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run
@@ -110,7 +110,7 @@ def test_the_page_of_a_hundred_tasks_stays_small(tmp_path: Path) -> None:
 
 
 def test_numbers_are_exported_in_their_own_unit(other_runs: list[Path]) -> None:
-    header, *rows = as_csv(figures(report(*other_runs))["any_task_scores_in_units"].table).splitlines()
+    header, *rows = table_as_csv(figures(report(*other_runs))["any_task_scores_in_units"].table).splitlines()
     assert header == "task,metric,rows,wrong-2,wrong-2 low,wrong-2 high,wrong-6,wrong-6 low,wrong-6 high"
     assert rows[0].startswith("plain_text,word_perplexity ↓,6,14.8")
 

@@ -14,7 +14,7 @@ from warnings import catch_warnings, filterwarnings
 from lm_eval_ext.processes import in_processes
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, Panel, Report, estimates, rows_in_words
-from lm_eval_ext.reports.wording import as_csv
+from lm_eval_ext.reports.wording import table_as_csv
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -39,7 +39,7 @@ _LONGEST_SLUG = 60
 def looks(figures: Iterable[Figure]) -> dict[str, int]:
     """Return the number of the look of each series, by name: the same in all drawings, another if drawn together."""
     marks = [panel.mark for figure in figures for panel in figure.panels]
-    series_by_panel = [[one.name for one in mark.series] for mark in marks if isinstance(mark, Bars | Curves)]
+    series_by_panel = [[series.name for series in mark.series] for mark in marks if isinstance(mark, Bars | Curves)]
     groups: list[dict[str, None]] = []
     # Those of most series first: they have all levels, in order.
     for names in sorted(series_by_panel, key=len, reverse=True):
@@ -180,7 +180,7 @@ def contents(report: Report) -> dict[str, bytes]:
     figures = [report.summary, *(figure for section in report.sections for figure in section.figures)]
     names = looks(figures)
     for figure, drawn in zip(figures, in_turn(pngs, figures, names), strict=True):
-        files[f"{figure.name}.csv"] = as_csv(figure.table.counted).encode()
+        files[f"{figure.name}.csv"] = table_as_csv(figure.table.counted).encode()
         files |= {f"{name}.png": png for name, png in zip(_names(figure), drawn, strict=True)}
     return files
 

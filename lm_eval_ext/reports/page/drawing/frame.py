@@ -91,9 +91,9 @@ def wrapped(text: str, size: float, room: float, lines: int) -> list[str]:
     if lines == 1:
         return [shortened(text, size, room)]
     # The last line is the end of the text; the line before it is cut short.
-    kept = stripped[: lines - 2] if widest(stripped[: lines - 2], size) <= room else []
-    broken = _letters("".join(done[len(kept) :]), size, room - width(ELLIPSIS, size)).rstrip() + ELLIPSIS
-    return [*kept, broken, _end(text, size, room) or _letters(text, size, room, from_end=True)]
+    first_lines = stripped[: lines - 2] if widest(stripped[: lines - 2], size) <= room else []
+    broken = _letters("".join(done[len(first_lines) :]), size, room - width(ELLIPSIS, size)).rstrip() + ELLIPSIS
+    return [*first_lines, broken, _end(text, size, room) or _letters(text, size, room, from_end=True)]
 
 
 def told_apart(texts: Sequence[str], fit: Callable[[str], list[str]]) -> list[list[str]]:
@@ -106,10 +106,10 @@ def told_apart(texts: Sequence[str], fit: Callable[[str], list[str]]) -> list[li
     fitted = [fit(text) for text in texts]
     seen: dict[str, list[str]] = {}
     for text, lines in zip(texts, fitted, strict=True):
-        alike = seen.setdefault("\n".join(lines), [])
-        if text not in alike:
-            alike.append(text)
-        if place := alike.index(text):
+        equal_texts = seen.setdefault("\n".join(lines), [])
+        if text not in equal_texts:
+            equal_texts.append(text)
+        if place := equal_texts.index(text):
             lines[-1] = f"{lines[-1][: -len(str(place)) - 3]}{ELLIPSIS}({place + 1})"
     return fitted
 
@@ -168,15 +168,15 @@ class Scale:
 
 def scales(marks: Iterable[Mark]) -> dict[Unit, Scale]:
     """Return the range of each unit over all drawings."""
-    found: dict[Unit, list[float]] = {}
+    by_unit: dict[Unit, list[float]] = {}
     for mark in marks:
         values = [estimate.value for estimate in estimates(mark)]
         if not isinstance(mark, HeatMap):
             values += [end for estimate in estimates(mark) for end in (estimate.low, estimate.high)]
         if isinstance(mark, Bars | Curves) and mark.reference is not None:
             values.append(mark.reference)
-        found.setdefault(mark.unit, []).extend(filter(isfinite, values))
-    return {unit: _around(values, unit) for unit, values in found.items()}
+        by_unit.setdefault(mark.unit, []).extend(filter(isfinite, values))
+    return {unit: _around(values, unit) for unit, values in by_unit.items()}
 
 
 def named(axis: str, unit: Unit, room: float) -> str:
@@ -260,10 +260,10 @@ def framed(  # noqa: PLR0913 # all around a plot area
     ]
     columns, legend_height = 1, 0.0
     if legend:
-        each = widest((name for _, name in legend), TEXT) + _HANDLE + _HANDLE_GAP
+        entry_width = widest((name for _, name in legend), TEXT) + _HANDLE + _HANDLE_GAP
         # Twenty long names are shortened rather than stacked.
         fewest = 2 if len(legend) > 8 else 1
-        columns = min(len(legend), max(fewest, int((sheet.width + _COLUMN_GAP) // (each + _COLUMN_GAP))))
+        columns = min(len(legend), max(fewest, int((sheet.width + _COLUMN_GAP) // (entry_width + _COLUMN_GAP))))
         legend_height = ceil(len(legend) / columns) * _LEGEND_LINE + 8
     above = len(heading_lines) * _HEADING_LINE + (6.0 if heading_lines else 0.0)
     total = ceil(above + legend_height + top + height + bottom)

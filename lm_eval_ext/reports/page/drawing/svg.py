@@ -159,8 +159,8 @@ class _Renderer(RendererBase):
 
     def _title(self) -> str:
         """Return what is told of what is being drawn next."""
-        told = next(self._told, "") if self._tells else ""
-        return f"<title>{escape(readable(told), quote=False)}</title>" if told else ""
+        title = next(self._told, "") if self._tells else ""
+        return f"<title>{escape(readable(title), quote=False)}</title>" if title else ""
 
     def _write(self, element: str, attributes: str = "") -> None:
         """Write an element; consecutive elements with the same attributes share them."""

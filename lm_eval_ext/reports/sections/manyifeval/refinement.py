@@ -16,7 +16,7 @@ from lm_eval_ext.reports.sections.examples import Line, counts_of
 from lm_eval_ext.reports.sections.figures import captioned
 from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, NUMBERED, entries_of
 from lm_eval_ext.reports.statistics import Ratio, computed
-from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, Key, SharedRows, Study, grouped, shared_rows
+from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, Key, SharedRows, Study, entries_by, shared_rows
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun
@@ -139,7 +139,7 @@ def _refined(study: Study) -> tuple[list[Entry], list[Issue]]:
 def _methods(study: Study) -> Iterator[list[Method]]:
     """Yield the methods of each model that were otherwise run in the same way."""
     groups: dict[tuple[Any, ...], list[Method]] = {}
-    for runs in grouped(entries_of(study), ["model"]).values():
+    for runs in entries_by(entries_of(study), ["model"]).values():
         method = [entry.with_facts(**refinement_of(entry.run)) for entry in runs]
         rounds = max(entry["rounds"] for entry in method)
         # Tasks of other families may have been run with other settings.
@@ -193,7 +193,7 @@ def feedback(entries: Sequence[Entry]) -> Cells:
     Methods without judgments, or with a task whose judgments are missing from the results, are left out.
     """
     lines: dict[Key, dict[str, Estimate]] = {}
-    for key, method_entries in grouped(entries, METHOD).items():
+    for key, method_entries in entries_by(entries, METHOD).items():
         counts = [[entry.run.figure(name) for name in COUNTS] for entry in method_entries]
         if any(count is None for run_counts in counts for count in run_counts):
             continue
@@ -251,7 +251,7 @@ def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
         entries: the runs with readable judgments.
     """
     lines, issues = {}, []
-    for (base, method), method_entries in grouped(entries, ("base", "method")).items():
+    for (base, method), method_entries in entries_by(entries, ("base", "method")).items():
         counted = [(entry.run, counts_of(entry.run, _judgments)) for entry in method_entries]
         if unread := [run.task for run, counts in counted if counts is None]:
             text = f"{base}, {method}: only over all rounds, because no rounds are in the samples of"

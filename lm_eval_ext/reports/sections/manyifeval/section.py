@@ -43,7 +43,7 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
 )
 from lm_eval_ext.reports.sections.manyifeval.refinement import refinement
 from lm_eval_ext.reports.sections.manyifeval.variants import placements, reliability, repetition, wide, wordings
-from lm_eval_ext.reports.study import Entry, Study, grouped
+from lm_eval_ext.reports.study import Entry, Study, entries_by
 from lm_eval_ext.results.rows import response_in
 from lm_eval_ext.results.runs import TaskRun, rows_of
 from lm_eval_ext.verifiers import MissingDataError, Response, instructions_of
@@ -102,7 +102,7 @@ def candidates(study: Study) -> list[list[Candidate]]:
         )
         if entry.run.rows is not None
     ]
-    by_model = grouped(entries, ["model"])
+    by_model = entries_by(entries, ["model"])
     models = study.in_order("model", (model for (model,) in by_model))
     return [[candidate for model in models for candidate in behavior(by_model[model,])] for behavior in BEHAVIORS]
 

@@ -13,7 +13,7 @@ import numpy as np
 from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, MIXED, SCHEMA, SINGLE, WIDE
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Forest, Panel
-from lm_eval_ext.reports.layout import MISSING, drawn, panels, table
+from lm_eval_ext.reports.layout import drawn, panels, table
 from lm_eval_ext.reports.paired import Difference, difference_of
 from lm_eval_ext.reports.sections.examples import UNREADABLE, Line, counts_of
 from lm_eval_ext.reports.sections.figures import captioned
@@ -29,7 +29,7 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
     facts,
 )
 from lm_eval_ext.reports.statistics import Floats, Ratio, computed, holm
-from lm_eval_ext.reports.study import OWN, Cells, Entry, Key, Measure, SameRows, Study, grouped, shared_rows
+from lm_eval_ext.reports.study import OWN, Cells, Entry, Key, Measure, SameRows, Study, entries_by, shared_rows
 from lm_eval_ext.reports.wording import figure as shown
 from lm_eval_ext.results.issue import Issue, error, named, note
 from lm_eval_ext.results.runs import Role, rows_of
@@ -120,7 +120,7 @@ def wordings(study: Study) -> Iterator[Figure]:
     less = "minus the type's mean"
     lines: dict[Key, dict[str, Any]] = {}
     issues: list[Issue] = []
-    models = grouped(entries_of(study, COUSINS), ["model"])
+    models = entries_by(entries_of(study, COUSINS), ["model"])
     for (model,), entries in models.items():
         texts: dict[Wording, str] = {}
         ratios: dict[Wording, list[Ratio]] = {}
@@ -259,7 +259,7 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
     lines = {(about["model"], about["task"], about["placement"]): line for about, line in cells.about()}
     differences = {
         key: {metric: _differences(group, metric) for metric in (OWN, INST_LEVEL)}
-        for key, group in grouped(study.entries, ("model", "task")).items()
+        for key, group in entries_by(study.entries, ("model", "task")).items()
         if key not in apart
     }
 
@@ -268,7 +268,7 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
             key, place = (line["model"], line["task"]), line["placement"]
             published = lines.get((*key, PUBLISHED))
             if key not in differences or published is None or place == PUBLISHED:
-                return MISSING
+                return NO_ESTIMATE
             if difference := differences[key][metric].get(place):
                 return difference.change
             # Without samples, there is no interval.
@@ -319,7 +319,7 @@ def _placed(evidence: Evidence) -> tuple[Study, dict[str, list[Issue]], set[Key]
     apart = set[Key]()
     rank = [*KINDS].index
     entries.sort(key=lambda entry: (rank(entry["kind"]), entry["instructions"], entry["task"]))
-    for key, group in grouped(entries, ("model", "task")).items():
+    for key, group in entries_by(entries, ("model", "task")).items():
         rows = shared_rows([entry.run for entry in group], "ids")
         shared += [replace(entry, mask=mask) for entry, mask in zip(group, rows.masks, strict=True)]
         model, task = key

@@ -15,7 +15,7 @@ import numpy as np
 from lm_eval_ext.families.natural_instructions.schema import ENCODINGS, EVALUATION, OWN, SCHEMA, SOURCE_DATASET_OF
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.statistics import Floats, computed
-from lm_eval_ext.reports.study import Cells, Entry, SameRows, Study, grouped
+from lm_eval_ext.reports.study import Cells, Entry, SameRows, Study, entries_by
 from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.runs import TaskRun, newest
@@ -104,7 +104,7 @@ def scopes_of(entries: Iterable[Entry], encodings: Collection[str]) -> dict[str,
     """
     encoding_entries = [entry for entry in entries if entry["encoding"] in encodings]
     runs_of = [
-        {entry["subtask"] for entry in group} for group in grouped(encoding_entries, ("model", "encoding")).values()
+        {entry["subtask"] for entry in group} for group in entries_by(encoding_entries, ("model", "encoding")).values()
     ]
     if not runs_of:
         return {}
@@ -163,7 +163,7 @@ def in_scopes(entries: Iterable[Entry], scopes: Scopes) -> Iterator[Entry]:
         facts_of_group = (
             ("model", "encoding", "which") if inside and "which" in inside[0].facts else ("model", "encoding")
         )
-        for group in grouped(inside, facts_of_group).values():
+        for group in entries_by(inside, facts_of_group).values():
             reason = "" if len(group) == len(subtasks) else "not every subtask was run"
             for entry in group:
                 yield replace(entry.with_facts(scope=scope), question=None, reason=entry.reason or reason)
@@ -198,7 +198,7 @@ def comparable(evidence: Evidence) -> Comparable:
     base = "prompt" if among((*study.entries, *study.other_entries), ["prompt"]) else "instance"
     issues: list[Issue] = []
     chosen: list[Entry] = []
-    by_model = grouped(study.entries, ["model"])
+    by_model = entries_by(study.entries, ["model"])
     for (model,), entries in by_model.items():
         tasks = {entry.question: entry["task"] for entry in entries}
         issues += [
@@ -215,7 +215,7 @@ def comparable(evidence: Evidence) -> Comparable:
         bases = [base_entries.get(entry["subtask"]) for entry in model_entries]
         _, unpaired = with_bases(study, model_entries, bases, repr(base))
         issues += [*(replace(issue, text=f"{model}: {issue.text}") for issue in left_out), *unpaired]
-    by_subtask = grouped(chosen, ["subtask"]).items()
+    by_subtask = entries_by(chosen, ["subtask"]).items()
     if different := sorted(name for (name,), group in by_subtask if len({entry.run.identity for entry in group}) > 1):
         text = f"Models were run on different instances of {named(different, MOST_NAMED)}: do not compare them there."
         issues.append(warning(text))
@@ -227,7 +227,7 @@ def _of_one_setting(entries: Sequence[Entry], base: str) -> tuple[list[Entry], l
     """Return a model's runs with the same setting as the base of their subtask, and why others are left out."""
     alike: list[Entry] = []
     left_out: dict[str, list[str]] = {}
-    for subtask_entries in grouped(entries, ["subtask"]).values():
+    for subtask_entries in entries_by(entries, ["subtask"]).values():
         standard = next((entry for entry in subtask_entries if entry["encoding"] == base), subtask_entries[0])
         for entry in subtask_entries:
             unlike = [fact for fact, _, _ in differences(standard.run, entry.run, SETTING)]

@@ -42,7 +42,7 @@ from lm_eval_ext.reports.sections.natural_instructions.runs import (
     task_specific,
 )
 from lm_eval_ext.reports.statistics import Ratio, computed
-from lm_eval_ext.reports.study import ABOVE_FLOOR, Cells, Entry, Key, change, exists, grouped
+from lm_eval_ext.reports.study import ABOVE_FLOOR, Cells, Entry, Key, change, entries_by, exists
 from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
@@ -260,7 +260,7 @@ def upper_bound(evidence: Evidence, runs: Comparable) -> tuple[tuple[Figure, ...
         return (), []
     bounds, issues = task_specific(evidence.upper_bound.of_family(FAMILY))
     wanted = next(iter(runs.scopes.values()), ())
-    by_subtask = grouped(runs.entries, ["subtask"])
+    by_subtask = entries_by(runs.entries, ["subtask"])
     alike = {
         subtask: bound
         for subtask, bound in bounds.items()
@@ -284,7 +284,7 @@ def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) ->
     scopes = {number: tuple(bounds), **_categories(runs, bounds)}
     means = runs.means(scopes, runs.encodings)
     lines: dict[Key, dict[str, Any]] = {}
-    below = grouped((entry for entry in runs.entries if entry["subtask"] in bounds), ("model", "encoding"))
+    below = entries_by((entry for entry in runs.entries if entry["subtask"] in bounds), ("model", "encoding"))
     for (scope,), scope_cells in means.split("scope"):
         bound = Ratio.mean(evidence.ratio(bounds[subtask], ROUGE_L) for subtask in scopes[scope]).value
         lines[UPPER_BOUND, bound_name, scope] = {"ROUGE-L": as_estimate(bound), "gap": None, "gap, relative (%)": None}
@@ -337,7 +337,7 @@ PERFECT = "For comparison: an answer with a ROUGE-L of 100 %, which ignores case
 def _candidates(runs: Comparable) -> list[list[Candidate]]:
     """Return the candidates for each behavior, the best first."""
     changes = [
-        change for entries in grouped(runs.entries, ["model"]).values() for change in _changes(entries, runs.base)
+        change for entries in entries_by(runs.entries, ["model"]).values() for change in _changes(entries, runs.base)
     ]
     gains = [candidate for change, candidate in sorted(changes, key=lambda pair: -pair[0]) if change > 0]
     losses = [candidate for change, candidate in sorted(changes, key=lambda pair: pair[0]) if change < 0]

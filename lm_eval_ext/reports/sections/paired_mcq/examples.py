@@ -14,7 +14,7 @@ from lm_eval_ext.families.paired_mcq.schema import NO_LETTER
 from lm_eval_ext.reports.sections.examples import Answer, Behavior, Candidate, Hits, Pick, scored
 from lm_eval_ext.reports.sections.paired_mcq.measures import BIAS, entropies
 from lm_eval_ext.reports.statistics import Floats
-from lm_eval_ext.reports.study import Entry, grouped
+from lm_eval_ext.reports.study import Entry, entries_by
 from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.runs import TaskRun, rows_of
 
@@ -30,7 +30,7 @@ MUCH = 0.15
 
 def candidates(entries: Iterable[Entry]) -> list[list[Candidate]]:
     """Return the candidates for each behavior: one answer of each task, to an unused question if possible."""
-    by_model = grouped(entries, ["model"]).values()
+    by_model = entries_by(entries, ["model"]).values()
     in_order = [entry for model_entries in by_model for entry in sorted(model_entries, key=lambda entry: entry["task"])]
     pick = unused_first()
     by_behavior = [list(behavior(in_order, pick)) for behavior in BEHAVIORS]

@@ -21,9 +21,8 @@ from lm_eval_ext.families.paired_mcq.schema import (
     variation_distance,
 )
 from lm_eval_ext.families.schema import SHARE
-from lm_eval_ext.reports.evidence import Evidence, name_of
+from lm_eval_ext.reports.evidence import Evidence, figure_name
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.layout import MISSING
 from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates, estimate
 from lm_eval_ext.reports.study import ABOVE_FLOOR, FLOOR, UNKNOWN, Cells, Entry, Key, Study, shared_rows
 from lm_eval_ext.results.issue import Issue, warning
@@ -76,7 +75,7 @@ class Measured:
 def _cells(lines: Mapping[Key, Mapping[str, Estimate]], columns: Iterable[str] = ()) -> Cells:
     """Return cells with some columns, and every other one that any line has."""
     columns = dict.fromkeys((*columns, *(column for line in lines.values() for column in line)))
-    filled = {key: {column: line.get(column, MISSING) for column in columns} for key, line in lines.items()}
+    filled = {key: {column: line.get(column, NO_ESTIMATE) for column in columns} for key, line in lines.items()}
     return Cells(SUBJECT, filled, {metric.name: [metric.name] for metric in SCHEMA.metrics})
 
 
@@ -165,7 +164,7 @@ def _of_rows(
 
     def mean(name: object, over: str = "rows", limits: tuple[float, float] = SHARE) -> Estimate:
         ratio = Ratio(total[name], total[over], questions, len(rows))
-        return estimate(ratio.measured(name_of(run, str(name)), limits).value)
+        return estimate(ratio.measured(figure_name(run, str(name)), limits).value)
 
     estimates = {metric: mean(metric) for metric in columns}
     estimates |= {metric: mean(metric, "questions", most) for metric in rows.outcomes}
@@ -279,4 +278,4 @@ def _ratio(evidence: Evidence, run: TaskRun, metric: str) -> Ratio:
     question_entropies = entropies(run.rows.clusters, run.rows.outcomes[metric], len(answers))
     questions = np.arange(len(answers), dtype=np.int32)
     ratio = population.ratio(run.dataset, questions, question_entropies, (answers > 0).astype(np.float64))
-    return ratio.measured(name_of(run, metric), most_entropy(answers))
+    return ratio.measured(figure_name(run, metric), most_entropy(answers))

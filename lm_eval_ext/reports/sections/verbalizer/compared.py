@@ -35,7 +35,7 @@ from lm_eval_ext.reports.sections.verbalizer.runs import (
     scopes_of,
 )
 from lm_eval_ext.reports.statistics import Floats, Ratio
-from lm_eval_ext.reports.study import OWN, Cells, Entry, SameRows, Study, exists, grouped
+from lm_eval_ext.reports.study import OWN, Cells, Entry, SameRows, Study, entries_by, exists
 from lm_eval_ext.results.models import FEW_SHOT, EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun, rows_of
 
@@ -122,7 +122,7 @@ def gaps(study: Study) -> Figure | None:
         return None
     words = {
         setting: {entry["words"] for entry in group if entry["which"] == "unnatural"}
-        for (setting,), group in grouped(pairs, ["setting"]).items()
+        for (setting,), group in entries_by(pairs, ["setting"]).items()
     }
     words_by_model = {
         setting: f"{setting} ({', '.join(study.in_order('words', words[setting]))})"
@@ -173,11 +173,11 @@ def _natural_and_unnatural(study: Study) -> list[Entry]:
                 pair = zip(SIDES, (natural, unnatural), strict=True)
                 paired += [entry.with_facts(setting=setting, which=which) for which, entry in pair]
     words_of = {
-        key: {entry["words"] for entry in group} for key, group in grouped(paired, ("setting", "dataset")).items()
+        key: {entry["words"] for entry in group} for key, group in entries_by(paired, ("setting", "dataset")).items()
     }
     return [
         entry
-        for (setting, dataset, _), group in grouped(paired, ("setting", "dataset", "model")).items()
+        for (setting, dataset, _), group in entries_by(paired, ("setting", "dataset", "model")).items()
         if {entry["words"] for entry in group} == words_of[setting, dataset]
         for entry in group
     ]
@@ -264,7 +264,7 @@ def paraphrases(study: Study) -> Figure | None:
         for number in range(1, entry["wordings"] + 1)
     ]
     columns = study.means(by_wording, (WORDED, "number"), {"accuracy": OWN}).wide("number", heading="wording {number}")
-    groups = grouped(entries, WORDED)
+    groups = entries_by(entries, WORDED)
     lines = {}
     for key, line in study.means(entries, (WORDED,), ACCURACY).joined(columns).lines.items():
         runs = [entry.run for entry in groups[key]]

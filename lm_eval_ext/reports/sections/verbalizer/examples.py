@@ -8,7 +8,7 @@ import numpy as np
 
 from lm_eval_ext.reports.sections.examples import Answer, Behavior, Candidate, Line, scored
 from lm_eval_ext.reports.sections.verbalizer.runs import DIRECT, FLIPPED, GOLDEN, THOUGHT
-from lm_eval_ext.reports.study import Entry, Study, grouped
+from lm_eval_ext.reports.study import Entry, Study, entries_by
 from lm_eval_ext.results.runs import rows_of
 
 MOST_READ = 80
@@ -20,7 +20,7 @@ ENOUGH = 3
 def candidates(study: Study) -> list[list[Candidate]]:
     """Return the answers that show each behavior."""
     own = (entry.with_facts(prompting=None, words=None) for entry in study.other_entries)
-    by_model = grouped((*study.entries, *own), ["model"])
+    by_model = entries_by((*study.entries, *own), ["model"])
     models = study.in_order("model", (model for (model,) in by_model))
     order = [*dict.fromkeys((entry.run.model, entry.run.dataset) for entry in study.entries)]
     behaviors: list[Callable[[list[Entry]], Iterator[Candidate]]] = [*BEHAVIORS]

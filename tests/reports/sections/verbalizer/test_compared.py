@@ -17,7 +17,7 @@ from lm_eval_ext.reports.gate.findings import compare
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.sections.verbalizer.compared import spread_of
 from lm_eval_ext.reports.sections.verbalizer.section import section
-from lm_eval_ext.reports.wording import as_csv
+from lm_eval_ext.reports.wording import table_as_csv
 from lm_eval_ext.results.issue import error, note
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import TaskRun
@@ -138,7 +138,7 @@ def test_a_gain_on_the_page_is_the_difference_that_compare_finds(tmp_path: Path)
     before, after = load_apart([[path] for path in paths])
     sides = Sides(before, after, ("zero-shot", "few-shot"))
     changes = {each.name: each.difference.change for each in compare(sides).findings}
-    table = StringIO(as_csv(figure(section_of(tmp_path), "verbalizer_few_shot").table))
+    table = StringIO(table_as_csv(figure(section_of(tmp_path), "verbalizer_few_shot").table))
     gain = "unnatural (flipped), gain"
     of_page = {
         line["dataset"]: tuple(float(line[name]) for name in (gain, f"{gain} low", f"{gain} high"))
