@@ -301,10 +301,9 @@ def _labels(found: Sequence[TaskRun], paths: Sequence[Path]) -> dict[EvaluatedMo
     """
     names = labels_of(dict.fromkeys(run.model for run in found))
     places: dict[EvaluatedModel, int] = {}
-    for run in found:
-        path = run.file.path
+    for model, path in dict.fromkeys((run.model, run.file.path) for run in found):
         place = next(number for number, given in enumerate(paths) if given == path or given in path.parents)
-        places[run.model] = min(place, places.get(run.model, place))
+        places[model] = min(place, places.get(model, place))
 
     def order(model: EvaluatedModel) -> tuple[Any, ...]:
         parts = re.split(r"(\d+)", names[model].casefold())
