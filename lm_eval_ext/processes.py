@@ -21,6 +21,8 @@ from warnings import catch_warnings, simplefilter
 
 Result = TypeVar("Result")
 Jobs = Sequence[Callable[[], Result]]
+ROOM = 2**20
+"""Bytes of results that need not be read before a process goes on; more than this Linux gives only to root."""
 
 
 def in_processes(jobs: Jobs[Result], *, large: bool) -> Iterator[Result]:
@@ -91,7 +93,12 @@ def _taken(waiting: int) -> Iterator[int]:
 
 def _forked(jobs: Jobs[Result], numbers: Iterator[int]) -> tuple[BinaryIO, int]:
     """Return where a process writes numbers of jobs and what these return, and the process."""
+    import fcntl  # noqa: PLC0415 # Windows has none
+
     reading, writing = os.pipe()
+    with suppress(OSError):
+        # Nobody who has a large result waits until it is read.
+        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, ROOM)
     try:
         with catch_warnings():
             # Python warns of the threads of numerical libraries, which are prepared for it.
