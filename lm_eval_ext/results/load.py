@@ -301,10 +301,9 @@ def _labels(runs: Sequence[TaskRun], paths: Sequence[Path]) -> dict[EvaluatedMod
     """
     names = labels_of(dict.fromkeys(run.model for run in runs))
     places: dict[EvaluatedModel, int] = {}
-    for run in runs:
-        path = run.file.path
+    for model, path in dict.fromkeys((run.model, run.file.path) for run in runs):
         place = next(number for number, argument in enumerate(paths) if argument == path or argument in path.parents)
-        places[run.model] = min(place, places.get(run.model, place))
+        places[model] = min(place, places.get(model, place))
 
     def order(model: EvaluatedModel) -> tuple[Any, ...]:
         parts = re.split(r"(\d+)", names[model].casefold())

@@ -364,7 +364,7 @@ def sizes(runs: Runs, stated_sizes: GivenSizes | None = None) -> Sizes:
         # said of a model in the family of those that were only run without.
         parts = label.removeprefix(name).split(", ")
         further = "".join(f", {part}" for part in parts if part and not part.startswith("no "))
-        counts = (run.file.config.get(RECORDED) for run in runs.current if run.model == model)
+        counts = (run.file.config.get(RECORDED) for run in runs.by_model[model])
         # The harness records -1 if it cannot tell.
         recorded = next((count for count in counts if type(count) is int and count >= 1), None)
         if label in stated:

@@ -125,7 +125,8 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
             schema = replace(run.schema, metrics=metrics, headlines=metrics)
             family = replace(run.family, schema=schema)
             instead[id(run)] = replace(run, family=family, readers=tuple(readers), offered=readers[0])
-    our_runs = [run for side in sides for run in side.all if run.is_ours]
+    # Only a choice asks what there is.
+    our_runs = [run for side in sides for run in side.all if run.is_ours and choice.figure]
     metrics_there = {metric for run in instead.values() for metric in run.metrics}.union(*map(_can_count, our_runs))
     readers_there = {reader for run in (*instead.values(), *our_runs) for reader in run.readers}
     metric, chosen_filter = choice.parts(metrics_there)

@@ -240,6 +240,11 @@ class Runs:
         """The run of each task by each model that counts, and those of other placements that no newer one replaces."""
         return self.with_role(Role.COUNTS, Role.PLACED)
 
+    @cached_property
+    def by_model(self) -> Mapping[EvaluatedModel, Sequence[TaskRun]]:
+        """The runs of ``current`` of each model."""
+        return dict.fromkeys(self.labels, ()) | grouped((run.model, run) for run in self.current)
+
     @property
     def swept(self) -> tuple[TaskRun, ...]:
         """All runs of the tasks in a sweep, task by task: the one that counts, then the others by decoding."""
@@ -372,7 +377,7 @@ def settings_of(runs: Sequence[TaskRun]) -> list[str]:
 def settings_that_differ(runs: Runs) -> Iterator[Issue]:
     """Yield which models' tasks were run with different options: a warning if a figure mixes them, else a note."""
     for model, name in runs.labels.items():
-        of_model = [run for run in runs.current if run.model == model]
+        of_model = runs.by_model[model]
         for option in OPTIONS:
             by_value = _runs_by_value(of_model, option)
             if len(by_value) == 1:

@@ -64,7 +64,7 @@ def what_went_wrong(runs: Runs) -> list[Issue]:
     issues += [issue for run in runs.with_role(Role.COUNTS, Role.PLACED, Role.SWEPT) for issue in run.issues]
     issues += unlike_runs(runs.current, runs.labels)
     for model, name in runs.labels.items():
-        of_model = [run for run in runs.current if run.model == model]
+        of_model = runs.by_model[model]
         issues += _without_template(of_model, name)
         issues += _sampled_anyway(of_model, name)
         issues += _cut_off_while_reasoning(of_model, name)

@@ -29,7 +29,7 @@ ANSWERS_EACH = 20
 """How many answers are shown behind each headline of a model, unless a user asks for another number."""
 MOST_ANSWERS = 1000
 """The most answers on a page."""
-MOST_OF_MODEL = 400
+MOST_OF_MODEL = 250
 """The most answers on a page for each model whose answers it shows."""
 TASKS_NAMED = 3
 """The most tasks of which it is told how many answers got worse; the rest are counted."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
 from statistics import fmean
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import Schema
+from lm_eval_ext.processes import in_processes
 from lm_eval_ext.reports.evidence import Evidence, Floor
 from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap, Panel, Table, Unit
 from lm_eval_ext.reports.gate.text import ARROWS
@@ -215,23 +217,32 @@ def leaderboard(evidence: Evidence) -> tuple[Board, ...]:
     """Return the leaderboard: one table, or an overview and one for each family; none without a headline."""
     runs = evidence.runs
     of_other_tasks = [*_headlines_of_other_tasks(evidence)]
-    headlines = [*(_measured(evidence, headline) for headline in headlines_of(runs)), *of_other_tasks]
+    headlines = [*_measured(evidence, headlines_of(runs)), *of_other_tasks]
     board = _board(headlines, runs)
     if board.is_turned or len(headlines) <= IN_A_TABLE:
         return (board,) if headlines else ()
-    tested = [*(_measured(evidence, headline) for headline in gate_headlines(runs)), *of_other_tasks]
+    tested = [*_measured(evidence, gate_headlines(runs)), *of_other_tasks]
     overview = replace(_board(tested, runs), is_overview=True)
     return (overview, *(_board(of_family, runs) for of_family in board.families.values()))
 
 
-def _measured(evidence: Evidence, headline: Headline) -> Headline:
-    """Return a headline with its figures."""
-    complete = _complete(evidence.runs, headline)
-    estimates = {model: estimate(evidence.mean(of_model, headline.metric)) for model, of_model in complete.items()}
-    standings = _standings(evidence, headline, complete, estimates)
-    return replace(
-        headline, standings=standings, guess=_guess(complete, headline), floor=_floor(evidence, headline, complete)
-    )
+def _measured(evidence: Evidence, headlines: Sequence[Headline]) -> Iterator[Headline]:
+    """Yield headlines with their figures."""
+    complete = [(headline, _complete(evidence.runs, headline)) for headline in headlines]
+    # What floors load takes longer than they do, and sections have them, too.
+    floors = [_floor(evidence, headline, by_model) for headline, by_model in complete]
+    jobs = [partial(_measured_standings, evidence, headline, by_model) for headline, by_model in complete]
+    standings = in_processes(jobs, large=evidence.is_large)
+    for (headline, by_model), floor, of_models in zip(complete, floors, standings, strict=True):
+        yield replace(headline, standings=of_models, guess=_guess(by_model, headline), floor=floor)
+
+
+def _measured_standings(
+    evidence: Evidence, headline: Headline, runs: Mapping[EvaluatedModel, Sequence[TaskRun]]
+) -> Mapping[str, Standing]:
+    """Return the figures of all models that were run on a headline's tasks."""
+    estimates = {model: estimate(evidence.mean(of_model, headline.metric)) for model, of_model in runs.items()}
+    return _standings(evidence, headline, runs, estimates)
 
 
 def _board(headlines: Sequence[Headline], runs: Runs) -> Board:

@@ -31,6 +31,7 @@ from lm_eval_ext.reports.page.drawing.palette import (
     SHADES,
     contrast,
 )
+from lm_eval_ext.reports.page.drawing.svg import MANY_BOXES
 from lm_eval_ext.reports.page.drawing.svg import svg as svg_text
 from lm_eval_ext.reports.wording import magnitude
 from tests.reports.page import sample_report as sample
@@ -209,6 +210,21 @@ def test_bars_of_changes_extend_both_ways_from_zero() -> None:
     assert worse[1] == better[0]
     assert better[1] - better[0] == pytest.approx(2 * (worse[1] - worse[0]), abs=0.2)
     assert {"−10.0", "+20.0", "gain (points)"} <= set(texts(svg))  # noqa: RUF001 # the minus
+
+
+def test_many_cells_of_a_color_are_lines_as_thick_as_the_cells_are_high() -> None:
+    few, many = (
+        drawn(HeatMap(tuple("abcdefgh")[:rows], ("column",), (one(0.0),) * rows, "accuracy", higher_is_better=True))
+        for rows in (MANY_BOXES - 1, MANY_BOXES)
+    )
+    # The swatch of the key is a single one.
+    cells = re.findall(r"M([\d.]+) ([\d.]+)H([\d.]+)V([\d.]+)", max(paths(few, "good0"), key=len))
+    (lines,) = (path for path in many.iter(f"{SVG}path") if path.get("stroke") == "var(--good0)")
+    top, bottom = (float(cells[0][place]) for place in (1, 3))
+    assert float(lines.get("stroke-width", "")) == pytest.approx(bottom - top)
+    assert lines_of(lines).startswith(f"M{cells[0][0]} {(top + bottom) / 2:g}H{cells[0][2]}")
+    assert len(cells) == MANY_BOXES - 1
+    assert lines_of(lines).count("M") == MANY_BOXES
 
 
 def test_the_part_of_a_bar_is_drawn_lighter_at_its_end() -> None:

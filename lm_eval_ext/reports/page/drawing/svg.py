@@ -5,6 +5,7 @@ Matplotlib's own SVG cannot use the page's colors, and is ten times as large.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from html import escape
 from io import StringIO
@@ -36,6 +37,13 @@ HATCHES = {
     "----": "M0 1.5H6M0 4.5H6",
 }
 """Matplotlib's hatch names, and the paths of their lines in a tile of 6 by 6 pixels."""
+MANY_BOXES = 8
+"""From this many on, boxes of one color and height are drawn as thick lines."""
+_BOX = re.compile(r"M([\d.]+) ([\d.]+)([Hh][\d.]+)(?:v([\d.]+)|V([\d.]+))(?:H|h-)[\d.]+Z")
+"""Its left, top and right, and its height or bottom."""
+_STRAIGHT = re.compile(r"(?:M[^A-Za-z]+[HhVvL][^A-Za-z]+)+")
+"""Lines that enclose nothing."""
+_UNPAINTED = ' fill="none"'
 
 
 def svg(figure: Figure, name: str, label: str, *, tells: bool = True) -> str:
@@ -51,6 +59,8 @@ def svg(figure: Figure, name: str, label: str, *, tells: bool = True) -> str:
     """
     size, height = (round(inches * 72) for inches in figure.get_size_inches())
     renderer = _Renderer(size, height, name, tells)
+    # The card that it is on has the background.
+    figure.patch.set_visible(False)
     figure.draw(renderer)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {height}" width="{size}" height="{height}" '
@@ -111,7 +121,12 @@ class _Renderer(RendererBase):
         lines = _lines(path, transform, self._size[1])
         if not lines:
             return
-        self._write(f'<path d="{lines}"{_paint(gc, rgbFace)}/>')
+        painted = _paint(gc, rgbFace)
+        middles, height = _as_lines(lines)
+        if height and "stroke" not in painted:
+            self._write(f'<path d="{middles}"{painted.replace("fill", "stroke")} stroke-width="{height}"/>')
+        elif painted != _UNPAINTED:
+            self._write(f'<path d="{lines}"{painted.removeprefix(_UNPAINTED if _STRAIGHT.fullmatch(lines) else "")}/>')
         if hatch := gc.get_hatch():
             self._write(f'<path d="{lines}" fill="url(#{self._hatch(hatch, gc)})"/>')
 
@@ -207,6 +222,19 @@ def _lines(path: Path, transform: Transform, height: int) -> str:
     return "".join(written)
 
 
+def _as_lines(path: str) -> tuple[str, str]:
+    """Return many boxes of one height as lines along their middle, which take half the room, and the height."""
+    boxes = [*_BOX.finditer(path)]
+    if len(boxes) < MANY_BOXES or sum(len(box[0]) for box in boxes) < len(path):
+        return "", ""
+    heights = [float(box[4] or float(box[5]) - float(box[2])) for box in boxes]
+    if len({*map(_number, heights)}) > 1:
+        return "", ""
+    middles = (_number(float(box[2]) + height / 2) for box, height in zip(boxes, heights, strict=True))
+    lines = (f"M{box[1]} {middle}{box[3]}" for box, middle in zip(boxes, middles, strict=True))
+    return "".join(lines), _number(heights[0])
+
+
 def _shorter(to: str, place: str, last: str) -> str:
     """Return a line along an axis to a place, or by the distance from the last one if that is shorter."""
     by = _number(float(place) - float(last))
@@ -215,13 +243,14 @@ def _shorter(to: str, place: str, last: str) -> str:
 
 def _paint(gc: GraphicsContextBase, face: ColorType | None) -> str:
     """Return the fill and stroke attributes of a path."""
-    painted = ' fill="none"'
+    painted = _UNPAINTED
     if face is not None:
         painted = f' fill="var(--{ROLE_OF[to_hex(face)]})"'
         opacity = gc.get_alpha() if gc.get_forced_alpha() else to_rgba(face)[3]
         painted += "" if opacity == 1 else f' fill-opacity="{opacity:.2g}"'
     if gc.get_linewidth() and gc.get_rgb()[3]:
-        painted += f' stroke="var(--{ROLE_OF[to_hex(gc.get_rgb())]})" stroke-width="{_number(gc.get_linewidth())}"'
+        painted += f' stroke="var(--{ROLE_OF[to_hex(gc.get_rgb())]})"'
+        painted += "" if gc.get_linewidth() == 1 else f' stroke-width="{_number(gc.get_linewidth())}"'
         _, dashes = gc.get_dashes()
         if dashes is not None:
             painted += f' stroke-dasharray="{" ".join(_number(length) for length in np.asarray(dashes, float))}"'

@@ -13,7 +13,7 @@ import numpy as np
 from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, MIXED, SCHEMA, SINGLE, WIDE
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Forest, Panel
-from lm_eval_ext.reports.layout import drawn, panels, table
+from lm_eval_ext.reports.layout import NO_ESTIMATE, drawn, panels, table
 from lm_eval_ext.reports.paired import Difference, difference_of
 from lm_eval_ext.reports.sections.examples import UNREADABLE, Line, counts_of
 from lm_eval_ext.reports.sections.figures import captioned
