@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, offline_environment
 
 pytestmark = pytest.mark.harness
 
@@ -43,9 +43,10 @@ def printed_at_a_terminal(script: str, folder: Path, environment: dict[str, str]
     return shown.decode().replace("\r\n", "\n")
 
 
-def test_the_tutorials_commands_print_what_it_shows(tmp_path: Path) -> None:
+def test_the_tutorials_commands_print_what_it_shows(small_harness: str, tmp_path: Path) -> None:
     blocks = BLOCK.findall((ROOT / "docs/tutorial.md").read_text(encoding="utf-8"))
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HF_HUB_OFFLINE": "1"}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = offline_environment(PATH=path, PYTHONPATH=small_harness)
     printed, shown = "", 0
     for kind, text in blocks:
         if kind == "bash":
