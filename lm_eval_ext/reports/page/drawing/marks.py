@@ -8,10 +8,12 @@ from functools import partial
 from math import ceil, isnan, log10
 
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
+from matplotlib.text import Text
 
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Forest, HeatMap, Mark, Series, Unit, estimates
 from lm_eval_ext.reports.page.drawing.frame import (
@@ -425,9 +427,28 @@ def _draw_cells(axes: Axes, cells: Sequence[_Cell], role: str, size: tuple[float
     path = _cells(((x, y) for x, y, *_ in cells), wide, tall)
     axes.add_artist(PathPatch(path, facecolor=LIGHT[role], linewidth=0, zorder=0.5))
     ink = "muted" if role == "missing" else f"{role}{INK}"
-    write = partial(axes.text, ha="center", va="center", size=SMALL, color=LIGHT[ink], label=ink)
-    for x, y, number, title in cells:
-        write(x + wide / 2, y + tall / 2, number, gid=title)
+    axes.add_artist(_Numbers([(x + wide / 2, y + tall / 2, number, title) for x, y, number, title in cells], ink))
+
+
+class _Numbers(Text):
+    """The numbers of cells of one color: one text that is moved, because making each takes as long as drawing it.
+
+    Args:
+        cells: the cells, with the places of their middles.
+        ink: the role of the color.
+    """
+
+    def __init__(self, cells: Sequence[_Cell], ink: str) -> None:
+        super().__init__(ha="center", va="center", size=SMALL, color=LIGHT[ink], label=ink, clip_on=False)
+        self._cells = cells
+
+    def draw(self, renderer: RendererBase) -> None:
+        """Write all of them."""
+        for x, y, number, title in self._cells:
+            self.set_position((x, y))
+            self.set_text(number)
+            self.set_gid(title)
+            super().draw(renderer)
 
 
 def _cells(corners: Iterable[tuple[float, float]], wide: float, tall: float) -> Path:
