@@ -225,7 +225,7 @@ def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912,
         case layout.NumberHighlightedSections(number):
             plan.pieces += ["*{}*"] * number
         case layout.MultipleSections(mark, number):
-            plan.headings = [f"{mark} {index}" for index in range(1, number + 1)]
+            plan.headings = [f"{mark} {position}" for position in range(1, number + 1)]
         case startend.EndChecker(phrase) | trained_words.LastWordAnswer(phrase):
             plan.last = phrase
         case trained_words.FirstWordAnswer(word):
@@ -243,7 +243,7 @@ def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912,
             plan.pieces.append(" ".join(" ".join([word] * n) for word, n in zip(keywords, count.TIMES, strict=True)))
         case count.Numbers(number):
             # With a word after them: a number and a period need not end a sentence.
-            plan.pieces.append(" ".join([*(str(11 + index) for index in range(number)), "{}"]))
+            plan.pieces.append(" ".join([*(str(11 + position) for position in range(number)), "{}"]))
         case count.PersonNames(number):
             plan.pieces.append(" ".join(count.NAMES[:number]))
         case count.Pronouns(number):
@@ -270,9 +270,9 @@ def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912,
             plan.kinds = "?!"
         case small_groups.Keyword(word, number):
             plan.placed.append((number, 0, word))
-        case words.KeywordsSpecificPosition(word, number, index):
-            plan.placed.append((number, index, word))
-            if index == 1 and isinstance(instruction, trained_words.KeywordSpecificPosition):
+        case words.KeywordsSpecificPosition(word, number, position):
+            plan.placed.append((number, position, word))
+            if position == 1 and isinstance(instruction, trained_words.KeywordSpecificPosition):
                 plan.cases &= {"lower"}  # the published code compares it as written
         case words.Palindrome() | trained_words.Palindrome():
             plan.pieces.append(PALINDROMES)

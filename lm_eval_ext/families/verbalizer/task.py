@@ -147,12 +147,15 @@ class VerbalizerTask(FamilyTask):
         self._selection = Selection(dataset, columns, verbalizer.golden, self.source, evaluated, self.row_seed)
         self._wording = 1
         self._prompts = self._in_wordings(name, config["doc_to_text"]) if self.paraphrases else ()
-        arguments = {
-            "labels": list(verbalizer.words),
-            "prior": list(verbalizer.prior),
-            "prompt": config["doc_to_text"],
-            **({"paraphrases": list(self._prompts[1:])} if self.paraphrases else {}),
-        }
+        arguments = {"labels": list(verbalizer.words), "prior": list(verbalizer.prior), "prompt": config["doc_to_text"]}
+        if self.paraphrases:
+            self.has = in_wordings(self.paraphrases)
+            self.variants = (ROW, self.paraphrases)
+            arguments["paraphrases"] = list(self._prompts[1:])
+        pipelines = []
+        for pipeline in config["filter_list"]:
+            steps = [step | arguments if step["function"] == ANSWER_FILTER else step for step in pipeline["filter"]]
+            pipelines.append(pipeline | {"filter": steps})
         from_hub = self.source == sources.HUB
         config |= {
             # What the results should record: the evaluated split, and the location of the dataset.
@@ -163,19 +166,8 @@ class VerbalizerTask(FamilyTask):
             # The harness would look targets up in it by number.
             "doc_to_choice": None,
             "doc_to_target": Target(verbalizer),
-            "filter_list": [
-                pipeline
-                | {
-                    "filter": [
-                        step | arguments if step["function"] == ANSWER_FILTER else step for step in pipeline["filter"]
-                    ]
-                }
-                for pipeline in config["filter_list"]
-            ],
+            "filter_list": pipelines,
         }
-        if self.paraphrases:
-            self.has = in_wordings(self.paraphrases)
-            self.variants = (ROW, self.paraphrases)
         return {
             "dataset": dataset.name if is_known(dataset) else str(dataset.hub),
             **names,

@@ -201,13 +201,16 @@ def feedback(entries: Sequence[Entry]) -> Cells:
         judgments = confusions.sum(axis=1)
         if not (total := int(judgments.sum())):
             continue
-        unread = [entry.run.figure(UNPARSABLE) for entry in method_entries]
-        known_shares = (nan if share is None else share for share in unread)
-        unparsable = sum(share * count for share, count in zip(known_shares, judgments, strict=True) if count) / total
+        shares = [entry.run.figure(UNPARSABLE) for entry in method_entries]
+        unread = [
+            (nan if share is None else share) * count for share, count in zip(shares, judgments, strict=True) if count
+        ]
+        unparsable = float(sum(unread) / total)
         confusion = Confusion(*map(int, confusions.sum(axis=0))).unless_unread(unparsable)
-        shares = {"precision": confusion.precision, "recall": confusion.recall, "F1": confusion.f1}
-        known = {name: Estimate(nan if share is None else share) for name, share in shares.items()}
-        lines |= {(*key, total): {**known, "unparsable": Estimate(float(unparsable))}}
+        values = {"precision": confusion.precision, "recall": confusion.recall, "F1": confusion.f1}
+        values["unparsable"] = unparsable
+        known = {name: Estimate(nan if value is None else value) for name, value in values.items()}
+        lines |= {(*key, total): known}
     return Cells((*METHOD, "judgments"), lines)
 
 

@@ -78,12 +78,11 @@ def _sets(runs: Runs) -> Iterator[list[HeadlineRuns]]:
         tasks = {headline: runs.groups.get(headline, (headline,)) for headline in headlines}
         complete = {label: ran for label, ran in by_model.items() if ran.keys() >= {*runs.groups[name]}}
         if complete:
-            yield [
-                HeadlineRuns(
-                    headline, {label: [ran[task] for task in headline_tasks] for label, ran in complete.items()}
-                )
-                for headline, headline_tasks in tasks.items()
-            ]
+            set_runs = []
+            for headline, headline_tasks in tasks.items():
+                by_label = {label: [ran[task] for task in headline_tasks] for label, ran in complete.items()}
+                set_runs.append(HeadlineRuns(headline, by_label))
+            yield set_runs
 
 
 def _figure(evidence: Evidence, headlines: Sequence[HeadlineRuns]) -> Figure:

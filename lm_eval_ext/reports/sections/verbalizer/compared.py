@@ -124,15 +124,15 @@ def gaps(study: Study) -> Figure | None:
         setting: {entry["words"] for entry in group if entry["which"] == "unnatural"}
         for (setting,), group in grouped(pairs, ["setting"]).items()
     }
-    words_by_model = {
+    titles = {
         setting: f"{setting} ({', '.join(study.in_order('words', words[setting]))})"
         for setting in (BOTH_DIRECT, MIXED, BOTH_THOUGHT)
         if setting in words
     }
-    pairs = [entry.with_facts(setting=words_by_model[entry["setting"]]) for entry in pairs]
+    pairs = [entry.with_facts(setting=titles[entry["setting"]]) for entry in pairs]
     compared, issues = study.on_same_rows(pairs, ("model", "dataset", "setting"), OF_GAPS)
     datasets = study.in_order("dataset", (entry["dataset"] for entry in compared if not entry.reason))
-    study = study.ordered(setting=words_by_model.values(), scope=scopes_of(datasets), which=SIDES)
+    study = study.ordered(setting=titles.values(), scope=scopes_of(datasets), which=SIDES)
     grouping, alike = ("setting", "model", "scope"), ("setting", "model", "which")
     changes = study.gains(in_scopes(compared, datasets), grouping, "which", SIDES, "acc", compared=alike).only(["gain"])
     are_close: dict[tuple[str, str], list[bool]] = {}
