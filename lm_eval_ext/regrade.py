@@ -583,7 +583,7 @@ class Prompts:
         """Return the row of the prompt that a response answers, found by ``key``, or by ``prompt`` if it has no key.
 
         Raises:
-            ValueError: it has neither, or there is no such prompt.
+            ValueError: the response has neither, or there is no such prompt.
         """
         if "key" in response:
             key = response["key"]

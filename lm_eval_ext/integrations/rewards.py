@@ -93,7 +93,7 @@ class Rewarding(Judging):
 
         Args:
             response: the model's response as the trainer has it; ``None`` is the same as an empty one.
-            row: its instructions, as in ``row_columns``.
+            row: the row's instructions, as in ``row_columns``.
             where: names the row in the log.
             prompt: as far as it is known, for ``"share_above_floor"``: the echo of it is an answer without content.
 

@@ -73,7 +73,7 @@ class RecordedLM(LMWithoutWeights):
             hub; or a file of JSON lines with ``prompt`` (or ``messages``) and ``response``.
         missing: ``error``, or ``empty`` to take texts that were not recorded as empty; the results then count them.
         model: the name of the model if there are the answers of several.
-        others: those that the harness passes to every LM (``WITHOUT_EFFECT``), which are ignored.
+        others: arguments that the harness passes to every LM (``WITHOUT_EFFECT``), which are ignored.
 
     Raises:
         ValueError: an argument is missing or invalid, or requests have no recorded answer, or several; the message
@@ -195,7 +195,7 @@ class RecordedLM(LMWithoutWeights):
 
         Args:
             kind: what the requests are for.
-            requests: those of this process. The harness repeats one for each draw of a row, and the last one to pad the
+            requests: of this process. The harness repeats one for each draw of a row, and the last one to pad the
                 share of a process.
 
         Raises:
@@ -296,7 +296,7 @@ class RecordedLM(LMWithoutWeights):
 
         Args:
             kind: what they are for.
-            requests: they.
+            requests: without a recorded answer.
             count: the number of all requests of this kind.
         """
         by_task = Counter(bare_name(request.task_name) for request in requests)

@@ -74,7 +74,7 @@ def require_finite(loss: float, step: int) -> None:
     """Check the loss of a step.
 
     Raises:
-        DivergedError: it is not a finite number.
+        DivergedError: the loss is not a finite number.
     """
     if not isfinite(loss):
         raise DivergedError(f"the loss is {loss} in step {step}")

@@ -133,7 +133,7 @@ def load(path: str, placement: Placement) -> CausalModel:
     """Load the model, or the adapter with its base model, at a folder or hub id, once for all tasks of a run.
 
     Raises:
-        ReaderError: it cannot be loaded.
+        ReaderError: the model cannot be loaded.
     """
     # Readers that differ only in their batch size share a model.
     return _load(path, Placement(placement.chosen_device, placement.dtype))
@@ -157,7 +157,7 @@ def load_base(base: str, revision: str | None, placement: Placement) -> CausalMo
     """Load the model at a folder or hub id, without an adapter, and move it to its device.
 
     Raises:
-        ReaderError: it cannot be loaded.
+        ReaderError: the model cannot be loaded.
     """
     import transformers  # noqa: PLC0415 # seconds, and an extra
     from packaging.version import Version  # noqa: PLC0415 # comes with transformers
@@ -236,7 +236,7 @@ def causal_reader(path: str, placement: Placement = DEFAULT, shots: Shots = None
         shots: the prompt; see there.
 
     Raises:
-        ReaderError: it cannot be loaded.
+        ReaderError: the model cannot be loaded.
     """
     model, size = load(path, placement), placement.batch_size
 

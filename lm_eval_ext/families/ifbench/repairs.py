@@ -35,7 +35,7 @@ class Repair:
         key: the row's key there.
         digest: of the published row (``digest_of``).
         position: the place of the instruction at fault in the row.
-        id: its id.
+        id: the row's id.
         arguments: the arguments of that instruction that are corrected, each as published and as it should be; ``None``
             to leave the row out.
         fault: what is wrong.

@@ -22,7 +22,7 @@ class Words:
     """Stands for words of a row's own, each of which one instruction names.
 
     Attributes:
-        count: their number, in a list; 0 for one word that is not in a list.
+        count: the number of words, in a list; 0 for one word that is not in a list.
     """
 
     count: int = 0
@@ -105,11 +105,11 @@ class Kind:
     """A type of instructions.
 
     Attributes:
-        id: its checker's id.
+        id: the checker's id.
         slot: what it is about: two types with one slot exclude each other; empty if it is in no pool: it is only about
             sections, or models are trained with it.
         arguments: what its arguments are drawn from.
-        wide: the same in the larger pool, if it differs.
+        wide: what they are drawn from in the larger pool, if it differs.
         excludes: the types of other slots that exclude it.
         section: the type where it is about a section; ``None`` if it cannot be.
         text: a text that follows it, composed of its arguments, if it asks for a whole text; otherwise, ``plan`` says

@@ -61,7 +61,7 @@ class Plan:
         bullets, headings: lines of a list, and lines above paragraphs.
         cases: the allowed cases: all upper case (``"upper"``), all lower case (``"lower"``), both (``"mixed"``).
         first, not_first: a letter that it must, or must not, begin with.
-        opening: its first words; ``second``: its second word and its last but one.
+        opening: the text's first words; ``second``: its second word and its last but one.
         last, postscript: its last line, if that matters, and the marker of a postscript.
         english: whether it must be recognized as English; ``language``: the code of the language that it must be in.
         title, quoted, comma, labels, thesis, title_case, emoji, question: whether it has one, or is in it.

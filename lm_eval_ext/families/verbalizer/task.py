@@ -327,8 +327,8 @@ def _verbalizer(task: str, choices: object, prior: object) -> Verbalizer:
 
     Args:
         task: the leaf's name, for messages.
-        choices: its ``doc_to_choice``: golden label name to label word.
-        prior: its ``prior``: golden label name to the word that means it by itself; the golden names if absent.
+        choices: the leaf's ``doc_to_choice``: golden label name to label word.
+        prior: the leaf's ``prior``: golden label name to the word that means it by itself; the golden names if absent.
 
     Raises:
         ValueError: not such a mapping, a word that is not text, fewer than two labels, or two labels with one word.

@@ -162,7 +162,7 @@ class Score:
 
     Attributes:
         name: the name of the task or group.
-        metric: its metric, with the filter if there are several, and whether higher is better.
+        metric: the metric's name, with the filter if there are several, and whether higher is better.
         is_share: whether it is a share, from 0 to 1.
         estimates: by model; models without it are left out.
         rows: the most rows that any model was evaluated on.

@@ -301,7 +301,7 @@ def _recorded(run: TaskRun, places: tuple[int, int]) -> Ratio:
 
     Args:
         run: the run.
-        places: those of the two counts in ``COUNTS``.
+        places: the indices of the two counts in ``COUNTS``.
     """
     yes, no = (run.figure(COUNTS[place]) or 0.0 for place in places)
     total, count = (np.concatenate([[number], UNKNOWN.values[1:]]) for number in (yes, yes + no))

@@ -202,7 +202,7 @@ def distance(first: Floats, second: Floats, total: Floats, questions: int) -> Es
 
     Args:
         first: replicates of the count of each outcome in the first distribution, shape (outcomes, 1 + RESAMPLES).
-        second: those in the second distribution.
+        second: replicates of the count of each outcome in the second distribution.
         total: replicates of the number of observations, shape (1 + RESAMPLES,).
         questions: the number of questions asked.
     """

@@ -31,7 +31,7 @@ class HeadlineRuns:
 
     Attributes:
         name: of the task or group.
-        runs: those of its tasks, by the label of each model that was run on the whole set.
+        runs: of the headline's tasks, by the label of each model that was run on the whole set.
     """
 
     name: str
