@@ -455,7 +455,7 @@ def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tup
     Args:
         where: file and row, for messages.
         row: a row with ``response``, ``instruction_id_list`` and ``kwargs``, or with
-            ``ground_truth`` (see ``unpacked``) in place of the latter two; a line of the harness's samples, whose
+            ``ground_truth`` (see ``unpacked``) in place of these two; a line of the harness's samples, whose
             ``doc`` has them; or, with ``prompts``, a row with ``response`` and the ``key`` (or ``prompt``) of the
             prompt that it answers.
         prompts: supplies the instructions, if given.
@@ -603,7 +603,7 @@ def read_prompts(path: Path) -> Prompts:
 
     Args:
         path: JSON lines with ``key``, ``prompt``, ``instruction_id_list`` and ``kwargs``; or with ``ground_truth`` (see
-            ``verifiers.unpacked``) in place of the latter two.
+            ``verifiers.unpacked``) in place of the last two.
 
     Raises:
         OSError: the file cannot be opened.

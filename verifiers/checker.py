@@ -43,7 +43,7 @@ class Checker(ABC):
 
     Raises:
         TypeError: an argument has the wrong type; the message names instruction and argument.
-        ValueError: an argument has an invalid value; likewise.
+        ValueError: an argument has an invalid value; the message names both, too.
     """
 
     __slots__ = ()

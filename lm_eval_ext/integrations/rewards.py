@@ -149,7 +149,7 @@ class Rewarded:
 
     Attributes:
         score: between 0 and 1; ``None`` if the row cannot be judged.
-        verdict: which instructions are followed; ``None`` likewise.
+        verdict: which instructions are followed; ``None`` if the row cannot be judged.
         missed: the ids of the instructions that are not followed.
         is_empty: whether there was no answer: no text, or nothing but reasoning.
         error: why the row cannot be judged; empty if it can.

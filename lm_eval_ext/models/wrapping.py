@@ -112,7 +112,7 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
             kind: of the requests that the LM can answer.
             requests: as the harness sends them.
             lacking: what requests of other kinds lack, for the message.
-            why: a sentence that says what has it, likewise.
+            why: a sentence of the message that says what has it.
 
         Raises:
             ValueError: a request is of another kind.
@@ -132,7 +132,7 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
         return ["" if text is None else text for text in self.base.generate_until(requests)]
 
     def asking(self, request: Instance, messages: list[dict[str, str]], known_answers: KnownAnswers) -> KnownInstance:
-        """Return a request like another one, with a conversation as the base LM's chat template renders it."""
+        """Return a request like another request, with a conversation as the base LM's chat template renders it."""
         arguments = self.base.apply_chat_template(messages), deepcopy(request.arguments[1])
         return KnownInstance.of(request, known_answers, arguments=arguments)
 

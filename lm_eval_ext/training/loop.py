@@ -38,7 +38,7 @@ def seeded(seed: int, device: str) -> Iterator[None]:
     with torch.random.fork_rng(devices=gpus):
         torch.default_generator.manual_seed(seed)
         for gpu in gpus:
-            # Otherwise, the generator of the current GPU would be seeded, which may be another one.
+            # Otherwise, the generator of the current GPU would be seeded, which may be another GPU.
             with torch.cuda.device(gpu):
                 torch.cuda.manual_seed(seed)
         yield

@@ -21,7 +21,7 @@ _OPTION = re.compile(r"/|,|\bor\b")
 _AFTER_QUOTE = string.digits + string.punctuation.replace('"', "")
 _MARKDOWN = ("*", "+", "-")
 _BULLET = re.compile(r"(?:[*+•-]|\d{1,3}[.)])\s")
-# A mark that touches its text is one of emphasis if there is another one on the line.
+# A mark that touches its text is one of emphasis if there is another mark on the line.
 _STAR = re.compile(r"\s*\*(?:\s+\S|[^\s*][^*]*$)")
 _DASH = re.compile(r"\s*-(?:\s+\S|[^\s-])")
 _PERIOD = re.compile(r"\.[\"'”’)\]*_]*$")

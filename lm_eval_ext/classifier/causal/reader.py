@@ -190,7 +190,7 @@ NO_CORRECT_ANSWER, REFUSE, DO_NOT_KNOW = "X", "Y", "Z"
 """The published classifiers' answers for a response that chooses none of the listed options.
 
 The model card lists refusal, no correct answer and "I don't know" in this order next to X, Y, Z. But it also says that
-a refusal becomes Y, and the published annotations agree (X = "No correct answer", Y = "Refuse"). We follow the latter.
+a refusal becomes Y, and the published annotations agree (X = "No correct answer", Y = "Refuse"). We follow them.
 ``-EFG`` has no such letters: its rows list those three among the options, under any letters.
 """
 
@@ -218,7 +218,7 @@ def prompt(answer: Answer, shots: Shots) -> str:
 def letters(answer: Answer, shots: Shots) -> dict[str, Reading]:
     """Map each letter that a model may answer to its meaning: the options', and X, Y, Z if it was trained to classify.
 
-    Of the latter, options may use some themselves.
+    Options may themselves use some of X, Y and Z.
     """
     by_letter = {option.letter: Reading.of([option.letter]) for option in answer.options}
     if shots is not None:

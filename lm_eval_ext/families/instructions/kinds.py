@@ -551,7 +551,7 @@ def conflicting(first: str, second: str, types: Mapping[str, Kind] | Mapping[str
 
     Args:
         first: an id.
-        second: another one.
+        second: the other id.
         types: ``BY_ID`` for a response, ``IN_SECTIONS`` for a section.
     """
     first_type, second_type = types[first], types[second]
