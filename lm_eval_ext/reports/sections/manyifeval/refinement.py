@@ -206,7 +206,10 @@ def feedback(entries: Sequence[Entry]) -> Cells:
             (nan if share is None else share) * count for share, count in zip(shares, judgments, strict=True) if count
         ]
         unparsable = float(sum(unread) / total)
-        confusion = Confusion(*map(int, confusions.sum(axis=0))).unless_unread(unparsable)
+        # A judge of which no judgment could be read has judged nothing. Unread judgments count as "not followed",
+        # because they are refined like broken instructions: with nothing else, the precision would be 1 by its
+        # convention, as if the judge had found every broken instruction.
+        confusion = Confusion() if unparsable == 1 else Confusion(*map(int, confusions.sum(axis=0)))
         values = {"precision": confusion.precision, "recall": confusion.recall, "F1": confusion.f1}
         values["unparsable"] = unparsable
         known = {name: Estimate(nan if value is None else value) for name, value in values.items()}
