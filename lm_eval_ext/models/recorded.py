@@ -269,8 +269,8 @@ class RecordedLM(LMWithoutWeights):
             if answer is None:
                 continue
             used[answer.run.name] += 1
-            if len(answer.draws) > (asked_for := request.repeats or 1):
-                new[bare_name(request.task_name), len(answer.draws), asked_for] += 1
+            if len(answer.draws) > (repeats := request.repeats or 1):
+                new[bare_name(request.task_name), len(answer.draws), repeats] += 1
             recorded, settings = _comparable(answer.settings), _settings(request.args)
             if recorded is not None and recorded != settings:
                 otherwise[bare_name(request.task_name), _as_text(recorded), _as_text(settings)] += 1
@@ -280,9 +280,9 @@ class RecordedLM(LMWithoutWeights):
                 "of the recorded run",
                 *(task, count, recorded_as, settings_as),
             )
-        for (task, draws, asked_for), count in new.items():
+        for (task, draws, repeats), count in new.items():
             message = "%s: %d prompts were answered %d times, of which the first %d count; to use all, set repeats"
-            log.warning(message, task, count, draws, asked_for)
+            log.warning(message, task, count, draws, repeats)
         for task, count in missing.items():
             log.warning("%s: %d answers were not recorded and count as empty", task, count)
         # The first process writes the results, those of the others included.

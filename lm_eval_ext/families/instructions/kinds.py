@@ -65,18 +65,18 @@ class Draws:
     def arguments(self, drawn_from: Arguments) -> dict[str, Any]:
         """Return the arguments of one instruction."""
         arguments: dict[str, Any] = {}
-        for name, options in (self._one(drawn_from) if isinstance(drawn_from, tuple) else drawn_from).items():
+        for name, options in (self._pick(drawn_from) if isinstance(drawn_from, tuple) else drawn_from).items():
             if isinstance(options, Mapping):
-                arguments[name] = self._one(options[arguments["relation"]])
+                arguments[name] = self._pick(options[arguments["relation"]])
             elif isinstance(options, Words):
                 arguments[name] = [self.word() for _ in range(options.count)] if options.count else self.word()
             elif isinstance(options, range | tuple):
-                arguments[name] = self._one(options)
+                arguments[name] = self._pick(options)
             else:
                 arguments[name] = self.letter if options is LETTER else options
         return arguments
 
-    def _one(self, options: Sequence[Any]) -> Any:
+    def _pick(self, options: Sequence[Any]) -> Any:
         return self.choice([option for option in options if not isinstance(option, str) or self._may_have(option)])
 
     def _may_have(self, text: str) -> bool:

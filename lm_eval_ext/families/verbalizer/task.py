@@ -184,17 +184,17 @@ class VerbalizerTask(FamilyTask):
                 says.
         """
         dataset, verbalizer = self._selection.dataset, self._verbalizer
-        asked_for = f"task {task!r}: metadata {PARAPHRASES} {self.paraphrases}"
+        prefix = f"task {task!r}: metadata {PARAPHRASES} {self.paraphrases}"
         words = dict(zip(verbalizer.golden, verbalizer.words, strict=True))
         if not is_known(dataset) or words.keys() != QUESTIONS[dataset.name].conditions.keys():
             raise ValueError(
-                f"{asked_for}; there are other wordings only for the paper's nine datasets with their two labels each, "
+                f"{prefix}; there are other wordings only for the paper's nine datasets with their two labels each, "
                 f"and this task is about {', '.join(words)} on {dataset.name}; run it without {PARAPHRASES}"
             )
         published, *others = instructions(dataset.name, self._reads, words)
         if not prompt.startswith(f"{published}\n"):
             raise ValueError(
-                f"{asked_for}; there are other wordings only for the paper's instruction, and the doc_to_text of this "
+                f"{prefix}; there are other wordings only for the paper's instruction, and the doc_to_text of this "
                 f"task does not begin with it: {published!r}; run it without {PARAPHRASES}, or with that instruction"
             )
         row_template = prompt.removeprefix(published)

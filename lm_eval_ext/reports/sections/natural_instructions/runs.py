@@ -80,9 +80,9 @@ class Comparable:
         """
         if bases is None:
             bases = {encoding: self.base for encoding in self.encodings if encoding != self.base}
-        by_asked = {(entry["model"], entry["subtask"], entry["encoding"]): entry for entry in self.entries}
+        by_setting = {(entry["model"], entry["subtask"], entry["encoding"]): entry for entry in self.entries}
         compared_with = [
-            by_asked.get((entry["model"], entry["subtask"], bases.get(entry["encoding"]))) for entry in self.entries
+            by_setting.get((entry["model"], entry["subtask"], bases.get(entry["encoding"]))) for entry in self.entries
         ]
         pairs, _ = with_bases(self.study, self.entries, compared_with)
         cells = self.study.gains(

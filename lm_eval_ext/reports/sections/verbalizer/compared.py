@@ -157,18 +157,18 @@ def _natural_and_unnatural(study: Study) -> list[Entry]:
     A model without some of the label words that another one has on a dataset has none of it: a mean over others would
     stand beside it.
     """
-    by_asked = {
+    by_setting = {
         (entry["model"], entry["dataset"], entry["prompting"], entry["words"]): entry for entry in study.entries
     }
     paired = []
-    for (model, dataset, prompt, words), unnatural in by_asked.items():
+    for (model, dataset, prompt, words), unnatural in by_setting.items():
         if words not in REVERSED:
             continue
         settings = {BOTH_DIRECT: DIRECT} if prompt == DIRECT else {BOTH_THOUGHT: THOUGHT}
         if (prompt, words) == (THOUGHT, FLIPPED):
             settings |= {MIXED: DIRECT}
         for setting, natural_setting in settings.items():
-            natural = by_asked.get((model, dataset, natural_setting, REVERSED[words]))
+            natural = by_setting.get((model, dataset, natural_setting, REVERSED[words]))
             if natural is not None:
                 pair = zip(SIDES, (natural, unnatural), strict=True)
                 paired += [entry.with_facts(setting=setting, which=which) for which, entry in pair]
