@@ -123,7 +123,7 @@ def _fewest(pieces: list[str], joint: str, passes: Callable[[str], bool]) -> str
                 pieces, is_shorter = without, True
             else:
                 start += max(1, size // 2)
-        if not is_shorter:  # else it may allow another one before it
+        if not is_shorter:  # a deletion may allow another deletion before it
             size //= 2
     return joint.join(pieces)
 

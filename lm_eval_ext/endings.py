@@ -118,7 +118,7 @@ def report_of_tokens(tokens: Sequence[int], limit: int, ends: Collection[int], g
         tokens: all that were generated, and whatever pads them to the length of their batch.
         limit: the most that the request allows.
         ends: the tokens with which the model ends by itself.
-        generated: their text.
+        generated: the text of the tokens.
     """
     if any(token in ends for token in tokens):
         return StopReport("eos_token", generated=generated)

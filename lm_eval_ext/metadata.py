@@ -80,7 +80,7 @@ def unknown_keys(keys: Iterable[str]) -> list[str]:
         keys: the keys of ``--metadata``, without those of ``--model_args``.
 
     Raises:
-        ValueError: one of them is a misspelt key of this package.
+        ValueError: a key is a misspelt key of this package.
     """
     unknown = [key for key in keys if key not in KEYS and key not in OTHER_KEYS]
     for key in unknown:
@@ -118,7 +118,7 @@ def require_version(task: str, version: object) -> None:
         version: as its metadata have it, without marks; ``None`` if they have none.
 
     Raises:
-        ValueError: it has none.
+        ValueError: the leaf has no version.
     """
     if version is None:
         raise ValueError(
@@ -132,7 +132,7 @@ def refuse_keys_of_others(task: str, metadata: Mapping[str, Any], takes: Collect
 
     Args:
         task: the task's name, for messages.
-        metadata: its metadata, without the model's arguments.
+        metadata: the task's, without the model's arguments.
         takes: the keys among these that it takes.
 
     Raises:
@@ -159,7 +159,7 @@ def chosen_paraphrases(task: str, metadata: dict[str, Any], most: int) -> int | 
         The number; ``None`` if the metadata set none, so that every row is asked in the published wording.
 
     Raises:
-        ValueError: it is no whole number from ``FEWEST_PARAPHRASES`` to ``most``.
+        ValueError: the number is no whole number from ``FEWEST_PARAPHRASES`` to ``most``.
     """
     count = metadata.get(PARAPHRASES)
     if count is None:
@@ -182,7 +182,7 @@ def chosen_row_seed(task: str, metadata: dict[str, Any], seed_version: int = 1) 
         seed_version: how often what draws the rows of a seed has changed, plus 1; part of the mark from 2 on.
 
     Raises:
-        ValueError: it is not a whole number.
+        ValueError: the row seed is not a whole number.
     """
     row_seed = metadata.get(ROW_SEED)
     if row_seed is None:
@@ -227,7 +227,7 @@ def chosen_details(task: str, metadata: Mapping[str, Any]) -> bool:
     """Return whether a task's metadata ask for all metrics in the results.
 
     Raises:
-        ValueError: they say neither true nor false.
+        ValueError: the metadata say neither true nor false.
     """
     details = metadata.get(DETAILS)
     if not isinstance(details, bool | None):

@@ -118,10 +118,10 @@ def _cheapest(instructions: Sequence[Checker]) -> str:
     from lm_eval_ext.cheapest import cheapest  # noqa: PLC0415 # what writes responses takes a while to import
 
     texts = (cheapest(instructions, edition) for edition in EDITIONS)
-    return " / ".join("none found" if text is None else f"{_shown(text)} {len(text)}" for text in texts)
+    return " / ".join("none found" if text is None else f"{_abridged(text)} {len(text)}" for text in texts)
 
 
-def _shown(text: str) -> str:
+def _abridged(text: str) -> str:
     """Return the beginning of a text in a line, in quotation marks."""
     return json.dumps(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
 
@@ -155,7 +155,7 @@ def _print_trip_wires(lines: Iterable[bytes], origin: str, options: argparse.Nam
         low, high = wilson(len(indices), len(wires))
         shares = f"{len(indices):>9}  {100 * len(indices) / len(wires):7.1f}  {100 * low:5.1f}  {100 * high:5.1f}"
         pays = f"{100 * fmean(passed[index] for index in indices):6.1f}" if indices else f"{'':6}"
-        first = f": {_shown(rollouts[indices[0]].answer)}" if indices and name != "any" else ""
+        first = f": {_abridged(rollouts[indices[0]].answer)}" if indices and name != "any" else ""
         print(f"{name:10}  {shares}  {pays}  {words}{first}")
     _raise_all(errors, len(rollouts))
 
@@ -455,7 +455,7 @@ def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tup
     Args:
         where: file and row, for messages.
         row: a row with ``response``, ``instruction_id_list`` and ``kwargs``, or with
-            ``ground_truth`` (see ``unpacked``) in place of the latter two; a line of the harness's samples, whose
+            ``ground_truth`` (see ``unpacked``) in place of these two; a line of the harness's samples, whose
             ``doc`` has them; or, with ``prompts``, a row with ``response`` and the ``key`` (or ``prompt``) of the
             prompt that it answers.
         prompts: supplies the instructions, if given.
@@ -583,7 +583,7 @@ class Prompts:
         """Return the row of the prompt that a response answers, found by ``key``, or by ``prompt`` if it has no key.
 
         Raises:
-            ValueError: it has neither, or there is no such prompt.
+            ValueError: the response has neither, or there is no such prompt.
         """
         if "key" in response:
             key = response["key"]
@@ -603,7 +603,7 @@ def read_prompts(path: Path) -> Prompts:
 
     Args:
         path: JSON lines with ``key``, ``prompt``, ``instruction_id_list`` and ``kwargs``; or with ``ground_truth`` (see
-            ``verifiers.unpacked``) in place of the latter two.
+            ``verifiers.unpacked``) in place of the last two.
 
     Raises:
         OSError: the file cannot be opened.

@@ -188,7 +188,7 @@ def _require_connection(hub: HubDataset) -> None:
     The hub's library would find out as quickly, and then try again for half a minute or more.
 
     Raises:
-        ConnectionError: it cannot.
+        ConnectionError: the hub cannot be reached.
     """
     import datasets  # noqa: PLC0415 # as above
     import huggingface_hub  # noqa: PLC0415 # as above

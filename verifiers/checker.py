@@ -43,7 +43,7 @@ class Checker(ABC):
 
     Raises:
         TypeError: an argument has the wrong type; the message names instruction and argument.
-        ValueError: an argument has an invalid value; likewise.
+        ValueError: an argument has an invalid value; the message names both, too.
     """
 
     __slots__ = ()
@@ -150,7 +150,7 @@ def checker(instruction_id: str, wording: str | None = None) -> Callable[[type[C
     """Declare a class as the checker of an instruction: make it a frozen dataclass, and register it.
 
     Args:
-        instruction_id: its id, ``"group:name"``.
+        instruction_id: the instruction's id, ``"group:name"``.
         wording: its words, with ``{name}`` for an argument; ``None`` if the class has a ``describe`` of its own.
 
     Raises:

@@ -72,7 +72,7 @@ def thai() -> ModuleType:
     """Return PyThaiNLP's tokenizers.
 
     Raises:
-        MissingThaiError: it is not installed, or what it splits sentences with is not.
+        MissingThaiError: PyThaiNLP is not installed, or what it splits sentences with is not.
     """
     if missing := [name for name in ("pythainlp", "pycrfsuite") if find_spec(name) is None]:
         raise MissingThaiError(

@@ -67,7 +67,7 @@ class Data:
         name: as ``nltk.downloader`` knows it.
         folder: of the packages of its kind.
         member: what of it is read; a folder ends with a slash.
-        called: its name in messages.
+        called: the name of the data in messages.
         needed_for: what cannot be judged without it.
         tasks: which tasks do not run without it.
         instructions: the ids of those that cannot judge every response without it.
@@ -130,7 +130,7 @@ def find(data: Data) -> Any:
     """Return NLTK's pointer to data; if they are in none of NLTK's places, ``CARRIER`` or a download provides them.
 
     Raises:
-        MissingDataError: they are not installed, and could or should not be downloaded.
+        MissingDataError: the data are not installed, and could or should not be downloaded.
     """
     require(data)
     return installed(data)
@@ -153,7 +153,7 @@ def require_for(instructions: Iterable[str]) -> None:
     """Download what is not installed of the data that verdicts on instructions need.
 
     Args:
-        instructions: their ids.
+        instructions: the ids of the instructions.
 
     Raises:
         MissingDataError: as ``require``; the message also names the instructions.
@@ -243,7 +243,7 @@ def download(data: Data, target: Path) -> None:
     from there is complete.
 
     Raises:
-        OSError: they could not be downloaded, or not within ``ANSWER_SECONDS`` and ``DOWNLOAD_SECONDS``.
+        OSError: the data could not be downloaded, or not within ``ANSWER_SECONDS`` and ``DOWNLOAD_SECONDS``.
     """
     import subprocess  # noqa: PLC0415 # rarely needed
     from tempfile import TemporaryDirectory  # noqa: PLC0415 # as above

@@ -183,8 +183,8 @@ def instructions_of(ids: Sequence[str], kwargs: Sequence[Mapping[str, Any] | Non
     """Return the checkers of an IFEval row.
 
     Args:
-        ids: its ``instruction_id_list``; an id may occur more than once.
-        kwargs: its ``kwargs``: one mapping of arguments per id; nulls in it are ignored.
+        ids: the row's ``instruction_id_list``; an id may occur more than once.
+        kwargs: the row's ``kwargs``: one mapping of arguments per id; nulls in it are ignored.
 
     Raises:
         TypeError, ValueError: as ``instruction``, or the two lists differ in length.

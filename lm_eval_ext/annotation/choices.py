@@ -156,7 +156,7 @@ def mode_in(where: str, cell: str) -> str | None:
     """Return a response mode; ``None`` if the cell is empty.
 
     Raises:
-        RowsError: it is none of ``MODES``.
+        RowsError: the mode is none of ``MODES``.
     """
     text = " ".join(cell.split()).casefold()
     if text and text not in MODES:

@@ -115,7 +115,7 @@ def _named(wanted: Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the subtasks that are named by their names or numbers, in order.
 
     Raises:
-        RowsError: one of them was not run.
+        RowsError: a named subtask was not run.
     """
     names = set()
     for name in wanted:

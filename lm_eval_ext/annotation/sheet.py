@@ -47,7 +47,7 @@ def write_sheet(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
     """Write a new sheet, in UTF-8 with a byte order mark, by which spreadsheets recognize it.
 
     Args:
-        path: its name, which ends in ``.csv``.
+        path: the sheet's name, which ends in ``.csv``.
         columns: the names of the columns, in order.
         rows: a value for each column.
 
@@ -76,7 +76,7 @@ def read_sheet(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
 
     Raises:
         OSError: the file cannot be read.
-        RowsError: it is not such a sheet, or has no rows; the message names file, row and column.
+        RowsError: the file is no such sheet, or has no rows; the message names file, row and column.
     """
     _require_suffix(path)
     rows = _rows_in(path, columns)

@@ -117,7 +117,7 @@ def from_file(path: Path) -> Data:
     """Return the labeled rows of a file.
 
     Raises:
-        RowsError: its rows are invalid, or it has none.
+        RowsError: the file has invalid rows, or none.
     """
     return Data(path.name, {path.name: weights.sha256(path)}, labelled_file(path))
 

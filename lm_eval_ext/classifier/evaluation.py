@@ -244,7 +244,7 @@ class CertaintyBin:
         above: the certainty is greater than this,
         most: and at most this.
         rows: the number of readings.
-        certainty: their mean certainty.
+        certainty: the mean of the readings.
         accuracy: the fraction of them that is right.
     """
 
@@ -259,7 +259,7 @@ def reliability(readings: Sequence[Reading], right: Sequence[bool]) -> list[Cert
     """Return the non-empty bins of a reader's readings, the least certain first; abstentions are in none.
 
     Args:
-        readings: its readings.
+        readings: the reader's, of each answer.
         right: for each of them, whether it is right.
     """
     judged = [(reading.certainty, is_right) for reading, is_right in zip(readings, right, strict=True)]

@@ -66,7 +66,7 @@ def require(name: str) -> None:
     """Check, without loading weights, that a reader is available.
 
     Raises:
-        ReaderError: it is not; the message names what is missing and says how to read answers without it.
+        ReaderError: it is not available; the message names what is missing and says how to read answers without it.
     """
     if name in ("string_match", "rules"):
         return

@@ -76,7 +76,7 @@ class Metric:
     """One metric, declared here and nowhere else: tasks, groups, results and reports read it.
 
     Attributes:
-        name: its name in the harness. ``*`` matches any text, for metrics whose number depends on a run.
+        name: the metric's name in the harness. ``*`` matches any text, for metrics whose number depends on a run.
         higher_is_better: ``None`` if neither direction is better.
         aggregation: computes the figure from the rows' values.
         needs: what a task must have so that it reports the metric; empty if every task of the family does. Without
@@ -86,7 +86,7 @@ class Metric:
             itself. What explains another metric is a detail.
         per_row: the value that the samples record for each row; ``None`` if no figure is computed from it.
         drawn: whether the report shows it.
-        range: its minimum and maximum, both for a figure and, where a row has a number, for a row. A value outside the
+        range: the minimum and maximum, both for a figure and, where a row has a number, for a row. A value outside the
             range was not written by one of our tasks.
         holds_for_all: whether its direction holds for every task of the family.
     """

@@ -93,7 +93,7 @@ class Rewarding(Judging):
 
         Args:
             response: the model's response as the trainer has it; ``None`` is the same as an empty one.
-            row: its instructions, as in ``row_columns``.
+            row: the row's instructions, as in ``row_columns``.
             where: names the row in the log.
             prompt: as far as it is known, for ``"share_above_floor"``: the echo of it is an answer without content.
 
@@ -149,7 +149,7 @@ class Rewarded:
 
     Attributes:
         score: between 0 and 1; ``None`` if the row cannot be judged.
-        verdict: which instructions are followed; ``None`` likewise.
+        verdict: which instructions are followed; ``None`` if the row cannot be judged.
         missed: the ids of the instructions that are not followed.
         is_empty: whether there was no answer: no text, or nothing but reasoning.
         error: why the row cannot be judged; empty if it can.

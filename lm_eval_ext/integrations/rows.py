@@ -58,7 +58,7 @@ class Judging:
 
         Args:
             response: the model's response.
-            instructions: those of its row.
+            instructions: of the response's row.
             where: names the row in errors.
             loose: whether a variant of the response suffices.
 
@@ -174,7 +174,7 @@ def named(row: str, prompt: object) -> str:
     """Return the name of a row for messages, with the beginning of its prompt.
 
     Args:
-        row: its number or key, for example ``"row 3"``.
+        row: the number or key of the row, for example ``"row 3"``.
         prompt: text, or a conversation of messages, of which the last is shown; anything else is left out.
     """
     if isinstance(prompt, (list, tuple)) and prompt and isinstance(prompt[-1], Mapping):

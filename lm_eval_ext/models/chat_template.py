@@ -33,7 +33,7 @@ class ChatTemplate:
     """A chat template.
 
     Attributes:
-        source: its source. It may come from anybody, and runs in a sandbox, as in transformers.
+        source: the template's text. It may come from anybody, and runs in a sandbox, as in transformers.
         options: the values of its variables: special tokens, and what the run set.
         date: the date that it may write, in seconds since 1970.
     """

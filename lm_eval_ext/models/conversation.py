@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext.harness.requests import KnownInstance, TurnsInstance
-from lm_eval_ext.models.wrapping import WrappingLM, said_by
+from lm_eval_ext.models.wrapping import WrappingLM, messages_by
 from lm_eval_ext.turns import Play, Turns, play
 from lm_eval_ext.verifiers import without_reasoning
 
@@ -56,14 +56,14 @@ class ConversationLM(WrappingLM):
     def _conversation(self, request: TurnsInstance) -> Play[Instance, Turns]:
         # The base LM knows nothing of what follows.
         question = KnownInstance.of(request, request.known_answers, arguments=request.arguments[:2])
-        messages = said_by("system", request.system)
+        messages = messages_by("system", request.system)
         answers: list[str] = []
         for number, message in enumerate(request.messages):
-            messages += said_by("user", message)
+            messages += messages_by("user", message)
             if number:
                 question = self.asking(request, messages, request.then[number - 1])
             answers += yield f"turn {number + 1}", [question]
-            messages += said_by("assistant", without_reasoning(answers[-1]))
+            messages += messages_by("assistant", without_reasoning(answers[-1]))
         return Turns(*answers)
 
 

@@ -73,7 +73,7 @@ class RecordedLM(LMWithoutWeights):
             hub; or a file of JSON lines with ``prompt`` (or ``messages``) and ``response``.
         missing: ``error``, or ``empty`` to take texts that were not recorded as empty; the results then count them.
         model: the name of the model if there are the answers of several.
-        others: those that the harness passes to every LM (``WITHOUT_EFFECT``), which are ignored.
+        others: arguments that the harness passes to every LM (``WITHOUT_EFFECT``), which are ignored.
 
     Raises:
         ValueError: an argument is missing or invalid, or requests have no recorded answer, or several; the message
@@ -195,7 +195,7 @@ class RecordedLM(LMWithoutWeights):
 
         Args:
             kind: what the requests are for.
-            requests: those of this process. The harness repeats one for each draw of a row, and the last one to pad the
+            requests: of this process. The harness repeats one for each draw of a row, and the last one to pad the
                 share of a process.
 
         Raises:
@@ -269,8 +269,8 @@ class RecordedLM(LMWithoutWeights):
             if answer is None:
                 continue
             used[answer.run.name] += 1
-            if len(answer.draws) > (asked_for := request.repeats or 1):
-                new[bare_name(request.task_name), len(answer.draws), asked_for] += 1
+            if len(answer.draws) > (repeats := request.repeats or 1):
+                new[bare_name(request.task_name), len(answer.draws), repeats] += 1
             recorded, settings = _comparable(answer.settings), _settings(request.args)
             if recorded is not None and recorded != settings:
                 otherwise[bare_name(request.task_name), _as_text(recorded), _as_text(settings)] += 1
@@ -280,9 +280,9 @@ class RecordedLM(LMWithoutWeights):
                 "of the recorded run",
                 *(task, count, recorded_as, settings_as),
             )
-        for (task, draws, asked_for), count in new.items():
+        for (task, draws, repeats), count in new.items():
             message = "%s: %d prompts were answered %d times, of which the first %d count; to use all, set repeats"
-            log.warning(message, task, count, draws, asked_for)
+            log.warning(message, task, count, draws, repeats)
         for task, count in missing.items():
             log.warning("%s: %d answers were not recorded and count as empty", task, count)
         # The first process writes the results, those of the others included.
@@ -296,7 +296,7 @@ class RecordedLM(LMWithoutWeights):
 
         Args:
             kind: what they are for.
-            requests: they.
+            requests: without a recorded answer.
             count: the number of all requests of this kind.
         """
         by_task = Counter(bare_name(request.task_name) for request in requests)

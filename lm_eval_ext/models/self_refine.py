@@ -12,7 +12,7 @@ from lm_eval_ext.families.manyifeval.answers import RowInstance, judgments, repa
 from lm_eval_ext.families.manyifeval.schema import PUBLISHED
 from lm_eval_ext.harness.lm import LM, Instance
 from lm_eval_ext.harness.requests import KnownInstance
-from lm_eval_ext.models.wrapping import WrappingLM, said_by
+from lm_eval_ext.models.wrapping import WrappingLM, messages_by
 from lm_eval_ext.self_refine.loop import First, Question, Revise, refine
 from lm_eval_ext.self_refine.strategies import (
     ARGUMENTS,
@@ -110,7 +110,7 @@ class SelfRefineLM(WrappingLM):
         super().__init__(base, arguments)
         # Without the default, so that caches of versions without this argument remain valid.
         stop = {} if self.early_stop else {"early_stop": False}
-        self.asked_for = {**self.asked_for, "strategy": chosen, "rounds": self.rounds, **stop, **_VERSION}
+        self.model_arguments = {**self.model_arguments, "strategy": chosen, "rounds": self.rounds, **stop, **_VERSION}
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[Refined]:
         """Return the last answer to each request, in order, with its rounds."""
@@ -123,8 +123,8 @@ class SelfRefineLM(WrappingLM):
             )
 
         def ask(step: str, questions: Sequence[Question]) -> list[str]:
-            rows_asked = {question.row for question in questions}
-            log.info("%s, %s: %d requests for %d rows", NAME, step, len(questions), len(rows_asked))
+            rows_sent = {question.row for question in questions}
+            log.info("%s, %s: %d requests for %d rows", NAME, step, len(questions), len(rows_sent))
             return self.texts_of([self._request(rows[question.row], question) for question in questions])
 
         return refine([request.row for request in rows], self.strategy, self.rounds, ask, early_stop=self.early_stop)
@@ -141,7 +141,7 @@ class SelfRefineLM(WrappingLM):
             )
         system, prompt = request.presentation.system, question.prompt
         if request.presentation.chat:
-            return self.asking(request, [*said_by("system", system), *said_by("user", prompt)], answers)
+            return self.asking(request, [*messages_by("system", system), *messages_by("user", prompt)], answers)
         return KnownInstance.of(request, answers, arguments=(system + prompt, deepcopy(request.arguments[1])))
 
     def get_model_info(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ WITHOUT_EFFECT = ("batch_size", "max_batch_size", "device")
 Asked = TypeVar("Asked", bound="Instance")
 
 
-def said_by(role: str, content: str) -> list[dict[str, str]]:
+def messages_by(role: str, content: str) -> list[dict[str, str]]:
     """Return a message; none if it is an empty system message."""
     return [{"role": role, "content": content}] if content or role != "system" else []
 
@@ -40,7 +40,7 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
         PURPOSE: what the base LM is named for, and how, for messages.
         CONFIGURED_BY: what needs a cache of its own besides each model, for messages.
         base: the base LM.
-        asked_for: what answers depend on; recorded in a cache of responses, which serves nothing else.
+        model_arguments: what answers depend on; recorded in a cache of responses, which serves nothing else.
 
     Raises:
         ValueError: the base is missing or unknown, or another model filled the cache of responses.
@@ -53,7 +53,7 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
     def __init__(self, base: str | LM | None, arguments: dict[str, Any]) -> None:
         super().__init__()
         name = base if isinstance(base, str) else type(base).__name__
-        self.asked_for: Mapping[str, Any] = {"base": name, **arguments}
+        self.model_arguments: Mapping[str, Any] = {"base": name, **arguments}
         if isinstance(base, LM):
             if arguments:
                 raise ValueError(f"--model {self.NAME}: base is an LM object and takes no arguments, found {arguments}")
@@ -89,21 +89,21 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
                 would return its answers.
         """
         if cache_hook.dbdict is not None:
-            asked_for = {name: str(value) for name, value in self.asked_for.items() if name not in WITHOUT_EFFECT}
-            self._claim(cache_hook.dbdict, asked_for)
+            arguments = {name: str(value) for name, value in self.model_arguments.items() if name not in WITHOUT_EFFECT}
+            self._claim(cache_hook.dbdict, arguments)
             self.base = CachingLM(self.base, f"{cache_hook.dbdict.filename.removesuffix('.db')}.base.db")
-            self._claim(self.base.dbdict, asked_for)
+            self._claim(self.base.dbdict, arguments)
         super().set_cache_hook(cache_hook)
 
-    def _claim(self, cache: Any, asked_for: Mapping[str, str]) -> None:
+    def _claim(self, cache: Any, arguments: Mapping[str, str]) -> None:
         key = f"{self.NAME}: answers of"
-        filled_by = cache.get(key, {} if len(cache) else asked_for)
-        if filled_by != asked_for:
+        filled_by = cache.get(key, {} if len(cache) else arguments)
+        if filled_by != arguments:
             raise ValueError(
                 f"--use_cache: {cache.filename} contains the responses of {filled_by or 'another model'} and would "
-                f"return them as those of {asked_for}; use a separate cache for each model and {self.CONFIGURED_BY}"
+                f"return them as those of {arguments}; use a separate cache for each model and {self.CONFIGURED_BY}"
             )
-        cache[key] = asked_for
+        cache[key] = arguments
 
     def require_kind(self, kind: type[Asked], requests: Sequence[Instance], lacking: str, why: str) -> list[Asked]:
         """Return the requests, all of which are of one kind.
@@ -112,7 +112,7 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
             kind: of the requests that the LM can answer.
             requests: as the harness sends them.
             lacking: what requests of other kinds lack, for the message.
-            why: a sentence that says what has it, likewise.
+            why: a sentence of the message that says what has it.
 
         Raises:
             ValueError: a request is of another kind.
@@ -132,7 +132,7 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
         return ["" if text is None else text for text in self.base.generate_until(requests)]
 
     def asking(self, request: Instance, messages: list[dict[str, str]], known_answers: KnownAnswers) -> KnownInstance:
-        """Return a request like another one, with a conversation as the base LM's chat template renders it."""
+        """Return a request like another request, with a conversation as the base LM's chat template renders it."""
         arguments = self.base.apply_chat_template(messages), deepcopy(request.arguments[1])
         return KnownInstance.of(request, known_answers, arguments=arguments)
 

@@ -236,9 +236,9 @@ def _feedback(state: _Row, strategy: Strategy, step: str) -> Play[Question, Feed
 def _revise(state: _Row) -> Revise:
     feedback, instructions = state.rounds[-1].feedback, state.instructions
     broken = feedback.broken if feedback else ()
-    instructions_named = [instructions[index] for index in broken] if feedback else instructions
+    listed = [instructions[index] for index in broken] if feedback else instructions
     return Revise(
         state.index,
-        revise(state.row.task_prompt, instructions_named, state.answer, judged=feedback is not None),
+        revise(state.row.task_prompt, listed, state.answer, judged=feedback is not None),
         broken,
     )

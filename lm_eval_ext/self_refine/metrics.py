@@ -44,17 +44,6 @@ class Confusion:
         pairs = list(judgments)
         return cls(*(pairs.count((truth, judged)) for judged in (True, False) for truth in (True, False)))
 
-    def unless_unread(self, unparsable: float | None) -> Confusion:
-        """Return the same counts, or empty ones if no judgment could be read: such a judge has judged nothing.
-
-        Unread judgments count as "not followed", because they are refined like broken instructions. If all were
-        unread, the precision would be 1 by its convention, as if the judge had found every broken instruction.
-
-        Args:
-            unparsable: the share of the judgments that could not be read; ``None`` if it is not known.
-        """
-        return Confusion() if unparsable == 1 else self
-
     @property
     def recall(self) -> float | None:
         """The share of the followed instructions that are judged followed; ``None`` if none is followed."""

@@ -37,7 +37,7 @@ class Strategy:
     """How an answer is refined.
 
     Attributes:
-        title: its name in Table 2.
+        title: the strategy's name in Table 2.
         refines: whether it refines answers at all.
         judge: who judges an answer.
         one_by_one: whether the model judges every instruction in a separate prompt rather than all in one.
@@ -109,7 +109,7 @@ def revise(task: str, instructions: Sequence[str], answer: str, *, judged: bool)
 
     Args:
         task: the task.
-        instructions: those that the answer is judged not to follow; without feedback, all of them.
+        instructions: which the answer is judged not to follow; without feedback, all of them.
         answer: the answer.
         judged: whether there is feedback.
     """

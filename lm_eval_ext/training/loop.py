@@ -38,7 +38,7 @@ def seeded(seed: int, device: str) -> Iterator[None]:
     with torch.random.fork_rng(devices=gpus):
         torch.default_generator.manual_seed(seed)
         for gpu in gpus:
-            # Otherwise, the generator of the current GPU would be seeded, which may be another one.
+            # Otherwise, the generator of the current GPU would be seeded, which may be another GPU.
             with torch.cuda.device(gpu):
                 torch.cuda.manual_seed(seed)
         yield
@@ -74,7 +74,7 @@ def require_finite(loss: float, step: int) -> None:
     """Check the loss of a step.
 
     Raises:
-        DivergedError: it is not a finite number.
+        DivergedError: the loss is not a finite number.
     """
     if not isfinite(loss):
         raise DivergedError(f"the loss is {loss} in step {step}")

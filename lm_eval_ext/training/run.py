@@ -152,7 +152,7 @@ def require_free(output: Path) -> None:
     """Check that a folder is new or empty.
 
     Raises:
-        FileExistsError: it is not.
+        FileExistsError: the folder has files.
     """
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise FileExistsError(errno.EEXIST, "--output exists and is not an empty folder", str(output))

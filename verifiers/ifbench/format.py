@@ -21,7 +21,7 @@ _OPTION = re.compile(r"/|,|\bor\b")
 _AFTER_QUOTE = string.digits + string.punctuation.replace('"', "")
 _MARKDOWN = ("*", "+", "-")
 _BULLET = re.compile(r"(?:[*+•-]|\d{1,3}[.)])\s")
-# A mark that touches its text is one of emphasis if there is another one on the line.
+# A mark that touches its text is one of emphasis if there is another mark on the line.
 _STAR = re.compile(r"\s*\*(?:\s+\S|[^\s*][^*]*$)")
 _DASH = re.compile(r"\s*-(?:\s+\S|[^\s-])")
 _PERIOD = re.compile(r"\.[\"'”’)\]*_]*$")
@@ -272,8 +272,8 @@ class Thesis(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        begin = _first_found(text.raw, ("<i>", "<em>"), 0)
-        end = _first_found(text.raw, ("</i>", "</em>"), begin) if begin >= 0 else -1
+        begin = _first_start(text.raw, ("<i>", "<em>"), 0)
+        end = _first_start(text.raw, ("</i>", "</em>"), begin) if begin >= 0 else -1
         # As if every tag were <i>: of the longer one, a bracket remains, which is then text.
         return end >= 0 and bool(text.raw[begin + 3 : end].strip()) and bool(text.raw[end + 4 :].strip())
 
@@ -298,7 +298,7 @@ class Thesis(Checker):
         return goes_on
 
 
-def _first_found(text: str, tags: Sequence[str], begin: int) -> int:
+def _first_start(text: str, tags: Sequence[str], begin: int) -> int:
     """Return where the first of the tags that occurs at all does; -1 if none does."""
     return next((start for tag in tags if (start := text.find(tag, begin)) >= 0), -1)
 

@@ -46,7 +46,7 @@ def stop_words() -> frozenset[str]:
     """Return NLTK's English stop words.
 
     Raises:
-        MissingDataError: they are not installed.
+        MissingDataError: NLTK's data are not installed.
     """
     with tokenization.find(tokenization.STOP_WORDS).open(encoding="utf-8") as file:
         return frozenset(file.read().split())

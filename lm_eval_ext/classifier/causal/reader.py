@@ -133,7 +133,7 @@ def load(path: str, placement: Placement) -> CausalModel:
     """Load the model, or the adapter with its base model, at a folder or hub id, once for all tasks of a run.
 
     Raises:
-        ReaderError: it cannot be loaded.
+        ReaderError: the model cannot be loaded.
     """
     # Readers that differ only in their batch size share a model.
     return _load(path, Placement(placement.chosen_device, placement.dtype))
@@ -157,7 +157,7 @@ def load_base(base: str, revision: str | None, placement: Placement) -> CausalMo
     """Load the model at a folder or hub id, without an adapter, and move it to its device.
 
     Raises:
-        ReaderError: it cannot be loaded.
+        ReaderError: the model cannot be loaded.
     """
     import transformers  # noqa: PLC0415 # seconds, and an extra
     from packaging.version import Version  # noqa: PLC0415 # comes with transformers
@@ -190,7 +190,7 @@ NO_CORRECT_ANSWER, REFUSE, DO_NOT_KNOW = "X", "Y", "Z"
 """The published classifiers' answers for a response that chooses none of the listed options.
 
 The model card lists refusal, no correct answer and "I don't know" in this order next to X, Y, Z. But it also says that
-a refusal becomes Y, and the published annotations agree (X = "No correct answer", Y = "Refuse"). We follow the latter.
+a refusal becomes Y, and the published annotations agree (X = "No correct answer", Y = "Refuse"). We follow them.
 ``-EFG`` has no such letters: its rows list those three among the options, under any letters.
 """
 
@@ -218,7 +218,7 @@ def prompt(answer: Answer, shots: Shots) -> str:
 def letters(answer: Answer, shots: Shots) -> dict[str, Reading]:
     """Map each letter that a model may answer to its meaning: the options', and X, Y, Z if it was trained to classify.
 
-    Of the latter, options may use some themselves.
+    Options may themselves use some of X, Y and Z.
     """
     by_letter = {option.letter: Reading.of([option.letter]) for option in answer.options}
     if shots is not None:
@@ -236,7 +236,7 @@ def causal_reader(path: str, placement: Placement = DEFAULT, shots: Shots = None
         shots: the prompt; see there.
 
     Raises:
-        ReaderError: it cannot be loaded.
+        ReaderError: the model cannot be loaded.
     """
     model, size = load(path, placement), placement.batch_size
 

@@ -40,7 +40,7 @@ def base_folder(*, fetch: bool = True) -> Path:
         fetch: whether it may be downloaded.
 
     Raises:
-        ReaderError: it was not found, is incomplete, or its weights are not the pinned ones.
+        ReaderError: the encoder was not found, is incomplete, or its weights are not the pinned ones.
     """
     spec = importlib.util.find_spec(PACKAGE)
     if configured := os.environ.get(FOLDER_VARIABLE):
@@ -133,7 +133,7 @@ def temperature_of(folder: Path) -> float:
     """Return the temperature of the adapter in a folder, if this version can use it.
 
     Raises:
-        ReaderError: it cannot; the message says what was found.
+        ReaderError: this version cannot use the adapter; the message says what was found.
     """
     path = folder / DESCRIPTION
     if not path.is_file():

@@ -77,7 +77,7 @@ def _chosen(
 
     Args:
         text: the plain response.
-        mentions: its mentions outside lists of options.
+        mentions: the response's, outside lists of options.
         asserted: the runs that it commits to; all of them choose the same letters.
         listed: the letters that it leaves open.
         options: the options.
@@ -164,7 +164,7 @@ def chosen_after_refusal(text: str, mentions: Run, asserted: Sequence[Run], list
 
     Args:
         text: the plain response.
-        mentions: its mentions outside lists of options.
+        mentions: the response's, outside lists of options.
         asserted: the runs that it commits to; all of them choose the same letters.
         listed: the letters that it leaves open.
 
@@ -214,8 +214,8 @@ def contradiction(text: str, mentions: Sequence[OptionMention], pairs: Sequence[
 
     Args:
         text: the plain response.
-        mentions: its mentions.
-        pairs: its mixed pairs, at least one.
+        mentions: the response's.
+        pairs: the response's mixed pairs, at least one.
 
     Returns:
         A ``contradiction`` if the letter is given before the text, the text ends the sentence, and nothing else in the
@@ -243,7 +243,7 @@ def left_open(text: str, runs: Sequence[Sequence[OptionMention]], refusal: str |
 
     Args:
         text: the plain response.
-        runs: its mentions, grouped by being named together.
+        runs: the response's mentions, grouped by being named together.
         refusal: the letter of the option that offers a refusal, if any.
 
     Returns:

@@ -20,7 +20,7 @@ from lm_eval_ext.metadata import digest
 from lm_eval_ext.verifiers import Checker, instruction
 
 EDITION = 1
-"""The edition of the table, which the version of the tasks names: with another one, other rows are scored."""
+"""The edition of the table, which the version of the tasks names: with another edition, other rows are scored."""
 Fault = Literal["argument", "contradiction", "other meaning"]
 """What is wrong with a row: an argument is not what the prompt asks for; its demands exclude each other; the prompt
 means something else by an instruction than its check."""
@@ -35,7 +35,7 @@ class Repair:
         key: the row's key there.
         digest: of the published row (``digest_of``).
         position: the place of the instruction at fault in the row.
-        id: its id.
+        id: the row's id.
         arguments: the arguments of that instruction that are corrected, each as published and as it should be; ``None``
             to leave the row out.
         fault: what is wrong.

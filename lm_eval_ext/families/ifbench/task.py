@@ -60,7 +60,7 @@ class IFBenchTask(FamilyTask):
     * ``repaired``: whether rows that the table of repairs names are corrected or left out; false if absent.
 
     Raises:
-        ValueError: one of them is missing or invalid, or the LM cannot take two turns; the message names the leaf.
+        ValueError: a key is missing or invalid, or the LM cannot take two turns; the message names the leaf.
         RowsError: the rows are not available or not valid.
         MissingDataError: NLTK data that verdicts need are not installed.
     """
@@ -138,7 +138,7 @@ class IFBenchTask(FamilyTask):
         """Reject an LM that would take the first of two turns only.
 
         Raises:
-            ValueError: it would.
+            ValueError: the LM would.
         """
         if self._turns > 1:
             self.require_turns("asks for the instructions in a second message, after the model's own answer")

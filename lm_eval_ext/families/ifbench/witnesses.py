@@ -123,7 +123,7 @@ def _around(instruction: Checker, text: str, second: str) -> str:
     Args:
         instruction: the instruction.
         text: the text so far.
-        second: another one, in the same language.
+        second: another text in the same language.
     """
     match instruction:
         case layout.JsonFormat():

@@ -39,10 +39,10 @@ def require_fields(where: str, row: Mapping[str, Any], fields: Sequence[str]) ->
     Args:
         where: file and row, for the message.
         row: the row.
-        fields: their names.
+        fields: the names of the fields.
 
     Raises:
-        RowsError: it lacks one.
+        RowsError: the row lacks a field.
     """
     for field in fields:
         if field not in row:
@@ -53,7 +53,7 @@ def text_in(where: str, field: str, value: object) -> str:
     """Return the value of a field that must be a text.
 
     Raises:
-        RowsError: it is not, or is blank.
+        RowsError: the value is no text, or is blank.
     """
     if not isinstance(value, str) or not value.strip():
         raise RowsError(f"{where}, field {field!r}: expected text, found {value!r}")

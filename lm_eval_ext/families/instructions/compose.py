@@ -47,7 +47,7 @@ class Task:
     """A task prompt before it gets its instructions.
 
     Attributes:
-        key: its number or name.
+        key: the number or name of its row.
         task_prompt: the bare task.
         own: the instructions that it came with.
     """

@@ -22,7 +22,7 @@ class Words:
     """Stands for words of a row's own, each of which one instruction names.
 
     Attributes:
-        count: their number, in a list; 0 for one word that is not in a list.
+        count: the number of words, in a list; 0 for one word that is not in a list.
     """
 
     count: int = 0
@@ -65,18 +65,18 @@ class Draws:
     def arguments(self, drawn_from: Arguments) -> dict[str, Any]:
         """Return the arguments of one instruction."""
         arguments: dict[str, Any] = {}
-        for name, options in (self._one(drawn_from) if isinstance(drawn_from, tuple) else drawn_from).items():
+        for name, options in (self._pick(drawn_from) if isinstance(drawn_from, tuple) else drawn_from).items():
             if isinstance(options, Mapping):
-                arguments[name] = self._one(options[arguments["relation"]])
+                arguments[name] = self._pick(options[arguments["relation"]])
             elif isinstance(options, Words):
                 arguments[name] = [self.word() for _ in range(options.count)] if options.count else self.word()
             elif isinstance(options, range | tuple):
-                arguments[name] = self._one(options)
+                arguments[name] = self._pick(options)
             else:
                 arguments[name] = self.letter if options is LETTER else options
         return arguments
 
-    def _one(self, options: Sequence[Any]) -> Any:
+    def _pick(self, options: Sequence[Any]) -> Any:
         return self.choice([option for option in options if not isinstance(option, str) or self._may_have(option)])
 
     def _may_have(self, text: str) -> bool:
@@ -105,11 +105,11 @@ class Kind:
     """A type of instructions.
 
     Attributes:
-        id: its checker's id.
+        id: the checker's id.
         slot: what it is about: two types with one slot exclude each other; empty if it is in no pool: it is only about
             sections, or models are trained with it.
         arguments: what its arguments are drawn from.
-        wide: the same in the larger pool, if it differs.
+        wide: what they are drawn from in the larger pool, if it differs.
         excludes: the types of other slots that exclude it.
         section: the type where it is about a section; ``None`` if it cannot be.
         text: a text that follows it, composed of its arguments, if it asks for a whole text; otherwise, ``plan`` says
@@ -551,7 +551,7 @@ def conflicting(first: str, second: str, types: Mapping[str, Kind] | Mapping[str
 
     Args:
         first: an id.
-        second: another one.
+        second: the other id.
         types: ``BY_ID`` for a response, ``IN_SECTIONS`` for a section.
     """
     first_type, second_type = types[first], types[second]

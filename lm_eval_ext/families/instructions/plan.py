@@ -61,7 +61,7 @@ class Plan:
         bullets, headings: lines of a list, and lines above paragraphs.
         cases: the allowed cases: all upper case (``"upper"``), all lower case (``"lower"``), both (``"mixed"``).
         first, not_first: a letter that it must, or must not, begin with.
-        opening: its first words; ``second``: its second word and its last but one.
+        opening: the text's first words; ``second``: its second word and its last but one.
         last, postscript: its last line, if that matters, and the marker of a postscript.
         english: whether it must be recognized as English; ``language``: the code of the language that it must be in.
         title, quoted, comma, labels, thesis, title_case, emoji, question: whether it has one, or is in it.
@@ -229,7 +229,7 @@ def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912,
         case layout.NumberHighlightedSections(number):
             plan.pieces += ["*{}*"] * number
         case layout.MultipleSections(mark, number):
-            plan.headings = [f"{mark} {index}" for index in range(1, number + 1)]
+            plan.headings = [f"{mark} {position}" for position in range(1, number + 1)]
         case startend.EndChecker(phrase) | trained_words.LastWordAnswer(phrase):
             plan.last = phrase
         case trained_words.FirstWordAnswer(word):
@@ -247,7 +247,7 @@ def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912,
             plan.pieces.append(" ".join(" ".join([word] * n) for word, n in zip(keywords, count.TIMES, strict=True)))
         case count.Numbers(number):
             # With a word after them: a number and a period need not end a sentence.
-            plan.pieces.append(" ".join([*(str(11 + index) for index in range(number)), "{}"]))
+            plan.pieces.append(" ".join([*(str(11 + position) for position in range(number)), "{}"]))
         case count.PersonNames(number):
             plan.pieces.append(" ".join(count.NAMES[:number]))
         case count.Pronouns(number):
@@ -274,9 +274,9 @@ def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912,
             plan.kinds = "?!"
         case small_groups.Keyword(word, number):
             plan.placed.append((number, 0, word))
-        case words.KeywordsSpecificPosition(word, number, index):
-            plan.placed.append((number, index, word))
-            if index == 1 and isinstance(instruction, trained_words.KeywordSpecificPosition):
+        case words.KeywordsSpecificPosition(word, number, position):
+            plan.placed.append((number, position, word))
+            if position == 1 and isinstance(instruction, trained_words.KeywordSpecificPosition):
                 plan.cases &= {"lower"}  # the published code compares it as written
         case words.Palindrome() | trained_words.Palindrome():
             plan.pieces.append(PALINDROMES)

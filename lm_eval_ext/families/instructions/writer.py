@@ -103,7 +103,7 @@ class _Words:
 
     Attributes:
         usable: the content words that the plan allows.
-        stock: these words without end.
+        stock: ``usable`` without end.
         spoken: the whole sentences that the plan allows, of a reply in a conversation.
         speech: these sentences without end.
         is_reply: whether the text is a reply.

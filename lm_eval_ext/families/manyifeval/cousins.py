@@ -88,7 +88,7 @@ def cousins(row: InstructionRow, row_seed: int | None = None) -> Iterator[Cousin
     name = generator_name(SEED, row_seed, row.key, len(row.instructions))
     generator = random.Random(name)  # noqa: S311 # reproducible by design
     yield Cousin(row, 0, (0,) * len(row.instructions))
-    # A Latin square: instruction i has wording (number x its factor) modulo 5, which is another one in each variant.
+    # A Latin square: instruction i has wording (number x its factor) modulo 5, another wording in each variant.
     factors = [generator.randrange(1, PHRASINGS) for _ in row.instructions]
     frozen_texts = frozen("cousins").get(row_id(row.key, row.prompt), []) if row_seed is None else []
     for number, (rejected, proven) in enumerate(frozen_texts or [(None, None)] * (COUSINS - 1), start=1):

@@ -114,7 +114,7 @@ def prompt_of(task_prompt: str, instructions: Sequence[Checker], lines: Sequence
     Args:
         task_prompt: the bare task.
         instructions: the instructions.
-        lines: the same in other words than the published ones.
+        lines: the instructions in other words than the published ones.
     """
     lines = [instruction.describe() for instruction in instructions] if lines is None else lines
     return "\n".join([task_prompt, "", LEAD, *(f"- {line}" for line in lines)])

@@ -181,7 +181,7 @@ class ManyIFEvalTask(PlacedTask):
     ``keys`` in ``--metadata`` selects task prompts: a list of their keys, or the name of a JSON file with such a list.
 
     Raises:
-        ValueError: one of these keys is missing or invalid (the message names leaf and key).
+        ValueError: a key is missing or invalid (the message names leaf and key).
         RowsError: the rows are not available or not valid.
         MissingDataError: a row needs NLTK's sentence data, which is not installed.
     """
@@ -258,7 +258,7 @@ class ManyIFEvalTask(PlacedTask):
         """Check that the data are installed that the verdicts need.
 
         Raises:
-            MissingDataError: they are not.
+            MissingDataError: data are not installed.
         """
         require_for(instruction.id for row in self.evaluated_rows() for instruction in row.instructions)
 
@@ -333,7 +333,7 @@ def _keys(task: str, setting: object) -> tuple[int | str, ...] | None:
         setting: a list of keys, or the name of a JSON file that contains one.
 
     Raises:
-        ValueError: it is neither, the file cannot be read, or a key is given twice.
+        ValueError: the value is neither, the file cannot be read, or a key is given twice.
     """
     expected = "expected a list of the task prompts' keys, or the name of a JSON file with such a list"
     if setting is None:

@@ -214,7 +214,7 @@ class _Bleurt:
 
     Attributes:
         network: maps each pair of texts to a number.
-        ids: its tokenizer, a function from text to ids without special tokens.
+        ids: the checkpoint's tokenizer, a function from text to ids without special tokens.
         cls, sep, pad: the ids of the special tokens.
         longest: the maximum number of tokens in a pair, including special tokens.
     """

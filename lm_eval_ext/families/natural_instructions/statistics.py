@@ -71,13 +71,13 @@ def statistics(source: str, progress: Progress = iter) -> dict[str, Any]:
     examples = [example for task in tasks.values() for example in (*task.positive, *task.negative)]
     for text in ("reason", "suggestion"):
         words[text] = [_words(getattr(example, text)) or None for example in examples]
-    counts = {text: [count for count in text_counts if count is not None] for text, text_counts in words.items()}
+    lengths = {}
+    for text, counts in words.items():
+        known = [count for count in counts if count is not None]
+        lengths[text] = {"mean_words": fmean(known) if known else None, "given": sum(map(bool, known))}
     return {
         "total": part(),
-        "lengths": {
-            text: {"mean_words": fmean(text_counts) if text_counts else None, "given": sum(map(bool, text_counts))}
-            for text, text_counts in counts.items()
-        },
+        "lengths": lengths,
         "categories": {name: part("category", name) for name in CATEGORIES},
         "source_datasets": {name: part("source_dataset", name) for name in SOURCE_DATASETS},
         "subtasks": subtasks,

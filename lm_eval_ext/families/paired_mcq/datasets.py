@@ -32,7 +32,7 @@ class MultipleChoice:
 
     Attributes:
         name: in task and file names.
-        hub: its location on the hub; ``None`` if it is not there.
+        hub: where the hub has the dataset; ``None`` if it does not.
         split: the evaluated split.
         question, options, gold: columns or templates over them (``expression``): text, a list of texts, and the correct
             one (its number from 0, its letter or its text); ``gold`` is ``None`` if no answer is correct.

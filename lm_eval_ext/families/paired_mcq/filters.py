@@ -140,7 +140,7 @@ def pipelines(task: str, declared: Sequence[Pipeline], metadata: dict[str, Any])
 
     Args:
         task: the leaf's name, for messages.
-        declared: its ``filter_list``.
+        declared: the task's ``filter_list``.
         metadata: the task's metadata.
 
     Raises:

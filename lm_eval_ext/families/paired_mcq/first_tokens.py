@@ -94,7 +94,7 @@ def first_token(letters: Sequence[str], spaces: Sequence[str], loglikelihoods: S
     Args:
         letters: the options' letters.
         spaces: the white space of the spellings of each letter.
-        loglikelihoods: those of each spelling of the first letter, of the second, and so on.
+        loglikelihoods: of each spelling of the first letter, of the second, and so on.
     """
     spelled = [(space, letter) for letter in letters for space in spaces]
     return max(zip(spelled, loglikelihoods, strict=True), key=itemgetter(1))[0]

@@ -39,7 +39,7 @@ def orders(question: str, options: Sequence[str], row_seed: int | None = None) -
     any is repeated. Under a row seed, every option is at every position equally often, give or take one.
 
     Args:
-        question: its text.
+        question: the question's text.
         options: in canonical order, the refusal included.
         row_seed: see ``metadata.chosen_row_seed``.
     """

@@ -83,7 +83,7 @@ def sd_over_shuffles(rows: Iterable[InShuffle]) -> float | str:
     """Return the sample standard deviation of the mismatch over the ten runs, as in Figure 2.
 
     Args:
-        rows: those of one task; each shuffle is a run.
+        rows: of one task; each shuffle is a run.
 
     Returns:
         The standard deviation, or ``NONE`` if there is only one shuffle.

@@ -127,7 +127,7 @@ def known(options: tuple[Option, ...], gold: str | None, constant: str = "A") ->
     """Return every policy's first token, a letter, and its text.
 
     * ``oracle``: both give the correct option or, if none is correct, always the same option of the question.
-    * ``chatty``: the first token gives that option, the text another one; in every shuffle the same two.
+    * ``chatty``: the first token gives that option, the text another option; in every shuffle the same two.
     * ``refuser``: the first token gives that option, the text refuses in words, without a letter.
     * ``always_a``: both give A, whichever option it is.
     * ``constant``: both give the letter that is right most often.

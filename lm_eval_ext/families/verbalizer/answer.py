@@ -421,7 +421,7 @@ class VerbalizerAnswer(lm.Filter):  # type: ignore[misc] # the harness ships no 
         prior: words to look for if no label is named: in a neutral task, the golden names.
         reads: see ``read_answer``.
         prompt: the template of the prompt, by which a repetition is recognized.
-        paraphrases: the same prompt in other wordings, if every row is asked in several.
+        paraphrases: other wordings of the prompt, if every row is asked in several.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ class Classification:
 
     Attributes:
         name: in task and file names.
-        hub: its location.
+        hub: where the hub has the dataset.
         evaluation_split, training_split: the evaluated rows, and those from which demonstrations are drawn. Without a
             training split, the tasks are zero-shot only.
         label_column: a column of integers (or of label names).

@@ -147,12 +147,15 @@ class VerbalizerTask(FamilyTask):
         self._selection = Selection(dataset, columns, verbalizer.golden, self.source, evaluated, self.row_seed)
         self._wording = 1
         self._prompts = self._in_wordings(name, config["doc_to_text"]) if self.paraphrases else ()
-        arguments = {
-            "labels": list(verbalizer.words),
-            "prior": list(verbalizer.prior),
-            "prompt": config["doc_to_text"],
-            **({"paraphrases": list(self._prompts[1:])} if self.paraphrases else {}),
-        }
+        arguments = {"labels": list(verbalizer.words), "prior": list(verbalizer.prior), "prompt": config["doc_to_text"]}
+        if self.paraphrases:
+            self.has = in_wordings(self.paraphrases)
+            self.variants = (ROW, self.paraphrases)
+            arguments["paraphrases"] = list(self._prompts[1:])
+        pipelines = []
+        for pipeline in config["filter_list"]:
+            steps = [step | arguments if step["function"] == ANSWER_FILTER else step for step in pipeline["filter"]]
+            pipelines.append(pipeline | {"filter": steps})
         from_hub = self.source == sources.HUB
         config |= {
             # What the results should record: the evaluated split, and the location of the dataset.
@@ -163,19 +166,8 @@ class VerbalizerTask(FamilyTask):
             # The harness would look targets up in it by number.
             "doc_to_choice": None,
             "doc_to_target": Target(verbalizer),
-            "filter_list": [
-                pipeline
-                | {
-                    "filter": [
-                        step | arguments if step["function"] == ANSWER_FILTER else step for step in pipeline["filter"]
-                    ]
-                }
-                for pipeline in config["filter_list"]
-            ],
+            "filter_list": pipelines,
         }
-        if self.paraphrases:
-            self.has = in_wordings(self.paraphrases)
-            self.variants = (ROW, self.paraphrases)
         return {
             "dataset": dataset.name if is_known(dataset) else str(dataset.hub),
             **names,
@@ -192,17 +184,17 @@ class VerbalizerTask(FamilyTask):
                 says.
         """
         dataset, verbalizer = self._selection.dataset, self._verbalizer
-        asked_for = f"task {task!r}: metadata {PARAPHRASES} {self.paraphrases}"
+        prefix = f"task {task!r}: metadata {PARAPHRASES} {self.paraphrases}"
         words = dict(zip(verbalizer.golden, verbalizer.words, strict=True))
         if not is_known(dataset) or words.keys() != QUESTIONS[dataset.name].conditions.keys():
             raise ValueError(
-                f"{asked_for}; there are other wordings only for the paper's nine datasets with their two labels each, "
+                f"{prefix}; there are other wordings only for the paper's nine datasets with their two labels each, "
                 f"and this task is about {', '.join(words)} on {dataset.name}; run it without {PARAPHRASES}"
             )
         published, *others = instructions(dataset.name, self._reads, words)
         if not prompt.startswith(f"{published}\n"):
             raise ValueError(
-                f"{asked_for}; there are other wordings only for the paper's instruction, and the doc_to_text of this "
+                f"{prefix}; there are other wordings only for the paper's instruction, and the doc_to_text of this "
                 f"task does not begin with it: {published!r}; run it without {PARAPHRASES}, or with that instruction"
             )
         row_template = prompt.removeprefix(published)
@@ -335,8 +327,8 @@ def _verbalizer(task: str, choices: object, prior: object) -> Verbalizer:
 
     Args:
         task: the leaf's name, for messages.
-        choices: its ``doc_to_choice``: golden label name to label word.
-        prior: its ``prior``: golden label name to the word that means it by itself; the golden names if absent.
+        choices: the leaf's ``doc_to_choice``: golden label name to label word.
+        prior: the leaf's ``prior``: golden label name to the word that means it by itself; the golden names if absent.
 
     Raises:
         ValueError: not such a mapping, a word that is not text, fewer than two labels, or two labels with one word.

@@ -47,7 +47,7 @@ def details_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
     """Return the target, the answer after the filter, the score, and the continuations that the model was offered."""
     line, name = answer.line, answer.run.headline.name
     offered = continuations(line)
-    texts, target, filtered = _told_apart(offered), line["target"], line["filtered_resps"]
+    texts, target, filtered = _distinct_texts(offered), line["target"], line["filtered_resps"]
     if str(target).isdecimal() and int(target) < len(texts):
         target = texts[int(target)]
     details = {"expected": target if isinstance(target, str) else json.dumps(target, ensure_ascii=False)}
@@ -63,7 +63,7 @@ def details_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
     return details
 
 
-def _told_apart(offered: Sequence[tuple[str, str, float]]) -> list[str]:
+def _distinct_texts(offered: Sequence[tuple[str, str, float]]) -> list[str]:
     """Return the texts by which continuations differ: some tasks offer one continuation of several prompts."""
     prompts = {prompt for prompt, _, _ in offered}
     shared = len(commonprefix([*prompts])) if len(prompts) > 1 else None  # noqa: RUF071 # texts, not paths
@@ -162,7 +162,7 @@ class Score:
 
     Attributes:
         name: the name of the task or group.
-        metric: its metric, with the filter if there are several, and whether higher is better.
+        metric: the metric's name, with the filter if there are several, and whether higher is better.
         is_share: whether it is a share, from 0 to 1.
         estimates: by model; models without it are left out.
         rows: the most rows that any model was evaluated on.

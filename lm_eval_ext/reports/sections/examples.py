@@ -44,7 +44,7 @@ class Answer:
 
     Attributes:
         run: the task and the model.
-        row: its index in ``run.rows``.
+        row: the answer's index in ``run.rows``.
     """
 
     run: TaskRun

@@ -47,9 +47,9 @@ def captioned(
     """Return a figure with its title and its reading.
 
     Args:
-        name: its name.
-        drawn: its panels.
-        numbers: its table.
+        name: the figure's name.
+        drawn: the figure's panels.
+        numbers: the figure's table.
         issues: what is missing, and why.
         known: what stands for the names in braces.
     """

@@ -132,7 +132,7 @@ def dense_rows(count: int, row_seed: int | None = None) -> tuple[DenseRow, ...]:
 
 @cache
 def word_list() -> tuple[str, ...]:
-    """Return the words, none of which is another form, or the beginning, of another one."""
+    """Return the words, none of which is another form, or the beginning, of another word."""
     return tuple((files(__package__) / "words.txt").read_text(encoding="utf-8").splitlines())
 
 
@@ -207,7 +207,7 @@ def report(about: Sequence[int], instructions: Sequence[Checker], broken: Collec
 
 @cache
 def _words() -> tuple[str, ...]:
-    """Return the words of the list that are no part of another one, nor of what else a section may have to contain."""
+    """Return the words of the list that are no part of another word, nor of what else a section may have to contain."""
     words = word_list()
     fixed = " ".join(ENDINGS)
     return tuple(

@@ -30,7 +30,7 @@ class Splits:
     """The instances of a subtask, by their indices in the file.
 
     Attributes:
-        indices: those of each split, in a random order.
+        indices: the instances of each split, in a random order.
         evaluated: how many are not in any split because the tasks evaluate them or another instance with their input.
         total: how many the file has.
     """
@@ -158,10 +158,10 @@ class SubtaskPairs:
     """The pairs of one split of a subtask.
 
     Attributes:
-        subtask: its name.
+        subtask: the subtask's name.
         split: the split.
         splits: the splits of its instances.
-        encoded: its pairs.
+        encoded: the pairs.
     """
 
     subtask: str

@@ -40,7 +40,7 @@ def require_device(device: str | None) -> None:
     """Check that a device is there.
 
     Raises:
-        TrainingError: it is not.
+        TrainingError: the device is not there.
     """
     is_available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if device is not None and not is_available[device]:
@@ -58,8 +58,8 @@ def is_trained(output: Path, described: Mapping[str, Any]) -> bool:
         described: everything that the weights depend on, as the record in the folder has it.
 
     Raises:
-        TrainingError: it has the model of another training.
-        FileExistsError: it is something else than a model of ours or an empty folder.
+        TrainingError: the folder has the model of another training.
+        FileExistsError: the folder is something else than a model of ours or an empty folder.
     """
     record = output / RECORD
     if not record.is_file():
@@ -177,7 +177,7 @@ class Base:
 
     Attributes:
         network: the ``transformers`` model.
-        tokenizer: its tokenizer.
+        tokenizer: the model's.
         backend: what the harness calls its kind: an encoder-decoder such as BART is ``seq2seq``.
     """
 
@@ -197,7 +197,7 @@ def backend_of(name: str) -> str:
     """Return the kind of a model, ``seq2seq`` or ``causal``.
 
     Raises:
-        TrainingError: its configuration cannot be loaded.
+        TrainingError: the model's configuration cannot be loaded.
     """
     with _loading(name):
         config = transformers.AutoConfig.from_pretrained(name)
@@ -214,7 +214,7 @@ def load_base(name: str) -> Base:
         name: the folder or hub id. Only safetensors weights are loaded.
 
     Raises:
-        TrainingError: it cannot be loaded.
+        TrainingError: the model cannot be loaded.
     """
     backend = backend_of(name)
     with _loading(name):

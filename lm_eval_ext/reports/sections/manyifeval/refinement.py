@@ -201,13 +201,19 @@ def feedback(entries: Sequence[Entry]) -> Cells:
         judgments = confusions.sum(axis=1)
         if not (total := int(judgments.sum())):
             continue
-        unread = [entry.run.figure(UNPARSABLE) for entry in method_entries]
-        known_shares = (nan if share is None else share for share in unread)
-        unparsable = sum(share * count for share, count in zip(known_shares, judgments, strict=True) if count) / total
-        confusion = Confusion(*map(int, confusions.sum(axis=0))).unless_unread(unparsable)
-        shares = {"precision": confusion.precision, "recall": confusion.recall, "F1": confusion.f1}
-        known = {name: Estimate(nan if share is None else share) for name, share in shares.items()}
-        lines |= {(*key, total): {**known, "unparsable": Estimate(float(unparsable))}}
+        shares = [entry.run.figure(UNPARSABLE) for entry in method_entries]
+        unread = [
+            (nan if share is None else share) * count for share, count in zip(shares, judgments, strict=True) if count
+        ]
+        unparsable = float(sum(unread) / total)
+        # A judge of which no judgment could be read has judged nothing. Unread judgments count as "not followed",
+        # because they are refined like broken instructions: with nothing else, the precision would be 1 by its
+        # convention, as if the judge had found every broken instruction.
+        confusion = Confusion() if unparsable == 1 else Confusion(*map(int, confusions.sum(axis=0)))
+        values = {"precision": confusion.precision, "recall": confusion.recall, "F1": confusion.f1}
+        values["unparsable"] = unparsable
+        known = {name: Estimate(nan if value is None else value) for name, value in values.items()}
+        lines |= {(*key, total): known}
     return Cells((*METHOD, "judgments"), lines)
 
 
@@ -298,7 +304,7 @@ def _recorded(run: TaskRun, places: tuple[int, int]) -> Ratio:
 
     Args:
         run: the run.
-        places: those of the two counts in ``COUNTS``.
+        places: the indices of the two counts in ``COUNTS``.
     """
     yes, no = (run.figure(COUNTS[place]) or 0.0 for place in places)
     total, count = (np.concatenate([[number], UNKNOWN.values[1:]]) for number in (yes, yes + no))

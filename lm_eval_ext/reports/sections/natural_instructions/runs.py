@@ -41,9 +41,9 @@ class Comparable:
 
     Attributes:
         study: all runs of the family.
-        entries: those that can be compared.
+        entries: the runs.
         models: all that were run on the family.
-        encodings: those of the five encodings of appendix C that any model was run on, in the paper's order.
+        encodings: of the five of appendix C, those that any model was run on, in the paper's order.
         base: the encoding that the others are compared with.
         scopes: what means are over; see ``scopes_of``.
         issues: what was left out, and why.
@@ -80,9 +80,9 @@ class Comparable:
         """
         if bases is None:
             bases = {encoding: self.base for encoding in self.encodings if encoding != self.base}
-        by_asked = {(entry["model"], entry["subtask"], entry["encoding"]): entry for entry in self.entries}
+        by_setting = {(entry["model"], entry["subtask"], entry["encoding"]): entry for entry in self.entries}
         compared_with = [
-            by_asked.get((entry["model"], entry["subtask"], bases.get(entry["encoding"]))) for entry in self.entries
+            by_setting.get((entry["model"], entry["subtask"], bases.get(entry["encoding"]))) for entry in self.entries
         ]
         pairs, _ = with_bases(self.study, self.entries, compared_with)
         cells = self.study.gains(

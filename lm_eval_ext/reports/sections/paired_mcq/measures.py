@@ -202,7 +202,7 @@ def distance(first: Floats, second: Floats, total: Floats, questions: int) -> Es
 
     Args:
         first: replicates of the count of each outcome in the first distribution, shape (outcomes, 1 + RESAMPLES).
-        second: those in the second distribution.
+        second: replicates of the count of each outcome in the second distribution.
         total: replicates of the number of observations, shape (1 + RESAMPLES,).
         questions: the number of questions asked.
     """
@@ -262,12 +262,11 @@ def at_temperatures(evidence: Evidence) -> tuple[Cells, list[Issue]]:
         for temperature, equally_warm in groupby(comparable, key=lambda run: run.decoding.temperature):
             draws = list(equally_warm)
             key = (label, task, *facts(runs[0]).values(), temperature, len(draws))
-            lines[key] = {
-                metric: Ratio.mean(_ratio(evidence, run, metric) for run in draws).value
-                if all(metric in run.metrics for run in draws)
-                else UNKNOWN
-                for metric in (*ENTROPY, *RATES)
-            }
+            line = dict.fromkeys((*ENTROPY, *RATES), UNKNOWN)
+            for metric in line:
+                if all(metric in run.metrics for run in draws):
+                    line[metric] = Ratio.mean(_ratio(evidence, run, metric) for run in draws).value
+            lines[key] = line
     return Cells(BY_TEMPERATURE, lines, {metric: [metric] for metric in (*ENTROPY, *RATES)}), issues
 
 

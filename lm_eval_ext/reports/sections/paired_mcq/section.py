@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 
 from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, SURE
 from lm_eval_ext.floors import CONSTANT, IN_WORDS
@@ -161,17 +162,11 @@ def _letters(results: Measured) -> Figure | None:
     letters = {key: line for key, line in results.letters.lines.items() if key[:-1] in chosen}
     names = sorted({letter for *_, letter in letters}, key=lambda letter: (letter == NO_LETTER, letter))
     never = {FIRST_TOKEN: Estimate(0.0), TEXT: Estimate(0.0)}
-    cells = Cells(
-        (*SUBJECT, "reading", "letter"),
-        {
-            (*key, reading, NO_SINGLE_LETTER if letter == NO_LETTER else letter): {
-                "share": letters.get((*key, letter), never)[reading]
-            }
-            for key in chosen
-            for reading in (FIRST_TOKEN, TEXT)
-            for letter in names
-        },
-    )
+    lines: dict[Key, dict[str, Estimate]] = {}
+    for key, reading, letter in product(chosen, (FIRST_TOKEN, TEXT), names):
+        name = NO_SINGLE_LETTER if letter == NO_LETTER else letter
+        lines |= {(*key, reading, name): {"share": letters.get((*key, letter), never)[reading]}}
+    cells = Cells((*SUBJECT, "reading", "letter"), lines)
     wide = cells.wide("letter", heading="{letter}").with_columns(
         {"position bias": lambda line: biases[tuple(line[fact] for fact in SUBJECT)]}
     )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 import numpy as np
 
 from lm_eval_ext.families.release_check import NAME, SETS
 from lm_eval_ext.reports.evidence import Evidence
-from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Panel, Section, Series, Table, TableCell
+from lm_eval_ext.reports.figure import Bars, Figure, Panel, Section, Series, Table, TableCell
 from lm_eval_ext.reports.gate.plan import CHANGED, of_size
 from lm_eval_ext.reports.gate.power import ALPHA, POWER, simulate, smallest_regression
 from lm_eval_ext.reports.gate.text import ARROWS
@@ -25,40 +24,8 @@ PAIRS = 200
 """The number of simulated pairs of runs that tell how far rows vary."""
 
 
-@dataclass(frozen=True)
-class HeadlineRuns:
-    """The runs of a headline of the set.
-
-    Attributes:
-        name: of the task or group.
-        runs: those of its tasks, by the label of each model that was run on the whole set.
-    """
-
-    name: str
-    runs: dict[str, list[TaskRun]]
-
-    @property
-    def first(self) -> list[TaskRun]:
-        """The runs of the first model."""
-        return next(iter(self.runs.values()))
-
-    @property
-    def metric(self) -> str:
-        """Its metric, with an arrow in the better direction."""
-        metric = self.first[0].headline
-        return f"{metric.name} {ARROWS[metric.higher_is_better]}"
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """How many dataset rows the first model was asked about, and how many answers it gave."""
-        rows = {
-            (run.dataset, row) for run in self.first if run.rows is not None for row in np.unique(run.rows.clusters)
-        }
-        return len(rows), sum(run.count for run in self.first)
-
-    def scores(self, evidence: Evidence) -> tuple[Estimate, ...]:
-        """Return the score of each model."""
-        return tuple(estimate(evidence.mean(runs, runs[0].headline.name)) for runs in self.runs.values())
+HeadlineRuns = dict[str, list[TaskRun]]
+"""The runs of a headline's tasks, by the label of each model that was run on the whole set."""
 
 
 def section(evidence: Evidence) -> Section | None:
@@ -67,38 +34,44 @@ def section(evidence: Evidence) -> Section | None:
     return Section(NAME, *captions()[NAME], figures) if figures else None
 
 
-def _sets(runs: Runs) -> Iterator[list[HeadlineRuns]]:
-    """Yield the headlines of each set that any model was run on."""
+def _sets(runs: Runs) -> Iterator[dict[str, HeadlineRuns]]:
+    """Yield the headlines, tasks or groups, of each set that any model was run on."""
     by_model: dict[str, dict[str, TaskRun]] = {}
     for run in runs.counting:
         by_model.setdefault(runs.labels[run.model], {})[run.task] = run
     for name, headlines in SETS.items():
         if name not in runs.groups:
             continue
-        tasks = {headline: runs.groups.get(headline, (headline,)) for headline in headlines}
         complete = {label: ran for label, ran in by_model.items() if ran.keys() >= {*runs.groups[name]}}
+        tasks = {headline: runs.groups.get(headline, (headline,)) for headline in headlines}
         if complete:
-            yield [
-                HeadlineRuns(
-                    headline, {label: [ran[task] for task in headline_tasks] for label, ran in complete.items()}
-                )
-                for headline, headline_tasks in tasks.items()
-            ]
+            yield {
+                headline: {label: [ran[task] for task in tasks[headline]] for label, ran in complete.items()}
+                for headline in headlines
+            }
 
 
-def _figure(evidence: Evidence, headlines: Sequence[HeadlineRuns]) -> Figure:
-    models = [*headlines[0].runs]
-    scores = [headline.scores(evidence) for headline in headlines]
-    rows: tuple[tuple[TableCell, ...], ...] = tuple(
-        (headline.name, headline.metric, *headline.size, _smallest(headline.size, len(headlines)), *model_scores)
-        for headline, model_scores in zip(headlines, scores, strict=True)
-    )
-    headings = tuple(f"{headline.name} ({headline.metric})" for headline in headlines)
+def _figure(evidence: Evidence, headlines: Mapping[str, HeadlineRuns]) -> Figure:
+    """Return the score of each model on each headline, the rows of the first model, and which drops can show."""
+    rows: list[tuple[TableCell, ...]] = []
+    headings, scores = [], []
+    for headline, by_model in headlines.items():
+        first = next(iter(by_model.values()))
+        metric = f"{first[0].headline.name} {ARROWS[first[0].headline.higher_is_better]}"
+        first_rows = {
+            (run.dataset, row) for run in first if run.rows is not None for row in np.unique(run.rows.clusters)
+        }
+        size = len(first_rows), sum(run.count for run in first)
+        values = [estimate(evidence.mean(runs, runs[0].headline.name)) for runs in by_model.values()]
+        rows.append((headline, metric, *size, _smallest(size, len(headlines)), *values))
+        headings.append(f"{headline} ({metric})")
+        scores.append(values)
+    models = [*next(iter(headlines.values()))]
     series = tuple(Series(model, values) for model, values in zip(models, zip(*scores, strict=True), strict=True))
     return captioned(
         f"{NAME}_headlines",
-        (Panel("", Bars(headings, series, "score")),),
-        Table(("headline", "metric", "rows", "answers", "a regression shows from", *models), rows),
+        (Panel("", Bars(tuple(headings), series, "score")),),
+        Table(("headline", "metric", "rows", "answers", "a regression shows from", *models), tuple(rows)),
         bound=f"{BOUND:g}",
         power=f"{100 * POWER:g}",
         changed=f"{100 * CHANGED:g}",

@@ -124,15 +124,15 @@ def gaps(study: Study) -> Figure | None:
         setting: {entry["words"] for entry in group if entry["which"] == "unnatural"}
         for (setting,), group in entries_by(pairs, ["setting"]).items()
     }
-    words_by_model = {
+    titles = {
         setting: f"{setting} ({', '.join(study.in_order('words', words[setting]))})"
         for setting in (BOTH_DIRECT, MIXED, BOTH_THOUGHT)
         if setting in words
     }
-    pairs = [entry.with_facts(setting=words_by_model[entry["setting"]]) for entry in pairs]
+    pairs = [entry.with_facts(setting=titles[entry["setting"]]) for entry in pairs]
     compared, issues = study.on_same_rows(pairs, ("model", "dataset", "setting"), OF_GAPS)
     datasets = study.in_order("dataset", (entry["dataset"] for entry in compared if not entry.reason))
-    study = study.ordered(setting=words_by_model.values(), scope=scopes_of(datasets), which=SIDES)
+    study = study.ordered(setting=titles.values(), scope=scopes_of(datasets), which=SIDES)
     grouping, alike = ("setting", "model", "scope"), ("setting", "model", "which")
     changes = study.gains(in_scopes(compared, datasets), grouping, "which", SIDES, "acc", compared=alike).only(["gain"])
     are_close: dict[tuple[str, str], list[bool]] = {}
@@ -157,18 +157,18 @@ def _natural_and_unnatural(study: Study) -> list[Entry]:
     A model without some of the label words that another one has on a dataset has none of it: a mean over others would
     stand beside it.
     """
-    by_asked = {
+    by_setting = {
         (entry["model"], entry["dataset"], entry["prompting"], entry["words"]): entry for entry in study.entries
     }
     paired = []
-    for (model, dataset, prompt, words), unnatural in by_asked.items():
+    for (model, dataset, prompt, words), unnatural in by_setting.items():
         if words not in REVERSED:
             continue
         settings = {BOTH_DIRECT: DIRECT} if prompt == DIRECT else {BOTH_THOUGHT: THOUGHT}
         if (prompt, words) == (THOUGHT, FLIPPED):
             settings |= {MIXED: DIRECT}
         for setting, natural_setting in settings.items():
-            natural = by_asked.get((model, dataset, natural_setting, REVERSED[words]))
+            natural = by_setting.get((model, dataset, natural_setting, REVERSED[words]))
             if natural is not None:
                 pair = zip(SIDES, (natural, unnatural), strict=True)
                 paired += [entry.with_facts(setting=setting, which=which) for which, entry in pair]

@@ -162,12 +162,11 @@ def by_kind(study: Study) -> Figure | None:
         prompt: kinds_of({entry["dataset"] for entry in study.entries if entry["prompting"] == prompt})
         for prompt in (DIRECT, THOUGHT)
     }
-    entries = [
-        entry.with_facts(kind=kind, datasets=", ".join(members))
-        for entry in study.entries
-        for kind, members in kinds_by_prompting[entry["prompting"]].items()
-        if entry["dataset"] in members
-    ]
+    entries = []
+    for entry in study.entries:
+        for kind, members in kinds_by_prompting[entry["prompting"]].items():
+            if entry["dataset"] in members:
+                entries.append(entry.with_facts(kind=kind, datasets=", ".join(members)))
     # The datasets of which it is the mean are right above it.
     return replace(by_part(study, entries, "kind", "datasets"), is_folded=True)
 
