@@ -270,7 +270,7 @@ class Study:
         """Return means over the rows of groups of runs.
 
         There is a line for each combination of values, even if no run has it, so that models stand side by side. A mean
-        is unknown if its group lacks something that is asked in a group that it is compared with, or if a run in it
+        is unknown if its group lacks a question of a group that it is compared with, or if a run in it
         cannot be compared.
 
         Args:
@@ -279,8 +279,8 @@ class Study:
                 run has; all others are combined with each other.
             measures: what is averaged, by the name of its column.
             within: the values of so many of the first facts are each combined only with what is found beside them.
-            compared: the facts by which groups are compared: groups with equal values of all others must have asked the
-                same.
+            compared: the facts by which groups are compared: groups with equal values of all other facts must have
+                the same questions.
             lines: the values of the facts that there are lines for; ``None``: every combination.
         """
         blocks = [(block,) if isinstance(block, str) else block for block in by]

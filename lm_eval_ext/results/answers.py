@@ -250,7 +250,7 @@ def _answers_in(
 
     Args:
         line: the row's line.
-        repeats: how many draws of it were asked for, if known.
+        repeats: how many draws of it were requested, if known.
         of_run: an answer that has what all answers of the task have.
     """
     for number, responses in enumerate(line["resps"]):
@@ -258,7 +258,7 @@ def _answers_in(
         arguments = [logged[f"arg_{place}"] for place in range(len(logged))]
         settings = next((argument for argument in arguments if isinstance(argument, Mapping)), None)
         kind = LIKELIHOOD if settings is None else GENERATED
-        # Beyond the draws that were asked for, responses only fill up the shares of several processes.
+        # Beyond the requested draws, responses only fill up the shares of several processes.
         draws = tuple(_answer(kind, response) for response in responses[:repeats])
         if kind == GENERATED and ENDED in line:
             ended = [line[ENDED]] if isinstance(line[ENDED], str) else line[ENDED]

@@ -106,10 +106,10 @@ def text(checked: Sequence[Described], k: int | None = None) -> Iterator[str]:
 
     Args:
         checked: the checks.
-        k: the number of draws that was asked for.
+        k: the number of draws that ``--k`` gives.
 
     Raises:
-        ReportError: a number was asked for, but a candidate has no several draws.
+        ReportError: ``k`` is given, but a candidate has no several draws.
     """
     outcomes = [candidate.outcome for candidate in checked]
     worst = worst_of(outcomes)
@@ -163,10 +163,10 @@ def screen(
         checked: the checks.
         width: the width of the window.
         everything: whether to list all findings, however many there are.
-        k: the number of draws that was asked for.
+        k: the number of draws that ``--k`` gives.
 
     Raises:
-        ReportError: a number was asked for, but a candidate has no several draws.
+        ReportError: ``k`` is given, but a candidate has no several draws.
     """
     outcomes = [candidate.outcome for candidate in checked]
     yield from terminal.wrapped([decision_on_all(checked)], width)

@@ -564,7 +564,7 @@ def _described(
 
 
 def _show(options: argparse.Namespace, checked: Sequence[Described]) -> None:
-    """Print what was found, of one candidate or of several, and write the files that were asked for."""
+    """Print the outcome of a check, or of several, and write the files that the options name."""
     outcome, titles, width = checked[0].outcome, checked[0].titles, terminal.width()
     if len(checked) > 1:
         if width is None:
