@@ -400,16 +400,13 @@ class Study:
 
     def _block_in_order(self, block: tuple[str, ...], values: Collection[Key]) -> list[Key]:
         """Return the values of facts that belong together, in the order of the first fact, then of the next."""
-        ranks = [
-            {
-                value: rank
-                for rank, value in enumerate(self.in_order(fact, (combination[place] for combination in values)))
-            }
-            for place, fact in enumerate(block)
-        ]
-        return sorted(
-            values, key=lambda combination: [of_fact[value] for of_fact, value in zip(ranks, combination, strict=True)]
-        )
+        ordered = list(values)
+        # Sorts are stable, so the first fact comes last.
+        for place, fact in reversed([*enumerate(block)]):
+            order = self.in_order(fact, [combination[place] for combination in values])
+            ranks = {value: rank for rank, value in enumerate(order)}
+            ordered.sort(key=lambda combination: ranks[combination[place]])
+        return ordered
 
     def _mean(self, group: Sequence[Entry], measure: Measure) -> Replicates:
         # Without samples it is unknown how much each of several runs contributes to such a mean.
