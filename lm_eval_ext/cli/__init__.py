@@ -1,6 +1,6 @@
 """The ``lm-eval-ext`` command.
 
-A command's module is imported when the command is asked for. Until then, a name and a line of help are known of it.
+A command's module is imported when the command is run. Until then, only its name and a line of help are known.
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ def other_tasks(  # noqa: PLR0913 # as above
     facts: tuple[str, ...] = (),
     **options: Any,
 ) -> Iterator[Figure]:
-    """Yield the figure of the tasks that are in no other one, if any were run (``Study.others``).
+    """Yield the figure of the tasks that are in no other one, if any were run (``Study.other_entries``).
 
     Args:
         study: the runs of a family.

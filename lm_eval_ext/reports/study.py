@@ -270,7 +270,7 @@ class Study:
         """Return means over the rows of groups of runs.
 
         There is a line for each combination of values, even if no run has it, so that models stand side by side. A mean
-        is unknown if its group lacks something that is asked in a group that it is compared with, or if a run in it
+        is unknown if its group lacks a question of a group that it is compared with, or if a run in it
         cannot be compared.
 
         Args:
@@ -279,8 +279,8 @@ class Study:
                 run has; all others are combined with each other.
             measures: what is averaged, by the name of its column.
             within: the values of so many of the first facts are each combined only with what is found beside them.
-            compared: the facts by which groups are compared: groups with equal values of all others must have asked the
-                same.
+            compared: the facts by which groups are compared: groups with equal values of all other facts must have
+                the same questions.
             lines: the values of the facts that there are lines for; ``None``: every combination.
         """
         blocks = [(block,) if isinstance(block, str) else block for block in by]
@@ -400,16 +400,13 @@ class Study:
 
     def _block_in_order(self, block: tuple[str, ...], values: Collection[Key]) -> list[Key]:
         """Return the values of facts that belong together, in the order of the first fact, then of the next."""
-        ranks = [
-            {
-                value: rank
-                for rank, value in enumerate(self.in_order(fact, (combination[place] for combination in values)))
-            }
-            for place, fact in enumerate(block)
-        ]
-        return sorted(
-            values, key=lambda combination: [of_fact[value] for of_fact, value in zip(ranks, combination, strict=True)]
-        )
+        ordered = list(values)
+        # Sorts are stable, so the first fact comes last.
+        for place, fact in reversed([*enumerate(block)]):
+            order = self.in_order(fact, [combination[place] for combination in values])
+            ranks = {value: rank for rank, value in enumerate(order)}
+            ordered.sort(key=lambda combination: ranks[combination[place]])
+        return ordered
 
     def _mean(self, group: Sequence[Entry], measure: Measure) -> Replicates:
         # Without samples it is unknown how much each of several runs contributes to such a mean.

@@ -44,10 +44,12 @@ def figure(value: float, unit: Unit, decimals: int = 1) -> str:
     if value != value:  # noqa: PLR0124 # NaN
         return MISSING
     if unit == "number":
-        return _minus(f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}")
-    text = f"{100 * value:{'+' if unit == 'change' else ''}.{decimals}f}"
-    # What rounds to zero has no sign.
-    return _minus(text if any(digit in text for digit in "123456789") else text.lstrip("+-"))
+        text = f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    else:
+        text = f"{100 * value:{'+' if unit == 'change' else ''}.{decimals}f}"
+        # What rounds to zero has no sign.
+        text = text if any(digit in text for digit in "123456789") else text.lstrip("+-")
+    return text.replace("-", "−")  # noqa: RUF001 # as wide as the plus
 
 
 def amount(value: float, *, is_share: bool) -> str:
@@ -76,10 +78,6 @@ def with_unit(estimate: Estimate, unit: Unit) -> str:
     """Return a figure with its unit and its interval."""
     name = f" {UNITS[unit]}" if unit == "change" else UNITS[unit]
     return f"{figure(estimate.value, unit)}{name if estimate.exists else ''} {interval(estimate, unit)}".rstrip()
-
-
-def _minus(text: str) -> str:
-    return text.replace("-", "−")  # noqa: RUF001 # as wide as the plus
 
 
 def table_as_csv(table: Table) -> str:

@@ -162,7 +162,9 @@ class Samples:
         Raises:
             RowsError: a line is malformed; the message names it.
         """
-        run, order = (self.path, _order(self.path)) if self.file is None else (self.file.path, self.file.order)
+        run, order = self.path, (self.path.stat().st_mtime, str(self.path))
+        if self.file is not None:
+            run, order = self.file.path, self.file.order
         of_run = RecordedAnswer(bare_name(self.name), None, (), run, order)
         config = {} if self.file is None else self.file.content["configs"].get(self.name)
         repeats = config.get("repeats") if isinstance(config, dict) else None
@@ -175,10 +177,6 @@ class Samples:
                     yield from _answers_in(line, repeats if isinstance(repeats, int) else None, of_run)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise RowsError(f"{where}: {error!r}; expected a line that `lm_eval --log_samples` writes") from error
-
-
-def _order(path: Path) -> tuple[float, str]:
-    return path.stat().st_mtime, str(path)
 
 
 def _samples_of(file: ResultFile) -> list[Samples]:
@@ -250,7 +248,7 @@ def _answers_in(
 
     Args:
         line: the row's line.
-        repeats: how many draws of it were asked for, if known.
+        repeats: how many draws of it were requested, if known.
         of_run: an answer that has what all answers of the task have.
     """
     for number, responses in enumerate(line["resps"]):
@@ -258,7 +256,7 @@ def _answers_in(
         arguments = [logged[f"arg_{place}"] for place in range(len(logged))]
         settings = next((argument for argument in arguments if isinstance(argument, Mapping)), None)
         kind = LIKELIHOOD if settings is None else GENERATED
-        # Beyond the draws that were asked for, responses only fill up the shares of several processes.
+        # Beyond the requested draws, responses only fill up the shares of several processes.
         draws = tuple(_answer(kind, response) for response in responses[:repeats])
         if kind == GENERATED and ENDED in line:
             ended = [line[ENDED]] if isinstance(line[ENDED], str) else line[ENDED]
@@ -317,7 +315,7 @@ def _of_responses(path: Path, name: str) -> Recording:
         # The file does not name its model.
         draws = {name or path.stem: draws[""]}
     model = _chosen([*map(_called, draws)], name, str(path))
-    order = _order(path)
+    order = path.stat().st_mtime, str(path)
     answers = grouped(
         (request, RecordedAnswer("", key, tuple(of_request), path, order))
         for (request, key), of_request in draws[model.name].items()

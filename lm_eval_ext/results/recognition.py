@@ -114,13 +114,14 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
             metric = next((name for name in names[0] if all(name in of_run for of_run in names)), "")
             if metric and len({run.headline.name for run in of_task}) > 1:
                 mixed.setdefault(metric, []).append(task)
+        # The filters of the first run, in whose order those of the others are tried.
         filters = [chosen_filter]
         for run in of_task:
             # A run without the metric counts by its first one.
             metrics = tuple(sorted(run.schema.headlines, key=lambda described: described.name != metric))
             readers = _readers_of(_numbers_in(run.figures), metrics[0].name)
             readers.sort(key=lambda reader: filters.index(reader) if reader in filters else len(filters))
-            if len(filters) == 1:
+            if run is of_task[0]:
                 filters += readers
             schema = replace(run.schema, metrics=metrics, headlines=metrics)
             family = replace(run.family, schema=schema)
@@ -130,10 +131,8 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
     metrics_there = {metric for run in instead.values() for metric in run.metrics}.union(*map(_can_count, our_runs))
     readers_there = {reader for run in (*instead.values(), *our_runs) for reader in run.readers}
     metric, chosen_filter = choice.parts(metrics_there)
-    for chosen_name, kind, known_names in (
-        (metric, "metric", metrics_there),
-        (chosen_filter, "filter", readers_there),
-    ):
+    kinds = (metric, "metric", metrics_there), (chosen_filter, "filter", readers_there)
+    for chosen_name, kind, known_names in kinds:
         if chosen_name and chosen_name not in known_names:
             if near := get_close_matches(chosen_name, known_names, n=1):
                 raise RowsError(f"no task has the {kind} {chosen_name!r}; did you mean {near[0]!r}?")

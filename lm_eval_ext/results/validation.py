@@ -89,14 +89,12 @@ def _sweeps(runs: Runs) -> list[Issue]:
 
 def _placements(runs: Runs) -> list[Issue]:
     """Return which tasks were run with their instructions elsewhere than published, and where they are shown."""
-    places: dict[EvaluatedModel, dict[str, list[str]]] = {}
-    for run in runs.with_role(Role.PLACED):
-        places.setdefault(run.model, {}).setdefault(run.placement, []).append(run.task)
+    tasks = grouped(((run.model, run.placement), run.task) for run in runs.with_role(Role.PLACED))
+    places = grouped((model, f"{placement}: {named(names)}") for (model, placement), names in tasks.items())
     return [
         note(
-            f"{runs.labels[model]}: run with its instructions elsewhere ("
-            f"{'; '.join(f'{place}: {named(tasks)}' for place, tasks in of_model.items())}), which only the "
-            "figure on placements shows"
+            f"{runs.labels[model]}: run with its instructions elsewhere ({'; '.join(of_model)}), which only the figure "
+            "on placements shows"
         )
         for model, of_model in places.items()
     ]
@@ -125,10 +123,8 @@ def _versions(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> I
     embedded = [run.task for run in runs if run.metadata.get("source") == EMBEDDED]
     if embedded:
         everything = len(embedded) == len(runs)
-        rows_in_words = "All rows" if everything else f"Some rows ({named(sorted(set(embedded)))})"
-        yield warning(
-            f"{rows_in_words} are embedded: written for demonstrations and tests, not comparable with other results"
-        )
+        some = "All rows" if everything else f"Some rows ({named(sorted(set(embedded)))})"
+        yield warning(f"{some} are embedded: written for demonstrations and tests, not comparable with other results")
 
 
 def _numbers_of_rows(runs: Runs) -> Iterator[Issue]:

@@ -106,10 +106,10 @@ def text(checked: Sequence[Described], k: int | None = None) -> Iterator[str]:
 
     Args:
         checked: the checks.
-        k: the number of draws that was asked for.
+        k: the number of draws that ``--k`` gives.
 
     Raises:
-        ReportError: a number was asked for, but a candidate has no several draws.
+        ReportError: ``k`` is given, but a candidate has no several draws.
     """
     outcomes = [candidate.outcome for candidate in checked]
     worst = worst_of(outcomes)
@@ -121,21 +121,12 @@ def text(checked: Sequence[Described], k: int | None = None) -> Iterator[str]:
     rows = {
         name: [*map(_cell, of_candidates)] for name, of_candidates in by_headline(outcomes).items() if name in listed
     }
-    columns = [[cells[number] for cells in rows.values()] for number in range(len(checked))]
-    widths = [[max(map(len, part)) for part in zip(*column, strict=True)] for column in columns]
-    yield from aligned(
-        ["", *(candidate.name for candidate in checked)],
-        [
-            [
-                name,
-                *(
-                    f"{verdict:{wide}}  {drop:>{of_drop}}"
-                    for (verdict, drop), (wide, of_drop) in zip(cells, widths, strict=True)
-                ),
-            ]
-            for name, cells in rows.items()
-        ],
-    )
+    lines = [[name] for name in rows]
+    for column in zip(*rows.values(), strict=True):
+        verdict_width, drop_width = (max(map(len, texts)) for texts in zip(*column, strict=True))
+        for line, (verdict, drop) in zip(lines, column, strict=True):
+            line.append(f"{verdict:{verdict_width}}  {drop:>{drop_width}}")
+    yield from aligned(["", *(candidate.name for candidate in checked)], lines)
     yield reading("side by side")
     for candidate in checked:
         yield ""
@@ -163,10 +154,10 @@ def screen(
         checked: the checks.
         width: the width of the window.
         everything: whether to list all findings, however many there are.
-        k: the number of draws that was asked for.
+        k: the number of draws that ``--k`` gives.
 
     Raises:
-        ReportError: a number was asked for, but a candidate has no several draws.
+        ReportError: ``k`` is given, but a candidate has no several draws.
     """
     outcomes = [candidate.outcome for candidate in checked]
     yield from terminal.wrapped([decision_on_all(checked)], width)

@@ -283,7 +283,11 @@ def _check(options: argparse.Namespace) -> int:
             _show(options, checked)
             return candidates.status_of([described.outcome for described in checked])
     except (OSError, RowsError, ReportError) as error:
-        message = one_line(_reason(error))
+        # That of a file without the system's number, which helps nobody.
+        if isinstance(error, OSError) and error.filename and error.strerror:
+            message = one_line(f"{error.filename}: {error.strerror}")
+        else:
+            message = one_line(str(error))
         terminal.remark(f"cannot tell: {message}")
     except Exception as error:  # as above
         message = one_line(f"{type(error).__name__}: {error}")
@@ -298,13 +302,6 @@ def _check(options: argparse.Namespace) -> int:
         with suppress(OSError, ReportError):
             output.write({path: content})
     return CANNOT_TELL
-
-
-def _reason(error: Exception) -> str:
-    """Return the text of an error; that of a file without the system's number, which helps nobody."""
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
 
 
 def _plan(options: argparse.Namespace) -> int:
@@ -564,7 +561,7 @@ def _described(
 
 
 def _show(options: argparse.Namespace, checked: Sequence[Described]) -> None:
-    """Print what was found, of one candidate or of several, and write the files that were asked for."""
+    """Print the outcome of a check, or of several, and write the files that the options name."""
     outcome, titles, width = checked[0].outcome, checked[0].titles, terminal.width()
     if len(checked) > 1:
         if width is None:

@@ -95,11 +95,11 @@ def by_harm(findings: Iterable[Finding], outcome: Outcome) -> list[Finding]:
     )
 
 
-def lost_most(outcome: Outcome, count: int = LOST_MOST) -> list[TaskChange]:
+def lost_most(outcome: Outcome) -> list[TaskChange]:
     """Return the tasks that lost most answers, less those that they gained; fewer if fewer lost any."""
     tasks = {task.name: task for finding in outcome.findings for task in _tasks(finding)}
     lost = [task for task in tasks.values() if task.lost > task.gained]
-    return sorted(lost, key=lambda task: (task.gained - task.lost, -task.lost, task.name))[:count]
+    return sorted(lost, key=lambda task: (task.gained - task.lost, -task.lost, task.name))[:LOST_MOST]
 
 
 def _reason(outcome: Outcome) -> str:

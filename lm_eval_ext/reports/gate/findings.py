@@ -505,7 +505,9 @@ def _undecided(finding: Finding, criterion: Criterion) -> Finding:
     drop, visible = finding.mean, criterion.visible
     room = _room(finding, criterion)
     if isinf(drop.error):
-        problem = _without_interval(finding)
+        single = "a single row of each dataset" if drop.rows > 1 else "a single row"
+        has_several = drop.rows > len(finding.difference.by_row.rows_by_dataset)
+        problem = "rows with equal values have no interval" if has_several else f"{single} has no interval"
     elif criterion.left_to_overall:
         return replace(finding, verdict="INCONCLUSIVE", issues=())
     elif room <= finding.allowed:
@@ -534,14 +536,6 @@ def _room(finding: Finding, criterion: Criterion) -> float:
 def _at_end(finding: Finding) -> str:
     """Return that the baseline's score leaves no room for more than is allowed."""
     return f"the baseline is at {100 * finding.difference.before:.2f} %, so no drop can be larger than allowed"
-
-
-def _without_interval(finding: Finding) -> str:
-    """Return why rows have no interval."""
-    rows, datasets = finding.mean.rows, finding.difference.by_row.rows_by_dataset
-    if rows > len(datasets):
-        return "rows with equal values have no interval"
-    return f"{'a single row of each dataset' if rows > 1 else 'a single row'} has no interval"
 
 
 def _about_rows(finding: Finding) -> tuple[list[Issue], list[Issue]]:

@@ -126,7 +126,10 @@ def _cells_of_check(finding: Finding) -> CellTexts:
     """Return the row of a finding in a check."""
     cells: dict[str, str] = {}
     for heading, text in checked_cells(finding).items():
-        cells |= change_cells(finding) if heading == "drop" else {} if heading == "limits" else {heading: text}
+        if heading == "drop":
+            cells |= change_cells(finding)
+        elif heading != "limits":
+            cells[heading] = text
     return cells
 
 

@@ -267,14 +267,13 @@ class Look:
         return Sides(before, after, sides.names)
 
     def _so_far(self, runs: Runs) -> Runs:
-        restricted = []
-        for run in runs.all:
-            if run.rows is not None and run.dataset in self.parts.of_rows:
-                # What the baseline does not have is for the check to say.
-                restricted.append(replace(run, rows=run.rows.select(self.parts.of_answers(run) <= self.number)))
-            else:
-                restricted.append(run)
-        return replace(runs, all=tuple(restricted))
+        # What the baseline does not have is for the check to say.
+        restricted = {
+            id(run): replace(run, rows=run.rows.select(self.parts.of_answers(run) <= self.number))
+            for run in runs.all
+            if run.rows is not None and run.dataset in self.parts.of_rows
+        }
+        return replace(runs, all=tuple(restricted.get(id(run), run) for run in runs.all))
 
 
 @dataclass(frozen=True)

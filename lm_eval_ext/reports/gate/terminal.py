@@ -178,10 +178,10 @@ def check_screen(
         titles: descriptions of the baseline and the candidate.
         width: the width of the window.
         everything: whether to list all findings and floors, however many there are.
-        k: the number of draws that was asked for.
+        k: the number of draws that ``--k`` gives.
 
     Raises:
-        ReportError: a number of draws was asked for, but nothing has several draws.
+        ReportError: ``k`` is given, but nothing has several draws.
     """
     yield from wrapped([decision(outcome)], width)
     yield from lost_lines(outcome, width)

@@ -368,11 +368,11 @@ def sampled_text(
     Args:
         outcome: the comparison or check.
         names: the names of the sides in the tables.
-        k: the number of draws that was asked for.
+        k: the number of draws that ``--k`` gives.
         laid_out: yields the lines of a table.
 
     Raises:
-        ReportError: a number was asked for, but nothing has several draws.
+        ReportError: ``k`` is given, but nothing has several draws.
     """
     units = [finding.sampled for finding in outcome.findings if finding.sampled]
     if not units:

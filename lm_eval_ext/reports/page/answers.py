@@ -144,7 +144,7 @@ class _Scored:
 
     @classmethod
     def of_run(cls, run: TaskRun, former: TaskRun | None) -> _Scored:
-        """Return the answers of a run, compared with those of another one if that was asked the same."""
+        """Return the answers of a run, compared with the former run's answers if that has the same rows and version."""
         rows, metric = rows_of(run), run.headline
         scores, lost, places = rows.numbers(metric.name), np.zeros(len(rows)), np.full(len(rows), -1)
         sign = {True: -1.0, False: 1.0, None: 0.0}[metric.higher_is_better]

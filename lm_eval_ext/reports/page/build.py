@@ -78,7 +78,10 @@ def build(  # noqa: PLR0913 # what a reader can ask of a page
     if len(verdicts) > 1:
         sections = (along(SideBySide(tuple(verdicts))), *sections)
     issues = of_models(issues, runs.labels.values())
-    return Report(_title(runs, verdicts), headlines, sections, origins, issues, _subtitle(runs), verdicts, boards)
+    title = _listed([*runs.labels.values()], "models")
+    if verdicts:
+        title = f"{_listed([verdict.names[1] for verdict in verdicts], 'candidates')} against {verdicts[0].names[0]}"
+    return Report(title, headlines, sections, origins, issues, _subtitle(runs), verdicts, boards)
 
 
 def _with_answers(
@@ -97,14 +100,6 @@ def _with_answers(
     description = "the baseline and the last candidate" if is_check else "the best model"
     text = f"answers are those of {description} ({named(chosen)}); --answers-of NAME shows those of others"
     return chosen, (note(text),)
-
-
-def _title(runs: Runs, verdicts: Sequence[Verdict]) -> str:
-    """Return which models the page is about."""
-    if verdicts:
-        old = verdicts[0].names[0]
-        return f"{_listed([verdict.names[1] for verdict in verdicts], 'candidates')} against {old}"
-    return _listed([*runs.labels.values()], "models")
 
 
 def _listed(names: Sequence[str], noun: str) -> str:

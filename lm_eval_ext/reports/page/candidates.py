@@ -55,7 +55,10 @@ class SideBySide:
     @property
     def sentence(self) -> str:
         """Which candidates are worse, and of which it is undecided."""
-        kinds = grouped((_kind(verdict), verdict.names[1]) for verdict in self.verdicts)
+        kinds: dict[str, list[str]] = {}
+        for verdict in self.verdicts:
+            kind = "not worse" if len(verdict.by_verdict["NOT WORSE"]) == len(verdict.outcome.findings) else "undecided"
+            kinds.setdefault("worse" if verdict.by_verdict["REGRESSION"] else kind, []).append(verdict.names[1])
         allowed = {verdict.allowed for verdict in self.verdicts}
         margin = f"{self.baseline} by more than {allowed.pop() if len(allowed) == 1 else 'is allowed'}"
         heads = {
@@ -76,12 +79,6 @@ class SideBySide:
             if words := since_in_words(self.candidates, [finding.verdict if finding else "" for finding in of_name]):
                 pairs.append((words, name))
         return [f"{named(names)}: {words}" for words, names in grouped(pairs).items()]
-
-
-def _kind(verdict: Verdict) -> str:
-    if verdict.by_verdict["REGRESSION"]:
-        return "worse"
-    return "not worse" if len(verdict.by_verdict["NOT WORSE"]) == len(verdict.outcome.findings) else "undecided"
 
 
 def since_in_words(names: Sequence[str], verdicts: Sequence[str]) -> str:

@@ -210,7 +210,7 @@ def _compared(
     runs = replace(every, labels=renamed(every, names))
     old, *new = runs.labels.values()
     verdicts = [verdict(sides, bounds.over(sides), (old, name)) for sides, name in zip(checked, new, strict=True)]
-    # What both have but was asked otherwise cannot be told, and the page says why.
+    # Tasks that both sides have but with different prompts cannot be told, and the page says why.
     if not any(set.intersection(*map(set, sides.tasks)) for sides in checked):
         findings = (finding for of_candidate in verdicts for finding in of_candidate.outcome.findings)
         reasons = ((finding.name, str(issue)) for finding in findings for issue in finding.issues)

@@ -98,7 +98,7 @@ def refinement(study: Study) -> Iterator[Figure]:
 def _refined(study: Study) -> tuple[list[Entry], list[Issue]]:
     """Return the runs of models whose answers were refined, with all methods that were otherwise run in the same way.
 
-    They are on the tasks that all methods were run on, with the rows ``kept`` that all share.
+    They are on the tasks that all methods were run on, with a mask of the rows that all share.
     """
     entries, issues = list[Entry](), list[Issue]()
     order = {strategy: index for index, strategy in enumerate(STRATEGIES)}
