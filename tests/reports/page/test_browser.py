@@ -54,15 +54,18 @@ CONTRASTS = """() => {
       contrast(parse(getComputedStyle(e).color).rgb, behind(e))]);
   }
   for (const svg of document.querySelectorAll("svg")) {
-    const fills = ["good", "bad", "plain", "change"].map(hue => `^='var(--${hue}`).concat("='var(--missing)");
-    const cells = [...svg.querySelectorAll(fills.map(fill => `path[fill${fill}']`).join())];
+    const roles = ["good", "bad", "plain", "change"].map(hue => `^='var(--${hue}`).concat("='var(--missing)");
+    // Many cells of a color are thick lines.
+    const painted = cell => cell.hasAttribute("stroke") ? "stroke" : "fill";
+    const cells = [...svg.querySelectorAll(roles.flatMap(r => [`path[fill${r}']`, `path[stroke${r}']`]).join())];
     for (const text of svg.checkVisibility() ? svg.querySelectorAll("text") : []) {
       const box = text.getBBox();
       const point = svg.createSVGPoint();
       point.x = box.x + box.width / 2; point.y = box.y + box.height / 2;
-      const cell = text.hasAttribute("transform") ? null : cells.find(c => c.isPointInFill(point));
+      const cell = text.hasAttribute("transform") ? null : cells.find(
+        c => painted(c) === "fill" ? c.isPointInFill(point) : c.isPointInStroke(point));
       found.push([cell ? "cell" : "svg", text.textContent, contrast(parse(getComputedStyle(text).fill).rgb,
-        cell ? parse(getComputedStyle(cell).fill).rgb : behind(svg))]);
+        cell ? parse(getComputedStyle(cell)[painted(cell)]).rgb : behind(svg))]);
     }
   }
   return found; }"""
