@@ -298,20 +298,17 @@ def as_markdown(evaluation: Evaluation) -> str:
     kind follow.
     """
     parts = [_slice_as_markdown(part) for part in evaluation.slices]
-    bins = [
-        [
-            evaluator,
-            f"{part.above:g} - {part.most:g}",
-            str(part.rows),
-            f"{part.certainty:.3f}",
-            f"{100 * part.accuracy:.1f} %",
-        ]
-        for evaluator, parts in evaluation.reliability.items()
-        for part in parts
-    ]
-    if bins:
+    lines = []
+    for evaluator, certainty_bins in evaluation.reliability.items():
+        for certainty_bin in certainty_bins:
+            bounds, accuracy = (
+                f"{certainty_bin.above:g} - {certainty_bin.most:g}",
+                f"{100 * certainty_bin.accuracy:.1f} %",
+            )
+            lines.append([evaluator, bounds, str(certainty_bin.rows), f"{certainty_bin.certainty:.3f}", accuracy])
+    if lines:
         header = ["Evaluator", "Certainty", "Rows", "Mean certainty", "Acc"]
-        parts.append("### Accuracy by certainty, all rows\n\n" + table(header, bins))
+        parts.append("### Accuracy by certainty, all rows\n\n" + table(header, lines))
     errors = [
         [evaluator, kind, str(count)] for evaluator, kinds in evaluation.errors.items() for kind, count in kinds.items()
     ]
