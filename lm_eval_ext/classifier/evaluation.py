@@ -154,21 +154,24 @@ def _as_published(evaluator: str, pairs: Pairs) -> Pairs:
 
 
 def _slice(name: str, pairs: Mapping[str, Pairs], *, only_read: bool = False) -> Slice:
-    def on(rows_read: Pairs) -> ReaderScores:
-        return scores([row.label for row, _ in rows_read], [reading for _, reading in rows_read], only_read=only_read)
+    def scored(read: Pairs) -> ReaderScores:
+        return scores([row.label for row, _ in read], [reading for _, reading in read], only_read=only_read)
 
-    counted = {evaluator: reader_pairs for evaluator, reader_pairs in pairs.items() if reader_pairs}
+    overall: dict[str, ReaderScores] = {}
     by_model: dict[str, dict[str, ReaderScores]] = {}
-    for evaluator, reader_pairs in counted.items():
+    mean: dict[str, dict[str, float]] = {}
+    for evaluator, reader_pairs in pairs.items():
+        if not reader_pairs:
+            continue
         model_pairs: dict[str, list[tuple[Labelled, Reading]]] = {}
         for pair in reader_pairs:
             model_pairs.setdefault(pair[0].model or UNNAMED, []).append(pair)
-        by_model[evaluator] = {model: on(model_pairs[model]) for model in sorted(model_pairs)}
-    mean = {
-        evaluator: {name: sum(getattr(cell, name) for cell in cells.values()) / len(cells) for name in AVERAGED}
-        for evaluator, cells in by_model.items()
-    }
-    return Slice(name, {evaluator: on(reader_pairs) for evaluator, reader_pairs in counted.items()}, by_model, mean)
+        cells = {model: scored(model_pairs[model]) for model in sorted(model_pairs)}
+        overall[evaluator], by_model[evaluator] = scored(reader_pairs), cells
+        mean[evaluator] = {
+            figure: sum(getattr(cell, figure) for cell in cells.values()) / len(cells) for figure in AVERAGED
+        }
+    return Slice(name, overall, by_model, mean)
 
 
 def scores(labels: Sequence[Reading], readings: Sequence[Reading], *, only_read: bool = False) -> ReaderScores:
@@ -298,20 +301,17 @@ def as_markdown(evaluation: Evaluation) -> str:
     kind follow.
     """
     parts = [_slice_as_markdown(part) for part in evaluation.slices]
-    bins = [
-        [
-            evaluator,
-            f"{part.above:g} - {part.most:g}",
-            str(part.rows),
-            f"{part.certainty:.3f}",
-            f"{100 * part.accuracy:.1f} %",
-        ]
-        for evaluator, parts in evaluation.reliability.items()
-        for part in parts
-    ]
-    if bins:
+    lines = []
+    for evaluator, certainty_bins in evaluation.reliability.items():
+        for certainty_bin in certainty_bins:
+            bounds, accuracy = (
+                f"{certainty_bin.above:g} - {certainty_bin.most:g}",
+                f"{100 * certainty_bin.accuracy:.1f} %",
+            )
+            lines.append([evaluator, bounds, str(certainty_bin.rows), f"{certainty_bin.certainty:.3f}", accuracy])
+    if lines:
         header = ["Evaluator", "Certainty", "Rows", "Mean certainty", "Acc"]
-        parts.append("### Accuracy by certainty, all rows\n\n" + table(header, bins))
+        parts.append("### Accuracy by certainty, all rows\n\n" + table(header, lines))
     errors = [
         [evaluator, kind, str(count)] for evaluator, kinds in evaluation.errors.items() for kind, count in kinds.items()
     ]

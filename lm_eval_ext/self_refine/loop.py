@@ -94,8 +94,8 @@ class Refined(str):
     @property
     def requests(self) -> int:
         """The number of requests to the base LM: for the first answer, for revisions and for judgments."""
-        revisions = sum(answered.is_revised for answered in self.rounds[:-1])
-        return 1 + revisions + sum(len(played.feedback.replies) for played in self.rounds if played.feedback)
+        revisions = sum(round_.is_revised for round_ in self.rounds[:-1])
+        return 1 + revisions + sum(len(round_.feedback.replies) for round_ in self.rounds if round_.feedback)
 
 
 def followed(answer: str, instructions: Sequence[Checker]) -> tuple[bool, ...]:
@@ -220,13 +220,9 @@ def _feedback(state: _Row, strategy: Strategy, step: str) -> Play[Question, Feed
         return None
     task, answer, instructions = state.row.task_prompt, state.answer, state.instructions
     if strategy.one_by_one:
-        replies = yield (
-            step,
-            [
-                Judge(state.index, judge_one(task, instruction, answer, strategy.cot), answer, (index,))
-                for index, instruction in enumerate(instructions)
-            ],
-        )
+        prompts = [judge_one(task, instruction, answer, strategy.cot) for instruction in instructions]
+        questions = [Judge(state.index, prompt, answer, (index,)) for index, prompt in enumerate(prompts)]
+        replies = yield step, questions
         return Feedback(tuple(map(verdict, replies)), tuple(replies))
     prompt = judge_together(task, instructions, answer, strategy.cot)
     replies = yield step, [Judge(state.index, prompt, answer, tuple(range(count)))]
@@ -237,8 +233,5 @@ def _revise(state: _Row) -> Revise:
     feedback, instructions = state.rounds[-1].feedback, state.instructions
     broken = feedback.broken if feedback else ()
     listed = [instructions[index] for index in broken] if feedback else instructions
-    return Revise(
-        state.index,
-        revise(state.row.task_prompt, listed, state.answer, judged=feedback is not None),
-        broken,
-    )
+    prompt = revise(state.row.task_prompt, listed, state.answer, judged=feedback is not None)
+    return Revise(state.index, prompt, broken)

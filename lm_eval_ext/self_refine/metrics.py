@@ -130,34 +130,22 @@ def scores(refined: Refined, instructions: Sequence[Checker]) -> dict[str, Any]:
         verdict = Verdict(truths[min(number, len(truths) - 1)])
         result[f"prompt_level_strict_acc_round_{number}"] = float(verdict.follow_all_instructions)
         result[f"inst_level_strict_acc_round_{number}"] = verdict.share
-    judgments = [
-        judgment
-        for round_, truth in zip(refined.rounds, truths, strict=True)
-        if round_.feedback
-        for judgment in zip(truth, round_.feedback.verdicts, strict=True)
-    ]
+    judgments, rounds = list[tuple[bool, bool | None]](), []
+    for round_, truth in zip(refined.rounds, truths, strict=True):
+        record: dict[str, Any] = {"answer": round_.answer, "followed": list(truth), "judged": None, "replies": None}
+        if round_.feedback:
+            judgments += zip(truth, round_.feedback.verdicts, strict=True)
+            record |= {"judged": list(round_.feedback.verdicts), "replies": list(round_.feedback.replies)}
+        rounds.append(record)
     # A judgment that cannot be parsed counts as "not followed", as it does during refinement.
     counts: Counts = astuple(Confusion.of((truth, bool(verdict)) for truth, verdict in judgments))
     unread = sum(verdict is None for _, verdict in judgments)
-    return (
-        result
-        | dict(zip(COUNTS, counts, strict=True))
-        | dict.fromkeys(SHARES, counts)
-        | {
-            "feedback_unparsable": (unread, len(judgments)),
-            "base_requests": refined.requests,
-            # A tuple, because lm-eval 0.5 interprets a list as the values of several draws.
-            "rounds": tuple(
-                {
-                    "answer": round_.answer,
-                    "followed": list(truth),
-                    "judged": list(round_.feedback.verdicts) if round_.feedback else None,
-                    "replies": list(round_.feedback.replies) if round_.feedback else None,
-                }
-                for round_, truth in zip(refined.rounds, truths, strict=True)
-            ),
-        }
-    )
+    result |= dict(zip(COUNTS, counts, strict=True)) | dict.fromkeys(SHARES, counts)
+    result["feedback_unparsable"] = unread, len(judgments)
+    result["base_requests"] = refined.requests
+    # A tuple, because lm-eval 0.5 interprets a list as the values of several draws.
+    result["rounds"] = tuple(rounds)
+    return result
 
 
 def refined(rounds: Sequence[Mapping[str, Any]], planned: int) -> Refined:
@@ -167,13 +155,9 @@ def refined(rounds: Sequence[Mapping[str, Any]], planned: int) -> Refined:
         rounds: the answers and judgments; ``followed`` is not needed.
         planned: the planned number of rounds.
     """
-    return Refined(
-        [
-            Round(
-                record["answer"],
-                None if record.get("judged") is None else Feedback(tuple(record["judged"]), tuple(record["replies"])),
-            )
-            for record in rounds
-        ],
-        planned,
-    )
+    played = []
+    for record in rounds:
+        is_judged = record.get("judged") is not None
+        feedback = Feedback(tuple(record["judged"]), tuple(record["replies"])) if is_judged else None
+        played.append(Round(record["answer"], feedback))
+    return Refined(played, planned)

@@ -275,11 +275,7 @@ KINDS: tuple[Kind, ...] = (
             {"letter": LETTER, "let_frequency": (3, 4, 5), "let_relation": "at least"},
         ),
     ),
-    Kind(
-        "length_constraints:number_paragraphs",
-        "length",
-        arguments={"num_paragraphs": range(2, 6)},
-    ),
+    Kind("length_constraints:number_paragraphs", "length", arguments={"num_paragraphs": range(2, 6)}),
     Kind(
         "length_constraints:number_words",
         "length",
@@ -394,14 +390,8 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind("format:thesis", "beginning", excludes=("change_case:english_capital", "format:title_case")),
     Kind("words:start_verb", "beginning"),
-    Kind(
-        "change_case:english_capital",
-        "case",
-    ),
-    Kind(
-        "change_case:english_lowercase",
-        "case",
-    ),
+    Kind("change_case:english_capital", "case"),
+    Kind("change_case:english_lowercase", "case"),
     Kind("section:lowercase", section=InSection("case", "contains no capital letters")),
     Kind("section:capitals", section=InSection("case", "is written in capital letters only")),
     Kind(
@@ -450,11 +440,7 @@ KINDS: tuple[Kind, ...] = (
             excludes=(*SENTENCES, "section:lowercase"),
         ),
     ),
-    Kind(
-        "punctuation:no_comma",
-        "comma",
-        section=InSection("comma", "contains no comma"),
-    ),
+    Kind("punctuation:no_comma", "comma", section=InSection("comma", "contains no comma")),
     Kind("count:punctuation", "marks", excludes=("punctuation:no_comma",)),
     Kind("ratio:sentence_type", "marks"),
     Kind("ratio:sentence_balance", "marks"),

@@ -122,7 +122,7 @@ def _part(name: str, explains: str, need: str, *, higher_is_better: bool = True)
     return Metric(name, higher_is_better, needs=(need,), explains=explains)
 
 
-def _of_kind(name: str, need: str, explains: str) -> Metric:
+def _kind_metric(name: str, need: str, explains: str) -> Metric:
     return Metric(name, True, share_followed, needs=(need,), explains=explains, per_row="ratio")
 
 
@@ -132,7 +132,7 @@ PRIMACY = Metric("primacy", higher_is_better=None, needs=(DENSE,), range=(-1.0, 
 followed more often than its end."""
 
 
-def _of_report(listed: str, need: str, failed: str) -> tuple[Metric, ...]:
+def _report_metrics(listed: str, need: str, failed: str) -> tuple[Metric, ...]:
     """Return the metrics of a form of report, besides the share of empty answers.
 
     Args:
@@ -150,9 +150,9 @@ def _of_report(listed: str, need: str, failed: str) -> tuple[Metric, ...]:
     )
 
 
-OF_REPORTS = _of_report("words", KEYWORDS, "modified")
+OF_REPORTS = _report_metrics("words", KEYWORDS, "modified")
 """The metrics of a report with many words."""
-OF_SECTIONS = _of_report("instructions", MIXED, "broken")
+OF_SECTIONS = _report_metrics("instructions", MIXED, "broken")
 """The metrics of a report in many sections, besides those of the types."""
 
 SCHEMA = Schema(
@@ -174,14 +174,14 @@ SCHEMA = Schema(
             per_row=None,
             range=(-1.0, 1.0),
         ),
-        *(_of_kind(name, TYPES, "inst_level_strict_acc") for name in OF_TYPES.values()),
+        *(_kind_metric(name, TYPES, "inst_level_strict_acc") for name in OF_TYPES.values()),
         # Only for rows in several variants.
-        *(_of_kind(name, COUSINS, "inst_level_strict_acc") for name in OF_PHRASINGS.values()),
+        *(_kind_metric(name, COUSINS, "inst_level_strict_acc") for name in OF_PHRASINGS.values()),
         Metric("reliable_at_5", higher_is_better=True, aggregation=reliable, needs=(COUSINS,), per_row=None),
         Metric("reliability_gap", False, reliability_gap, (COUSINS,), explains="reliable_at_5", per_row=None),
         *OF_REPORTS,
         *(metric for metric in OF_SECTIONS if metric not in OF_REPORTS),
-        *(_of_kind(name, MIXED, "instructions_followed") for name in OF_SECTION_TYPES.values()),
+        *(_kind_metric(name, MIXED, "instructions_followed") for name in OF_SECTION_TYPES.values()),
         # Only for refined answers; the number of rounds depends on the run.
         Metric("prompt_level_strict_acc_round_*", higher_is_better=True, needs=(REFINED,)),
         Metric("inst_level_strict_acc_round_*", higher_is_better=True, needs=(REFINED,)),

@@ -291,14 +291,14 @@ class ManyIFEvalTask(PlacedTask):
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``. Only refined answers have those of refinement."""
-        return score(doc, results, self.has) | _of_refinement(doc, results)
+        return score(doc, results, self.has) | _refinement_scores(doc, results)
 
     def unscored(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the rounds of a refined answer: ``--predict_only`` needs no metrics, but all answers."""
-        return {name: value for name, value in _of_refinement(doc, results).items() if name == "rounds"}
+        return {name: value for name, value in _refinement_scores(doc, results).items() if name == "rounds"}
 
 
-def _of_refinement(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+def _refinement_scores(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
     """Return the metrics of a row's refinement; empty if its answer was not refined."""
     if not isinstance(results[0], Refined):
         return {}

@@ -50,13 +50,17 @@ def white_space(
     prompt = template([MESSAGE, *beginning], add_generation_prompt=not gen_prefix)
     if not isinstance(prompt, str):
         return (delimiter,)
-    template_space = None if gen_prefix else _of_template(template, prompt)
+    template_space = None if gen_prefix else _space_of_template(template, prompt)
     spaces = tuple(dict.fromkeys([delimiter, "", " ", *([] if template_space is None else [template_space])]))
     encode = getattr(asking.lm, "tok_encode", None)
-    return spaces if encode is None else _of_tokenizer(encode, prompt, letters, spaces, template_space) or (delimiter,)
+    return (
+        spaces
+        if encode is None
+        else _space_of_tokenizer(encode, prompt, letters, spaces, template_space) or (delimiter,)
+    )
 
 
-def _of_template(template: Callable[..., Any], prompt: str) -> str | None:
+def _space_of_template(template: Callable[..., Any], prompt: str) -> str | None:
     """Return the white space that a chat template puts between a prompt and an answer; ``None`` if nothing tells."""
     letter = "A"
     try:
@@ -70,7 +74,7 @@ def _of_template(template: Callable[..., Any], prompt: str) -> str | None:
     return None if before.strip() or not separator else before
 
 
-def _of_tokenizer(
+def _space_of_tokenizer(
     encode: Callable[[str], Sequence[int]],
     prompt: str,
     letters: Sequence[str],

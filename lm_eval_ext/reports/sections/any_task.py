@@ -200,7 +200,7 @@ def scores(evidence: Evidence) -> list[Score]:
         for comparable in by_metric.values():
             estimates, runs_of_metric = {}, [run for model_runs in comparable.values() for run in model_runs]
             for model, (run, *more) in comparable.items():
-                value = _of_task(run, evidence) if name == run.task else _of_group(name, [run, *more], evidence)
+                value = _task_score(run, evidence) if name == run.task else _group_score(name, [run, *more], evidence)
                 if value is not None:
                     estimates[model] = value
             if estimates:
@@ -210,7 +210,7 @@ def scores(evidence: Evidence) -> list[Score]:
     return scored
 
 
-def _of_task(run: TaskRun, evidence: Evidence) -> Estimate:
+def _task_score(run: TaskRun, evidence: Evidence) -> Estimate:
     metric = run.headline.name
     figure, error = run.figure(metric), run.standard_error(metric)
     value = nan if figure is None else figure
@@ -227,7 +227,7 @@ def _of_task(run: TaskRun, evidence: Evidence) -> Estimate:
     return estimate(replicates(evidence.population, run.dataset, aggregate, sums))
 
 
-def _of_group(name: str, runs: Sequence[TaskRun], evidence: Evidence) -> Estimate | None:
+def _group_score(name: str, runs: Sequence[TaskRun], evidence: Evidence) -> Estimate | None:
     """Return the score of a group; ``None`` if the harness gives it none, or if it is no mean."""
     metric, alike = runs[0].headline.name, weights([(name, runs)])
     if (

@@ -126,7 +126,7 @@ def _refined(study: Study) -> tuple[list[Entry], list[Issue]]:
             base_issues.append(warning(f"{what}: do not compare them"))
         issues += [replace(issue, text=f"{base}: {issue.text}") for issue in base_issues]
         for index, method in enumerate(alike):
-            namesakes = [entries[0] for entries in alike if entries[0]["method"] == method[0]["method"]]
+            namesakes = [namesake[0] for namesake in alike if namesake[0]["method"] == method[0]["method"]]
             suffix = next(suffix for suffix in _SUFFIXES if len(set(map(suffix, namesakes))) == len(namesakes))
             facts = {"base": base, "place": index, "method": method[0]["method"] + suffix(method[0])}
             for entry in sorted(method, key=lambda entry: entry["instructions"]):

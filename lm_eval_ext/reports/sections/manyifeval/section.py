@@ -95,11 +95,10 @@ def _figures(study: Study) -> Iterator[Figure]:
 
 def candidates(study: Study) -> list[list[Candidate]]:
     """Return the answers that show each behavior; for each model, those with most instructions first."""
+    listed = sorted((*entries_of(study), *entries_of(study, repeat=True)), key=lambda entry: -entry["instructions"])
     entries = [
         entry.with_facts(one_less=entry["instructions"] - 1, s="s" * (entry["instructions"] > 1))
-        for entry in sorted(
-            (*entries_of(study), *entries_of(study, repeat=True)), key=lambda entry: -entry["instructions"]
-        )
+        for entry in listed
         if entry.run.rows is not None
     ]
     by_model = entries_by(entries, ["model"])

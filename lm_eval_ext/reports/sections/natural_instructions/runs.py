@@ -209,7 +209,7 @@ def comparable(evidence: Evidence) -> Comparable:
             for entry in study.other_entries
             if entry["model"] == model
         ]
-        model_entries, left_out = _of_one_setting(entries, base)
+        model_entries, left_out = _with_one_setting(entries, base)
         chosen += model_entries
         base_entries = {entry["subtask"]: entry for entry in model_entries if entry["encoding"] == base}
         bases = [base_entries.get(entry["subtask"]) for entry in model_entries]
@@ -223,7 +223,7 @@ def comparable(evidence: Evidence) -> Comparable:
     return Comparable(study, tuple(chosen), models, encodings, base, scopes_of(chosen, encodings), tuple(issues))
 
 
-def _of_one_setting(entries: Sequence[Entry], base: str) -> tuple[list[Entry], list[Issue]]:
+def _with_one_setting(entries: Sequence[Entry], base: str) -> tuple[list[Entry], list[Issue]]:
     """Return a model's runs with the same setting as the base of their subtask, and why others are left out."""
     alike: list[Entry] = []
     left_out: dict[str, list[str]] = {}

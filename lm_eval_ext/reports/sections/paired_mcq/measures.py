@@ -117,7 +117,7 @@ def measured(evidence: Evidence, entries: Iterable[Entry]) -> Measured:
     for entry in entries:
         run, key = entry.run, tuple(entry[fact] for fact in SUBJECT)
         if run.rows is not None:
-            figures[key], letter_shares = _of_rows(evidence.population, run, run.rows)
+            figures[key], letter_shares = _row_figures(evidence.population, run, run.rows)
             letters |= {(*key, letter): shares for letter, shares in letter_shares.items()}
         else:
             drawn = [known for known in SCHEMA.metrics if known.drawn]
@@ -140,7 +140,7 @@ def _known(value: float | None) -> Estimate:
     return Estimate(nan if value is None else value)
 
 
-def _of_rows(
+def _row_figures(
     population: Population, run: TaskRun, rows: Rows
 ) -> tuple[dict[str, Estimate], dict[str, dict[str, Estimate]]]:
     """Return the figures of a task's rows and the shares of letters, with intervals."""

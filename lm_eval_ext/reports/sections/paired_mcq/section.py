@@ -67,8 +67,8 @@ def figures(results: Measured) -> list[Figure]:
         _by_level(results, "refusal", {"refusal": TEXT, "refusal_first_token": FIRST_TOKEN}, "refusal"),
         _letters(results),
         _by_level(results, "position_bias", {BIAS: "position bias"}, "total variation distance"),
-        _of_readings(results, "entropy", ("entropy_first_token", "entropy_text"), "entropy in nats", "number"),
-        _of_readings(results, "accuracy", ACCURACIES, "accuracy", "share"),
+        _both_readings(results, "entropy", ("entropy_first_token", "entropy_text"), "entropy in nats", "number"),
+        _both_readings(results, "accuracy", ACCURACIES, "accuracy", "share"),
         _by_level(
             results,
             "no_answer",
@@ -178,7 +178,7 @@ def _letters(results: Measured) -> Figure | None:
     )
 
 
-def _of_readings(results: Measured, name: str, metrics: tuple[str, str], axis: str, unit: Unit) -> Figure | None:
+def _both_readings(results: Measured, name: str, metrics: tuple[str, str], axis: str, unit: Unit) -> Figure | None:
     """Return bars of the first token and of the text side by side; ``None`` if there is neither.
 
     With one model, there is a group for each level; with several, a panel for each level with a group for each model.
