@@ -157,12 +157,12 @@ def _reported(options: argparse.Namespace, every: Sequence[str], places: Opened)
     given_sizes = None if options.sizes is None else read_sizes(options.sizes)
     places_of_runs, of_names = places.split(len(every) - len(options.names))
     names = [GivenName(path, name) for path, (_, name) in zip(of_names.paths, options.names, strict=True)]
-    after, base = places_of_runs.split(len(options.runs))
+    after, compared_with = places_of_runs.split(len(options.runs))
     if options.against:
-        runs, verdicts = _compared(options, base, after, names)
+        runs, verdicts = _compared(options, compared_with, after, names)
         upper_bound = None
     else:
-        runs, upper_bound = _loaded(after, base, names, chosen(options))
+        runs, upper_bound = _loaded(after, compared_with, names, chosen(options))
         verdicts = []
     report = build(
         runs,
@@ -201,17 +201,17 @@ def _compared(
     bounds = bounds_of(MAX_DROP if is_unbounded else options.max_drop, options.bounds)
     candidates, choice = candidates_at(after), chosen(options)
     # Each by itself, as in ``check``, because a verdict must not depend on which other candidates there are.
-    checked = [separate_sides(before, places, choice)[0] for places in candidates.values()]
-    if len(checked) == 1:
-        every = side_by_side((checked[0].before, checked[0].after), checked[0].names)
+    all_sides = [separate_sides(before, places, choice)[0] for places in candidates.values()]
+    if len(all_sides) == 1:
+        every = side_by_side((all_sides[0].before, all_sides[0].after), all_sides[0].names)
     else:
-        tags = (checked[0].names[0], *(f"candidate {name}" for name in candidates))
+        tags = (all_sides[0].names[0], *(f"candidate {name}" for name in candidates))
         every = side_by_side(loaded([before, *candidates.values()], choice), tags)
     runs = replace(every, labels=renamed(every, names))
     old, *new = runs.labels.values()
-    verdicts = [verdict(sides, bounds.over(sides), (old, name)) for sides, name in zip(checked, new, strict=True)]
+    verdicts = [verdict(sides, bounds.over(sides), (old, name)) for sides, name in zip(all_sides, new, strict=True)]
     # Tasks that both sides have but with different prompts cannot be told, and the page says why.
-    if not any(set.intersection(*map(set, sides.tasks)) for sides in checked):
+    if not any(set.intersection(*map(set, sides.tasks)) for sides in all_sides):
         findings = (finding for of_candidate in verdicts for finding in of_candidate.outcome.findings)
         reasons = ((finding.name, str(issue)) for finding in findings for issue in finding.issues)
         raise nothing_to_compare(before, after, reasons)
