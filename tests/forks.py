@@ -63,7 +63,10 @@ with contextlib.suppress(ImportError):  # without torch
     import torch.utils.collect_env
     # What the harness writes down of the machine comes from pip and other processes: a second per run.
     torch.utils.collect_env.get_pretty_env_info = lambda: "not collected in tests"
-for name in ("aiohttp", "fsspec", "httpx", "jinja2", "multiprocess", "pandas", "pyarrow.parquet", "requests", "yaml"):
+for name in (
+    *("aiohttp", "fsspec", "httpx", "jinja2", "multiprocess", "pandas", "pyarrow.parquet", "requests", "yaml"),
+    *("scipy.stats", "sklearn.datasets", "sklearn.feature_extraction", "sklearn.svm"),  # what NLTK imports
+):
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
 """

@@ -10,6 +10,7 @@ import atexit
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from tempfile import mkdtemp
@@ -39,8 +40,14 @@ def provide(places: Iterable[Path]) -> None:
     given = os.environ.get("NLTK_DATA", "")
     found = [str(place) for place in places if place.is_dir()]
     os.environ["NLTK_DATA"] = os.pathsep.join(dict.fromkeys([*filter(None, given.split(os.pathsep)), *found]))
+    # NLTK imports them if they are there, which takes a second, for what nobody uses.
+    without = {"scipy", "sklearn"} - sys.modules.keys()
+    for name in without:
+        sys.modules[name] = None  # type: ignore[assignment]
     import nltk.data  # noqa: PLC0415 # reads the variable
 
+    for name in without:
+        del sys.modules[name]
     nltk.data.path += [place for place in found if place not in nltk.data.path]
     try:
         nltk.data.find(f"{TAGGER}/")
