@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil, isnan, log10
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
@@ -79,11 +80,11 @@ class _Across:
         beside = self.axes.get_yaxis_transform()
         self.axes.text(-7 / self.inside, place, text, transform=beside, ha="right", va="center", linespacing=1.0)
 
-    def number(self, place: float, estimate: Estimate) -> None:
-        """Write a number at the right edge."""
+    def numbers(self, places: Sequence[float], values: Sequence[Estimate]) -> None:
+        """Write numbers at the right edge."""
         edge, beside = 1 + (self.right - 1) / self.inside, self.axes.get_yaxis_transform()
-        text = shown(estimate.value, self.unit)
-        self.axes.text(edge, place, text, transform=beside, ha="right", va="center", size=SMALL)
+        texts = [(edge, place, shown(one.value, self.unit), "") for place, one in zip(places, values, strict=True)]
+        self.axes.add_artist(_Numbers(texts, transform=beside, ha="right"))
 
     def zero(self, height: float) -> None:
         """Draw the line from which values are counted."""
@@ -127,8 +128,7 @@ def _bars(mark: Bars, sheet: Sheet) -> Drawing:
         places = [first + group * category for category in range(len(labels))]
         _draw_bars(area.axes, series, looks[number], places)
         whiskers(area.axes, places, series.values, LIGHT["ink"], across=True)
-        for place, estimate in zip(places, series.values, strict=True):
-            area.number(place, estimate)
+        area.numbers(places, series.values)
     area.zero(height)
     if mark.reference is not None:
         area.axes.add_artist(reference_line([mark.reference] * 2, [0, height]))
@@ -197,9 +197,9 @@ def _forest(mark: Forest, sheet: Sheet) -> Drawing:
     places = [pitch * (number + 0.5) for number in range(len(labels))]
     area.zero(height)
     whiskers(area.axes, places, mark.values, LIGHT["ink"], across=True)
-    for label, place, estimate in zip(labels, places, mark.values, strict=True):
+    for label, place in zip(labels, places, strict=True):
         area.label(place, label)
-        area.number(place, estimate)
+    area.numbers(places, mark.values)
     down = _SIDE / 2
     # A pixel in units of the values.
     across = down * (sheet.scale.high - sheet.scale.low) / area.inside
@@ -329,7 +329,7 @@ _WIDEST_CELL = 0.22
 """As a share of the width of the drawing."""
 _KEY, _KEY_LINE = 24.0, 13.0
 _Cell = tuple[float, float, str, str]
-"""Its top left corner, its number, and what this tells."""
+"""Its place, its number, and what this tells."""
 
 
 def _heat_map(mark: HeatMap, sheet: Sheet) -> Drawing:
@@ -427,24 +427,25 @@ def _draw_cells(axes: Axes, cells: Sequence[_Cell], role: str, size: tuple[float
     path = _cells(((x, y) for x, y, *_ in cells), wide, tall)
     axes.add_artist(PathPatch(path, facecolor=LIGHT[role], linewidth=0, zorder=0.5))
     ink = "muted" if role == "missing" else f"{role}{INK}"
-    axes.add_artist(_Numbers([(x + wide / 2, y + tall / 2, number, title) for x, y, number, title in cells], ink))
+    texts = [(x + wide / 2, y + tall / 2, number, title) for x, y, number, title in cells]
+    axes.add_artist(_Numbers(texts, ha="center", color=LIGHT[ink], label=ink))
 
 
 class _Numbers(Text):
-    """The numbers of cells of one color: one text that is moved, because making each takes as long as drawing it.
+    """Numbers that look alike: one text that is moved, because making each takes as long as drawing it.
 
     Args:
-        cells: the cells, with the places of their middles.
-        ink: the role of the color.
+        texts: for each, its place, what it says, and what it tells.
+        look: properties of all of them.
     """
 
-    def __init__(self, cells: Sequence[_Cell], ink: str) -> None:
-        super().__init__(ha="center", va="center", size=SMALL, color=LIGHT[ink], label=ink, clip_on=False)
-        self._cells = cells
+    def __init__(self, texts: Sequence[_Cell], **look: Any) -> None:
+        super().__init__(va="center", size=SMALL, clip_on=False, **look)
+        self._texts = texts
 
     def draw(self, renderer: RendererBase) -> None:
         """Write all of them."""
-        for x, y, number, title in self._cells:
+        for x, y, number, title in self._texts:
             self.set_position((x, y))
             self.set_text(number)
             self.set_gid(title)
