@@ -278,8 +278,10 @@ def _add_pieces(draft: _Draft, plan: Plan, words: _Words) -> None:
     """Put what the text must contain into lines of its own or, if there may be few, into those that are there."""
     pieces = [phrase for phrase, bounds in plan.phrases.items() for _ in range(bounds.low)]
     pieces += [piece.format(next(words.stock)) if "{}" in piece else piece for piece in plan.pieces]
-    pieces += [" ".join(word.upper() for word in words.take(plan.capitals.low))] if plan.capitals.low else []
-    pieces += [f"{next(words.stock)}, {next(words.stock)}"] if plan.comma else []
+    if plan.capitals.low:
+        pieces.append(" ".join(words.take(plan.capitals.low)).upper())
+    if plan.comma:
+        pieces.append(f"{next(words.stock)}, {next(words.stock)}")
     if (plan.english or plan.language == "en") and not words.spoken:
         named = (*_scarce(plan), *plan.phrases)
         pieces += [text for text in ENGLISH if not any(part in text for part in named)][:1]

@@ -51,7 +51,7 @@ def white_space(
     if not isinstance(prompt, str):
         return (delimiter,)
     template_space = None if gen_prefix else _space_of_template(template, prompt)
-    spaces = tuple(dict.fromkeys([delimiter, "", " ", *([] if template_space is None else [template_space])]))
+    spaces = tuple(dict.fromkeys(space for space in (delimiter, "", " ", template_space) if space is not None))
     encode = getattr(asking.lm, "tok_encode", None)
     return (
         spaces

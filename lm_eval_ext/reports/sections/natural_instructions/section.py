@@ -207,19 +207,14 @@ def _ablation(runs: Comparable) -> Iterator[Figure]:
     if not gains.known().lines:
         return
     cells = gains.with_fact("compared with", lambda about: bases[about["encoding"]])
+    change, removed, added = "change in ROUGE-L", "removed from “all”", "added to “prompt”"
+    by_field = gains.only([change]).with_fact("field", lambda about: {**TAKEN_AWAY, **ADDED}[about["encoding"]])
+    titled = by_field.with_fact("title", lambda about: removed if about["encoding"] in TAKEN_AWAY else added)
+    parts = dict(titled.split("title"))
     drawings = []
-    for title, fields in (("removed from “all”", TAKEN_AWAY), ("added to “prompt”", ADDED)):
-        part = gains.where(lambda about, fields=fields: about["encoding"] in fields)  # type: ignore[misc]
-        if part.lines:
-            field_cells = part.with_fact("field", lambda about, fields=fields: fields[about["encoding"]])  # type: ignore[misc]
-            mark = drawn(
-                field_cells.only(["change in ROUGE-L"]),
-                HeatMap,
-                "model",
-                "field",
-                axis="change in ROUGE-L",
-                unit="change",
-            )
+    for title in (removed, added):
+        if (title,) in parts:
+            mark = drawn(parts[title,], HeatMap, "model", "field", axis=change, unit="change")
             drawings.append(Panel(title, mark))
     yield captioned(
         "natural_instructions_ablation",
