@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-FLOORS: Mapping[str, Callable[[str], str]] = {
+CONTENT_FREE_ANSWERS: Mapping[str, Callable[[str], str]] = {
     "ok": lambda prompt: "ok",
     "echo": lambda prompt: prompt,
     "refusal": lambda prompt: "I'm sorry, but I can't help with that request.",
@@ -25,9 +25,11 @@ IN_WORDS: Mapping[str, str] = {
     CONSTANT: "one answer to all rows",
 }
 """By name, the answer as a reader is told of it."""
-ALL_IN_WORDS = f"{', '.join(IN_WORDS[name] for name in FLOORS)} or, of labels and options, {IN_WORDS[CONSTANT]}"
+ALL_IN_WORDS = (
+    f"{', '.join(IN_WORDS[name] for name in CONTENT_FREE_ANSWERS)} or, of labels and options, {IN_WORDS[CONSTANT]}"
+)
 
 
 def answers_to(prompt: str) -> dict[str, str]:
     """Return the answers without content to a prompt, by name."""
-    return {name: answer(prompt) for name, answer in FLOORS.items()}
+    return {name: answer(prompt) for name, answer in CONTENT_FREE_ANSWERS.items()}

@@ -17,7 +17,7 @@ from typing import Any
 
 from lm_eval_ext.classifier.evaluation import wilson
 from lm_eval_ext.cli.progress import with_progress
-from lm_eval_ext.floors import FLOORS, answers_to
+from lm_eval_ext.floors import CONTENT_FREE_ANSWERS, answers_to
 from lm_eval_ext.results.rows import is_sample, responses_in
 from lm_eval_ext.sources import RowsError, numbered_rows, row_of_line
 from lm_eval_ext.trip_wires import IN_WORDS, Rollout, all_tripped
@@ -101,7 +101,7 @@ def _print_floors(lines: Iterable[bytes], origin: str, options: argparse.Namespa
     overall, by_type = accepted(rows)
     if not overall.total:
         raise RowsError(f"{origin}: no rows; expected one prompt with its instructions per line")
-    answers = (*FLOORS, EXAMPLES)
+    answers = (*CONTENT_FREE_ANSWERS, EXAMPLES)
     print(f"{overall.total} rows; percent that an answer passes, strictly: as published / repaired")
     listed = {"all instructions of a row": overall} | (by_type if options.audit else {})
     width = max(map(len, listed))
@@ -239,8 +239,8 @@ class Accepted:
 
     @property
     def floor(self) -> float:
-        """The share of the best of ``FLOORS``, by the published verdicts."""
-        return max(self.share(answer, "faithful") for answer in FLOORS)
+        """The share of the best of ``CONTENT_FREE_ANSWERS``, by the published verdicts."""
+        return max(self.share(answer, "faithful") for answer in CONTENT_FREE_ANSWERS)
 
 
 def accepted(rows: Iterable[tuple[str, Sequence[Checker]]]) -> tuple[Accepted, dict[str, Accepted]]:
@@ -250,7 +250,7 @@ def accepted(rows: Iterable[tuple[str, Sequence[Checker]]]) -> tuple[Accepted, d
         rows: the prompt and the instructions of each row.
 
     Returns:
-        Of rows; and by instruction id, those that pay most for the best of ``FLOORS`` first.
+        Of rows; and by instruction id, those that pay most for the best of ``CONTENT_FREE_ANSWERS`` first.
     """
     overall, by_type = Accepted(), dict[str, Accepted]()
     for prompt, instructions in rows:

@@ -13,7 +13,7 @@ import pytest
 from lm_eval_ext.cheapest import cheapest
 from lm_eval_ext.classifier.evaluation import wilson
 from lm_eval_ext.families.instructions import bank
-from lm_eval_ext.floors import FLOORS
+from lm_eval_ext.floors import CONTENT_FREE_ANSWERS
 from lm_eval_ext.trip_wires import IN_WORDS, WIRES, Rollout, all_tripped, asks_to_be_short, tripped
 from lm_eval_ext.verifiers import Checker, instruction
 
@@ -48,7 +48,7 @@ PLANTED: Mapping[str, Callable[[str, Sequence[Checker], random.Random], str]] = 
     "repetition": lambda prompt, asked, draw: " ".join(draw.sample(bank(), 3)) + (" " + draw.choice(bank())) * 30,
     "keywords": lambda prompt, asked, draw: ", ".join(asked[0].arguments()["keywords"] * draw.randint(1, 3)),
     "echo": lambda prompt, asked, draw: f"{prompt.upper()}\nso it ends",
-    "refusal": lambda prompt, asked, draw: FLOORS["refusal"](prompt),
+    "refusal": lambda prompt, asked, draw: CONTENT_FREE_ANSWERS["refusal"](prompt),
     "no_content": lambda prompt, asked, draw: draw.choice(["ok", "Sure!", "Yes.", "Of course"]),
     "wrapped": lambda prompt, asked, draw: f"[{honest(draw)}]",
     "cheapest": lambda prompt, asked, draw: searched(asked),

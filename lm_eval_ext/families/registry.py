@@ -27,10 +27,10 @@ class Family:
         schema: what its results contain.
         task: the class of its tasks, as ``module:class``.
         section: the module whose ``section`` builds its part of the report.
-        floors: the module whose ``floors`` yields, for each of a task's documents, the metrics of answers without
-            content, by their names in ``lm_eval_ext.floors``: those that ``score`` gives to the reference LM's policies
-            of these names. It is called with the documents, and with the task's config in the results. Empty if the
-            tasks are not ours.
+        floors_module: the module whose ``floors`` yields, for each of a task's documents, the metrics of answers
+            without content, by their names in ``lm_eval_ext.floors``: those that ``score`` gives to the reference LM's
+            policies of these names. It is called with the documents, and with the task's config in the results. Empty
+            if the tasks are not ours.
         paper: where its paper is, which the report's texts mean by figures, tables and sections with numbers.
     """
 
@@ -38,7 +38,7 @@ class Family:
     schema: Schema
     task: str
     section: str
-    floors: str = ""
+    floors_module: str = ""
     paper: str = ""
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from lm_eval.api.instance import Instance
 
-from lm_eval_ext.floors import FLOORS
+from lm_eval_ext.floors import CONTENT_FREE_ANSWERS
 from lm_eval_ext.metadata import digest
 
 if TYPE_CHECKING:
@@ -116,7 +116,9 @@ class LazyAnswers(Mapping[str, str]):
 
 def with_floors(known_answers: KnownAnswers, prompt: str) -> KnownAnswers:
     """Return known answers and, for policies that they lack, the answers without content to a prompt."""
-    without_content = LazyAnswers({name: partial(answer, prompt) for name, answer in FLOORS.items()}, "no content")
+    without_content = LazyAnswers(
+        {name: partial(answer, prompt) for name, answer in CONTENT_FREE_ANSWERS.items()}, "no content"
+    )
     # Chained, because answers that are composed when they are asked for are not copied. Nothing is written.
     return ChainMap(cast("dict[str, Any]", known_answers), cast("dict[str, Any]", without_content))
 

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext.endings import ITSELF, Answer
-from lm_eval_ext.floors import FLOORS
+from lm_eval_ext.floors import CONTENT_FREE_ANSWERS
 from lm_eval_ext.harness.lm import LMWithoutWeights
 from lm_eval_ext.harness.requests import KnownInstance
 
@@ -26,7 +26,7 @@ UNLIKELY = -100.0
 """Log-likelihood, in nats, of any other continuation."""
 POLICIES = (
     # All families.
-    *("oracle", "constant", *FLOORS),
+    *("oracle", "constant", *CONTENT_FREE_ANSWERS),
     # verbalizer, manyifeval and ifbench.
     *("prior", "random", "first_wording", "drop_one", "ignore", "ignore_system"),
     # manyifeval_dense.

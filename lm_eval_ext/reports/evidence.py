@@ -271,7 +271,7 @@ def _can_have_floor(run: TaskRun, metric: str) -> bool:
     """Return whether an answer without content can score badly at a metric, and its scores be known."""
     declared = run.schema.metric(metric)
     is_share = declared.range == SHARE and declared.per_row == "number"
-    return bool(run.family.floors and declared.higher_is_better and is_share)
+    return bool(run.family.floors_module and declared.higher_is_better and is_share)
 
 
 def _documents_key(run: TaskRun) -> Hashable:
@@ -295,7 +295,7 @@ def floors_of(run: TaskRun) -> ByAnswer | Issue:
     columns: dict[str, dict[str, array[float]]] = {}
     try:
         docs = (line["doc"] for line in run.rows.lines())
-        for by_answer in import_module(run.family.floors).floors(docs, run.config):
+        for by_answer in import_module(run.family.floors_module).floors(docs, run.config):
             for answer, scores in by_answer.items():
                 of_answer = columns.setdefault(answer, {})
                 for name, value in scores.items():

@@ -116,7 +116,7 @@ class Loop(Generic[Batch]):
             because a continued run draws the batches of finished epochs again.
         loss: returns a batch's mean loss, a scalar tensor.
         dev: batches that are not trained on, whose loss is measured after every epoch.
-        rate: maps a step, from 0, and the number of steps to a share of the recipe's learning rate.
+        schedule: maps a step, from 0, and the number of steps to a share of the recipe's learning rate.
         weight_decay: that of AdamW.
         clip: the maximal norm of the gradient, if it is limited.
         fused: whether one kernel updates all weights, which is faster for a whole model, and rounds differently.
@@ -127,7 +127,7 @@ class Loop(Generic[Batch]):
     batches: Callable[[], Sequence[Batch]]
     loss: Callable[[Batch], torch.Tensor]
     dev: Sequence[Batch] = ()
-    rate: Callable[[int, int], float] = linear
+    schedule: Callable[[int, int], float] = linear
     weight_decay: float = 0.0
     clip: float | None = None
     fused: bool = False
@@ -150,7 +150,7 @@ class Loop(Generic[Batch]):
         gpu = device if device.type == "cuda" else None
         learning_rate, decay = self.recipe.learning_rate, self.weight_decay
         optimizer = torch.optim.AdamW(trained.values(), lr=learning_rate, weight_decay=decay, fused=self.fused)
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: self.rate(step, epochs * steps))
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: self.schedule(step, epochs * steps))
         losses: list[float] = []
         dev_losses: list[float] = []
         if checkpoint and (state := checkpoint.load()):
@@ -159,7 +159,7 @@ class Loop(Generic[Batch]):
                 for name, weight in trained.items():
                     weight.copy_(state["parameters"][name])
             optimizer.load_state_dict(state["optimizer"])
-            schedule.load_state_dict(state["schedule"])
+            scheduler.load_state_dict(state["schedule"])
             torch.set_rng_state(state["random"])
             if gpu:
                 torch.cuda.set_rng_state(state["random of the GPU"], gpu)
@@ -179,7 +179,7 @@ class Loop(Generic[Batch]):
                 losses.append(loss.item())
                 require_finite(losses[-1], number)
                 self._update(loss, optimizer, number)
-                schedule.step()
+                scheduler.step()
                 if self.dev and number % steps == 0:
                     self.model.eval()
                     with torch.inference_mode():
@@ -193,7 +193,7 @@ class Loop(Generic[Batch]):
                         "losses of dev": dev_losses,
                         "parameters": {name: weight.detach() for name, weight in trained.items()},
                         "optimizer": optimizer.state_dict(),
-                        "schedule": schedule.state_dict(),
+                        "schedule": scheduler.state_dict(),
                         "random": torch.get_rng_state(),
                         "random of the GPU": torch.cuda.get_rng_state(gpu) if gpu else None,
                     }

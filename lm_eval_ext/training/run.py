@@ -60,7 +60,7 @@ class Recipe:
         seed: seed of an adapter's initialization, of the order of the rows and of dropout.
         epochs: passes over the rows.
         batch_size: rows per step.
-        learning_rate: the highest learning rate, which decreases to 0 (see ``loop.Loop.rate``).
+        learning_rate: the highest learning rate, which decreases to 0 (see ``loop.Loop.schedule``).
         rank: the rank of the adapter's matrices; its alpha is twice the rank. ``None``: the whole model is trained.
     """
 

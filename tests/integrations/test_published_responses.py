@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.cheapest import cheapest
-from lm_eval_ext.floors import FLOORS
+from lm_eval_ext.floors import CONTENT_FREE_ANSWERS
 from lm_eval_ext.integrations.rewards import SHAPES, Rewarding
 from lm_eval_ext.trip_wires import Rollout, all_tripped
 from lm_eval_ext.verifiers import instructions_of
@@ -57,7 +57,7 @@ def test_the_shapes_pay_what_the_page_says(prompts: Mapping[int, Any], answers: 
     }
     given: dict[str, Mapping[int, str]] = {
         **{
-            name: {key: FLOORS[floor](row["prompt"]) for key, row in prompts.items()}
+            name: {key: CONTENT_FREE_ANSWERS[floor](row["prompt"]) for key, row in prompts.items()}
             for name, floor in WITHOUT_CONTENT.items()
         },
         "the cheapest that pass": {

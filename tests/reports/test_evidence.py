@@ -14,7 +14,7 @@ import pytest
 from lm_eval_ext.cli import main
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import Metric
-from lm_eval_ext.floors import CONSTANT, FLOORS, IN_WORDS
+from lm_eval_ext.floors import CONSTANT, CONTENT_FREE_ANSWERS, IN_WORDS
 from lm_eval_ext.reports.evidence import Evidence, Floor, floors_of, replicates, terms_by_cluster, without_each
 from lm_eval_ext.reports.gate.text import FLOORS_READING
 from lm_eval_ext.reports.page.build import build
@@ -116,12 +116,14 @@ def floored(run: TaskRun) -> dict[str, dict[str, float]]:
 @pytest.mark.parametrize(
     ("answers", "tasks", "options"),
     [
-        pytest.param((*FLOORS,), OWN_ANSWERS, {}, id="texts"),
-        pytest.param((*FLOORS,), [N01], {"placement": "before"}, id="instructions before"),
-        pytest.param((*FLOORS,), ["manyifeval_dense_n020"], {"form": "mixed"}, id="sections"),
-        pytest.param((*FLOORS,), ["ifbench_two_turns"], {"chat": True}, id="two turns"),
-        pytest.param((*FLOORS,), ["hierarchy_document", "hierarchy_tool"], {"chat": True}, id="conversations"),
-        pytest.param((*FLOORS, CONSTANT), LABELS, RULES, id="labels and options"),
+        pytest.param((*CONTENT_FREE_ANSWERS,), OWN_ANSWERS, {}, id="texts"),
+        pytest.param((*CONTENT_FREE_ANSWERS,), [N01], {"placement": "before"}, id="instructions before"),
+        pytest.param((*CONTENT_FREE_ANSWERS,), ["manyifeval_dense_n020"], {"form": "mixed"}, id="sections"),
+        pytest.param((*CONTENT_FREE_ANSWERS,), ["ifbench_two_turns"], {"chat": True}, id="two turns"),
+        pytest.param(
+            (*CONTENT_FREE_ANSWERS,), ["hierarchy_document", "hierarchy_tool"], {"chat": True}, id="conversations"
+        ),
+        pytest.param((*CONTENT_FREE_ANSWERS, CONSTANT), LABELS, RULES, id="labels and options"),
         pytest.param((CONSTANT,), [OF_FAMILY["verbalizer"]], {"paraphrases": 2}, id="wordings"),
     ],
 )
@@ -171,7 +173,8 @@ def test_the_answer_is_the_best_over_all_tasks_and_weighs_them_as_their_group_do
     evidence = Evidence(load([result_folder("ok", tasks)]))
     runs = evidence.runs.counting
     by_answer = {
-        answer: np.mean([floored(run)[answer]["prompt_level_strict_acc"] for run in runs]) for answer in FLOORS
+        answer: np.mean([floored(run)[answer]["prompt_level_strict_acc"] for run in runs])
+        for answer in CONTENT_FREE_ANSWERS
     }
     floor = evidence.floor(runs, "prompt_level_strict_acc")
     assert floor is not None
@@ -263,7 +266,7 @@ def test_missing_data_are_a_reason_of_one_line(result_folder: ResultFolder, monk
     def missing(*_: object) -> None:
         raise MissingDataError("several\n    lines")
 
-    monkeypatch.setattr(f"{FAMILIES['manyifeval'].floors}.floors", missing)
+    monkeypatch.setattr(f"{FAMILIES['manyifeval'].floors_module}.floors", missing)
     evidence = Evidence(load([result_folder("ok", [N01])]))
     assert evidence.floor(evidence.runs.counting, "prompt_level_strict_acc") is None
     assert [str(why) for why in evidence.no_floor(evidence.runs.counting, "prompt_level_strict_acc")] == [

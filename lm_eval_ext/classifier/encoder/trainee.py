@@ -70,7 +70,7 @@ def train_encoder(
             recipe,
             lambda: _batches(rows, tokenizer, draw, recipe.batch_size),
             lambda batch: _loss(model, batch),
-            rate=_rate,
+            schedule=_schedule,
             weight_decay=WEIGHT_DECAY,
             clip=CLIP,
         )
@@ -92,7 +92,7 @@ def train_encoder(
     describe_adapter(output, fitted_temperature(scores, [target(answer, row)[0] for answer, row in encoded]))
 
 
-def _rate(step: int, steps: int) -> float:
+def _schedule(step: int, steps: int) -> float:
     return min(1.0, (step + 1) / (WARM_UP * steps)) * 0.5 * (1 + math.cos(math.pi * min(1.0, step / steps)))
 
 

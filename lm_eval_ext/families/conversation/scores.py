@@ -18,7 +18,7 @@ from lm_eval_ext.families.conversation.schema import (
 )
 from lm_eval_ext.families.instructions import accuracies, verdicts
 from lm_eval_ext.families.schema import Occurrences
-from lm_eval_ext.floors import FLOORS
+from lm_eval_ext.floors import CONTENT_FREE_ANSWERS
 from lm_eval_ext.turns import Turns
 from lm_eval_ext.verifiers import Edition, Response, Verdict, instructions_of
 
@@ -101,6 +101,8 @@ def _loss(followed: Sequence[Mapping[int, bool]]) -> dict[str, RowValue]:
 
 
 def floors(docs: Iterable[Mapping[str, Any]], _config: Mapping[str, Any]) -> Iterator[dict[str, dict[str, RowValue]]]:
-    """Yield the metrics of answers without content to every message of a row; see ``Family.floors``."""
+    """Yield the metrics of answers without content to every message of a row; see ``Family.floors_module``."""
     for doc in docs:
-        yield {name: score(doc, [Turns(*map(answer, doc["messages"]))]) for name, answer in FLOORS.items()}
+        yield {
+            name: score(doc, [Turns(*map(answer, doc["messages"]))]) for name, answer in CONTENT_FREE_ANSWERS.items()
+        }

@@ -39,7 +39,7 @@ def score(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, fl
 
 
 def floors(docs: Iterable[Mapping[str, Any]], config: Mapping[str, Any]) -> Iterator[dict[str, dict[str, float]]]:
-    """Yield the metrics of each answer without content to a row; see ``Family.floors``.
+    """Yield the metrics of each answer without content to a row; see ``Family.floors_module``.
 
     The prompt that is echoed is the user's last message.
     """

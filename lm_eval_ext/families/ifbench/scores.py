@@ -59,7 +59,7 @@ def score(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Ro
 
 
 def floors(docs: Iterable[Mapping[str, Any]], config: Mapping[str, Any]) -> Iterator[dict[str, dict[str, RowValue]]]:
-    """Yield the metrics of each answer without content to a row; see ``Family.floors``.
+    """Yield the metrics of each answer without content to a row; see ``Family.floors_module``.
 
     Of two messages, the answer to the second is judged.
     """

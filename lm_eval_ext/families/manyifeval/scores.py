@@ -58,7 +58,7 @@ def score(
 
 
 def floors(docs: Iterable[Mapping[str, Any]], config: Mapping[str, Any]) -> Iterator[dict[str, Mapping[str, RowValue]]]:
-    """Yield the metrics of each answer without content to a row; see ``Family.floors``."""
+    """Yield the metrics of each answer without content to a row; see ``Family.floors_module``."""
     facts = config["metadata"]
     judge: Callable[..., Mapping[str, RowValue]] = partial(score, has=())
     if facts.get(DENSE):

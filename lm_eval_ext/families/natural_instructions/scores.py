@@ -56,7 +56,7 @@ def score(doc: Mapping[str, Any], results: Sequence[str | None], bleurt: str | N
 
 
 def floors(docs: Iterable[Mapping[str, Any]], _config: Mapping[str, Any]) -> Iterator[dict[str, dict[str, float]]]:
-    """Yield the metrics of each answer without content to a row; see ``Family.floors``.
+    """Yield the metrics of each answer without content to a row; see ``Family.floors_module``.
 
     What is echoed is the instance's input, not the prompt, which has instruction and examples, too.
     """

@@ -104,7 +104,7 @@ def scores(
 
 
 def floors(docs: Iterable[Mapping[str, Any]], _config: Mapping[str, Any]) -> Iterator[dict[str, dict[str, RowValue]]]:
-    """Yield the metrics of the letter that is right most often; see ``Family.floors``.
+    """Yield the metrics of the letter that is right most often; see ``Family.floors_module``.
 
     Only accuracies have a floor, and only with a correct option: a constant letter never differs from itself, so that
     it is best in mismatch and entropy. No other answer without content is right more often: ``ok``, a refusal and

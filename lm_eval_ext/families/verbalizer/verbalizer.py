@@ -130,7 +130,7 @@ def instructions(dataset: str, reads: Reads, words: Mapping[str, str]) -> tuple[
 
 
 def floors(docs: Iterable[Mapping[str, Any]], config: Mapping[str, Any]) -> Iterator[dict[str, dict[str, float]]]:
-    """Yield the metrics of the word that is right most often; see ``Family.floors``.
+    """Yield the metrics of the word that is right most often; see ``Family.floors_module``.
 
     No other answer without content is right more often: ``ok``, a refusal and nothing name no label, and the prompt
     itself always names the same one.

@@ -9,7 +9,7 @@ from statistics import fmean
 import pytest
 
 from lm_eval_ext.families.conversation.rows import WITHDRAWN
-from lm_eval_ext.floors import FLOORS
+from lm_eval_ext.floors import CONTENT_FREE_ANSWERS
 from lm_eval_ext.verifiers import verify
 from tests.conftest import EvaluateEach, Run
 
@@ -27,7 +27,8 @@ def runs(evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) 
     metadata = '{"source": "embedded", "details": true}'
     shared = ("--metadata", metadata, "--apply_chat_template", "--model", "conversation", "--tasks", TASK)
     options: dict[str, tuple[str, ...]] = {
-        policy: (*shared, "--model_args", f"base=reference,policy={policy}") for policy in (*POLICIES, *FLOORS)
+        policy: (*shared, "--model_args", f"base=reference,policy={policy}")
+        for policy in (*POLICIES, *CONTENT_FREE_ANSWERS)
     }
     options["batches of 8"] = (*options["forgets_after_4"], "--batch_size", "8")
     return evaluate_each(tmp_path_factory.mktemp("policies"), options)
@@ -70,7 +71,7 @@ def test_every_figure_of_a_policy_is_known_to_the_digit(runs: Mapping[str, Run],
     assert {name: found[name] for name in expected} == expected
 
 
-@pytest.mark.parametrize("floor", FLOORS)
+@pytest.mark.parametrize("floor", CONTENT_FREE_ANSWERS)
 def test_an_answer_without_content_has_the_figures_that_the_verdicts_on_it_give(
     runs: Mapping[str, Run], floor: str
 ) -> None:
@@ -79,7 +80,7 @@ def test_an_answer_without_content_has_the_figures_that_the_verdicts_on_it_give(
         doc = line["doc"]
         for message, in_force in zip(doc["messages"], doc["in_force"], strict=True):
             ids, kwargs = ([doc[name][place] for place in in_force] for name in ("instruction_id_list", "kwargs"))
-            right.append(verify(FLOORS[floor](message), ids, kwargs).follow_all_instructions)
+            right.append(verify(CONTENT_FREE_ANSWERS[floor](message), ids, kwargs).follow_all_instructions)
     assert figures(runs[floor])["prompt_level_strict_acc"] == pytest.approx(fmean(right))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from lm_eval_ext.floors import FLOORS
+from lm_eval_ext.floors import CONTENT_FREE_ANSWERS
 from lm_eval_ext.verifiers import verify
 from tests.conftest import EvaluateEach, Run
 
@@ -35,7 +35,9 @@ POLICIES = ("oracle", "last", "user", "system", "document", *(policy for policy 
 @pytest.fixture(scope="module")
 def runs(evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
     shared = ("--metadata", '{"source": "embedded", "details": true}', "--apply_chat_template", "--model", "reference")
-    tasks = dict.fromkeys(POLICIES, "hierarchy,hierarchy_turns") | dict.fromkeys(FLOORS, ",".join(OF_FLOORS))
+    tasks = dict.fromkeys(POLICIES, "hierarchy,hierarchy_turns") | dict.fromkeys(
+        CONTENT_FREE_ANSWERS, ",".join(OF_FLOORS)
+    )
     options = {policy: (*shared, "--model_args", f"policy={policy}", "--tasks", tasks[policy]) for policy in tasks}
     return evaluate_each(tmp_path_factory.mktemp("policies"), options)
 
@@ -56,7 +58,7 @@ def test_a_policys_scores_are_those_of_whom_it_obeys_in_every_arm(runs: Mapping[
         assert (figures["both,none"], figures["empty_rate,none"]) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("floor", FLOORS)
+@pytest.mark.parametrize("floor", CONTENT_FREE_ANSWERS)
 def test_an_answer_without_content_has_the_scores_that_the_verdicts_on_it_give(
     runs: Mapping[str, Run], floor: str
 ) -> None:
@@ -64,7 +66,7 @@ def test_an_answer_without_content_has_the_scores_that_the_verdicts_on_it_give(
         expected = dict.fromkeys(("obeys", "obeys_rival", "neither", "both"), 0)
         for line in runs[floor].samples[task]:
             doc = line["doc"]
-            answer = FLOORS[floor](doc["prompt"])
+            answer = CONTENT_FREE_ANSWERS[floor](doc["prompt"])
             own, rival = verify(answer, doc["instruction_id_list"], doc["kwargs"]).follow_instruction_list
             name = ("both" if rival else "obeys") if own else ("obeys_rival" if rival else "neither")
             expected[name] += 1
@@ -79,7 +81,7 @@ def test_what_counts_and_its_rival_change_places_so_that_content_alone_decides_n
     runs: Mapping[str, Run],
 ) -> None:
     # Whatever an answer without content happens to follow counts in the one row and not in the other.
-    for floor in FLOORS:
+    for floor in CONTENT_FREE_ANSWERS:
         figures = runs[floor].results["results"]["hierarchy_system"]
         if floor != "echo":
             assert figures["obeys,none"] == figures["obeys_rival,none"], floor
