@@ -362,11 +362,16 @@ class Report:
     def anchor(self, model: str, tasks: Collection[str]) -> str:
         """Return the name of the element that shows the answers of a model behind a figure over some tasks.
 
-        If the figure is over several headlines, it is the first of them; if it is a part of one, it is that one. It is
-        empty if no answers are shown.
+        If the figure is over several headlines, it is the first of them; if it is a part of one, it is that one, or, of
+        a single task, the task's first answer there. It is empty if no answers are shown.
         """
         of_model = [answers for section in self.sections for answers in section.answers if answers.model == model]
         within = [answers for answers in of_model if answers.tasks <= {*tasks}]
         within.sort(key=lambda answers: -len(answers.tasks))
         around = [answers for answers in of_model if answers.tasks >= {*tasks}]
-        return next((answers.anchor for answers in (*within, *around)), "")
+        behind = next(iter((*within, *around)), None)
+        if behind is None:
+            return ""
+        places = (place for place, example in enumerate(behind.shown) if [example.task] == [*tasks] != [*behind.tasks])
+        place = next(places, None)
+        return behind.anchor if place is None else f"{behind.anchor}:{place}"

@@ -176,7 +176,9 @@ def _counted(findings: Sequence[Finding], outcome: Outcome) -> str:
     for verdict in STATUS[outcome.requirement or "no-regression"]:
         if count := counts[verdict]:
             noun = "" if parts else " headline" if count == 1 else " headlines"
-            addition = f", {_number(len(worse))} of them clearly worse" if worse and verdict == "INCONCLUSIVE" else ""
+            addition = ""
+            if worse and verdict == "INCONCLUSIVE":
+                addition = f", {_number(len(worse))} of them clearly worse by more or less than is allowed"
             parts.append(f"{_number(count)}{noun} {PREDICATES[verdict][count > 1]}{addition}")
     text = "; ".join(parts)
     return f" {text[0].upper()}{text[1:]}." if text else ""

@@ -94,6 +94,19 @@ def test_of_what_got_worse_the_task_that_lost_most_comes_first(tmp_path: Path) -
         assert f"({most} 9 of 30, {least} 1 of 30)" in new.reading
 
 
+def test_a_task_leads_to_its_first_answer_behind_the_headline_of_its_group(tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: wrong_in(range(9)), SNLI: wrong_in([3])}, group_subtasks=TREE)
+    report_of_group = report(tmp_path, each=6)
+    (answers,) = behind(report_of_group).values()
+    text = page(report_of_group)
+    for task in (SST2, SNLI):
+        link = report_of_group.anchor("one", [task])
+        article = text.partition(f'<article id="{link}">')[2].partition("</article>")[0]
+        assert f'<p class="of">{task} · row' in article
+    assert text.count("<article id=") == 2
+    assert report_of_group.anchor("one", [SST2, SNLI]) == answers.anchor
+
+
 def test_of_two_models_what_got_worse_comes_first_with_both_answers(tmp_path: Path) -> None:
     write_run(tmp_path / "old", {SST2: wrong_in([1, 2, 7])}, arguments={"pretrained": "a/old"})
     write_run(tmp_path / "new", {SST2: wrong_in([2, 5, 9])}, arguments={"pretrained": "b/new"})
@@ -203,8 +216,9 @@ def test_a_figure_leads_to_the_answers_to_its_tasks(tmp_path: Path) -> None:
     found = report(tmp_path)
     assert found.anchor("one", [SNLI, SST2]) == anchor("one", "flipped")
     assert found.anchor("one", [SST2, SNLI, "verbalizer_own"]) == anchor("one", "flipped")
-    # A part of a headline, too.
-    assert found.anchor("one", [SST2]) == anchor("one", "flipped")
+    # A task of a headline to its own answers there, which take turns.
+    assert {found.anchor("one", [task]) for task in (SST2, SNLI)} == {f"{anchor('one', 'flipped')}:{n}" for n in (0, 1)}
+    assert found.anchor("one", ["verbalizer_own"]) == anchor("one", "verbalizer_own")
     assert found.anchor("one", ["quiz"]) == found.anchor("two", [SST2, SNLI]) == ""
 
 
