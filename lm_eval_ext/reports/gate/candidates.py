@@ -88,8 +88,7 @@ def worse_from(verdicts: Sequence[str]) -> tuple[int | None, tuple[int, ...]]:
 def decision_on_all(checked: Sequence[Described]) -> str:
     """Return the decision on each candidate in a few words, the worst first."""
     by_status = {
-        status: [candidate.name for candidate in checked if candidate.outcome.status == status]
-        for status in (1, 2, 3, 0)
+        status: [candidate.name for candidate in checked if candidate.outcome.status == status] for status in WORDS
     }
     return " ".join(f"{WORDS[status]}: {named(names)}." for status, names in by_status.items() if names)
 

@@ -21,8 +21,8 @@ from lm_eval_ext.reports.statistics import holm
 from lm_eval_ext.reports.wording import MISSING, amount, figure
 from lm_eval_ext.results.issue import grouped, named
 
-WORDS: Mapping[int, str] = {0: "Ship", 1: "Do not ship", 2: "Cannot be told", 3: "Go on"}
-"""What to do, by exit status."""
+WORDS: Mapping[int, str] = {1: "Do not ship", 2: "Cannot be told", 3: "Go on", 0: "Ship"}
+"""What to do, by exit status; of several candidates, in the order to read it."""
 IN_SENTENCE = 3
 """The most tasks and groups that a sentence names; the rest are counted."""
 LOST_MOST = 3

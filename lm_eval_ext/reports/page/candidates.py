@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Panel, Section, Series, Table
 from lm_eval_ext.reports.gate.candidates import by_headline, worse_from
+from lm_eval_ext.reports.gate.decision import WORDS
 from lm_eval_ext.reports.gate.findings import Finding
 from lm_eval_ext.reports.layout import NO_ESTIMATE
 from lm_eval_ext.reports.page.verdict import Line, Verdict
@@ -54,22 +55,21 @@ class SideBySide:
 
     @property
     def sentence(self) -> str:
-        """Which candidates are worse, and of which it is undecided."""
-        kinds: dict[str, list[str]] = {}
-        for verdict in self.verdicts:
-            kind = "not worse" if len(verdict.by_verdict["NOT WORSE"]) == len(verdict.outcome.findings) else "undecided"
-            kinds.setdefault("worse" if verdict.by_verdict["REGRESSION"] else kind, []).append(verdict.names[1])
+        """What to do about which candidates, and why; what must not be shipped comes first."""
         allowed = {verdict.allowed for verdict in self.verdicts}
         margin = f"{self.baseline} by more than {allowed.pop() if len(allowed) == 1 else 'is allowed'}"
-        heads = {
-            "worse": f"Worse than {margin} in at least one headline",
-            "undecided": "No regression shown, but undecided in at least one headline",
-            "not worse": "Not worse in any headline",
-        }
-        # What is allowed is said where it is first needed.
-        if "worse" not in kinds:
-            heads = {"undecided": heads["undecided"], "not worse": f"Not worse than {margin} in any headline"}
-        return " ".join(f"{head}: {named(kinds[kind])}." for kind, head in heads.items() if kind in kinds)
+        names: dict[str, list[str]] = {}
+        for status, word in WORDS.items():
+            for verdict in self.verdicts:
+                if verdict.outcome.status == status:
+                    if verdict.by_verdict["REGRESSION"]:
+                        reason = f"worse than {margin} in at least one headline"
+                    elif len(verdict.by_verdict["NOT WORSE"]) == len(verdict.outcome.findings):
+                        reason = f"not worse than {margin} in any headline"
+                    else:
+                        reason = "no regression is shown, but at least one headline is undecided"
+                    names.setdefault(f"{word} ({reason})", []).append(verdict.names[1])
+        return " ".join(f"{head}: {named(candidates)}." for head, candidates in names.items())
 
     @property
     def since(self) -> list[str]:
