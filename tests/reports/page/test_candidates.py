@@ -71,7 +71,8 @@ def test_the_page_has_the_verdicts_of_check_on_each_candidate(training: Path) ->
     assert "<h1>checkpoint-500, checkpoint-1000 and checkpoint-1500 against old</h1>" in text
     assert (
         "Do not ship (worse than old by more than 2 points in at least one headline): checkpoint-1000, "
-        "checkpoint-1500. Cannot be told (no regression is shown, but at least one headline is undecided): checkpoint-500."
+        "checkpoint-1500. Cannot be told (no regression is shown, but at least one headline is undecided): "
+        "checkpoint-500."
     ) in text
     assert f"<li>{SST2}: worse from checkpoint-1000 on</li>" in text
     assert f"<li>{SNLI}: worse at the last one alone, checkpoint-1500</li>" in text
