@@ -52,7 +52,7 @@ def build(  # noqa: PLR0913 # what a reader can ask of a page
         verdicts: whether models are worse than the first one, in the order given.
         answers_each: how many answers are shown behind each headline of a model.
         answers_of: the names of the models whose answers are shown. If none is given, those of all; of many models,
-            those of the best, or of the first and the last one if there are verdicts.
+            those of the best, or, if there are verdicts, of the baseline and the last of the worst candidates.
 
     Raises:
         ReportError: no model has such a name.
@@ -64,7 +64,8 @@ def build(  # noqa: PLR0913 # what a reader can ask of a page
         origins, issues = origins + provenance(upper_bound), issues + upper_bound.issues
     boards = leaderboard(evidence)
     tasks = {headline.name: headline.tasks for board in boards if not board.is_overview for headline in board.headlines}
-    chosen, of_these = _with_answers(runs, boards, answers_of, is_check=bool(verdicts))
+    checked = SideBySide(tuple(verdicts)).most_harmful.names if verdicts else ()
+    chosen, of_these = _with_answers(runs, boards, answers_of, checked)
     behind, fewer = answers(runs, tasks, answers_each, chosen)
     fewer = (*fewer, *of_these) if answers_each else fewer
     sections, issues = _sections(evidence, behind), issues + fewer
@@ -85,9 +86,16 @@ def build(  # noqa: PLR0913 # what a reader can ask of a page
 
 
 def _with_answers(
-    runs: Runs, boards: Sequence[Board], answers_of: Sequence[str], *, is_check: bool
+    runs: Runs, boards: Sequence[Board], answers_of: Sequence[str], checked: Sequence[str]
 ) -> tuple[Sequence[str], tuple[Issue, ...]]:
-    """Return the names of the models whose answers are shown, and a note if it was not the reader who chose them."""
+    """Return the names of the models whose answers are shown, and a note if it was not the reader who chose them.
+
+    Args:
+        runs: the runs.
+        boards: the leaderboard.
+        answers_of: the models that the reader chose.
+        checked: the baseline and the candidate to show if there are many; empty if there is no baseline.
+    """
     every = [*runs.labels.values()]
     for name in answers_of:
         if name not in every:
@@ -96,8 +104,8 @@ def _with_answers(
             raise ReportError(f"--answers-of {name}: no model of the page has this name; {hint}")
     if answers_of or len(every) <= SIDE_BY_SIDE or not boards:
         return answers_of or every, ()
-    chosen = [every[0], every[-1]] if is_check else [boards[0].models[0]]
-    description = "the baseline and the last candidate" if is_check else "the best model"
+    chosen = [*checked] or [boards[0].models[0]]
+    description = "the baseline and the last of the worst candidates" if checked else "the best model"
     text = f"answers are those of {description} ({named(chosen)}); --answers-of NAME shows those of others"
     return chosen, (note(text),)
 

@@ -46,6 +46,12 @@ class SideBySide:
         return tuple(verdict.names[1] for verdict in self.verdicts)
 
     @property
+    def most_harmful(self) -> Verdict:
+        """The verdict that lost answers are shown of: that on the last of the candidates with the worst exit status."""
+        order = [*WORDS]
+        return min(reversed(self.verdicts), key=lambda verdict: order.index(verdict.outcome.status))
+
+    @property
     def lines(self) -> list[HeadlineLines]:
         """The headlines with the findings on them, the worst headlines first."""
         by_name = by_headline([verdict.outcome for verdict in self.verdicts])

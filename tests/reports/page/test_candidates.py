@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -82,6 +83,20 @@ def test_the_page_has_the_verdicts_of_check_on_each_candidate(training: Path) ->
         < text.index('<ul class="lost"')
         < text.index('<table data-figure="verdicts"')
     )
+
+
+def test_what_was_lost_is_that_of_the_last_candidate_that_is_not_to_be_shipped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, share in (("old", 60), ("1", 30), ("2", 20), ("3", 60), ("4", 60)):
+        write_run(tmp_path / name, {SST2: rights(share)}, arguments={"pretrained": f"owner/{name}"})
+    text = report(tmp_path, (1, 2, 3, 4))
+    assert "Do not ship (worse than old by more than 2 points in at least one headline): 1, 2." in text
+    assert "Most lost at 2:" in text
+    link = re.search(r'<ul class="lost".*?<li><a href="#([^"]*)">', text, re.DOTALL)
+    assert link
+    assert f'id="{link[1]}"' in text
+    assert "answers are those of the baseline and the last of the worst candidates (old, 2)" in capsys.readouterr().err
 
 
 def test_each_headline_is_drawn_along_the_candidates_and_exported(training: Path) -> None:
