@@ -121,6 +121,14 @@ def test_what_is_clearly_worse_stands_above_a_larger_drop_of_a_few_rows(tmp_path
         "Ship: no regression is shown, but two headlines are inconclusive. One is clearly worse, by more or less than "
         f"is allowed: {SST2} (6.7 → 3.9; 133 answers lost, 77 gained)."
     )
+    # Beside a regression, they are counted.
+    before, after = ({SST2: many[side], SNLI: few[side], RTE: right((90, 30)[side])} for side in (0, 1))
+    both = sides(tmp_path / "with a regression", before, after)
+    outcome = check(both, dict.fromkeys(before, 0.02), Criteria(resolution=0.9))
+    assert said(outcome) == (
+        f"Do not ship: regression in {RTE} (90.0 → 30.0). Two headlines are inconclusive, one of them clearly worse by "
+        "more or less than is allowed."
+    )
 
 
 def test_of_a_rate_that_should_be_low_what_rose_is_lost(tmp_path: Path) -> None:
