@@ -55,9 +55,10 @@ def test_a_reply_that_repeats_its_prompt_has_no_verdict(answer: str) -> None:
         *("\\boxed{", "no no "),
     ],
 )
-def test_a_long_repetition_of_any_text_is_parsed(unit: str) -> None:
-    # A rule whose cost is the square of the length would take minutes.
-    said = "verdict" + unit * (200_000 // len(unit)) + "verdict"
+@pytest.mark.parametrize("length", [200_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_a_long_repetition_of_any_text_is_parsed(unit: str, length: int) -> None:
+    # A rule whose cost is the square of the length would take minutes, and of a megabyte hours.
+    said = "verdict" + unit * (length // len(unit)) + "verdict"
     assert verdict(said) is None
     assert verdicts(said, 3)[1:] == (None, None)
     assert concluded(said, 3)[1:] == (None, None)

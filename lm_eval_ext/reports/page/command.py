@@ -102,8 +102,8 @@ def add_report_to(report: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="MODEL",
-        help="show the answers of this model, by its name on the page; may be given several times (all models, or of "
-        "more than four the best)",
+        help="show the answers of this model, by its name on the page; may be given several times (all models; of "
+        "more than four, the best one, or with --against the baseline and the last of the worst candidates)",
     )
     add_options_to(report)
     report.set_defaults(run=_report)

@@ -100,7 +100,7 @@ def check_readings_and_metrics(run: Run, task: str, reads: Reads = "first") -> N
 
 # How the prompt reaches the model, and how many of the 100 rows of each task are asked: all of them take a minute.
 ASKED: Mapping[str, tuple[tuple[str, ...], str, int]] = {
-    "plain": ((), "{}", 10),
+    "plain": ((), "{}", 20),
     "chat-template": (("--apply_chat_template",), "user: {}\nassistant:", 10),
 }
 
@@ -145,9 +145,9 @@ def test_by_default_a_model_has_64_tokens_to_answer_and_512_to_reason(
     harness: Harness, wordy_model: Path, real_rows: str
 ) -> None:
     direct, cot = "verbalizer_qqp_unnatural_flipped", "verbalizer_cot_mrpc_unnatural_flipped"
-    run = evaluate(harness, wordy_model, real_rows, "--tasks", f"{direct},{cot}", "--limit", "12")
+    run = evaluate(harness, wordy_model, real_rows, "--tasks", f"{direct},{cot}", "--limit", "24")
     for task, budget in ((direct, 64), (cot, 512)):
-        assert len(run.samples[task]) == 12
+        assert len(run.samples[task]) == 24
         for sample in run.samples[task]:
             text, generation = request(sample)
             assert text == prompt(run, task, sample["doc"])
