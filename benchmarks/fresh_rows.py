@@ -15,7 +15,8 @@ from time import process_time
 
 import numpy as np
 
-from lm_eval_ext.families.manyifeval.rows import TEST, InstructionRow, all_rows
+from lm_eval_ext.families.manyifeval.prompts import TEST
+from lm_eval_ext.families.manyifeval.rows import InstructionRow, all_rows
 from lm_eval_ext.sources import EMBEDDED
 from lm_eval_ext.verifiers import EDITIONS, Response
 

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from statistics import fmean, pstdev
 
 from lm_eval_ext.families.manyifeval.answers import known_answers
-from lm_eval_ext.families.manyifeval.rows import TEST, InstructionRow, all_rows
+from lm_eval_ext.families.manyifeval.prompts import TEST
+from lm_eval_ext.families.manyifeval.rows import InstructionRow, all_rows
 from lm_eval_ext.sources import EMBEDDED
 from lm_eval_ext.verifiers import Response
 

@@ -1,7 +1,7 @@
 """Writes manyifeval's default rows as data: ``python tasks/_default_rows.py FOLDER``; a test compares them.
 
 FOLDER has a copy of google/IFEval, for the task prompts that are cut out of it. Rows that are already in the files stay
-as they are; those of task prompts that are not are composed. See ``lm_eval_ext/families/manyifeval/rows.py``.
+as they are; those of task prompts that are not are composed. See ``lm_eval_ext/families/manyifeval/frozen.py``.
 """
 
 from __future__ import annotations
@@ -14,19 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import lm_eval_ext
+from lm_eval_ext.families.instructions.kinds import FIFTEEN, LARGER_POOL, Pool
 from lm_eval_ext.families.manyifeval.cousins import variants
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS, mixed_rows
-from lm_eval_ext.families.manyifeval.rows import (
-    FEWSHOT,
-    SPLITS,
-    TRAIN,
-    Part,
-    Selection,
-    all_rows,
-    demonstrated,
-    row_id,
-    tasks,
-)
+from lm_eval_ext.families.manyifeval.frozen import Part, row_id
+from lm_eval_ext.families.manyifeval.prompts import FEWSHOT, SPLITS, TRAIN, tasks
+from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, demonstrated
 
 HERE = Path(lm_eval_ext.__file__).parent / "families" / "manyifeval" / "default_rows"
 COUSINS = (1, 2, 3, 5, 10)
@@ -39,22 +32,22 @@ Row = tuple[str, Any]
 def files(folder: str) -> Iterator[tuple[Part, list[Row]]]:
     """Yield every file and its rows."""
     sources = ("embedded", folder)
-    yield "fifteen", [row for source in sources for row in composed(source, wide=False)]
-    yield "wide", [row for source in sources for row in composed(source, wide=True)]
+    for pool in (FIFTEEN, LARGER_POOL):
+        yield pool.name, [row for source in sources for row in composed(source, pool)]
     yield "cousins", [row for source in sources for count in COUSINS for row in cousins(Selection(source, count))]
     yield "sections", [(row_id(row.key, row.prompt), row.witness) for count in COUNTS for row in mixed_rows(count)]
 
 
-def composed(source: str, *, wide: bool) -> Iterator[Row]:
+def composed(source: str, pool: Pool) -> Iterator[Row]:
     """Yield the task prompts of a source, with what is frozen of their rows."""
     for split in SPLITS:
         by_key = {task.key: task for task in tasks(source, split)}
         shots: dict[int | str, list[str]] = {}
         if split == FEWSHOT:
             for count in range(1, 11):
-                for row in demonstrated(Selection(source, count, wide=wide), len(by_key)):
+                for row in demonstrated(Selection(source, count, pool=pool), len(by_key)):
                     shots.setdefault(row.key, []).append(row.witness or "")
-        for row in all_rows(source, split, None, wide):
+        for row in all_rows(source, split, None, pool):
             if len(row.instructions) < 10:
                 continue
             own = by_key[row.key].own

@@ -84,9 +84,11 @@ for name in (
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
 with contextlib.suppress(ImportError, LookupError):  # without NLTK's sentence data
-    from lm_eval_ext.families.manyifeval.rows import TEST, all_rows
+    from lm_eval_ext.families.instructions.kinds import FIFTEEN
+    from lm_eval_ext.families.manyifeval.prompts import TEST
+    from lm_eval_ext.families.manyifeval.rows import all_rows
     # Composing them is most of what a run of manyifeval takes.
-    all_rows("embedded", TEST)
+    all_rows("embedded", TEST, None, FIFTEEN)
 # The tests' modules cannot be imported there.
 {inspect.getsource(parse_task_files_once)}
 parse_task_files_once()

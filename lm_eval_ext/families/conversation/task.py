@@ -17,7 +17,7 @@ from lm_eval_ext.families.conversation.rows import POLICIES, Row, composed_rows,
 from lm_eval_ext.families.conversation.schema import ADDING, MOST_TURNS, MULTI_IF, SCHEMA, STEPS, TURNS, in_turn
 from lm_eval_ext.families.conversation.scores import score
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.families.manyifeval.rows import NAME, TEST, origin
+from lm_eval_ext.families.manyifeval.prompts import NAME, TEST, origin
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
 from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers, TurnsInstance, with_floors

@@ -21,7 +21,7 @@ from lm_eval_ext.families.hierarchy.rows import (
 from lm_eval_ext.families.hierarchy.schema import ARMS, SCHEMA, SLIPPED, TURNS
 from lm_eval_ext.families.hierarchy.scores import score
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.families.manyifeval.rows import NAME, TEST, origin
+from lm_eval_ext.families.manyifeval.prompts import NAME, TEST, origin
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.engines import warn_once
 from lm_eval_ext.harness.family_task import Documents, FamilyTask

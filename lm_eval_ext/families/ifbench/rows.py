@@ -19,8 +19,7 @@ from lm_eval_ext import sources
 from lm_eval_ext.families.ifbench.repairs import digest_of, repairs
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, text_in
 from lm_eval_ext.families.manyifeval.prompts import IFEVAL as IFEVAL_HUB
-from lm_eval_ext.families.manyifeval.prompts import IFEVAL_SPLIT
-from lm_eval_ext.families.manyifeval.rows import IFEVAL_FILES
+from lm_eval_ext.families.manyifeval.prompts import IFEVAL_FILES, IFEVAL_SPLIT
 from lm_eval_ext.metadata import digest
 from lm_eval_ext.sources import HubDataset, RowsError
 from lm_eval_ext.verifiers import Checker

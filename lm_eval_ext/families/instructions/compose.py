@@ -1,6 +1,6 @@
 """Composes the rows of a row seed or of a user's task prompts: ten instructions that a response can follow together.
 
-The default rows were composed once and are data (``manyifeval.rows.frozen``).
+The default rows were composed once and are data (``manyifeval.frozen``).
 
 All task prompts of a draw are composed at once, so that every draw measures the same thing. Types and arguments are
 dealt before any row is composed, position by position: whatever the seed, the first n instructions of the rows have
@@ -77,7 +77,7 @@ class Card(NamedTuple):
     level: float
 
 
-def compose(tasks: Sequence[Task], pool: Pool, row_seed: int | None, *draw: object) -> tuple[Composition, ...]:
+def compose(tasks: Sequence[Task], pool: Pool, row_seed: int | None, draw: int | str) -> tuple[Composition, ...]:
     """Return ten instructions for each task prompt that can be followed together, with responses that follow them.
 
     Another response is known to each that follows none of them.
@@ -86,12 +86,12 @@ def compose(tasks: Sequence[Task], pool: Pool, row_seed: int | None, *draw: obje
         tasks: the task prompts; instructions that they came with are not kept.
         pool: the instruction types.
         row_seed: see ``metadata.chosen_row_seed``; ``None``: none was set.
-        draw: what distinguishes this draw from others with the same seed.
+        draw: a number or a name that no other draw with the same seed has.
 
     Raises:
         RuntimeError: none were found, which cannot happen unless task prompts contain nearly all keywords.
     """
-    generator = random.Random(generator_name(SEED, row_seed, *draw))  # noqa: S311 # reproducible by design
+    generator = random.Random(generator_name(SEED, row_seed, draw))  # noqa: S311 # reproducible by design
     for _ in range(DEALS):
         types = deal_types(len(tasks), INSTRUCTIONS, pool, generator)
         spread = {name: levels(random.Random(generator.getrandbits(64))) for name in pool.weights}  # noqa: S311 # as above
@@ -115,9 +115,10 @@ def compose(tasks: Sequence[Task], pool: Pool, row_seed: int | None, *draw: obje
 def deal_types(rows: int, number: int, pool: Pool, generator: random.Random) -> list[list[str]]:
     """Return some types for each of ``rows`` rows, none of which conflict.
 
-    A random draw would give a type to a row with some probability: its weight among the types that conflict with none
-    that the row has. Here each type is owed that probability, row by row, and the type that is owed most is dealt. So
-    the number of rows with a type, among their first n, stays close to what a random draw gives on average.
+    The largest debt is paid first. A random draw would give a type to a row with some probability: its weight among the
+    types that conflict with none that the row has. Here each type is owed that probability, row by row, and the type is
+    dealt that is owed most beyond what it was dealt before. So the number of rows with a type, among their first n,
+    stays close to what a random draw gives on average.
 
     Args:
         rows: the number of rows.
@@ -135,7 +136,8 @@ def deal_types(rows: int, number: int, pool: Pool, generator: random.Random) -> 
             for name in free:
                 owed[name] += pool.weights[name] / total
             # In random order, because of ties.
-            chosen = max(generator.sample(free, len(free)), key=lambda name: owed[name] - times_dealt[name])
+            in_random_order = generator.sample(free, len(free))
+            chosen = max(in_random_order, key=lambda name: owed[name] - times_dealt[name])
             times_dealt[chosen] += 1
             row.append(chosen)
     return dealt

@@ -500,12 +500,12 @@ _ABOUT_SECTIONS = (
 """The slots of sections, in the order in which they are drawn."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pool:
     """Types of instructions that a response to any task prompt can follow.
 
     Attributes:
-        name: the pool's name.
+        name: of its default rows (``manyifeval.frozen.Part``).
         weights: how often each type is drawn, relative to the others, where none conflicts; whole numbers.
     """
 

@@ -276,6 +276,20 @@ def _first_lines(plan: Plan, words: _Words, count: int) -> list[_Line]:
 
 def _add_pieces(draft: _Draft, plan: Plan, words: _Words) -> None:
     """Put what the text must contain into lines of its own or, if there may be few, into those that are there."""
+    pieces = _pieces(plan, words)
+    pieces += _letters(plan, words, " ".join([*map(str, draft.lines()[1:-1]), *pieces]))
+    inside = cycle(draft.first[draft.reserved - 1 :] if len(draft.first) > 1 else draft.first)
+    for piece in filter(None, pieces):
+        if _is_tight(plan):
+            next(inside).words[-1:-1] = piece.split()
+        else:
+            *lead, last = words.sentence(SHORT)
+            colon = ":" if words.is_reply else ""
+            draft.body.append(_Line([*lead, f"{last}{colon}", *piece.split(" ")]))
+
+
+def _pieces(plan: Plan, words: _Words) -> list[str]:
+    """Return the phrases that the text must contain, what stands for other demands, and a sentence in English."""
     pieces = [phrase for phrase, bounds in plan.phrases.items() for _ in range(bounds.low)]
     pieces += [piece.format(next(words.stock)) if "{}" in piece else piece for piece in plan.pieces]
     if plan.capitals.low:
@@ -285,22 +299,26 @@ def _add_pieces(draft: _Draft, plan: Plan, words: _Words) -> None:
     if (plan.english or plan.language == "en") and not words.spoken:
         named = (*_scarce(plan), *plan.phrases)
         pieces += [text for text in ENGLISH if not any(part in text for part in named)][:1]
+    return pieces
+
+
+def _letters(plan: Plan, words: _Words, written: str) -> list[str]:
+    """Return the letters that the text must contain and so far does not have often enough.
+
+    Args:
+        plan: the plan.
+        words: the words.
+        written: the text so far, without the first and the last line, which the loose variants cut off.
+    """
+    pieces: list[str] = []
     for letter, bounds in plan.letters.items():
-        # Not in the first and the last line, which the loose variants cut off.
-        missing = bounds.low - " ".join([*map(str, draft.lines()[1:-1]), *pieces]).lower().count(letter)
+        missing = bounds.low - " ".join([written, *pieces]).lower().count(letter)
         if missing > 0:
             # Only the letter in a text of words alone, and if there may not be many words with it. At least two in
             # a row, because a single capital would count as a capitalized word.
             with_letter = [word for word in words.usable if letter in word][:missing] if words.is_reply else []
             pieces.append(" ".join(with_letter) or letter * max(2, missing))
-    inside = cycle(draft.first[draft.reserved - 1 :] if len(draft.first) > 1 else draft.first)
-    for piece in filter(None, pieces):
-        if _is_tight(plan):
-            next(inside).words[-1:-1] = piece.split()
-        else:
-            *lead, last = words.sentence(SHORT)
-            colon = ":" if words.is_reply else ""
-            draft.body.append(_Line([*lead, f"{last}{colon}", *piece.split(" ")]))
+    return pieces
 
 
 def _fill(draft: _Draft, plan: Plan, words: _Words) -> bool:

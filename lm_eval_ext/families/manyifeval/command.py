@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
-from lm_eval_ext.families.manyifeval.rows import SPLITS, InstructionRow, all_rows
+from lm_eval_ext.families.manyifeval.prompts import SPLITS
+from lm_eval_ext.families.manyifeval.rows import InstructionRow, all_rows
 from lm_eval_ext.verifiers import Checker
 
 

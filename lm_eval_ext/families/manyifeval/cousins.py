@@ -16,14 +16,8 @@ from lm_eval_ext.families.instructions.compose import is_sensible
 from lm_eval_ext.families.instructions.kinds import FIFTEEN, PHRASINGS, phrased
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval import schema
-from lm_eval_ext.families.manyifeval.rows import (
-    InstructionRow,
-    Selection,
-    evaluated,
-    frozen,
-    prompt_of,
-    row_id,
-)
+from lm_eval_ext.families.manyifeval.frozen import frozen, row_id
+from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, evaluated, prompt_of
 from lm_eval_ext.families.manyifeval.scores import unknown_over_variants
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.requests import LazyAnswers

@@ -1,8 +1,13 @@
-r"""Where task prompts come from, besides those written for this project: out of a grammar, or cut out of IFEval's.
+r"""The bare task prompts of each source.
 
-The grammar has kinds of prompts, and phrases for their parts that all go together. Every draw has equally many prompts
-of each kind, give or take one. No two draws share a prompt if their row seeds are below the number of prompts of the
-smallest kind, divided by ``ROUNDS``.
+* ``"hub"``: cut out of ``google/IFEval`` (``reconstruct``);
+* ``"embedded"``: written for this project;
+* a file or a folder: a user's own bare ones, a copy of IFEval to cut them out of, or published rows;
+* under a row seed, whatever the source, unless they are a user's own: out of a grammar (``prompts_of_seed``).
+
+The grammar has forms of prompts, and phrases for their parts that all go together. Every draw has equally many prompts
+of each form, give or take one. No two draws share a prompt if their row seeds are below the number of prompts of the
+smallest form, divided by ``ROUNDS``.
 
 IFEval's prompts, which this repository does not contain, are cut by key and span. 216 of the 541 were read and
 selected. Without their constraints, they are natural English and make sense with any ten instructions. 100 are for
@@ -18,29 +23,149 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cache
 from importlib.resources import files
 from math import prod
+from pathlib import Path
 
-from lm_eval_ext.families.instructions import check_keys, instructions_of_row, named_lines
+from lm_eval_ext import sources
+from lm_eval_ext.families.instructions import check_keys, instructions_of_row, named_lines, text_in
 from lm_eval_ext.families.instructions.compose import Task
-from lm_eval_ext.metadata import generator_name
+from lm_eval_ext.metadata import ROW_SEED, generator_name
 from lm_eval_ext.sources import HubDataset, RowsError, Table
 
-SEED = 20261126
-"""The seed of every draw here; changing it changes scores."""
-ROUNDS = 10
-"""The number of prompts of each kind in a draw, all its splits together."""
-_PART = re.compile(r"\{(\w+)\}")
+NAME = "manyifeval"
+TEST, TRAIN, FEWSHOT = "test", "train", "fewshot"
+SPLITS = (TEST, TRAIN, FEWSHOT)
+PARTS = {TEST: (0, 100), FEWSHOT: (100, 106), TRAIN: (106, 216)}
+"""Which task prompts each split has, by place among those of a row seed: in all, as many as the recipe has lines."""
+BARE_FIELDS = ("key", "task_prompt")
+FURTHER_FIELDS = ("task_prompt", "not_conflict_rules_list", "rules")
+"""The fields of bare task prompts, and those of published rows that IFEval's do not have."""
 
 IFEVAL = HubDataset("google/IFEval")
 IFEVAL_SPLIT = "train"
+IFEVAL_FILES = (f"ifeval_{IFEVAL_SPLIT}.jsonl", f"ifeval_{IFEVAL_SPLIT}.parquet", "ifeval_input_data.jsonl")
+"""File names for a copy of IFEval in a folder: with the hub's columns, or under the name of its first publication."""
 COLUMNS = ("key", "prompt", "instruction_id_list", "kwargs")
+"""IFEval's columns that are needed."""
+SEED = 20261126
+"""The seed of every draw here; changing it changes scores."""
+ROUNDS = 10
+"""The number of prompts of each form in a draw, all its splits together."""
+_PART = re.compile(r"\{(\w+)\}")
+
+
+class Content(Enum):
+    """The content of a table of rows; the value is recorded in the results."""
+
+    FINISHED = "finished rows in the published schema"
+    BARE = "bare task prompts, instructions composed"
+    IFEVAL = "task prompts cut out of google/IFEval, instructions composed"
+    FRESH = "task prompts and instructions composed under the row seed"
+
+
+def tasks(source: str, split: str, row_seed: int | None = None) -> tuple[Task, ...]:
+    """Return the bare task prompts of one split of a source whose rows are not finished.
+
+    Under a row seed, they come out of the grammar, unless they are a user's own bare ones.
+
+    Raises:
+        RowsError: the rows are not available or not valid, or a row seed was asked for, and they are finished.
+    """
+    if row_seed is not None and _draws_prompts(source, split, row_seed):
+        first, end = PARTS[split]
+        return tuple(Task(key, prompt) for key, prompt in enumerate(prompts_of_seed(row_seed, first, end), first + 1))
+    table = table_of(source, split)
+    return _bare(table) if content_of(table) == Content.BARE else reconstruct(table, split)
+
+
+def _draws_prompts(source: str, split: str, row_seed: int) -> bool:
+    """Tell whether a row seed draws the task prompts of a source, too: all but a user's own bare ones.
+
+    Raises:
+        RowsError: the rows are finished.
+    """
+    if source in (sources.HUB, sources.EMBEDDED):
+        return True
+    table = table_of(source, split)
+    content = content_of(table)
+    if content == Content.FINISHED:
+        raise RowsError(
+            f"{table.origin}: {ROW_SEED} {row_seed}, but its rows are finished, and nothing is drawn; "
+            f"remove {ROW_SEED}, or use bare task prompts ({', '.join(BARE_FIELDS)} only) or another source"
+        )
+    return content != Content.BARE
+
+
+def origin(source: str, row_seed: int | None = None) -> str:
+    """Return a description of a source's test rows, to be recorded in the results.
+
+    Raises:
+        RowsError: the rows are not available or not valid, or a row seed was asked for, and they are finished.
+    """
+    if row_seed is not None and _draws_prompts(source, TEST, row_seed):
+        return Content.FRESH.value
+    return content_of(table_of(source, TEST)).value
+
+
+def table_of(source: str, split: str) -> Table:
+    """Return the table of one split of a source, as it is published.
+
+    Raises:
+        RowsError: there is none, or it cannot be read.
+    """
+    if source == sources.HUB:
+        return sources.load("ifeval", IFEVAL_SPLIT, IFEVAL, source)
+    if source == sources.EMBEDDED:
+        return sources.load(NAME, split, IFEVAL, source)
+    path = Path(source).expanduser().resolve()
+    if path.is_file():
+        table = sources.from_file(path)
+        if split != TEST and content_of(table) != Content.IFEVAL:
+            raise RowsError(f"{path}: a single file has no {split} split; give a folder with {NAME}_{split}.jsonl")
+        return table
+    if not path.is_dir():
+        raise RowsError(
+            f'source {source!r} is neither a file nor a folder; expected "{sources.HUB}", "{sources.EMBEDDED}", the '
+            f"path of a file of rows, or the path of a folder with {NAME}_{split}.jsonl or a copy of google/IFEval "
+            f"({IFEVAL_FILES[0]})"
+        )
+    # All splits come from one origin: a copy of IFEval next to a test file could demonstrate the rows under evaluation.
+    if any(sources.has_split(NAME, name, source) for name in SPLITS):
+        return sources.load(NAME, split, IFEVAL, source)
+    copy = next((path / name for name in IFEVAL_FILES if (path / name).is_file()), None)
+    if copy is None:
+        names = sorted(entry.name for entry in path.iterdir() if entry.suffix in sources.SUFFIXES)
+        raise RowsError(
+            f"no rows of {NAME!r} in {path}: expected {NAME}_{split}.jsonl (or .parquet; the published schema) or a "
+            f"copy of google/IFEval named {' or '.join(IFEVAL_FILES)}; found {', '.join(names) or 'no such files'}"
+        )
+    return sources.from_file(copy)
+
+
+def content_of(table: Table) -> Content:
+    """Return the content of a table, by its columns."""
+    if set(table.columns) <= set(BARE_FIELDS):
+        return Content.BARE
+    return Content.FINISHED if set(table.columns) & set(FURTHER_FIELDS) else Content.IFEVAL
+
+
+def _bare(table: Table) -> tuple[Task, ...]:
+    texts, keys = table.text("task_prompt", BARE_FIELDS), table.column("key", BARE_FIELDS)
+    check_keys(table.origin, keys)
+    by_key: dict[int | str, Task] = {}
+    for number, (key, text) in enumerate(zip(keys, texts, strict=True), start=1):
+        if key in by_key:
+            raise RowsError(f"{table.origin}, row {number}, field 'key': expected a unique key, found {key!r} again")
+        by_key[key] = Task(key, text_in(f"{table.origin}, row {number}", "task_prompt", text))
+    return tuple(by_key.values())
 
 
 @dataclass(frozen=True)
 class PromptForm:
-    """A kind of task prompt.
+    """A form of task prompts.
 
     Attributes:
         template: the prompt, with the names of its parts in braces.
@@ -52,7 +177,7 @@ class PromptForm:
 
     @property
     def size(self) -> int:
-        """The number of prompts of this kind."""
+        """The number of prompts of this form."""
         return prod(map(len, self.phrases))
 
     def prompt(self, number: int) -> str:
@@ -66,36 +191,45 @@ class PromptForm:
 
 
 @cache
-def kinds() -> tuple[PromptForm, ...]:
-    """Return the grammar."""
+def grammar() -> tuple[PromptForm, ...]:
+    """Return the forms of the grammar."""
     phrases = named_lines(__package__, "prompt_phrases.txt")
     templates = (files(__package__) / "prompt_kinds.txt").read_text(encoding="utf-8").splitlines()
     return tuple(PromptForm(line, tuple(phrases[part] for part in _PART.findall(line))) for line in templates)
 
 
-def prompts(row_seed: int, start: int, stop: int) -> list[str]:
-    """Return the prompts of a draw from place ``start`` to ``stop``, of ``ROUNDS`` times as many as there are kinds."""
+def prompts_of_seed(row_seed: int, start: int, stop: int) -> list[str]:
+    """Return the prompts of a draw from place ``start`` to ``stop``, of ``ROUNDS`` times as many as there are forms."""
     generator = random.Random(generator_name(SEED, row_seed, "kinds"))  # noqa: S311 # reproducible by design
-    drawn = []
+    forms, prompts = grammar(), []
     for turn in range(ROUNDS):
-        for kind in generator.sample(kinds(), len(kinds())):
-            # Each seed has a part of the kind's prompts of its own; when all are given, they are dealt anew.
-            lap, index = divmod(row_seed, kind.size // ROUNDS)
-            drawn.append(kind.prompt(_shuffled(index * ROUNDS + turn, kind.size, lap)))
-    return drawn[start:stop]
+        for form in generator.sample(forms, len(forms)):
+            # Each seed has a part of the form's prompts of its own; when all are given, they are dealt anew.
+            lap, index = divmod(row_seed, form.size // ROUNDS)
+            prompts.append(form.prompt(_shuffled(index * ROUNDS + turn, form.size, lap)))
+    return prompts[start:stop]
 
 
 def _shuffled(number: int, size: int, lap: int) -> int:
-    """Return where a number is after the numbers below ``size`` are shuffled; each lap shuffles otherwise."""
+    """Return where a number is after the numbers below ``size`` are shuffled; each lap shuffles otherwise.
+
+    This is a permutation by cycle walking. The numbers of as many bits as ``size`` has are mapped one to one; an image
+    that is too large is mapped again, until one is below ``size``. So no two numbers end at the same one.
+    """
     bits = size.bit_length()
-    mask, odd = (1 << bits) - 1, 0x9E3779B97F4A7C15
     while True:
-        # Each step maps the numbers of so many bits one to one; a result that is too large is mapped again.
-        for turn in range(4):
-            number = (number * odd + lap + turn) & mask
-            number ^= number >> (bits // 2)
+        number = _permuted(number, bits, lap)
         if number < size:
             return number
+
+
+def _permuted(number: int, bits: int, lap: int) -> int:
+    """Return the image of a number of so many bits: each is the image of one."""
+    for turn in range(4):
+        # Both steps can be undone: the factor is odd, and a shift changes only the lower bits.
+        number = (number * 0x9E3779B97F4A7C15 + lap + turn) % 2**bits
+        number ^= number >> (bits // 2)
+    return number
 
 
 @dataclass(frozen=True)

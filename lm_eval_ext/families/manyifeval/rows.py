@@ -1,60 +1,42 @@
-"""The rows of every task, from the three sources: 100 per number of instructions, with the same task prompts for each.
+"""The rows of every task: 100 per number of instructions, with the same task prompts for each.
 
 The task of single instructions has a row for each instruction of each task prompt: 1,000.
 
-* ``"hub"``: reconstructed from ``google/IFEval`` (``prompts.reconstruct``);
-* ``"embedded"``: task prompts written for this project;
-* a file or a folder: the published rows, a copy of IFEval to reconstruct them from, or bare task prompts.
-
-The instructions of the default rows, and the answers that documents contain, are data (``frozen``). They were composed
-once: a change to what composes rows, or to what writes answers, changes neither these rows nor their documents, by
-whose hashes the results tell whether two runs were asked the same. ``tasks/_default_rows.py`` writes the files. Under a
-row seed, the task prompts come out of a grammar (``prompts``), except for a user's own bare ones. Their instructions
-are composed (``instructions.compose``), and so are those of a user's own task prompts.
+``prompts`` has the bare task prompts of each source. Their instructions are data where the rows are default ones
+(``frozen``). Under a row seed, and for a user's own task prompts, they are composed (``instructions.compose``).
+Published rows have instructions of their own.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import cache
-from importlib.resources import files
 from itertools import chain
-from pathlib import Path
-from typing import Any, Literal
 
-from lm_eval_ext import sources
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, text_in
 from lm_eval_ext.families.instructions.compose import INSTRUCTIONS, Composition, Task, compose
-from lm_eval_ext.families.instructions.kinds import FIFTEEN, LARGER_POOL, Pool
+from lm_eval_ext.families.instructions.kinds import FIFTEEN, Pool
 from lm_eval_ext.families.instructions.writer import respond
-from lm_eval_ext.families.manyifeval.prompts import IFEVAL, IFEVAL_SPLIT, prompts, reconstruct
-from lm_eval_ext.metadata import ROW_SEED, digest
+from lm_eval_ext.families.manyifeval.frozen import frozen, row_id
+from lm_eval_ext.families.manyifeval.prompts import (
+    BARE_FIELDS,
+    FEWSHOT,
+    FURTHER_FIELDS,
+    TEST,
+    Content,
+    content_of,
+    table_of,
+    tasks,
+)
+from lm_eval_ext.metadata import digest
 from lm_eval_ext.sources import RowsError, Table
 from lm_eval_ext.verifiers import Checker, instruction
 
-NAME = "manyifeval"
-IFEVAL_FILES = (f"ifeval_{IFEVAL_SPLIT}.jsonl", f"ifeval_{IFEVAL_SPLIT}.parquet", "ifeval_input_data.jsonl")
-"""File names for a copy of IFEval in a folder: with the hub's columns, or under the name of its first publication."""
-BARE_FIELDS = ("key", "task_prompt")
-FURTHER_FIELDS = ("task_prompt", "not_conflict_rules_list", "rules")
 FIELDS = ("key", "prompt", "instruction_id_list", "kwargs", *FURTHER_FIELDS)
 """Those of the published rows: IFEval's, the bare task, and the wording of all its instructions and of the row's."""
-TEST, TRAIN, FEWSHOT = "test", "train", "fewshot"
-SPLITS = (TEST, TRAIN, FEWSHOT)
-PARTS = {TEST: (0, 100), FEWSHOT: (100, 106), TRAIN: (106, 216)}
-"""Which task prompts each split has, by place among those of a row seed: in all, as many as the recipe has lines."""
 LEAD = "Your response should follow the instructions below:"
-
-Part = Literal["fifteen", "wide", "cousins", "sections"]
-"""A file of frozen rows. ``fifteen`` and ``wide``: by task prompt, the ``instructions`` out of ManyIFEval's 15, or out
-of the larger pool, each as its id and arguments, or as its place among those that the task prompt came with (their
-arguments are IFEval's); the ``witness`` that follows all ten; of few-shot examples also ``answers``, to the first
-instruction, to the first two, and so on. ``cousins``: by prompt, of each variant the number of draws before it and its
-witness. ``sections``: by prompt, the witness of a report in sections."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +69,7 @@ class Selection:
         single: whether every instruction of a task prompt has a row of its own instead (section 3.1, Table 4).
         keys: the keys of the task prompts; ``None`` for all in the test split.
         row_seed: see ``metadata.chosen_row_seed``; ``None`` for the default rows.
-        wide: whether the instructions are of the larger pool.
+        pool: the types of the instructions.
     """
 
     source: str
@@ -96,16 +78,7 @@ class Selection:
     single: bool = False
     keys: tuple[int | str, ...] | None = None
     row_seed: int | None = None
-    wide: bool = False
-
-
-class Content(Enum):
-    """The content of a table of rows; the value is recorded in the results."""
-
-    FINISHED = "finished rows in the published schema"
-    BARE = "bare task prompts, instructions composed"
-    IFEVAL = "task prompts cut out of google/IFEval, instructions composed"
-    FRESH = "task prompts and instructions composed under the row seed"
+    pool: Pool = FIFTEEN
 
 
 def prompt_of(task_prompt: str, instructions: Sequence[Checker], lines: Sequence[str] | None = None) -> str:
@@ -130,7 +103,7 @@ def evaluated(selection: Selection) -> tuple[InstructionRow, ...]:
     source, keys = selection.source, selection.keys
     if selection.single:
         longest: dict[int | str, InstructionRow] = {}
-        for row in all_rows(source, TEST, selection.row_seed):
+        for row in all_rows(source, TEST, selection.row_seed, selection.pool):
             longest[row.key] = max(longest.get(row.key, row), row, key=lambda row: len(row.instructions))
         selected = tuple(_with(row, (checker,)) for row in longest.values() for checker in row.instructions)
     else:
@@ -159,7 +132,7 @@ def rows_with_count(selection: Selection, split: str = TEST) -> tuple[Instructio
         RowsError: the rows are not available or not valid.
     """
     source, count, repeat = selection.source, selection.count, selection.repeat
-    split_rows = all_rows(source, split, selection.row_seed, selection.wide)
+    split_rows = all_rows(source, split, selection.row_seed, selection.pool)
     matching = [row for row in split_rows if len(row.instructions) == (1 if repeat else count)]
     if not matching:
         raise RowsError(f"source {source!r}, split {split!r}: no rows with {count} instructions")
@@ -182,7 +155,7 @@ def demonstrated(selection: Selection, n: int) -> Iterator[InstructionRow]:
             f"source {selection.source!r}: --num_fewshot {n} asks for more few-shot examples than the "
             f"{sum(bool(row.witness) for row in fewshot_rows)} task prompts with a known answer in the {FEWSHOT} split"
         )
-    records = frozen("wide" if selection.wide else "fifteen") if selection.row_seed is None else {}
+    records = frozen(selection.pool.name) if selection.row_seed is None else {}
     for row in fewshot_rows[:n]:
         answers = records.get(row_id(row.key, row.task_prompt), {}).get("answers")
         # A repeated instruction is one instruction.
@@ -198,28 +171,30 @@ def rows_hash(rows: Sequence[InstructionRow]) -> str:
     return digest(json.dumps(content, ensure_ascii=False))
 
 
-def all_rows(source: str, split: str, row_seed: int | None = None, wide: bool = False) -> tuple[InstructionRow, ...]:
+# To the cache, an argument that is left out is another one than its default: the tasks pass all four.
+@cache
+def all_rows(source: str, split: str, row_seed: int | None = None, pool: Pool = FIFTEEN) -> tuple[InstructionRow, ...]:
     """Return the rows of one split, grouped by task prompt.
+
+    Args:
+        source: ``"hub"``, ``"embedded"``, a folder or a file; see ``prompts``.
+        split: ``"test"``, ``"train"`` or ``"fewshot"``.
+        row_seed: see ``metadata.chosen_row_seed``; ``None`` for the default rows.
+        pool: the types of the instructions, unless the rows are finished.
 
     Raises:
         RowsError: the rows are not available or not valid, or a row seed or the larger pool was asked for, and the rows
             are finished.
     """
-    return _cached_rows(source, split, row_seed, wide)
-
-
-# Apart from all_rows, whose callers leave arguments out: the cache would take them for others and compose again.
-@cache
-def _cached_rows(source: str, split: str, row_seed: int | None, wide: bool) -> tuple[InstructionRow, ...]:
-    pool = LARGER_POOL if wide else FIFTEEN
     if row_seed is not None:
         drawn_tasks = tasks(source, split, row_seed)
-        compositions = compose(drawn_tasks, pool, row_seed, len(drawn_tasks))
+        # The splits of a row seed are told apart by their sizes.
+        compositions = compose(drawn_tasks, pool, row_seed, draw=len(drawn_tasks))
         return tuple(chain.from_iterable(map(nested, drawn_tasks, compositions)))
-    table = _table(source, split)
-    if _content(table) != Content.FINISHED:
+    table = table_of(source, split)
+    if content_of(table) != Content.FINISHED:
         return tuple(row for task in tasks(source, split) for row in nested(task, composition(pool, task)))
-    if wide:
+    if pool is not FIFTEEN:
         raise RowsError(
             f"{table.origin}: its rows are finished, with instructions of their own, and none are drawn; use bare task "
             f"prompts ({', '.join(BARE_FIELDS)} only) or another source"
@@ -245,22 +220,10 @@ def composition(pool: Pool, task: Task) -> Composition:
     """
     record = frozen(pool.name).get(row_id(task.key, task.task_prompt))
     if record is None:
-        return compose([task], pool, None, task.key)[0]
+        return compose([task], pool, None, draw=task.key)[0]
     chosen = tuple(task.own[item] if isinstance(item, int) else instruction(*item) for item in record["instructions"])
     # No document contains the witness of a row of the training split.
     return Composition(chosen, record.get("witness") or respond(chosen))
-
-
-@cache
-def frozen(part: Part) -> Mapping[str, Any]:
-    """Return the content of a file of frozen rows: a value for each row, by the row's id."""
-    packed = (files(__package__) / "default_rows" / f"{part}.jsonl.gz").read_bytes()
-    return dict(map(json.loads, gzip.decompress(packed).decode().splitlines()))
-
-
-def row_id(key: int | str, prompt: str) -> str:
-    """Return what identifies a task prompt, or a prompt, in the files of frozen rows."""
-    return digest(json.dumps([key, prompt]))
 
 
 def task_prompts(source: str, row_seed: int | None) -> tuple[Task, ...]:
@@ -269,101 +232,10 @@ def task_prompts(source: str, row_seed: int | None) -> tuple[Task, ...]:
     Raises:
         RowsError: as ``all_rows``.
     """
-    if row_seed is None and _content(_table(source, TEST)) == Content.FINISHED:
-        bare = {row.key: row.task_prompt for row in all_rows(source, TEST)}
+    if row_seed is None and content_of(table_of(source, TEST)) == Content.FINISHED:
+        bare = {row.key: row.task_prompt for row in all_rows(source, TEST, None, FIFTEEN)}
         return tuple(Task(key, task_prompt) for key, task_prompt in bare.items())
     return tasks(source, TEST, row_seed)
-
-
-def tasks(source: str, split: str, row_seed: int | None = None) -> tuple[Task, ...]:
-    """Return the bare task prompts of one split of a source whose rows are not finished.
-
-    Under a row seed, they come out of the grammar, unless they are a user's own bare ones.
-
-    Raises:
-        RowsError: as ``all_rows``.
-    """
-    if row_seed is not None and _draws_prompts(source, split, row_seed):
-        drawn = enumerate(prompts(row_seed, *PARTS[split]), start=PARTS[split][0] + 1)
-        return tuple(Task(key, prompt) for key, prompt in drawn)
-    table = _table(source, split)
-    return _bare(table) if _content(table) == Content.BARE else reconstruct(table, split)
-
-
-def _draws_prompts(source: str, split: str, row_seed: int) -> bool:
-    """Tell whether a row seed draws the task prompts of a source, too: all but a user's own bare ones.
-
-    Raises:
-        RowsError: the rows are finished.
-    """
-    if source in (sources.HUB, sources.EMBEDDED):
-        return True
-    table = _table(source, split)
-    content = _content(table)
-    if content == Content.FINISHED:
-        raise RowsError(
-            f"{table.origin}: {ROW_SEED} {row_seed}, but its rows are finished, and nothing is drawn; "
-            f"remove {ROW_SEED}, or use bare task prompts ({', '.join(BARE_FIELDS)} only) or another source"
-        )
-    return content != Content.BARE
-
-
-def origin(source: str, row_seed: int | None = None) -> str:
-    """Return a description of a source's test rows, to be recorded in the results.
-
-    Raises:
-        RowsError: as ``all_rows``.
-    """
-    if row_seed is not None and _draws_prompts(source, TEST, row_seed):
-        return Content.FRESH.value
-    return _content(_table(source, TEST)).value
-
-
-def _table(source: str, split: str) -> Table:
-    if source == sources.HUB:
-        return sources.load("ifeval", IFEVAL_SPLIT, IFEVAL, source)
-    if source == sources.EMBEDDED:
-        return sources.load(NAME, split, IFEVAL, source)
-    path = Path(source).expanduser().resolve()
-    if path.is_file():
-        table = sources.from_file(path)
-        if split != TEST and _content(table) != Content.IFEVAL:
-            raise RowsError(f"{path}: a single file has no {split} split; give a folder with {NAME}_{split}.jsonl")
-        return table
-    if not path.is_dir():
-        raise RowsError(
-            f'source {source!r} is neither a file nor a folder; expected "{sources.HUB}", "{sources.EMBEDDED}", the '
-            f"path of a file of rows, or the path of a folder with {NAME}_{split}.jsonl or a copy of google/IFEval "
-            f"({IFEVAL_FILES[0]})"
-        )
-    # All splits come from one origin: a copy of IFEval next to a test file could demonstrate the rows under evaluation.
-    if any(sources.has_split(NAME, name, source) for name in SPLITS):
-        return sources.load(NAME, split, IFEVAL, source)
-    copy = next((path / name for name in IFEVAL_FILES if (path / name).is_file()), None)
-    if copy is None:
-        names = sorted(entry.name for entry in path.iterdir() if entry.suffix in sources.SUFFIXES)
-        raise RowsError(
-            f"no rows of {NAME!r} in {path}: expected {NAME}_{split}.jsonl (or .parquet; the published schema) or a "
-            f"copy of google/IFEval named {' or '.join(IFEVAL_FILES)}; found {', '.join(names) or 'no such files'}"
-        )
-    return sources.from_file(copy)
-
-
-def _content(table: Table) -> Content:
-    if set(table.columns) <= set(BARE_FIELDS):
-        return Content.BARE
-    return Content.FINISHED if set(table.columns) & set(FURTHER_FIELDS) else Content.IFEVAL
-
-
-def _bare(table: Table) -> tuple[Task, ...]:
-    texts, keys = table.text("task_prompt", BARE_FIELDS), table.column("key", BARE_FIELDS)
-    check_keys(table.origin, keys)
-    by_key: dict[int | str, Task] = {}
-    for number, (key, text) in enumerate(zip(keys, texts, strict=True), start=1):
-        if key in by_key:
-            raise RowsError(f"{table.origin}, row {number}, field 'key': expected a unique key, found {key!r} again")
-        by_key[key] = Task(key, text_in(f"{table.origin}, row {number}", "task_prompt", text))
-    return tuple(by_key.values())
 
 
 def _finished(table: Table) -> tuple[InstructionRow, ...]:

@@ -17,19 +17,11 @@ import datasets
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.instructions.compose import INSTRUCTIONS
+from lm_eval_ext.families.instructions.kinds import FIFTEEN, LARGER_POOL, Pool
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.manyifeval.answers import Presentation, RowInstance, known_answers
-from lm_eval_ext.families.manyifeval.prompts import IFEVAL
-from lm_eval_ext.families.manyifeval.rows import (
-    NAME,
-    TEST,
-    InstructionRow,
-    Selection,
-    demonstrated,
-    evaluated,
-    origin,
-    rows_hash,
-)
+from lm_eval_ext.families.manyifeval.prompts import IFEVAL, NAME, TEST, origin
+from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, demonstrated, evaluated, rows_hash
 from lm_eval_ext.families.manyifeval.schema import (
     PLACEMENTS,
     PROMPTS,
@@ -189,8 +181,8 @@ class ManyIFEvalTask(PlacedTask):
     TAKES = ("row_seed", PLACEMENT, "keys")
     # In the first, other types and arguments were dealt to the rows of a seed.
     ROW_SEED_VERSION = 2
-    POOL_IS_WIDE: ClassVar[bool] = False
-    """Whether the instructions are of the larger pool."""
+    POOL: ClassVar[Pool] = FIFTEEN
+    """The types of the instructions, unless the rows are finished."""
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:
@@ -230,19 +222,20 @@ class ManyIFEvalTask(PlacedTask):
                 raise ValueError(f"task {task!r}: {key} must be true or false, found {value!r}")
         if single and (count > 1 or repeat):
             raise ValueError(f"task {task!r}: single, but not with instructions: 1 and repeat: false; expected both")
-        if self.POOL_IS_WIDE and (repeat or single):
+        is_wide = self.POOL is LARGER_POOL
+        if is_wide and (repeat or single):
             raise ValueError(f"task {task!r}: repeat or single is set; expected neither")
         keys = _keys(task, config["metadata"].get("keys"))
-        self._selection = Selection(self.source, count, repeat, single, keys, self.row_seed, self.POOL_IS_WIDE)
+        self._selection = Selection(self.source, count, repeat, single, keys, self.row_seed, self.POOL)
         refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
         config["metadata"]["rows_origin"] = origin(self.source, self.row_seed)
         self.place(config)
         config["test_split"] = TEST
-        self.has = (PROMPTS,) if self.POOL_IS_WIDE else (PROMPTS, TYPES)
+        self.has = (PROMPTS,) if is_wide else (PROMPTS, TYPES)
         if self.source != sources.HUB or self.row_seed is not None:
             config["dataset_path"] = NAME
-        pool = {WIDE: True} if self.POOL_IS_WIDE else {SINGLE: single}
-        return {"dataset": NAME, "instructions": count, "repeat": repeat, **pool}
+        rows_of = {WIDE: True} if is_wide else {SINGLE: single}
+        return {"dataset": NAME, "instructions": count, "repeat": repeat, **rows_of}
 
     def documents(self) -> Documents:
         """Return the rows; data that a verdict needs is checked now rather than after the last answer."""
@@ -313,7 +306,7 @@ class WideTask(ManyIFEvalTask):
         MissingDataError: NLTK data that verdicts need are not installed.
     """
 
-    POOL_IS_WIDE = True
+    POOL = LARGER_POOL
 
     @classmethod
     def nltk_data(cls, _config: Mapping[str, Any]) -> Sequence[Data]:

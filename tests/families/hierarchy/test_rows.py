@@ -15,7 +15,7 @@ from lm_eval_ext.families.hierarchy.rows import MOST_TURNS, PROMPTS, Row, rivals
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.compose import keywords
 from lm_eval_ext.families.instructions.writer import sentences
-from lm_eval_ext.families.manyifeval.rows import frozen
+from lm_eval_ext.families.manyifeval.frozen import frozen
 from lm_eval_ext.verifiers import EDITIONS, Response
 from lm_eval_ext.verifiers.ifeval.language import ENOUGH_WORDS, SURE
 from tests.families.jsonl import write_jsonl

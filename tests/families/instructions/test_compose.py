@@ -12,7 +12,7 @@ import pytest
 
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.compose import Level, Task, compose, is_sensible, keywords, levels
-from lm_eval_ext.families.instructions.kinds import FIFTEEN, LARGER_POOL, conflicting
+from lm_eval_ext.families.instructions.kinds import FIFTEEN, LARGER_POOL, Pool, conflicting
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, all_rows, evaluated, rows_hash
 from lm_eval_ext.verifiers import instruction
 from tests.families.manyifeval.table_4 import CASE, LENGTH
@@ -29,8 +29,8 @@ MOST_SIZES = 2.5
 """How many rows more or fewer may have a size up to some value than if sizes were evenly spread (2.2 in 200 seeds)."""
 
 
-def rows_of(row_seed: int, count: int, wide: bool = False) -> list[InstructionRow]:
-    return [row for row in all_rows("embedded", "test", row_seed, wide) if len(row.instructions) == count]
+def rows_of(row_seed: int, count: int, pool: Pool = FIFTEEN) -> list[InstructionRow]:
+    return [row for row in all_rows("embedded", "test", row_seed, pool) if len(row.instructions) == count]
 
 
 def types_of(rows: Sequence[InstructionRow]) -> Counter[str]:
@@ -51,7 +51,7 @@ def test_every_type_has_its_share_at_every_number_of_instructions(row_seeds: Seq
 @pytest.mark.slow
 def test_every_type_of_the_larger_pool_has_its_share() -> None:
     for count in COUNTS:
-        counts = [types_of(rows_of(row_seed, count, wide=True)) for row_seed in range(50)]
+        counts = [types_of(rows_of(row_seed, count, LARGER_POOL)) for row_seed in range(50)]
         for name in {name for found in counts for name in found}:
             mean = fmean(found[name] for found in counts)
             assert all(abs(found[name] - mean) <= MOST_WIDE for found in counts), (count, name)
@@ -109,15 +109,15 @@ def test_no_row_of_two_seeds_is_the_same(row_seeds: Sequence[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row_seeds", "wide"),
+    ("row_seeds", "pool"),
     [
-        pytest.param(range(200), False, marks=pytest.mark.slow),
-        pytest.param(range(50), True, marks=pytest.mark.slow),  # a draw takes four times as long
+        pytest.param(range(200), FIFTEEN, marks=pytest.mark.slow),
+        pytest.param(range(50), LARGER_POOL, marks=pytest.mark.slow),  # a draw takes four times as long
     ],
 )
-def test_every_row_can_be_followed(row_seeds: Sequence[int], wide: bool) -> None:
+def test_every_row_can_be_followed(row_seeds: Sequence[int], pool: Pool) -> None:
     for row_seed in row_seeds:
-        for row in rows_of(row_seed, 10, wide):
+        for row in rows_of(row_seed, 10, pool):
             assert is_as_intended(row.witness or "", row.instructions), row
 
 
@@ -192,6 +192,6 @@ def test_the_rows_of_a_seed_are_the_same_with_every_version_of_python() -> None:
 
 
 def test_the_rows_of_the_larger_pool_are_the_same_and_can_be_followed() -> None:
-    rows = rows_of(7, 10, wide=True)
+    rows = rows_of(7, 10, LARGER_POOL)
     assert rows_hash(rows) == "a3ccf8361d83b7c6"
     assert all(is_as_intended(row.witness or "", row.instructions) for row in rows[::10])

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.rows import SPLITS, Selection, all_rows, origin, rows_with_count, tasks
+from lm_eval_ext.families.manyifeval.prompts import SPLITS, origin, tasks
+from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, rows_with_count
 from lm_eval_ext.sources import EMBEDDED_FOLDER, RowsError
 from tests.families.jsonl import read_jsonl, write_jsonl
 

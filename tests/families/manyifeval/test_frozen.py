@@ -15,17 +15,9 @@ from lm_eval_ext.families.instructions import compose, is_as_intended, writer
 from lm_eval_ext.families.instructions.kinds import BY_ID, FIFTEEN, LARGER_POOL, conflicting
 from lm_eval_ext.families.manyifeval import cousins, rows
 from lm_eval_ext.families.manyifeval.dense import rows as dense
-from lm_eval_ext.families.manyifeval.rows import (
-    FEWSHOT,
-    TEST,
-    Part,
-    Selection,
-    _cached_rows,
-    all_rows,
-    demonstrated,
-    frozen,
-    tasks,
-)
+from lm_eval_ext.families.manyifeval.frozen import Part, frozen
+from lm_eval_ext.families.manyifeval.prompts import FEWSHOT, TEST, tasks
+from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, demonstrated
 from lm_eval_ext.metadata import digest
 from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.ifeval.length import NumberWords
@@ -63,15 +55,16 @@ def test_no_default_row_depends_on_what_writes_responses(monkeypatch: pytest.Mon
     def nothing(*_instructions: object) -> None:
         raise AssertionError("a default row asked for a response")
 
-    default = {wide: all_rows("embedded", TEST, None, wide) for wide in (False, True)}
-    examples = [list(demonstrated(Selection("embedded", 3, wide=wide), 6)) for wide in (False, True)]
-    row = default[False][4]
+    pools = (FIFTEEN, LARGER_POOL)
+    default = {pool: all_rows("embedded", TEST, None, pool) for pool in pools}
+    examples = [list(demonstrated(Selection("embedded", 3, pool=pool), 6)) for pool in pools]
+    row = default[FIFTEEN][4]
     both = list(cousins.cousins(row)), dense.mixed_rows(50)
     for module in (writer, compose, cousins, dense, rows):
         monkeypatch.setattr(module, "respond", nothing)
-    for wide, found in default.items():
-        assert _cached_rows.__wrapped__("embedded", TEST, None, wide) == found
-    assert [list(demonstrated(Selection("embedded", 3, wide=wide), 6)) for wide in (False, True)] == examples
+    for pool, found in default.items():
+        assert all_rows.__wrapped__("embedded", TEST, None, pool) == found
+    assert [list(demonstrated(Selection("embedded", 3, pool=pool), 6)) for pool in pools] == examples
     assert all_rows("embedded", FEWSHOT)[2].witness != examples[0][0].witness  # it follows ten instructions, not three
     assert (list(cousins.cousins(row)), dense.mixed_rows.__wrapped__(50)) == both
 
@@ -92,14 +85,14 @@ def test_of_ifevals_own_instructions_the_first_of_each_slot_is_kept_with_its_arg
 
 
 def test_every_type_and_relation_occurs_and_comes_first_in_some_default_row() -> None:
-    for wide, types, least, firsts in ((False, 15, 8, 11), (True, 46, 5, 30)):
-        tens = [row.instructions for row in all_rows("embedded", TEST, None, wide) if len(row.instructions) == 10]
+    for pool, types, least, firsts in ((FIFTEEN, 15, 8, 11), (LARGER_POOL, 46, 5, 30)):
+        tens = [row.instructions for row in all_rows("embedded", TEST, None, pool) if len(row.instructions) == 10]
         counts = Counter(each.id for ten in tens for each in ten)
         # A type that the pool gets later is in rows of a row seed only.
-        assert set(counts) <= set((LARGER_POOL if wide else FIFTEEN).weights)
+        assert set(counts) <= set(pool.weights)
         assert len(counts) == types
         assert min(counts.values()) >= least
         assert len({ten[0].id for ten in tens}) >= firsts  # or a row with one instruction would be of only a few types
         assert not [pair for ten in tens for pair in combinations(ten, 2) if conflicting(pair[0].id, pair[1].id)]
-        for row in all_rows("embedded", TEST, None, wide)[9::10]:
+        for row in all_rows("embedded", TEST, None, pool)[9::10]:
             assert is_as_intended(row.witness or "", row.instructions), row

@@ -14,34 +14,37 @@ import datasets
 import pytest
 
 from lm_eval_ext.families.manyifeval.prompts import (
+    IFEVAL_FILES,
     ROUNDS,
+    SPLITS,
     Cut,
     PromptForm,
-    kinds,
-    prompts,
+    grammar,
+    prompts_of_seed,
     recipe,
     reconstruct,
+    tasks,
 )
-from lm_eval_ext.families.manyifeval.rows import IFEVAL_FILES, SPLITS, Selection, rows_with_count, tasks
+from lm_eval_ext.families.manyifeval.rows import Selection, rows_with_count
 from lm_eval_ext.metadata import digest
 from lm_eval_ext.sources import RowsError, Table
 from lm_eval_ext.verifiers import instructions_of
 from tests.families.jsonl import read_jsonl, write_jsonl, write_rows
 
 SEEDS = range(50)
-DISTINCT_SEEDS = min(kind.size for kind in kinds()) // ROUNDS
+DISTINCT_SEEDS = min(form.size for form in grammar()) // ROUNDS
 """So many row seeds, from 0 on, share no prompt."""
 
 
 def test_the_grammar_is_as_large_as_the_documentation_says() -> None:
-    assert len(kinds()) == 25
-    assert sum(kind.size for kind in kinds()) == 3_050_875
+    assert len(grammar()) == 25
+    assert sum(form.size for form in grammar()) == 3_050_875
     assert DISTINCT_SEEDS == 2160
 
 
 def test_every_phrase_is_used_once_and_plain() -> None:
-    for kind in kinds():
-        for phrases in kind.phrases:
+    for form in grammar():
+        for phrases in form.phrases:
             assert len(set(phrases)) == len(phrases) > 1
             # No digits, commas or quotation marks, so that no instruction is about what the prompt shows.
             assert all(re.fullmatch(r"[A-Za-z][a-zA-Z '-]*\??|[A-Z][a-zA-Z ]+[.?]", phrase) for phrase in phrases)
@@ -49,30 +52,30 @@ def test_every_phrase_is_used_once_and_plain() -> None:
 
 def test_no_two_of_many_seeds_share_a_prompt() -> None:
     seeds = [*SEEDS, *range(DISTINCT_SEEDS - 50, DISTINCT_SEEDS)]
-    drawn = [prompt for row_seed in seeds for prompt in prompts(row_seed, 0, 216)]
+    drawn = [prompt for row_seed in seeds for prompt in prompts_of_seed(row_seed, 0, 216)]
     assert len(set(drawn)) == len(drawn)
 
 
 @pytest.mark.parametrize("row_seed", [0, 7, 10**6, 20261123])
-def test_a_draw_has_four_prompts_of_each_kind_and_none_twice(row_seed: int) -> None:
-    drawn = prompts(row_seed, 0, 100)
-    assert len(set(prompts(row_seed, 0, ROUNDS * len(kinds())))) == ROUNDS * len(kinds())
-    of_kind = {kind.template: pattern(kind) for kind in kinds()}
-    counts = Counter(next(name for name, found in of_kind.items() if found.fullmatch(prompt)) for prompt in drawn)
+def test_a_draw_has_four_prompts_of_each_form_and_none_twice(row_seed: int) -> None:
+    drawn = prompts_of_seed(row_seed, 0, 100)
+    assert len(set(prompts_of_seed(row_seed, 0, ROUNDS * len(grammar())))) == ROUNDS * len(grammar())
+    of_form = {form.template: pattern(form) for form in grammar()}
+    counts = Counter(next(name for name, found in of_form.items() if found.fullmatch(prompt)) for prompt in drawn)
     assert set(counts.values()) == {4}
-    assert prompts(row_seed, 100, 106) == prompts(row_seed, 0, 106)[100:]
+    assert prompts_of_seed(row_seed, 100, 106) == prompts_of_seed(row_seed, 0, 106)[100:]
 
 
-def pattern(kind: PromptForm) -> re.Pattern[str]:
-    """Return what matches exactly the prompts of a kind, in any case."""
-    given = ("|".join(map(re.escape, phrases)) for phrases in kind.phrases)
-    template = re.escape(kind.template).replace(r"\{", "{").replace(r"\}", "}")
+def pattern(form: PromptForm) -> re.Pattern[str]:
+    """Return what matches exactly the prompts of a form, in any case."""
+    given = ("|".join(map(re.escape, phrases)) for phrases in form.phrases)
+    template = re.escape(form.template).replace(r"\{", "{").replace(r"\}", "}")
     return re.compile(re.sub(r"\{\w+\}", lambda _: f"(?:{next(given)})", template), re.IGNORECASE)
 
 
 def test_prompts_are_sentences() -> None:
     for row_seed in SEEDS:
-        for prompt in prompts(row_seed, 0, 100):
+        for prompt in prompts_of_seed(row_seed, 0, 100):
             assert re.fullmatch(r"[A-Z][A-Za-z '.?-]*[.?]", prompt), prompt
             assert "  " not in prompt
             assert 10 <= len(prompt.split()) <= 40
@@ -80,7 +83,7 @@ def test_prompts_are_sentences() -> None:
 
 def test_the_prompts_have_not_changed() -> None:
     # A change here is a change of scores, and of metadata.version once seeded rows are released.
-    assert digest(json.dumps(prompts(7, 0, 216))) == "c1579093046e3956"
+    assert digest(json.dumps(prompts_of_seed(7, 0, 216))) == "c1579093046e3956"
 
 
 Rows = list[dict[str, Any]]

@@ -18,17 +18,15 @@ import pytest
 from lm_eval_ext.cli import main
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.manyifeval.command import statistics
+from lm_eval_ext.families.manyifeval.prompts import SPLITS, origin, tasks
 from lm_eval_ext.families.manyifeval.rows import (
-    SPLITS,
     InstructionRow,
     Selection,
     all_rows,
     evaluated,
-    origin,
     prompt_of,
     rows_hash,
     rows_with_count,
-    tasks,
 )
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of
@@ -198,7 +196,8 @@ import json, sys
 from dataclasses import asdict
 from lm_eval_ext.families.manyifeval.answers import known_answers
 from lm_eval_ext.families.manyifeval.dense import rows as dense
-from lm_eval_ext.families.manyifeval.rows import SPLITS, Selection, all_rows, evaluated, rows_hash
+from lm_eval_ext.families.manyifeval.prompts import SPLITS
+from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, evaluated, rows_hash
 sys.stdout.reconfigure(encoding="utf-8")
 for source in sys.argv[1:]:
     for split in SPLITS:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.rows import all_rows, tasks
+from lm_eval_ext.families.instructions.kinds import LARGER_POOL
+from lm_eval_ext.families.manyifeval.prompts import tasks
+from lm_eval_ext.families.manyifeval.rows import all_rows
 from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.sources import RowsError
 from tests.conftest import EvaluateEach, Run
@@ -81,7 +83,7 @@ def test_few_shot_examples_follow_what_their_prompts_ask_for(source: str) -> Non
 def test_finished_rows_cannot_be_drawn_anew(tmp_path: Path) -> None:
     finished = write_jsonl(tmp_path / "finished.jsonl", published_rows()[:10])
     with pytest.raises(RowsError, match=r"its rows are finished, .* use bare task prompts"):
-        all_rows(finished, "test", None, True)
+        all_rows(finished, "test", None, LARGER_POOL)
 
 
 @pytest.mark.parametrize("changes", [{"repeat": True}, {"single": True}])

@@ -20,7 +20,7 @@ from lm_eval_ext.families.instructions.kinds import (
     stated,
 )
 from lm_eval_ext.families.instructions.writer import respond
-from lm_eval_ext.families.manyifeval.rows import frozen, row_id
+from lm_eval_ext.families.manyifeval.frozen import frozen, row_id
 from lm_eval_ext.metadata import digest, generator_name
 from lm_eval_ext.verifiers import Checker, instruction
 
