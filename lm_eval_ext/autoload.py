@@ -32,10 +32,10 @@ MODELS = {
     "two_turns": "lm_eval_ext.models.conversation:TwoTurnsLM",
 }
 FILTERS = {
-    "mcq_classifier": "lm_eval_ext.families.paired_mcq.filters:ClassifierFilter",
-    "mcq_llm": "lm_eval_ext.families.paired_mcq.filters:LLMFilter",
-    "mcq_rules": "lm_eval_ext.families.paired_mcq.filters:RulesFilter",
-    "mcq_string_match": "lm_eval_ext.families.paired_mcq.filters:StringMatchFilter",
+    "mcq_classifier": "lm_eval_ext.families.paired_mcq.filters:mcq_classifier",
+    "mcq_llm": "lm_eval_ext.families.paired_mcq.filters:mcq_llm",
+    "mcq_rules": "lm_eval_ext.families.paired_mcq.filters:mcq_rules",
+    "mcq_string_match": "lm_eval_ext.families.paired_mcq.filters:mcq_string_match",
     "verbalizer_answer": "lm_eval_ext.families.verbalizer.answer:VerbalizerAnswer",
 }
 

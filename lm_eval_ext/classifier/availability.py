@@ -105,7 +105,7 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class Runtime:
     """Where and how a causal language model runs.
 
     Attributes:
@@ -120,8 +120,8 @@ class Placement:
     batch_size: int = 8
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> Placement:
-        """Return the placement with these values; the others are the defaults.
+    def of(cls, settings: Mapping[str, Any]) -> Runtime:
+        """Return the runtime with these values; the others are the defaults.
 
         Args:
             settings: values by the attribute's name; ``None`` stands for the default.
@@ -129,8 +129,8 @@ class Placement:
         Raises:
             ReaderError: a value is invalid, or there is no such device.
         """
-        placement = cls(**{name: value for name, value in settings.items() if value is not None})
-        size, dtype, device = placement.batch_size, placement.dtype, placement.device
+        runtime = cls(**{name: value for name, value in settings.items() if value is not None})
+        size, dtype, device = runtime.batch_size, runtime.dtype, runtime.device
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ReaderError(f"batch size {size!r}: expected a whole number, at least 1")
         if dtype not in DTYPES:
@@ -148,7 +148,7 @@ class Placement:
                 raise ReaderError(
                     f"device {device!r}: not available here ({why}); expected cpu, cuda, cuda:1 …"
                 ) from error
-        return placement
+        return runtime
 
     @property
     def chosen_device(self) -> str:
@@ -161,9 +161,9 @@ class Placement:
 
     def __str__(self) -> str:
         """Return the values that are not the defaults, for messages."""
-        default = asdict(Placement())
+        default = asdict(Runtime())
         return ", ".join(f"{name} {value}" for name, value in asdict(self).items() if value != default[name])
 
 
-DEFAULT = Placement()
+DEFAULT = Runtime()
 """One GPU if there is one, the type in which the weights were saved."""

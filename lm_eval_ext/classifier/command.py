@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from lm_eval_ext.classifier import division, readers
-from lm_eval_ext.classifier.availability import DTYPES, Placement, ReaderError, require_libraries
+from lm_eval_ext.classifier.availability import DTYPES, ReaderError, Runtime, require_libraries
 from lm_eval_ext.classifier.causal.reader import CAUSAL
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
@@ -48,7 +48,7 @@ def add_train_to(train: argparse.ArgumentParser) -> None:
         "all that are not held out",
     )
     add_recipe_to(train, DEFAULTS)
-    _add_placement_to(train, batch_size=False)
+    _add_runtime_to(train, batch_size=False)
     train.add_argument(
         "--held-out",
         type=share,
@@ -77,14 +77,14 @@ def add_train_to(train: argparse.ArgumentParser) -> None:
 def _train(options: argparse.Namespace) -> int:
     if options.mode == "causal" and options.base is None:
         raise ReaderError("--mode causal needs --base: the folder or hub id of a causal language model")
-    placement = Placement.of({"device": options.device, "dtype": options.dtype})
+    runtime = Runtime.of({"device": options.device, "dtype": options.dtype})
     if options.mode == "encoder" and options.base is not None:
         raise ReaderError(
             f"--base {options.base}: --mode encoder has its own base ({weights.REPOSITORY}, pinned); "
             f"{weights.FOLDER_VARIABLE} names a folder with it. --base is for --mode causal"
         )
-    if options.mode == "encoder" and str(placement):
-        raise ReaderError(f"{placement}: --mode encoder trains on the CPU, so that its result is always the same")
+    if options.mode == "encoder" and str(runtime):
+        raise ReaderError(f"{runtime}: --mode encoder trains on the CPU, so that its result is always the same")
     require_libraries()
     output = options.output.resolve()
     require_free(output)
@@ -108,13 +108,13 @@ def _train(options: argparse.Namespace) -> int:
         if options.mode == "encoder":
             train_encoder(divided.taught, folder, recipe, calibration=divided.held_out, checkpoint=checkpoint)
         else:
-            train_causal(divided.taught, options.base, folder, recipe, placement=placement, checkpoint=checkpoint)
+            train_causal(divided.taught, options.base, folder, recipe, runtime=runtime, checkpoint=checkpoint)
         # The readers whose scores the card has: those that need no training, and the new adapter's.
         named_readers = {name: readers.reader(name) for name in ("string_match", "rules")}
         if options.mode == "encoder":
             named_readers |= {"adapter": encoder_reader(folder), "rules, then adapter": readers.reader(str(folder))}
         else:
-            named_readers |= {"adapter": readers.reader(str(folder), placement)}
+            named_readers |= {"adapter": readers.reader(str(folder), runtime)}
         text = division.card(options.mode, folder, divided, named_readers, share=options.held_out, recipe=recipe)
         # In the place of PEFT's own.
         (folder / "README.md").write_text(text, encoding="utf-8")
@@ -131,7 +131,7 @@ def add_evaluate_to(judge: argparse.ArgumentParser) -> None:
         action="append",
         help=f"{readers.EXPECTED}; may be repeated (default: {' '.join(readers.NAMES)})",
     )
-    _add_placement_to(judge)
+    _add_runtime_to(judge)
     judge.add_argument("--json", action="store_true", help="print JSON")
     judge.set_defaults(run=_evaluate)
 
@@ -140,9 +140,9 @@ def _evaluate(options: argparse.Namespace) -> int:
     names = list(dict.fromkeys(options.reader or readers.NAMES))
     for name in names:
         readers.require(name)
-    placement = _placement_for(names, options)
+    runtime = _runtime_for(names, options)
     rows = labelled_file(options.data)
-    evaluation = evaluate(rows, {name: readings(readers.reader(name, placement), rows, name) for name in names})
+    evaluation = evaluate(rows, {name: readings(readers.reader(name, runtime), rows, name) for name in names})
     print(json.dumps(asdict(evaluation), indent=2) if options.json else as_markdown(evaluation), flush=True)
     return 0
 
@@ -151,13 +151,13 @@ def add_read_to(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``read``."""
     parser.add_argument("rows", metavar="ROWS.jsonl", help='JSON lines; "-": standard input')
     parser.add_argument("--reader", metavar="NAME", default="default", help=f'default: "default"; {readers.EXPECTED}')
-    _add_placement_to(parser)
+    _add_runtime_to(parser)
     parser.set_defaults(run=_read)
 
 
 def _read(options: argparse.Namespace) -> int:
     readers.require(options.reader)
-    reader = readers.reader(options.reader, _placement_for([options.reader], options))
+    reader = readers.reader(options.reader, _runtime_for([options.reader], options))
     with nullcontext(sys.stdin.buffer) if options.rows == "-" else Path(options.rows).open("rb") as file:
         lines, origin = (file, "standard input") if options.rows == "-" else (with_progress(file), options.rows)
         rows = ((row, answer_of_row(where, row)) for where, row in numbered_rows(lines, origin))
@@ -173,7 +173,7 @@ def _read(options: argparse.Namespace) -> int:
     return 0
 
 
-def _add_placement_to(command: argparse.ArgumentParser, *, batch_size: bool = True) -> None:
+def _add_runtime_to(command: argparse.ArgumentParser, *, batch_size: bool = True) -> None:
     """Add ``--device`` and ``--dtype`` to a subcommand and, unless it has its own, ``--batch-size``."""
     command.add_argument(
         "--device",
@@ -185,11 +185,11 @@ def _add_placement_to(command: argparse.ArgumentParser, *, batch_size: bool = Tr
             "--batch-size",
             metavar="N",
             type=count,
-            help=f"responses that it reads at a time (default: {Placement().batch_size})",
+            help=f"responses that it reads at a time (default: {Runtime().batch_size})",
         )
 
 
-def _placement_for(names: Sequence[str], options: argparse.Namespace) -> Placement:
+def _runtime_for(names: Sequence[str], options: argparse.Namespace) -> Runtime:
     """Return where the readers of a command run.
 
     Args:
@@ -197,14 +197,14 @@ def _placement_for(names: Sequence[str], options: argparse.Namespace) -> Placeme
         options: the parsed command line.
 
     Raises:
-        ReaderError: there is no such device, or none of the readers has a placement.
+        ReaderError: there is no such device, or none of the readers has a runtime.
     """
-    placement = Placement.of(
+    runtime = Runtime.of(
         {"device": options.device, "dtype": options.dtype, "batch_size": options.batch_size},
     )
-    if str(placement) and not any(map(readers.is_causal, names)):
+    if str(runtime) and not any(map(readers.is_causal, names)):
         raise ReaderError(
-            f"{placement}: for causal language models only, and {', '.join(names)} "
+            f"{runtime}: for causal language models only, and {', '.join(names)} "
             f"{'is not one' if len(names) == 1 else 'are not'}; the other readers run on the CPU"
         )
-    return placement
+    return runtime

@@ -7,8 +7,8 @@ from typing import Literal
 
 from lm_eval_ext.classifier.availability import (
     DEFAULT,
-    Placement,
     ReaderError,
+    Runtime,
     file_of,
     folder_of,
     is_offline,
@@ -35,7 +35,7 @@ EXPECTED = (
 """Describes the valid names, for messages."""
 
 
-def reader(name: str, placement: Placement = DEFAULT, shots: Literal[0, 4] = 4) -> Reader:
+def reader(name: str, runtime: Runtime = DEFAULT, shots: Literal[0, 4] = 4) -> Reader:
     """Return a reader.
 
     Args:
@@ -43,7 +43,7 @@ def reader(name: str, placement: Placement = DEFAULT, shots: Literal[0, 4] = 4) 
             where they are certain, else those adapters); the folder or hub id of an adapter (an encoder adapter is
             likewise combined with the rules); or ``llm:`` followed by the folder or hub id of a language model, which
             is asked with the paper's prompt (Figure 6).
-        placement: where and how a causal language model runs; other readers run on the CPU.
+        runtime: where and how a causal language model runs; other readers run on the CPU.
         shots: how many examples the paper's prompt includes.
 
     Raises:
@@ -56,7 +56,7 @@ def reader(name: str, placement: Placement = DEFAULT, shots: Literal[0, 4] = 4) 
     require(name)
     origin = _origin(name)
     if is_causal(name):
-        return causal.causal_reader(origin, placement, shots if name.startswith(LLM) else None)
+        return causal.causal_reader(origin, runtime, shots if name.startswith(LLM) else None)
     if name == "encoder":
         return encoder.encoder_reader()
     return encoder.default_reader(None if name == "default" else folder_of(origin))
@@ -97,7 +97,7 @@ def require(name: str) -> None:
 
 
 def is_causal(name: str) -> bool:
-    """Tell whether an available reader asks a causal language model, which has a placement."""
+    """Tell whether an available reader asks a causal language model, which has a runtime."""
     return name.startswith(LLM) or (name not in NAMES and file_of(_origin(name), DESCRIPTION) is None)
 
 

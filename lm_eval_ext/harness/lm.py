@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from lm_eval.api.filter import Filter
@@ -56,11 +57,15 @@ class LMWithoutWeights(LM):  # type: ignore[misc] # the harness ships no types
             self._accelerator.wait_for_everyone()
 
 
-def register(name: str, filter_class: type) -> None:
+def register(name: str, make_filter: Callable[..., Any]) -> None:
     """Register a filter under a name for YAML files, unless the name is taken.
 
     Autoload and the entry points do the same when the harness starts. Without them (``--include_path``), a filter must
     be registered when the task that names it is loaded.
+
+    Args:
+        name: the name.
+        make_filter: the class of the filter, or another function of the step's arguments that returns it.
     """
     if name not in filter_registry:
-        filter_registry.register(name, target=filter_class)
+        filter_registry.register(name, target=make_filter)

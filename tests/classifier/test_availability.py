@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.classifier import readers
-from lm_eval_ext.classifier.availability import Placement, ReaderError
+from lm_eval_ext.classifier.availability import ReaderError, Runtime
 from lm_eval_ext.classifier.causal import reader as causal_reader
 from lm_eval_ext.classifier.causal.reader import CausalModel
 from lm_eval_ext.classifier.reading import Answer
@@ -20,9 +20,9 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed (extra:
 def test_a_model_runs_on_a_gpu_if_there_is_one_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     for there_is_one, device in ((True, "cuda"), (False, "cpu")):
         monkeypatch.setattr(torch.cuda, "is_available", lambda found=there_is_one: found)
-        assert Placement().chosen_device == device
-        assert Placement("cpu").chosen_device == "cpu"
-        assert Placement("cuda:1").chosen_device == "cuda:1"
+        assert Runtime().chosen_device == device
+        assert Runtime("cpu").chosen_device == "cpu"
+        assert Runtime("cuda:1").chosen_device == "cuda:1"
 
 
 @pytest.mark.parametrize(
@@ -37,25 +37,25 @@ def test_a_model_runs_on_a_gpu_if_there_is_one_unless_told_otherwise(monkeypatch
         ({"batch_size": "8"}, "batch size '8': expected a whole number"),
     ],
 )
-def test_an_impossible_placement_is_an_error_before_anything_is_loaded(given: dict[str, Any], complaint: str) -> None:
+def test_an_impossible_runtime_is_an_error_before_anything_is_loaded(given: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ReaderError, match=complaint):
-        Placement.of(given)
+        Runtime.of(given)
 
 
 def test_missing_values_are_the_defaults() -> None:
-    assert Placement.of({"device": None, "dtype": "float16", "batch_size": None}) == Placement(dtype="float16")
-    assert str(Placement()) == ""
-    assert str(Placement("cpu", batch_size=2)) == "device cpu, batch_size 2"
+    assert Runtime.of({"device": None, "dtype": "float16", "batch_size": None}) == Runtime(dtype="float16")
+    assert str(Runtime()) == ""
+    assert str(Runtime("cpu", batch_size=2)) == "device cpu, batch_size 2"
 
 
 @pytest.mark.usefixtures("offline")
 @pytest.mark.filterwarnings("ignore:for base_model:UserWarning")  # that nothing can be copied to "meta"
 def test_a_model_and_its_adapter_are_on_the_device_and_the_base_has_the_type(learned: Path) -> None:
     # "meta" is a device of torch without memory: nothing can be computed there, but things are placed as anywhere.
-    network = causal_reader.load(str(learned), Placement("meta", "bfloat16")).network
+    network = causal_reader.load(str(learned), Runtime("meta", "bfloat16")).network
     assert {weight.device.type for weight in network.parameters()} == {"meta"}
     assert network.get_base_model().lm_head.weight.dtype == torch.bfloat16
-    saved = causal_reader.load(str(learned), Placement("cpu")).network
+    saved = causal_reader.load(str(learned), Runtime("cpu")).network
     assert saved.get_base_model().lm_head.weight.dtype == torch.float32
 
 
@@ -76,11 +76,11 @@ def test_prompts_are_sent_to_the_models_device() -> None:
 @pytest.mark.usefixtures("offline")
 def test_bfloat16_reads_as_float32_does_where_the_model_is_certain(learned: Path) -> None:
     answers = [Answer("tea", DRINKS), Answer("coffee", DRINKS)]
-    found = readers.reader(str(learned), Placement("cpu", "bfloat16", 1))(answers)
+    found = readers.reader(str(learned), Runtime("cpu", "bfloat16", 1))(answers)
     assert [reading.value for reading in found] == ["A", "B"]
 
 
 @pytest.mark.usefixtures("offline")
 def test_readers_that_differ_in_their_batch_size_share_a_model(learned: Path) -> None:
-    one, two = (causal_reader.load(str(learned), Placement("cpu", batch_size=size)) for size in (1, 2))
+    one, two = (causal_reader.load(str(learned), Runtime("cpu", batch_size=size)) for size in (1, 2))
     assert one is two

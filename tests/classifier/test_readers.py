@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.classifier.availability import RULES_ONLY, Placement, ReaderError, file_of
+from lm_eval_ext.classifier.availability import RULES_ONLY, ReaderError, Runtime, file_of
 from lm_eval_ext.classifier.causal.reader import causal_reader
 from lm_eval_ext.classifier.readers import LLM, reader, require
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
@@ -114,7 +114,7 @@ def test_the_prefix_llm_names_a_language_model(learned: Path, monkeypatch: pytes
     asked: list[object] = []
     monkeypatch.setattr("lm_eval_ext.classifier.causal.reader.causal_reader", lambda *given: asked.append(given))
     reader(name, shots=0)
-    assert asked == [(str(learned), Placement(), 0)]
+    assert asked == [(str(learned), Runtime(), 0)]
 
 
 def test_a_faulty_base_model_is_reported_before_loading(learned: Path, tmp_path: Path) -> None:

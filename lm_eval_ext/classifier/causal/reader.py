@@ -19,7 +19,7 @@ from typing import Any, Literal
 from lm_eval_ext.classifier.availability import (
     ADAPTER_WEIGHTS,
     DEFAULT,
-    Placement,
+    Runtime,
     file_of,
     is_offline,
     unavailable,
@@ -129,31 +129,31 @@ class CausalModel:
             text = text[: (length + 1) // 2] + text[len(text) - length // 2 :]
 
 
-def load(path: str, placement: Placement) -> CausalModel:
+def load(path: str, runtime: Runtime) -> CausalModel:
     """Load the model, or the adapter with its base model, at a folder or hub id, once for all tasks of a run.
 
     Raises:
         ReaderError: the model cannot be loaded.
     """
     # Readers that differ only in their batch size share a model.
-    return _load(path, Placement(placement.chosen_device, placement.dtype))
+    return _load(path, Runtime(runtime.chosen_device, runtime.dtype))
 
 
 @cache
-def _load(path: str, placement: Placement) -> CausalModel:
+def _load(path: str, runtime: Runtime) -> CausalModel:
     base = _base_of(path)
     if base is None:
-        return load_base(path, None, placement)
+        return load_base(path, None, runtime)
     import peft  # noqa: PLC0415 # seconds, and only these readers need it
 
     weights = _adapter_weights(path)
-    model = load_base(*base, placement)
+    model = load_base(*base, runtime)
     with _loading(path):
         network = peft.PeftModel.from_pretrained(model.network, str(weights.parent))
-        return replace(model, network=network.to(placement.chosen_device).eval())
+        return replace(model, network=network.to(runtime.chosen_device).eval())
 
 
-def load_base(base: str, revision: str | None, placement: Placement) -> CausalModel:
+def load_base(base: str, revision: str | None, runtime: Runtime) -> CausalModel:
     """Load the model at a folder or hub id, without an adapter, and move it to its device.
 
     Raises:
@@ -167,9 +167,9 @@ def load_base(base: str, revision: str | None, placement: Placement) -> CausalMo
         # transformers before 4.56 knows the argument by its old name.
         dtype = "dtype" if Version(transformers.__version__) >= Version("4.56") else "torch_dtype"
         network: Any = transformers.AutoModelForCausalLM.from_pretrained(
-            base, revision=revision, use_safetensors=True, **{dtype: placement.dtype}
+            base, revision=revision, use_safetensors=True, **{dtype: runtime.dtype}
         )
-        network = network.to(placement.chosen_device).eval()
+        network = network.to(runtime.chosen_device).eval()
     # A letter on its own, or after a space as SentencePiece and byte-level vocabularies encode it.
     spellings = {prefix + letter: letter for letter in ascii_uppercase for prefix in ("", "▁", "Ġ")}
     vocabulary = tokenizer.get_vocab()
@@ -227,18 +227,18 @@ def letters(answer: Answer, shots: Shots) -> dict[str, Reading]:
     return {NO_CORRECT_ANSWER: none, REFUSE: refusal, DO_NOT_KNOW: none} | by_letter
 
 
-def causal_reader(path: str, placement: Placement = DEFAULT, shots: Shots = None) -> Reader:
+def causal_reader(path: str, runtime: Runtime = DEFAULT, shots: Shots = None) -> Reader:
     """Return the reader that asks a causal language model.
 
     Args:
         path: the folder or hub id of the model, or of a PEFT adapter for one; ``require`` accepts it.
-        placement: where and how the model runs.
+        runtime: where and how the model runs.
         shots: the prompt; see there.
 
     Raises:
         ReaderError: the model cannot be loaded.
     """
-    model, size = load(path, placement), placement.batch_size
+    model, size = load(path, runtime), runtime.batch_size
 
     def read(answers: Sequence[Answer]) -> list[Reading]:
         from tqdm import tqdm  # noqa: PLC0415 # only for many rows

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from lm_eval_ext.classifier.availability import DEFAULT, Placement, unavailable
+from lm_eval_ext.classifier.availability import DEFAULT, Runtime, unavailable
 from lm_eval_ext.classifier.causal.reader import (
     CAUSAL,
     NO_CORRECT_ANSWER,
@@ -36,7 +36,7 @@ def train_causal(  # noqa: PLR0913 # what is trained, how and where
     output: Path,
     recipe: Recipe = CAUSAL,
     *,
-    placement: Placement = DEFAULT,
+    runtime: Runtime = DEFAULT,
     checkpoint: Path | None = None,
 ) -> None:
     """Train a LoRA adapter that answers the published classifiers' prompt with the label's letter.
@@ -50,7 +50,7 @@ def train_causal(  # noqa: PLR0913 # what is trained, how and where
         output: the folder for the adapter (safetensors), its configuration (which names the base and, for a hub model,
             its commit) and ``training.json``.
         recipe: the hyperparameters. The state of the global generators of random numbers is unchanged.
-        placement: the device and the type of the base's weights.
+        runtime: the device and the type of the base's weights.
         checkpoint: the file for the state of an unfinished run, from which the same call continues.
 
     Raises:
@@ -62,10 +62,10 @@ def train_causal(  # noqa: PLR0913 # what is trained, how and where
     if not used_rows:
         raise RowsError("no rows to train on: the answer is a single letter, but every label is several options")
     require_model(base, None)
-    device = placement.chosen_device
-    training = {"mode": "causal", **asdict(recipe), "device": device, "dtype": placement.dtype}
+    device = runtime.chosen_device
+    training = {"mode": "causal", **asdict(recipe), "device": device, "dtype": runtime.dtype}
     with seeded(recipe.seed, device):
-        model = load_base(base, None, placement)
+        model = load_base(base, None, runtime)
         commit = getattr(model.network.config, "_commit_hash", None)
         network = with_lora(model.network, recipe.rank)
         written = network.peft_config["default"]

@@ -17,7 +17,7 @@ from lm_eval_ext.families.conversation.rows import POLICIES, Row, composed_rows,
 from lm_eval_ext.families.conversation.schema import ADDING, MOST_TURNS, MULTI_IF, SCHEMA, STEPS, TURNS, in_turn
 from lm_eval_ext.families.conversation.scores import score
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.families.manyifeval.prompts import NAME, TEST, origin
+from lm_eval_ext.families.manyifeval.prompts import NAME, TEST, configure_source
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
 from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers, TurnsInstance, with_floors
@@ -80,16 +80,16 @@ class ConversationTask(FamilyTask):
             raise ValueError(f"task {config['task']!r}: benchmark must be {NAME} or {MULTI_IF}, found {benchmark!r}")
         # Another attribute than the dataset of lm-eval 0.5's tasks.
         self._row_set, turns = benchmark, STEPS if benchmark == MULTI_IF else MOST_TURNS
-        config["test_split"] = TEST
         self.has = {*map(in_turn, range(1, turns + 1)), ADDING}
         if benchmark == MULTI_IF:
             if self.row_seed is not None:
                 raise ValueError(f"task {config['task']!r}: row_seed {self.row_seed!r}; {NO_SEED}")
             self.has = {*self.has, MULTI_IF, *(row.language for row in self.rows)} - {ADDING}
+            config["test_split"] = TEST
+            if self.source != sources.HUB:
+                config["dataset_path"] = MULTI_IF
         else:
-            config["metadata"]["rows_origin"] = origin(self.source, self.row_seed)
-        if self.source != sources.HUB or self.row_seed is not None:
-            config["dataset_path"] = benchmark
+            configure_source(config, self.source, self.row_seed)
         return {"dataset": benchmark, TURNS: turns}
 
     @cached_property

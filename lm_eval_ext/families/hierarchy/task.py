@@ -9,7 +9,6 @@ from typing import Any
 import datasets
 from jinja2 import TemplateError
 
-from lm_eval_ext import sources
 from lm_eval_ext.families.hierarchy.rows import (
     MOST_TURNS,
     Arm,
@@ -21,7 +20,7 @@ from lm_eval_ext.families.hierarchy.rows import (
 from lm_eval_ext.families.hierarchy.schema import ARMS, SCHEMA, SLIPPED, TURNS
 from lm_eval_ext.families.hierarchy.scores import score
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.families.manyifeval.prompts import NAME, TEST, origin
+from lm_eval_ext.families.manyifeval.prompts import NAME, TEST, configure_source
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.engines import warn_once
 from lm_eval_ext.harness.family_task import Documents, FamilyTask
@@ -79,10 +78,7 @@ class HierarchyTask(FamilyTask):
             raise ValueError(f"task {task!r}: slipped {slipped!r}; expected true or false, and true only with turns")
         self._arm = Arm(name, turns or 1, slipped)
         refuse_rows(config, "all rows are evaluated; remove rows (--limit evaluates fewer)")
-        config["metadata"]["rows_origin"] = origin(self.source, self.row_seed)
-        config["test_split"] = TEST
-        if self.source != sources.HUB or self.row_seed is not None:
-            config["dataset_path"] = NAME
+        configure_source(config, self.source, self.row_seed)
         of_turns = {} if turns is None else {TURNS: turns, SLIPPED: slipped}
         return {"dataset": NAME, "arm": name, **of_turns}
 

@@ -28,6 +28,7 @@ from functools import cache
 from importlib.resources import files
 from math import prod
 from pathlib import Path
+from typing import Any
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row, named_lines, text_in
@@ -108,6 +109,23 @@ def origin(source: str, row_seed: int | None = None) -> str:
     if row_seed is not None and _draws_prompts(source, TEST, row_seed):
         return Content.FRESH.value
     return content_of(table_of(source, TEST)).value
+
+
+def configure_source(config: dict[str, Any], source: str, row_seed: int | None) -> None:
+    """Have the harness say where the task prompts of a task come from; part of its ``configure``.
+
+    Args:
+        config: the leaf's config.
+        source: see the module.
+        row_seed: see ``metadata.chosen_row_seed``.
+
+    Raises:
+        RowsError: as ``tasks``.
+    """
+    config["metadata"]["rows_origin"] = origin(source, row_seed)
+    config["test_split"] = TEST
+    if source != sources.HUB or row_seed is not None:
+        config["dataset_path"] = NAME
 
 
 def table_of(source: str, split: str) -> Table:

@@ -14,39 +14,56 @@ them in one batch. Log-likelihoods pass through unchanged.
 from __future__ import annotations
 
 import json
-from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
+from lm_eval_ext.classifier import readers
+from lm_eval_ext.classifier.availability import ReaderError, Runtime
 from lm_eval_ext.classifier.reading import Answer, Reader, Reading
 from lm_eval_ext.families.paired_mcq.scores import options_of
 from lm_eval_ext.harness import lm
 from lm_eval_ext.verifiers.verify import is_empty, without_reasoning
 
+DEFAULT, RULES = "default", "rules"
+CLASSIFIER = "mcq_classifier"
+SHOTS = (0, 4)
+RUNTIME = ("device", "dtype", "batch_size")
+"""What ``answer_…`` says about where and how a causal language model runs."""
+
 
 class ReadingFilter(lm.Filter):  # type: ignore[misc] # the harness ships no types
-    """Replaces each text by its reading; see ``as_json``."""
+    """Replaces each text by its reading; see ``as_json``.
 
-    @abstractmethod
+    Args:
+        name, shots: see ``lm_eval_ext.classifier.readers.reader``.
+        runtime: where and how it runs, if it is a causal model; see ``lm_eval_ext.classifier.availability.Runtime``.
+    """
+
+    def __init__(self, name: str = DEFAULT, shots: Literal[0, 4] = 4, **runtime: Any) -> None:
+        super().__init__()
+        self._name, self._shots, self._runtime = name, shots, runtime
+
     def reader(self) -> Reader:
-        """Return the reader; called only when there is something to read."""
+        """Return the reader, after loading its weights; called only when there is something to read."""
+        return readers.reader(self._name, Runtime.of(self._runtime), self._shots)
 
     def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
         """Return, per request and response, the reading of the text, or the log-likelihood unchanged."""
         results = [list(responses) for responses in resps]
-        placements = [
+        places = [
             (request, number)
             for request, responses in enumerate(results)
             for number, response in enumerate(responses)
             # An API that withholds a completion gives None; a log-likelihood is a pair.
             if response is None or isinstance(response, str)
         ]
-        if placements:
+        if places:
             answers = [
                 Answer(without_reasoning(results[request][number] or ""), options_of(docs[request]))
-                for request, number in placements
+                for request, number in places
             ]
-            for (request, number), reading in zip(placements, self.reader()(answers), strict=True):
+            for (request, number), reading in zip(places, self.reader()(answers), strict=True):
                 results[request][number] = as_json(reading, empty=is_empty(results[request][number]))
         return results
 
@@ -60,77 +77,33 @@ def as_json(reading: Reading, *, empty: bool = False) -> str:
     return json.dumps({"reading": reading.value, "certainty": reading.certainty, **({"empty": True} if empty else {})})
 
 
-class StringMatchFilter(ReadingFilter):
-    """``mcq_string_match``: the paper's baseline."""
-
-    def reader(self) -> Reader:
-        """Return the reader."""
-        from lm_eval_ext.classifier.rules.reader import string_match  # noqa: PLC0415 # each filter imports its own reader
-
-        return string_match
-
-
-class RulesFilter(ReadingFilter):
-    """``mcq_rules``: careful rules, which abstain when the answer is unclear."""
-
-    def reader(self) -> Reader:
-        """Return the reader."""
-        from lm_eval_ext.classifier.rules import reader as rules  # noqa: PLC0415 # as above
-
-        return rules.read
-
-
-class ClassifierFilter(ReadingFilter):
-    """``mcq_classifier``: a trained classifier.
-
-    Args:
-        name, shots: see ``lm_eval_ext.classifier.readers.reader``.
-        placement: where it runs, if it is a causal model; see ``lm_eval_ext.classifier.availability``.
-    """
-
-    def __init__(self, name: str = "default", shots: Literal[0, 4] = 4, **placement: Any) -> None:
-        super().__init__()
-        self._name, self._shots, self._placement = name, shots, placement
-
-    def reader(self) -> Reader:
-        """Return the reader, after loading its weights."""
-        from lm_eval_ext.classifier import readers  # noqa: PLC0415 # imports torch, unless the name is rules
-        from lm_eval_ext.classifier.availability import Placement  # noqa: PLC0415 # as above
-
-        return readers.reader(self._name, Placement.of(self._placement), self._shots)
-
-
-class LLMFilter(ClassifierFilter):
-    """``mcq_llm``: an instruction-tuned LM that is asked which option the text gives (appendix A.4).
+def mcq_llm(path: str, shots: Literal[0, 4] = 4, **runtime: Any) -> ReadingFilter:
+    """Return the filter of an instruction-tuned LM that is asked which option the text gives (appendix A.4).
 
     Args:
         path: the model: a folder, or an id on the hub.
         shots: 0 or 4.
-        placement: where it runs; see ``lm_eval_ext.classifier.availability``.
+        runtime: see ``ReadingFilter``.
     """
-
-    def __init__(self, path: str, shots: Literal[0, 4] = 4, **placement: Any) -> None:
-        from lm_eval_ext.classifier.readers import LLM  # noqa: PLC0415 # only if a language model is used
-
-        super().__init__(f"{LLM}{path}", shots, **placement)
+    return ReadingFilter(f"{readers.LLM}{path}", shots, **runtime)
 
 
-FILTERS = {
-    "mcq_string_match": StringMatchFilter,
-    "mcq_rules": RulesFilter,
-    "mcq_classifier": ClassifierFilter,
-    "mcq_llm": LLMFilter,
+mcq_string_match = partial(ReadingFilter, "string_match")
+"""The paper's baseline."""
+mcq_rules = partial(ReadingFilter, RULES)
+"""Careful rules, which abstain when the answer is unclear."""
+mcq_classifier = ReadingFilter
+"""A trained classifier."""
+
+FILTERS: Mapping[str, Callable[..., ReadingFilter]] = {
+    "mcq_string_match": mcq_string_match,
+    "mcq_rules": mcq_rules,
+    "mcq_classifier": mcq_classifier,
+    "mcq_llm": mcq_llm,
 }
 
 for _name, _filter in FILTERS.items():
     lm.register(_name, _filter)
-
-
-DEFAULT, RULES = "default", "rules"
-CLASSIFIER = "mcq_classifier"
-SHOTS = (0, 4)
-PLACEMENT = ("device", "dtype", "batch_size")
-"""What ``answer_…`` says about where a causal language model runs; see ``lm_eval_ext.classifier.availability``."""
 
 Pipeline = Mapping[str, Any]
 
@@ -153,22 +126,18 @@ def pipelines(task: str, declared: Sequence[Pipeline], metadata: dict[str, Any])
             f"task {task!r}: answer_classifier {name!r}; expected {DEFAULT!r}, {RULES!r} (which loads nothing), or the "
             "folder or hub id of an adapter"
         )
-    placement = {key: metadata[f"answer_{key}"] for key in PLACEMENT if metadata.get(f"answer_{key}") is not None}
-    if placement:
-        from lm_eval_ext.classifier.availability import Placement, ReaderError  # noqa: PLC0415 # if a model is placed
-
+    runtime = {key: metadata[f"answer_{key}"] for key in RUNTIME if metadata.get(f"answer_{key}") is not None}
+    if runtime:
         try:
-            Placement.of(placement)
+            Runtime.of(runtime)
         except ReaderError as error:
-            raise ValueError(f"task {task!r}, metadata answer_{', answer_'.join(placement)}: {error}") from error
+            raise ValueError(f"task {task!r}, metadata answer_{', answer_'.join(runtime)}: {error}") from error
     chosen = [pipeline for pipeline in declared if name != RULES or not _classifies(pipeline)]
-    is_placed = False
+    has_runtime = False
     if any(map(_classifies, chosen)):
-        from lm_eval_ext.classifier import readers  # noqa: PLC0415 # only if a classifier is used
-
         readers.require(name)
-        is_placed = bool(placement) and readers.is_causal(name)
-    named = {"name": name, **(placement if is_placed else {})}
+        has_runtime = bool(runtime) and readers.is_causal(name)
+    named = {"name": name, **(runtime if has_runtime else {})}
     chosen = [
         {
             **pipeline,
@@ -176,10 +145,10 @@ def pipelines(task: str, declared: Sequence[Pipeline], metadata: dict[str, Any])
         }
         for pipeline in chosen
     ]
-    chosen += _llm(task, metadata, placement)
-    if placement and not is_placed and "answer_llm" not in metadata:
+    chosen += _llm(task, metadata, runtime)
+    if runtime and not has_runtime and "answer_llm" not in metadata:
         raise ValueError(
-            f"task {task!r}: {' and '.join(f'answer_{key}' for key in placement)} without a causal language model that "
+            f"task {task!r}: {' and '.join(f'answer_{key}' for key in runtime)} without a causal language model that "
             "reads answers (answer_llm, or an adapter of one as answer_classifier); the other readers run on the CPU"
         )
     if not chosen:
@@ -194,7 +163,7 @@ def _classifies(pipeline: Pipeline) -> bool:
     return any(step["function"] == CLASSIFIER for step in pipeline["filter"])
 
 
-def _llm(task: str, metadata: dict[str, Any], placement: Mapping[str, Any]) -> list[Pipeline]:
+def _llm(task: str, metadata: dict[str, Any], runtime: Mapping[str, Any]) -> list[Pipeline]:
     path = metadata.get("answer_llm")
     if path is None:
         if "answer_llm_shots" in metadata:
@@ -205,8 +174,6 @@ def _llm(task: str, metadata: dict[str, Any], placement: Mapping[str, Any]) -> l
     shots = metadata.setdefault("answer_llm_shots", SHOTS[-1])
     if shots not in SHOTS or isinstance(shots, bool):
         raise ValueError(f"task {task!r}: answer_llm_shots {shots!r}; expected one of {', '.join(map(str, SHOTS))}")
-    from lm_eval_ext.classifier import readers  # noqa: PLC0415 # only if a language model is used
-
     readers.require(f"{readers.LLM}{path}")
-    step = {"function": "mcq_llm", "path": path, "shots": shots, **placement}
+    step = {"function": "mcq_llm", "path": path, "shots": shots, **runtime}
     return [{"name": "llm", "filter": [step, {"function": "take_first"}]}]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.classifier.availability import RULES_ONLY, Placement, ReaderError
+from lm_eval_ext.classifier.availability import RULES_ONLY, ReaderError, Runtime
 from lm_eval_ext.classifier.causal.reader import (
     Shots,
     causal_reader,
@@ -118,7 +118,7 @@ def letter_tokens(model: Path, letters: str) -> list[int]:
 def test_the_certainty_is_the_letters_probability_among_the_offered_letters(
     learned: Path, base_lm: Path, batch_size: int
 ) -> None:
-    readings = causal_reader(str(learned), Placement(batch_size=batch_size))(ANSWERS)
+    readings = causal_reader(str(learned), Runtime(batch_size=batch_size))(ANSWERS)
     for answer, reading in zip(ANSWERS, readings, strict=True):
         meanings = letters(answer, None)
         offered = "".join(meanings)

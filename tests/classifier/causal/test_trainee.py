@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.classifier.availability import Placement, ReaderError
+from lm_eval_ext.classifier.availability import ReaderError, Runtime
 from lm_eval_ext.classifier.causal.reader import CAUSAL, causal_reader
 from lm_eval_ext.classifier.labelled import Labelled
 from lm_eval_ext.classifier.reading import Answer, Reading
@@ -68,9 +68,9 @@ def test_the_refused_option_is_trained_as_its_letter(base_lm: Path, tmp_path: Pa
 
 def test_an_adapter_of_a_base_in_half_precision_learns_in_full_precision(base_lm: Path, tmp_path: Path) -> None:
     recipe = replace(CAUSAL, epochs=EPOCHS, batch_size=4, learning_rate=0.005)
-    placement = Placement("cpu", "bfloat16")
-    train_causal(rows_to_learn(), str(base_lm), tmp_path, recipe, placement=placement)
-    readings = causal_reader(str(tmp_path), placement)([row.answer for row in rows_to_learn()])
+    runtime = Runtime("cpu", "bfloat16")
+    train_causal(rows_to_learn(), str(base_lm), tmp_path, recipe, runtime=runtime)
+    readings = causal_reader(str(tmp_path), runtime)([row.answer for row in rows_to_learn()])
     assert [reading.value for reading in readings] == ["A", "B", "none", "refused"]
     safetensors = pytest.importorskip("safetensors.torch")
     weights = safetensors.load_file(tmp_path / "adapter_model.safetensors").values()

@@ -12,8 +12,8 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
+from lm_eval_ext.families.manyifeval.placement import AGREED, STATED, placed
 from lm_eval_ext.families.manyifeval.schema import PLACEMENTS
-from lm_eval_ext.families.manyifeval.task import AGREED, STATED, placed
 from lm_eval_ext.harness.requests import Asking
 from lm_eval_ext.sources import RowsError
 from tests.conftest import EvaluateEach, Harness, Run

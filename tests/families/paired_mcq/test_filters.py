@@ -13,7 +13,7 @@ from lm_eval.api.registry import get_filter
 from lm_eval_ext.autoload import FILTERS as AUTOLOADED
 from lm_eval_ext.classifier.reading import Answer, Option, Reader, Reading
 from lm_eval_ext.families.paired_mcq import filters
-from lm_eval_ext.families.paired_mcq.filters import ClassifierFilter, ReadingFilter, RulesFilter, StringMatchFilter
+from lm_eval_ext.families.paired_mcq.filters import ReadingFilter, mcq_classifier, mcq_rules, mcq_string_match
 from tests.conftest import offline_environment
 
 pytestmark = pytest.mark.harness
@@ -65,12 +65,12 @@ def test_reasoning_is_not_part_of_the_answer() -> None:
 
 # filter, text, what it says
 READ: list[tuple[ReadingFilter, str, object]] = [
-    (StringMatchFilter(), "My answer is C. No", "C"),
-    (StringMatchFilter(), "I'm sorry, but I cannot answer this question.", "none"),
-    (RulesFilter(), "My answer is C. No", "C"),
-    (RulesFilter(), "I'm sorry, but I cannot answer this question.", "B"),
-    (ClassifierFilter("rules"), "I'm sorry, but I cannot answer this question.", "B"),
-    (ClassifierFilter("string_match"), "A.", "A"),
+    (mcq_string_match(), "My answer is C. No", "C"),
+    (mcq_string_match(), "I'm sorry, but I cannot answer this question.", "none"),
+    (mcq_rules(), "My answer is C. No", "C"),
+    (mcq_rules(), "I'm sorry, but I cannot answer this question.", "B"),
+    (mcq_classifier("rules"), "I'm sorry, but I cannot answer this question.", "B"),
+    (mcq_classifier("string_match"), "A.", "A"),
 ]
 
 
@@ -83,13 +83,14 @@ def test_every_reader_reads_its_case(reading_filter: ReadingFilter, text: str, e
 @pytest.mark.parametrize("name", filters.FILTERS)
 def test_the_harness_knows_the_filters_by_name(name: str) -> None:
     assert get_filter(name) is filters.FILTERS[name]
-    assert AUTOLOADED[name] == f"{filters.__name__}:{filters.FILTERS[name].__name__}"
+    module, _, attribute = AUTOLOADED[name].partition(":")
+    assert (module, getattr(filters, attribute)) == (filters.__name__, filters.FILTERS[name])
 
 
 def test_the_filters_import_no_torch() -> None:
     script = (
         "import sys, lm_eval_ext.families.paired_mcq.filters as f\n"
-        "f.RulesFilter().apply([['A.']], [{'options': ['Yes', 'No']}])\n"
+        "f.mcq_rules().apply([['A.']], [{'options': ['Yes', 'No']}])\n"
         "print([name for name in ('torch', 'transformers', 'peft') if name in sys.modules])"
     )
     process = subprocess.run(

@@ -22,9 +22,9 @@ from lm_eval_ext.families.manyifeval.dense.rows import (
     rows_hash,
 )
 from lm_eval_ext.families.manyifeval.dense.scores import score_sections, score_words, stem
+from lm_eval_ext.families.manyifeval.placement import PlacedTask, placed
 from lm_eval_ext.families.manyifeval.prompts import TEST
 from lm_eval_ext.families.manyifeval.schema import DENSE, FORM, KEYWORDS, MIXED
-from lm_eval_ext.families.manyifeval.task import PlacedTask, placed
 from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.harness.family_task import Documents
 from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers
