@@ -22,7 +22,7 @@ from lm_eval_ext.results.rows import is_sample, responses_in
 from lm_eval_ext.sources import RowsError, numbered_rows, row_of_line
 from lm_eval_ext.trip_wires import IN_WORDS, Rollout, all_tripped
 from lm_eval_ext.verifiers import ALL_EDITIONS, EDITIONS, Checker, Edition, Response, Verdict, instructions_of, unpacked
-from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH, ROW_FIELDS
+from lm_eval_ext.verifiers.rows import COLUMNS, GROUND_TRUTH, ROW_FIELDS
 
 FIELDS = ("key", "prompt", *COLUMNS)
 """Of a file of prompts: IFEval's ``input_data.jsonl``."""

@@ -20,12 +20,12 @@ from lm_eval_ext.verifiers.checker import (
     instruction_ids,
 )
 from lm_eval_ext.verifiers.ifbench import GROUPS as IFBENCH_GROUPS
+from lm_eval_ext.verifiers.rows import unpacked
 from lm_eval_ext.verifiers.tokenization import MissingDataError
 from lm_eval_ext.verifiers.verify import (
     Response,
     Verdict,
     instructions_of,
-    unpacked,
     verify,
     verify_all,
     without_end_tokens,

@@ -22,8 +22,8 @@ from lm_eval_ext.verifiers import (
     own,
     unpacked,
 )
+from lm_eval_ext.verifiers.rows import COLUMNS, GROUND_TRUTH, cell
 from lm_eval_ext.verifiers.tokenization import require_for
-from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH, cell
 
 _SHOWN = 60
 """How many characters of a prompt an error shows."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from lm_eval_ext.integrations.rewards import Rewarded, Rewarding, Shape, broken
 from lm_eval_ext.integrations.rows import RowError, named, row_columns
-from lm_eval_ext.verifiers.verify import COLUMNS, GROUND_TRUTH
+from lm_eval_ext.verifiers.rows import COLUMNS, GROUND_TRUTH
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.ifeval import format as layout
 from lm_eval_ext.verifiers.ifeval import keywords, language, length, startend
 from lm_eval_ext.verifiers.multi_if import THAI
+from lm_eval_ext.verifiers.rows import cell
 from lm_eval_ext.verifiers.text import Text
-from lm_eval_ext.verifiers.verify import cell
 
 HUB = HubDataset("facebook/Multi-IF")
 TRAIN = "train"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.cli import main
+from lm_eval_ext.families.instructions.kinds import IN_SECTIONS
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS, MixedRow, dense_rows, mixed_rows, rows_hash
 from lm_eval_ext.families.manyifeval.dense.scores import by_place, score_sections
 from lm_eval_ext.families.manyifeval.dense.task import DenseTask, section_answers
@@ -92,7 +93,7 @@ def test_the_mixed_forms_scores_are_those_that_the_policy_implies(mixed_runs: Ma
             assert found["instructions_omitted,none"] == 0.0
             assert found["primacy,none"] == pytest.approx(primacy)
         types = {name for name in mixed_runs["oracle"].results["results"][leaf] if name.startswith("section_acc_")}
-        assert len({name for name in types if "_stderr" not in name}) == 23
+        assert len({name for name in types if "_stderr" not in name}) == len(IN_SECTIONS)
         assert mixed_runs["drawn"].results["results"][leaf]["draws,none"] == 2
 
 
