@@ -101,7 +101,8 @@ class NumberHighlightedSections(Checker):
     """At least ``num_highlights`` highlights, as in ``*highlighted section*``.
 
     Faithful: any text between two asterisks on a line, including those of bullets and products. Repaired: Markdown
-    emphasis, with asterisks or underscores that touch the enclosed text; it may be nested.
+    emphasis, with asterisks or underscores that touch the enclosed text. It may span lines, but not a blank one;
+    nested emphasis counts by itself; code and escaped marks do not count.
     """
 
     num_highlights: Count
