@@ -28,6 +28,7 @@ from lm_eval_ext.harness.requests import (
     functions,
     with_floors,
 )
+from lm_eval_ext.harness.requirements import Requirements
 from lm_eval_ext.harness.responses import (
     DRAWS,
     OverDraws,
@@ -66,7 +67,6 @@ if TYPE_CHECKING:
     from lm_eval.api.instance import Instance
 
     from lm_eval_ext.families.schema import Metric, Schema
-    from lm_eval_ext.verifiers.tokenization import Data
 
 log = logging.getLogger(f"lm_eval.{__name__}")
 """A child of the harness's own logger, because only that one shows ``INFO`` messages."""
@@ -121,7 +121,7 @@ class Demonstrations(ContextSampler):  # type: ignore[misc] # the harness ships 
         return self._first(n)
 
 
-class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no types
+class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harness ships no types
     """A task of one of the families. A subclass implements what is specific to its family.
 
     For every task, the results record its family, its dataset, the source of its rows and a hash of them, and what the
@@ -196,61 +196,7 @@ class FamilyTask(GenerationTask):  # type: ignore[misc] # the harness ships no t
         # 0.5 downloads on first access. Errors in the rows must be reported before the model generates anything.
         _ = self.dataset
 
-    # What a family declares about its datasets, for checks of an installation.
-
-    @classmethod
-    @abstractmethod
-    def datasets(cls) -> Mapping[str, str]:
-        """Return the family's datasets by name, each with the name of a task that reads it."""
-
-    @classmethod
-    def datasets_at(cls, source: str) -> list[str]:
-        """Return the datasets that must be valid at a source other than the hub; empty if it contains none of them.
-
-        Args:
-            source: ``"embedded"``, a folder or a file.
-        """
-        if source == sources.EMBEDDED:
-            return list(cls.datasets())
-        files = sources.file_names(source)
-        return [name for name in cls.datasets() if any(file.startswith(f"{name}_") for file in files)]
-
-    @classmethod
-    def hub_datasets(cls) -> list[sources.HubDataset]:
-        """Return the locations of the datasets on the hub."""
-        return []
-
-    @classmethod
-    def web_address(cls) -> tuple[str, str] | None:
-        """Return the website of files that are not on the hub, and the address of one of them."""
-        return None
-
-    @classmethod
-    def incomplete(cls, _datasets: Collection[str]) -> str:
-        """Return a description of what a source with these datasets still lacks; empty if nothing."""
-        return ""
-
-    @classmethod
-    def nltk_data(cls, _config: Mapping[str, Any]) -> Sequence[Data]:
-        """Return the data of NLTK without which a leaf certainly cannot be loaded; see ``prerequisites``.
-
-        Args:
-            config: the leaf's config; its ``metadata`` include those of the run.
-        """
-        return ()
-
-    @classmethod
-    def require_readers(cls, _config: Mapping[str, Any]) -> None:
-        """Check that what reads a leaf's answers is there, apart from the harness; see ``prerequisites``.
-
-        Args:
-            config: as for ``nltk_data``.
-
-        Raises:
-            ValueError: a reader is missing; the message says how to get it.
-        """
-
-    # What a family implements for a task.
+    # What a family implements for a task; for all of its tasks, see ``Requirements``.
 
     @abstractmethod
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
