@@ -57,11 +57,9 @@ def root(function: Callable[[float], float], low: float, high: float, tolerance:
             else:
                 slope = (at_previous - at_best) / (previous - best)
                 other_slope = (at_opposite - at_best) / (opposite - best)
-                interpolated = (
-                    -at_best
-                    * (at_opposite * other_slope - at_previous * slope)
-                    / (other_slope * slope * (at_opposite - at_previous))
-                )
+                # Slopes of tiny numbers can have a product of 0.
+                if divisor := other_slope * slope * (at_opposite - at_previous):
+                    interpolated = -at_best * (at_opposite * other_slope - at_previous * slope) / divisor
         if 2 * abs(interpolated) < min(abs(step_before), 3 * abs(to_middle) - shortest):
             step_before, step = step, interpolated
         else:
