@@ -30,10 +30,8 @@ def root(function: Callable[[float], float], low: float, high: float, tolerance:
     """
     previous, at_previous = low, function(low)
     best, at_best = high, function(high)
-    if at_previous == 0:
-        return previous
-    if at_best == 0:
-        return best
+    if 0 in {at_previous, at_best}:
+        return previous if at_previous == 0 else best
     if (at_previous < 0) == (at_best < 0):
         raise ValueError(f"the function has the same sign at {low} and {high}; expected a root between them")
     # The root lies between the best point and the opposite one, where the function has the other sign.
