@@ -91,7 +91,7 @@ def evaluate_sequentially(
     script = folder / "sequentially.py"
     script.write_text(SEQUENTIALLY, encoding="utf-8")
     process = subprocess.run(
-        [sys.executable, *launcher, str(script), json.dumps(_options(folder, runs))],
+        [sys.executable, *launcher, str(script), json.dumps(options_of(folder, runs))],
         env=dict(environment),
         cwd=folder,
         capture_output=True,
@@ -99,7 +99,7 @@ def evaluate_sequentially(
         timeout=600,
         check=False,
     )
-    return _finished(folder, runs, process.returncode, process.stdout + process.stderr)
+    return finished(folder, runs, process.returncode, process.stdout + process.stderr)
 
 
 def _evaluate_warm(warm: Forks, folder: Path, runs: Sequence[Sequence[str]], *, tables: bool = True) -> tuple[int, str]:
@@ -115,11 +115,13 @@ def _evaluate_warm(warm: Forks, folder: Path, runs: Sequence[Sequence[str]], *, 
     return process.returncode, process.stdout + process.stderr
 
 
-def _options(folder: Path, runs: Mapping[str, Sequence[str]]) -> list[list[str]]:
+def options_of(folder: Path, runs: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Return the harness's options of each run, which write samples into the folder of the run's name."""
     return [[*options, "--output_path", str(folder / name), "--log_samples"] for name, options in runs.items()]
 
 
-def _finished(folder: Path, runs: Iterable[str], status: int, output: str) -> dict[str, Run]:
+def finished(folder: Path, runs: Iterable[str], status: int, output: str) -> dict[str, Run]:
+    """Return each of several runs with the one output of all; that they succeeded is asserted."""
     assert status == 0, output[-3000:]
     return {name: Run(status, output, *written(folder / name), folder / name) for name in runs}
 
@@ -201,7 +203,7 @@ def evaluate_each(warm: Forks) -> EvaluateEach:
     """Evaluate several times in one process, offline; as ``evaluate_sequentially``, without printed tables."""
 
     def run(folder: Path, runs: Mapping[str, Sequence[str]]) -> dict[str, Run]:
-        return _finished(folder, runs, *_evaluate_warm(warm, folder, _options(folder, runs), tables=False))
+        return finished(folder, runs, *_evaluate_warm(warm, folder, options_of(folder, runs), tables=False))
 
     return run
 

@@ -1,12 +1,14 @@
 """Two data-parallel processes give the samples and scores of one, in every family.
 
-All evaluations run in one pair of processes, one after the other: starting a pair costs more than they do.
+All evaluations run in one pair of processes, one after the other: starting a pair costs more than they do. The quick
+tests fork the pair, with the variables that a launcher sets, and the slow ones launch it.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,17 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
 from lm_eval_ext.harness.versions import HAS_SCORERS
-from tests.conftest import EvaluateEach, Run, evaluate_sequentially, offline_environment
+from tests.conftest import (
+    SEQUENTIALLY,
+    WITHOUT_TABLES,
+    EvaluateEach,
+    Run,
+    evaluate_sequentially,
+    finished,
+    offline_environment,
+    options_of,
+)
+from tests.forks import Forks
 from tests.harness.tasks import make
 
 # The instructions of some are judged with them, and all evaluations are of one process.
@@ -24,6 +36,18 @@ pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
 
 # Data-parallel without any GPU. Port 0: accelerate takes a free one, so that several tests may run at once.
 TWO_PROCESSES = ("-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--main_process_port", "0")
+
+# In a fork of the warm harness: a second process, which only its rank tells from the first.
+IN_TWO_FORKS = f"""
+import os, sys
+second = os.fork()
+rank = "0" if second else "1"
+os.environ.update(RANK=rank, LOCAL_RANK=rank)
+{WITHOUT_TABLES}
+{SEQUENTIALLY}
+if second:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(second, 0)[1]))
+"""
 
 
 @dataclass(frozen=True)
@@ -114,8 +138,14 @@ class Runs:
     folder: Path
 
 
-@pytest.fixture(scope="module")
-def runs(small_harness: str, evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+@pytest.fixture(scope="module", params=["forked", pytest.param("launched", marks=pytest.mark.slow)])
+def runs(
+    request: pytest.FixtureRequest,
+    warm: Forks,
+    small_harness: str,
+    evaluate_each: EvaluateEach,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Runs:
     pytest.importorskip("accelerate", reason="accelerate is not installed (extra: hf)")
     one, two = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")
     options = {name: evaluation.options() for name, evaluation in EVALUATIONS.items()}
@@ -123,23 +153,32 @@ def runs(small_harness: str, evaluate_each: EvaluateEach, tmp_path_factory: pyte
     # The spelling of two processes on a CPU: without the variable, or with accelerate's own --cpu, one would start.
     # 0.5 says which process builds which requests at the level DEBUG.
     environment = offline_environment(ACCELERATE_USE_CPU="true", LMEVAL_LOG_LEVEL="DEBUG", PYTHONPATH=small_harness)
+
+    def by_two_processes(some: Mapping[str, Sequence[str]]) -> dict[str, Run]:
+        if request.param == "launched":
+            return evaluate_sequentially(two, some, environment, TWO_PROCESSES)
+        return _by_two_forks(warm, two, some, environment)
+
+    # 0.5 ends the processes' group with a run, and no other can follow in the same processes.
+    at_once = [{name: of_one} for name, of_one in options.items()] if HAS_SCORERS else [options]
     return Runs(
         evaluate_each(one, options),
-        _by_two_processes(two, options, environment),
+        {name: run for some in at_once for name, run in by_two_processes(some).items()},
         two,
     )
 
 
-def _by_two_processes(
-    folder: Path, options: Mapping[str, Sequence[str]], environment: Mapping[str, str]
+def _by_two_forks(
+    warm: Forks, folder: Path, options: Mapping[str, Sequence[str]], environment: Mapping[str, str]
 ) -> dict[str, Run]:
-    if not HAS_SCORERS:
-        return evaluate_sequentially(folder, options, environment, TWO_PROCESSES)
-    # 0.5 ends the processes' group with a run, and no other can follow in the same processes.
-    found: dict[str, Run] = {}
-    for name, of_one in options.items():
-        found |= evaluate_sequentially(folder, {name: of_one}, environment, TWO_PROCESSES)
-    return found
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # What a launcher tells all of its processes.
+    variables = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    script, arguments = IN_TWO_FORKS, json.dumps(options_of(folder, options))
+    process = warm.run("-c", script, arguments, folder=folder, environment={**environment, **variables})
+    return finished(folder, options, process.returncode, process.stdout + process.stderr)
 
 
 @pytest.mark.parametrize("name", EVALUATIONS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import email
 import importlib.metadata
+import inspect
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pip
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -28,6 +30,7 @@ from lm_eval_ext.autoload import FILTERS, MODELS
 from tests.conftest import ROOT, offline_environment
 from tests.forks import forking
 from tests.small_harness import HARNESS_TASK, copy_small_harness
+from tests.task_files import parse_task_files_once
 from tests.test_autoload import TASK
 
 pytestmark = pytest.mark.harness
@@ -93,20 +96,23 @@ class Environment:
         return run(self.scripts / command, *arguments, folder=self.empty, **variables)
 
     def pip(self, *arguments: str | Path) -> None:
-        # Without an index: what is not linked is an error.
-        pip = (sys.executable, "-m", "pip", "--python", self.scripts / "python", "--disable-pip-version-check")
-        run(*pip, *arguments, folder=self.empty)
+        # As `pip --python` does after it has started itself a first time.
+        runner = Path(pip.__file__).with_name("__pip-runner__.py")
+        run(self.scripts / "python", runner, "--disable-pip-version-check", *arguments, folder=self.empty)
 
     def install(self, *arguments: str | Path) -> None:
-        # Without compiling: what is not used need not be, and what is used leaves more behind than pip knows of.
+        # Without an index: what is not linked is an error. Without compiling: what is not used need not be, and what is
+        # used leaves more behind than pip knows of.
         options = ("--no-index", "--no-cache-dir", "--no-build-isolation", "--no-compile")
         self.pip("install", *options, *arguments)
 
     def content(self) -> set[str]:
         return {path.name for path in self.site.iterdir()} - {"__pycache__"}
 
-    def files(self) -> set[Path]:
-        return {path for folder in (self.site, self.scripts) for path in folder.rglob("*")}
+    def files(self) -> dict[Path, bytes]:
+        """Return what each file contains, and nothing of a folder."""
+        paths = [path for folder in (self.site, self.scripts) for path in folder.rglob("*")]
+        return {path: path.read_bytes() if path.is_file() else b"" for path in paths}
 
     def importable(self, *names: str) -> list[str]:
         script = "import importlib.util, json, sys\n"
@@ -221,8 +227,7 @@ class Life:
         script: whether its command was there.
         tasks_path: what the command printed.
         seen: what was seen of its use: ``listed`` is what the harness listed with it.
-        left: the files that its removal left, and those that were missing after it.
-        listed_without: what the harness listed after it.
+        left: the files that its removal left, and those that were missing or changed after it.
     """
 
     environment: Environment
@@ -232,7 +237,15 @@ class Life:
     tasks_path: str
     seen: Mapping[str, Any]
     left: set[Path]
-    listed_without: set[str]
+
+
+# What each command imports and reads, once.
+LISTING = f"""
+import lm_eval.evaluator, lm_eval.tasks
+{inspect.getsource(parse_task_files_once)}
+parse_task_files_once()
+lm_eval.tasks.TaskManager()
+"""
 
 
 def listed(environment: Environment) -> Mapping[str, Any]:
@@ -243,7 +256,7 @@ def used_without_extras(environment: Environment) -> Mapping[str, Any]:
     """Return also which libraries could be imported, and what a run and the doctor printed."""
     variables = variables_of(environment.empty)
     options = ("--model", "reference", "--tasks", TASK, "--limit", "2", "--metadata", '{"source": "embedded"}')
-    with forking(variables, environment.scripts / "python") as forks:
+    with forking(variables, environment.scripts / "python", imports=LISTING) as forks:
 
         def of(*arguments: str) -> str:
             return printed(forks.run("-m", *arguments, folder=environment.empty, environment=variables))
@@ -275,8 +288,9 @@ def lived(
     tasks_path = environment.run("lm-eval-ext", "tasks-path").strip()
     seen = use(environment)
     environment.pip("uninstall", "--yes", "lm-eval-ext")
-    left = environment.files() ^ files
-    return Life(environment, added, importable, script, tasks_path, seen, left, environment.listed())
+    after = environment.files()
+    left = {path for path in files.keys() | after.keys() if files.get(path) != after.get(path)}
+    return Life(environment, added, importable, script, tasks_path, seen, left)
 
 
 @pytest.fixture(scope="module")
@@ -364,7 +378,7 @@ def test_a_checkout_without_symbolic_links_is_an_error_that_names_the_link(
 ) -> None:
     # As git makes it where links are switched off.
     without = tmp_path / "checkout"
-    shutil.copytree(checkout, without, symlinks=True)
+    shutil.copytree(checkout, without, symlinks=True, copy_function=os.link)
     (without / link).unlink()
     (without / link).write_text(target, encoding="utf-8")
     command = (sys.executable, "-c", f"import hatchling.build; hatchling.build.{build}({str(tmp_path)!r})")
@@ -432,8 +446,11 @@ def test_uninstalling_leaves_nothing_behind_and_a_working_harness(
     assert life.tasks_path == str(tasks.resolve())
 
     assert life.left == set()
-    assert HARNESS_TASK in life.listed_without
-    assert TASK not in life.listed_without
+    # The environment is what it was, file by file; that it works without us is seen of one.
+    if kind == "wheel":
+        listed = life.environment.listed()
+        assert HARNESS_TASK in listed
+        assert TASK not in listed
 
 
 # Beside a harness that is itself an editable install

@@ -20,13 +20,13 @@ negative.) It allows for two things.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import exp, isinf, log, sqrt
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import stdtrit
 
+from lm_eval_ext.reports.root import root
 from lm_eval_ext.reports.statistics import Floats
 
 MISSED = np.concatenate([[0.0], np.geomspace(0.02, 1.0, 24)])
@@ -116,15 +116,17 @@ class Tail:
         return cls(value, error**2, 0.0, nothing, nothing, nothing, freedom, None)
 
     @classmethod
-    def of_rows(cls, values: Floats, weights: Floats, rows_by_dataset: tuple[int, ...], *, is_share: bool) -> Tail:
+    def of_rows(cls, values: Floats, weights: Floats, rows_by_dataset: tuple[int, ...], unseen: Unseen | None) -> Tail:
         """Return what rows tell.
 
         Args:
             values: the weighted values of the rows, shape (rows,).
             weights: their weights, shape (rows,).
             rows_by_dataset: the number of rows of each dataset, in the order of the rows.
-            is_share: whether no row's value is larger than 1.
+            unseen: what rows of these weights can hide; ``None`` if the score is no share, so a row's value can be
+                larger than 1.
         """
+        is_share = unseen is not None
         rows = np.array(rows_by_dataset)
         starts = np.cumsum([0, *rows_by_dataset[:-1]])
 
@@ -167,7 +169,7 @@ class Tail:
                 if known.any()
                 else len(values)
             ),
-            Unseen.of_weights(weights) if is_share else None,
+            unseen,
         )
 
     @cached_property
@@ -186,12 +188,10 @@ class Tail:
 
     def limit(self, level: float) -> float:
         """Return the upper limit that is below the true mean with at most this probability, such as 0.05."""
-        surprise = -log(level) * MISSED if self.unseen else np.zeros(1)
-        levels = np.minimum(level * np.exp(surprise), ALMOST_ONE)
-        of_seen = self._of_seen(levels)
+        of_seen = self._of_seen(_quantiles(self.freedom, level, any_unseen=self.unseen is not None))
         if self.unseen is None:
             return max(self.value, float(of_seen[0]))
-        added = self.unseen.added(surprise)
+        added = _added(self.unseen, level)
         return max(self.value, float(np.max((1 - added) * np.maximum(of_seen, -1.0) + added)))
 
     def p(self, bound: float) -> float:
@@ -203,15 +203,36 @@ class Tail:
         smallest, largest = log(SMALLEST_P), log(ALMOST_ONE)
         if isinf(self.variance) or beyond(largest) >= 0:
             return 1.0
-        return SMALLEST_P if beyond(smallest) <= 0 else exp(brentq(beyond, smallest, largest, xtol=1e-9))
+        return SMALLEST_P if beyond(smallest) <= 0 else exp(root(beyond, smallest, largest, 1e-9))
 
-    def _of_seen(self, levels: Floats) -> Floats:
-        """Return the limits that only allow for rows like those seen."""
+    def _of_seen(self, quantiles: Floats) -> Floats:
+        """Return the limits that only allow for rows like those seen, at quantiles of Student's t distribution."""
         center, error, skewness = self.moments
-        # One minus a small level would lose its digits.
-        quantiles = -stdtrit(self.freedom, levels)
         if abs(skewness) > STRAIGHT:
             bent = np.maximum(1 + skewness * quantiles / 6 - skewness**2 / 36, 0.0)
             quantiles = 2 / skewness * (bent**3 - 1)
         limits: Floats = center + error * quantiles
         return limits
+
+
+# What follows from a level is the same for many means: a plan, for example, looks for a drop in a hundred steps.
+
+
+def _surprises(level: float) -> Floats:
+    """Return how surprising it would be to have missed unseen rows, for each part that they may take of a level."""
+    return -log(level) * MISSED
+
+
+@lru_cache(maxsize=64)
+def _quantiles(freedom: float, level: float, *, any_unseen: bool) -> Floats:
+    """Return the quantiles of Student's t distribution at what of a level is left to the rows seen."""
+    surprises = _surprises(level) if any_unseen else np.zeros(1)
+    # One minus a small level would lose its digits.
+    quantiles: Floats = -stdtrit(freedom, np.minimum(level * np.exp(surprises), ALMOST_ONE))
+    return quantiles
+
+
+@lru_cache(maxsize=64)
+def _added(unseen: Unseen, level: float) -> Floats:
+    """Return what unseen rows add for each part that they may take of a level."""
+    return unseen.added(_surprises(level))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.reports.figure import Estimate
-from lm_eval_ext.reports.limits import Tail
+from lm_eval_ext.reports.limits import Tail, Unseen
 from lm_eval_ext.reports.statistics import Floats, sign_flip_p
 from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.rows import Rows, in_common
@@ -170,8 +170,9 @@ class MeanChange:
         # Rows of a score without bounds that are all equal do not tell how rows vary.
         if freedom < 1 or not (is_share or squares):
             return replace(cls.of_error(value, inf, rows, is_share=is_share), answers=answers)
+        unseen = Unseen.of_weights(weights) if is_share else None
         larger, smaller = (
-            Tail.of_rows(of_way, weights, changes.rows_by_dataset, is_share=is_share) for of_way in (values, -values)
+            Tail.of_rows(of_way, weights, changes.rows_by_dataset, unseen) for of_way in (values, -values)
         )
         # One row that changes as a whole counts among those that changed: a few changes do not tell much.
         heaviest = float(weights.max())

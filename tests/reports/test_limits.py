@@ -17,7 +17,7 @@ from lm_eval_ext.reports.statistics import Floats
 def tail(values: Sequence[float] | Floats, weights: Sequence[float] = (), datasets: tuple[int, ...] = ()) -> Tail:
     """Return what rows of a share tell."""
     weighs = np.array(weights) if len(weights) else np.ones(len(values))
-    return Tail.of_rows(np.array(values) * weighs, weighs, datasets or (len(values),), is_share=True)
+    return Tail.of_rows(np.array(values) * weighs, weighs, datasets or (len(values),), Unseen.of_weights(weighs))
 
 
 @pytest.mark.parametrize("wrong", [0, 1, 3, 10, 50, 90])
@@ -111,15 +111,15 @@ def test_rows_whose_answers_fail_together_are_not_hidden_by_rows_whose_answers_d
 
 def test_a_score_without_bounds_is_as_uncertain_as_its_rows_and_one_half_as_far_again() -> None:
     values = np.array([3.0, -1.0, 0.5, 2.0, 0.0, 1.5])
-    found = Tail.of_rows(values, np.ones(6), (6,), is_share=False)
+    found = Tail.of_rows(values, np.ones(6), (6,), None)
     assert found.farthest == pytest.approx([1 + 1.5 * 2])
     assert found.limit(0.05) > stats.t.ppf(0.95, 5) * values.std(ddof=1) / 6**0.5 + 1
     assert not isinf(found.limit(1e-12))
     # The unit does not matter, and neither does what all rows have in common.
-    other = Tail.of_rows(1000 * values + 500, np.ones(6), (6,), is_share=False)
+    other = Tail.of_rows(1000 * values + 500, np.ones(6), (6,), None)
     assert other.limit(0.05) == pytest.approx(1000 * found.limit(0.05) + 500)
     # One row does not show how far others are; those of another dataset do.
-    alone = Tail.of_rows(np.append(values, 7.0), np.ones(7), (6, 1), is_share=False)
+    alone = Tail.of_rows(np.append(values, 7.0), np.ones(7), (6, 1), None)
     assert alone.farthest[1] == pytest.approx(7 + 1.5 * 2)
 
 

@@ -68,25 +68,36 @@ def chances(drop: MeanChange, true_drop: float, bound: float, alpha: float = ALP
         bound: the largest allowed drop.
         alpha: the error rate of the test for a regression: 0.05, or less where several drops are tested.
     """
+    return Chances(_beyond(drop, true_drop, bound, alpha), _within(drop, true_drop, bound))
+
+
+def _beyond(drop: MeanChange, true_drop: float, bound: float, alpha: float) -> float:
+    """Return the probability of a regression; ``chances`` says what the arguments are."""
+    return _chance_of_limit(drop, true_drop, bound, alpha, -1)
+
+
+def _within(drop: MeanChange, true_drop: float, bound: float) -> float:
+    """Return the probability of "not worse", which is tested at the same level however many drops are."""
+    return _chance_of_limit(drop, true_drop, bound, ALPHA, 1)
+
+
+def _chance_of_limit(drop: MeanChange, true_drop: float, bound: float, level: float, sign: int) -> float:
+    """Return the chance of a limit within the bound; ``sign`` is -1 for the lower limit, of a gain."""
     if isinf(drop.error):
-        return Chances(0.0, 0.0)
+        return 0.0
     without = max(0.0, drop.error**2 - _own_variance(drop, drop.value))
     spread = sqrt(without + _own_variance(drop, true_drop))
-
-    def chance(tail: Tail, level: float, sign: int) -> float:
-        """Return the chance of a limit within the bound; ``sign`` is -1 for the lower limit, of a gain."""
-        # A drop is made up of rows that changed as far as rows do.
-        farthest = np.maximum(tail.farthest, drop.clustering) if sign > 0 and true_drop > 0 else tail.farthest
-        third = 2 * sign * drop.clustering**2 * true_drop * _row_share(drop) ** 2 if drop.is_share else 0.0
-        like = replace(tail, variance=spread**2, third=third, farthest=farthest)
-        measured = bound
-        for _ in range(STEPS):
-            shifted = replace(like, value=sign * measured, means=np.full(len(tail.means), sign * measured))
-            measured = bound - (sign * shifted.limit(level) - measured)
-        away = sign * (measured - true_drop)
-        return NormalDist().cdf(away / spread) if spread else float(away > 0)
-
-    return Chances(chance(drop.smaller, alpha, -1), chance(drop.larger, ALPHA, 1))
+    tail = drop.larger if sign > 0 else drop.smaller
+    # A drop is made up of rows that changed as far as rows do.
+    farthest = np.maximum(tail.farthest, drop.clustering) if sign > 0 and true_drop > 0 else tail.farthest
+    third = 2 * sign * drop.clustering**2 * true_drop * _row_share(drop) ** 2 if drop.is_share else 0.0
+    like = replace(tail, variance=spread**2, third=third, farthest=farthest)
+    measured = bound
+    for _ in range(STEPS):
+        shifted = replace(like, value=sign * measured, means=np.full(len(tail.means), sign * measured))
+        measured = bound - (sign * shifted.limit(level) - measured)
+    away = sign * (measured - true_drop)
+    return NormalDist().cdf(away / spread) if spread else float(away > 0)
 
 
 def _as_many(drop: MeanChange, rows: float) -> MeanChange:
@@ -164,7 +175,7 @@ def rows_to_show(drop: MeanChange, true_drop: float, bound: float, alpha: float)
     Returns:
         The number; infinite if no practical number would, or if there is no standard error.
     """
-    return _fewest(lambda rows: chances(_as_many(drop, rows), true_drop, bound, alpha).beyond >= POWER, MOST_ROWS)
+    return _fewest(lambda rows: _beyond(_as_many(drop, rows), true_drop, bound, alpha) >= POWER, MOST_ROWS)
 
 
 def smallest_regression(drop: MeanChange, bound: float, alpha: float) -> float:
@@ -180,7 +191,7 @@ def smallest_regression(drop: MeanChange, bound: float, alpha: float) -> float:
     """
 
     def shows(size: float) -> bool:
-        return chances(drop, size, bound, alpha).beyond >= POWER
+        return _beyond(drop, size, bound, alpha) >= POWER
 
     low, high = bound, 1.0 if drop.is_share else bound + 2 * drop.error
     while not drop.is_share and not shows(high) and high < inf:
@@ -201,8 +212,9 @@ def _fewest(enough: Callable[[int], bool], most: int) -> float:
 
 def _decides(drop: MeanChange, bound: float, alpha: float, power: float) -> bool:
     """Return whether the gate calls a true drop of the measured size what it is, with some power."""
-    verdicts = chances(drop, drop.value, bound, alpha)
-    return (verdicts.beyond if drop.value > bound else verdicts.within) >= power
+    if drop.value > bound:
+        return _beyond(drop, drop.value, bound, alpha) >= power
+    return _within(drop, drop.value, bound) >= power
 
 
 @dataclass(frozen=True, eq=False)

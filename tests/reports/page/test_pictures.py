@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 from PIL import Image
 
-from benchmarks.demo import KNOWN
+from benchmarks.demo import KNOWN, LABELS, QUESTIONS
 from lm_eval_ext.reports.figure import Figure, Report
 from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.page.drawing import contents
@@ -58,22 +58,40 @@ def test_the_pictures_of_a_real_model_are_those_that_the_makefile_copies() -> No
     assert [path.name for path in committed] == sorted(variables()["MODEL_PICTURES"].split())
 
 
+def test_the_pictures_of_known_answers_are_those_that_the_makefile_copies() -> None:
+    committed = sorted((ROOT / "docs/pictures").glob("*.png"))
+    assert [path.name for path in committed] == sorted(variables()["PICTURES"].split()) == sorted(DRAWN_FROM)
+
+
+# Each picture and the tasks that it shows, which the runs of other tasks do not change.
+DRAWN_FROM = {"paired_mcq_mismatch.png": QUESTIONS, "verbalizer_naturalness_direct.png": LABELS}
+
+
 @pytest.mark.skipif(
     importlib.metadata.version("matplotlib") != PINNED["matplotlib"],
     reason="other versions of matplotlib draw other pixels; constraints.txt has the one of the pictures",
 )
-def test_the_pictures_are_those_of_make_demo(result_folder: ResultFolder, tmp_path: Path) -> None:
-    folders = [result_folder(policy, [*tasks], answer_classifier="rules") for policy, tasks in KNOWN]
-    assert len(folders) == 6
+@pytest.mark.parametrize(
+    "pictures",
+    [
+        ["paired_mcq_mismatch.png"],
+        # Three policies in 108 tasks take ten seconds.
+        pytest.param([*DRAWN_FROM], marks=pytest.mark.slow),
+    ],
+    ids=["of three policies", "of all runs"],
+)
+def test_the_pictures_are_those_of_make_demo(result_folder: ResultFolder, tmp_path: Path, pictures: list[str]) -> None:
+    shown = [DRAWN_FROM[picture] for picture in pictures]
+    runs = [(policy, tasks) for policy, tasks in KNOWN if tasks in shown]
+    assert len(runs) == 3 * len(pictures)
     # As in the demonstration's one folder.
     together = tmp_path / "runs"
-    for number, folder in enumerate(folders):
+    for number, (policy, tasks) in enumerate(runs):
+        folder = result_folder(policy, [*tasks], answer_classifier="rules")
         shutil.copytree(folder, together / str(number))
-    committed = sorted((ROOT / "docs/pictures").glob("*.png"))
-    drawn = contents(only_figures_of(build(load([together])), [path.stem for path in committed]))
-    assert [path.name for path in committed] == sorted(variables()["PICTURES"].split())
-    for path in committed:
+    drawn = contents(only_figures_of(build(load([together])), [Path(picture).stem for picture in pictures]))
+    for picture in pictures:
         # Pixels, for files of the same ones can differ in how they are packed.
-        first, second = Image.open(path), Image.open(BytesIO(drawn[path.name]))
-        assert first.size == second.size, path.name
-        assert first.convert("RGBA").tobytes() == second.convert("RGBA").tobytes(), path.name
+        first, second = Image.open(ROOT / "docs/pictures" / picture), Image.open(BytesIO(drawn[picture]))
+        assert first.size == second.size, picture
+        assert first.convert("RGBA").tobytes() == second.convert("RGBA").tobytes(), picture
