@@ -12,12 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 
 from lm_eval_ext.families.registry import FAMILIES
-from lm_eval_ext.families.schema import Schema
 from lm_eval_ext.processes import in_processes
 from lm_eval_ext.reports.evidence import Evidence, Floor
 from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap, Panel, Table, Unit
@@ -27,6 +25,7 @@ from lm_eval_ext.reports.layout import NO_ESTIMATE
 from lm_eval_ext.reports.sections.any_task import scores
 from lm_eval_ext.reports.statistics import estimate
 from lm_eval_ext.results.comparability import PairOfRuns
+from lm_eval_ext.results.issue import grouped
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import OTHER, Runs, TaskRun, lowest_groups
 
@@ -96,72 +95,50 @@ class Headline:
         return self.name.removeprefix(f"{self.family}_").removeprefix(f"{self.family}, ") or self.name
 
 
-def gate_headlines(runs: Runs) -> list[Headline]:
-    """Return the headlines of our tasks that the gate tests, in the families' order.
-
-    Their figures are not computed yet.
-    """
-    tasks = {run.task: run for run in runs.counting}
-    tested: dict[str, list[Headline]] = {family: [] for family in FAMILIES}
-    for name in lowest_levels(runs):
-        parts = tuple(part for part in runs.groups.get(name, (name,)) if part in tasks)
-        if parts and tasks[parts[0]].family.name in tested:
-            family, metric = tasks[parts[0]].family.name, tasks[parts[0]].headline
-            tested[family].append(Headline(family, name, metric.name, metric.higher_is_better, parts))
-    ordered = []
-    for of_family in tested.values():
-        first = {headline.tasks[0]: tasks[headline.tasks[0]] for headline in of_family}
-        if first:
-            schema = next(iter(first.values())).schema
-            places = _by_level(schema, {task: run.metadata for task, run in first.items()})
-            ordered += sorted(of_family, key=lambda headline: places.index(headline.tasks[0]))
-    return ordered
-
-
-def _by_level(schema: Schema, facts: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return tasks in the order of their levels, and those of one level by name.
-
-    Args:
-        schema: the schema of their family.
-        facts: the metadata of each task, by its name.
-    """
-    levels = schema.by_level({task: facts[task] for task in sorted(facts)})
-    return [task for of_level in levels.values() for task in of_level]
-
-
 def headlines_of(runs: Runs) -> list[Headline]:
-    """Return the headlines of our tasks: of the lowest-level groups, and of tasks in no group, each of one level.
+    """Return the headlines of our tasks that the gate tests, in the families' order and in that of their levels.
 
     Their figures are not computed yet.
     """
+    tasks_of = {name: runs.groups.get(name, (name,)) for name in lowest_levels(runs)}
     headlines: list[Headline] = []
-    for family in FAMILIES:
+    for family in FAMILIES.values():
+        of_task = {run.task: run for run in runs.of_family(family.name)}
+        first = {name: tasks[0] for name, tasks in tasks_of.items() if tasks[0] in of_task}
+        levels = family.schema.by_level({task: of_task[task].metadata for task in sorted(first.values())})
+        places = [task for tasks in levels.values() for task in tasks]
+        for name in sorted(first, key=lambda name: places.index(first[name])):
+            metric = of_task[first[name]].headline
+            headlines.append(Headline(family.name, name, metric.name, metric.higher_is_better, tasks_of[name]))
+    return headlines
+
+
+def headlines_of_one_level(runs: Runs) -> Iterator[Headline]:
+    """Yield each level of the same headlines as one of its own: of the groups by name, then of tasks in no group.
+
+    Of many tasks in no group, all of a level are one headline.
+    """
+    for family in FAMILIES.values():
         # A task has another headline if it was run in another form.
-        by_metric: dict[str, list[TaskRun]] = {}
-        for run in runs.of_family(family):
-            by_metric.setdefault(run.headline.name, []).append(run)
-        for runs_of_metric in by_metric.values():
-            schema, metric = runs_of_metric[0].schema, runs_of_metric[0].headline
-            facts = {run.task: run.metadata for run in runs_of_metric}
-            # A group with other tasks is replaced by its parts, because it has no headline of its own.
-            lowest = lowest_groups({name: parts for name, parts in runs.groups.items() if {*facts}.issuperset(parts)})
-            named = {}
-            for group, parts in sorted(lowest.items()):
-                for level, tasks in schema.by_level({part: facts[part] for part in parts}).items():
+        for of_metric in grouped((run.headline.name, run) for run in runs.of_family(family.name)).values():
+            tested = headlines_of(replace(runs, all=tuple(of_metric)))
+            facts = {run.task: run.metadata for run in of_metric}
+            groups = {headline.name: headline.tasks for headline in tested if headline.name in runs.groups}
+            ungrouped = sorted(headline.name for headline in tested if headline.name not in groups)
+            named: dict[str, tuple[str, ...]] = {}
+            for group in sorted(groups):
+                for level, tasks in family.schema.by_level({task: facts[task] for task in groups[group]}).items():
                     # A single task has its own name, unless it is a whole group.
                     of_level = f"{group}, {level}" if len(tasks) > 1 else tasks[0]
                     named[of_level if level else group] = tasks
-            ungrouped = _by_level(schema, {task: facts[task] for task in {*facts}.difference(*lowest.values())})
-            if len(ungrouped) <= MOST_COLUMNS:
-                named |= {task: (task,) for task in ungrouped}
-            else:
-                for level, tasks in schema.by_level({task: facts[task] for task in ungrouped}).items():
-                    of_tasks = ", ".join(filter(None, (family, level, f"{len(tasks)} tasks with {metric.name}")))
-                    named[of_tasks if len(tasks) > 1 else tasks[0]] = tasks
-            headlines += [
-                Headline(family, name, metric.name, metric.higher_is_better, tasks) for name, tasks in named.items()
-            ]
-    return headlines
+            for level, tasks in family.schema.by_level({task: facts[task] for task in ungrouped}).items():
+                if len(ungrouped) > MOST_COLUMNS and len(tasks) > 1:
+                    parts = (family.name, level, f"{len(tasks)} tasks with {tested[0].metric}")
+                    named[", ".join(filter(None, parts))] = tasks
+                else:
+                    named |= {task: (task,) for task in tasks}
+            for name, tasks in named.items():
+                yield replace(tested[0], name=name, tasks=tasks)
 
 
 @dataclass(frozen=True)
@@ -217,12 +194,11 @@ def leaderboard(evidence: Evidence) -> tuple[Board, ...]:
     """Return the leaderboard: one table, or an overview and one for each family; none without a headline."""
     runs = evidence.runs
     of_other_tasks = [*_headlines_of_other_tasks(evidence)]
-    headlines = [*_measured(evidence, headlines_of(runs)), *of_other_tasks]
+    headlines = [*_measured(evidence, [*headlines_of_one_level(runs)]), *of_other_tasks]
     board = _board(headlines, runs)
     if board.is_turned or len(headlines) <= IN_A_TABLE:
         return (board,) if headlines else ()
-    tested = [*_measured(evidence, gate_headlines(runs)), *of_other_tasks]
-    overview = replace(_board(tested, runs), is_overview=True)
+    overview = replace(_board([*_measured(evidence, headlines_of(runs)), *of_other_tasks], runs), is_overview=True)
     return (overview, *(_board(of_family, runs) for of_family in board.families.values()))
 
 
@@ -287,12 +263,10 @@ def _headlines_of_other_tasks(evidence: Evidence) -> Iterator[Headline]:
     """Yield the headlines of the other tasks: of the lowest-level groups that have a score, and of tasks in none."""
     runs = evidence.runs
     all_scores = scores(evidence) if runs.of_family(OTHER) else []
-    parts = {score.name: frozenset(runs.groups.get(score.name, ())) for score in all_scores}
-    groups = {name: tasks for name, tasks in parts.items() if tasks}
-    lowest = [name for name, tasks in groups.items() if not any(inner < tasks for inner in groups.values())]
-    covered = frozenset().union(*(groups[name] for name in lowest))
+    groups = lowest_groups({score.name: runs.groups[score.name] for score in all_scores if score.name in runs.groups})
+    covered = {task for tasks in groups.values() for task in tasks}
     for score in all_scores:
-        if score.name in lowest or not (score.name in groups or score.name in covered):
+        if score.name in groups or score.name not in covered.union(runs.groups):
             tasks = tuple(runs.groups.get(score.name, (score.name,)))
             better = next(run.headline.higher_is_better for run in runs.of_family(OTHER) if run.task in tasks)
             metric = score.metric.removesuffix(ARROWS[better]).rstrip()

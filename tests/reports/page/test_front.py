@@ -1,10 +1,9 @@
-"""What the page begins with: the verdict on a candidate, which is that of ``check``, or else the leaderboard."""
+"""The verdict on a candidate that the page begins with, which is that of ``check``."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from math import inf, nan
 from pathlib import Path
@@ -12,61 +11,24 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.cli import main
-from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.findings import Finding
-from lm_eval_ext.reports.page.leaderboard import Board, leaderboard
 from lm_eval_ext.reports.page.verdict import Line
 from lm_eval_ext.reports.paired import Difference, MeanChange
 from lm_eval_ext.results.issue import warning
-from lm_eval_ext.results.load import load_apart
-from lm_eval_ext.results.recognition import Choice
-from tests.other_files import MadeUp, write_other_run
-from tests.reports.files import SST2, edited, write_run
+from tests.reports.files import SST2, write_run
 from tests.reports.gate.two_runs import SNLI, right
-from tests.reports.manyifeval_files import of_model, row, write_rows
+from tests.reports.page.model_runs import GOLDEN, rights, write_model
 from tests.reports.page.reading import Read
 
-GOLDEN = "verbalizer_sst2_natural_golden"
-ROWS = 400
-LEVELS = ("manyifeval_n01", "manyifeval_n02")
 LEVEL = "manyifeval, 2 instructions"
-
-
-def rights(percent: int) -> list[float]:
-    return right(ROWS * percent // 100, of=ROWS)
-
-
-def write(folder: Path, model: str, percent: Mapping[str, int], followed: tuple[int, int] = (90, 50)) -> Path:
-    """Write runs of a model: of tasks in no group, of a group over two levels, and of a task that is not ours.
-
-    Args:
-        folder: to write to.
-        model: its name.
-        percent: of the rows of each verbalizer task, how many are right.
-        followed: of the rows with one and with two instructions, how many are followed, in percent.
-    """
-    write_run(
-        folder / "labels", {task: rights(count) for task, count in percent.items()}, arguments={"pretrained": model}
-    )
-    rows = {
-        task: [row(key, [followed_all] * number) for key, followed_all in enumerate(map(bool, rights(count)))]
-        for number, (task, count) in enumerate(zip(LEVELS, followed, strict=True), start=1)
-    }
-    with edited(write_rows(folder / "counts", rows, config=of_model(model))) as content:
-        content["group_subtasks"] = {"manyifeval": [*LEVELS]}
-    write_other_run(folder / "other", {"quiz": MadeUp(rights(60))}, model=model)
-    return folder
-
-
-# The verdict
 
 
 @pytest.fixture
 def sides(tmp_path: Path) -> tuple[Path, Path]:
     """Return a candidate and a baseline, with a regression, something undecided, and something not worse."""
-    old = write(tmp_path / "old", "owner/old", {SST2: 60, SNLI: 50, GOLDEN: 100})
-    return write(tmp_path / "new", "owner/new", {SST2: 30, SNLI: 49, GOLDEN: 100}, (85, 52)), old
+    old = write_model(tmp_path / "old", "owner/old", {SST2: 60, SNLI: 50, GOLDEN: 100})
+    return write_model(tmp_path / "new", "owner/new", {SST2: 30, SNLI: 49, GOLDEN: 100}, (85, 52)), old
 
 
 def lines_of(page: Path) -> dict[str, dict[str, tuple[dict[str, str], list[str]]]]:
@@ -169,14 +131,6 @@ def finding(name: str, verdict: str, before: float = 0.6, after: float = 0.5) ->
     )
 
 
-# The leaderboard
-
-
-def boards(*folders: Path) -> tuple[Board, ...]:
-    (runs,) = load_apart([folders], choice=Choice(), merge_variants=True)
-    return leaderboard(Evidence(runs))
-
-
 @pytest.mark.parametrize(
     ("verdict", "rows", "issue", "remark"),
     [
@@ -201,55 +155,6 @@ def test_what_both_sides_are_warned_of_is_said_once(tmp_path: Path, capsys: pyte
     assert main(["report", *both, "-o", str(tmp_path / "page.html")]) == 0
     said = [line for line in capsys.readouterr().err.splitlines() if "--limit" in line]
     assert said == [f"lm-eval-ext: warning: old, new: evaluated with --limit 400: {SST2}"]
-
-
-def test_a_leaderboard_has_the_levels_of_every_family_and_the_other_tasks(tmp_path: Path) -> None:
-    (board,) = boards(write(tmp_path / "one", "owner/one", {SST2: 60, GOLDEN: 90}))
-    assert {one.name: one.standings["one"].estimate.value for one in board.headlines} == {
-        GOLDEN: 0.9,
-        SST2: 0.6,
-        **dict(zip(LEVELS, (0.9, 0.5), strict=True)),
-        "quiz": 0.6,
-    }
-    assert [one.guess for one in board.headlines] == [0.5, 0.5, None, None, None]
-    assert board.is_turned
-
-
-def test_the_best_is_marked_with_what_is_not_clearly_worse(tmp_path: Path) -> None:
-    for name, count in {"v": 60, "w": 58, "x": 30, "y": 60, "z": 59}.items():
-        write_run(tmp_path / name, {SST2: right(count)}, arguments={"pretrained": f"owner/{name}"})
-    # Nobody is compared with answers that are known.
-    write_run(tmp_path / "0", {SST2: right(100)}, arguments={"policy": "oracle"}, call={"model": "reference"})
-    (board,) = boards(tmp_path)
-    (headline,) = board.headlines
-    marks = {name: (one.is_best, one.is_close) for name, one in headline.standings.items()}
-    assert marks == {
-        "v": (True, False),
-        "w": (False, True),
-        "x": (False, False),
-        "y": (True, False),
-        "z": (False, True),
-        "reference policy=oracle": (False, False),
-    }
-    # The best first, with those of equal scores in the order given, and known answers last.
-    assert board.models == ("v", "y", "z", "w", "x", "reference policy=oracle")
-    assert [*board.known] == ["reference policy=oracle"]
-    assert not board.is_turned
-
-
-def test_above_tables_of_the_families_is_an_overview_of_what_the_gate_tests(tmp_path: Path) -> None:
-    others = {f"quiz_{number}": MadeUp(right(50)) for number in range(5)}
-    for name in "abcde":
-        write(tmp_path / name, f"owner/{name}", {SST2: 50, SNLI: 50})
-        write_other_run(tmp_path / name / "more", others, model=f"owner/{name}")
-    overview, *found = boards(tmp_path)
-    assert [[*board.families] for board in found] == [["verbalizer"], ["manyifeval"], ["other"]]
-    assert [len(board.headlines) for board in found] == [2, 2, 6]
-    assert overview.is_overview
-    assert [*overview.families] == ["verbalizer", "manyifeval", "other"]
-    # Both levels of manyifeval are one headline there.
-    assert [one.name for one in overview.headlines][2] == "manyifeval"
-    assert [board.adds_to(overview) for board in found] == [False, True, False]
 
 
 def test_against_a_baseline_a_heat_map_is_of_what_changed(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from importlib.resources import files
 from itertools import chain
 from math import nan
+from pathlib import Path
 
 import pytest
 
@@ -25,9 +26,11 @@ from lm_eval_ext.reports.figure import (
     TableCell,
     Unit,
 )
+from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.page.html import head_columns, page, split_constant
 from lm_eval_ext.reports.wording import LONGEST_TEXT, figure, interval, readable
 from lm_eval_ext.results.issue import error, note, warning
+from lm_eval_ext.results.load import load
 from tests.reports.page import sample_report as sample
 from tests.reports.page.reading import Cell, Read
 
@@ -336,3 +339,13 @@ def test_a_folded_figure_shows_its_title_only(is_folded: bool) -> None:
     summary = re.search(r'<figure id="other".*?<summary>(.*?)</summary>', text, re.DOTALL)
     assert summary
     assert ("<h3>title" in summary[1]) is is_folded
+
+
+def test_a_caption_has_two_sentences_at_most_and_leaves_the_statistics_to_the_page(known_runs: list[Path]) -> None:
+    found = build(load(known_runs))
+    figures = [found.summary, *(drawn for section in found.sections for drawn in section.figures)]
+    assert len(figures) > 15
+    for drawn in figures:
+        sentences = re.findall(r"[.?!]”?(?=\s|$)", drawn.reading)
+        assert 1 <= len(sentences) <= 2, drawn.reading
+        assert not re.search("95 ?%|bootstrap|resampl|confidence interval", drawn.reading), drawn.reading

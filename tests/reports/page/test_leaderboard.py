@@ -1,8 +1,7 @@
-"""The headlines of all models."""
+"""The headlines of all models: which there are, who is best in them, and in which order models are listed."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,23 @@ import pytest
 
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate, Figure, HeatMap
-from lm_eval_ext.reports.page.build import build
-from lm_eval_ext.reports.page.leaderboard import Headline, gate_headlines, headlines_of, leaderboard, summary
-from lm_eval_ext.results.load import load
+from lm_eval_ext.reports.page.leaderboard import (
+    Board,
+    Headline,
+    headlines_of,
+    headlines_of_one_level,
+    leaderboard,
+    summary,
+)
+from lm_eval_ext.results.load import load, load_apart
+from lm_eval_ext.results.recognition import Choice
+from tests.other_files import MadeUp, write_other_run
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited, write_run
+from tests.reports.gate.two_runs import SNLI, right
 from tests.reports.manyifeval_files import row, write_rows
+from tests.reports.page.model_runs import GOLDEN, LEVELS, write_model
 
-SNLI = "verbalizer_snli_unnatural_flipped"
-GOLDEN = "verbalizer_sst2_natural_golden"
 OF_MCQ = {"family": "paired_mcq", "dataset": "opinionqa", "constraint": "low", "paired": False}
 TEXT = {"refusal,rules": 0.5, "no_answer,rules": 0.0, "entropy_text,rules": 0.0}
 TREE = {"verbalizer": ["natural", "unnatural"], "natural": [GOLDEN], "unnatural": [SST2, SNLI]}
@@ -47,23 +54,13 @@ def test_each_lowest_group_and_each_ungrouped_task_is_a_headline(
     groups: Mapping[str, Sequence[str]], expected: Mapping[str, tuple[str, ...]], tmp_path: Path
 ) -> None:
     write_run(tmp_path, {SST2: [1], SNLI: [1], GOLDEN: [1], "verbalizer_own": [1]}, group_subtasks=groups)
-    found = {one.name: one.tasks for one in headlines_of(load([tmp_path]))}
+    found = {one.name: one.tasks for one in headlines_of_one_level(load([tmp_path]))}
     assert found == {**expected, "verbalizer_own": ("verbalizer_own",)}
-
-
-def test_a_caption_has_two_sentences_at_most_and_leaves_the_statistics_to_the_page(known_runs: list[Path]) -> None:
-    found = build(load(known_runs))
-    figures = [found.summary, *(figure for section in found.sections for figure in section.figures)]
-    assert len(figures) > 15
-    for figure in figures:
-        sentences = re.findall(r"[.?!]”?(?=\s|$)", figure.reading)
-        assert 1 <= len(sentences) <= 2, figure.reading
-        assert not re.search("95 ?%|bootstrap|resampl|confidence interval", figure.reading), figure.reading
 
 
 def test_many_ungrouped_tasks_are_one_headline(tmp_path: Path) -> None:
     write_run(tmp_path, {f"verbalizer_own_{number}": [1] for number in range(7)})
-    (headline,) = headlines_of(load([tmp_path]))
+    (headline,) = headlines_of_one_level(load([tmp_path]))
     assert (headline.name, len(headline.tasks)) == ("verbalizer, 7 tasks with acc", 7)
 
 
@@ -81,7 +78,7 @@ def test_many_ungrouped_tasks_of_several_levels_are_a_headline_for_each_level(tm
     with_facts(write_run(tmp_path, {task: right[of["naturalness"]] for task, of in facts.items()}), facts)
     runs = load([tmp_path])
     names = [f"verbalizer, {level}, 3 tasks with acc" for level in ("natural", "neutral", "unnatural")]
-    assert [headline.name for headline in headlines_of(runs)] == names
+    assert [headline.name for headline in headlines_of_one_level(runs)] == names
     figure = summary_of(Evidence(runs))
     ((_, *estimates),) = figure.table.rows
     assert [each.value for each in estimates if isinstance(each, Estimate)] == [1, 0, 0]
@@ -95,13 +92,15 @@ def test_a_group_over_several_levels_is_a_headline_for_each_level(tmp_path: Path
     tasks = {f"manyifeval_n{number:02}": [row(1, [True] * number)] for number in numbers}
     with edited(write_rows(tmp_path, tasks)) as content:
         content["group_subtasks"] = {"manyifeval": [*reversed(tasks)]}
-    assert [(one.name, one.tasks) for one in headlines_of(load([tmp_path]))] == [(task, (task,)) for task in tasks]
+    assert [(one.name, one.tasks) for one in headlines_of_one_level(load([tmp_path]))] == [
+        (task, (task,)) for task in tasks
+    ]
 
 
 def test_the_tasks_of_one_level_of_a_group_are_a_headline(tmp_path: Path) -> None:
     facts = {SST2: {"prompting": "chain_of_thought"}, SNLI: {"prompting": "chain_of_thought"}, GOLDEN: {}}
     with_facts(write_run(tmp_path, {task: [1] for task in facts}, group_subtasks={"mine": [*facts]}), facts)
-    assert [(one.name, one.tasks) for one in headlines_of(load([tmp_path]))] == [
+    assert [(one.name, one.tasks) for one in headlines_of_one_level(load([tmp_path]))] == [
         (GOLDEN, (GOLDEN,)),
         ("mine, chain of thought", (SST2, SNLI)),
     ]
@@ -111,7 +110,7 @@ def test_a_group_without_its_own_headline_is_split_into_tasks(tmp_path: Path) ->
     with edited(write_run(tmp_path, {SST2: [1], "mcq": [1]}, group_subtasks={"both": [SST2, "mcq"]})) as content:
         content["results"]["mcq"] = TEXT
         content["configs"]["mcq"]["metadata"] |= OF_MCQ
-    assert [(one.name, one.metric) for one in headlines_of(load([tmp_path]))] == [
+    assert [(one.name, one.metric) for one in headlines_of_one_level(load([tmp_path]))] == [
         (SST2, "acc"),
         ("mcq", "refusal"),
     ]
@@ -122,7 +121,7 @@ def test_many_ungrouped_tasks_with_two_headline_metrics_are_two_headlines(tmp_pa
         for number, task in enumerate(content["results"]):
             content["results"][task] = TEXT | ({"mismatch,rules": 0.25} if number < 7 else {})
             content["configs"][task]["metadata"] |= OF_MCQ
-    assert [(headline.name, len(headline.tasks)) for headline in headlines_of(load([tmp_path]))] == [
+    assert [(headline.name, len(headline.tasks)) for headline in headlines_of_one_level(load([tmp_path]))] == [
         ("paired_mcq, 7 tasks with mismatch", 7),
         ("paired_mcq, 7 tasks with refusal", 7),
     ]
@@ -147,6 +146,85 @@ def test_of_scores_that_are_not_comparable_none_is_the_best(result_folder: Resul
     (headline,) = board.headlines
     assert len(shown(headline)) == 2
     assert not any(standing.is_best or standing.is_close for standing in headline.standings.values())
+
+
+def test_tasks_in_no_group_are_in_the_order_of_their_levels(result_folder: ResultFolder) -> None:
+    # By name, the first would be the last.
+    tasks = [f"text_mcq_opinionqa_{level}" for level in ("low", "medium", "high", "example")]
+    runs = load([result_folder("oracle", tasks, limit=10, answer_classifier="rules")])
+    assert [headline.name for headline in headlines_of_one_level(runs)] == tasks
+    assert [headline.name for headline in headlines_of(runs)] == tasks
+
+
+# The tables
+
+
+def boards(*folders: Path) -> tuple[Board, ...]:
+    (runs,) = load_apart([folders], choice=Choice(), merge_variants=True)
+    return leaderboard(Evidence(runs))
+
+
+def test_a_leaderboard_has_the_levels_of_every_family_and_the_other_tasks(tmp_path: Path) -> None:
+    (board,) = boards(write_model(tmp_path / "one", "owner/one", {SST2: 60, GOLDEN: 90}))
+    assert {one.name: one.standings["one"].estimate.value for one in board.headlines} == {
+        GOLDEN: 0.9,
+        SST2: 0.6,
+        **dict(zip(LEVELS, (0.9, 0.5), strict=True)),
+        "quiz": 0.6,
+    }
+    assert [one.guess for one in board.headlines] == [0.5, 0.5, None, None, None]
+    assert board.is_turned
+
+
+def test_the_best_is_marked_with_what_is_not_clearly_worse(tmp_path: Path) -> None:
+    for name, count in {"v": 60, "w": 58, "x": 30, "y": 60, "z": 59}.items():
+        write_run(tmp_path / name, {SST2: right(count)}, arguments={"pretrained": f"owner/{name}"})
+    # Nobody is compared with answers that are known.
+    write_run(tmp_path / "0", {SST2: right(100)}, arguments={"policy": "oracle"}, call={"model": "reference"})
+    (board,) = boards(tmp_path)
+    (headline,) = board.headlines
+    marks = {name: (one.is_best, one.is_close) for name, one in headline.standings.items()}
+    assert marks == {
+        "v": (True, False),
+        "w": (False, True),
+        "x": (False, False),
+        "y": (True, False),
+        "z": (False, True),
+        "reference policy=oracle": (False, False),
+    }
+    # The best first, with those of equal scores in the order given, and known answers last.
+    assert board.models == ("v", "y", "z", "w", "x", "reference policy=oracle")
+    assert [*board.known] == ["reference policy=oracle"]
+    assert not board.is_turned
+
+
+def test_many_models_are_listed_by_their_mean_rank_and_what_has_no_figure_is_last(tmp_path: Path) -> None:
+    # How many surpass each in SST-2: a 3, b 1, c 2, d 4, e 0; and in SNLI: a 0, b 1, c 2, d 3, e 4. On average: a 1.5,
+    # b 1, c 2, d 3.5, e 2. By the mean of the scores, a would be the first; by those that there are, e.
+    counts = {"a": (60, 90), "b": (62, 60), "c": (61, 55), "d": (50, 50), "e": (95, None)}
+    for name, of_tasks in counts.items():
+        scores = {task: right(count) for task, count in zip((SST2, SNLI), of_tasks, strict=True) if count is not None}
+        write_run(tmp_path / name, scores, arguments={"pretrained": f"owner/{name}"})
+    (board,) = boards(tmp_path)
+    assert board.models == ("b", "a", "c", "e", "d")
+
+
+def test_above_tables_of_the_families_is_an_overview_of_what_the_gate_tests(tmp_path: Path) -> None:
+    others = {f"quiz_{number}": MadeUp(right(50)) for number in range(5)}
+    for name in "abcde":
+        write_model(tmp_path / name, f"owner/{name}", {SST2: 50, SNLI: 50})
+        write_other_run(tmp_path / name / "more", others, model=f"owner/{name}")
+    overview, *found = boards(tmp_path)
+    assert [[*board.families] for board in found] == [["verbalizer"], ["manyifeval"], ["other"]]
+    assert [len(board.headlines) for board in found] == [2, 2, 6]
+    assert overview.is_overview
+    assert [*overview.families] == ["verbalizer", "manyifeval", "other"]
+    # Both levels of manyifeval are one headline there.
+    assert [one.name for one in overview.headlines][2] == "manyifeval"
+    assert [board.adds_to(overview) for board in found] == [False, True, False]
+
+
+# The figure that is exported
 
 
 def test_a_headline_is_the_mean_over_all_rows_of_its_tasks(tmp_path: Path) -> None:
@@ -174,11 +252,3 @@ def test_a_model_with_only_part_of_a_headline_has_no_value(tmp_path: Path) -> No
     mark = figure.panels[0].mark
     assert isinstance(mark, HeatMap)
     assert mark.rows == ("one",)
-
-
-def test_tasks_in_no_group_are_in_the_order_of_their_levels(result_folder: ResultFolder) -> None:
-    # By name, the first would be the last.
-    tasks = [f"text_mcq_opinionqa_{level}" for level in ("low", "medium", "high", "example")]
-    runs = load([result_folder("oracle", tasks, limit=10, answer_classifier="rules")])
-    assert [headline.name for headline in headlines_of(runs)] == tasks
-    assert [headline.name for headline in gate_headlines(runs)] == tasks
