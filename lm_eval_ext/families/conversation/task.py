@@ -9,8 +9,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import datasets
-
 from lm_eval_ext import sources
 from lm_eval_ext.families.conversation.multi_if import HUB, TRAIN, expects_thai, published_rows
 from lm_eval_ext.families.conversation.rows import POLICIES, Row, composed_rows, document, rows_hash
@@ -19,7 +17,7 @@ from lm_eval_ext.families.conversation.scores import score
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.manyifeval.prompts import NAME, TEST, configure_source
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
-from lm_eval_ext.harness.family_task import Documents, FamilyTask
+from lm_eval_ext.harness.family_task import Documents, FamilyTask, as_dataset
 from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers, TurnsInstance, with_floors
 from lm_eval_ext.verifiers.multi_if import thai
 from lm_eval_ext.verifiers.tokenization import PUNKT, Data, require
@@ -103,13 +101,13 @@ class ConversationTask(FamilyTask):
         require(PUNKT)
         if any(map(expects_thai, self.rows)):
             thai()
-        docs = datasets.Dataset.from_list([document(row) for row in self.rows])
         facts: dict[str, Any] = {"rows_hash": rows_hash(self.rows)}
         if impossible := [row.key for row in self.rows if any(row.contradictions)]:
             facts["rows_contradictory"] = len(impossible)
             message = "%s: rows that ask in some turn for what no answer can do: %d, which count as published: %s"
             log.warning(message, self.config.task, len(impossible), ", ".join(map(str, impossible)))
-        return Documents(TEST, docs, facts)
+        docs = [document(row) for row in self.rows]
+        return Documents(TEST, as_dataset(docs, facts["rows_hash"]), facts)
 
     def before_requests(self) -> None:
         """Reject an LM that would answer the first message only."""

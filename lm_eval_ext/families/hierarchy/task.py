@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-import datasets
 from jinja2 import TemplateError
 
 from lm_eval_ext.families.hierarchy.rows import (
@@ -23,7 +22,7 @@ from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.manyifeval.prompts import NAME, TEST, configure_source
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.engines import warn_once
-from lm_eval_ext.harness.family_task import Documents, FamilyTask
+from lm_eval_ext.harness.family_task import Documents, FamilyTask, as_dataset
 from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers, shows
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers.tokenization import PUNKT, Data, require
@@ -110,8 +109,8 @@ class HierarchyTask(FamilyTask):
             }
             for row in evaluated
         ]
-        facts = {"rows_hash": rows_hash(evaluated, [doc["prompt"] for doc in docs])}
-        return Documents(TEST, datasets.Dataset.from_list(docs), facts)
+        hashed = rows_hash(evaluated, [doc["prompt"] for doc in docs])
+        return Documents(TEST, as_dataset(docs, hashed), {"rows_hash": hashed})
 
     def before_requests(self) -> None:
         """Check that the run has conversations.

@@ -29,7 +29,7 @@ from lm_eval_ext.families.ifbench.schema import TWO_TURNS as HAS_TWO_TURNS
 from lm_eval_ext.families.ifbench.scores import score
 from lm_eval_ext.families.ifbench.witnesses import break_one, respond
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.harness.family_task import Documents, FamilyTask
+from lm_eval_ext.harness.family_task import Documents, FamilyTask, as_dataset
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, LazyAnswers, TurnsInstance, with_floors
 from lm_eval_ext.turns import Turns
 from lm_eval_ext.verifiers.tokenization import NLTK_DATA, PUNKT, Data, require
@@ -182,19 +182,18 @@ class IFBenchTask(FamilyTask):
 
 @cache
 def _as_dataset(rows: tuple[IFBenchRow, ...]) -> datasets.Dataset:
-    return datasets.Dataset.from_list(
-        [
-            {
-                "key": row.key,
-                "prompt": row.prompt,
-                **({"second": row.second} if row.second else {}),
-                "instruction_id_list": [instruction.id for instruction in row.instructions],
-                "kwargs": [instruction.arguments() for instruction in row.instructions],
-                "witness": respond(row.instructions) or "",
-            }
-            for row in rows
-        ]
-    )
+    docs = [
+        {
+            "key": row.key,
+            "prompt": row.prompt,
+            **({"second": row.second} if row.second else {}),
+            "instruction_id_list": [instruction.id for instruction in row.instructions],
+            "kwargs": [instruction.arguments() for instruction in row.instructions],
+            "witness": respond(row.instructions) or "",
+        }
+        for row in rows
+    ]
+    return as_dataset(docs, rows_hash(rows))
 
 
 def known_answers(row: IFBenchRow) -> LazyAnswers:

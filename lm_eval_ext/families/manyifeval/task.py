@@ -9,8 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import datasets
-
 from lm_eval_ext import sources
 from lm_eval_ext.families.instructions.compose import INSTRUCTIONS
 from lm_eval_ext.families.instructions.kinds import FIFTEEN, LARGER_POOL, Pool
@@ -28,7 +26,7 @@ from lm_eval_ext.families.manyifeval.schema import (
 )
 from lm_eval_ext.families.manyifeval.scores import score
 from lm_eval_ext.families.schema import PLACEMENT
-from lm_eval_ext.harness.family_task import Documents
+from lm_eval_ext.harness.family_task import Documents, as_dataset
 from lm_eval_ext.harness.requests import LazyAnswers
 from lm_eval_ext.self_refine import metrics as refinement
 from lm_eval_ext.self_refine.loop import Refined
@@ -115,8 +113,8 @@ class ManyIFEvalTask(PlacedTask):
     def documents(self) -> Documents:
         """Return the rows; data that a verdict needs is checked now rather than after the last answer."""
         self.require_data()
-        dataset = datasets.Dataset.from_list(self.docs())
-        return Documents(TEST, dataset, {"rows_hash": rows_hash(self.evaluated_rows())})
+        hashed = rows_hash(self.evaluated_rows())
+        return Documents(TEST, as_dataset(self.docs(), hashed), {"rows_hash": hashed})
 
     def docs(self) -> list[dict[str, Any]]:
         """Return the rows as the harness's documents."""

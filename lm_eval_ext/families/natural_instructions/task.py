@@ -7,9 +7,6 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, ClassVar
 
-import datasets
-import pyarrow
-
 from lm_eval_ext import sources
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.natural_instructions.budget import DEFAULT_CONTEXT, NEW_TOKENS, budget_of
@@ -34,7 +31,7 @@ from lm_eval_ext.families.natural_instructions.subtasks import (
     instruction,
     is_there,
 )
-from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
+from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share, as_dataset
 from lm_eval_ext.harness.requests import KnownAnswers
 from lm_eval_ext.metadata import mark_version
 
@@ -174,9 +171,8 @@ class NaturalInstructionsTask(FamilyTask):
             dropped = len(evaluated(total, self._n)) < most and "n" not in self.config.metadata
             hint = f"--metadata '{{\"n\": {most}}}' evaluates {most}" if dropped else ""
             share = Share(len(encoded), total, hint)
-        table = pyarrow.Table.from_pylist([vars(row) for row in encoded])
-        # Without a fingerprint of ours, the library makes one of the whole table, which takes six times as long.
-        return Documents(SPLIT, datasets.Dataset(table, fingerprint=facts["rows_hash"]), facts, share)
+        docs = [vars(row) for row in encoded]
+        return Documents(SPLIT, as_dataset(docs, facts["rows_hash"]), facts, share)
 
     def _room(self) -> tuple[int, str]:
         """Return what reduces the room for examples: the number of new tokens and the system instruction."""

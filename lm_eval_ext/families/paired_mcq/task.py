@@ -36,7 +36,7 @@ from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, LETTERS, Prompt
 from lm_eval_ext.families.paired_mcq.rows import Questions, questions, rows, rows_hash
 from lm_eval_ext.families.paired_mcq.scores import known, options_of, score
 from lm_eval_ext.harness.engines import not_to_think, thinks_unless_told
-from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
+from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share, as_dataset
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
 from lm_eval_ext.harness.versions import asked_once
 
@@ -296,4 +296,4 @@ def _warn_of(questions: Questions) -> None:
 
 @cache
 def _as_dataset(dataset: MultipleChoice, source: str, row_seed: int | None) -> datasets.Dataset:
-    return datasets.Dataset.from_list([dict(row) for row in rows(dataset, source, row_seed)])
+    return as_dataset(rows(dataset, source, row_seed), rows_hash(dataset, source, row_seed))

@@ -48,7 +48,7 @@ from lm_eval_ext.families.verbalizer.verbalizer import (
     put_nonce_words,
 )
 from lm_eval_ext.floors import CONSTANT
-from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share
+from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share, as_dataset
 from lm_eval_ext.harness.requests import KnownAnswers
 from lm_eval_ext.metadata import PARAPHRASES, chosen_paraphrases
 
@@ -310,16 +310,14 @@ class ChainOfThoughtTask(VerbalizerTask):
 
 @cache
 def _as_dataset(selection: Selection, paraphrases: int | None) -> datasets.Dataset:
-    rows = evaluation_rows(selection)
-    if paraphrases is None:
-        return datasets.Dataset.from_list([dict(row) for row in rows])
-    return datasets.Dataset.from_list(
-        [
+    docs: Sequence[Mapping[str, Any]] = evaluation_rows(selection)
+    if paraphrases is not None:
+        docs = [
             {**row, ROW: number, PARAPHRASE: wording}
-            for number, row in enumerate(rows)
+            for number, row in enumerate(docs)
             for wording in range(1, paraphrases + 1)
         ]
-    )
+    return as_dataset(docs, rows_hash(selection))
 
 
 def _verbalizer(task: str, choices: object, prior: object) -> Verbalizer:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import datasets
-
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.manyifeval.answers import IGNORE_SYSTEM, heard
 from lm_eval_ext.families.manyifeval.dense.rows import (
@@ -26,7 +24,7 @@ from lm_eval_ext.families.manyifeval.placement import PlacedTask, placed
 from lm_eval_ext.families.manyifeval.prompts import TEST
 from lm_eval_ext.families.manyifeval.schema import DENSE, FORM, KEYWORDS, MIXED
 from lm_eval_ext.families.schema import PLACEMENT
-from lm_eval_ext.harness.family_task import Documents
+from lm_eval_ext.harness.family_task import Documents, as_dataset
 from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers
 from lm_eval_ext.metadata import mark_version
 from lm_eval_ext.verifiers.tokenization import PUNKT, Data, require
@@ -172,7 +170,8 @@ class DenseTask(PlacedTask):
             {**row.document, **placed(self.placement, row.prompt[: row.prompt.index(".") + 1], row.prompt)}
             for row in rows  # the task is the first sentence
         ]
-        return Documents(TEST, datasets.Dataset.from_list(docs), {"rows_hash": rows_hash(rows)})
+        hashed = rows_hash(rows)
+        return Documents(TEST, as_dataset(docs, hashed), {"rows_hash": hashed})
 
     def before_requests(self) -> None:
         """Say what the rows cost, because a report may be as long as the model's context; see the base class."""
