@@ -22,14 +22,18 @@ FOLLOWS_NOTHING = {("last", 18): {9}, ("last", 97): {5}}
 """By policy and row, the turns in which no text follows the newest instruction alone."""
 
 
-@pytest.fixture(scope="module")
-def runs(evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
+# The oracle is asked all rows; the others, of which every row has a known score, all of them in the slow tests only.
+@pytest.fixture(scope="module", params=[20, pytest.param(100, marks=pytest.mark.slow)])
+def runs(
+    request: pytest.FixtureRequest, evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, Run]:
     metadata = '{"source": "embedded", "details": true}'
     shared = ("--metadata", metadata, "--apply_chat_template", "--model", "conversation", "--tasks", TASK)
     options: dict[str, tuple[str, ...]] = {
-        policy: (*shared, "--model_args", f"base=reference,policy={policy}")
+        policy: (*shared, "--model_args", f"base=reference,policy={policy}", "--limit", str(request.param))
         for policy in (*POLICIES, *CONTENT_FREE_ANSWERS)
     }
+    options["oracle"] = (*options["oracle"], "--limit", "100")
     options["batches of 8"] = (*options["forgets_after_4"], "--batch_size", "8")
     return evaluate_each(tmp_path_factory.mktemp("policies"), options)
 
@@ -48,6 +52,7 @@ def right(policy: str, turn: int) -> bool:
 @pytest.mark.parametrize("policy", POLICIES)
 def test_every_figure_of_a_policy_is_known_to_the_digit(runs: Mapping[str, Run], policy: str) -> None:
     docs = [line["doc"] for line in runs[policy].samples[TASK]]
+    assert len(docs) == int(runs[policy].results["config"]["limit"])
     by_turn = [float(right(policy, turn)) for turn in range(TURNS)]
     newest = {
         doc["key"]: [

@@ -32,13 +32,19 @@ OF_FLOORS = ("hierarchy_system", "hierarchy_system_user", "hierarchy_tool")
 POLICIES = ("oracle", "last", "user", "system", "document", *(policy for policy in NEITHER if "_" in policy), "ignore")
 
 
-@pytest.fixture(scope="module")
-def runs(evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
+# The oracle and answers without content are asked all rows; the other policies, of which every row has the same score,
+# all of them in the slow tests only.
+@pytest.fixture(scope="module", params=[20, pytest.param(100, marks=pytest.mark.slow)])
+def runs(
+    request: pytest.FixtureRequest, evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, Run]:
     shared = ("--metadata", '{"source": "embedded", "details": true}', "--apply_chat_template", "--model", "reference")
     tasks = dict.fromkeys(POLICIES, "hierarchy,hierarchy_turns") | dict.fromkeys(
         CONTENT_FREE_ANSWERS, ",".join(OF_FLOORS)
     )
     options = {policy: (*shared, "--model_args", f"policy={policy}", "--tasks", tasks[policy]) for policy in tasks}
+    for policy in POLICIES[1:]:
+        options[policy] += ("--limit", str(request.param))
     return evaluate_each(tmp_path_factory.mktemp("policies"), options)
 
 
@@ -47,7 +53,7 @@ def test_a_policys_scores_are_those_of_whom_it_obeys_in_every_arm(runs: Mapping[
     found = runs[policy]
     assert {task.removeprefix("hierarchy_") for task in found.samples} == EVERY_TASK
     for task, lines in found.samples.items():
-        assert len(lines) == 100
+        assert len(lines) == (100 if policy == "oracle" else int(found.results["config"]["limit"]))
         arm = task.removeprefix("hierarchy_")
         rival, neither = arm in RIVAL.get(policy, ()), arm in NEITHER.get(policy, ())
         obeys = float(not rival and not neither)
