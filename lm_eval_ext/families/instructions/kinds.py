@@ -433,24 +433,29 @@ class Pool:
     Attributes:
         name: of its default rows (``manyifeval.frozen.Part``).
         weights: how often each type is drawn, relative to the others, where none conflicts; whole numbers.
+        arguments: what the arguments of each type are drawn from.
     """
 
     name: Literal["fifteen", "wide"]
     weights: Mapping[str, int]
-
-    def arguments(self, name: str) -> Arguments:
-        """Return what the arguments of a type are drawn from."""
-        kind = BY_ID[name]
-        return kind.wide if self.name == "wide" and kind.wide is not None else kind.arguments
+    arguments: Mapping[str, Arguments]
 
 
-LARGER_POOL = Pool("wide", {kind.id: 1 for kind in KINDS if kind.slot})
+LARGER_POOL = Pool(
+    "wide",
+    {kind.id: 1 for kind in KINDS if kind.slot},
+    {kind.id: kind.arguments if kind.wide is None else kind.wide for kind in KINDS if kind.slot},
+)
 """The larger pool."""
 OTHER_WORDINGS = named_lines(__package__, "phrasings.txt")
 """Of each of ManyIFEval's 15, other wordings than the published one, which mean the same."""
 _SLOTS = Counter(BY_ID[name].slot for name in OTHER_WORDINGS)
 # Each slot as often as any other, and each type of a slot as often as the others of that slot.
-FIFTEEN = Pool("fifteen", {name: max(_SLOTS.values()) // _SLOTS[BY_ID[name].slot] for name in OTHER_WORDINGS})
+FIFTEEN = Pool(
+    "fifteen",
+    {name: max(_SLOTS.values()) // _SLOTS[BY_ID[name].slot] for name in OTHER_WORDINGS},
+    {name: BY_ID[name].arguments for name in OTHER_WORDINGS},
+)
 """ManyIFEval's 15 (Table 4). Two in one slot conflict (section 3.1: one variant each of length and case)."""
 SECTIONS = tuple(tuple(name for name, kind in IN_SECTIONS.items() if kind.slot == slot) for slot in _ABOUT_SECTIONS)
 """The types of instructions about sections, by slot."""

@@ -102,7 +102,7 @@ TRAINED: dict[str, Arguments] = {
 
 @pytest.mark.parametrize("name", sorted({*LARGER_POOL.weights} - FIFTEEN))
 def test_every_instruction_of_the_larger_pool_can_be_followed_and_broken(name: str) -> None:
-    assert_any_can_be_followed_and_broken(name, LARGER_POOL.arguments(name), 1)
+    assert_any_can_be_followed_and_broken(name, LARGER_POOL.arguments[name], 1)
 
 
 @pytest.mark.parametrize("name", instruction_ids(ifrlvr))
