@@ -231,3 +231,10 @@ def test_the_maps_of_calls_are_those_of_the_code() -> None:
                 names = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(defined(caller))}
                 defined(called)
                 assert called.rpartition(".")[2] in names, f"{caller} does not call {called}"
+
+
+def test_every_path_that_contributing_names_exists() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    paths = set(re.findall(r"`((?:lm_eval_ext|verifiers|tasks|docs|tests|benchmarks|\.github)/[\w./-]+)`", text))
+    assert len(paths) > 30
+    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []

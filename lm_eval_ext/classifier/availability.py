@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_ext.sources import reason
-from lm_eval_ext.training.run import LIBRARIES
+from lm_eval_ext.training.run import missing_libraries
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 """The file with an adapter's weights. Pickled weights can contain code and are not loaded."""
@@ -35,8 +35,7 @@ def require_libraries() -> None:
     Raises:
         ReaderError: a library is missing; the message names the extra that installs it.
     """
-    missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
-    if missing:
+    if missing := missing_libraries():
         raise unavailable(
             f"this reader loads a model and needs {', '.join(missing)}: pip install 'lm-eval-ext[classifier]'"
         )

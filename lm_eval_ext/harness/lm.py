@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from lm_eval.api.filter import Filter
@@ -11,7 +12,17 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CacheHook, CachingLM
 from lm_eval.api.registry import filter_registry, get_model
 
-__all__ = ["LM", "CacheHook", "CachingLM", "Filter", "Instance", "LMWithoutWeights", "get_model", "register"]
+__all__ = [
+    "LM",
+    "CacheHook",
+    "CachingLM",
+    "Filter",
+    "Instance",
+    "LMWithoutWeights",
+    "get_model",
+    "register",
+    "with_draws",
+]
 
 
 class LMWithoutWeights(LM):  # type: ignore[misc] # the harness ships no types
@@ -55,6 +66,17 @@ class LMWithoutWeights(LM):  # type: ignore[misc] # the harness ships no types
         """Wait for the other processes."""
         if self._accelerator is not None:
             self._accelerator.wait_for_everyone()
+
+
+def with_draws(requests: Iterable[Instance]) -> Iterator[tuple[Instance, int]]:
+    """Yield each request with the number of its draw, from 0.
+
+    The harness repeats a request for each draw of its row, and the last one to pad the share of a process.
+    """
+    drawn: Counter[int] = Counter()
+    for request in requests:
+        yield request, drawn[id(request)] % (request.repeats or 1)
+        drawn[id(request)] += 1
 
 
 def register(name: str, make_filter: Callable[..., Any]) -> None:

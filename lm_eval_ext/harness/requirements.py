@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lm_eval_ext import sources
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 class Requirements(ABC):
     """What can be asked of a family's class of tasks, without a task: its datasets, and what has to be installed."""
+
+    NLTK_DATA: ClassVar[Sequence[Data]] = ()
+    """What ``nltk_data`` returns if it is the same for all leaves."""
 
     @classmethod
     @abstractmethod
@@ -54,7 +57,7 @@ class Requirements(ABC):
         Args:
             config: the leaf's config; its ``metadata`` include those of the run.
         """
-        return ()
+        return cls.NLTK_DATA
 
     @classmethod  # noqa: B027 # most families need none
     def require_readers(cls, _config: Mapping[str, Any]) -> None:

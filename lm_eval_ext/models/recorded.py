@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lm_eval_ext.endings import Answer, ending_of
 from lm_eval_ext.families.manyifeval.answers import RowInstance
-from lm_eval_ext.harness.lm import LMWithoutWeights
+from lm_eval_ext.harness.lm import LMWithoutWeights, with_draws
 from lm_eval_ext.harness.requests import TurnsInstance
 from lm_eval_ext.metadata import digest
 from lm_eval_ext.models.chat_template import ChatTemplate, template_of
@@ -195,19 +195,15 @@ class RecordedLM(LMWithoutWeights):
 
         Args:
             kind: what the requests are for.
-            requests: of this process. The harness repeats one for each draw of a row, and the last one to pad the
-                share of a process.
+            requests: of this process; see ``with_draws``.
 
         Raises:
             ValueError: an answer is missing, unless texts may be, or several recorded answers to a prompt differ.
         """
-        drawn: Counter[int] = Counter()
         by_request: dict[int, RecordedAnswer | None] = {}
         lacking: dict[int, Instance] = {}
         answers = []
-        for request in requests:
-            draw = drawn[id(request)] % (request.repeats or 1)
-            drawn[id(request)] += 1
+        for request, draw in with_draws(requests):
             if id(request) not in by_request:
                 by_request[id(request)] = self._recorded(kind, request)
             answer = by_request[id(request)]

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import difflib
 import random
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext.endings import ITSELF, Answer
 from lm_eval_ext.floors import CONTENT_FREE_ANSWERS
-from lm_eval_ext.harness.lm import LMWithoutWeights
+from lm_eval_ext.harness.lm import LMWithoutWeights, with_draws
 from lm_eval_ext.harness.requests import KnownInstance
 
 if TYPE_CHECKING:
@@ -32,16 +31,8 @@ POLICIES = (
     # manyifeval_dense.
     *("first_half", "other_form", "first_sections", "break_all"),
     # hierarchy.
-    *(
-        "last",
-        "user",
-        "system",
-        "document",
-        "forgets_after_2",
-        "forgets_after_4",
-        "forgets_after_8",
-        "forgets_after_12",
-    ),
+    *("last", "user", "system", "document"),
+    *("forgets_after_2", "forgets_after_4", "forgets_after_8", "forgets_after_12"),
     # paired_mcq.
     *("chatty", "refuser", "always_a"),
 )
@@ -94,14 +85,8 @@ class ReferenceLM(LMWithoutWeights):
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         """Return one text per request, in their order."""
-        # The harness repeats a request for each draw of a row, and the last one to pad the share of a process.
-        drawn: Counter[int] = Counter()
-        texts: list[str] = []
-        for request in requests:
-            # A known answer is a whole one, whatever the limit.
-            texts.append(Answer(self._answer(request, drawn[id(request)] % (request.repeats or 1)), ITSELF))
-            drawn[id(request)] += 1
-        return texts
+        # A known answer is a whole one, whatever the limit.
+        return [Answer(self._answer(request, draw), ITSELF) for request, draw in with_draws(requests)]
 
     def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
         """Return, per request, ``(CERTAIN, True)`` for the known answer and ``(UNLIKELY, False)`` for any other."""

@@ -36,14 +36,18 @@ class DivergedError(TrainingError):
         super().__init__(f"{sign}: training diverges. Use a lower --learning-rate")
 
 
+def missing_libraries() -> list[str]:
+    """Return which libraries for training are not installed, without importing them."""
+    return [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
+
+
 def require_libraries() -> None:
     """Check, without importing them, that the libraries for training are installed.
 
     Raises:
         TrainingError: a library is missing; the message names the extra that installs it.
     """
-    missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
-    if missing:
+    if missing := missing_libraries():
         raise TrainingError(f"training needs {', '.join(missing)}: pip install 'lm-eval-ext[hf]'")
 
 

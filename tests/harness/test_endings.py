@@ -22,6 +22,7 @@ from tests.across_versions import plain_instance
 from tests.harness.servers import Planted, engine, handler_of, of_sglang, of_vllm
 from tests.harness.tasks import OF_FAMILY, PLAYED, evaluate
 from tests.loopback import serving
+from tests.wordy_models import build_model_of_words
 
 pytestmark = pytest.mark.harness
 
@@ -142,24 +143,9 @@ def test_counts_are_summed_over_all_processes() -> None:
 @pytest.fixture(scope="module")
 def ending_model(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a variant of the tiny model that says a few words, more or fewer depending on the row."""
-    torch = pytest.importorskip("torch", reason="torch is not installed (extra: hf)")
-    transformers = pytest.importorskip("transformers")
-
-    folder = tmp_path_factory.mktemp("ending-model")
-    words = [" one.", " two.", " HALT"]
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_model)
-    tokenizer.add_tokens(words)
-    tokenizer.save_pretrained(folder)
-    configuration = transformers.AutoConfig.from_pretrained(
-        tiny_model, vocab_size=len(tokenizer), initializer_range=0.3
+    return build_model_of_words(
+        tiny_model, tmp_path_factory.mktemp("ending-model"), [" one.", " two.", " HALT"], ending=3
     )
-    torch.manual_seed(0)
-    model = transformers.AutoModelForCausalLM.from_config(configuration)
-    with torch.no_grad():
-        model.lm_head.weight[-len(words) :] *= 4
-        model.lm_head.weight[configuration.eos_token_id] *= 3
-    model.save_pretrained(folder)
-    return folder
 
 
 def lm(model: Path, **arguments: Any) -> Any:

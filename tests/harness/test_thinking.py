@@ -12,6 +12,7 @@ from lm_eval_ext.harness.responses import restore_opening
 from lm_eval_ext.harness.versions import HAS_SCORERS
 from tests.across_versions import filtered, plain_instance
 from tests.harness import tasks as harness_tasks
+from tests.wordy_models import build_model_of_words
 
 pytestmark = pytest.mark.harness
 
@@ -26,26 +27,10 @@ ROWS = 24
 @pytest.fixture(scope="module")
 def thinking_model(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a variant of the tiny model that thinks in label words and at times ends its thoughts, and its answer."""
-    torch = pytest.importorskip("torch", reason="torch is not installed (extra: hf)")
-    transformers = pytest.importorskip("transformers")
-
-    folder = tmp_path_factory.mktemp("thinking-model")
     words = [END, " positive.", " negative.", " A."]
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_model)
-    tokenizer.add_tokens(words)
-    tokenizer.chat_template += "{% if add_generation_prompt %}<think>\n{% endif %}"
-    tokenizer.save_pretrained(folder)
-    configuration = transformers.AutoConfig.from_pretrained(
-        tiny_model, vocab_size=len(tokenizer), initializer_range=0.3
+    return build_model_of_words(
+        tiny_model, tmp_path_factory.mktemp("thinking-model"), words, ending=4, opening="<think>\n"
     )
-    torch.manual_seed(0)
-    model = transformers.AutoModelForCausalLM.from_config(configuration)
-    with torch.no_grad():
-        # Words, and the end of the text, are likelier than any byte.
-        model.lm_head.weight[-len(words) :] *= 4
-        model.lm_head.weight[configuration.eos_token_id] *= 4
-    model.save_pretrained(folder)
-    return folder
 
 
 Evaluate = Callable[..., Mapping[str, Any]]

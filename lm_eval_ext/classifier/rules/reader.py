@@ -255,7 +255,7 @@ def left_open(text: str, runs: Sequence[Sequence[OptionMention]], refusal: str |
     if len(by_letter) != 1 or len(letters) < 2 or refusal in letters:
         return set()
     (run,) = by_letter
-    before, after = text[max(0, run[0].start - BEFORE) : run[0].start], text[run[-1].end : run[-1].end + AFTER]
+    before, after = _around(text, run[0].start, run[-1].end)
     is_open = phrases.OPEN_BEFORE.search(before) or phrases.OPEN_AFTER.match(after)
     if not is_open or phrases.OF_OTHERS.search(before) or any(is_denied(text, mention) for mention in run):
         return set()
@@ -269,9 +269,14 @@ SENTENCE = 400
 """Maximum number of characters of a sentence that are searched."""
 
 
+def _around(text: str, start: int, end: int) -> tuple[str, str]:
+    """Return what is searched for words about a mention, or about several that are named together."""
+    return text[max(0, start - BEFORE) : start], text[end : end + AFTER]
+
+
 def is_committed(text: str, mention: OptionMention) -> bool:
     """Tell whether the words around a mention commit to it."""
-    before, after = text[max(0, mention.start - BEFORE) : mention.start], text[mention.end : mention.end + AFTER]
+    before, after = _around(text, mention.start, mention.end)
     if phrases.CONFIRMED.match(after):
         return True
     # The words that commit may be part of the mention: "choose B".
@@ -281,7 +286,7 @@ def is_committed(text: str, mention: OptionMention) -> bool:
 
 def is_denied(text: str, mention: OptionMention) -> bool:
     """Tell whether the words around a mention may deny it."""
-    before, after = text[max(0, mention.start - BEFORE) : mention.start], text[mention.end : mention.end + AFTER]
+    before, after = _around(text, mention.start, mention.end)
     return phrases.DENIAL.search(before) is not None or phrases.REJECTED.match(after) is not None
 
 

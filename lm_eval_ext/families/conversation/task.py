@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, as_dataset
 from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers, TurnsInstance, with_floors
 from lm_eval_ext.verifiers.multi_if import thai
-from lm_eval_ext.verifiers.tokenization import PUNKT, Data, require
+from lm_eval_ext.verifiers.tokenization import PUNKT, require
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
@@ -45,6 +45,7 @@ class ConversationTask(FamilyTask):
 
     FAMILY = "conversation"
     SCHEMA = SCHEMA
+    NLTK_DATA = (PUNKT,)
     NO_DEMONSTRATIONS = "few-shot examples would be further turns, with instructions of their own; remove --num_fewshot"
     ROW_SEED_VERSION = ManyIFEvalTask.ROW_SEED_VERSION
 
@@ -64,11 +65,6 @@ class ConversationTask(FamilyTask):
     def hub_datasets(cls) -> list[sources.HubDataset]:
         """Return the locations of both datasets."""
         return [*ManyIFEvalTask.hub_datasets(), HUB]
-
-    @classmethod
-    def nltk_data(cls, _config: Mapping[str, Any]) -> Sequence[Data]:
-        """Return the data that verdicts need."""
-        return (PUNKT,)
 
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Add what the harness needs to a leaf's config; see the base class."""

@@ -25,7 +25,7 @@ from lm_eval_ext.harness.engines import warn_once
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, as_dataset
 from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers, shows
 from lm_eval_ext.sources import RowsError
-from lm_eval_ext.verifiers.tokenization import PUNKT, Data, require
+from lm_eval_ext.verifiers.tokenization import PUNKT, require
 
 
 class HierarchyTask(FamilyTask):
@@ -46,6 +46,7 @@ class HierarchyTask(FamilyTask):
 
     FAMILY = "hierarchy"
     SCHEMA = SCHEMA
+    NLTK_DATA = (PUNKT,)
     NO_DEMONSTRATIONS = "few-shot examples would be further turns, with instructions of their own; remove --num_fewshot"
 
     @classmethod
@@ -56,11 +57,6 @@ class HierarchyTask(FamilyTask):
     # The dataset is where manyifeval has it.
     datasets_at = ManyIFEvalTask.datasets_at
     hub_datasets = ManyIFEvalTask.hub_datasets
-
-    @classmethod
-    def nltk_data(cls, _config: Mapping[str, Any]) -> Sequence[Data]:
-        """Return the data that verdicts need."""
-        return (PUNKT,)
 
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Take the arm and the number of turns from a leaf's config; see the base class."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lm_eval_ext.families.ifbench.schema import ANSWERS, FIRST_TURN, OF_GROUPS, VERDICTS
-from lm_eval_ext.families.instructions import accuracies, by_kind, verdicts
+from lm_eval_ext.families.instructions import accuracies, occurrences, verdicts
 from lm_eval_ext.families.schema import Occurrences
 from lm_eval_ext.floors import answers_to
 from lm_eval_ext.turns import Turns
@@ -41,7 +41,7 @@ def score(doc: Mapping[str, Any], results: Sequence[str | None]) -> dict[str, Ro
             f"inst_level_{name}_acc": (sum(verdict.follow_instruction_list), len(instructions))
             for name, verdict in judged.items()
         },
-        **by_kind(OF_GROUPS, groups, judged["loose"]),
+        **occurrences(OF_GROUPS, groups, judged["loose"]),
         VERDICTS: tuple(
             {
                 "id": instruction.id,

@@ -12,7 +12,7 @@ from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, Response, Verdict, instructions_of
 from lm_eval_ext.verifiers.verify import is_empty
 
-Kind = TypeVar("Kind", bound=Hashable)
+Label = TypeVar("Label", bound=Hashable)
 
 
 @cache
@@ -93,8 +93,8 @@ def check_keys(origin: str, keys: list[Any]) -> None:
         if isinstance(key, bool) or not isinstance(key, (int, str)):
             raise RowsError(f"{origin}, row {number}, field 'key': expected a number or text, found {key!r}")
         if type(key) is not type(keys[0]):
-            kind = type(keys[0]).__name__
-            raise RowsError(f"{origin}, row {number}, field 'key': expected {kind} as in the first row, found {key!r}")
+            first = type(keys[0]).__name__
+            raise RowsError(f"{origin}, row {number}, field 'key': expected {first} as in the first row, found {key!r}")
 
 
 def verdicts(answer: Response, instructions: Sequence[Checker], published: Edition = "faithful") -> dict[str, Verdict]:
@@ -134,19 +134,19 @@ def accuracies(response: str | None, verdicts: Mapping[str, Verdict]) -> dict[st
     }
 
 
-def by_kind(metrics: Mapping[Kind, str], kinds: Sequence[Kind], verdict: Verdict) -> dict[str, Occurrences]:
-    """Return how many instructions of each kind a row has, and how many of them are followed.
+def occurrences(metrics: Mapping[Label, str], labels: Sequence[Label], verdict: Verdict) -> dict[str, Occurrences]:
+    """Return, by metric, how many instructions with its label a row has, and how many of them are followed.
 
     Args:
-        metrics: the metric of each kind, which is in the result; instructions of another kind do not count.
-        kinds: the kind of each instruction.
+        metrics: the metric of each label, which is in the result; instructions with another label do not count.
+        labels: the label of each instruction: its type, its group or its wording.
         verdict: the verdict on them.
     """
-    follows_by_kind: dict[Kind, list[bool]] = {kind: [] for kind in metrics}
-    for kind, follows in zip(kinds, verdict.follow_instruction_list, strict=True):
-        if kind in follows_by_kind:
-            follows_by_kind[kind].append(follows)
-    return {metrics[kind]: (sum(followed), len(followed)) for kind, followed in follows_by_kind.items()}
+    verdicts_by_label: dict[Label, list[bool]] = {label: [] for label in metrics}
+    for label, follows in zip(labels, verdict.follow_instruction_list, strict=True):
+        if label in verdicts_by_label:
+            verdicts_by_label[label].append(follows)
+    return {metrics[label]: (sum(followed), len(followed)) for label, followed in verdicts_by_label.items()}
 
 
 def is_as_intended(

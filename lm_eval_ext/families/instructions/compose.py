@@ -207,7 +207,7 @@ def _composed(task: Task, hand: Sequence[Card], pool: Pool, generator: random.Ra
         free = without(keywords(), task.task_prompt.casefold())
         words = iter(generator.sample(free, len(free)))
         instructions = tuple(
-            instruction(card.type, Draws(Level(card.level).choice, words).arguments(pool.arguments(card.type)))
+            instruction(card.type, Draws(Level(card.level).choice, words).arguments(pool.arguments[card.type]))
             for card in hand
         )
         if not is_sensible(instructions):

@@ -106,14 +106,11 @@ class Kind:
 
     Attributes:
         id: the checker's id.
-        slot: what it is about: two types with one slot exclude each other; empty if it is in no pool: it is only about
-            sections, or models are trained with it.
+        slot: what it is about: two types with one slot exclude each other; empty if it is only about sections.
         arguments: what its arguments are drawn from.
         wide: what they are drawn from in the larger pool, if it differs.
         excludes: the types of other slots that exclude it.
         section: the type where it is about a section; ``None`` if it cannot be.
-        text: a text that follows it, composed of its arguments, if it asks for a whole text; otherwise, ``plan`` says
-            what a text needs.
     """
 
     id: str
@@ -122,7 +119,6 @@ class Kind:
     wide: Arguments | None = None
     excludes: tuple[str, ...] = ()
     section: InSection | None = None
-    text: Callable[..., str] | None = None
 
 
 # Frequency of letters in English prose, per thousand letters, rounded.
@@ -171,75 +167,6 @@ SECTION_LETTERS = "cgkmvw"
 SENTENCES = ("section:exact_sentences", "length_constraints:number_sentences")
 """Whether a title, a bullet point or a postscript is a sentence is a matter of taste."""
 
-REQUEST = {
-    "prompt_to_repeat": (
-        "Name three birds that stay in the north all winter.",
-        "Why does bread go stale? Explain it in *one* paragraph.",
-        "Write a haiku about a lighthouse,\nand give it a title.",
-    )
-}
-"""What a prompt asks for, where the instruction is to repeat it."""
-SAYINGS = ("Time flies when having fun", "The early bird catches the worm", "Actions speak louder than words")
-
-# Those of IF-RLVR, with arguments from the ranges that its code draws from.
-_FOR_TRAINING = (
-    Kind("copy:copy", arguments=REQUEST, text=lambda prompt_to_repeat: prompt_to_repeat),
-    Kind("copy:copying_simple", arguments=REQUEST, text=lambda prompt_to_repeat: prompt_to_repeat),
-    Kind(
-        "copy:copying_multiple",
-        arguments={**REQUEST, "N": (2, 3)},
-        text=lambda prompt_to_repeat, N: "\n******\n".join([prompt_to_repeat] * N),
-    ),
-    Kind("copy:repeat_phrase", arguments={"phrase": SAYINGS, "small_n": (2, 3)}),
-    Kind(
-        "new:copy_span_idx",
-        arguments={**REQUEST, "n_start": range(20), "n_end": range(25, 50)},
-        text=lambda prompt_to_repeat, n_start, n_end: prompt_to_repeat[n_start:n_end],
-    ),
-    Kind(
-        "count:counting_composition",
-        arguments={"n_sent": (2, 3), "n_words": (2, 3)},
-        # Two words are one token, and the mark is another.
-        text=lambda n_sent, n_words: "\n***\n".join(
-            [" ".join([f"{' '.join([*['Clouds'] * (n_words - 2), 'come/go'])}."] * n_sent)] * 3
-        ),
-    ),
-    Kind("count:count_increment_word", arguments={"keyword1": WORD, "keyword2": WORD}),
-    Kind("count:count_unique", text=lambda: "Red foxes sleep all day, hunting later."),
-    Kind("count:lowercase_counting", arguments={"N": (2, 3)}, text=lambda N: "RED FOXES HUNT AT NIGHT."),
-    Kind("detectable_format:bigram_wrapping", text=lambda: "<<Red foxes>> <<hunt at>> <<night.>>"),
-    Kind("detectable_format:sentence_hyphens", text=lambda: "Foxes hunt.-Hens run!-Who wins?"),
-    Kind("detectable_format:square_brackets", text=lambda: "[Red] [foxes] [hunt] [at] [night.]"),
-    Kind("paragraphs:paragraphs"),
-    Kind("paragraphs:paragraphs2"),
-    Kind("punctuation:punctuation_dot", text=lambda: "Do foxes hunt at night? They do!"),
-    Kind("punctuation:punctuation_exclamation"),
-    Kind("first_word:first_word_answer", arguments={"first_word": WORD}),
-    Kind(
-        "first_word:first_word_sent",
-        arguments={"first_word": WORD},
-        text=lambda first_word: f"{first_word.title()} is one thing. {first_word.title()} was another.",
-    ),
-    Kind("last_word:last_word_answer", arguments={"last_word": WORD}),
-    Kind(
-        "last_word:last_word_sent",
-        arguments={"last_word": WORD},
-        text=lambda last_word: f"Some want {last_word}. Others have {last_word}.",
-    ),
-    Kind("keywords:exclude_word_harder", arguments={"keyword": WORD}),
-    Kind("keywords:keyword_specific_position", arguments={"keyword": WORD, "n": range(1, 5), "m": range(1, 9)}),
-    Kind("keywords:no_adjacent_consecutive", text=lambda: "Red foxes hunt all night."),
-    Kind("keywords:palindrome"),
-    Kind("keywords:start_end"),
-    # No text follows both editions where the published code draws "less than".
-    Kind(
-        "keywords:word_count_different_numbers",
-        arguments={"keyword": WORD, "frequency": range(1, 4), "relation": "at least"},
-    ),
-    Kind("keywords:word_once", arguments={"keyword": WORD}),
-    Kind("letters:letter_counting", arguments={"N": (2, 3), "relation": RELATIONS}),
-    Kind("letters:letter_counting2", arguments=LETTERS),
-)
 KINDS: tuple[Kind, ...] = (
     Kind(
         "keywords:existence",
@@ -484,7 +411,6 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind("words:palindrome", "palindromes"),
     Kind("words:repeats", "repeats", arguments={"small_n": range(8, 13)}),
-    *_FOR_TRAINING,
 )
 """Every type. Some values in IFEval's ranges would make a row absurd and are not drawn: "1 paragraphs", fewer sentences
 than the bullet points already make, or a letter that prose of the required length cannot avoid (or cannot contain so
@@ -507,24 +433,29 @@ class Pool:
     Attributes:
         name: of its default rows (``manyifeval.frozen.Part``).
         weights: how often each type is drawn, relative to the others, where none conflicts; whole numbers.
+        arguments: what the arguments of each type are drawn from.
     """
 
     name: Literal["fifteen", "wide"]
     weights: Mapping[str, int]
-
-    def arguments(self, name: str) -> Arguments:
-        """Return what the arguments of a type are drawn from."""
-        kind = BY_ID[name]
-        return kind.wide if self.name == "wide" and kind.wide is not None else kind.arguments
+    arguments: Mapping[str, Arguments]
 
 
-LARGER_POOL = Pool("wide", {kind.id: 1 for kind in KINDS if kind.slot})
+LARGER_POOL = Pool(
+    "wide",
+    {kind.id: 1 for kind in KINDS if kind.slot},
+    {kind.id: kind.arguments if kind.wide is None else kind.wide for kind in KINDS if kind.slot},
+)
 """The larger pool."""
 OTHER_WORDINGS = named_lines(__package__, "phrasings.txt")
 """Of each of ManyIFEval's 15, other wordings than the published one, which mean the same."""
 _SLOTS = Counter(BY_ID[name].slot for name in OTHER_WORDINGS)
 # Each slot as often as any other, and each type of a slot as often as the others of that slot.
-FIFTEEN = Pool("fifteen", {name: max(_SLOTS.values()) // _SLOTS[BY_ID[name].slot] for name in OTHER_WORDINGS})
+FIFTEEN = Pool(
+    "fifteen",
+    {name: max(_SLOTS.values()) // _SLOTS[BY_ID[name].slot] for name in OTHER_WORDINGS},
+    {name: BY_ID[name].arguments for name in OTHER_WORDINGS},
+)
 """ManyIFEval's 15 (Table 4). Two in one slot conflict (section 3.1: one variant each of length and case)."""
 SECTIONS = tuple(tuple(name for name, kind in IN_SECTIONS.items() if kind.slot == slot) for slot in _ABOUT_SECTIONS)
 """The types of instructions about sections, by slot."""

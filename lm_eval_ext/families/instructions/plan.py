@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from lm_eval_ext.families.instructions.kinds import BY_ID
 from lm_eval_ext.verifiers import own
 from lm_eval_ext.verifiers.checker import Checker, Relation
 from lm_eval_ext.verifiers.ifbench import count, small_groups, words
@@ -65,7 +64,7 @@ class Plan:
         last, postscript: its last line, if that matters, and the marker of a postscript.
         english: whether it must be recognized as English; ``language``: the code of the language that it must be in.
         title, quoted, comma, labels, thesis, title_case, emoji, question: whether it has one, or is in it.
-        kinds: the marks of the other kinds of sentences; of three sentences, each mark ends one.
+        end_marks: the marks of the other kinds of sentences; of three sentences, each mark ends one.
         text: the text itself, if an instruction leaves nothing else to say.
     """
 
@@ -100,7 +99,7 @@ class Plan:
     title_case: bool = False
     emoji: bool = False
     question: bool = False
-    kinds: str = ""
+    end_marks: str = ""
     text: str = ""
 
 
@@ -269,9 +268,9 @@ def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912,
         case formats.TitleCase():
             plan.title_case = True
         case small_groups.SentenceType():
-            plan.kinds = "?"
+            plan.end_marks = "?"
         case small_groups.SentenceBalance():
-            plan.kinds = "?!"
+            plan.end_marks = "?!"
         case small_groups.Keyword(word, number):
             plan.placed.append((number, 0, word))
         case words.KeywordsSpecificPosition(word, number, position):
@@ -284,8 +283,34 @@ def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912,
             plan.opening = "consider"
         case words.WordsPosition(word):
             plan.second = word
-        case _ if (kind := BY_ID.get(instruction.id)) and kind.text:
-            plan.text = kind.text(**instruction.arguments())
+        case copying.CopyingSimple(request):
+            plan.text = request
+        case copying.CopyingMultiple(request, number):
+            plan.text = "\n******\n".join([request] * number)
+        case copying.CopySpanIdx(start, end, request):
+            plan.text = request[start:end]
+        case trained_layout.CountingComposition(sentences, number):
+            # Two words are one token, and the mark is another.
+            sentence = " ".join([*["Clouds"] * (number - 2), "come/go."])
+            plan.text = "\n***\n".join([" ".join([sentence] * sentences)] * 3)
+        case trained_layout.BigramWrapping():
+            plan.text = "<<Red foxes>> <<hunt at>> <<night.>>"
+        case trained_layout.SentenceHyphens():
+            plan.text = "Foxes hunt.-Hens run!-Who wins?"
+        case trained_layout.SquareBrackets():
+            plan.text = "[Red] [foxes] [hunt] [at] [night.]"
+        case trained_layout.PunctuationDot():
+            plan.text = "Do foxes hunt at night? They do!"
+        case trained_words.CountUnique():
+            plan.text = "Red foxes sleep all day, hunting later."
+        case trained_words.LowercaseCounting():
+            plan.text = "RED FOXES HUNT AT NIGHT."
+        case trained_words.NoAdjacentConsecutive():
+            plan.text = "Red foxes hunt all night."
+        case trained_words.FirstWordSent(word):
+            plan.text = f"{word.title()} is one thing. {word.title()} was another."
+        case trained_words.LastWordSent(word):
+            plan.text = f"Some want {word}. Others have {word}."
         case _:
             return False
     return True

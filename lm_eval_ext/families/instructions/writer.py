@@ -340,7 +340,7 @@ def _fill(draft: _Draft, plan: Plan, words: _Words) -> bool:
             or len(written) < low
             or (plan.unique.low and len({word.lower() for word in written}) < plan.unique.low + SPARE)
             or (sum(bool(line.mark) for line in draft.lines()) < plan.sentences.low + spare)
-            or not _kinds_fit(draft, plan, text)
+            or not _end_marks_fit(draft, plan, text)
         ):
             if len(written) < low and not may_add:
                 draft.first[-1].words[-1:-1] = words.take(1)
@@ -355,12 +355,12 @@ def _statements(text: Text) -> int:
     return sum(sentence.endswith(".") for sentence in text.sentences)
 
 
-def _kinds_fit(draft: _Draft, plan: Plan, text: Text) -> bool:
+def _end_marks_fit(draft: _Draft, plan: Plan, text: Text) -> bool:
     """Return whether a third of the sentences can end in each mark of the plan, if it has some."""
-    if not plan.kinds:
+    if not plan.end_marks:
         return True
     third, remainder = divmod(_statements(text), 3)
-    return remainder == 0 and sum(line.plain for line in draft.lines()) >= third * len(plan.kinds)
+    return remainder == 0 and sum(line.plain for line in draft.lines()) >= third * len(plan.end_marks)
 
 
 def _mark(draft: _Draft, plan: Plan, words: _Words) -> None:
@@ -369,11 +369,11 @@ def _mark(draft: _Draft, plan: Plan, words: _Words) -> None:
     if plan.emoji:
         for line in lines:
             line.mark = line.mark and f" {SMILE}."
-    if plan.kinds:
+    if plan.end_marks:
         third = _statements(Text(draft.joined(plan.divider, is_reply=words.is_reply))) // 3
         plain = [line for line in lines if line.plain]
-        for number, line in enumerate(plain[: third * len(plan.kinds)]):
-            line.mark = plan.kinds[number // third]
+        for number, line in enumerate(plain[: third * len(plan.end_marks)]):
+            line.mark = plan.end_marks[number // third]
     if plan.sentences.high is not None:
         # The last line ends a sentence, whatever its mark. The first ones keep theirs as far as there may be
         # sentences, and one of them has a mark even if the last one has none.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from typing import Any
 
-from lm_eval_ext.families.instructions import accuracies, by_kind, verdicts
+from lm_eval_ext.families.instructions import accuracies, occurrences, verdicts
 from lm_eval_ext.families.manyifeval.schema import (
     COUSINS,
     DENSE,
@@ -44,16 +44,16 @@ def score(
         ``reliability_gap`` are computed. Every row has every metric, even for types that it lacks.
     """
     instructions, response = instructions_of(doc["instruction_id_list"], doc["kwargs"]), results[0]
-    verdicts_by_kind = verdicts(Response(response or ""), instructions)
-    strict = verdicts_by_kind["strict"]
+    judged = verdicts(Response(response or ""), instructions)
+    strict = judged["strict"]
     followed_all = float(strict.follow_all_instructions)
-    result: dict[str, RowValue] = {**accuracies(response, verdicts_by_kind)}
+    result: dict[str, RowValue] = {**accuracies(response, judged)}
     result["curse_residual"] = (followed_all, strict.share, len(instructions))
     if TYPES in has:
-        result |= by_kind(OF_TYPES, doc["instruction_id_list"], strict)
+        result |= occurrences(OF_TYPES, doc["instruction_id_list"], strict)
     if COUSINS in has:
         result["reliable_at_5"] = result["reliability_gap"] = (doc["key"], followed_all)
-        result |= by_kind(OF_PHRASINGS, doc["phrasings"], strict)
+        result |= occurrences(OF_PHRASINGS, doc["phrasings"], strict)
     return result
 
 

@@ -24,6 +24,7 @@ from lm_eval_ext.classifier.reading import Answer, Option, Reader, Reading
 from lm_eval_ext.classifier.rules import reader as rules
 from lm_eval_ext.families.paired_mcq.schema import SURE
 from tests.classifier.labelled_rows import Read, read_annotated
+from tests.conftest import ROOT
 
 Value = str | list[str]
 
@@ -297,3 +298,7 @@ def test_uncertain_readings_are_wrong_more_often(annotated: Mapping[str, Read], 
     uncertain = [pair for pair in read if pair[1].certainty <= 0.8]
     assert min(len(certain), len(uncertain)) >= {"all": 30, "some": 5}[extent]
     assert accuracy(certain) >= accuracy(uncertain) + 0.15
+
+
+def test_contributing_says_from_which_certainty_on_the_rules_stand_alone() -> None:
+    assert f"less certain than `CERTAIN`, {CERTAIN}" in " ".join((ROOT / "CONTRIBUTING.md").read_text("utf-8").split())

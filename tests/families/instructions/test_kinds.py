@@ -120,7 +120,7 @@ RANGES: dict[str, dict[str, set[Any]]] = {
 def test_arguments_cover_exactly_ifevals_range(name: str) -> None:
     draws = Draws(random.Random(0).choice, iter(keywords() * 40))  # noqa: S311 # reproducible by design
     # 401 numbers of words at most: after 8,000 draws each is missing with probability 2e-9.
-    drawn = [draws.arguments(FIFTEEN.arguments(name)) for _ in range(8000)]
+    drawn = [draws.arguments(FIFTEEN.arguments[name]) for _ in range(8000)]
     for argument, values in RANGES[name].items():
         assert {each[argument] for each in drawn} == values
     for relation in (argument for argument in drawn[0] if argument.endswith("relation")):
@@ -135,7 +135,7 @@ def test_arguments_cover_exactly_ifevals_range(name: str) -> None:
 def test_words_that_are_drawn_are_taken_from_the_draw(name: str) -> None:
     given = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]
     left = iter(given)
-    drawn = Draws(random.Random(0).choice, left).arguments(LARGER_POOL.arguments(name))  # noqa: S311 # as above
+    drawn = Draws(random.Random(0).choice, left).arguments(LARGER_POOL.arguments[name])  # noqa: S311 # as above
     instruction(name, drawn)
     words = [word for value in drawn.values() for word in (value if isinstance(value, list) else [value])]
     named = [word for word in words if word in given]
@@ -144,7 +144,7 @@ def test_words_that_are_drawn_are_taken_from_the_draw(name: str) -> None:
 
 def test_a_draw_without_words_left_is_an_error() -> None:
     with pytest.raises(LookupError, match="no word is left"):
-        Draws(random.Random(0).choice, iter(())).arguments(LARGER_POOL.arguments("words:words_position"))  # noqa: S311 # as above
+        Draws(random.Random(0).choice, iter(())).arguments(LARGER_POOL.arguments["words:words_position"])  # noqa: S311 # as above
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,14 @@ import pytest
 
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.compose import keywords
-from lm_eval_ext.families.instructions.kinds import IN_SECTIONS, LARGER_POOL, Draws
+from lm_eval_ext.families.instructions.kinds import IN_SECTIONS, LARGER_POOL, LETTERS, WORD, Arguments, Draws
 from lm_eval_ext.families.instructions.plan import Bounds, plan_for
 from lm_eval_ext.families.instructions.writer import break_one, respond
 from lm_eval_ext.families.manyifeval.answers import POLICIES, known_answers
 from lm_eval_ext.families.manyifeval.dense.rows import PER_SECTION, mixed_rows
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, all_rows
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response, ifrlvr, instruction, instruction_ids
+from lm_eval_ext.verifiers.checker import RELATIONS
 from tests.families.manyifeval.table_4 import FIFTEEN
 
 AT_LEAST, LESS_THAN = "at least", "less than"
@@ -67,16 +68,54 @@ def test_the_table_above_lists_all_fifteen_instructions() -> None:
     assert set(ARGUMENTS) == FIFTEEN
 
 
-# Instructions of the larger pool, and those that models are trained with -> number of draws
-DRAWN = dict.fromkeys(sorted({*LARGER_POOL.weights} - FIFTEEN), 1) | dict.fromkeys(instruction_ids(ifrlvr), 200)
+REQUEST = {
+    "prompt_to_repeat": (
+        "Name three birds that stay in the north all winter.",
+        "Why does bread go stale? Explain it in *one* paragraph.",
+        "Write a haiku about a lighthouse,\nand give it a title.",
+    )
+}
+SAYINGS = ("Time flies when having fun", "The early bird catches the worm", "Actions speak louder than words")
+# Instructions of IF-RLVR that have arguments -> what these are drawn from: the ranges that its code draws from
+TRAINED: dict[str, Arguments] = {
+    "copy:copy": REQUEST,
+    "copy:copying_simple": REQUEST,
+    "copy:copying_multiple": {**REQUEST, "N": (2, 3)},
+    "copy:repeat_phrase": {"phrase": SAYINGS, "small_n": (2, 3)},
+    "new:copy_span_idx": {**REQUEST, "n_start": range(20), "n_end": range(25, 50)},
+    "count:counting_composition": {"n_sent": (2, 3), "n_words": (2, 3)},
+    "count:count_increment_word": {"keyword1": WORD, "keyword2": WORD},
+    "count:lowercase_counting": {"N": (2, 3)},
+    "first_word:first_word_answer": {"first_word": WORD},
+    "first_word:first_word_sent": {"first_word": WORD},
+    "last_word:last_word_answer": {"last_word": WORD},
+    "last_word:last_word_sent": {"last_word": WORD},
+    "keywords:exclude_word_harder": {"keyword": WORD},
+    "keywords:keyword_specific_position": {"keyword": WORD, "n": range(1, 5), "m": range(1, 9)},
+    # No text follows both editions where the published code draws "less than".
+    "keywords:word_count_different_numbers": {"keyword": WORD, "frequency": range(1, 4), "relation": "at least"},
+    "keywords:word_once": {"keyword": WORD},
+    "letters:letter_counting": {"N": (2, 3), "relation": RELATIONS},
+    "letters:letter_counting2": LETTERS,
+}
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_every_instruction_that_is_drawn_can_be_followed_and_broken(name: str) -> None:
-    for seed in range(DRAWN[name]):
+@pytest.mark.parametrize("name", sorted({*LARGER_POOL.weights} - FIFTEEN))
+def test_every_instruction_of_the_larger_pool_can_be_followed_and_broken(name: str) -> None:
+    assert_any_can_be_followed_and_broken(name, LARGER_POOL.arguments[name], 1)
+
+
+@pytest.mark.parametrize("name", instruction_ids(ifrlvr))
+def test_every_instruction_that_models_are_trained_with_can_be_followed_and_broken(name: str) -> None:
+    assert_any_can_be_followed_and_broken(name, TRAINED.get(name, {}), 200)
+
+
+def assert_any_can_be_followed_and_broken(name: str, drawn_from: Arguments, draws: int) -> None:
+    """Draw an instruction's arguments some number of times, and assert that each can be followed and broken."""
+    for seed in range(draws):
         generator = random.Random(seed)  # noqa: S311 # reproducible by design
         words = iter(generator.sample(keywords(), len(keywords())))
-        assert_followed_and_broken(name, Draws(generator.choice, words).arguments(LARGER_POOL.arguments(name)))
+        assert_followed_and_broken(name, Draws(generator.choice, words).arguments(drawn_from))
 
 
 def assert_followed_and_broken(name: str, arguments: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from nltk.stem.snowball import SnowballStemmer
 
-from lm_eval_ext.families.instructions import by_kind
+from lm_eval_ext.families.instructions import occurrences
 from lm_eval_ext.families.manyifeval.schema import OF_SECTION_TYPES, PRIMACY
 from lm_eval_ext.families.schema import EMPTY_RATE, Occurrences
 from lm_eval_ext.verifiers import Verdict, instructions_of, without_reasoning
@@ -78,7 +78,7 @@ def score_sections(doc: Mapping[str, Any], results: Sequence[str | None]) -> dic
         "instructions_broken": share([section and not good for section, good in zip(is_there, followed, strict=True)]),
         "instructions_omitted": share([not section for section in is_there]),
         EMPTY_RATE.name: float(is_empty(response)),
-        **by_kind(OF_SECTION_TYPES, doc["types"], Verdict(tuple(followed))),
+        **occurrences(OF_SECTION_TYPES, doc["types"], Verdict(tuple(followed))),
     }
 
 
