@@ -193,8 +193,13 @@ def warm(small_harness: str) -> Iterator[Forks]:
 
 @pytest.fixture(scope="session")
 def forks() -> Iterator[Forks]:
-    """Return an interpreter with the autoload on, for what needs an environment of its own but no fresh interpreter."""
-    with forking(offline_environment(LM_EVAL_EXT_AUTOLOAD="1")) as process:
+    """Return an interpreter for what needs an environment of its own but no fresh interpreter.
+
+    It is started without the autoload. Each fork runs the line of the ``.pth`` file, as an interpreter's start does, so
+    the autoload is on in a fork unless the fork's environment says otherwise.
+    """
+    line = (ROOT / "lm_eval_ext.pth").read_text(encoding="utf-8")
+    with forking(offline_environment(LM_EVAL_EXT_AUTOLOAD="0"), first_in_fork=line) as process:
         yield process
 
 

@@ -14,12 +14,14 @@ from tempfile import TemporaryDirectory
 
 from tests.task_files import parse_task_files_once
 
-# Forks once per line of standard input and answers with the exit status.
+# Forks once per line of standard input and answers with the exit status. Two arguments are scripts: what it runs before
+# that, and what each fork runs first.
 SERVER = """
 import atexit, contextlib, gc, importlib, json, os, runpy, sys, threading
 
 replies = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
+first_in_fork = sys.argv.pop()
 exec(sys.argv.pop())
 gc.freeze()  # a collection in a forked process would copy all that it walks over
 for line in sys.stdin:
@@ -32,6 +34,7 @@ for line in sys.stdin:
         for number, path in enumerate((os.devnull, request["stdout"], request["stderr"])):
             os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)
         sys.path[1:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+        exec(first_in_fork)
         option, what, *sys.argv[1:] = request["arguments"]
         status = 0
         try:
@@ -131,7 +134,10 @@ class Forks:
 
 @contextmanager
 def forking(
-    environment: Mapping[str, str], interpreter: str | Path = sys.executable, imports: str = LIBRARIES
+    environment: Mapping[str, str],
+    interpreter: str | Path = sys.executable,
+    imports: str = LIBRARIES,
+    first_in_fork: str = "",
 ) -> Iterator[Forks]:
     """Start an interpreter with an environment, and end it.
 
@@ -139,7 +145,8 @@ def forking(
         environment: all its variables.
         interpreter: its path.
         imports: what it runs before it forks: ``LIBRARIES`` or ``HARNESS``.
+        first_in_fork: what each fork runs first, in its own environment.
     """
-    command, pipe = [interpreter, "-c", SERVER, imports], subprocess.PIPE
+    command, pipe = [interpreter, "-c", SERVER, imports, first_in_fork], subprocess.PIPE
     with subprocess.Popen(command, env=dict(environment), stdin=pipe, stdout=pipe, text=True) as process:
         yield Forks(process)

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import start, tasks_dir
 from lm_eval_ext.autoload import _AFTER, FILTERS, MODELS
 from tests.conftest import ROOT, Harness, offline_environment, written
-from tests.forks import Forks, forking
+from tests.forks import Forks
 from tests.small_harness import HARNESS_TASK
 
 pytestmark = pytest.mark.harness
@@ -55,22 +55,14 @@ def python(tmp_path: Path) -> Python:
     return run
 
 
-@pytest.fixture(scope="module")
-def forks_without_us() -> Iterator[Forks]:
-    """Return an interpreter that was started with the autoload off, which no fork can be."""
-    with forking(offline_environment(LM_EVAL_EXT_AUTOLOAD="0")) as process:
-        yield process
-
-
 @pytest.fixture
-def forked(forks: Forks, forks_without_us: Forks, tmp_path: Path) -> Python:
+def forked(forks: Forks, tmp_path: Path) -> Python:
     """Run a script (``-c``) or a module (``-m``) in a fork of an interpreter that has not imported the harness."""
     folder = tmp_path / "fork"
     folder.mkdir()
 
     def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        of = forks_without_us if variables.get("LM_EVAL_EXT_AUTOLOAD") == "0" else forks
-        process = of.run(*arguments, folder=folder, environment=environment(tmp_path, **variables))
+        process = forks.run(*arguments, folder=folder, environment=environment(tmp_path, **variables))
         assert process.returncode == 0, process.stderr[-4000:]
         return process
 

@@ -18,7 +18,8 @@ MUCH = "x" * 2**20
 """More than a pipe holds."""
 
 
-@pytest.fixture(params=[1, 2, 3, 8], ids="{} cores".format)
+# Of four processes, the last one begins with a job that a process does not finish, and the others come to one later.
+@pytest.fixture(params=[1, 2, 4], ids="{} cores".format)
 def cores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Let jobs be done by so many processes, where they can be forked."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(request.param)), raising=False)
@@ -35,6 +36,7 @@ def told_unless_forked(number: int, ending: Callable[[], object]) -> tuple[int, 
     return told(number)
 
 
+@pytest.mark.parametrize("cores", [1, 2, 3, 8], indirect=True)
 @pytest.mark.parametrize("count", [0, 1, 2, 7])
 def test_results_are_in_the_order_of_the_jobs(count: int, cores: int) -> None:
     found = list(in_processes([partial(told, number) for number in range(count)], large=True))

@@ -150,8 +150,10 @@ class Tail:
         effective = with_made_up**2 / (of_datasets(weights**2) + heaviest**2)
         shrunk, shrunk_third = effective / (effective + 1), effective**2 / ((effective + 1) * (effective + 2))
         shares = total / total.sum()
-        squares = shares**2 * shrunk * of_datasets(deviations**2)
-        thirds = 2 * shares**3 * shrunk_third * of_datasets(deviations**3)
+        squared = deviations**2
+        squares = shares**2 * shrunk * of_datasets(squared)
+        # Not deviations**3: powers above the second take numpy longer than all the rest.
+        thirds = 2 * shares**3 * shrunk_third * of_datasets(squared * deviations)
         made_up = shares**2 * shrunk * (pulls * (farthest - centers)) ** 2
         of_variance = squares + made_up
         known = of_variance > 0

@@ -90,7 +90,16 @@ def test_only_the_command_in_the_line_is_imported() -> None:
     assert "numpy" not in nothing
     assert every > {"lm_eval_ext.reports.gate.commands", "numpy"}
     # What only extras have, and what takes seconds.
-    assert not every & {"torch", "transformers", "peft", "matplotlib", "lm_eval", "datasets", "sklearn"}
+    assert not every & {
+        "torch",
+        "transformers",
+        "peft",
+        "matplotlib",
+        "lm_eval",
+        "datasets",
+        "sklearn",
+        "scipy.optimize",
+    }
 
 
 def test_a_command_that_cannot_be_imported_is_no_regression(
@@ -220,10 +229,9 @@ sys.exit(cli.main(["doctor", "--source", sys.argv[1]]))
 """
 
 
-def test_doctor_says_what_to_do_without_autoload(small_harness: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", DOCTOR, str(tmp_path / "nowhere")]
+def test_doctor_says_what_to_do_without_autoload(forks: Forks, small_harness: str, tmp_path: Path) -> None:
     environment = offline_environment(LM_EVAL_EXT_AUTOLOAD="0", PYTHONPATH=small_harness)
-    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    process = forks.run("-c", DOCTOR, str(tmp_path / "nowhere"), folder=tmp_path, environment=environment)
     assert process.returncode == 1
     assert "FAILED autoload  switched off by LM_EVAL_EXT_AUTOLOAD=0; use --include_path" in process.stdout
     assert f"FAILED tasks     0 of {ALL}" in process.stdout
