@@ -405,6 +405,6 @@ def _places_in_words(differences: Mapping[tuple[str, str], Difference]) -> str:
     ]
     return (
         f"{'; '.join(filter(None, parts))}. By the share of the instructions that are followed, compared with the same "
-        f"instructions {WORDS[PUBLISHED]}: p < {SIGNIFICANT:g} in paired sign-flip tests, with Holm's correction for "
+        f"instructions {WORDS[PUBLISHED]}: p < {SIGNIFICANT:g} on the same rows, with Holm's correction for "
         f"{len(differences)} comparisons"
     )
