@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_ext.reports.evidence import replicates, without_each
+from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.gate.units import pseudo_values
-from lm_eval_ext.reports.statistics import Population, computed, estimate, sign_flip_p
+from lm_eval_ext.reports.paired import ONE_SIDE, MeanChange, RowSums
 from lm_eval_ext.results.aggregation import Aggregate, aggregate
 
 PAIRS, MANY = 400, 200_000
@@ -58,14 +58,17 @@ def measure(metric: str, rows: int, worse: float) -> tuple[float, float]:
     random, simulate = np.random.default_rng([rows, round(100 * worse)]), SIMULATIONS[metric][1]
     first, second = _aggregates(metric, simulate(random, MANY, worse))
     true = second.figure - first.figure if worse else 0.0
-    population, held, below = Population(lambda _: rows), 0, 0
+    held, below = 0, 0
     for _ in range(PAIRS):
         first, second = _aggregates(metric, simulate(random, rows, worse))
-        old, new = (replicates(population, "rows", each, each.terms) for each in (first, second))
-        found = estimate(computed(np.subtract, new, old))
-        held += found.low <= true <= found.high
-        without = without_each(second, second.terms) - without_each(first, first.terms)
-        below += sign_flip_p(pseudo_values(new.figure - old.figure, without)) < 0.05
+        without = second.without_each() - first.without_each()
+        changes = RowSums.of_single_answers(
+            pseudo_values(second.figure - first.figure, without), np.ones(rows), (rows,)
+        )
+        change = MeanChange.of_rows(changes, rows, is_share=first.range == second.range == SHARE)
+        low, high = change.limits(ONE_SIDE, ONE_SIDE)
+        held += low <= true <= high
+        below += change.p < 0.05
     return held / PAIRS, below / PAIRS
 
 

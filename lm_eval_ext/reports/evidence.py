@@ -133,6 +133,17 @@ class Evidence:
         ratios = [self.ratio(run, metric) for run in runs]
         return Ratio.over_tasks(ratios, tasks_weigh_alike=runs[0].schema.tasks_weigh_alike).value
 
+    def of_sums(self, run: TaskRun, aggregate: Aggregate) -> Replicates:
+        """Return a task's figure that is a function of sums over its rows; NaN in resamples where it does not exist.
+
+        Raises:
+            ValueError: the task has no samples.
+        """
+        clusters = rows_of(run).clusters
+        sums = [self.population.by_cluster(run.dataset, clusters, term) for term in aggregate.terms.T]
+        figures = aggregate.of_sums(self.population.weights(run.dataset) @ np.stack(sums, axis=1))
+        return Replicates(np.where(np.isfinite(figures), figures, np.nan))
+
     def floor(self, runs: Sequence[TaskRun], metric: str) -> Floor | None:
         """Return what the best answer without content scores on the rows of tasks, aggregated as in ``mean``.
 
@@ -311,38 +322,3 @@ def floors_of(run: TaskRun) -> ByAnswer | Issue:
         answer: {name: np.array(values) for name, values in of_answer.items() if len(values) == len(run.rows)}
         for answer, of_answer in columns.items()
     }
-
-
-def terms_by_cluster(population: Population, dataset: str, clusters: NDArray[np.int32], terms: Floats) -> Floats:
-    """Return the sums of terms over each row of the dataset, shape (rows, terms).
-
-    Args:
-        population: the dataset rows.
-        dataset: the dataset.
-        clusters: the dataset row of each answer, shape (answers,).
-        terms: the terms of each answer, shape (answers, terms).
-    """
-    return np.stack([population.by_cluster(dataset, clusters, term) for term in terms.T], axis=1)
-
-
-def replicates(population: Population, dataset: str, aggregate: Aggregate, by_cluster: Floats) -> Replicates:
-    """Return the replicates of a figure; NaN in resamples where it does not exist.
-
-    Args:
-        population: the dataset rows.
-        dataset: the dataset.
-        aggregate: how the figure comes from sums.
-        by_cluster: the sums over each row of the dataset, shape (rows, terms).
-    """
-    figures = aggregate.of_sums(population.weights(dataset) @ by_cluster)
-    return Replicates(np.where(np.isfinite(figures), figures, np.nan))
-
-
-def without_each(aggregate: Aggregate, by_cluster: Floats) -> Floats:
-    """Return the figure without each row in turn, shape (rows,).
-
-    Args:
-        aggregate: how the figure comes from sums.
-        by_cluster: the sums over each row, shape (rows, terms).
-    """
-    return aggregate.of_sums(by_cluster.sum(axis=0) - by_cluster)

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, isinf, nan, sqrt
-from statistics import NormalDist
+from math import inf, isinf, isnan, nan, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.limits import Tail, Unseen
-from lm_eval_ext.reports.statistics import Floats, sign_flip_p
+from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.rows import Rows, in_common
 from lm_eval_ext.results.runs import TaskRun, rows_of
@@ -168,7 +167,7 @@ class MeanChange:
         freedom = rows - len(changes.rows_by_dataset)
         squares = changes.squared_deviations()
         # Rows of a score without bounds that are all equal do not tell how rows vary.
-        if freedom < 1 or not (is_share or squares):
+        if freedom < 1 or isnan(value) or not (is_share or squares):
             return replace(cls.of_error(value, inf, rows, is_share=is_share), answers=answers)
         unseen = Unseen.of_weights(weights) if is_share else None
         larger, smaller = (
@@ -200,6 +199,11 @@ class MeanChange:
         """Return the one-sided p-value of "the true change is at least ``bound``"."""
         return self.larger.p(bound)
 
+    @property
+    def p(self) -> float:
+        """The two-sided p-value of no change: below 0.05 where the 95 % interval is without 0; NaN if there is none."""
+        return nan if isinf(self.error) else min(1.0, 2 * min(self.p_above(0.0), self.p_below(0.0)))
+
     def limits(self, lower: float, upper: float) -> tuple[float, float]:
         """Return the one-sided limits at two levels, such as 0.05; NaN if there is no standard error."""
         if isinf(self.error):
@@ -214,8 +218,7 @@ class Difference:
 
     Attributes:
         before, after: the scores: means over all answers, or over the tasks where these have equal weight.
-        change: after minus before, with its 95 % interval.
-        mean: the change with what its limits at any level are computed from.
+        mean: after minus before, with what its limits at any level are computed from.
         by_row: the changes of the answers to each row of the datasets.
         answers: the number of pairs of answers.
         lost, added: the numbers of answers that only the first, or only the second, side has.
@@ -226,7 +229,6 @@ class Difference:
 
     before: float
     after: float
-    change: Estimate
     mean: MeanChange
     by_row: RowSums = NO_ROWS
     answers: int = 0
@@ -239,7 +241,7 @@ class Difference:
     @classmethod
     def none(cls, lost: int, added: int) -> Difference:
         """Return the difference of two sides without an answer in common."""
-        return cls(nan, nan, Estimate(nan), MeanChange.of_error(nan, inf, 0), lost=lost, added=added)
+        return cls(nan, nan, MeanChange.of_error(nan, inf, 0), lost=lost, added=added)
 
     @property
     def rows(self) -> int:
@@ -252,14 +254,15 @@ class Difference:
         return None if self.increased is None or self.decreased is None else self.increased + self.decreased
 
     @cached_property
-    def p(self) -> float:
-        """The two-sided p-value of no change; NaN if there is no test.
+    def change(self) -> Estimate:
+        """After minus before, with its 95 % interval."""
+        limits = self.mean.limits(ONE_SIDE, ONE_SIDE)
+        return Estimate(self.mean.value, *limits, rows=self.rows, answers=self.answers)
 
-        It is that of a paired sign-flip test over rows or, if nothing is paired, of the standard error in the results.
-        """
-        if self.answers:
-            return sign_flip_p(self.by_row.values)
-        return nan if isinf(self.mean.error) else 2 * NormalDist().cdf(-abs(self.change.value) / self.mean.error)
+    @cached_property
+    def p(self) -> float:
+        """The two-sided p-value of no change; NaN if there is no test."""
+        return self.mean.p
 
 
 def difference_of(
@@ -318,9 +321,8 @@ def difference_of(
     by_row = RowSums.of_answers(changes)
     total = sum(float(part.sum()) for part in np.split(by_row.weights, np.cumsum(by_row.rows_by_dataset)))
     mean = MeanChange.of_rows(by_row, answers, is_share=is_share)
-    change = Estimate(mean.value, *mean.limits(ONE_SIDE, ONE_SIDE), rows=mean.rows, answers=answers)
     return Difference(
-        float(before / total), float(after / total), change, mean, by_row, answers, lost, added, increased, decreased
+        float(before / total), float(after / total), mean, by_row, answers, lost, added, increased, decreased
     )
 
 

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import lru_cache
-from math import ceil, lcm, log, nan, sqrt
+from math import nan
 from zlib import crc32
 
 import numpy as np
@@ -27,16 +26,6 @@ from lm_eval_ext.reports.figure import Estimate
 RESAMPLES = 1000
 """The number of resamples; an interval ends at their 2.5th and 97.5th percentiles."""
 SEED = 20231101
-ENUMERATED = 30
-"""The most rows whose sign patterns are enumerated; with more of them, their sums are counted in steps."""
-STEPS = 128
-"""The steps in a root mean square of differences that are not multiples of one fraction."""
-LARGEST_DENOMINATOR = 10_000
-"""The largest common denominator of differences, in units of the smallest one, that is looked for."""
-NEGLIGIBLE = 1e-18
-"""A term of the characteristic function below this changes no p-value: there are millions of terms at most."""
-MOST_TERMS = 20_000_000
-"""The most sizes of differences with a common divisor, times the largest sum: the time grows with both."""
 HALF = 0.5
 """The rows, of the rarer kind, at which the agreement of answers counts as half known; and the standard deviation, in
 rows, of the errors that two figures do not share, even if the resamples agree."""
@@ -321,114 +310,6 @@ class Population:
         sums = [self.by_cluster(dataset, clusters, terms) for terms in (counted, counts)]
         total, count = (self.weights(dataset) @ np.stack(sums, axis=1)).T
         return Ratio(total, count, {dataset: int(np.count_nonzero(sums[1]))}, int(np.count_nonzero(counts)))
-
-
-def sign_flip_p(differences: Floats) -> float:
-    """Return the two-sided p-value of the paired randomization test (Fisher 1935) of ``no difference``.
-
-    If nothing changed, each row's difference could equally well have the opposite sign. All sign patterns are counted;
-    none is drawn at random. With one right or wrong answer to each row, this is McNemar's exact test.
-
-    The p-value is exact for up to thirty differing rows, and for any number of them whose differences are multiples of
-    one fraction, such as means over a few draws. Other differences (ROUGE-L, pseudo-values) are rounded, and the
-    p-value is an upper bound: a few hundredths of itself above the exact one, and never below it.
-
-    Args:
-        differences: one for each row of the dataset (the sum over all answers to the row), shape (rows,).
-    """
-    # Floating-point residue of sums that are 0 is not a difference, and a row without one has no sign.
-    signed = differences[np.abs(differences) > 1e-9]
-    if len(signed) <= ENUMERATED:
-        return _share_of_patterns(signed)
-    steps = _multiples(signed)
-    if steps is not None:
-        return _resolved(_at_least(abs(int(steps.sum())), *_chances_of_sums(steps)), len(signed))
-    in_steps = signed / (np.sqrt(np.mean(signed**2)) / STEPS)
-    steps = np.array(np.rint(in_steps), np.int64)
-    observed, errors = abs(float(in_steps.sum())), in_steps - steps
-    chances, reach = _chances_of_sums(steps[steps != 0])
-    rounded = _resolved(_at_least(round(observed), chances, reach), len(signed))
-    # With random signs, the errors of rounding add up to more than this in a hundredth of p at most (Hoeffding 1963).
-    further = sqrt(2 * log(200 / rounded) * float(np.sum(errors**2)))
-    most = min(further, float(np.abs(errors).sum()))
-    return _resolved(1.01 * _at_least(ceil(observed - most), chances, reach), len(signed))
-
-
-def _at_least(observed: int, chances: Floats, reach: int) -> float:
-    """Return the two-sided probability of a sum, from the chances of the sums from ``-reach`` to ``reach``."""
-    return 1.0 if observed <= 0 else 2 * float(chances[observed + reach :].sum())
-
-
-def _resolved(p: float, rows: int) -> float:
-    # Floating-point sums cannot resolve anything smaller; and no pattern is more extreme than all of one sign.
-    return min(1.0, max(p, 2.0 * 0.5**rows, 1e-12))
-
-
-def _share_of_patterns(signed: Floats) -> float:
-    """Return the share of sign patterns whose sum is as far from 0, by enumeration.
-
-    Those of one half of the rows are counted for each pattern of the other half (Horowitz and Sahni 1974).
-    """
-    first, second = (_sums_of_patterns(half) for half in np.split(signed, [len(signed) // 2]))
-    second.sort()
-    # Sums of the same numbers in another order differ by rounding.
-    least = abs(float(signed.sum())) - 1e-10 * float(np.abs(signed).sum())
-    if least <= 0:
-        return 1.0
-    above = len(second) - np.searchsorted(second, least - first, side="left")
-    return 2 * float(above.sum()) * 0.5 ** len(signed)
-
-
-def _sums_of_patterns(signed: Floats) -> Floats:
-    """Return the sums under all sign patterns, shape (2 ** rows,)."""
-    sums = np.zeros(1)
-    for difference in signed:
-        sums = np.concatenate([sums + difference, sums - difference])
-    return sums
-
-
-def _multiples(signed: Floats) -> NDArray[np.int64] | None:
-    """Return differences as multiples of their largest common divisor; ``None`` if they have none that is usable."""
-    sizes = np.unique(np.abs(signed))
-    fractions = {Fraction(size / sizes[0]).limit_denominator(LARGEST_DENOMINATOR) for size in map(float, sizes)}
-    denominator = 1
-    for fraction in fractions:
-        denominator = lcm(denominator, fraction.denominator)
-        if denominator > LARGEST_DENOMINATOR:
-            return None
-    multiples = signed / sizes[0] * denominator
-    steps = np.rint(multiples)
-    # The time grows with the number of different sizes and with the range of the sums.
-    if not np.allclose(multiples, steps, rtol=1e-12, atol=1e-8) or len(sizes) * _reach(steps) > MOST_TERMS:
-        return None
-    return np.array(steps, np.int64)
-
-
-def _reach(steps: Floats) -> int:
-    """Return the largest sum that counts: one beyond nine standard deviations has no chance (Hoeffding 1963)."""
-    return ceil(min(float(np.abs(steps).sum()), 9 * float(np.sqrt(np.sum(steps**2)))))
-
-
-def _chances_of_sums(steps: NDArray[np.int64]) -> tuple[Floats, int]:
-    """Return the probability of each sum from ``-reach`` to ``reach`` under random signs, and ``reach``.
-
-    This is the inverse Fourier transform of the characteristic function, the product of the cosines of its terms.
-    """
-    sizes, counts = np.unique(np.abs(steps), return_counts=True)
-    reach = _reach(steps.astype(np.float64))
-    length = 1 << (2 * reach + 1).bit_length()
-    turns, cosines = np.arange(length // 2 + 1), np.cos(2 * np.pi / length * np.arange(length))
-    product = np.ones(len(turns))
-    for size, count in zip(sizes, counts, strict=True):
-        # The length is a power of two.
-        product *= cosines[size * turns & length - 1] ** int(count)
-        # With many rows, nearly all become too small to count.
-        if not (counted := np.abs(product) > NEGLIGIBLE).all():
-            turns, product = turns[counted], product[counted]
-    characteristic = np.zeros(length // 2 + 1)
-    characteristic[turns] = product
-    chances = np.fft.irfft(characteristic, length)
-    return np.concatenate([chances[length - reach :], chances[: reach + 1]]).clip(min=0), reach
 
 
 def holm(p_values: Mapping[str, float], weights: Mapping[str, float] | None = None) -> dict[str, float]:

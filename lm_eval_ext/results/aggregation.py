@@ -60,6 +60,18 @@ class Aggregate:
         """The figure over all rows."""
         return float(self.of_sums(self.terms.sum(axis=0)))
 
+    def without_each(self) -> Floats:
+        """Return the figure without each row in turn, shape (rows,)."""
+        return self.of_sums(self.terms.sum(axis=0) - self.terms)
+
+    def summed(self, places: NDArray[np.intp]) -> Aggregate:
+        """Return the same figure of fewer rows: those of one place, from 0 on, are one row.
+
+        Args:
+            places: the place of each row, shape (rows,).
+        """
+        return replace(self, terms=np.stack([np.bincount(places, term) for term in self.terms.T], axis=1))
+
 
 def aggregate(metric: str, stated: object, items: Sequence[Any], figure: float | None) -> Aggregate | None:
     """Return how a task's figure comes from its rows; ``None`` if no known aggregation gives it.

@@ -188,7 +188,7 @@ def find_runs(
             tasks = sorted(file.content["results"])
             foreign |= set(tasks)
             issues.append(note(f"{name}: no results of our tasks ({named(tasks)}); ignored"))
-    runs = _as_one_model(runs, merge_variants=merge_variants)
+    runs = _options_as_one_model(_variants_as_one_model(runs) if merge_variants else runs)
     empty = {run.task: run for run in runs if not run.count}
     unusable += [error(f"{run.file.name}, task {run.task!r}: no rows were evaluated") for run in empty.values()]
     evaluated = [run for run in runs if run.count]
@@ -208,30 +208,32 @@ def find_runs(
     return Runs(with_doubts, _labels(evaluated, paths), groups, tuple(dict.fromkeys([*issues, *replaced])))
 
 
-def _as_one_model(runs: Sequence[TaskRun], *, merge_variants: bool) -> list[TaskRun]:
-    """Return the runs, with models merged into one that differ only in settings that depend on the task.
+def _variants_as_one_model(runs: Sequence[TaskRun]) -> list[TaskRun]:
+    """Return the runs, with models merged into one that differ only in the placement or in what is sampled.
 
-    These are its ``OPTIONS``, unless a task was run with several of them, because its runs must stay distinct. Of
-    variants to merge, they are also the placement of the instructions and what is sampled (``SAMPLING``), and a task
-    may be run with several of these. Each run keeps its own ``setting``.
-
-    Args:
-        runs: all runs in the files.
-        merge_variants: whether runs at several temperatures, and with several placements, are one model's.
+    A task may be run with several placements of its instructions, or sampled in several ways (``SAMPLING``). Each run
+    keeps its own ``setting``.
     """
-    if merge_variants:
-        runs = [replace(run, model=_without(run.model, (PLACEMENT,))) if run.placement else run for run in runs]
-        # Only families whose report has a figure over temperatures take part.
-        bases = [
-            replace(run.model, setting=without_arguments(run, run.model.setting, SAMPLING))
-            if run.schema.over_temperatures
-            else None
-            for run in runs
-        ]
-        pairs = [*zip(runs, bases, strict=True)]
-        decodings = grouped(((base, run.task), run.decoding) for run, base in pairs if base is not None)
-        swept = {base for (base, _), of_task in decodings.items() if len({*of_task}) > 1}
-        runs = [replace(run, model=base) if base in swept else run for run, base in pairs]
+    runs = [replace(run, model=_without(run.model, (PLACEMENT,))) if run.placement else run for run in runs]
+    # Only families whose report has a figure over temperatures take part.
+    bases = [
+        replace(run.model, setting=without_arguments(run, run.model.setting, SAMPLING))
+        if run.schema.over_temperatures
+        else None
+        for run in runs
+    ]
+    pairs = [*zip(runs, bases, strict=True)]
+    decodings = grouped(((base, run.task), run.decoding) for run, base in pairs if base is not None)
+    swept = {base for (base, _), of_task in decodings.items() if len({*of_task}) > 1}
+    return [replace(run, model=base) if base in swept else run for run, base in pairs]
+
+
+def _options_as_one_model(runs: Sequence[TaskRun]) -> list[TaskRun]:
+    """Return the runs, with models merged into one that differ only in ``OPTIONS`` of the task.
+
+    A model that ran a task which another one ran, too, with other options, is not merged, because these runs must stay
+    distinct. Each run keeps its own ``setting``.
+    """
     tasks = {model: {*names} for model, names in grouped((run.model, run.task) for run in runs).items()}
     merged: dict[EvaluatedModel, EvaluatedModel] = {}
     for base, models in grouped((_without(model, OPTIONS), model) for model in tasks).items():
@@ -260,21 +262,29 @@ def _with_roles(runs: Sequence[TaskRun], *, merge_variants: bool, parts: bool) -
     several decodings, the one at the lowest temperature counts, and of its draws the one with the first seeds. A run
     without rows replaces none, and where runs are parts, no run does.
     """
-    latest, issues = newest(
-        [run for run in runs if run.count],
-        lambda run: (_run_key(run), run.decoding if merge_variants and run.schema.over_temperatures else None),
-    )
-    roles: list[tuple[TaskRun, Role]] = []
-    for decoded in grouped((_run_key(run), run) for run in latest.values()).values():
-        for place, run in enumerate(sorted(decoded, key=lambda run: run.decoding)):
-            is_placed = merge_variants and run.placement
-            roles.append((run, Role.PLACED if is_placed else Role.SWEPT if place else Role.COUNTS))
+
+    def key(run: TaskRun) -> Hashable:
+        """Return what is the same of the runs of which the newest replaces the others."""
+        return _run_key(run), run.decoding if merge_variants and run.schema.over_temperatures else None
+
+    latest, issues = newest([run for run in runs if run.count], key)
     with_empty, _ = newest(runs, _run_key)
-    roles += [(run, Role.UNEVALUATED) for run in with_empty.values() if not run.count]
-    known = {id(run) for run, _ in roles}
-    roles += [(run, Role.PART if parts and run.count else Role.OLDER) for run in runs if id(run) not in known]
-    roles.sort(key=lambda pair: [*Role].index(pair[1]))
-    return [replace(run, role=role) for run, role in roles], [] if parts else issues
+    lowest = {
+        of_key: min(decoded, key=lambda run: run.decoding)
+        for of_key, decoded in grouped((_run_key(run), run) for run in latest.values()).items()
+    }
+
+    def role(run: TaskRun) -> Role:
+        if not run.count:
+            return Role.UNEVALUATED if run is with_empty[_run_key(run)] else Role.OLDER
+        if run is not latest[key(run)]:
+            return Role.PART if parts else Role.OLDER
+        if merge_variants and run.placement:
+            return Role.PLACED
+        return Role.COUNTS if run is lowest[_run_key(run)] else Role.SWEPT
+
+    in_order = sorted((replace(run, role=role(run)) for run in runs), key=lambda run: [*Role].index(run.role))
+    return in_order, [] if parts else issues
 
 
 def _run_key(run: TaskRun) -> Hashable:

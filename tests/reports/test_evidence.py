@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from lm_eval_ext.cli import main
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import Metric
 from lm_eval_ext.floors import CONSTANT, CONTENT_FREE_ANSWERS, IN_WORDS
-from lm_eval_ext.reports.evidence import Evidence, Floor, floors_of, replicates, terms_by_cluster, without_each
+from lm_eval_ext.reports.evidence import Evidence, Floor, floors_of
 from lm_eval_ext.reports.gate.text import FLOORS_READING
 from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.statistics import RESAMPLES, Population, Replicates, estimate
@@ -69,9 +70,8 @@ def f1() -> Aggregate:
 
 
 def test_resamples_of_rows_spread_as_the_jackknife_does() -> None:
-    population, rows = Population(lambda _: ROWS), np.arange(ROWS, dtype=np.int32)
-    sums = terms_by_cluster(population, "data", rows, f1().terms)
-    figures, without = replicates(population, "data", f1(), sums).values, without_each(f1(), sums)
+    figures = f1().of_sums(Population(lambda _: ROWS).weights("data") @ f1().terms)
+    without = f1().without_each()
     assert figures[0] == f1().figure
     # Two estimates of one standard error; that of 1,000 resamples is off by 2.2 %.
     jackknife = np.sqrt((ROWS - 1) / ROWS * np.sum((without - without.mean()) ** 2))
@@ -79,16 +79,14 @@ def test_resamples_of_rows_spread_as_the_jackknife_does() -> None:
     assert len(figures) == 1 + RESAMPLES
 
 
-def test_answers_to_one_row_are_resampled_together() -> None:
-    population = Population(lambda _: 2)
-    sums = terms_by_cluster(population, "data", np.array([0, 1, 0], np.int32), np.array([[1.0, 1], [0, 1], [1, 1]]))
-    assert sums.tolist() == [[2, 2], [0, 1]]
-
-
 def test_the_figure_without_a_row_is_that_of_the_others() -> None:
-    sums = f1().terms
-    without = without_each(f1(), sums)
-    assert without[4] == pytest.approx(float(f1().of_sums(np.delete(sums, 4, axis=0).sum(axis=0))))
+    others = np.delete(f1().terms, 4, axis=0)
+    assert f1().without_each()[4] == pytest.approx(float(f1().of_sums(others.sum(axis=0))))
+
+
+def test_answers_to_one_row_are_summed() -> None:
+    answers = replace(f1(), terms=np.array([[1.0, 1], [0, 1], [1, 1]]))
+    assert answers.summed(np.array([0, 1, 0])).terms.tolist() == [[2, 2], [0, 1]]
 
 
 # Floors: what answers without content score on the same rows, without another run

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from fractions import Fraction
 from math import nan, sqrt
 
 import numpy as np
@@ -21,7 +18,6 @@ from lm_eval_ext.reports.statistics import (
     computed,
     estimate,
     holm,
-    sign_flip_p,
     spread,
 )
 
@@ -258,109 +254,6 @@ def test_another_scale_is_spread_within_its_limits() -> None:
     found = estimate(wilson(np.zeros(100)).measured("entropy", (0.0, most)).value)
     assert (found.low, found.value) == (0.0, 0.0)
     assert found.high == pytest.approx(0.0379 * most, abs=0.003)
-
-
-# The paired test
-
-
-@pytest.mark.parametrize(
-    ("up", "down"), [(10, 3), (3, 10), (1, 0), (0, 1), (2, 2), (8, 8), (30, 5), (60, 45), (300, 240), (5000, 4900)]
-)
-def test_with_one_binary_answer_per_row_it_is_mcnemars_exact_test(up: int, down: int) -> None:
-    differences = np.array([1.0] * up + [-1.0] * down + [0.0] * 17)
-    exact = stats.binomtest(up, up + down).pvalue
-    assert sign_flip_p(differences) == pytest.approx(exact, abs=1e-11, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    "differences",
-    [
-        pytest.param(np.array([3.0, -1.0, 4.0, 1.0, -2.0, 5.0, -3.0, 2.0, 2.0]), id="sums of several answers"),
-        *(np.random.default_rng(rows).normal(0.3, 1, rows) for rows in (4, 12, 13, 16)),
-    ],
-)
-def test_the_sign_of_a_rows_sum_is_flipped_as_a_whole(differences: Floats) -> None:
-    exact = stats.permutation_test(
-        (differences,),
-        lambda flipped, axis: flipped.sum(axis=axis),
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=2 ** len(differences),
-    ).pvalue
-    assert sign_flip_p(differences) == pytest.approx(exact, rel=1e-9)
-
-
-def p_of_all_patterns(differences: Sequence[Fraction]) -> float:
-    """Return the share of sign patterns whose sum is as far from 0, in fractions, which are never rounded."""
-    sums = Counter([Fraction(0)])
-    for difference in differences:
-        further: Counter[Fraction] = Counter()
-        for total, patterns in sums.items():
-            further[total + difference] += patterns
-            further[total - difference] += patterns
-        sums = further
-    observed = abs(sum(differences, Fraction(0)))
-    return float(Fraction(sum(count for total, count in sums.items() if abs(total) >= observed), 2 ** len(differences)))
-
-
-@pytest.mark.parametrize(
-    "differences",
-    [
-        pytest.param([(1, 2)] * 11 + [(-1, 2), (-1, 1)], id="halves"),
-        pytest.param([(1, 3)] * 20 + [(-2, 3)] * 7 + [(1, 1)] * 8 + [(-1, 1)] * 3, id="thirds"),
-        pytest.param([(1, 100)] * 40 + [(-1, 57)] * 12 + [(3, 100)] * 5, id="tasks of 100 and 57 rows, weighing alike"),
-    ],
-)
-def test_differences_with_a_common_denominator_get_the_exact_p_value(differences: list[tuple[int, int]]) -> None:
-    fractions = [Fraction(*each) for each in differences]
-    exact = p_of_all_patterns(fractions)
-    assert 0.001 < exact < 0.2
-    assert sign_flip_p(np.array(fractions, float)) == pytest.approx(exact, rel=1e-9)
-
-
-def test_without_a_common_denominator_the_p_value_of_many_rows_is_an_upper_bound() -> None:
-    # One size that fits no other; nearly all the rest are ties, which rounding must not break.
-    for odd in (Fraction(123457, 10**6), Fraction(-700001, 10**6), Fraction(31, 10**5)):
-        differences = [Fraction(1, 2)] * 24 + [Fraction(-1, 2)] * 10 + [Fraction(1), Fraction(-1), Fraction(1), odd]
-        exact, found = p_of_all_patterns(differences), sign_flip_p(np.array(differences, float))
-        assert exact <= found
-    drawn = np.random.default_rng(5).integers(-50, 70, 34)
-    exact = p_of_all_patterns([Fraction(int(each)) for each in drawn])
-    noisy = drawn + np.random.default_rng(6).normal(0, 1e-4, len(drawn))
-    assert exact <= sign_flip_p(noisy) <= 1.06 * exact
-
-
-def test_differences_near_one_are_not_treated_as_one() -> None:
-    # Whatever the signs, the sum is at least 0.4 away from 0; of four differences of 1, p would be 10/16.
-    assert sign_flip_p(np.array([0.6, 0.6, 0.6, -1.4])) == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("shift", [0.0, 0.03, 0.06, -0.06])
-def test_with_many_rows_p_approaches_the_t_test(shift: float) -> None:
-    differences = np.random.default_rng(1).normal(shift, 1, 2000)
-    expected = stats.ttest_1samp(differences, 0).pvalue
-    assert sign_flip_p(differences) == pytest.approx(expected, rel=0.05, abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("differences", "p"),
-    [
-        pytest.param([], 1.0, id="no rows"),
-        pytest.param([0.0, 0.0], 1.0, id="no difference"),
-        pytest.param([0.1 + 0.2 - 0.3], 1.0, id="a rounding error of zero"),
-        pytest.param([1.0, -1.0], 1.0, id="evenly"),
-        pytest.param([1.0], 1.0, id="one row: either sign is as extreme"),
-        pytest.param([1.0, 1.0], 0.5, id="two of four patterns"),
-        # McNemar: 2 * (1 + 15 + 105 + 455) / 2**15
-        *(([scale] * 12 + [-scale] * 3, 1152 / 32768) for scale in (1.0, 0.01, 1000.0)),
-    ],
-)
-def test_very_few_differences_have_an_exact_p_value(differences: list[float], p: float) -> None:
-    assert sign_flip_p(np.array(differences)) == pytest.approx(p)
-
-
-def test_a_tiny_probability_is_not_rounded_to_zero() -> None:
-    assert sign_flip_p(np.ones(5000)) == 1e-12
 
 
 # Many tests

@@ -25,7 +25,7 @@ from lm_eval_ext.reports.gate.power import (
 from lm_eval_ext.reports.gate.sampled import Sampled, sampled
 from lm_eval_ext.reports.gate.truncation import truncation_issues
 from lm_eval_ext.reports.gate.units import AboveFloor, Compared, Noise, Sides, lowest_levels, noise
-from lm_eval_ext.reports.paired import ONE_SIDE, Difference, MeanChange, RowSums
+from lm_eval_ext.reports.paired import Difference, MeanChange, RowSums
 from lm_eval_ext.reports.statistics import holm
 from lm_eval_ext.reports.wording import amount
 from lm_eval_ext.results.issue import Issue, error, note, warning
@@ -397,8 +397,6 @@ def _mean_of_all(findings: Sequence[Finding]) -> Finding | None:
         fmean(1 - score if falls else score for score, falls in zip(scores, falling, strict=True))
         for scores in of_sides
     )
-    change = -mean
-    limits = change.limits(ONE_SIDE, ONE_SIDE)
     better, worse = (
         None if None in of_way else sum(filter(None, of_way))
         for of_way in zip(*(finding.flips for finding in shares), strict=True)
@@ -406,8 +404,7 @@ def _mean_of_all(findings: Sequence[Finding]) -> Finding | None:
     difference = Difference(
         before,
         after,
-        Estimate(change.value, *limits, rows=change.rows, answers=answers),
-        change,
+        -mean,
         by_row,
         answers,
         sum(finding.difference.lost for finding in shares),

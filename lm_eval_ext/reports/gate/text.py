@@ -18,7 +18,6 @@ from lm_eval_ext.reports.gate.findings import GO_ON, NOTHING, Finding, Outcome
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.sampled import TOLERANCE
 from lm_eval_ext.reports.gate.units import Noise, limits_in_words
-from lm_eval_ext.reports.statistics import RESAMPLES
 from lm_eval_ext.reports.wording import MISSING, figure, interval
 from lm_eval_ext.results.issue import grouped, named
 from lm_eval_ext.results.runs import TaskRun
@@ -231,7 +230,7 @@ def _reading(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
     # With known rows.
     not_means = (finding for finding in outcome.findings if finding.unit and not finding.unit.is_mean_of_rows)
     if aggregated := [finding.name for finding in not_means if not finding.difference.unpaired]:
-        yield reading("no means", names=named(aggregated, NAMES_LISTED), draws=RESAMPLES)
+        yield reading("no means", names=named(aggregated, NAMES_LISTED))
     groups, tasks = outcome.tests
     yield reading("correction", groups=groups, tasks=tasks, after=after)
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, nan, sqrt
+from math import inf, isfinite, nan, sqrt
 
 import numpy as np
 
 from lm_eval_ext.families.schema import SHARE, Metric
-from lm_eval_ext.reports.evidence import Evidence, Floor, replicates, terms_by_cluster, without_each
+from lm_eval_ext.reports.evidence import Evidence, Floor
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.paired import (
     ROUNDING,
@@ -24,7 +24,7 @@ from lm_eval_ext.reports.paired import (
     RowSums,
     difference_of,
 )
-from lm_eval_ext.reports.statistics import Floats, Replicates, estimate
+from lm_eval_ext.reports.statistics import Floats, estimate
 from lm_eval_ext.results.comparability import PairOfRuns, of_an_older_run
 from lm_eval_ext.results.issue import Issue, Severity, error, grouped, named, note, warning
 from lm_eval_ext.results.rows import common_rows
@@ -34,8 +34,6 @@ TASKS_NAMED = 3
 """The most tasks that a reason names; the rest are counted."""
 ISSUES_LISTED = 5
 """The most issues about its tasks, of each severity, that a group lists; the rest are counted."""
-NORMAL = 1.959964
-"""The 97.5th percentile of the standard normal distribution."""
 
 
 @dataclass(frozen=True)
@@ -282,7 +280,6 @@ def _of_figures(unit: Compared, unpaired: Issue, *, may_have_error: bool = True)
         )
         for of_side in zip(*unit.runs, strict=True)
     )
-    change = Estimate(after - before)
     error = nan
     # The standard errors take all answers for independent, and those of our tasks are not.
     if may_have_error and not any(first.is_ours for first, _ in unit.runs):
@@ -290,28 +287,22 @@ def _of_figures(unit: Compared, unpaired: Issue, *, may_have_error: bool = True)
         errors = np.array([[run.standard_error(metric) for run in pair] for pair in unit.runs], np.float64)
         error = sqrt(sum(np.square(weights) * np.square(errors).sum(axis=1))) / sum(weights)
     if error > 0:
-        most = 1.0 if unit.is_share else inf
-        low, high = change.value - NORMAL * error, change.value + NORMAL * error
-        change = Estimate(change.value, max(-most, low), min(most, high))
         unpaired = warning(f"{unpaired}; interval and p are from the standard errors in the results, unpaired")
     # Each standard error is of many rows, as far as the results tell.
     rows = unit.runs[0][0].count
-    mean = MeanChange.of_error(
-        change.value, error if error > 0 else inf, rows, max(1, 2 * rows - 2), is_share=unit.is_share
-    )
-    return Difference(before, after, change, mean, unpaired=unpaired)
+    freedom = max(1, 2 * rows - 2)
+    mean = MeanChange.of_error(after - before, error if error > 0 else inf, rows, freedom, is_share=unit.is_share)
+    return Difference(before, after, mean, unpaired=unpaired)
 
 
 def _of_sums(unit: Compared) -> Difference:
     """Return how a score differs that is a function of sums over rows, such as a perplexity or a corpus BLEU.
 
-    The interval resamples the rows of both sides together. What each row contributes is its jackknife pseudo-value
-    (Tukey 1958): the number of rows times the change, minus that number less one times the change without the row.
-    A group's change is the weighted mean of its tasks'.
+    What each row contributes is its jackknife pseudo-value (Tukey 1958): the number of rows times the change, minus
+    that number less one times the change without the row. A group's change is the weighted mean of its tasks'.
     """
-    metric, population = unit.headline.name, unit.evidence.population
+    metric = unit.headline.name
     total, before, after = 0.0, 0.0, 0.0
-    changes: list[Floats] = []
     contributed: ByDataset = {}
     answers = lost = added = 0
     for pair in unit.runs:
@@ -321,26 +312,20 @@ def _of_sums(unit: Compared) -> Difference:
         lost, added, answers = lost + len(runs[0]) - count, added + len(runs[1]) - count, answers + count
         if not count:
             continue
-        dataset, clusters = pair[0].dataset, common[0].clusters
-        dataset_rows = np.unique(clusters)
-        sides = [
-            (aggregate, terms_by_cluster(population, dataset, clusters, aggregate.terms))
-            for aggregate in (rows.aggregates[metric] for rows in common)
-        ]
-        old, new = (replicates(population, dataset, *of_side).values for of_side in sides)
-        without = [without_each(aggregate, sums[dataset_rows]) for aggregate, sums in sides]
+        dataset_rows, places = np.unique(common[0].clusters, return_inverse=True)
+        sides = [rows.aggregates[metric].summed(places) for rows in common]
+        old, new = (side.figure if isfinite(side.figure) else nan for side in sides)
+        without = [side.without_each() for side in sides]
         weight = 1.0 if unit.tasks_weigh_alike else float(count)
-        total, before, after = total + weight, before + weight * old[0], after + weight * new[0]
-        changes.append(weight * (new - old))
-        of_rows = pseudo_values(float(new[0] - old[0]), without[1] - without[0])
+        total, before, after = total + weight, before + weight * old, after + weight * new
+        of_rows = pseudo_values(new - old, without[1] - without[0])
         share = weight / len(dataset_rows)
-        contributed.setdefault(dataset, []).append((dataset_rows, share * of_rows, share))
+        contributed.setdefault(pair[0].dataset, []).append((dataset_rows, share * of_rows, share))
     if not answers:
         return Difference.none(lost, added)
-    by_row, scores = RowSums.of_answers(contributed), (float(before / total), float(after / total))
+    by_row = RowSums.of_answers(contributed)
     mean = MeanChange.of_rows(by_row, answers, is_share=unit.is_share)
-    change = estimate(Replicates(np.sum(changes, axis=0) / total))
-    return Difference(*scores, change, mean, by_row, answers, lost, added)
+    return Difference(before / total, after / total, mean, by_row, answers, lost, added)
 
 
 def pseudo_values(change: float, without: Floats) -> Floats:

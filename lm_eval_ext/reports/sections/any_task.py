@@ -11,11 +11,11 @@ from os.path import commonprefix
 import numpy as np
 
 from lm_eval_ext.families.schema import SHARE
-from lm_eval_ext.reports.evidence import Evidence, replicates, terms_by_cluster
+from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Panel, Section, Table, TableCell
 from lm_eval_ext.reports.gate.findings import Finding, Outcome, compare
 from lm_eval_ext.reports.gate.text import by_issue, metric, metric_of_run, name_with_tasks, p_value
-from lm_eval_ext.reports.gate.units import NORMAL, Sides, unlike, weights
+from lm_eval_ext.reports.gate.units import Sides, unlike, weights
 from lm_eval_ext.reports.layout import NO_ESTIMATE
 from lm_eval_ext.reports.sections.examples import Answer, continuations
 from lm_eval_ext.reports.statistics import estimate
@@ -24,6 +24,8 @@ from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import OTHER, Runs, TaskRun
 
 NAME = "any_task"
+NORMAL = 1.959964
+"""The 97.5th percentile of the standard normal distribution."""
 IN_A_DRAWING = 25
 """The most scores in one drawing; a hundred tasks have four."""
 NO_GROUP, GROUPS = "in no group", "groups"
@@ -221,10 +223,7 @@ def _task_score(run: TaskRun, evidence: Evidence) -> Estimate:
     if metric in run.rows.values and not np.isnan(run.rows.values[metric]).any():
         return estimate(evidence.ratio(run, metric).value)
     aggregate = run.rows.aggregates.get(metric)
-    if aggregate is None:
-        return Estimate(value)
-    sums = terms_by_cluster(evidence.population, run.dataset, run.rows.clusters, aggregate.terms)
-    return estimate(replicates(evidence.population, run.dataset, aggregate, sums))
+    return estimate(evidence.of_sums(run, aggregate)) if aggregate else Estimate(value)
 
 
 def _group_score(name: str, runs: Sequence[TaskRun], evidence: Evidence) -> Estimate | None:

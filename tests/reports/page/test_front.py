@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.cli import main
-from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.findings import Finding
 from lm_eval_ext.reports.page.verdict import Line
 from lm_eval_ext.reports.paired import Difference, MeanChange
@@ -126,9 +125,7 @@ def test_sides_that_cannot_be_compared_are_an_error_and_no_page(
 
 def finding(name: str, verdict: str, before: float = 0.6, after: float = 0.5) -> Finding:
     change = MeanChange.of_error(after - before, 0.01, 10, 9)
-    return Finding(
-        name, "", verdict, difference=Difference(before, after, Estimate(after - before), change), allowed=0.02
-    )
+    return Finding(name, "", verdict, difference=Difference(before, after, change), allowed=0.02)
 
 
 @pytest.mark.parametrize(

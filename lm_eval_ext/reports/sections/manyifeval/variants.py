@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -380,11 +381,12 @@ def _places_in_words(differences: Mapping[tuple[str, str], Difference]) -> str:
     """
     if not differences:
         return f"no task has samples both {WORDS[PUBLISHED]} and at another place, so the places are not compared"
-    adjusted = holm({" ".join(key): change.p for key, change in differences.items()})
+    # Of a single row there is no p-value.
+    adjusted = holm({" ".join(key): change.p for key, change in differences.items() if not isnan(change.p)})
     phrases: dict[str, list[str]] = {"less": [], "more": [], "alike": []}
     for place in OTHERS:
         at_place = {
-            task: (adjusted[f"{place} {task}"], difference.change.value)
+            task: (adjusted.get(f"{place} {task}", nan), difference.change.value)
             for (task_place, task), difference in differences.items()
             if task_place == place
         }
@@ -405,6 +407,6 @@ def _places_in_words(differences: Mapping[tuple[str, str], Difference]) -> str:
     ]
     return (
         f"{'; '.join(filter(None, parts))}. By the share of the instructions that are followed, compared with the same "
-        f"instructions {WORDS[PUBLISHED]}: p < {SIGNIFICANT:g} in paired sign-flip tests, with Holm's correction for "
+        f"instructions {WORDS[PUBLISHED]}: p < {SIGNIFICANT:g} on the same rows, with Holm's correction for "
         f"{len(differences)} comparisons"
     )
