@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,9 @@ EXAMPLES = {
 }
 
 
+LETTERS_AND_DIGITS = re.compile(r"[^\W_]+")
+
+
 @cache
 def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -77,7 +81,7 @@ def all_texts(dataset: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    return "".join(character.lower() if character.isalnum() else " " for character in text).split()
+    return [word.lower() for word in LETTERS_AND_DIGITS.findall(text)]
 
 
 @cache
@@ -88,27 +92,33 @@ def bag(text: str) -> frozenset[str]:
 @cache
 def runs(text: str, length: int) -> frozenset[tuple[str, ...]]:
     found = words(text)
-    return frozenset(tuple(found[start : start + length]) for start in range(len(found) - length + 1))
+    return frozenset(zip(*(found[start:] for start in range(length)), strict=False))
 
 
-def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+def are_near(one: frozenset[str], other: frozenset[str], near: float) -> bool:
+    """Return whether two bags of words have at least that share of their words in common (Jaccard's index)."""
+    if min(len(one), len(other)) < near * max(len(one), len(other)):
+        return False
     common = len(one & other)
-    return common / (len(one) + len(other) - common)
+    return common >= near * (len(one) + len(other) - common)
 
 
 def require_distinct(texts: Sequence[str], run: int) -> None:
     """Fail if two texts have half of their words in common, or so many words in a row."""
     for one, other in combinations(texts, 2):
-        assert jaccard(bag(one), bag(other)) < 0.5, (one, other)
-        assert not runs(one, run) & runs(other, run), (one, other)
+        assert not are_near(bag(one), bag(other), 0.5), (one, other)
+    texts_with = Counter(chain.from_iterable(runs(text, run) for text in texts))
+    assert [found for found, count in texts_with.items() if count > 1] == []
 
 
 def require_own(texts: Sequence[str], real: Sequence[str], run: int, near: float = 0.5) -> None:
     """Fail if a text has so many words in a row, or that share of its words, in common with a real one."""
     real_runs = frozenset().union(*(runs(text, run) for text in real))
+    real_bags = [bag(other) for other in real]
     for text in texts:
         assert not runs(text, run) & real_runs, text
-        assert max(jaccard(bag(text), bag(other)) for other in real) < near, text
+        words_of_text = bag(text)
+        assert not any(are_near(words_of_text, other, near) for other in real_bags), text
 
 
 def test_exactly_the_expected_files_are_embedded() -> None:

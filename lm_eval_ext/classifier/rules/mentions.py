@@ -70,12 +70,7 @@ def find_mentions(response: str, options: Sequence[Option]) -> tuple[OptionMenti
     An option's text must occur in full, in any case and spacing. If one text contains another, the longer one wins
     ("Not very likely" does not name "Very likely").
     """
-    pattern, letters = _pattern_of_texts(tuple(options))
-    texts = {
-        match.start(): (letters[int(match.lastgroup[1:])], match.end())
-        for match in (pattern.finditer(response) if pattern else ())
-        if match.lastgroup
-    }
+    texts = _find_texts(response, options)
     starts = list(texts)
     by_letter = {option.letter: option for option in options}
     mentions: list[OptionMention] = []
@@ -106,18 +101,45 @@ def find_mentions(response: str, options: Sequence[Option]) -> tuple[OptionMenti
     return tuple(sorted(mentions, key=lambda mention: mention.start))
 
 
-@lru_cache(maxsize=4096)
-def _pattern_of_texts(options: tuple[Option, ...]) -> tuple[re.Pattern[str] | None, tuple[str, ...]]:
+def _find_texts(response: str, options: Sequence[Option]) -> dict[int, tuple[str, int]]:
+    """Return the letter and the end of each option's text in a plain response, by where it begins; in order.
+
+    The texts do not overlap: the first one counts, and of those that begin at the same place the longest.
+    """
     cores = [(core(option.text), option.letter) for option in options]
-    cores = sorted([(text, letter) for text, letter in cores if text], key=lambda pair: -len(pair[0]))
-    if not cores:
-        return None, ()
-    # In any spacing.
-    patterns = [r"\s+".join(map(re.escape, text.split())) for text, _ in cores]
-    alternatives = "|".join(f"(?P<o{number}>{pattern})" for number, pattern in enumerate(patterns))
-    return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE), tuple(letter for _, letter in cores)
+    # Few of the options are named, and whether an ASCII text may be is known much sooner than its pattern is compiled.
+    lower = response.lower() if response.isascii() else None
+    named = [
+        (text, letter)
+        for text, letter in sorted(cores, key=lambda pair: -len(pair[0]))
+        if text and (lower is None or not text.isascii() or all(word in lower for word in text.lower().split()))
+    ]
+    patterns = [(_pattern_of_text(text), letter) for text, letter in named]
+    matches = [pattern.search(response) for pattern, _ in patterns]
+    texts: dict[int, tuple[str, int]] = {}
+    while starts := [match.start() for match in matches if match]:
+        start = min(starts)
+        letter, end = next(
+            (letter, match.end())
+            for (_, letter), match in zip(patterns, matches, strict=True)
+            if match and match.start() == start
+        )
+        texts[start] = letter, end
+        matches = [
+            pattern.search(response, end) if match and match.start() < end else match
+            for (pattern, _), match in zip(patterns, matches, strict=True)
+        ]
+    return texts
 
 
+@lru_cache(maxsize=4096)
+def _pattern_of_text(text: str) -> re.Pattern[str]:
+    """Return a pattern that finds an option's text in any case and spacing."""
+    words = r"\s+".join(map(re.escape, text.split()))
+    return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=4096)
 def core(text: str) -> str:
     """Return an option's text in the form used for searching: plain, without final punctuation."""
     return plain(text).rstrip(_TRAILING).lstrip("\"' ")

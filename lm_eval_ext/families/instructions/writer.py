@@ -9,7 +9,7 @@ conversation is written alike, of whole sentences instead of content words, beca
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -199,19 +199,24 @@ def _words_for(plan: Plan, attempt: int, reply: int | None) -> _Words:
     """Return the words and sentences that a plan allows, from another starting point at each attempt."""
     named = [plan.second, *(word for _, _, word in plan.placed), *plan.phrases, *" ".join(plan.pieces).split()]
     parts = [part for part in named if part and "{" not in part]
-    scarce = _scarce(plan)
-
-    def is_usable(text: str) -> bool:
-        return not any(letter in text for letter in scarce) and not any(part in text or text in part for part in parts)
-
-    usable = [word for word in bank() if is_usable(word)]
+    usable = _usable(bank(), _scarce(plan), parts)
     start = attempt * len(usable) // TRIES
-    spoken = [] if reply is None else [text for text in sentences() if is_usable(text.lower())]
+    spoken = [] if reply is None else [text for text in sentences() if _usable([text.lower()], _scarce(plan), parts)]
     random.Random(f"{reply} {attempt}").shuffle(spoken)  # noqa: S311 # reproducible by design
     beginning = [text for text in spoken if _may_begin(plan, text)][:1]
     speech = cycle([*beginning, *(text for text in spoken if text not in beginning)])
     per_line = SHORT if _is_tight(plan) else PER_LINE
     return _Words(usable, cycle([*usable[start:], *usable[:start]]), spoken, speech, reply is not None, per_line)
+
+
+def _usable(texts: Iterable[str], letters: Sequence[str], parts: Sequence[str]) -> list[str]:
+    """Return the texts that have none of the letters and none of the parts, and are in none of the parts."""
+    # One letter or part after the other: this is asked of each word of the bank for each text that is written.
+    for letter in letters:
+        texts = [text for text in texts if letter not in text]
+    for part in parts:
+        texts = [text for text in texts if part not in text and text not in part]
+    return [*texts]
 
 
 def _scarce(plan: Plan) -> list[str]:

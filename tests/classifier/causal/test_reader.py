@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -97,20 +98,28 @@ ANSWERS = [
 ]
 
 
-def first_token(model: Path, adapter: Path | None, prompt: str) -> Any:
-    """Return the probabilities of the first token, by one plain pass over ``<s>`` and the prompt; no padding."""
-    torch = pytest.importorskip("torch")
+@cache
+def loaded(model: Path, adapter: Path | None) -> tuple[Any, Any]:
+    """Return a network and its tokenizer."""
     transformers = pytest.importorskip("transformers")
     network = transformers.AutoModelForCausalLM.from_pretrained(model)
     if adapter is not None:
         network = pytest.importorskip("peft").PeftModel.from_pretrained(network, adapter)
-    tokens = transformers.AutoTokenizer.from_pretrained(model)(prompt, add_special_tokens=False)["input_ids"]
+    return network, transformers.AutoTokenizer.from_pretrained(model)
+
+
+def first_token(model: Path, adapter: Path | None, prompt: str) -> Any:
+    """Return the probabilities of the first token, by one plain pass over ``<s>`` and the prompt; no padding."""
+    torch = pytest.importorskip("torch")
+    network, tokenizer = loaded(model, adapter)
+    tokens = tokenizer(prompt, add_special_tokens=False)["input_ids"]
     with torch.no_grad():
         return network(torch.tensor([[0, *tokens]])).logits[0, -1].softmax(-1)
 
 
 def letter_tokens(model: Path, letters: str) -> list[int]:
-    vocabulary = pytest.importorskip("transformers").AutoTokenizer.from_pretrained(model).get_vocab()
+    _, tokenizer = loaded(model, None)
+    vocabulary = tokenizer.get_vocab()
     return [vocabulary[letter] for letter in letters]
 
 

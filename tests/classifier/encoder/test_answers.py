@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -33,12 +34,19 @@ def kind(row: Labelled) -> str:
     return "refused" if [texts[letter] for letter in row.label.letters] == [REFUSED] else row.label.kind
 
 
+@pytest.fixture(scope="module", params=[3, pytest.param(1, marks=pytest.mark.slow)])
+def every(request: pytest.FixtureRequest) -> int:
+    """Return the step in which answers are read: every third quickly, or all."""
+    step: int = request.param
+    return step
+
+
 @pytest.fixture(scope="module")
-def right(encoder_installed: None) -> dict[tuple[str, str], list[bool]]:
+def right(encoder_installed: None, every: int) -> dict[tuple[str, str], list[bool]]:
     """Return, by kind of hedged answer and by sample of the others, which of the answers are read rightly."""
     found: dict[tuple[str, str], list[bool]] = {}
     groups = [("hedged", kind(row)) for row in HEDGED] + [("smollm2", sample) for sample in SAMPLES]
-    rows = [*HEDGED, *SMOLLM2]
+    groups, rows = groups[::every], [*HEDGED, *SMOLLM2][::every]
     for group, row, reading in zip(groups, rows, default_reader()([row.answer for row in rows]), strict=True):
         found.setdefault(group, []).append(agree(row.label, reading))
     return found
@@ -48,21 +56,25 @@ def right(encoder_installed: None) -> dict[tuple[str, str], list[bool]]:
     ("group", "rows", "least"),
     [
         # Measured when this was written: 46 of 50, 43 of 45, 35 of 35, 9 of 11, 9 of 9.
-        (("hedged", "option"), 50, 44),
-        (("hedged", "several"), 45, 42),
-        (("hedged", "refused"), 35, 34),
-        (("hedged", "none"), 11, 8),
-        (("hedged", "contradiction"), 9, 8),
-        # As documented.
-        (("smollm2", "first"), 150, 141),
-        (("smollm2", "second"), 100, 90),
+        (("hedged", "option"), {1: 50, 3: 17}, {1: 44, 3: 14}),
+        (("hedged", "several"), {1: 45, 3: 15}, {1: 42, 3: 13}),
+        (("hedged", "refused"), {1: 35, 3: 12}, {1: 34, 3: 11}),
+        (("hedged", "none"), {1: 11, 3: 3}, {1: 8, 3: 1}),
+        (("hedged", "contradiction"), {1: 9, 3: 3}, {1: 8, 3: 2}),
+        # All of them as documented.
+        (("smollm2", "first"), {1: 150, 3: 50}, {1: 141, 3: 48}),
+        (("smollm2", "second"), {1: 100, 3: 34}, {1: 90, 3: 28}),
     ],
 )
 def test_answers_of_every_kind_are_read(
-    right: dict[tuple[str, str], list[bool]], group: tuple[str, str], rows: int, least: int
+    right: dict[tuple[str, str], list[bool]],
+    every: int,
+    group: tuple[str, str],
+    rows: Mapping[int, int],
+    least: Mapping[int, int],
 ) -> None:
-    assert len(right[group]) == rows
-    assert sum(right[group]) >= least
+    assert len(right[group]) == rows[every]
+    assert sum(right[group]) >= least[every]
 
 
 def test_no_hedged_answer_shares_more_than_a_stock_phrase_with_a_frame() -> None:

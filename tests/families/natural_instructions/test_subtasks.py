@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +29,7 @@ from lm_eval_ext.families.natural_instructions.subtasks import (
 from lm_eval_ext.sources import RowsError
 from tests.families.jsonl import read_jsonl
 from tests.families.natural_instructions.task_files import TASK, version_1, version_2, write
+from tests.forks import Forks
 from tests.loopback import serving_folder
 from tests.test_hub import environment
 
@@ -470,7 +469,6 @@ READ = """
 import json, sys
 from lm_eval_ext.families.natural_instructions import subtasks
 from lm_eval_ext.sources import RowsError
-from tests.families.jsonl import read_jsonl
 
 subtasks.ADDRESS, *tasks = sys.argv[1:]
 for task in tasks:
@@ -483,17 +481,11 @@ for task in tasks:
 """
 
 
-def read_from(address: str, home: Path, *tasks: str, **variables: str) -> dict[str, tuple[int, str]]:
+def read_from(forks: Forks, address: str, home: Path, *tasks: str, **variables: str) -> dict[str, tuple[int, str]]:
     """Return what a process reads for each subtask: the number of instances, and the file or the error."""
     # A separate process: on import, the library reads where its cache is and whether it may use the network.
-    process = subprocess.run(
-        [sys.executable, "-c", READ, address, *tasks],
-        env=environment(home, "http://127.0.0.1:1", **variables),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    of_process = environment(home, "http://127.0.0.1:1", **variables)
+    process = forks.run("-c", READ, address, *tasks, folder=home, environment=of_process)
     assert process.returncode == 0, process.stderr
     return {task: (instances, said) for task, instances, said in map(json.loads, process.stdout.splitlines())}
 
@@ -518,18 +510,18 @@ class Readings:
 
 
 @pytest.fixture(scope="module")
-def readings(tmp_path_factory: pytest.TempPathFactory) -> Readings:
+def readings(tmp_path_factory: pytest.TempPathFactory, forks: Forks) -> Readings:
     home, site = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("site")
     for name in (WINOGRANDE_2, TYPING_2):
         write(site, V2, name)
     write(site, "<html>Sign in to the network</html>", QASC_2)
     with serving_folder(site) as (address, got):
-        first = read_from(address, home, WINOGRANDE, TYPING, QASC, ROPES)
+        first = read_from(forks, address, home, WINOGRANDE, TYPING, QASC, ROPES)
         write(site, V2, QASC_2)
         kept = re.search(rf"{QASC} \((.*?)\)", first[QASC][1])
         assert kept is not None
         Path(kept[1]).unlink()
-        second = read_from(address, home, WINOGRANDE, QASC)
+        second = read_from(forks, address, home, WINOGRANDE, QASC)
     return Readings(address, got, home, first, second)
 
 
@@ -567,9 +559,9 @@ def test_a_web_page_in_place_of_a_file_is_named_and_can_be_deleted(readings: Rea
     ],
 )
 def test_without_the_site_the_cache_is_used_and_missing_files_are_named(
-    readings: Readings, variables: dict[str, str], why: str
+    readings: Readings, forks: Forks, variables: dict[str, str], why: str
 ) -> None:
-    found = read_from(readings.address, readings.home, WINOGRANDE, ROPES, **variables)
+    found = read_from(forks, readings.address, readings.home, WINOGRANDE, ROPES, **variables)
     assert found[WINOGRANDE] == readings.first[WINOGRANDE]
     wanted = re.escape(f"{readings.address}/task059_ropes_story_generation.json")
     _, said = found[ROPES]
