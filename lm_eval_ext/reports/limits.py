@@ -24,9 +24,9 @@ from functools import cached_property, lru_cache
 from math import exp, isinf, log, sqrt
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import stdtrit
 
-from lm_eval_ext.reports.root import root
 from lm_eval_ext.reports.statistics import Floats
 
 MISSED = np.concatenate([[0.0], np.geomspace(0.02, 1.0, 24)])
@@ -205,7 +205,7 @@ class Tail:
         smallest, largest = log(SMALLEST_P), log(ALMOST_ONE)
         if isinf(self.variance) or beyond(largest) >= 0:
             return 1.0
-        return SMALLEST_P if beyond(smallest) <= 0 else exp(root(beyond, smallest, largest, 1e-9))
+        return SMALLEST_P if beyond(smallest) <= 0 else exp(brentq(beyond, smallest, largest, xtol=1e-9))
 
     def _of_seen(self, quantiles: Floats) -> Floats:
         """Return the limits that only allow for rows like those seen, at quantiles of Student's t distribution."""

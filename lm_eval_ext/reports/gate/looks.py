@@ -22,13 +22,13 @@ from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.power import Design
 from lm_eval_ext.reports.gate.units import TASKS_NAMED, Sides
 from lm_eval_ext.reports.paired import MeanChange, RowSums
-from lm_eval_ext.reports.root import root
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.issue import named
 from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
@@ -76,7 +76,7 @@ def nominal_levels(shares: tuple[float, ...], alpha: float, spent: Spent = obrie
         scale, so_far = sqrt(share - before), spent(share, alpha)
         crossing = partial(_crossing, sums / scale, density, sqrt(share) / scale, so_far - already)
         # Where next to nothing may be spent, the boundary is out of reach.
-        boundary = root(crossing, -FARTHEST, 40.0, 1e-11) if so_far - already > 1e-300 else inf
+        boundary = brentq(crossing, -FARTHEST, 40.0, xtol=1e-11) if so_far - already > 1e-300 else inf
         levels.append(float(ndtr(-boundary)))
         low, high = -FARTHEST * sqrt(share), min(boundary, FARTHEST) * sqrt(share)
         places = (high - low) / 2 * _NODES + (high + low) / 2
@@ -134,7 +134,7 @@ class Spending:
 
         if too_high(log(least)) >= 0:
             return least
-        return exp(root(too_high, log(least), log(highest), 1e-9))
+        return exp(brentq(too_high, log(least), log(highest), xtol=1e-9))
 
 
 SINGLE_LOOK = Spending((1.0,))
