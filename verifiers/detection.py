@@ -13,8 +13,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Container
-from functools import cache, lru_cache, partial
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -22,13 +21,10 @@ import numpy as np
 from langdetect.detector import Detector
 from langdetect.detector_factory import PROFILES_DIRECTORY, DetectorFactory
 from langdetect.lang_detect_exception import LangDetectException
-from langdetect.utils.ngram import NGram
 
 SEED = 0
 REMEMBERED = 100_000
 """How many texts' languages are cached, by digest: about 25 MB at most."""
-REMEMBERED_WORDS, SHORT_WORD = 4096, 40
-"""How many words' pieces are cached, and the most characters of such a word."""
 Probabilities: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
 """Of the languages, in the order of the factory."""
 
@@ -82,61 +78,24 @@ def _detect(text: str) -> Detection:
 def _factory() -> DetectorFactory:
     factory = DetectorFactory()
     factory.set_seed(SEED)
-    # The probabilities of each language, given a piece of a word; and the pieces of a word. Filled as needed.
+    # The probabilities of each language, given a piece of a word; filled as needed.
     factory.given = {}
-    factory.pieces = lru_cache(maxsize=REMEMBERED_WORDS)(partial(_pieces, factory.word_lang_prob_map))
     # Sorted, because the order in which a folder lists its files differs between machines.
     files = sorted(path for path in Path(PROFILES_DIRECTORY).iterdir() if not path.name.startswith("."))
     factory.load_json_profile([path.read_text(encoding="utf-8") for path in files])
     return factory
 
 
-class _Normalized(dict[int, str]):
-    """langdetect's form of each character, most of which are a blank or the character itself; filled as needed."""
-
-    def __missing__(self, code: int) -> str:
-        character: str = NGram.normalize(chr(code))
-        self[code] = character
-        return character
-
-
-_NORMALIZED = _Normalized()
-
-
-def _pieces(known: Container[str], text: str) -> list[str]:
-    """Return the known pieces of one to three characters of a normalized word, by where they end and by length.
-
-    None of them ends in the second or a later one of several capitals.
-
-    Args:
-        known: the pieces that some language has.
-        text: the word after a blank and, if it is not the last one of its text, before a blank.
-    """
-    pieces = []
-    for end in range(1, len(text)):
-        if not (text[end].isupper() and text[end - 1].isupper()):
-            pieces += [text[start : end + 1] for start in range(end, max(end - NGram.N_GRAM, -1), -1)]
-    return [piece for piece in pieces if piece != " " and piece in known]
-
-
 class QuickDetector(Detector):  # type: ignore[misc] # langdetect has no types
-    """Divides a text word by word, and updates the probabilities of all languages at once, thousands of times a text.
+    """Updates the probabilities of all languages at once instead of one by one, thousands of times a text.
 
-    The pieces are those of langdetect, and every product, quotient and sum has the operands that it has there, in the
-    same order. So every probability is the same to the last bit.
+    Every product, quotient and sum has the operands that it has in langdetect, in the same order. So every probability
+    is the same to the last bit.
     """
 
     def __init__(self, factory: DetectorFactory) -> None:
         super().__init__(factory)
         self._given: dict[str, Probabilities] = factory.given
-        self._pieces = factory.pieces
-
-    def _extract_ngrams(self) -> list[str]:
-        *inner, last = self.text.translate(_NORMALIZED).split(" ")
-        pieces: list[str] = []
-        for word in (*(f" {word} " for word in inner if word), f" {last}"):
-            pieces += self._pieces(word) if len(word) <= SHORT_WORD else self._pieces.__wrapped__(word)
-        return pieces
 
     def _init_probability(self) -> Probabilities:
         return np.array(super()._init_probability())

@@ -9,8 +9,6 @@ from collections import Counter
 
 import langdetect
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 from langdetect.detector import Detector
 from langdetect.lang_detect_exception import LangDetectException
 
@@ -73,23 +71,6 @@ def test_every_probability_is_langdetects_to_the_last_bit(text: str) -> None:
         found.append(detector.langprob and [float(probability).hex() for probability in detector.langprob])
     assert found[0] == found[1]
     assert found[0] or text == "12345"
-
-
-# What langdetect normalizes, takes for a blank or for a capital, and letters of one word after the other.
-CHARACTERS = st.text("abzAZÉéßİıſ  \n\t.,'-1你好ひカ가سیșțứ\u0301\u0300\x1c\u00a0\u3000ПриветABC\ud800😀")
-
-
-@settings(derandomize=True, deadline=None, max_examples=300)
-@given(st.one_of(CHARACTERS, st.text()))
-@example("")
-@example("A" * 50 + " b")
-@example("A" * 30 + "b" * 30 + " b")
-def test_the_pieces_of_any_text_are_langdetects(text: str) -> None:
-    own, langdetects = QuickDetector(module._factory()), module._factory().create()
-    for detector in (own, langdetects):
-        detector.append(text)
-        detector.cleaning_text()
-    assert own._extract_ngrams() == langdetects._extract_ngrams()
 
 
 THREADS = """
