@@ -98,7 +98,6 @@ def test_only_the_command_in_the_line_is_imported() -> None:
         "lm_eval",
         "datasets",
         "sklearn",
-        "scipy.optimize",
     }
 
 

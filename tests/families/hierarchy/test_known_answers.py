@@ -42,9 +42,11 @@ def runs(
     tasks = dict.fromkeys(POLICIES, "hierarchy,hierarchy_turns") | dict.fromkeys(
         CONTENT_FREE_ANSWERS, ",".join(OF_FLOORS)
     )
-    options = {policy: (*shared, "--model_args", f"policy={policy}", "--tasks", tasks[policy]) for policy in tasks}
-    for policy in POLICIES[1:]:
-        options[policy] += ("--limit", str(request.param))
+    limits = {policy: ("--limit", str(request.param)) for policy in POLICIES if policy != "oracle"}
+    options = {
+        policy: (*shared, "--model_args", f"policy={policy}", "--tasks", tasks[policy], *limits.get(policy, ()))
+        for policy in tasks
+    }
     return evaluate_each(tmp_path_factory.mktemp("policies"), options)
 
 
