@@ -90,15 +90,7 @@ def test_only_the_command_in_the_line_is_imported() -> None:
     assert "numpy" not in nothing
     assert every > {"lm_eval_ext.reports.gate.commands", "numpy"}
     # What only extras have, and what takes seconds.
-    assert not every & {
-        "torch",
-        "transformers",
-        "peft",
-        "matplotlib",
-        "lm_eval",
-        "datasets",
-        "sklearn",
-    }
+    assert not every & {"torch", "transformers", "peft", "matplotlib", "lm_eval", "datasets", "sklearn"}
 
 
 def test_a_command_that_cannot_be_imported_is_no_regression(
