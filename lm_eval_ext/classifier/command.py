@@ -197,7 +197,7 @@ def _runtime_for(names: Sequence[str], options: argparse.Namespace) -> Runtime:
         options: the parsed command line.
 
     Raises:
-        ReaderError: there is no such device, or none of the readers has a runtime.
+        ReaderError: there is no such device, or none of the readers is a causal language model.
     """
     runtime = Runtime.of(
         {"device": options.device, "dtype": options.dtype, "batch_size": options.batch_size},

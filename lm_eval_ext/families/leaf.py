@@ -15,6 +15,8 @@ from lm_eval_ext.sources import HubDataset
 DATASET_KEYS = ("dataset_name", "dataset_kwargs", "test_split", "validation_split", "training_split")
 ALL: Literal["all"] = "all"
 """The value of ``rows`` that selects every row."""
+ALL_EVALUATED = "all rows of their source are evaluated; remove rows (--limit evaluates fewer)"
+"""Why most tasks refuse ``rows``."""
 
 
 def own_dataset(config: Mapping[str, Any], known: Collection[str]) -> tuple[str, HubDataset, str]:
@@ -93,7 +95,7 @@ def rows_of_leaf(config: dict[str, Any]) -> int | Literal["all"] | None:
     return rows  # type: ignore[no-any-return] # checked above
 
 
-def refuse_rows(config: dict[str, Any], why: str) -> None:
+def refuse_rows(config: dict[str, Any], why: str = ALL_EVALUATED) -> None:
     """Reject ``rows`` for a task whose number of rows is fixed.
 
     Args:

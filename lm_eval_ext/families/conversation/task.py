@@ -68,7 +68,7 @@ class ConversationTask(FamilyTask):
 
     def configure(self, config: dict[str, Any]) -> Mapping[str, Any]:
         """Add what the harness needs to a leaf's config; see the base class."""
-        refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
+        refuse_rows(config)
         benchmark = config.pop("benchmark", NAME)
         if benchmark not in (NAME, MULTI_IF):
             raise ValueError(f"task {config['task']!r}: benchmark must be {NAME} or {MULTI_IF}, found {benchmark!r}")

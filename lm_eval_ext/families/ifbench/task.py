@@ -106,7 +106,7 @@ class IFBenchTask(FamilyTask):
             raise ValueError(
                 f"task {task!r}: repaired must be true or false, and false with two turns, found {self._repaired!r}"
             )
-        refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
+        refuse_rows(config)
         # Another attribute than the dataset of lm-eval 0.5's tasks.
         self._turns, self._row_set = turns, DATASETS[benchmark][turns]
         config["test_split"] = TEST

@@ -212,12 +212,13 @@ class PromptForm:
 def grammar() -> tuple[PromptForm, ...]:
     """Return the forms of the grammar."""
     phrases = named_lines(__package__, "prompt_phrases.txt")
-    templates = (files(__package__) / "prompt_kinds.txt").read_text(encoding="utf-8").splitlines()
+    templates = (files(__package__) / "prompt_forms.txt").read_text(encoding="utf-8").splitlines()
     return tuple(PromptForm(line, tuple(phrases[part] for part in _PART.findall(line))) for line in templates)
 
 
 def prompts_of_seed(row_seed: int, start: int, stop: int) -> list[str]:
     """Return the prompts of a draw from place ``start`` to ``stop``, of ``ROUNDS`` times as many as there are forms."""
+    # Another name would draw other prompts.
     generator = random.Random(generator_name(SEED, row_seed, "kinds"))  # noqa: S311 # reproducible by design
     forms, prompts = grammar(), []
     for turn in range(ROUNDS):

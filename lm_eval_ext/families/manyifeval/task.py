@@ -103,7 +103,7 @@ class ManyIFEvalTask(PlacedTask):
             raise ValueError(f"task {task!r}: repeat or single is set; expected neither")
         keys = _keys(task, config["metadata"].get("keys"))
         self._selection = Selection(self.source, count, repeat, single, keys, self.row_seed, self.POOL)
-        refuse_rows(config, "all rows of their source are evaluated; remove rows (--limit evaluates fewer)")
+        refuse_rows(config)
         configure_source(config, self.source, self.row_seed)
         self.place(config)
         self.has = (PROMPTS,) if is_wide else (PROMPTS, TYPES)
