@@ -227,7 +227,7 @@ def _surprises(level: float) -> Floats:
 
 @lru_cache(maxsize=64)
 def _quantiles(freedom: float, level: float) -> Floats:
-    """Return the quantiles of Student's t distribution at what is left of a level to the rows seen: first, all of it."""
+    """Return the quantiles of Student's t distribution at what is left of a level to the rows seen: all of it first."""
     # One minus a small level would lose its digits.
     quantiles: Floats = -stdtrit(freedom, np.minimum(level * np.exp(_surprises(level)), ALMOST_ONE))
     return quantiles
