@@ -22,7 +22,7 @@ from lm_eval_ext.verifiers import MissingDataError
 from lm_eval_ext.verifiers.tokenization import STOP_WORDS, TAGGER, find, require_sentences
 from tests import machine, nltk_places
 from tests.across_versions import bare_name
-from tests.forks import HARNESS, Forks, forking
+from tests.forks import HARNESS, Forks, sharing
 from tests.small_harness import copy_small_harness
 from tests.task_files import parse_task_files_once
 
@@ -181,26 +181,35 @@ def small_harness(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="session")
-def warm(small_harness: str) -> Iterator[Forks]:
+def of_all_workers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder that all workers of a session have in common: the parent of what each has for itself."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+@pytest.fixture(scope="session")
+def warm(small_harness: str, of_all_workers: Path) -> Iterator[Forks]:
     """Return an interpreter with the imports of the small harness done, offline.
 
     Each run is a process of its own, but all have one environment and one hash seed: what depends on these starts
     ``python -m lm_eval`` itself.
     """
-    with forking(offline_environment(PYTHONPATH=small_harness), imports=HARNESS) as process:
-        yield process
+    environment = offline_environment(PYTHONPATH=small_harness)
+    with sharing(of_all_workers / "warm-harness", environment, imports=HARNESS) as forks:
+        yield forks
 
 
 @pytest.fixture(scope="session")
-def forks() -> Iterator[Forks]:
+def forks(of_all_workers: Path) -> Iterator[Forks]:
     """Return an interpreter for what needs an environment of its own but no fresh interpreter.
 
     It is started without the autoload. Each fork runs the line of the ``.pth`` file, as an interpreter's start does, so
     the autoload is on in a fork unless the fork's environment says otherwise.
     """
     line = (ROOT / "lm_eval_ext.pth").read_text(encoding="utf-8")
-    with forking(offline_environment(LM_EVAL_EXT_AUTOLOAD="0"), first_in_fork=line) as process:
-        yield process
+    without = offline_environment(LM_EVAL_EXT_AUTOLOAD="0")
+    with sharing(of_all_workers / "forks", without, first_in_fork=line) as forks:
+        yield forks
 
 
 @pytest.fixture(scope="session")

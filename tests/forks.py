@@ -4,27 +4,45 @@ from __future__ import annotations
 
 import inspect
 import json
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TextIO
+
+from filelock import FileLock
 
 from tests.task_files import parse_task_files_once
 
-# Forks once per line of standard input and answers with the exit status. Two arguments are scripts: what it runs before
-# that, and what each fork runs first.
+# Has a process for each connection, which forks once per line and answers with the exit status. The arguments: what it
+# runs before it accepts connections, what each fork runs first, and its socket. It ends when its standard input has
+# ended and all connections are closed.
 SERVER = """
-import atexit, contextlib, gc, importlib, json, os, runpy, sys, threading
+import atexit, contextlib, gc, importlib, json, os, runpy, select, socket, sys, threading
 
-replies = os.fdopen(os.dup(1), "w")
-os.dup2(2, 1)
-first_in_fork = sys.argv.pop()
-exec(sys.argv.pop())
+_, imports, first_in_fork, listening = sys.argv
+del sys.argv[1:]
+exec(imports)
 gc.freeze()  # a collection in a forked process would copy all that it walks over
-for line in sys.stdin:
+listener = socket.socket(fileno=int(listening))
+while listener in select.select([listener, sys.stdin], [], [])[0]:
+    connection, _ = listener.accept()
+    if os.fork() == 0:
+        listener.close()
+        break
+    connection.close()
+else:
+    listener.close()
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
+    os._exit(0)
+replies = connection.makefile("w")
+for line in connection.makefile("r"):
     request, child = json.loads(line), os.fork()
     if child == 0:
         os.chdir(request["folder"])
@@ -101,12 +119,13 @@ lm_eval.tasks.TaskManager()
 
 @dataclass(frozen=True)
 class Forks:
-    """An interpreter that forks.
+    """A connection to an interpreter that forks.
 
     What depends on an interpreter's start (the autoload, the hash seed, threads) is that of this one.
     """
 
-    process: subprocess.Popen[str]
+    requests: TextIO
+    replies: TextIO
 
     def run(
         self, *arguments: str, folder: Path, environment: Mapping[str, str] | None = None
@@ -120,14 +139,12 @@ class Forks:
                 except ``PYTHONPATH``, does nothing.
         """
         assert arguments[0] in {"-c", "-m"}
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
         with TemporaryDirectory() as place:
             printed = {name: str(Path(place) / name) for name in ("stdout", "stderr")}
             variables = None if environment is None else dict(environment)
             request = {"arguments": arguments, "folder": str(folder), "environment": variables, **printed}
-            print(json.dumps(request), file=self.process.stdin, flush=True)
-            status = int(self.process.stdout.readline())
+            print(json.dumps(request), file=self.requests, flush=True)
+            status = int(self.replies.readline())
             output, errors = (Path(path).read_text(encoding="utf-8") for path in printed.values())
         return subprocess.CompletedProcess([sys.executable, *arguments], status, output, errors)
 
@@ -147,6 +164,69 @@ def forking(
         imports: what it runs before it forks: ``LIBRARIES`` or ``HARNESS``.
         first_in_fork: what each fork runs first, in its own environment.
     """
-    command, pipe = [interpreter, "-c", SERVER, imports, first_in_fork], subprocess.PIPE
-    with subprocess.Popen(command, env=dict(environment), stdin=pipe, stdout=pipe, text=True) as process:
-        yield Forks(process)
+    arguments = [str(interpreter), "-c", SERVER, imports, first_in_fork]
+    with TemporaryDirectory(prefix="forks-") as folder:
+        address = Path(folder) / "socket"
+        with _started(arguments, environment, address), _connected(address) as forks:
+            yield forks
+
+
+@contextmanager
+def sharing(
+    found_in: Path, environment: Mapping[str, str], imports: str = LIBRARIES, first_in_fork: str = ""
+) -> Iterator[Forks]:
+    """Connect to an interpreter that several test processes share; the first to need it starts it.
+
+    It ends when that process does not need it any more and the others are no longer connected. Whoever comes later
+    starts another one.
+
+    Args:
+        found_in: the file that says where it is.
+        environment: as for ``forking``.
+        imports: likewise.
+        first_in_fork: likewise.
+    """
+    arguments = [sys.executable, "-c", SERVER, imports, first_in_fork]
+    lock = FileLock(f"{found_in}.lock")
+    with ExitStack() as at_end:
+        with lock:
+            try:
+                forks = at_end.enter_context(_connected(Path(found_in.read_text(encoding="utf-8"))))
+            except (FileNotFoundError, ConnectionRefusedError):  # it was not started, or its test process was killed
+                address = Path(at_end.enter_context(TemporaryDirectory(prefix="forks-"))) / "socket"
+                at_end.enter_context(_started(arguments, environment, address))
+                found_in.write_text(str(address), encoding="utf-8")
+                at_end.callback(_withdraw, found_in, lock)
+                forks = at_end.enter_context(_connected(address))
+        yield forks
+
+
+def _withdraw(found_in: Path, lock: FileLock) -> None:
+    with lock:
+        found_in.unlink()
+
+
+@contextmanager
+def _started(arguments: Sequence[str], environment: Mapping[str, str], address: Path) -> Iterator[None]:
+    """Start an interpreter that accepts connections at a socket."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(address))
+        listener.listen()
+        # A connection waits until the interpreter accepts it.
+        process = subprocess.Popen(
+            [*arguments, str(listener.fileno())],
+            env=dict(environment),
+            stdin=subprocess.PIPE,
+            stdout=2,
+            pass_fds=[listener.fileno()],
+        )
+    with process:
+        yield
+
+
+@contextmanager
+def _connected(address: Path) -> Iterator[Forks]:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(address))
+        with connection.makefile("w") as requests, connection.makefile("r") as replies:
+            yield Forks(requests, replies)

@@ -190,7 +190,7 @@ class Tail:
 
     def limit(self, level: float) -> float:
         """Return the upper limit that is below the true mean with at most this probability, such as 0.05."""
-        of_seen = self._of_seen(_quantiles(self.freedom, level, any_unseen=self.unseen is not None))
+        of_seen = self._of_seen(_quantiles(self.freedom, level))
         if self.unseen is None:
             return max(self.value, float(of_seen[0]))
         added = _added(self.unseen, level)
@@ -226,11 +226,10 @@ def _surprises(level: float) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def _quantiles(freedom: float, level: float, *, any_unseen: bool) -> Floats:
-    """Return the quantiles of Student's t distribution at what of a level is left to the rows seen."""
-    surprises = _surprises(level) if any_unseen else np.zeros(1)
+def _quantiles(freedom: float, level: float) -> Floats:
+    """Return the quantiles of Student's t distribution at what is left of a level to the rows seen: all of it first."""
     # One minus a small level would lose its digits.
-    quantiles: Floats = -stdtrit(freedom, np.minimum(level * np.exp(surprises), ALMOST_ONE))
+    quantiles: Floats = -stdtrit(freedom, np.minimum(level * np.exp(_surprises(level)), ALMOST_ONE))
     return quantiles
 
 

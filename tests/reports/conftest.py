@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -28,16 +27,14 @@ def _manager(*metadata: tuple[str, str | int]) -> TaskManager:
 
 
 @pytest.fixture(scope="session")
-def result_folder(tmp_path_factory: pytest.TempPathFactory) -> ResultFolder:
+def result_folder(of_all_workers: Path) -> ResultFolder:
     """Return a function that evaluates tasks and returns the folder with what the harness wrote of them.
 
     It is given the policy of the reference model (or, after ``model:``, the arguments of another model), the tasks, how
     many rows of each (all of them), whether the chat template is applied, metadata (the embedded rows).
     """
 
-    # One place for all workers, the parent of what each has for itself.
-    own = tmp_path_factory.getbasetemp()
-    place = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "runs"
+    place = of_all_workers / "runs"
     place.mkdir(exist_ok=True)
 
     def make(

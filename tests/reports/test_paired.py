@@ -151,6 +151,16 @@ def test_the_measured_change_is_within_its_limits() -> None:
         assert low <= sign <= high
 
 
+def test_limits_of_a_score_that_is_no_share_are_in_its_own_unit() -> None:
+    changes, rows = np.array([3.0] * 12 + [-2.0] * 6 + [0.5] * 22), 40
+
+    def limits(unit: float) -> Floats:
+        sums = RowSums.of_single_answers(unit * changes, np.ones(rows), (rows,))
+        return np.array(MeanChange.of_rows(sums, rows, is_share=False).limits(0.05, 0.05))
+
+    assert limits(1000.0) == pytest.approx(1000 * limits(1.0))
+
+
 def test_equal_answers_exclude_only_changes_of_which_rows_would_show_one() -> None:
     for rows in (20, 100, 900):
         low, high = change(np.zeros(rows)).limits(0.05, 0.05)

@@ -11,6 +11,7 @@ import pytest
 
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate import part_commands as module
+from lm_eval_ext.reports.gate import plan
 from lm_eval_ext.reports.gate.looks import parts_of
 from lm_eval_ext.reports.gate.part_commands import Command, part_commands
 from lm_eval_ext.results.load import load_apart
@@ -100,6 +101,9 @@ def test_plan_prints_what_looks_save_and_the_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    # The table without looks is not looked at; the other one says what a hundred pairs show, too.
+    monkeypatch.setattr(plan, "PAIRS", 5)
+    monkeypatch.setattr(plan, "PAIRS_LOOKED_AT", 100)
     write_run(Path("old"), {SST2: right(200, 400)})
     assert call("plan --against old --max-drop 0.05 --changed 0.05 --looks 2 --parts made/parts") == 0
     lines = capsys.readouterr().out.splitlines()

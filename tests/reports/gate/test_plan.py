@@ -212,6 +212,7 @@ def test_a_score_that_one_run_tells_too_little_about_is_left_out_and_the_rest_is
     assert tests == 5
 
 
+@pytest.mark.usefixtures("few_pairs")
 def test_true_drops_of_what_is_no_share_are_parts_of_the_score(tmp_path: Path) -> None:
     plan = planned(others(tmp_path), {"text": 0.5})
     drops = [float(line.split()[0]) for line in lines_of(plan)[2:7]]
@@ -367,6 +368,7 @@ def retrained(
     return np.where(lost, 0.0, after).astype(np.float64)
 
 
+@pytest.mark.usefixtures("few_pairs")
 def test_a_plan_and_a_check_of_the_same_two_runs_name_the_same_drop(tmp_path: Path) -> None:
     scores = {SST2: right(300, of=400)}, {SST2: right(300, of=400, skip=25)}
     both = sides(tmp_path, *scores)

@@ -154,6 +154,7 @@ def test_floors_are_there_where_a_score_may_be_no_better_and_where_asked_for(cap
     assert "floor" not in "\n".join(printed(capsys, "compare same --against old"))
 
 
+@pytest.mark.usefixtures("few_pairs")
 def test_plans_and_draws_fit_as_well(capsys: Output) -> None:
     lines = printed(capsys, "plan --rows 200 --answers-per-row 4 --max-drop 0.02")
     assert "".join(lines).count("those to a row with a correlation") == 1
