@@ -11,7 +11,7 @@ hundred right rows in every resample. The resamples of a share are therefore spr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import nan
@@ -257,10 +257,10 @@ class Population:
     """How often each resample draws each row of each dataset.
 
     Attributes:
-        count: returns how many rows a dataset has.
+        rows: the rows of each dataset.
     """
 
-    count: Callable[[str], int]
+    rows: Mapping[str, Collection[object]]
     _weights: dict[str, Floats] = field(default_factory=dict)
 
     def weights(self, dataset: str) -> Floats:
@@ -271,7 +271,7 @@ class Population:
         Raises:
             RuntimeError: rows were added to the dataset after the first resample was drawn.
         """
-        rows = self.count(dataset)
+        rows = len(self.rows[dataset])
         if dataset in self._weights:
             self._weights[dataset] = self._weights.pop(dataset)
         else:
@@ -287,7 +287,7 @@ class Population:
 
     def by_cluster(self, dataset: str, clusters: NDArray[np.int32], values: Floats) -> Floats:
         """Return the sums of values over each row of the dataset, shape (rows,)."""
-        return np.bincount(clusters, values, minlength=self.count(dataset)).astype(np.float64)
+        return np.bincount(clusters, values, minlength=len(self.rows[dataset])).astype(np.float64)
 
     def ratio(
         self,

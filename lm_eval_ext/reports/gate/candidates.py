@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from lm_eval_ext.reports.gate import terminal
+from lm_eval_ext.reports.gate.check import WITHIN
 from lm_eval_ext.reports.gate.decision import WORDS, decision
-from lm_eval_ext.reports.gate.findings import STATUS, WITHIN, Finding, Outcome
+from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome
 from lm_eval_ext.reports.gate.formats import (
     Described,
     as_csv,

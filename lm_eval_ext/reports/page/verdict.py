@@ -15,8 +15,9 @@ from math import isinf, isnan
 
 from lm_eval_ext.reports.evidence import Floor
 from lm_eval_ext.reports.figure import Estimate, Unit
+from lm_eval_ext.reports.gate.check import check, rounded
 from lm_eval_ext.reports.gate.decision import TaskChange, bound_of, by_harm, decision, lost_most
-from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome, check, rounded
+from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.text import by_issue, checked_cells
 from lm_eval_ext.reports.gate.units import Sides

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, MIXED, SCHEMA, SINGLE, WIDE
+from lm_eval_ext.reports.cells import Cells, Key
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Forest, Panel
 from lm_eval_ext.reports.layout import NO_ESTIMATE, drawn, panels, table
@@ -30,7 +31,7 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
     facts,
 )
 from lm_eval_ext.reports.statistics import Floats, Ratio, computed, holm
-from lm_eval_ext.reports.study import OWN, Cells, Entry, Key, Measure, SameRows, Study, entries_by, shared_rows
+from lm_eval_ext.reports.study import OWN, Entry, Measure, SameRows, Study, entries_by, shared_rows
 from lm_eval_ext.reports.wording import figure as shown
 from lm_eval_ext.results.issue import Issue, error, named, note
 from lm_eval_ext.results.runs import Role, rows_of

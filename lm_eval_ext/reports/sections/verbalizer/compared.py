@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.families.verbalizer.schema import OF_WORDING, RELIABLE, SENSITIVITY
+from lm_eval_ext.reports.cells import Cells, exists
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap
 from lm_eval_ext.reports.layout import COLUMN, as_estimate, panels, table
 from lm_eval_ext.reports.sections.figures import captioned
@@ -35,7 +36,7 @@ from lm_eval_ext.reports.sections.verbalizer.runs import (
     scopes_of,
 )
 from lm_eval_ext.reports.statistics import Floats, Ratio
-from lm_eval_ext.reports.study import OWN, Cells, Entry, SameRows, Study, entries_by, exists
+from lm_eval_ext.reports.study import OWN, Entry, SameRows, Study, entries_by
 from lm_eval_ext.results.models import FEW_SHOT, EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun, rows_of
 
