@@ -22,7 +22,7 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.paired import difference_of
 from lm_eval_ext.reports.statistics import Ratio, Replicates, computed, estimate
-from lm_eval_ext.results.issue import Issue, error, note, warning
+from lm_eval_ext.results.issue import Issue, error, grouped, note, warning
 from lm_eval_ext.results.runs import TaskRun
 
 Mask = NDArray[np.bool_] | None
@@ -258,9 +258,7 @@ class Study:
         """Yield every combination of the values of blocks of facts, in order; see ``means``."""
         combinations, sizes = list(keys), [len(block) for block in blocks]
         if within:
-            by_first: dict[Key, list[Key]] = {}
-            for key in combinations:
-                by_first.setdefault(key[: sizes[0]], []).append(key[sizes[0] :])
+            by_first = grouped((key[: sizes[0]], key[sizes[0] :]) for key in combinations)
             for first in self._block_in_order(blocks[0], by_first):
                 yield from ((*first, *key) for key in self._crossed(by_first[first], blocks[1:], within - 1))
             return
@@ -378,10 +376,7 @@ def _is_share(entry: Entry, metric: str) -> bool:
 
 def entries_by(entries: Iterable[Entry], facts: Collection[str]) -> dict[Key, list[Entry]]:
     """Return entries by the values of some facts, in the order of the first of each group."""
-    groups: dict[Key, list[Entry]] = {}
-    for entry in entries:
-        groups.setdefault(tuple(entry[fact] for fact in facts), []).append(entry)
-    return groups
+    return grouped((tuple(entry[fact] for fact in facts), entry) for entry in entries)
 
 
 def change(pairs: Sequence[tuple[TaskRun, TaskRun]], metric: str, measured: Replicates) -> Estimate:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from math import floor, inf, isinf, isnan, log10
 from statistics import fmean
 
-from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.findings import GO_ON, STATUS, Finding, Outcome, Requirement, not_compared
 from lm_eval_ext.reports.gate.looks import SINGLE_LOOK, Look
 from lm_eval_ext.reports.gate.power import (
@@ -45,7 +44,7 @@ class Criteria:
         resolution: the true drop that the rows must be able to show, with 80 % power, where they do not show that it is
             smaller: a share, of the baseline's score if that is no share. Twice the bound, if that is more: a drop that
             is allowed cannot be shown. It does not count where the same is required: what is undecided never passes.
-        look: which look at the parts of the rows it is, of sides as ``Look.of`` returns them; ``None``: at once.
+        look: which look at the parts of the rows it is, of sides as ``Look.restrict`` returns them; ``None``: at once.
     """
 
     requirement: Requirement = "no-regression"
@@ -91,10 +90,7 @@ def check(
     p = {name: finding.p_beyond(requirement) for name, finding in measured.items()}
     adjusted = holm(p, weights)
     for name, finding in measured.items():
-        mean, level = finding.mean, finding.spending.level(ALPHA)
-        tested = replace(
-            finding, p=p[name], adjusted=adjusted[name], drop=Estimate(mean.value, *mean.limits(level, level))
-        )
+        tested = replace(finding, p=p[name], adjusted=adjusted[name])
         criterion = Criterion(
             requirement,
             finding.spending.level(ALPHA * weights[name] / sum(weights.values())),
@@ -213,9 +209,17 @@ def comparable(
             continue
         else:
             issues = (unit.gap, *(issue for issue in unit.issues if issue.severity == "warning"))
-            measured, drop = unit.difference, Estimate(unit.drop.value)
             findings.append(
-                Finding(name, unit.family, "CANNOT TELL", unit, measured, issues=issues, allowed=bound, drop=drop)
+                Finding(
+                    name,
+                    unit.family,
+                    "CANNOT TELL",
+                    unit,
+                    unit.difference,
+                    issues=issues,
+                    allowed=bound,
+                    mean=unit.drop,
+                )
             )
             continue
         findings.append(Finding(name, sides.family(name), "CANNOT TELL", issues=(reason,), allowed=bound))

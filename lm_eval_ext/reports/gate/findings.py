@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import isnan, nan
 from typing import Literal
 
@@ -63,10 +64,8 @@ class Finding:
         issues: what the reader should know, such as why there is no verdict.
         sampled: what several draws per row tell; ``None`` if there are no several draws.
         allowed: of a check, the largest allowed drop; else NaN.
-        drop: of a check, how much worse it is, positive if worse in either direction of the metric, with one-sided
-            limits of 95 % each, by themselves: without Holm's correction; at a look, over all looks. NaN if nothing was
-            compared.
-        mean: of a check, the drop with what its limits are computed from.
+        mean: of a check, how much worse it is, positive if worse in either direction of the metric, with what its
+            limits are computed from; NaN if nothing was compared.
         rows_to_decide: of a check that the rows do not decide, about how many like them would; infinite if no practical
             number does, NaN if it is decided or unknown.
         deciding: the issue that says so.
@@ -84,7 +83,6 @@ class Finding:
     issues: tuple[Issue, ...] = ()
     sampled: Sampled | None = None
     allowed: float = nan
-    drop: Estimate = NOTHING.change
     mean: MeanChange = NOTHING.mean
     rows_to_decide: float = nan
     deciding: Issue | None = None
@@ -95,6 +93,15 @@ class Finding:
     def is_overall(self) -> bool:
         """Whether it is about the mean of all that was compared."""
         return self.unit is None and bool(self.difference.answers)
+
+    @cached_property
+    def drop(self) -> Estimate:
+        """Of a check, ``mean`` with one-sided limits of 95 % each: by themselves, without Holm's correction.
+
+        At a look, the limits are over all looks.
+        """
+        level = self.spending.level(ALPHA)
+        return Estimate(self.mean.value, *self.mean.limits(level, level))
 
     @property
     def scale(self) -> float:
@@ -180,10 +187,14 @@ class Outcome:
         return STATUS[self.requirement][finding.verdict]
 
     @property
+    def verdicts(self) -> tuple[str, ...]:
+        """The verdicts that a finding of a check can have, in order of precedence."""
+        return tuple(STATUS[self.requirement or "no-regression"])
+
+    @property
     def verdict(self) -> str:
         """The worst verdict of a check."""
-        verdicts = {finding.verdict for finding in self.findings}
-        return next(verdict for verdict in STATUS[self.requirement or "no-regression"] if verdict in verdicts)
+        return min((finding.verdict for finding in self.findings), key=self.verdicts.index)
 
     @property
     def tests(self) -> tuple[int, int]:
