@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from math import nan
+from math import isnan, nan
 from zlib import crc32
 
 import numpy as np
@@ -318,14 +318,15 @@ def holm(p_values: Mapping[str, float], weights: Mapping[str, float] | None = No
     The probability that any of those below 0.05 is a false positive is at most 0.05.
 
     Args:
-        p_values: the p-values by name.
+        p_values: the p-values by name; NaN, which stays NaN, where there was no test.
         weights: how much of the level is for each; ``None``: as much for all.
     """
-    weight = dict.fromkeys(p_values, 1.0) if weights is None else weights
-    adjusted: dict[str, float] = {}
-    highest, remaining = 0.0, sum(weight[name] for name in p_values)
-    for name, p in sorted(p_values.items(), key=lambda item: (item[1] / weight[item[0]], item[0])):
+    tested = {name: p for name, p in p_values.items() if not isnan(p)}
+    weight = dict.fromkeys(tested, 1.0) if weights is None else weights
+    adjusted = dict.fromkeys(p_values, nan)
+    highest, remaining = 0.0, sum(weight[name] for name in tested)
+    for name, p in sorted(tested.items(), key=lambda item: (item[1] / weight[item[0]], item[0])):
         highest = max(highest, min(1.0, p * remaining / weight[name]))
         adjusted[name] = highest
         remaining -= weight[name]
-    return {name: adjusted[name] for name in p_values}
+    return adjusted

@@ -79,8 +79,8 @@ def clearly_worse(outcome: Outcome) -> frozenset[str]:
     The test is that of ``compare``, of no change, with Holm's method: of many headlines that lost nothing, hardly any
     is called worse.
     """
-    compared = {finding.name: finding for finding in outcome.findings if not isnan(finding.difference.p)}
-    adjusted = holm({name: finding.spending.p(finding.difference.p) for name, finding in compared.items()})
+    compared = {finding.name: finding for finding in outcome.findings if not isnan(finding.difference.mean.p)}
+    adjusted = holm({name: finding.spending.p(finding.difference.mean.p) for name, finding in compared.items()})
     return frozenset(name for name, finding in compared.items() if adjusted[name] < ALPHA and finding.drop.value > 0)
 
 

@@ -225,7 +225,7 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
             unpaired.append(not_compared(name, sides, unit.gap))
         else:
             units[name] = unit
-    p = {name: unit.difference.p for name, unit in units.items() if not isnan(unit.difference.p)}
+    p = {name: unit.difference.mean.p for name, unit in units.items()}
     # Two lists: correcting for hundreds of single tasks must not hide what a handful of groups shows.
     adjusted: dict[str, float] = {}
     for groups in (True, False):
@@ -235,7 +235,7 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
         change = unit.difference.change.value
         if change == 0:
             verdict = "equal"
-        elif not adjusted.get(name, nan) < ALPHA:
+        elif not adjusted[name] < ALPHA:
             verdict = "unclear"
         elif not unit.sign:
             verdict = "different"
@@ -248,8 +248,8 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
                 verdict,
                 unit,
                 unit.difference,
-                p.get(name, nan),
-                adjusted.get(name, nan),
+                p[name],
+                adjusted[name],
                 (*unit.issues, *unit.no_floor, *truncation_issues(unit)),
                 sampled(unit, k),
             )

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -382,12 +381,11 @@ def _places_in_words(differences: Mapping[tuple[str, str], Difference]) -> str:
     """
     if not differences:
         return f"no task has samples both {WORDS[PUBLISHED]} and at another place, so the places are not compared"
-    # Of a single row there is no p-value.
-    adjusted = holm({" ".join(key): change.p for key, change in differences.items() if not isnan(change.p)})
+    adjusted = holm({" ".join(key): difference.mean.p for key, difference in differences.items()})
     phrases: dict[str, list[str]] = {"less": [], "more": [], "alike": []}
     for place in OTHERS:
         at_place = {
-            task: (adjusted.get(f"{place} {task}", nan), difference.change.value)
+            task: (adjusted[f"{place} {task}"], difference.change.value)
             for (task_place, task), difference in differences.items()
             if task_place == place
         }
