@@ -218,12 +218,13 @@ def spread(quotient: Floats, limits: tuple[float, float], rows: int, freedom: in
         return quotient
     drawn = (quotient[existing] - low) / width
     effective = _effective(share, float(np.var(drawn)) * rows / freedom, rows)
-    placed = np.full(len(quotient), np.nan)
-    placed[0] = quotient[0]
+    ascending = low + width * _wilson(share, effective, _quantiles(freedom, len(drawn)))
     # Two equal figures of different runs would not stay equal in other rows.
     jitter = np.random.default_rng(seed).normal(scale=HALF / rows, size=len(drawn))
+    # The resample with the smallest mean gets the smallest of these values, and so on.
     order = existing[np.argsort(drawn + jitter, kind="stable")]
-    placed[order] = np.clip(low + width * _wilson(share, effective, _quantiles(freedom, len(drawn))), *limits)
+    placed = np.full(len(quotient), np.nan)
+    placed[0], placed[order] = quotient[0], np.clip(ascending, *limits)
     return placed
 
 
