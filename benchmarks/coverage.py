@@ -103,7 +103,7 @@ def covered(
         between: whether answers are scored by their chances, between 0 and 1, like ROUGE-L.
     """
     generator = np.random.default_rng([SEED, asked.rows, asked.answers, round(1e6 * asked.accuracy)])
-    population = Population({"rows": asked.rows}.__getitem__)
+    population = Population({"rows": range(asked.rows)})
     hits = np.zeros(2)
     for chances in chances_of_rows(asked, generator, runs):
         right = (generator.random((asked.rows, asked.answers)) < chances[:, None]).astype(np.float64)

@@ -13,7 +13,8 @@ from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
-from lm_eval_ext.reports.gate.findings import Finding, check
+from lm_eval_ext.reports.gate.check import check
+from lm_eval_ext.reports.gate.findings import Finding
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.runs import Runs

@@ -17,7 +17,7 @@ from math import exp
 import numpy as np
 from scipy.special import betaincinv
 
-from lm_eval_ext.reports.gate.findings import MANY
+from lm_eval_ext.reports.gate.check import MANY
 from lm_eval_ext.reports.paired import MeanChange, RowSums
 from lm_eval_ext.reports.statistics import Floats, holm
 

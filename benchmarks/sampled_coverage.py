@@ -52,7 +52,7 @@ def shares(rows: int, draws: int, accuracy: float, pairs: int) -> list[float]:
         pairs: the number of pairs.
     """
     generator = np.random.default_rng([rows, draws, round(100 * accuracy)])
-    population = Population(lambda _: rows)
+    population = Population({"simulated": range(rows)})
     weights = population.weights("simulated")
     counts = weights[1 : RESAMPLES + 1].astype(np.int64)
     contained: list[list[bool]] = [[] for _ in range(5)]

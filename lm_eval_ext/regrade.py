@@ -18,6 +18,7 @@ from typing import Any
 from lm_eval_ext.classifier.evaluation import wilson
 from lm_eval_ext.cli.progress import with_progress
 from lm_eval_ext.floors import CONTENT_FREE_ANSWERS, answers_to
+from lm_eval_ext.results.issue import grouped
 from lm_eval_ext.results.rows import is_sample, responses_in
 from lm_eval_ext.sources import RowsError, numbered_rows, row_of_line
 from lm_eval_ext.trip_wires import IN_WORDS, Rollout, all_tripped
@@ -414,9 +415,7 @@ class OfNumber:
 
 def by_number(verdicts: Iterable[Verdict]) -> dict[int, OfNumber]:
     """Return the accuracies of responses by their number of instructions, in ascending order."""
-    verdicts_of: dict[int, list[Verdict]] = {}
-    for verdict in verdicts:
-        verdicts_of.setdefault(len(verdict.follow_instruction_list), []).append(verdict)
+    verdicts_of = grouped((len(verdict.follow_instruction_list), verdict) for verdict in verdicts)
     return {
         number: OfNumber(
             number,

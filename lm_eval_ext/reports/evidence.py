@@ -97,7 +97,7 @@ class Evidence:
     @cached_property
     def population(self) -> Population:
         """The resampled dataset rows: everything measured on the same rows shares the same resamples."""
-        return Population(lambda dataset: len(self.runs.dataset_rows.get(dataset, ())))
+        return Population(self.runs.dataset_rows)
 
     def ratio(self, run: TaskRun, metric: str, mask: NDArray[np.bool_] | None = None) -> Ratio:
         """Return a mean over a task's rows, with its resamples if there are samples.

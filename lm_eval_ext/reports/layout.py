@@ -8,10 +8,11 @@ from itertools import pairwise
 from math import ceil, nan
 from typing import Any
 
+from lm_eval_ext.reports.cells import Cells, exists
 from lm_eval_ext.reports.evidence import ANY_ANSWER
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Forest, HeatMap, Mark, Panel, Series, Table, Unit
 from lm_eval_ext.reports.statistics import Replicates, estimate
-from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, Cells, Study, exists
+from lm_eval_ext.reports.study import FLOOR, FLOOR_BY, Study
 
 COLUMN = "column"
 """In place of a fact: the headings of the columns are drawn as series, or one below the other."""

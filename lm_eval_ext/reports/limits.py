@@ -75,13 +75,16 @@ class Unseen:
         Args:
             surprise: minus the logarithm of that probability, shape (n,).
         """
-        rows = np.cumsum(self.counts)
-        logarithms, sums = np.cumsum(self.counts * np.log(self.shares)), np.cumsum(self.counts * self.shares)
-        # The surprise at which the next smaller rows begin to fail as well.
+        # Over the kinds so far, largest first.
+        rows, sums = np.cumsum(self.counts), np.cumsum(self.counts * self.shares)
+        logarithms = np.cumsum(self.counts * np.log(self.shares))
+        # The surprise at which the next smaller rows begin to fail as well: where m is their share.
         begins = logarithms[:-1] - rows[:-1] * np.log(self.shares[1:])
         of_rows = surprise / self.times
         kinds = np.searchsorted(begins, of_rows)
+        # All are missed with the probability that is the product of m / s over the rows that fail, which gives m.
         multiplier = np.exp((logarithms[kinds] - of_rows) / rows[kinds])
+        # The sum of s * (1 - m / s) over these rows.
         added: Floats = sums[kinds] - rows[kinds] * multiplier
         return added
 
@@ -135,6 +138,7 @@ class Tail:
 
         total, heaviest = of_datasets(weights), np.maximum.reduceat(weights, starts)
         means, of_row = of_datasets(values) / total, values / weights
+        # How large the made-up row of each dataset is, and how far it pulls the mean.
         if is_share:
             farthest = np.maximum.reduceat(of_row, starts)
         else:
@@ -145,6 +149,7 @@ class Tail:
         with_made_up = total + heaviest
         pulls = heaviest / with_made_up
         centers = means + pulls * (farthest - means)
+        # What the rows seen and the made-up one add to the moments under random weights.
         deviations = (values - np.repeat(centers, rows) * weights) / np.repeat(with_made_up, rows)
         # The sum of exponential weights is not fixed. Given the sum, what they weigh varies less.
         effective = with_made_up**2 / (of_datasets(weights**2) + heaviest**2)
@@ -155,6 +160,7 @@ class Tail:
         # Not deviations**3: powers above the second take numpy longer than all the rest.
         thirds = 2 * shares**3 * shrunk_third * of_datasets(squared * deviations)
         made_up = shares**2 * shrunk * (pulls * (farthest - centers)) ** 2
+        # Welch and Satterthwaite.
         of_variance = squares + made_up
         known = of_variance > 0
         freedom = np.maximum(rows if is_share else rows - 1, 1)

@@ -199,7 +199,7 @@ class MeanChange:
         """Return the one-sided p-value of "the true change is at least ``bound``"."""
         return self.larger.p(bound)
 
-    @property
+    @cached_property
     def p(self) -> float:
         """The two-sided p-value of no change: below 0.05 where the 95 % interval is without 0; NaN if there is none."""
         return nan if isinf(self.error) else min(1.0, 2 * min(self.p_above(0.0), self.p_below(0.0)))
@@ -258,11 +258,6 @@ class Difference:
         """After minus before, with its 95 % interval."""
         limits = self.mean.limits(ONE_SIDE, ONE_SIDE)
         return Estimate(self.mean.value, *limits, rows=self.rows, answers=self.answers)
-
-    @cached_property
-    def p(self) -> float:
-        """The two-sided p-value of no change; NaN if there is no test."""
-        return self.mean.p
 
 
 def difference_of(

@@ -11,10 +11,10 @@ hundred right rows in every resample. The resamples of a share are therefore spr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from math import nan
+from math import isnan, nan
 from zlib import crc32
 
 import numpy as np
@@ -218,12 +218,13 @@ def spread(quotient: Floats, limits: tuple[float, float], rows: int, freedom: in
         return quotient
     drawn = (quotient[existing] - low) / width
     effective = _effective(share, float(np.var(drawn)) * rows / freedom, rows)
-    placed = np.full(len(quotient), np.nan)
-    placed[0] = quotient[0]
+    ascending = low + width * _wilson(share, effective, _quantiles(freedom, len(drawn)))
     # Two equal figures of different runs would not stay equal in other rows.
     jitter = np.random.default_rng(seed).normal(scale=HALF / rows, size=len(drawn))
+    # The resample with the smallest mean gets the smallest of these values, and so on.
     order = existing[np.argsort(drawn + jitter, kind="stable")]
-    placed[order] = np.clip(low + width * _wilson(share, effective, _quantiles(freedom, len(drawn))), *limits)
+    placed = np.full(len(quotient), np.nan)
+    placed[0], placed[order] = quotient[0], np.clip(ascending, *limits)
     return placed
 
 
@@ -257,10 +258,10 @@ class Population:
     """How often each resample draws each row of each dataset.
 
     Attributes:
-        count: returns how many rows a dataset has.
+        rows: the rows of each dataset.
     """
 
-    count: Callable[[str], int]
+    rows: Mapping[str, Collection[object]]
     _weights: dict[str, Floats] = field(default_factory=dict)
 
     def weights(self, dataset: str) -> Floats:
@@ -271,7 +272,7 @@ class Population:
         Raises:
             RuntimeError: rows were added to the dataset after the first resample was drawn.
         """
-        rows = self.count(dataset)
+        rows = len(self.rows[dataset])
         if dataset in self._weights:
             self._weights[dataset] = self._weights.pop(dataset)
         else:
@@ -287,7 +288,7 @@ class Population:
 
     def by_cluster(self, dataset: str, clusters: NDArray[np.int32], values: Floats) -> Floats:
         """Return the sums of values over each row of the dataset, shape (rows,)."""
-        return np.bincount(clusters, values, minlength=self.count(dataset)).astype(np.float64)
+        return np.bincount(clusters, values, minlength=len(self.rows[dataset])).astype(np.float64)
 
     def ratio(
         self,
@@ -318,14 +319,15 @@ def holm(p_values: Mapping[str, float], weights: Mapping[str, float] | None = No
     The probability that any of those below 0.05 is a false positive is at most 0.05.
 
     Args:
-        p_values: the p-values by name.
+        p_values: the p-values by name; NaN, which stays NaN, where there was no test.
         weights: how much of the level is for each; ``None``: as much for all.
     """
-    weight = dict.fromkeys(p_values, 1.0) if weights is None else weights
-    adjusted: dict[str, float] = {}
-    highest, remaining = 0.0, sum(weight[name] for name in p_values)
-    for name, p in sorted(p_values.items(), key=lambda item: (item[1] / weight[item[0]], item[0])):
+    tested = {name: p for name, p in p_values.items() if not isnan(p)}
+    weight = dict.fromkeys(tested, 1.0) if weights is None else weights
+    adjusted = dict.fromkeys(p_values, nan)
+    highest, remaining = 0.0, sum(weight[name] for name in tested)
+    for name, p in sorted(tested.items(), key=lambda item: (item[1] / weight[item[0]], item[0])):
         highest = max(highest, min(1.0, p * remaining / weight[name]))
         adjusted[name] = highest
         remaining -= weight[name]
-    return {name: adjusted[name] for name in p_values}
+    return adjusted

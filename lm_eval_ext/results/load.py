@@ -261,30 +261,25 @@ def _with_roles(runs: Sequence[TaskRun], *, merge_variants: bool, parts: bool) -
     A newer run replaces one of the same task by the same model and, of variants to merge, with the same decoding. Of
     several decodings, the one at the lowest temperature counts, and of its draws the one with the first seeds. A run
     without rows replaces none, and where runs are parts, no run does.
+
+    Those in figures are in the order in which a run of their kind was first made, and of their decoding: issues name
+    them in this order.
     """
-
-    def key(run: TaskRun) -> Hashable:
-        """Return what is the same of the runs of which the newest replaces the others."""
-        return _run_key(run), run.decoding if merge_variants and run.schema.over_temperatures else None
-
-    latest, issues = newest([run for run in runs if run.count], key)
+    latest, issues = newest(
+        [run for run in runs if run.count],
+        lambda run: (_run_key(run), run.decoding if merge_variants and run.schema.over_temperatures else None),
+    )
+    roles: list[tuple[TaskRun, Role]] = []
+    for decoded in grouped((_run_key(run), run) for run in latest.values()).values():
+        for place, run in enumerate(sorted(decoded, key=lambda run: run.decoding)):
+            is_placed = merge_variants and run.placement
+            roles.append((run, Role.PLACED if is_placed else Role.SWEPT if place else Role.COUNTS))
     with_empty, _ = newest(runs, _run_key)
-    lowest = {
-        of_key: min(decoded, key=lambda run: run.decoding)
-        for of_key, decoded in grouped((_run_key(run), run) for run in latest.values()).items()
-    }
-
-    def role(run: TaskRun) -> Role:
-        if not run.count:
-            return Role.UNEVALUATED if run is with_empty[_run_key(run)] else Role.OLDER
-        if run is not latest[key(run)]:
-            return Role.PART if parts else Role.OLDER
-        if merge_variants and run.placement:
-            return Role.PLACED
-        return Role.COUNTS if run is lowest[_run_key(run)] else Role.SWEPT
-
-    in_order = sorted((replace(run, role=role(run)) for run in runs), key=lambda run: [*Role].index(run.role))
-    return in_order, [] if parts else issues
+    roles += [(run, Role.UNEVALUATED) for run in with_empty.values() if not run.count]
+    known = {id(run) for run, _ in roles}
+    roles += [(run, Role.PART if parts and run.count else Role.OLDER) for run in runs if id(run) not in known]
+    roles.sort(key=lambda pair: [*Role].index(pair[1]))
+    return [replace(run, role=role) for run, role in roles], [] if parts else issues
 
 
 def _run_key(run: TaskRun) -> Hashable:

@@ -149,13 +149,13 @@ def _numbers_of_rows(runs: Runs) -> Iterator[Issue]:
 
 def _draws_of_rows(runs: Sequence[TaskRun], names: Mapping[EvaluatedModel, str]) -> list[Issue]:
     """Return which tasks have several draws of each row in one run (``repeats``), and what figures show of them."""
-    tasks: dict[tuple[EvaluatedModel, str], list[str]] = {}
-    for run in runs:
-        if run.rows is not None and run.rows.drawn > 1:
-            first = "; entropies and distributions of letters are those of the first" if run.rows.letters else ""
-            text = f"{run.rows.drawn} draws per row, over which figures are means{first}"
-            tasks.setdefault((run.model, text), []).append(run.task)
-    return [note(f"{names[model]}: {named(of_model)}: {text}") for (model, text), of_model in tasks.items()]
+    drawn = [(run, run.rows) for run in runs if run.rows is not None and run.rows.drawn > 1]
+    first = "; entropies and distributions of letters are those of the first"
+    tasks = grouped(((run.model, rows.drawn, first if rows.letters else ""), run.task) for run, rows in drawn)
+    return [
+        note(f"{names[model]}: {named(of_model)}: {count} draws per row, over which figures are means{of_first}")
+        for (model, count, of_first), of_model in tasks.items()
+    ]
 
 
 def _without_samples(runs: Sequence[TaskRun]) -> list[Issue]:

@@ -7,10 +7,10 @@ from math import nan
 import numpy as np
 import pytest
 
+from lm_eval_ext.reports.cells import Cells
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Forest, HeatMap, Mark
 from lm_eval_ext.reports.layout import COLUMN, NO_ESTIMATE, as_estimate, drawn, evenly, heat_maps, panels, table
 from lm_eval_ext.reports.statistics import RESAMPLES, Replicates
-from lm_eval_ext.reports.study import Cells
 
 HALF, ALL = Estimate(0.5), Estimate(1.0)
 BY = ("model", "n")

@@ -51,7 +51,7 @@ def test_runs_of_one_task_are_paired_answer_by_answer(tmp_path: Path) -> None:
     assert (found.change.rows, found.change.answers) == (70, 70)
     assert (found.change.low, found.change.high) == found.mean.limits(0.025, 0.025)
     # That none is won is less probable than McNemar's exact test has it, which takes ten changed rows for given.
-    assert found.p < stats.binomtest(0, 10).pvalue
+    assert found.mean.p < stats.binomtest(0, 10).pvalue
 
 
 def test_answers_that_flipped_are_counted_although_the_scores_are_equal(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_row_that_a_side_has_no_number_for_does_not_count(tmp_path: Path) -> N
     assert found.before == pytest.approx(50 / 90)
     nothing = difference_of([(run, lacking)], lambda rows: np.full(len(rows), np.nan))
     assert isnan(nothing.change.value)
-    assert isnan(nothing.p)
+    assert isnan(nothing.mean.p)
 
 
 def test_runs_without_samples_cannot_be_paired(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from lm_eval_ext.reports.gate import terminal
+from lm_eval_ext.reports.gate.check import WITHIN
 from lm_eval_ext.reports.gate.decision import WORDS, decision
-from lm_eval_ext.reports.gate.findings import STATUS, WITHIN, Finding, Outcome
+from lm_eval_ext.reports.gate.findings import Finding, Outcome
 from lm_eval_ext.reports.gate.formats import (
     Described,
     as_csv,
@@ -45,8 +46,7 @@ def status_of(outcomes: Iterable[Outcome]) -> int:
 
 def worst_of(outcomes: Sequence[Outcome]) -> str:
     """Return the worst verdict of several checks with one requirement."""
-    verdicts = {outcome.verdict for outcome in outcomes}
-    return next(verdict for verdict in STATUS[outcomes[0].requirement or "no-regression"] if verdict in verdicts)
+    return min((outcome.verdict for outcome in outcomes), key=outcomes[0].verdicts.index)
 
 
 def by_headline(outcomes: Sequence[Outcome]) -> dict[str, list[Finding | None]]:
@@ -54,7 +54,7 @@ def by_headline(outcomes: Sequence[Outcome]) -> dict[str, list[Finding | None]]:
 
     The worst come first: by the worst verdict on it, and then by its place in the outcome that has it.
     """
-    order = [*STATUS[outcomes[0].requirement or "no-regression"]]
+    order = outcomes[0].verdicts
     places: dict[str, tuple[int, int]] = {}
     of_headline: dict[str, list[Finding | None]] = {}
     for number, outcome in enumerate(outcomes):

@@ -13,34 +13,38 @@ import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import combinations, groupby, islice
+from itertools import groupby
 from pathlib import Path
 
 from lm_eval_ext import __version__
 from lm_eval_ext.cli.parser import count, share
-from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports import output
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate import candidates, terminal
 from lm_eval_ext.reports.gate.bounds import bounds_of
-from lm_eval_ext.reports.gate.findings import STATUS, Criteria, Outcome, check, compare
+from lm_eval_ext.reports.gate.check import Criteria, check
+from lm_eval_ext.reports.gate.findings import STATUS, Outcome, compare
 from lm_eval_ext.reports.gate.formats import NAMES, Described, failed
 from lm_eval_ext.reports.gate.looks import MOST_LOOKS, Look, parts_of
 from lm_eval_ext.reports.gate.part_commands import CANDIDATE, Command, part_commands
 from lm_eval_ext.reports.gate.plan import CORRELATION, Assumed, names_in, of_baseline, of_name, of_size
 from lm_eval_ext.reports.gate.plan import text as plan_text
-from lm_eval_ext.reports.gate.text import by_issue, check_text, compare_text, floors_text, reading, sampled_text
+from lm_eval_ext.reports.gate.sides import (
+    THE_SIDES,
+    candidates_at,
+    nothing_to_compare,
+    require_two_runs,
+    separate_sides,
+    sides_at,
+)
+from lm_eval_ext.reports.gate.text import check_text, compare_text, floors_text, reading, sampled_text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import one_line, readable
 from lm_eval_ext.results import PLACES
-from lm_eval_ext.results.comparability import as_one, without_seed
-from lm_eval_ext.results.files import files_at, find
-from lm_eval_ext.results.issue import grouped
-from lm_eval_ext.results.load import find_runs, load_apart
-from lm_eval_ext.results.models import labels
+from lm_eval_ext.results.files import files_at
 from lm_eval_ext.results.places import Opened, opened
-from lm_eval_ext.results.recognition import Choice, add_options_to, chosen
-from lm_eval_ext.results.runs import Runs, settings_of
+from lm_eval_ext.results.recognition import add_options_to, chosen
+from lm_eval_ext.results.runs import settings_of
 from lm_eval_ext.sources import RowsError
 
 CANNOT_TELL = 2
@@ -54,9 +58,6 @@ FILES: Mapping[str, str] = {
 }
 """The files that ``compare`` and ``check`` write, by the name of the option."""
 RUN = f"the results and samples of one model: {PLACES}; or several: the same run with other seeds"
-THE_SIDES = ("the baseline", "the candidate")
-ROLES = ("baseline", "candidate", "second run of the baseline")
-"""What a path is, in messages about one that is given twice."""
 
 
 def add_compare_to(parser: argparse.ArgumentParser) -> None:
@@ -241,7 +242,7 @@ def _compare(options: argparse.Namespace) -> int:
     with opened([*options.against, *options.candidate]) as places:
         before, after = places.split(len(options.against))
         try:
-            sides = _sides(before, after, THE_SIDES, chosen(options))
+            sides = sides_at(before, after, THE_SIDES, chosen(options))
         except RowsError as error:
             raise RowsError(one_line(str(error))) from error
         notices = _told(sides)
@@ -320,9 +321,9 @@ def _plan(options: argparse.Namespace) -> int:
     else:
         with opened([*options.against, *options.candidate]) as places:
             before, after = places.split(len(options.against))
-            _require_two_runs(before, after, "baseline and its second run")
+            require_two_runs(before, after, "baseline and its second run")
             parts = options.looks is not None
-            sides = _sides(before, after, ("the baseline", "its second run"), chosen(options), parts=parts)
+            sides = sides_at(before, after, ("the baseline", "its second run"), chosen(options), parts=parts)
             _told(sides)
             allowed = bounds.over(sides)
             plans, left_out, tests = of_baseline(sides, allowed, assumed)
@@ -376,117 +377,6 @@ def _require_one_plan(options: argparse.Namespace) -> None:
         raise ReportError("--looks: expected --against BASELINE with it, whose rows are split into parts")
     if options.parts is not None and options.looks is None:
         raise ReportError("--parts: expected --looks with it")
-
-
-def candidates_at(places: Opened, *, parts: bool = False) -> dict[str, Opened]:
-    """Return where each candidate is, by its name, in the order given.
-
-    Paths are of the same candidate if they are of the same model in the same setting, but for the seed. The name of a
-    single one is empty.
-
-    Args:
-        places: the paths of all candidates.
-        parts: whether the runs of a task in one place are parts of one run.
-
-    Raises:
-        OSError: a file cannot be read.
-        RowsError: there are no results.
-        ReportError: a path has results of several models.
-    """
-    if len(places.paths) == 1:
-        return {"": places}
-    runs_of_places = [find_runs([path], other_tasks=True, parts=parts) for path in places.paths]
-    for place, runs in zip(places.names, runs_of_places, strict=True):
-        _require_one_model(place, runs)
-    of_models = grouped((without_seed(runs.counting[0]).model, number) for number, runs in enumerate(runs_of_places))
-    if len(of_models) == 1:
-        return {"": places}
-    names = labels(of_models)
-    return {names[model]: places.only(numbers) for model, numbers in of_models.items()}
-
-
-def separate_sides(
-    before: Opened, after: Opened, choice: Choice, second: Opened | None = None, *, parts: bool = False
-) -> tuple[Sides, Sides | None]:
-    """Return the baseline and the candidate, as ``check`` compares them, and the baseline and its second run, if any.
-
-    Args:
-        before: where the baseline is.
-        after: where the candidate is.
-        choice: what is chosen about tasks that are not ours.
-        second: where a second run of the baseline is; no places, or ``None``: there is none.
-        parts: whether the runs of a task in one place are parts of one run.
-
-    Raises:
-        OSError: a file cannot be read.
-        RowsError: there are no results, or the paths of a side are not one run with several seeds.
-        ReportError: a path has results of several models, or two of the runs have a file in common.
-    """
-    places = [before, after, *([second] if second and second.paths else [])]
-    for (first, other_place), names in zip(combinations(places, 2), combinations(ROLES, 2), strict=False):
-        _require_two_runs(first, other_place, " and ".join(reversed(names)))
-    runs = loaded(places, choice, parts=parts)
-    # Superseded files count too: otherwise the candidate's newest run could be its own baseline.
-    for first, other_place in combinations(places, 2):
-        if shared := _resolved(find(first.paths)) & _resolved(find(other_place.paths)):
-            raise ReportError(
-                f"{min(shared)}: is part of both runs; expected two separate runs, each in its own folder or file"
-            )
-    sides = Sides(runs[0], runs[1], THE_SIDES)
-    return sides, Sides(runs[0], runs[2], (THE_SIDES[0], "its second run"), sides.evidence) if runs[2:] else None
-
-
-def nothing_to_compare(before: Opened, after: Opened, reasons: Iterable[tuple[str, str]]) -> ReportError:
-    """Return the error of two sides without a task in common.
-
-    Args:
-        before: where the baseline is.
-        after: where the candidate is.
-        reasons: names of tasks and groups, each with why it cannot be compared.
-    """
-    places = " and ".join(", ".join(side.names) for side in (before, after))
-    return ReportError("\n".join(map(one_line, (f"{places}: nothing to compare", *by_issue(reasons)))))
-
-
-def _require_two_runs(before: Opened, after: Opened, both_of: str) -> None:
-    if shared := set(before.names) & set(after.names) or _resolved(before.paths) & _resolved(after.paths):
-        raise ReportError(f"{min(map(str, shared))}: is both {both_of}; expected two runs")
-
-
-def _resolved(paths: Iterable[Path]) -> set[Path]:
-    return {path.resolve() for path in paths}
-
-
-def _sides(before: Opened, after: Opened, names: tuple[str, str], choice: Choice, *, parts: bool = False) -> Sides:
-    runs = loaded([side for side in (before, after) if side.paths], choice, parts=parts)
-    return Sides(runs[0], runs[-1], names)
-
-
-def loaded(sides: Sequence[Opened], choice: Choice, *, parts: bool = False) -> list[Runs]:
-    """Return the runs of each side, of one model; all number the datasets' rows in the same way."""
-    paths = [path for side in sides for path in side.paths]
-    loaded = load_apart(
-        [[path] for path in paths],
-        lambda runs: counted(runs, " tasks"),
-        choice=choice,
-        parts=parts,
-        called=sides[0].called,
-    )
-    names = [name for side in sides for name in side.names]
-    for place, runs in zip(names, loaded, strict=True):
-        _require_one_model(place, runs)
-    of_places = iter(loaded)
-    return [as_one([*islice(of_places, len(side.names))], side.names) for side in sides]
-
-
-def _require_one_model(place: str, runs: Runs) -> None:
-    if len(runs.models) > 1:
-        raise ReportError(
-            one_line(
-                f"{place}: results of {len(runs.models)} models or settings ({'; '.join(runs.labels.values())}); "
-                "expected one: give the folder or file of one, and of several candidates each by itself"
-            )
-        )
 
 
 def _told(sides: Sides, candidate: str = "", *, is_first: bool = True) -> list[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import isnan
 
 from lm_eval_ext.reports.figure import Unit
-from lm_eval_ext.reports.gate.findings import GO_ON, STATUS, Finding, Outcome
+from lm_eval_ext.reports.gate.findings import GO_ON, Finding, Outcome
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.units import limits_in_words
 from lm_eval_ext.reports.paired import Difference, difference_of
@@ -79,8 +79,8 @@ def clearly_worse(outcome: Outcome) -> frozenset[str]:
     The test is that of ``compare``, of no change, with Holm's method: of many headlines that lost nothing, hardly any
     is called worse.
     """
-    compared = {finding.name: finding for finding in outcome.findings if not isnan(finding.difference.p)}
-    adjusted = holm({name: finding.spending.p(finding.difference.p) for name, finding in compared.items()})
+    compared = {finding.name: finding for finding in outcome.findings if not isnan(finding.difference.mean.p)}
+    adjusted = holm({name: finding.spending.p(finding.difference.mean.p) for name, finding in compared.items()})
     return frozenset(name for name, finding in compared.items() if adjusted[name] < ALPHA and finding.drop.value > 0)
 
 
@@ -89,7 +89,7 @@ def by_harm(findings: Iterable[Finding], outcome: Outcome) -> list[Finding]:
 
     Of what is inconclusive, 133 answers lost and 58 gained stand above a larger drop of a few rows that may be chance.
     """
-    order, worse = [*STATUS[outcome.requirement or "no-regression"]], clearly_worse(outcome)
+    order, worse = outcome.verdicts, clearly_worse(outcome)
     return sorted(
         findings, key=lambda finding: (order.index(finding.verdict), not finding.is_overall, finding.name not in worse)
     )
@@ -173,7 +173,7 @@ def _counted(findings: Sequence[Finding], outcome: Outcome) -> str:
     worse = [finding for finding in findings if finding.verdict == "INCONCLUSIVE"]
     worse = [finding for finding in worse if finding.name in clearly_worse(outcome)] if worse else []
     parts: list[str] = []
-    for verdict in STATUS[outcome.requirement or "no-regression"]:
+    for verdict in outcome.verdicts:
         if count := counts[verdict]:
             noun = "" if parts else " headline" if count == 1 else " headlines"
             addition = ""

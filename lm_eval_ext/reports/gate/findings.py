@@ -1,34 +1,28 @@
-"""What two sides differ in: what changed, and whether a candidate is worse by more than allowed.
+"""What two sides differ in: a unit has a difference, and a difference becomes a finding; an outcome is all findings.
 
-A unit has a difference, and a difference becomes a finding: in a comparison, whether the second side is better; in a
-check, whether the candidate may be released. An outcome is all findings.
+In a comparison, a finding says whether the second side is better; in a check (``check``), whether the candidate may be
+released.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import floor, inf, isinf, isnan, log10, nan
-from statistics import fmean
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import isnan, nan
 from typing import Literal
 
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.looks import SINGLE_LOOK, Look, Spending
 from lm_eval_ext.reports.gate.power import (
     ALPHA,
-    POWER,
-    draws_to_decide,
-    rows_to_decide,
-    rows_to_show,
-    smallest_regression,
 )
 from lm_eval_ext.reports.gate.sampled import Sampled, sampled
 from lm_eval_ext.reports.gate.truncation import truncation_issues
-from lm_eval_ext.reports.gate.units import AboveFloor, Compared, Noise, Sides, lowest_levels, noise
-from lm_eval_ext.reports.paired import Difference, MeanChange, RowSums
+from lm_eval_ext.reports.gate.units import AboveFloor, Compared, Noise, Sides
+from lm_eval_ext.reports.paired import Difference, MeanChange
 from lm_eval_ext.reports.statistics import holm
-from lm_eval_ext.reports.wording import amount
-from lm_eval_ext.results.issue import Issue, error, note, warning
+from lm_eval_ext.results.issue import Issue
 
 Requirement = Literal["no-regression", "no-worse", "same"]
 """What a candidate must show to pass: that nothing is a regression, that everything is not worse, or that everything
@@ -49,15 +43,7 @@ Of many tasks and groups, their mean must show what is required; a single one th
 different, or missing.
 """
 GO_ON = "GO ON"
-BEYOND: Mapping[Requirement, str] = {"no-regression": "REGRESSION", "no-worse": "REGRESSION", "same": "DIFFERENT"}
-"""The verdict where the change is shown to be larger than allowed."""
-WITHIN: Mapping[Requirement, str] = {"no-regression": "NOT WORSE", "no-worse": "NOT WORSE", "same": "SAME"}
-"""The verdict where it is shown not to be."""
 
-RESOLUTION = 0.1
-"""The drop that the rows must at least be able to show, unless they show that there is none."""
-MANY = 20
-"""With more tasks and groups than these, the first question is whether their mean has dropped."""
 NOTHING = Difference.none(0, 0)
 """The difference where nothing was compared."""
 
@@ -78,10 +64,8 @@ class Finding:
         issues: what the reader should know, such as why there is no verdict.
         sampled: what several draws per row tell; ``None`` if there are no several draws.
         allowed: of a check, the largest allowed drop; else NaN.
-        drop: of a check, how much worse it is, positive if worse in either direction of the metric, with one-sided
-            limits of 95 % each, by themselves: without Holm's correction; at a look, over all looks. NaN if nothing was
-            compared.
-        mean: of a check, the drop with what its limits are computed from.
+        mean: of a check, how much worse it is, positive if worse in either direction of the metric, with what its
+            limits are computed from; NaN if nothing was compared.
         rows_to_decide: of a check that the rows do not decide, about how many like them would; infinite if no practical
             number does, NaN if it is decided or unknown.
         deciding: the issue that says so.
@@ -99,7 +83,6 @@ class Finding:
     issues: tuple[Issue, ...] = ()
     sampled: Sampled | None = None
     allowed: float = nan
-    drop: Estimate = NOTHING.change
     mean: MeanChange = NOTHING.mean
     rows_to_decide: float = nan
     deciding: Issue | None = None
@@ -110,6 +93,15 @@ class Finding:
     def is_overall(self) -> bool:
         """Whether it is about the mean of all that was compared."""
         return self.unit is None and bool(self.difference.answers)
+
+    @cached_property
+    def drop(self) -> Estimate:
+        """Of a check, ``mean`` with one-sided limits of 95 % each: by themselves, without Holm's correction.
+
+        At a look, the limits are over all looks.
+        """
+        level = self.spending.level(ALPHA)
+        return Estimate(self.mean.value, *self.mean.limits(level, level))
 
     @property
     def scale(self) -> float:
@@ -195,10 +187,14 @@ class Outcome:
         return STATUS[self.requirement][finding.verdict]
 
     @property
+    def verdicts(self) -> tuple[str, ...]:
+        """The verdicts that a finding of a check can have, in order of precedence."""
+        return tuple(STATUS[self.requirement or "no-regression"])
+
+    @property
     def verdict(self) -> str:
         """The worst verdict of a check."""
-        verdicts = {finding.verdict for finding in self.findings}
-        return next(verdict for verdict in STATUS[self.requirement or "no-regression"] if verdict in verdicts)
+        return min((finding.verdict for finding in self.findings), key=self.verdicts.index)
 
     @property
     def tests(self) -> tuple[int, int]:
@@ -229,7 +225,7 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
             unpaired.append(not_compared(name, sides, unit.gap))
         else:
             units[name] = unit
-    p = {name: unit.difference.p for name, unit in units.items() if not isnan(unit.difference.p)}
+    p = {name: unit.difference.mean.p for name, unit in units.items()}
     # Two lists: correcting for hundreds of single tasks must not hide what a handful of groups shows.
     adjusted: dict[str, float] = {}
     for groups in (True, False):
@@ -239,7 +235,7 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
         change = unit.difference.change.value
         if change == 0:
             verdict = "equal"
-        elif not adjusted.get(name, nan) < ALPHA:
+        elif not adjusted[name] < ALPHA:
             verdict = "unclear"
         elif not unit.sign:
             verdict = "different"
@@ -252,8 +248,8 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
                 verdict,
                 unit,
                 unit.difference,
-                p.get(name, nan),
-                adjusted.get(name, nan),
+                p[name],
+                adjusted[name],
                 (*unit.issues, *unit.no_floor, *truncation_issues(unit)),
                 sampled(unit, k),
             )
@@ -268,316 +264,3 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
         )
     )
     return Outcome(tuple(findings), tuple(unpaired))
-
-
-@dataclass(frozen=True)
-class Criteria:
-    """What a candidate must show.
-
-    Attributes:
-        requirement: that nothing is a regression, that everything is not worse, or that everything is the same.
-        resolution: the true drop that the rows must be able to show, with 80 % power, where they do not show that it is
-            smaller: a share, of the baseline's score if that is no share. Twice the bound, if that is more: a drop that
-            is allowed cannot be shown. It does not count where the same is required: what is undecided never passes.
-        look: which look at the parts of the rows it is, of sides as ``Look.of`` returns them; ``None``: at once.
-    """
-
-    requirement: Requirement = "no-regression"
-    resolution: float = RESOLUTION
-    look: Look | None = None
-
-
-def check(
-    sides: Sides,
-    bounds: Mapping[str, float],
-    criteria: Criteria = Criteria(),
-    k: int | None = None,
-    again: Sides | None = None,
-) -> Outcome:
-    """Return whether the second side, a candidate, is worse than the first by more than allowed.
-
-    Holm's method keeps the probability that any allowed drop is called a regression at 5 %. Nothing of the kind is
-    needed for "not worse": whoever requires it of everything errs only if every single one of these tests errs
-    (intersection-union test, Berger 1982).
-
-    Of more than ``MANY`` tasks and groups, the mean is tested as well, with half of the level (a weighted Holm method),
-    and it is their mean that must be able to show a drop of ``resolution``.
-
-    Where the same is required, both directions count: "the same" takes two one-sided tests (Schuirmann 1987), and
-    "different" a two-sided one, with Holm's method.
-
-    Args:
-        sides: the baseline and the candidate.
-        bounds: by task or group, the largest allowed drop.
-        criteria: what the candidate must show.
-        k: the number of draws that reliable@k and pass@k are about; see ``sampled``.
-        again: the baseline and a second run of it, which shows how many answers change by themselves. Where the same is
-            required, the candidate must not change more of them either, beyond what is allowed.
-    """
-    requirement = criteria.requirement
-    both_directions = requirement == "same"
-    testable, findings = comparable(sides, bounds, directed=not both_directions)
-    measured = {name: _measured(unit, bounds[name], k, again, criteria.look) for name, unit in testable.items()}
-    weights = dict.fromkeys(measured, 1.0)
-    if overall := _mean_of_all(list(measured.values())):
-        weights |= {overall.name: float(len(measured))}
-        measured[overall.name] = overall
-    p = {name: finding.p_beyond(requirement) for name, finding in measured.items()}
-    adjusted = holm(p, weights)
-    for name, finding in measured.items():
-        mean, level = finding.mean, finding.spending.level(ALPHA)
-        tested = replace(
-            finding, p=p[name], adjusted=adjusted[name], drop=Estimate(mean.value, *mean.limits(level, level))
-        )
-        criterion = Criterion(
-            requirement,
-            finding.spending.level(ALPHA * weights[name] / sum(weights.values())),
-            inf if both_directions else max(criteria.resolution * finding.scale, 2 * finding.allowed),
-            # Rows of a few in a hundred tasks cannot show much each: their mean must.
-            left_to_overall=overall is not None and name != overall.name,
-        )
-        verdict = with_verdict(tested, criterion)
-        if finding.unit:
-            # Where a verdict comes from, which is no part of it.
-            is_regression = verdict.verdict == "REGRESSION"
-            cut_off = truncation_issues(finding.unit, finding.allowed, is_regression=is_regression)
-            verdict = replace(verdict, issues=(*verdict.issues, *cut_off))
-        findings.append(verdict)
-
-    def room(finding: Finding) -> float:
-        """Return how much further it may drop, or change in both directions; 0 if it cannot be compared."""
-        drop = abs(finding.drop.value) if both_directions else finding.drop.value
-        return finding.allowed - drop if finding.drop.exists else 0.0
-
-    order = {verdict: place for place, verdict in enumerate(STATUS[requirement])}
-    findings.sort(key=lambda finding: (order[finding.verdict], not finding.is_overall, room(finding), finding.name))
-    lacking = ((name, sides.take(name)) for name in lowest_levels(sides.after) if name not in bounds)
-    unpaired = tuple(not_compared(name, sides, unit) for name, unit in lacking if isinstance(unit, Issue))
-    return Outcome(tuple(findings), unpaired, requirement, criteria.look)
-
-
-def _measured(unit: Compared, allowed: float, k: int | None, again: Sides | None, look: Look | None) -> Finding:
-    """Return what is measured of a task or group, without a verdict; see ``check``."""
-    of_noise = noise(unit, again.take(unit.name)) if again else None
-    return Finding(
-        unit.name,
-        unit.family,
-        "",
-        unit,
-        unit.difference,
-        issues=(replace(of_noise, text=f"the baseline's second run: {of_noise}"),)
-        if isinstance(of_noise, Issue)
-        else (),
-        sampled=sampled(unit, k),
-        allowed=allowed,
-        mean=unit.drop,
-        noise=None if isinstance(of_noise, Issue) else of_noise,
-        spending=look.parts.spending([before.task for before, _ in unit.runs], look.number) if look else SINGLE_LOOK,
-    )
-
-
-def _mean_of_all(findings: Sequence[Finding]) -> Finding | None:
-    """Return what is measured of the mean of many tasks and groups, which weigh alike; ``None`` of few.
-
-    Scores that are no shares have no common unit and are left out, as is what has no pairs of answers.
-    """
-    shares = [finding for finding in findings if finding.is_share and finding.difference.answers]
-    if len(shares) <= MANY:
-        return None
-    falling = [finding.unit is not None and finding.unit.sign < 0 for finding in shares]
-    # How much worse each row is in each.
-    by_row = RowSums.mean_of(
-        replace(finding.difference.by_row, values=(1 if falls else -1) * finding.difference.by_row.values)
-        for finding, falls in zip(shares, falling, strict=True)
-    )
-    answers = sum(finding.difference.answers for finding in shares)
-    mean = MeanChange.of_rows(by_row, answers)
-    of_sides = zip(*((finding.difference.before, finding.difference.after) for finding in shares), strict=True)
-    before, after = (
-        fmean(1 - score if falls else score for score, falls in zip(scores, falling, strict=True))
-        for scores in of_sides
-    )
-    better, worse = (
-        None if None in of_way else sum(filter(None, of_way))
-        for of_way in zip(*(finding.flips for finding in shares), strict=True)
-    )
-    difference = Difference(
-        before,
-        after,
-        -mean,
-        by_row,
-        answers,
-        sum(finding.difference.lost for finding in shares),
-        sum(finding.difference.added for finding in shares),
-        better,
-        worse,
-    )
-    allowed = fmean(finding.allowed for finding in shares)
-    # All parts are dealt out alike, so the shares of the rows at the looks are about those of any of them.
-    spending = max(shares, key=lambda finding: finding.difference.rows).spending
-    name = f"mean of {len(shares)}"
-    return Finding(name, "", "", None, difference, allowed=allowed, mean=mean, spending=spending)
-
-
-def comparable(
-    sides: Sides, bounds: Mapping[str, float], *, directed: bool = True
-) -> tuple[dict[str, Compared], list[Finding]]:
-    """Return what a check tests, by task or group, and its findings on what it cannot test.
-
-    Args:
-        sides: the baseline and the candidate.
-        bounds: by task or group, the largest allowed drop.
-        directed: whether it must be known in which direction a metric is better.
-    """
-    findings: list[Finding] = []
-    testable: dict[str, Compared] = {}
-    for name, bound in bounds.items():
-        unit = sides.take(name)
-        if isinstance(unit, Issue):
-            reason = unit
-        elif directed and not unit.sign:
-            reason = error(f"the results do not say whether a higher {unit.headline.name} is better")
-        elif isnan(bound):
-            reason = error(
-                f"{unit.headline.name} is not a share ({unit.difference.before:.4g} → {unit.difference.after:.4g}), so "
-                "max_drop does not apply: give it a bound in its own unit in --bounds, under [tasks]"
-            )
-        elif unit.difference.change.exists and (unit.difference.answers or not isinf(unit.drop.error)):
-            testable[name] = unit
-            continue
-        else:
-            issues = (unit.gap, *(issue for issue in unit.issues if issue.severity == "warning"))
-            measured, drop = unit.difference, Estimate(unit.drop.value)
-            findings.append(
-                Finding(name, unit.family, "CANNOT TELL", unit, measured, issues=issues, allowed=bound, drop=drop)
-            )
-            continue
-        findings.append(Finding(name, sides.family(name), "CANNOT TELL", issues=(reason,), allowed=bound))
-    return testable, findings
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """What a drop must show.
-
-    Attributes:
-        requirement: what a candidate must show.
-        alpha: the level at which a regression is tested first.
-        visible: the drop that the rows must be able to show; see ``check``.
-        left_to_overall: whether the mean of all drops must show that instead.
-    """
-
-    requirement: Requirement
-    alpha: float
-    visible: float
-    left_to_overall: bool = False
-
-
-def with_verdict(finding: Finding, criterion: Criterion) -> Finding:
-    """Return a finding with its verdict, what the reader should know, and how many rows would decide.
-
-    Args:
-        finding: the drop and its test.
-        criterion: what it must show.
-    """
-    warnings, notes = _about_rows(finding)
-    if finding.adjusted < ALPHA:
-        return replace(finding, verdict=BEYOND[criterion.requirement], issues=(*warnings, *notes))
-    if warnings:
-        return replace(finding, verdict="CANNOT TELL", issues=(*warnings, *notes))
-    level = finding.spending.level(ALPHA)
-    if all(change.p_below(finding.allowed) < level for change in finding.tested(criterion.requirement)):
-        at_end = [note(_at_end(finding))] if _room(finding, criterion) <= finding.allowed else []
-        return replace(finding, verdict=WITHIN[criterion.requirement], issues=(*at_end, *notes))
-    if finding.spending.goes_on:
-        return replace(finding, verdict=GO_ON, issues=tuple(notes))
-    if finding.p < ALPHA:
-        notes.insert(0, note("beyond what is allowed by itself, but not among so many comparisons (Holm)"))
-    undecided = _undecided(finding, criterion)
-    return replace(undecided, issues=(*undecided.issues, *notes))
-
-
-def _undecided(finding: Finding, criterion: Criterion) -> Finding:
-    """Return a finding that its rows do not decide, with its verdict, and with the reason as its only issue."""
-    drop, visible = finding.mean, criterion.visible
-    room = _room(finding, criterion)
-    if isinf(drop.error):
-        single = "a single row of each dataset" if drop.rows > 1 else "a single row"
-        has_several = drop.rows > len(finding.difference.by_row.rows_by_dataset)
-        problem = "rows with equal values have no interval" if has_several else f"{single} has no interval"
-    elif criterion.left_to_overall:
-        return replace(finding, verdict="INCONCLUSIVE", issues=())
-    elif room <= finding.allowed:
-        problem = f"{_at_end(finding)}: {'allow less, or ' if room > 0 else ''}leave it out of the bounds"
-    # What the rows exclude, they could have shown.
-    elif finding.drop.high < visible or smallest_regression(drop, finding.allowed, criterion.alpha) <= visible:
-        rows, deciding = _to_decide(finding, criterion)
-        verdict = "CANNOT TELL" if criterion.requirement == "same" else "INCONCLUSIVE"
-        return replace(finding, verdict=verdict, issues=(deciding,), rows_to_decide=rows, deciding=deciding)
-    else:
-        needed = rows_to_show(drop, visible, finding.allowed, criterion.alpha)
-        more_rows = f"about {rounded(needed)} would (80 % power): evaluate more rows"
-        problem = (
-            f"{drop.rows} rows could not have shown even a drop of {amount(visible, is_share=drop.is_share)}; "
-            f"{more_rows if needed < inf else 'no number would'}, or give a larger --resolution"
-        )
-    return replace(finding, verdict="CANNOT TELL", issues=(warning(problem),))
-
-
-def _room(finding: Finding, criterion: Criterion) -> float:
-    """Return the largest change that the baseline's score leaves room for, in a direction that counts."""
-    most = finding.worst_drop
-    return max(most, 1 - most) if criterion.requirement == "same" else most
-
-
-def _at_end(finding: Finding) -> str:
-    """Return that the baseline's score leaves no room for more than is allowed."""
-    return f"the baseline is at {100 * finding.difference.before:.2f} %, so no drop can be larger than allowed"
-
-
-def _about_rows(finding: Finding) -> tuple[list[Issue], list[Issue]]:
-    """Return the warnings of a finding, because of which nothing but a regression can be told, and the notes.
-
-    Rows that were not run, or were run differently, could hide a regression.
-    """
-    difference, unit = finding.difference, finding.unit
-    warnings = [difference.unpaired] if difference.unpaired else []
-    sides = ("candidate", difference.lost, "baseline"), ("baseline", difference.added, "candidate")
-    for side, count, other_side in sides:
-        if count:
-            lacks = f"the {side} lacks {count} of the {other_side}'s answers: evaluate both on the same rows"
-            warnings.append(warning(lacks))
-    issues = (*finding.issues, *(unit.issues if unit else ()), *(unit.no_floor if unit else ()))
-    warnings += (issue for issue in issues if issue.severity == "warning")
-    return warnings, [issue for issue in issues if issue.severity == "note"]
-
-
-def _to_decide(finding: Finding, criterion: Criterion) -> tuple[float, Issue]:
-    """Return how many rows would decide, and this and what the rows show as a note."""
-    changes = finding.tested(criterion.requirement)
-    # That all tests succeed is at least as probable as the sum of their errors says.
-    largest = max(changes, key=lambda change: change.value)
-    alpha = criterion.alpha / len(changes)
-    aim = finding.allowed, alpha, POWER if largest.value > finding.allowed else 1 - (1 - POWER) / len(changes)
-    rows = rows_to_decide(largest, *aim)
-    decide = f"about {rounded(rows)} rows would decide" if rows < inf else "no practical number of rows would decide"
-    if finding.sampled and isnan(finding.sampled.change.within):
-        decide += " (a side has a single draw, so it is not known how many draws would)"
-    elif finding.sampled:
-        draws = draws_to_decide(largest, finding.sampled.change.error, *aim)
-        instead = (
-            f"or {draws:.0f} draws of these rows on each side" if draws < inf else "more draws of these rows would not"
-        )
-        decide += f" ({instead})"
-    change, noun = ("change", "difference") if len(changes) > 1 else ("drop", "regression")
-    smallest, shows = smallest_regression(finding.mean, finding.allowed, alpha), f"cannot show a {noun}"
-    if smallest < inf:
-        shows = f"show a {noun} from a true {change} of {amount(smallest, is_share=largest.is_share)} on"
-    power = f"{decide} if the true {change} is the measured one; {largest.rows} rows {shows} (80 % power)"
-    return rows, note(power)
-
-
-def rounded(rows: float) -> str:
-    """Return a number of rows with two digits, as text."""
-    step = 10 ** max(0, floor(log10(max(rows, 1.0))) - 1)
-    return f"{max(2, round(rows / step) * step):,}"

@@ -30,7 +30,7 @@ from lm_eval_ext.reports.gate.power import Design
 from lm_eval_ext.reports.gate.units import TASKS_NAMED, Sides
 from lm_eval_ext.reports.paired import MeanChange, RowSums
 from lm_eval_ext.reports.statistics import Floats
-from lm_eval_ext.results.issue import named
+from lm_eval_ext.results.issue import grouped, named
 from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 
 MOST_LOOKS = 20
@@ -182,9 +182,8 @@ class Parts:
 
     def spending(self, tasks: Iterable[str], look: int) -> Spending:
         """Return how the error of a test on some tasks is spent, up to a look."""
-        by_dataset: dict[str, list[NDArray[np.int32]]] = {}
-        for run in (self.runs[task] for task in tasks):
-            by_dataset.setdefault(run.dataset, []).append(rows_of(run).clusters)
+        runs = [self.runs[task] for task in tasks]
+        by_dataset = grouped((run.dataset, rows_of(run).clusters) for run in runs)
         sizes = np.zeros(self.count, np.int64)
         for dataset, clusters in by_dataset.items():
             rows = np.unique(np.concatenate(clusters))

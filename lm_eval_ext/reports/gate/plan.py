@@ -16,7 +16,7 @@ from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.release_check import SETS
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate.findings import comparable, rounded
+from lm_eval_ext.reports.gate.check import comparable, rounded
 from lm_eval_ext.reports.gate.looks import equal_shares, nominal_levels, stopped
 from lm_eval_ext.reports.gate.power import (
     ALPHA,

@@ -2,7 +2,7 @@
 
 A drop is a ``MeanChange`` for the worse. What rows like its rows would show of a true drop depends on how much they
 change without one, and on how a drop comes about: by answers that fail one by one, or by rows that fail as a whole.
-Both are measured on the changes at hand: ``MeanChange.together`` says how far the answers to a row change together.
+Both are measured on the changes at hand: ``MeanChange.clustering`` says how far the answers to a row change together.
 
 In simulations, two runs of equal quality do not give the same answers: a retrained model, or one that samples, gets
 some wrong that it got right, and as many right that it got wrong. How many is either assumed, or known from two runs:

@@ -16,8 +16,9 @@ from itertools import groupby
 from math import isfinite, isnan
 from typing import TextIO
 
+from lm_eval_ext.reports.gate.check import rounded
 from lm_eval_ext.reports.gate.decision import bound_of, by_harm, decision, lost_most
-from lm_eval_ext.reports.gate.findings import Finding, Outcome, rounded
+from lm_eval_ext.reports.gate.findings import Finding, Outcome
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.text import (
     FLOORS_READING,

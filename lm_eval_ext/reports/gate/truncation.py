@@ -34,7 +34,7 @@ def truncation_issues(unit: Compared, allowed: float = nan, *, is_regression: bo
     cut_off = difference_of(unit.runs, metric, tasks_weigh_alike=unit.tasks_weigh_alike)
     if not (cut_off.before or cut_off.after):
         return ()
-    is_unequal = cut_off.p < ALPHA
+    is_unequal = cut_off.mean.p < ALPHA
     issues: list[Issue] = []
     if is_unequal:
         sides = zip((cut_off.before, cut_off.after), unit.pairs[0].names, strict=True)

@@ -21,8 +21,8 @@ from lm_eval_ext.reports.page.candidates import SideBySide, along
 from lm_eval_ext.reports.page.leaderboard import SIDE_BY_SIDE, Board, leaderboard, summary
 from lm_eval_ext.reports.page.verdict import Verdict
 from lm_eval_ext.results.command import SEEDS, command, names_to_run
-from lm_eval_ext.results.issue import Issue, named, note, of_models
-from lm_eval_ext.results.models import GivenSizes, Setting, sizes
+from lm_eval_ext.results.issue import Issue, grouped, named, note, of_models
+from lm_eval_ext.results.models import GivenSizes, sizes
 from lm_eval_ext.results.runs import Role, Runs, TaskRun
 from lm_eval_ext.results.truncation import truncation
 
@@ -161,11 +161,8 @@ def provenance(runs: Runs) -> tuple[tuple[str, Facts], ...]:
     by_model = []
     in_figures = [run for role in (Role.COUNTS, Role.PLACED, Role.SWEPT) for run in runs.with_role(role)]
     for model in runs.models:
-        of_file: dict[tuple[str, Setting], list[TaskRun]] = {}
-        for run in in_figures:
-            if run.model == model:
-                of_file.setdefault((str(run.file.path), run.setting), []).append(run)
-        if of_file:
+        of_model = (run for run in in_figures if run.model == model)
+        if of_file := grouped(((str(run.file.path), run.setting), run) for run in of_model):
             of_runs = [_facts(runs, of_setting) for of_setting in of_file.values()]
             shared = [fact for fact in of_runs[0] if all(fact in facts for facts in of_runs[1:])]
             own = [

@@ -14,13 +14,8 @@ from lm_eval_ext.cli.parser import count
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.bounds import bounds_of
-from lm_eval_ext.reports.gate.commands import (
-    add_bounds_to,
-    candidates_at,
-    loaded,
-    nothing_to_compare,
-    separate_sides,
-)
+from lm_eval_ext.reports.gate.commands import add_bounds_to
+from lm_eval_ext.reports.gate.sides import candidates_at, loaded, nothing_to_compare, separate_sides
 from lm_eval_ext.reports.gate.terminal import remark
 from lm_eval_ext.reports.output import is_replaced, require_apart, require_writable, write
 from lm_eval_ext.reports.page.answers import ANSWERS_EACH, MOST_ANSWERS, MOST_OF_MODEL

@@ -252,10 +252,11 @@ def _mean_rank(name: str, headlines: Sequence[Headline]) -> float:
 
 def _complete(runs: Runs, headline: Headline) -> dict[EvaluatedModel, list[TaskRun]]:
     """Return the runs of a headline's tasks, by the models that were run on all of them."""
-    by_model: dict[EvaluatedModel, list[TaskRun]] = {}
-    for run in runs.of_family(headline.family):
-        if run.task in headline.tasks and (not run.is_ours or run.headline.name == headline.metric):
-            by_model.setdefault(run.model, []).append(run)
+    by_model = grouped(
+        (run.model, run)
+        for run in runs.of_family(headline.family)
+        if run.task in headline.tasks and (not run.is_ours or run.headline.name == headline.metric)
+    )
     return {model: of_model for model, of_model in by_model.items() if len(of_model) == len(headline.tasks)}
 
 

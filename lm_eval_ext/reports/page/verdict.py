@@ -15,9 +15,9 @@ from math import isinf, isnan
 
 from lm_eval_ext.reports.evidence import Floor
 from lm_eval_ext.reports.figure import Estimate, Unit
+from lm_eval_ext.reports.gate.check import check, rounded
 from lm_eval_ext.reports.gate.decision import TaskChange, bound_of, by_harm, decision, lost_most
-from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome, check, rounded
-from lm_eval_ext.reports.gate.power import ALPHA
+from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome
 from lm_eval_ext.reports.gate.text import by_issue, checked_cells
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import figure, interval
@@ -162,5 +162,4 @@ def _levels(finding: Finding) -> Iterator[Finding]:
     levels = schema.by_level({pair.before.task: pair.before.metadata for pair in unit.pairs})
     for level, tasks in levels.items() if len(levels) > 1 else ():
         part = replace(unit, name=level, pairs=tuple(pair for pair in unit.pairs if pair.before.task in tasks))
-        limits = Estimate(part.drop.value, *part.drop.limits(ALPHA, ALPHA))
-        yield Finding(level, unit.family, "", part, part.difference, allowed=finding.allowed, drop=limits)
+        yield Finding(level, unit.family, "", part, part.difference, allowed=finding.allowed, mean=part.drop)

@@ -19,7 +19,7 @@ from lm_eval_ext.reports.gate.units import Sides, unlike, weights
 from lm_eval_ext.reports.layout import NO_ESTIMATE
 from lm_eval_ext.reports.sections.examples import Answer, continuations
 from lm_eval_ext.reports.statistics import estimate
-from lm_eval_ext.results.issue import Issue, note
+from lm_eval_ext.results.issue import Issue, grouped, note
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import OTHER, Runs, TaskRun
 
@@ -183,32 +183,23 @@ def scores(evidence: Evidence) -> list[Score]:
     A group is left out if the harness gives it no score of its tasks' metric.
     """
     runs = evidence.runs
-    tasks: dict[str, dict[EvaluatedModel, list[TaskRun]]] = {}
-    for run in runs.of_family(OTHER):
-        tasks.setdefault(run.task, {})[run.model] = [run]
-    groups: list[tuple[str, dict[EvaluatedModel, list[TaskRun]]]] = []
-    for name, parts in sorted(runs.groups.items()):
-        group_runs = {
-            model: [run for run in runs.of_family(OTHER, model) if run.task in parts] for model in runs.models
-        }
-        complete = {model: model_runs for model, model_runs in group_runs.items() if len(model_runs) == len(parts)}
-        groups.append((name, complete))
+    tasks = sorted({run.task for run in runs.of_family(OTHER)})
     scored = []
-    for name, by_model in (*groups, *sorted(tasks.items())):
+    for name, parts in (*sorted(runs.groups.items()), *((task, (task,)) for task in tasks)):
+        of_models = [[run for run in runs.of_family(OTHER, model) if run.task in parts] for model in runs.models]
+        complete = [of_model for of_model in of_models if len(of_model) == len(parts)]
         # The models have metric and filter in common, unless one lacks what others have.
-        by_metric: dict[tuple[str, str], dict[EvaluatedModel, list[TaskRun]]] = {}
-        for model, model_runs in by_model.items():
-            by_metric.setdefault((model_runs[0].headline.name, model_runs[0].reader), {})[model] = model_runs
+        by_metric = grouped(((of_model[0].headline.name, of_model[0].reader), of_model) for of_model in complete)
         for comparable in by_metric.values():
-            estimates, runs_of_metric = {}, [run for model_runs in comparable.values() for run in model_runs]
-            for model, (run, *more) in comparable.items():
+            estimates = {}
+            for run, *more in comparable:
                 value = _task_score(run, evidence) if name == run.task else _group_score(name, [run, *more], evidence)
                 if value is not None:
-                    estimates[model] = value
+                    estimates[run.model] = value
             if estimates:
-                is_share = all(run.headline.range == SHARE for run in runs_of_metric)
-                rows = max(sum(run.count for run in model_runs) for model_runs in comparable.values())
-                scored.append(Score(name, metric_of_run(runs_of_metric[0]), is_share, estimates, rows))
+                is_share = all(run.headline.range == SHARE for of_model in comparable for run in of_model)
+                rows = max(sum(run.count for run in of_model) for of_model in comparable)
+                scored.append(Score(name, metric_of_run(comparable[0][0]), is_share, estimates, rows))
     return scored
 
 

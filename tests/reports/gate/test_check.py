@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.reports.gate.findings import Criteria, Finding, Outcome, Requirement, check
+from lm_eval_ext.reports.gate.check import Criteria, check
+from lm_eval_ext.reports.gate.findings import Finding, Outcome, Requirement
 from lm_eval_ext.reports.gate.text import check_text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.page.verdict import Verdict

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_ext.reports.gate.check import Criteria, check
 from lm_eval_ext.reports.gate.decision import WORDS, by_harm, clearly_worse, decision, lost_most
-from lm_eval_ext.reports.gate.findings import Criteria, Finding, Outcome, Requirement, check
+from lm_eval_ext.reports.gate.findings import Finding, Outcome, Requirement
 from lm_eval_ext.reports.gate.looks import Look, parts_of
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.results.issue import error

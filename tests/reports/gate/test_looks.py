@@ -15,7 +15,8 @@ from scipy.special import ndtr, ndtri
 from benchmarks.looks import SHAPES, Shape, alike, pocock
 from benchmarks.looks import found as simulated
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate.findings import GO_ON, Criteria, check
+from lm_eval_ext.reports.gate.check import Criteria, check
+from lm_eval_ext.reports.gate.findings import GO_ON
 from lm_eval_ext.reports.gate.looks import (
     SINGLE_LOOK,
     Look,

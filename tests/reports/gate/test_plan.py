@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lm_eval_ext.families.natural_instructions.rows import PUBLISHED
 from lm_eval_ext.families.verbalizer.rows import EVALUATION_ROWS
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate.findings import Criteria, check
+from lm_eval_ext.reports.gate.check import Criteria, check
 from lm_eval_ext.reports.gate.plan import PAIRS, Assumed, Planned, of_baseline, of_name, of_size, text
 from lm_eval_ext.reports.gate.power import drops, simulate
 from lm_eval_ext.reports.gate.units import Sides

@@ -16,7 +16,8 @@ import pytest
 from benchmarks.gate_errors import Shape, shapes, verdicts
 from lm_eval_ext.cli import main
 from lm_eval_ext.reports.gate.bounds import Bounds
-from lm_eval_ext.reports.gate.findings import Criteria, Outcome, check
+from lm_eval_ext.reports.gate.check import Criteria, check
+from lm_eval_ext.reports.gate.findings import Outcome
 from lm_eval_ext.reports.gate.formats import Described, as_csv, json_of, json_text
 from lm_eval_ext.reports.gate.power import Design, chances, simulate, smallest_regression
 from lm_eval_ext.reports.gate.text import check_text

@@ -8,9 +8,9 @@ from dataclasses import replace
 from math import nan
 from typing import Any
 
+from lm_eval_ext.reports.cells import Cells, Key
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Example, Figure, HeatMap, Mark, Report, Section, Unit
 from lm_eval_ext.reports.layout import panels, table
-from lm_eval_ext.reports.study import Cells, Key
 from lm_eval_ext.results.issue import error, note, warning
 
 LONG_NAME = (

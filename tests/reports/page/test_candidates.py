@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.cli import main
-from lm_eval_ext.reports.figure import Curves, Estimate
+from lm_eval_ext.reports.figure import Curves
 from lm_eval_ext.reports.gate.findings import Finding, Outcome
 from lm_eval_ext.reports.page.candidates import DRAWN, SideBySide, along, since_in_words
 from lm_eval_ext.reports.page.verdict import Verdict
+from lm_eval_ext.reports.paired import MeanChange
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import SST2, write_run
 from tests.reports.gate.two_runs import SNLI, right
@@ -158,7 +159,13 @@ def made_up(names: Sequence[str], headlines: int = 1) -> SideBySide:
                 ("old", name),
                 Outcome(
                     tuple(
-                        Finding(f"task {task}", "", "NOT WORSE", allowed=0.02, drop=Estimate(0.01 * number, 0.0, 0.1))
+                        Finding(
+                            f"task {task}",
+                            "",
+                            "NOT WORSE",
+                            allowed=0.02,
+                            mean=MeanChange.of_error(0.01 * number, 0.02, 100, 99),
+                        )
                         for task in range(headlines)
                     ),
                     requirement="no-regression",

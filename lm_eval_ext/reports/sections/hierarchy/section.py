@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lm_eval_ext.families.hierarchy.schema import ALONE, ARMS, OBEYS, SLIPPED, TURNS
+from lm_eval_ext.reports.cells import UNKNOWN
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, Forest, HeatMap, Panel, Section
 from lm_eval_ext.reports.layout import drawn, evenly, other_tasks, panels, table
@@ -26,7 +27,7 @@ from lm_eval_ext.reports.sections.examples import (
 )
 from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.statistics import computed
-from lm_eval_ext.reports.study import UNKNOWN, Entry, SameRows, Study
+from lm_eval_ext.reports.study import Entry, SameRows, Study
 from lm_eval_ext.results.issue import Issue, warning
 from lm_eval_ext.results.issue import grouped as by_fact
 from lm_eval_ext.results.runs import TaskRun, rows_of

@@ -19,11 +19,12 @@ from lm_eval_ext.families.manyifeval.schema import (
     SINGLE,
     WIDE,
 )
+from lm_eval_ext.reports.cells import UNKNOWN, Cells, exists
 from lm_eval_ext.reports.figure import Curves, Figure, HeatMap, Panel
 from lm_eval_ext.reports.layout import drawn, evenly, floors_in_words, heat_maps, panels, table
 from lm_eval_ext.reports.sections.figures import captioned
 from lm_eval_ext.reports.statistics import Floats, Replicates, computed
-from lm_eval_ext.reports.study import FLOOR, OWN, UNKNOWN, Cells, Entry, Study, exists
+from lm_eval_ext.reports.study import FLOOR, OWN, Entry, Study
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.runs import TaskRun
 

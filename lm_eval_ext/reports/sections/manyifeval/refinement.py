@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from lm_eval_ext.reports.cells import UNKNOWN, Cells, Key
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, HeatMap
 from lm_eval_ext.reports.layout import COLUMN, as_estimate, panels, table
 from lm_eval_ext.reports.sections.examples import Line, counts_of
 from lm_eval_ext.reports.sections.figures import captioned
 from lm_eval_ext.reports.sections.manyifeval.curves import ACCURACIES, NUMBERED, entries_of
 from lm_eval_ext.reports.statistics import Ratio, computed
-from lm_eval_ext.reports.study import OWN, UNKNOWN, Cells, Entry, Key, SharedRows, Study, entries_by, shared_rows
+from lm_eval_ext.reports.study import OWN, Entry, SharedRows, Study, entries_by, shared_rows
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun

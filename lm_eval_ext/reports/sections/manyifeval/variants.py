@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from math import isnan, nan
 from typing import Any
 
 import numpy as np
 
 from lm_eval_ext.families.manyifeval.schema import COUSINS, DENSE, MIXED, SCHEMA, SINGLE, WIDE
+from lm_eval_ext.reports.cells import Cells, Key
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Curves, Estimate, Figure, Forest, Panel
 from lm_eval_ext.reports.layout import NO_ESTIMATE, drawn, panels, table
@@ -30,7 +30,7 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
     facts,
 )
 from lm_eval_ext.reports.statistics import Floats, Ratio, computed, holm
-from lm_eval_ext.reports.study import OWN, Cells, Entry, Key, Measure, SameRows, Study, entries_by, shared_rows
+from lm_eval_ext.reports.study import OWN, Entry, Measure, SameRows, Study, entries_by, shared_rows
 from lm_eval_ext.reports.wording import figure as shown
 from lm_eval_ext.results.issue import Issue, error, named, note
 from lm_eval_ext.results.runs import Role, rows_of
@@ -381,12 +381,11 @@ def _places_in_words(differences: Mapping[tuple[str, str], Difference]) -> str:
     """
     if not differences:
         return f"no task has samples both {WORDS[PUBLISHED]} and at another place, so the places are not compared"
-    # Of a single row there is no p-value.
-    adjusted = holm({" ".join(key): change.p for key, change in differences.items() if not isnan(change.p)})
+    adjusted = holm({" ".join(key): difference.mean.p for key, difference in differences.items()})
     phrases: dict[str, list[str]] = {"less": [], "more": [], "alike": []}
     for place in OTHERS:
         at_place = {
-            task: (adjusted.get(f"{place} {task}", nan), difference.change.value)
+            task: (adjusted[f"{place} {task}"], difference.change.value)
             for (task_place, task), difference in differences.items()
             if task_place == place
         }

@@ -13,9 +13,10 @@ from math import nan
 import numpy as np
 
 from lm_eval_ext.families.natural_instructions.schema import ENCODINGS, EVALUATION, OWN, SCHEMA, SOURCE_DATASET_OF
+from lm_eval_ext.reports.cells import Cells
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.statistics import Floats, computed
-from lm_eval_ext.reports.study import Cells, Entry, SameRows, Study, entries_by
+from lm_eval_ext.reports.study import Entry, SameRows, Study, entries_by
 from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.runs import TaskRun, newest

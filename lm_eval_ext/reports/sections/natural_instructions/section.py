@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lm_eval_ext.families.natural_instructions.schema import ABLATIONS, EVALUATION
+from lm_eval_ext.reports.cells import Cells, Key, exists
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Figure, HeatMap, Panel, Section
 from lm_eval_ext.reports.layout import as_estimate, drawn, floors_in_words, over_floor, panels, table
@@ -42,7 +43,7 @@ from lm_eval_ext.reports.sections.natural_instructions.runs import (
     task_specific,
 )
 from lm_eval_ext.reports.statistics import Ratio, computed
-from lm_eval_ext.reports.study import ABOVE_FLOOR, Cells, Entry, Key, change, entries_by, exists
+from lm_eval_ext.reports.study import ABOVE_FLOOR, Entry, change, entries_by
 from lm_eval_ext.results.comparability import differences
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel

@@ -21,11 +21,12 @@ from lm_eval_ext.families.paired_mcq.schema import (
     variation_distance,
 )
 from lm_eval_ext.families.schema import SHARE
+from lm_eval_ext.reports.cells import UNKNOWN, Cells, Key
 from lm_eval_ext.reports.evidence import Evidence, figure_name
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.layout import NO_ESTIMATE
 from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates, estimate
-from lm_eval_ext.reports.study import ABOVE_FLOOR, FLOOR, UNKNOWN, Cells, Entry, Key, Study, shared_rows
+from lm_eval_ext.reports.study import ABOVE_FLOOR, FLOOR, Entry, Study, shared_rows
 from lm_eval_ext.results.issue import Issue, warning
 from lm_eval_ext.results.rows import Coded, Rows
 from lm_eval_ext.results.runs import TaskRun

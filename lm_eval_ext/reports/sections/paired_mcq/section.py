@@ -12,6 +12,7 @@ from itertools import product
 
 from lm_eval_ext.families.paired_mcq.schema import NO_LETTER, SURE
 from lm_eval_ext.floors import CONSTANT, IN_WORDS
+from lm_eval_ext.reports.cells import Cells, Key, exists
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Panel, Section, Unit
 from lm_eval_ext.reports.layout import COLUMN, drawn, floors_in_words, over_floor, panels, table
@@ -40,7 +41,7 @@ from lm_eval_ext.reports.sections.paired_mcq.measures import (
     levels_of,
     measured,
 )
-from lm_eval_ext.reports.study import ABOVE_FLOOR, FLOOR, FLOOR_BY, Cells, Key, Study, exists
+from lm_eval_ext.reports.study import ABOVE_FLOOR, FLOOR, FLOOR_BY, Study
 from lm_eval_ext.results.issue import Issue, named, note, warning
 from lm_eval_ext.results.runs import TaskRun
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.families.verbalizer.schema import OF_WORDING, RELIABLE, SENSITIVITY
+from lm_eval_ext.reports.cells import Cells, exists
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap
 from lm_eval_ext.reports.layout import COLUMN, as_estimate, panels, table
 from lm_eval_ext.reports.sections.figures import captioned
@@ -35,7 +36,8 @@ from lm_eval_ext.reports.sections.verbalizer.runs import (
     scopes_of,
 )
 from lm_eval_ext.reports.statistics import Floats, Ratio
-from lm_eval_ext.reports.study import OWN, Cells, Entry, SameRows, Study, entries_by, exists
+from lm_eval_ext.reports.study import OWN, Entry, SameRows, Study, entries_by
+from lm_eval_ext.results.issue import grouped
 from lm_eval_ext.results.models import FEW_SHOT, EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun, rows_of
 
@@ -135,10 +137,11 @@ def gaps(study: Study) -> Figure | None:
     study = study.ordered(setting=titles.values(), scope=scopes_of(datasets), which=SIDES)
     grouping, alike = ("setting", "model", "scope"), ("setting", "model", "which")
     changes = study.gains(in_scopes(compared, datasets), grouping, "which", SIDES, "acc", compared=alike).only(["gain"])
-    are_close: dict[tuple[str, str], list[bool]] = {}
-    for about, line in changes.about():
-        if about["scope"] in datasets and exists(line["gain"]):
-            are_close.setdefault((about["setting"], about["model"]), []).append(abs(line["gain"].value) <= NEAR)
+    are_close = grouped(
+        ((about["setting"], about["model"]), abs(line["gain"].value) <= NEAR)
+        for about, line in changes.about()
+        if about["scope"] in datasets and exists(line["gain"])
+    )
     counts = {key: f"{sum(is_near)} of {len(is_near)}" for key, is_near in are_close.items()}
     wide = changes.wide("scope", heading="{scope}").with_fact(
         "within 10 points", lambda about: counts.get((about["setting"], about["model"]))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from lm_eval_ext.families.verbalizer.schema import KINDS, SCHEMA
+from lm_eval_ext.reports.cells import Cells
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, HeatMap, Panel, Section
 from lm_eval_ext.reports.layout import COLUMN, floors_in_words, other_tasks, panels, table
@@ -30,7 +31,7 @@ from lm_eval_ext.reports.sections.verbalizer.runs import (
     prompting,
     with_words,
 )
-from lm_eval_ext.reports.study import Cells, Entry, Study
+from lm_eval_ext.reports.study import Entry, Study
 from lm_eval_ext.results.issue import note
 
 PANEL_EACH = 3

@@ -16,12 +16,12 @@ import pytest
 
 from lm_eval_ext.families.paired_mcq.schema import mean_entropy
 from lm_eval_ext.families.paired_mcq.scores import Value, scores
+from lm_eval_ext.reports.cells import Cells
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, Section
 from lm_eval_ext.reports.page.html import split_constant
 from lm_eval_ext.reports.sections.paired_mcq.measures import Measured, distance, doubts, entropies
 from lm_eval_ext.reports.sections.paired_mcq.section import figures, section
 from lm_eval_ext.reports.statistics import RESAMPLES
-from lm_eval_ext.reports.study import Cells
 from lm_eval_ext.results.comparability import as_one
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load, load_apart
