@@ -90,15 +90,13 @@ def check(
     p = {name: finding.p_beyond(requirement) for name, finding in measured.items()}
     adjusted = holm(p, weights)
     for name, finding in measured.items():
-        tested = replace(finding, p=p[name], adjusted=adjusted[name])
-        criterion = Criterion(
-            requirement,
+        verdict = with_verdict(
+            replace(finding, p=p[name], adjusted=adjusted[name]),
+            criteria,
             finding.spending.level(ALPHA * weights[name] / sum(weights.values())),
-            inf if both_directions else max(criteria.resolution * finding.scale, 2 * finding.allowed),
             # Rows of a few in a hundred tasks cannot show much each: their mean must.
             left_to_overall=overall is not None and name != overall.name,
         )
-        verdict = with_verdict(tested, criterion)
         if finding.unit:
             # Where a verdict comes from, which is no part of it.
             is_regression = verdict.verdict == "REGRESSION"
@@ -226,48 +224,34 @@ def comparable(
     return testable, findings
 
 
-@dataclass(frozen=True)
-class Criterion:
-    """What a drop must show.
-
-    Attributes:
-        requirement: what a candidate must show.
-        alpha: the level at which a regression is tested first.
-        visible: the drop that the rows must be able to show; see ``check``.
-        left_to_overall: whether the mean of all drops must show that instead.
-    """
-
-    requirement: Requirement
-    alpha: float
-    visible: float
-    left_to_overall: bool = False
-
-
-def with_verdict(finding: Finding, criterion: Criterion) -> Finding:
+def with_verdict(finding: Finding, criteria: Criteria, alpha: float, *, left_to_overall: bool) -> Finding:
     """Return a finding with its verdict, what the reader should know, and how many rows would decide.
 
     Args:
         finding: the drop and its test.
-        criterion: what it must show.
+        criteria: what it must show.
+        alpha: the level at which a regression is tested first.
+        left_to_overall: whether the mean of all drops must be able to show a large drop instead.
     """
+    requirement = criteria.requirement
     warnings, notes = _about_rows(finding)
     if finding.adjusted < ALPHA:
-        return replace(finding, verdict=BEYOND[criterion.requirement], issues=(*warnings, *notes))
+        return replace(finding, verdict=BEYOND[requirement], issues=(*warnings, *notes))
     if warnings:
         return replace(finding, verdict="CANNOT TELL", issues=(*warnings, *notes))
     level = finding.spending.level(ALPHA)
-    if all(change.p_below(finding.allowed) < level for change in finding.tested(criterion.requirement)):
-        at_end = [note(_at_end(finding))] if _room(finding, criterion) <= finding.allowed else []
-        return replace(finding, verdict=WITHIN[criterion.requirement], issues=(*at_end, *notes))
+    if all(change.p_below(finding.allowed) < level for change in finding.tested(requirement)):
+        at_end = [note(_at_end(finding))] if _room(finding, requirement) <= finding.allowed else []
+        return replace(finding, verdict=WITHIN[requirement], issues=(*at_end, *notes))
     if finding.spending.goes_on:
         return replace(finding, verdict=GO_ON, issues=tuple(notes))
     if finding.p < ALPHA:
         notes.insert(0, note("beyond what is allowed by itself, but not among so many comparisons (Holm)"))
-    undecided = _undecided(finding, criterion)
+    undecided = _undecided(finding, criteria, alpha, left_to_overall=left_to_overall)
     return replace(undecided, issues=(*undecided.issues, *notes))
 
 
-def _undecided(finding: Finding, criterion: Criterion) -> Finding:
+def _undecided(finding: Finding, criteria: Criteria, alpha: float, *, left_to_overall: bool) -> Finding:
     """Return a finding that its rows do not decide, with its verdict, and with the reason as its only issue.
 
     It cannot be told without an interval, where the score leaves no room for a drop that is not allowed, and where the
@@ -278,23 +262,25 @@ def _undecided(finding: Finding, criterion: Criterion) -> Finding:
         single = "a single row of each dataset" if drop.rows > 1 else "a single row"
         has_several = drop.rows > len(finding.difference.by_row.rows_by_dataset)
         return _cannot_tell(finding, f"{'rows with equal values have' if has_several else f'{single} has'} no interval")
-    if criterion.left_to_overall:
+    if left_to_overall:
         return replace(finding, verdict="INCONCLUSIVE", issues=())
-    if (room := _room(finding, criterion)) <= finding.allowed:
+    if (room := _room(finding, criteria.requirement)) <= finding.allowed:
         less = "allow less, or " if room > 0 else ""
         return _cannot_tell(finding, f"{_at_end(finding)}: {less}leave it out of the bounds")
-    visible = criterion.visible
+    # What is undecided never passes where the same is required.
+    is_same = criteria.requirement == "same"
+    visible = inf if is_same else max(criteria.resolution * finding.scale, 2 * finding.allowed)
     # What the rows exclude, they could have shown.
-    if finding.drop.high >= visible and smallest_regression(drop, finding.allowed, criterion.alpha) > visible:
-        needed = rows_to_show(drop, visible, finding.allowed, criterion.alpha)
+    if finding.drop.high >= visible and smallest_regression(drop, finding.allowed, alpha) > visible:
+        needed = rows_to_show(drop, visible, finding.allowed, alpha)
         more_rows = f"about {rounded(needed)} would (80 % power): evaluate more rows"
         return _cannot_tell(
             finding,
             f"{drop.rows} rows could not have shown even a drop of {amount(visible, is_share=drop.is_share)}; "
             f"{more_rows if needed < inf else 'no number would'}, or give a larger --resolution",
         )
-    rows, deciding = _to_decide(finding, criterion)
-    verdict = "CANNOT TELL" if criterion.requirement == "same" else "INCONCLUSIVE"
+    rows, deciding = _to_decide(finding, criteria.requirement, alpha)
+    verdict = "CANNOT TELL" if is_same else "INCONCLUSIVE"
     return replace(finding, verdict=verdict, issues=(deciding,), rows_to_decide=rows, deciding=deciding)
 
 
@@ -302,10 +288,10 @@ def _cannot_tell(finding: Finding, problem: str) -> Finding:
     return replace(finding, verdict="CANNOT TELL", issues=(warning(problem),))
 
 
-def _room(finding: Finding, criterion: Criterion) -> float:
+def _room(finding: Finding, requirement: Requirement) -> float:
     """Return the largest change that the baseline's score leaves room for, in a direction that counts."""
     most = finding.worst_drop
-    return max(most, 1 - most) if criterion.requirement == "same" else most
+    return max(most, 1 - most) if requirement == "same" else most
 
 
 def _at_end(finding: Finding) -> str:
@@ -330,12 +316,12 @@ def _about_rows(finding: Finding) -> tuple[list[Issue], list[Issue]]:
     return warnings, [issue for issue in issues if issue.severity == "note"]
 
 
-def _to_decide(finding: Finding, criterion: Criterion) -> tuple[float, Issue]:
+def _to_decide(finding: Finding, requirement: Requirement, level: float) -> tuple[float, Issue]:
     """Return how many rows would decide, and this and what the rows show as a note."""
-    changes = finding.tested(criterion.requirement)
+    changes = finding.tested(requirement)
     # That all tests succeed is at least as probable as the sum of their errors says.
     largest = max(changes, key=lambda change: change.value)
-    alpha = criterion.alpha / len(changes)
+    alpha = level / len(changes)
     aim = finding.allowed, alpha, POWER if largest.value > finding.allowed else 1 - (1 - POWER) / len(changes)
     rows = rows_to_decide(largest, *aim)
     decide = f"about {rounded(rows)} rows would decide" if rows < inf else "no practical number of rows would decide"
