@@ -273,11 +273,11 @@ def _undecided(finding: Finding, criteria: Criteria, alpha: float, *, left_to_ov
     # What the rows exclude, they could have shown.
     if finding.drop.high >= visible and smallest_regression(drop, finding.allowed, alpha) > visible:
         needed = rows_to_show(drop, visible, finding.allowed, alpha)
-        more_rows = f"about {rounded(needed)} would (80 % power): evaluate more rows"
+        more_rows = f"about {rounded(needed)} would (80 % power): evaluate more rows, or"
         return _cannot_tell(
             finding,
             f"{drop.rows} rows could not have shown even a drop of {amount(visible, is_share=drop.is_share)}; "
-            f"{more_rows if needed < inf else 'no number would'}, or give a larger --resolution",
+            f"{more_rows if needed < inf else 'no practical number would:'} give a larger --resolution",
         )
     rows, deciding = _to_decide(finding, criteria.requirement, alpha)
     verdict = "CANNOT TELL" if is_same else "INCONCLUSIVE"
