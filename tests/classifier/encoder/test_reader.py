@@ -118,6 +118,24 @@ def test_a_single_option_is_never_read_as_several(encoder: Reader) -> None:
     assert {reading.kind for reading in encoder([Answer(text, METAL[:1]) for text in texts])} <= {"option", "none"}
 
 
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ([0.9, 0.6, 0.45, 0.1], ["A", "B"]),
+        ([0.9, 0.45, 0.51, 0.1], ["A", "C"]),
+        ([0.6, 0.1, 0.9, 0.5], ["A", "C", "D"]),
+        # Several are at least two.
+        ([0.1, 0.4, 0.2, 0.3], ["B", "D"]),
+    ],
+)
+def test_several_options_are_those_more_likely_chosen_than_not(members: list[float], expected: list[str]) -> None:
+    torch: Any = pytest.importorskip("torch", reason="torch is not installed (extra: classifier)")
+    # Each of four options, then refusal, several, none.
+    choices = torch.tensor([0.1, 0.1, 0.05, 0.05, 0.0, 0.6, 0.1])
+    reading = encoders._reading(METAL, "ABCD", choices, torch.tensor(members))
+    assert (reading.value, reading.certainty) == (expected, 0.6)
+
+
 def test_an_empty_answer_is_read_as_none_and_no_answers_as_no_readings(default: Reader, encoder: Reader) -> None:
     assert default([]) == []
     assert encoder([]) == []
