@@ -130,7 +130,7 @@ def _measured(unit: Compared, allowed: float, k: int | None, again: Sides | None
         else (),
         sampled=sampled(unit, k),
         allowed=allowed,
-        mean=unit.drop,
+        mean_drop=unit.mean_drop,
         noise=None if isinstance(of_noise, Issue) else of_noise,
         spending=look.parts.spending([before.task for before, _ in unit.runs], look.number) if look else SINGLE_LOOK,
     )
@@ -176,7 +176,7 @@ def _mean_of_all(findings: Sequence[Finding]) -> Finding | None:
     # All parts are dealt out alike, so the shares of the rows at the looks are about those of any of them.
     spending = max(shares, key=lambda finding: finding.difference.rows).spending
     name = f"mean of {len(shares)}"
-    return Finding(name, "", "", None, difference, allowed=allowed, mean=mean, spending=spending)
+    return Finding(name, "", "", None, difference, allowed=allowed, mean_drop=mean, spending=spending)
 
 
 def comparable(
@@ -202,7 +202,7 @@ def comparable(
                 f"{unit.headline.name} is not a share ({unit.difference.before:.4g} → {unit.difference.after:.4g}), so "
                 "max_drop does not apply: give it a bound in its own unit in --bounds, under [tasks]"
             )
-        elif unit.difference.change.exists and (unit.difference.answers or not isinf(unit.drop.error)):
+        elif unit.difference.change.exists and (unit.difference.answers or not isinf(unit.mean_drop.error)):
             testable[name] = unit
             continue
         else:
@@ -216,7 +216,7 @@ def comparable(
                     unit.difference,
                     issues=issues,
                     allowed=bound,
-                    mean=unit.drop,
+                    mean_drop=unit.mean_drop,
                 )
             )
             continue
@@ -257,7 +257,7 @@ def _undecided(finding: Finding, criteria: Criteria, alpha: float, *, left_to_ov
     It cannot be told without an interval, where the score leaves no room for a drop that is not allowed, and where the
     rows could not have shown even a large drop, unless the mean of all must show that. All else is inconclusive.
     """
-    drop = finding.mean
+    drop = finding.mean_drop
     if isinf(drop.error):
         single = "a single row of each dataset" if drop.rows > 1 else "a single row"
         has_several = drop.rows > len(finding.difference.by_row.rows_by_dataset)
@@ -334,7 +334,7 @@ def _to_decide(finding: Finding, requirement: Requirement, level: float) -> tupl
         )
         decide += f" ({instead})"
     change, noun = ("change", "difference") if len(changes) > 1 else ("drop", "regression")
-    smallest, shows = smallest_regression(finding.mean, finding.allowed, alpha), f"cannot show a {noun}"
+    smallest, shows = smallest_regression(finding.mean_drop, finding.allowed, alpha), f"cannot show a {noun}"
     if smallest < inf:
         shows = f"show a {noun} from a true {change} of {amount(smallest, is_share=largest.is_share)} on"
     power = f"{decide} if the true {change} is the measured one; {largest.rows} rows {shows} (80 % power)"

@@ -64,7 +64,7 @@ class Finding:
         issues: what the reader should know, such as why there is no verdict.
         sampled: what several draws per row tell; ``None`` if there are no several draws.
         allowed: of a check, the largest allowed drop; else NaN.
-        mean: of a check, how much worse it is, positive if worse in either direction of the metric, with what its
+        mean_drop: of a check, how much worse it is, positive if worse in either direction of the metric, with what its
             limits are computed from; NaN if nothing was compared.
         rows_to_decide: of a check that the rows do not decide, about how many like them would; infinite if no practical
             number does, NaN if it is decided or unknown.
@@ -83,7 +83,7 @@ class Finding:
     issues: tuple[Issue, ...] = ()
     sampled: Sampled | None = None
     allowed: float = nan
-    mean: MeanChange = NOTHING.mean
+    mean_drop: MeanChange = NOTHING.mean
     rows_to_decide: float = nan
     deciding: Issue | None = None
     noise: Noise | None = None
@@ -96,12 +96,12 @@ class Finding:
 
     @cached_property
     def drop(self) -> Estimate:
-        """Of a check, ``mean`` with one-sided limits of 95 % each: by themselves, without Holm's correction.
+        """Of a check, ``mean_drop`` with one-sided limits of 95 % each: by themselves, without Holm's correction.
 
         At a look, the limits are over all looks.
         """
         level = self.spending.level(ALPHA)
-        return Estimate(self.mean.value, *self.mean.limits(level, level))
+        return Estimate(self.mean_drop.value, *self.mean_drop.limits(level, level))
 
     @property
     def scale(self) -> float:
@@ -120,8 +120,8 @@ class Finding:
         again, how many more answers the candidate changes than that did.
         """
         if requirement != "same":
-            return (self.mean,)
-        return (self.mean, -self.mean, *((self.noise.excess,) if self.noise else ()))
+            return (self.mean_drop,)
+        return (self.mean_drop, -self.mean_drop, *((self.noise.excess,) if self.noise else ()))
 
     def p_beyond(self, requirement: Requirement) -> float:
         """Return the p-value of everything that is tested being within what is allowed."""

@@ -119,7 +119,7 @@ class Compared:
         return _of_sums(self)
 
     @property
-    def drop(self) -> MeanChange:
+    def mean_drop(self) -> MeanChange:
         """The change for the worse, whatever the direction of the metric; without a direction, the decrease."""
         return self.difference.mean if self.sign < 0 else -self.difference.mean
 

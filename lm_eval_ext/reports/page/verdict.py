@@ -162,4 +162,4 @@ def _levels(finding: Finding) -> Iterator[Finding]:
     levels = schema.by_level({pair.before.task: pair.before.metadata for pair in unit.pairs})
     for level, tasks in levels.items() if len(levels) > 1 else ():
         part = replace(unit, name=level, pairs=tuple(pair for pair in unit.pairs if pair.before.task in tasks))
-        yield Finding(level, unit.family, "", part, part.difference, allowed=finding.allowed, mean=part.drop)
+        yield Finding(level, unit.family, "", part, part.difference, allowed=finding.allowed, mean_drop=part.mean_drop)

@@ -164,7 +164,7 @@ def made_up(names: Sequence[str], headlines: int = 1) -> SideBySide:
                             "",
                             "NOT WORSE",
                             allowed=0.02,
-                            mean=MeanChange.of_error(0.01 * number, 0.02, 100, 99),
+                            mean_drop=MeanChange.of_error(0.01 * number, 0.02, 100, 99),
                         )
                         for task in range(headlines)
                     ),
