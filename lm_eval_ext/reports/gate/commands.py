@@ -23,7 +23,8 @@ from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate import candidates, terminal
 from lm_eval_ext.reports.gate.bounds import bounds_of
 from lm_eval_ext.reports.gate.check import Criteria, check
-from lm_eval_ext.reports.gate.findings import STATUS, Outcome, compare
+from lm_eval_ext.reports.gate.compare import compare
+from lm_eval_ext.reports.gate.findings import STATUS, Outcome
 from lm_eval_ext.reports.gate.formats import NAMES, Described, failed
 from lm_eval_ext.reports.gate.looks import MOST_LOOKS, Look, parts_of
 from lm_eval_ext.reports.gate.part_commands import CANDIDATE, Command, part_commands

@@ -1,7 +1,7 @@
 """What two sides differ in: a unit has a difference, and a difference becomes a finding; an outcome is all findings.
 
-In a comparison, a finding says whether the second side is better; in a check (``check``), whether the candidate may be
-released.
+In a comparison (``compare``), a finding says whether the second side is better; in a check (``check``), whether the
+candidate may be released.
 """
 
 from __future__ import annotations
@@ -14,14 +14,10 @@ from typing import Literal
 
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.looks import SINGLE_LOOK, Look, Spending
-from lm_eval_ext.reports.gate.power import (
-    ALPHA,
-)
-from lm_eval_ext.reports.gate.sampled import Sampled, sampled
-from lm_eval_ext.reports.gate.truncation import truncation_issues
+from lm_eval_ext.reports.gate.power import ALPHA
+from lm_eval_ext.reports.gate.sampled import Sampled
 from lm_eval_ext.reports.gate.units import AboveFloor, Compared, Noise, Sides
 from lm_eval_ext.reports.paired import Difference, MeanChange
-from lm_eval_ext.reports.statistics import holm
 from lm_eval_ext.results.issue import Issue
 
 Requirement = Literal["no-regression", "no-worse", "same"]
@@ -206,61 +202,3 @@ class Outcome:
 def not_compared(name: str, sides: Sides, reason: Issue) -> Finding:
     """Return the finding on a task or group that cannot be compared."""
     return Finding(name, sides.family(name), "not compared", issues=(reason,))
-
-
-def compare(sides: Sides, k: int | None = None) -> Outcome:
-    """Return how the second side differs from the first, in everything that both have.
-
-    Args:
-        sides: the two sides.
-        k: the number of draws that reliable@k and pass@k are about; see ``sampled``.
-    """
-    unpaired: list[Finding] = []
-    units: dict[str, Compared] = {}
-    for name in sides.known:
-        unit = sides.take(name)
-        if isinstance(unit, Issue):
-            unpaired.append(not_compared(name, sides, unit))
-        elif not unit.difference.change.exists:
-            unpaired.append(not_compared(name, sides, unit.gap))
-        else:
-            units[name] = unit
-    p = {name: unit.difference.mean.p for name, unit in units.items()}
-    # Two lists: correcting for hundreds of single tasks must not hide what a handful of groups shows.
-    adjusted: dict[str, float] = {}
-    for groups in (True, False):
-        adjusted |= holm({name: of_name for name, of_name in p.items() if units[name].is_group is groups})
-    findings = []
-    for name, unit in units.items():
-        change = unit.difference.change.value
-        if change == 0:
-            verdict = "equal"
-        elif not adjusted[name] < ALPHA:
-            verdict = "unclear"
-        elif not unit.sign:
-            verdict = "different"
-        else:
-            verdict = "better" if change * unit.sign > 0 else "worse"
-        findings.append(
-            Finding(
-                name,
-                unit.family,
-                verdict,
-                unit,
-                unit.difference,
-                p[name],
-                adjusted[name],
-                (*unit.issues, *unit.no_floor, *truncation_issues(unit)),
-                sampled(unit, k),
-            )
-        )
-    # What is no share has a unit of its own, and comes after all shares.
-    findings.sort(
-        key=lambda finding: (
-            not finding.is_group,
-            not finding.is_share,
-            -abs(finding.difference.change.value),
-            finding.name,
-        )
-    )
-    return Outcome(tuple(findings), tuple(unpaired))

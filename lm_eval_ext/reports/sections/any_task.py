@@ -13,7 +13,8 @@ import numpy as np
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Panel, Section, Table, TableCell
-from lm_eval_ext.reports.gate.findings import Finding, Outcome, compare
+from lm_eval_ext.reports.gate.compare import compare
+from lm_eval_ext.reports.gate.findings import Finding, Outcome
 from lm_eval_ext.reports.gate.text import by_issue, metric, metric_of_run, name_with_tasks, p_value
 from lm_eval_ext.reports.gate.units import Sides, unlike, weights
 from lm_eval_ext.reports.layout import NO_ESTIMATE

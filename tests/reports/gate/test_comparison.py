@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lm_eval_ext.reports.gate.findings import Finding, compare
+from lm_eval_ext.reports.gate.compare import compare
+from lm_eval_ext.reports.gate.findings import Finding
 from lm_eval_ext.reports.gate.text import compare_text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.results.load import load_apart

@@ -14,7 +14,8 @@ from markdown_it.token import Token
 
 from lm_eval_ext.floors import CONSTANT, IN_WORDS
 from lm_eval_ext.reports.gate.check import Criteria, check
-from lm_eval_ext.reports.gate.findings import Finding, Outcome, compare
+from lm_eval_ext.reports.gate.compare import compare
+from lm_eval_ext.reports.gate.findings import Finding, Outcome
 from lm_eval_ext.reports.gate.formats import NAMES, Described, escaped, failed, junit, markdown
 from lm_eval_ext.reports.gate.text import compared_cells, floor_rows
 from lm_eval_ext.results.issue import error, note

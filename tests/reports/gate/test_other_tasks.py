@@ -17,7 +17,8 @@ from lm_eval_ext.harness.versions import TESTED
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.bounds import Bounds
 from lm_eval_ext.reports.gate.check import Criteria, check
-from lm_eval_ext.reports.gate.findings import Finding, compare
+from lm_eval_ext.reports.gate.compare import compare
+from lm_eval_ext.reports.gate.findings import Finding
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap, Section
-from lm_eval_ext.reports.gate.findings import compare
+from lm_eval_ext.reports.gate.compare import compare
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.sections.verbalizer.compared import spread_of
 from lm_eval_ext.reports.sections.verbalizer.section import section
