@@ -123,7 +123,7 @@ class Tail:
         """Return what rows tell.
 
         Let ``w`` be the weights of a dataset's rows and of its made-up row, ``W`` their sum, ``c`` their weighted mean,
-        and ``e = W**2 / sum(w**2)``. Under random weights, a row of the value ``x`` adds
+        and ``e = W**2 / sum(w**2)``. Under random weights, a row of the value ``x`` adds about
         ``e / (e + 1) * (w / W * (x - c))**2`` to the variance of the dataset's mean, and
         ``2 * e**2 / ((e + 1) * (e + 2)) * (w / W * (x - c))**3`` to its third central moment. The mean of all datasets
         has the sums of these, times the squares and cubes of the datasets' shares in it. ``moments`` adds what the
