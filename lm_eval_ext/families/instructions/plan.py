@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 
 from lm_eval_ext.verifiers import own
 from lm_eval_ext.verifiers.checker import Checker, Relation
-from lm_eval_ext.verifiers.ifbench import count, small_groups, words
-from lm_eval_ext.verifiers.ifbench import format as formats
-from lm_eval_ext.verifiers.ifeval import format as layout
+from lm_eval_ext.verifiers.ifbench import count, small_groups
+from lm_eval_ext.verifiers.ifbench import format as ifbench_format
+from lm_eval_ext.verifiers.ifbench import words as ifbench_words
+from lm_eval_ext.verifiers.ifeval import format as ifeval_format
 from lm_eval_ext.verifiers.ifeval import keywords, language, length, startend
 from lm_eval_ext.verifiers.ifrlvr import copying
-from lm_eval_ext.verifiers.ifrlvr import format as trained_layout
-from lm_eval_ext.verifiers.ifrlvr import words as trained_words
+from lm_eval_ext.verifiers.ifrlvr import format as ifrlvr_format
+from lm_eval_ext.verifiers.ifrlvr import words as ifrlvr_words
 
 CASES = frozenset({"upper", "lower", "mixed"})
 CONJUNCTIONS = ["and", "but", "for", "nor", "or", "so", "yet"]
@@ -54,7 +55,8 @@ class Plan:
     Attributes:
         words, sentences, capitals, unique, stop_words: bounds of counts; of stop words, in percent of the words.
         letters, phrases: bounds of counts, by letter and by phrase.
-        pieces: what it must contain, in the middle of a sentence or as one.
+        pieces: what it must contain, each in a sentence of its own or, if there is hardly room, within another; ``{}``
+            in a piece stands for a content word.
         paragraphs, divider: how many there are, and what is between them; ``nth``: the first word of one of them.
         placed: words by their sentence and their place in it, from 1; the last place is 0.
         bullets, headings: lines of a list, and lines above paragraphs.
@@ -111,20 +113,18 @@ def plan_for(instructions: Sequence[Checker], broken: Collection[int] = ()) -> P
     """
     plan = Plan()
     for index, instruction in enumerate(instructions):
-        follow = index not in broken
-        # A text that does nothing for a type of the second kind breaks it.
-        if not _enter_either_way(plan, instruction, follow) and follow and not _enter_followed(plan, instruction):
+        if not _enter(plan, instruction, index not in broken):
             return None
     every_bounds = (plan.words, plan.sentences, plan.capitals, *plan.letters.values(), *plan.phrases.values())
     can_be_met = all(bounds.high is None or bounds.low <= bounds.high for bounds in every_bounds)
     return plan if plan.cases and plan.paragraphs > 0 and can_be_met else None
 
 
-def _enter_either_way(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR0912, PLR0915 # one case per type
+def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR0912, PLR0915 # one case per type
     """Add what a text needs to follow an instruction, or to break it.
 
     Returns:
-        Whether the instruction is of a type that takes something to break; any text breaks the others.
+        Whether that is known.
     """
     match instruction:
         case keywords.Existence(several):
@@ -133,23 +133,23 @@ def _enter_either_way(plan: Plan, instruction: Checker, follow: bool) -> bool:  
         case keywords.ForbiddenWords(several):
             for phrase in several:
                 plan.phrases[phrase.casefold()].relate("less than", 1, follow)
-        case trained_words.WordCountDifferentNumbers(phrase, number, relation):
+        case ifrlvr_words.WordCountDifferentNumbers(phrase, number, relation):
             # The published code judges by the relation, and a reader by the number: nothing follows "less than".
             bounds = plan.phrases[phrase.casefold()]
             bounds.relate(relation, number + (not follow and relation == "less than"), follow)
             bounds.narrow(*((number, number) if follow else ()))
         case keywords.Frequency(phrase, number, relation):
             plan.phrases[phrase.casefold()].relate(relation, number, follow)
-        case trained_words.WordOnce(phrase):
+        case ifrlvr_words.WordOnce(phrase):
             plan.phrases[phrase.casefold()].narrow(int(follow), int(follow))
-        case trained_words.CountIncrementWord(once, twice):
+        case ifrlvr_words.CountIncrementWord(once, twice):
             for phrase, number in ((once, 1), (twice, 2)):
                 plan.phrases[phrase.casefold()].narrow(number * follow, number * follow)
-        case trained_words.ExcludeWordHarder(phrase):
+        case ifrlvr_words.ExcludeWordHarder(phrase):
             plan.phrases[phrase.casefold()].narrow(high=0 if follow else None)
             if not follow:
                 plan.pieces.append(f"such {phrase} here")
-        case trained_words.LetterCounting(number, relation):
+        case ifrlvr_words.LetterCounting(number, relation):
             plan.text = "a" * number if (relation == "at least") == follow else "42"
         case keywords.LetterFrequency(letter, number, relation):
             plan.letters[letter].relate(relation, number, follow)
@@ -161,19 +161,19 @@ def _enter_either_way(plan: Plan, instruction: Checker, follow: bool) -> bool:  
             plan.sentences.narrow(number + (not follow), number + (not follow))
         case length.NumberParagraphs(number):
             plan.paragraphs = number + (not follow)
-        case trained_layout.Paragraphs():
+        case ifrlvr_format.Paragraphs():
             plan.paragraphs = 2 + (not follow)
-        case trained_layout.Paragraphs2():
+        case ifrlvr_format.Paragraphs2():
             plan.paragraphs, plan.divider = 2 + (not follow), "\n\n"
-        case trained_layout.PunctuationExclamation():
+        case ifrlvr_format.PunctuationExclamation():
             if not follow:
                 plan.pieces.append("look out!")
-        case layout.NumberPlaceholders(number):
+        case ifeval_format.NumberPlaceholders(number):
             if follow:
                 plan.pieces += ["[{}]"] * number
-        case layout.NumberBulletLists(number):
+        case ifeval_format.NumberBulletLists(number):
             plan.bullets += ["* {}"] * (number + (not follow))
-        case layout.Title():
+        case ifeval_format.Title():
             plan.title = follow
         case language.EnglishCapital() | own.Capitals():
             plan.cases &= {"upper"} if follow else CASES - {"upper"}
@@ -197,43 +197,37 @@ def _enter_either_way(plan: Plan, instruction: Checker, follow: bool) -> bool:  
         case count.Conjunctions(number):
             if follow:
                 plan.pieces.append(" ".join(CONJUNCTIONS[:number]))
-        case formats.SubBullets():
+        case ifbench_format.SubBullets():
             plan.bullets = ["* {}", "  - {}", "* {}", "  - {}"] if follow else plan.bullets or ["* {}"]
-        case formats.QuoteUnquote():
+        case ifbench_format.QuoteUnquote():
             if follow:
                 plan.pieces.append(EXPLAINED)
             else:
                 plan.last = plan.last or QUOTED_LAST
         case small_groups.StopWords(percentage):
             plan.stop_words.narrow(*((0, percentage) if follow else (percentage + 1, 100)))
-        case words.Repeats(number):
+        case ifbench_words.Repeats(number):
             if not follow:
                 plan.pieces.append(" ".join(["barley"] * (number + 1)))
-        case trained_words.CountUnique() if not follow:
+        case ifrlvr_words.CountUnique() if not follow:
             plan.pieces.append("barley barley")
-        case _:
-            return False
-    return True
-
-
-def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912, PLR0915 # as above
-    """Add what a text needs to follow an instruction; return whether that is known."""
-    match instruction:
+        case _ if not follow:
+            pass  # any text breaks the types below
         case own.Question():
             plan.question = True
         case length.NthParagraphFirstWord(number, nth, word):
             plan.paragraphs, plan.divider, plan.nth = number, "\n\n", (nth, word)
-        case layout.Postscript(marker):
+        case ifeval_format.Postscript(marker):
             plan.postscript = marker
-        case layout.NumberHighlightedSections(number):
+        case ifeval_format.NumberHighlightedSections(number):
             plan.pieces += ["*{}*"] * number
-        case layout.MultipleSections(mark, number):
+        case ifeval_format.MultipleSections(mark, number):
             plan.headings = [f"{mark} {position}" for position in range(1, number + 1)]
-        case startend.EndChecker(phrase) | trained_words.LastWordAnswer(phrase):
+        case startend.EndChecker(phrase) | ifrlvr_words.LastWordAnswer(phrase):
             plan.last = phrase
-        case trained_words.FirstWordAnswer(word):
+        case ifrlvr_words.FirstWordAnswer(word):
             plan.opening = word
-        case trained_words.StartEnd():
+        case ifrlvr_words.StartEnd():
             plan.opening = plan.last = "consider"
         case copying.RepeatPhrase(phrase, number):
             changed = phrase.split()
@@ -242,8 +236,8 @@ def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912,
         case count.UniqueWordCount(number):
             plan.unique.narrow(number)
         case count.KeywordsMultiple():
-            keywords = (getattr(instruction, f"keyword{number}") for number in range(1, 6))
-            plan.pieces.append(" ".join(" ".join([word] * n) for word, n in zip(keywords, count.TIMES, strict=True)))
+            phrases = (getattr(instruction, f"keyword{number}") for number in range(1, 6))
+            plan.pieces.append(" ".join(" ".join([word] * n) for word, n in zip(phrases, count.TIMES, strict=True)))
         case count.Numbers(number):
             # With a word after them: a number and a period need not end a sentence.
             plan.pieces.append(" ".join([*(str(11 + position) for position in range(number)), "{}"]))
@@ -253,19 +247,19 @@ def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912,
             plan.pieces.append(" ".join(PRONOUNS[:number]))
         case count.Punctuation():
             plan.pieces.append(MARKS)
-        case formats.List(mark):
+        case ifbench_format.List(mark):
             plan.bullets = [f"{mark} {{}}"] * 2
-        case formats.Emoji():
+        case ifbench_format.Emoji():
             plan.emoji = True
-        case formats.OutputTemplate():
+        case ifbench_format.OutputTemplate():
             plan.labels = True
-        case formats.Parentheses():
+        case ifbench_format.Parentheses():
             plan.pieces.append(NEST)
-        case formats.Quotes():
+        case ifbench_format.Quotes():
             plan.pieces.append(QUOTES)
-        case formats.Thesis():
+        case ifbench_format.Thesis():
             plan.thesis = True
-        case formats.TitleCase():
+        case ifbench_format.TitleCase():
             plan.title_case = True
         case small_groups.SentenceType():
             plan.end_marks = "?"
@@ -273,15 +267,15 @@ def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912,
             plan.end_marks = "?!"
         case small_groups.Keyword(word, number):
             plan.placed.append((number, 0, word))
-        case words.KeywordsSpecificPosition(word, number, position):
+        case ifbench_words.KeywordsSpecificPosition(word, number, position):
             plan.placed.append((number, position, word))
-            if position == 1 and isinstance(instruction, trained_words.KeywordSpecificPosition):
+            if position == 1 and isinstance(instruction, ifrlvr_words.KeywordSpecificPosition):
                 plan.cases &= {"lower"}  # the published code compares it as written
-        case words.Palindrome() | trained_words.Palindrome():
+        case ifbench_words.Palindrome() | ifrlvr_words.Palindrome():
             plan.pieces.append(PALINDROMES)
-        case words.StartVerb():
+        case ifbench_words.StartVerb():
             plan.opening = "consider"
-        case words.WordsPosition(word):
+        case ifbench_words.WordsPosition(word):
             plan.second = word
         case copying.CopyingSimple(request):
             plan.text = request
@@ -289,27 +283,27 @@ def _enter_followed(plan: Plan, instruction: Checker) -> bool:  # noqa: PLR0912,
             plan.text = "\n******\n".join([request] * number)
         case copying.CopySpanIdx(start, end, request):
             plan.text = request[start:end]
-        case trained_layout.CountingComposition(sentences, number):
+        case ifrlvr_format.CountingComposition(sentences, number):
             # Two words are one token, and the mark is another.
             sentence = " ".join([*["Clouds"] * (number - 2), "come/go."])
             plan.text = "\n***\n".join([" ".join([sentence] * sentences)] * 3)
-        case trained_layout.BigramWrapping():
+        case ifrlvr_format.BigramWrapping():
             plan.text = "<<Red foxes>> <<hunt at>> <<night.>>"
-        case trained_layout.SentenceHyphens():
+        case ifrlvr_format.SentenceHyphens():
             plan.text = "Foxes hunt.-Hens run!-Who wins?"
-        case trained_layout.SquareBrackets():
+        case ifrlvr_format.SquareBrackets():
             plan.text = "[Red] [foxes] [hunt] [at] [night.]"
-        case trained_layout.PunctuationDot():
+        case ifrlvr_format.PunctuationDot():
             plan.text = "Do foxes hunt at night? They do!"
-        case trained_words.CountUnique():
+        case ifrlvr_words.CountUnique():
             plan.text = "Red foxes sleep all day, hunting later."
-        case trained_words.LowercaseCounting():
+        case ifrlvr_words.LowercaseCounting():
             plan.text = "RED FOXES HUNT AT NIGHT."
-        case trained_words.NoAdjacentConsecutive():
+        case ifrlvr_words.NoAdjacentConsecutive():
             plan.text = "Red foxes hunt all night."
-        case trained_words.FirstWordSent(word):
+        case ifrlvr_words.FirstWordSent(word):
             plan.text = f"{word.title()} is one thing. {word.title()} was another."
-        case trained_words.LastWordSent(word):
+        case ifrlvr_words.LastWordSent(word):
             plan.text = f"Some want {word}. Others have {word}."
         case _:
             return False
