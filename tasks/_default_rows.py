@@ -18,7 +18,7 @@ from lm_eval_ext.families.instructions.kinds import FIFTEEN, LARGER_POOL, Pool
 from lm_eval_ext.families.manyifeval.cousins import variants
 from lm_eval_ext.families.manyifeval.dense.rows import COUNTS, mixed_rows
 from lm_eval_ext.families.manyifeval.frozen import Part, row_id
-from lm_eval_ext.families.manyifeval.prompts import FEWSHOT, SPLITS, TRAIN, tasks
+from lm_eval_ext.families.manyifeval.prompts import FEWSHOT, SPLITS, TRAIN, task_prompts
 from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, demonstrated
 
 HERE = Path(lm_eval_ext.__file__).parent / "families" / "manyifeval" / "default_rows"
@@ -41,7 +41,7 @@ def files(folder: str) -> Iterator[tuple[Part, list[Row]]]:
 def composed(source: str, pool: Pool) -> Iterator[Row]:
     """Yield the task prompts of a source, with what is frozen of their rows."""
     for split in SPLITS:
-        by_key = {task.key: task for task in tasks(source, split)}
+        by_key = {task_prompt.key: task_prompt for task_prompt in task_prompts(source, split)}
         shots: dict[int | str, list[str]] = {}
         if split == FEWSHOT:
             for count in range(1, 11):

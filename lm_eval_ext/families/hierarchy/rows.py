@@ -19,7 +19,7 @@ from lm_eval_ext.families.hierarchy.schema import ARMS, Place, Side
 from lm_eval_ext.families.instructions.compose import Level, keywords, without
 from lm_eval_ext.families.instructions.kinds import WORD, Arguments, Draws
 from lm_eval_ext.families.instructions.writer import respond
-from lm_eval_ext.families.manyifeval.rows import task_prompts
+from lm_eval_ext.families.manyifeval.rows import bare_task_prompts
 from lm_eval_ext.metadata import digest, generator_name
 from lm_eval_ext.verifiers import Checker, instruction
 
@@ -165,19 +165,19 @@ def rows(source: str, row_seed: int | None) -> tuple[Row, ...]:
     Raises:
         RowsError: the task prompts are not available or not valid.
     """
-    tasks = task_prompts(source, row_seed)
-    generator = random.Random(generator_name(SEED, row_seed, len(tasks)))  # noqa: S311 # reproducible by design
-    places = sorted(generator.sample(range(len(tasks)), min(PROMPTS, len(tasks))))
+    task_prompts = bare_task_prompts(source, row_seed)
+    generator = random.Random(generator_name(SEED, row_seed, len(task_prompts)))  # noqa: S311 # reproducible by design
+    places = sorted(generator.sample(range(len(task_prompts)), min(PROMPTS, len(task_prompts))))
     pairs = rivals()
     dealt = [pair for _ in range(0, len(places), len(pairs)) for pair in generator.sample(pairs, len(pairs))]
     result: list[Row] = []
     for place, pair in zip(places, dealt, strict=False):
-        task = tasks[place]
-        free = without(keywords(), task.task_prompt.casefold())
+        task_prompt = task_prompts[place]
+        free = without(keywords(), task_prompt.text.casefold())
         both = pair.drawn(generator.random(), generator.sample(free, len(free)))
-        others = tuple(other.task_prompt for other in (*tasks[place + 1 :], *tasks[:place]))
+        others = tuple(other.text for other in (*task_prompts[place + 1 :], *task_prompts[:place]))
         for side, (own, rival) in enumerate((both, both[::-1]), start=1):
-            result.append(Row(task.key, side, task.task_prompt, pair, own, rival, others))
+            result.append(Row(task_prompt.key, side, task_prompt.text, pair, own, rival, others))
     return tuple(result)
 
 

@@ -43,17 +43,17 @@ HALVINGS = 7
 
 
 @dataclass(frozen=True)
-class Task:
+class TaskPrompt:
     """A task prompt before it gets its instructions.
 
     Attributes:
         key: the number or name of its row.
-        task_prompt: the bare task.
+        text: the bare task.
         own: the instructions that it came with.
     """
 
     key: int | str
-    task_prompt: str
+    text: str
     own: tuple[Checker, ...] = ()
 
 
@@ -77,13 +77,15 @@ class Card(NamedTuple):
     level: float
 
 
-def compose(tasks: Sequence[Task], pool: Pool, row_seed: int | None, draw: int | str) -> tuple[Composition, ...]:
+def compose(
+    task_prompts: Sequence[TaskPrompt], pool: Pool, row_seed: int | None, draw: int | str
+) -> tuple[Composition, ...]:
     """Return ten instructions for each task prompt that can be followed together, with responses that follow them.
 
     Another response is known to each that follows none of them.
 
     Args:
-        tasks: the task prompts; instructions that they came with are not kept.
+        task_prompts: the task prompts; instructions that they came with are not kept.
         pool: the instruction types.
         row_seed: see ``metadata.chosen_row_seed``; ``None``: none was set.
         draw: a number or a name that no other draw with the same seed has.
@@ -93,22 +95,25 @@ def compose(tasks: Sequence[Task], pool: Pool, row_seed: int | None, draw: int |
     """
     generator = random.Random(generator_name(SEED, row_seed, draw))  # noqa: S311 # reproducible by design
     for _ in range(DEALS):
-        types = deal_types(len(tasks), INSTRUCTIONS, pool, generator)
+        types = deal_types(len(task_prompts), INSTRUCTIONS, pool, generator)
         spread = {name: levels(random.Random(generator.getrandbits(64))) for name in pool.weights}  # noqa: S311 # as above
-        hands: list[list[Card]] = [[] for _ in tasks]
+        hands: list[list[Card]] = [[] for _ in task_prompts]
         for position in range(INSTRUCTIONS):
             for hand, names in zip(hands, types, strict=True):
                 hand.append(Card(names[position], next(spread[names[position]])))
-        compositions = [_composed(task, hand, pool, generator) for task, hand in zip(tasks, hands, strict=True)]
-        for number in range(len(tasks)):
+        compositions = [
+            _compose_row(task_prompt, hand, pool, generator)
+            for task_prompt, hand in zip(task_prompts, hands, strict=True)
+        ]
+        for number in range(len(task_prompts)):
             # An exchange may also compose the other row anew.
-            if compositions[number] is None and not _swap(number, tasks, hands, compositions, pool, generator):
+            if compositions[number] is None and not _swap(number, task_prompts, hands, compositions, pool, generator):
                 break
         else:
             return tuple(composition for composition in compositions if composition)
     raise RuntimeError(
-        f"{len(tasks)} task prompts, the first with key {tasks[0].key!r}: {DEALS} deals of instructions, none of which "
-        "has all witnesses"
+        f"{len(task_prompts)} task prompts, the first with key {task_prompts[0].key!r}: {DEALS} deals of instructions, "
+        "none of which has all witnesses"
     )
 
 
@@ -202,9 +207,12 @@ def is_sensible(instructions: Sequence[Checker]) -> bool:
     )
 
 
-def _composed(task: Task, hand: Sequence[Card], pool: Pool, generator: random.Random) -> Composition | None:
+def _compose_row(
+    task_prompt: TaskPrompt, hand: Sequence[Card], pool: Pool, generator: random.Random
+) -> Composition | None:
+    """Return the instructions of one row, with words that let a response follow them; ``None`` if there are none."""
     for _ in range(KEYWORD_DRAWS):
-        free = without(keywords(), task.task_prompt.casefold())
+        free = without(keywords(), task_prompt.text.casefold())
         words = iter(generator.sample(free, len(free)))
         instructions = tuple(
             instruction(card.type, Draws(Level(card.level).choice, words).arguments(pool.arguments[card.type]))
@@ -220,7 +228,7 @@ def _composed(task: Task, hand: Sequence[Card], pool: Pool, generator: random.Ra
 
 def _swap(  # noqa: PLR0913, PLR0917 # the state of a draw
     number: int,
-    tasks: Sequence[Task],
+    task_prompts: Sequence[TaskPrompt],
     hands: list[list[Card]],
     compositions: list[Composition | None],
     pool: Pool,
@@ -248,7 +256,7 @@ def _swap(  # noqa: PLR0913, PLR0917 # the state of a draw
             return False
         composed: dict[int, Composition] = {}
         for row in pair:
-            if (new := _composed(tasks[row], cards[row], pool, generator)) is None:
+            if (new := _compose_row(task_prompts[row], cards[row], pool, generator)) is None:
                 break
             composed[row] = new
         else:

@@ -368,13 +368,13 @@ KINDS: tuple[Kind, ...] = (
         ),
     ),
     Kind("punctuation:no_comma", "comma", section=InSection("comma", "contains no comma")),
-    Kind("count:punctuation", "marks", excludes=("punctuation:no_comma",)),
-    Kind("ratio:sentence_type", "marks"),
-    Kind("ratio:sentence_balance", "marks"),
+    Kind("count:punctuation", "ends of sentences", excludes=("punctuation:no_comma",)),
+    Kind("ratio:sentence_type", "ends of sentences"),
+    Kind("ratio:sentence_balance", "ends of sentences"),
     # The last thing of each sentence is an emoji; "P.S." ends one.
     Kind(
         "format:emoji",
-        "marks",
+        "ends of sentences",
         excludes=("detectable_content:postscript", "startend:end_checker", "words:words_position"),
     ),
     Kind("section:question", section=InSection("question", "contains a question")),

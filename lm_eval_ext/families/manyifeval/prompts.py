@@ -32,7 +32,7 @@ from typing import Any
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row, named_lines, text_in
-from lm_eval_ext.families.instructions.compose import Task
+from lm_eval_ext.families.instructions.compose import TaskPrompt
 from lm_eval_ext.metadata import ROW_SEED, generator_name
 from lm_eval_ext.sources import HubDataset, RowsError, Table
 
@@ -67,7 +67,7 @@ class Content(Enum):
     FRESH = "task prompts and instructions composed under the row seed"
 
 
-def tasks(source: str, split: str, row_seed: int | None = None) -> tuple[Task, ...]:
+def task_prompts(source: str, split: str, row_seed: int | None = None) -> tuple[TaskPrompt, ...]:
     """Return the bare task prompts of one split of a source whose rows are not finished.
 
     Under a row seed, they come out of the grammar, unless they are a user's own bare ones.
@@ -77,7 +77,8 @@ def tasks(source: str, split: str, row_seed: int | None = None) -> tuple[Task, .
     """
     if row_seed is not None and _draws_prompts(source, split, row_seed):
         first, end = PARTS[split]
-        return tuple(Task(key, prompt) for key, prompt in enumerate(prompts_of_seed(row_seed, first, end), first + 1))
+        drawn = prompts_of_seed(row_seed, first, end)
+        return tuple(TaskPrompt(key, prompt) for key, prompt in enumerate(drawn, first + 1))
     table = table_of(source, split)
     return _bare(table) if content_of(table) == Content.BARE else reconstruct(table, split)
 
@@ -170,14 +171,14 @@ def content_of(table: Table) -> Content:
     return Content.FINISHED if set(table.columns) & set(FURTHER_FIELDS) else Content.IFEVAL
 
 
-def _bare(table: Table) -> tuple[Task, ...]:
+def _bare(table: Table) -> tuple[TaskPrompt, ...]:
     texts, keys = table.text("task_prompt", BARE_FIELDS), table.column("key", BARE_FIELDS)
     check_keys(table.origin, keys)
-    by_key: dict[int | str, Task] = {}
+    by_key: dict[int | str, TaskPrompt] = {}
     for number, (key, text) in enumerate(zip(keys, texts, strict=True), start=1):
         if key in by_key:
             raise RowsError(f"{table.origin}, row {number}, field 'key': expected a unique key, found {key!r} again")
-        by_key[key] = Task(key, text_in(f"{table.origin}, row {number}", "task_prompt", text))
+        by_key[key] = TaskPrompt(key, text_in(f"{table.origin}, row {number}", "task_prompt", text))
     return tuple(by_key.values())
 
 
@@ -280,7 +281,7 @@ def recipe() -> tuple[Cut, ...]:
     return tuple(Cut(**line) for line in map(json.loads, lines))
 
 
-def reconstruct(table: Table, split: str) -> tuple[Task, ...]:
+def reconstruct(table: Table, split: str) -> tuple[TaskPrompt, ...]:
     """Return the bare task prompts of one split, with the instructions of the original prompts.
 
     Args:
@@ -294,7 +295,7 @@ def reconstruct(table: Table, split: str) -> tuple[Task, ...]:
         table.column(column, COLUMNS)
     check_keys(table.origin, table.column("key"))
     rows = {row["key"]: (number, row) for number, row in enumerate(table.rows, start=1)}
-    tasks: list[Task] = []
+    with_own: list[TaskPrompt] = []
     for cut in recipe():
         if cut.split != split:
             continue
@@ -307,5 +308,5 @@ def reconstruct(table: Table, split: str) -> tuple[Task, ...]:
                 f"{where}, field 'prompt': this is not the prompt of google/IFEval with key {cut.key}; "
                 "expected its text unchanged"
             )
-        tasks.append(Task(cut.key, cut.of(prompt), instructions_of_row(where, row)))
-    return tuple(tasks)
+        with_own.append(TaskPrompt(cut.key, cut.of(prompt), instructions_of_row(where, row)))
+    return tuple(with_own)

@@ -16,7 +16,7 @@ from functools import cache
 from itertools import chain
 
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, text_in
-from lm_eval_ext.families.instructions.compose import INSTRUCTIONS, Composition, Task, compose
+from lm_eval_ext.families.instructions.compose import INSTRUCTIONS, Composition, TaskPrompt, compose
 from lm_eval_ext.families.instructions.kinds import FIFTEEN, Pool
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval.frozen import frozen, row_id
@@ -28,7 +28,7 @@ from lm_eval_ext.families.manyifeval.prompts import (
     Content,
     content_of,
     table_of,
-    tasks,
+    task_prompts,
 )
 from lm_eval_ext.metadata import digest
 from lm_eval_ext.sources import RowsError, Table
@@ -187,13 +187,15 @@ def all_rows(source: str, split: str, row_seed: int | None = None, pool: Pool = 
             are finished.
     """
     if row_seed is not None:
-        drawn_tasks = tasks(source, split, row_seed)
+        drawn = task_prompts(source, split, row_seed)
         # The splits of a row seed are told apart by their sizes.
-        compositions = compose(drawn_tasks, pool, row_seed, draw=len(drawn_tasks))
-        return tuple(chain.from_iterable(map(nested, drawn_tasks, compositions)))
+        compositions = compose(drawn, pool, row_seed, draw=len(drawn))
+        return tuple(chain.from_iterable(map(nested, drawn, compositions)))
     table = table_of(source, split)
     if content_of(table) != Content.FINISHED:
-        return tuple(row for task in tasks(source, split) for row in nested(task, composition(pool, task)))
+        return tuple(
+            row for prompt in task_prompts(source, split) for row in nested(prompt, frozen_or_composed(pool, prompt))
+        )
     if pool is not FIFTEEN:
         raise RowsError(
             f"{table.origin}: its rows are finished, with instructions of their own, and none are drawn; use bare task "
@@ -202,31 +204,32 @@ def all_rows(source: str, split: str, row_seed: int | None = None, pool: Pool = 
     return _finished(table)
 
 
-def nested(task: Task, composed: Composition) -> tuple[InstructionRow, ...]:
+def nested(task_prompt: TaskPrompt, composed: Composition) -> tuple[InstructionRow, ...]:
     """Return a task prompt's rows: with the first instruction, the first two, and so on up to all ten."""
     prefixes = (composed.instructions[:count] for count in range(1, INSTRUCTIONS + 1))
     return tuple(
-        InstructionRow(task.key, task.task_prompt, prompt_of(task.task_prompt, prefix), prefix, composed.witness)
+        InstructionRow(task_prompt.key, task_prompt.text, prompt_of(task_prompt.text, prefix), prefix, composed.witness)
         for prefix in prefixes
     )
 
 
-def composition(pool: Pool, task: Task) -> Composition:
+def frozen_or_composed(pool: Pool, task_prompt: TaskPrompt) -> Composition:
     """Return the ten instructions of a task prompt: frozen for a prompt of ours, composed for any other.
 
     Args:
         pool: the instruction types.
-        task: the task prompt.
+        task_prompt: the task prompt.
     """
-    record = frozen(pool.name).get(row_id(task.key, task.task_prompt))
+    record = frozen(pool.name).get(row_id(task_prompt.key, task_prompt.text))
     if record is None:
-        return compose([task], pool, None, draw=task.key)[0]
-    chosen = tuple(task.own[item] if isinstance(item, int) else instruction(*item) for item in record["instructions"])
+        return compose([task_prompt], pool, None, draw=task_prompt.key)[0]
+    own = task_prompt.own
+    chosen = tuple(own[item] if isinstance(item, int) else instruction(*item) for item in record["instructions"])
     # No document contains the witness of a row of the training split.
     return Composition(chosen, record.get("witness") or respond(chosen))
 
 
-def task_prompts(source: str, row_seed: int | None) -> tuple[Task, ...]:
+def bare_task_prompts(source: str, row_seed: int | None) -> tuple[TaskPrompt, ...]:
     """Return the task prompts of the test split, bare even where the rows are finished.
 
     Raises:
@@ -234,8 +237,8 @@ def task_prompts(source: str, row_seed: int | None) -> tuple[Task, ...]:
     """
     if row_seed is None and content_of(table_of(source, TEST)) == Content.FINISHED:
         bare = {row.key: row.task_prompt for row in all_rows(source, TEST, None, FIFTEEN)}
-        return tuple(Task(key, task_prompt) for key, task_prompt in bare.items())
-    return tasks(source, TEST, row_seed)
+        return tuple(TaskPrompt(key, task_prompt) for key, task_prompt in bare.items())
+    return task_prompts(source, TEST, row_seed)
 
 
 def _finished(table: Table) -> tuple[InstructionRow, ...]:

@@ -11,7 +11,7 @@ from statistics import fmean
 import pytest
 
 from lm_eval_ext.families.instructions import is_as_intended
-from lm_eval_ext.families.instructions.compose import Level, Task, compose, is_sensible, keywords, levels
+from lm_eval_ext.families.instructions.compose import Level, TaskPrompt, compose, is_sensible, keywords, levels
 from lm_eval_ext.families.instructions.kinds import FIFTEEN, LARGER_POOL, Pool, conflicting
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, all_rows, evaluated, rows_hash
 from lm_eval_ext.verifiers import instruction
@@ -122,7 +122,7 @@ def test_every_row_can_be_followed(row_seeds: Sequence[int], pool: Pool) -> None
             assert is_as_intended(row.witness or "", row.instructions), row
 
 
-RAIN = Task(1, "Write a poem about rain.")
+RAIN = TaskPrompt(1, "Write a poem about rain.")
 
 
 def test_the_instructions_depend_on_seed_task_prompt_and_draw_and_on_nothing_else() -> None:
@@ -142,7 +142,7 @@ def test_the_instructions_depend_on_seed_task_prompt_and_draw_and_on_nothing_els
 @pytest.mark.parametrize("named", [str, str.upper, lambda text: "".join(f"x{word}s " for word in text.split())])
 def test_keywords_that_the_task_prompt_mentions_are_not_drawn(named: Callable[[str], str]) -> None:
     left = keywords()[-8:]
-    (one,) = compose([Task(3, named(" ".join(keywords()[:-8])))], FIFTEEN, None, 3)
+    (one,) = compose([TaskPrompt(3, named(" ".join(keywords()[:-8])))], FIFTEEN, None, 3)
     drawn: list[str] = []
     for given in (each.arguments() for each in one.instructions):
         drawn += [*given.get("keywords", []), *given.get("forbidden_words", []), *filter(None, [given.get("keyword")])]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.prompts import SPLITS, origin, tasks
+from lm_eval_ext.families.manyifeval.prompts import SPLITS, origin, task_prompts
 from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, rows_with_count
 from lm_eval_ext.sources import EMBEDDED_FOLDER, RowsError
 from tests.families.jsonl import read_jsonl, write_jsonl
@@ -20,7 +20,7 @@ def test_our_task_prompts_in_a_folder_or_a_file_give_the_embedded_rows(tmp_path:
         write_jsonl(tmp_path / f"manyifeval_{split}.jsonl", read_jsonl(EMBEDDED_FOLDER / f"manyifeval_{split}.jsonl"))
         assert all_rows(str(tmp_path), split) == all_rows("embedded", split)
     assert origin(str(tmp_path)) == origin("embedded")
-    assert tasks(str(tmp_path / "manyifeval_test.jsonl"), "test") == tasks("embedded", "test")
+    assert task_prompts(str(tmp_path / "manyifeval_test.jsonl"), "test") == task_prompts("embedded", "test")
 
 
 def test_any_number_of_task_prompts_has_one_to_ten_instructions_each(tmp_path: Path) -> None:
@@ -56,9 +56,9 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 def test_an_invalid_row_is_named_with_the_field(tmp_path: Path, row: dict[str, Any], message: str) -> None:
     path = write_jsonl(tmp_path / "mine.jsonl", [SMALL[0], row, SMALL[2]])
     with pytest.raises(RowsError, match=rf"mine\.jsonl, row 2{message}"):
-        tasks(path, "test")
+        task_prompts(path, "test")
 
 
 def test_keys_may_be_numbers(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "mine.jsonl", [row | {"key": number} for number, row in enumerate(SMALL)])
-    assert [task.key for task in tasks(path, "test")] == [0, 1, 2]
+    assert [prompt.key for prompt in task_prompts(path, "test")] == [0, 1, 2]

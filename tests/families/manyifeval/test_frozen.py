@@ -16,7 +16,7 @@ from lm_eval_ext.families.instructions.kinds import BY_ID, FIFTEEN, LARGER_POOL,
 from lm_eval_ext.families.manyifeval import cousins, rows
 from lm_eval_ext.families.manyifeval.dense import rows as dense
 from lm_eval_ext.families.manyifeval.frozen import Part, frozen
-from lm_eval_ext.families.manyifeval.prompts import FEWSHOT, TEST, tasks
+from lm_eval_ext.families.manyifeval.prompts import FEWSHOT, TEST, task_prompts
 from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, demonstrated
 from lm_eval_ext.metadata import digest
 from lm_eval_ext.verifiers import Checker
@@ -73,7 +73,7 @@ def test_of_ifevals_own_instructions_the_first_of_each_slot_is_kept_with_its_arg
     where = str(shared_data / "ifeval")
     ten = {row.key: row.instructions for row in all_rows(where, TEST) if len(row.instructions) == 10}
     kept = 0
-    for one in tasks(where, TEST):
+    for one in task_prompts(where, TEST):
         first: dict[str, Checker] = {}
         for each in one.own:
             too_long = isinstance(each, NumberWords) and each.relation == "at least" and each.num_words > 500

@@ -23,7 +23,7 @@ from lm_eval_ext.families.manyifeval.prompts import (
     prompts_of_seed,
     recipe,
     reconstruct,
-    tasks,
+    task_prompts,
 )
 from lm_eval_ext.families.manyifeval.rows import Selection, rows_with_count
 from lm_eval_ext.metadata import digest
@@ -132,13 +132,13 @@ def test_every_digest_matches_its_prompt_and_every_span_lies_within_it(ifeval: R
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_the_task_prompts_are_whole_sentences_without_constraints(source: str, split: str) -> None:
-    for task in tasks(source, split):
-        text = task.task_prompt
+    for prompt in task_prompts(source, split):
+        text = prompt.text
         assert text == text.strip()
-        assert not re.search(r"\s\s|\s[.,?!]|[.,]{2}|\n", text), task.key
-        assert text.lstrip('"')[0].isupper(), task.key
-        assert text.rstrip('"')[-1] in ".?!", task.key
-        assert not CONSTRAINT.search(text), (task.key, CONSTRAINT.search(text))
+        assert not re.search(r"\s\s|\s[.,?!]|[.,]{2}|\n", text), prompt.key
+        assert text.lstrip('"')[0].isupper(), prompt.key
+        assert text.rstrip('"')[-1] in ".?!", prompt.key
+        assert not CONSTRAINT.search(text), (prompt.key, CONSTRAINT.search(text))
         assert len(text.split()) >= 3
 
 
@@ -152,10 +152,10 @@ def test_a_task_prompt_keeps_the_instructions_of_its_row(source: str, ifeval: Ro
     by_key = {row["key"]: row for row in ifeval}
     for split in SPLITS:
         cuts = [cut.key for cut in recipe() if cut.split == split]
-        assert [task.key for task in tasks(source, split)] == cuts
-        for task in tasks(source, split):
-            row = by_key[task.key]
-            assert task.own == instructions_of(row["instruction_id_list"], row["kwargs"])
+        assert [prompt.key for prompt in task_prompts(source, split)] == cuts
+        for prompt in task_prompts(source, split):
+            row = by_key[prompt.key]
+            assert prompt.own == instructions_of(row["instruction_id_list"], row["kwargs"])
 
 
 def test_spans_are_joined_and_capitalized() -> None:
@@ -176,7 +176,7 @@ def test_a_copy_gives_the_same_rows_in_a_folder_under_any_of_its_names_and_by_pa
 ) -> None:
     write_rows(tmp_path / name, ifeval)
     for split in SPLITS:
-        assert tasks(str(tmp_path / given), split) == tasks(source, split)
+        assert task_prompts(str(tmp_path / given), split) == task_prompts(source, split)
 
 
 def test_nulls_for_the_arguments_of_other_instructions_are_ignored(tmp_path: Path, source: str, ifeval: Rows) -> None:
@@ -186,7 +186,7 @@ def test_nulls_for_the_arguments_of_other_instructions_are_ignored(tmp_path: Pat
         row | {"kwargs": [dict.fromkeys(names) | arguments for arguments in row["kwargs"]]} for row in ifeval[::-1]
     ]
     path = write_jsonl(tmp_path / "ifeval_train.jsonl", padded)
-    assert tasks(path, "test") == tasks(source, "test")  # the order of the file does not matter either
+    assert task_prompts(path, "test") == task_prompts(source, "test")  # the order of the file does not matter either
 
 
 # Errors
@@ -217,7 +217,7 @@ def test_an_invalid_row_is_named_with_the_field(
     path = write_jsonl(tmp_path / "changed.jsonl", changed)
     expected = message.format(row=1 + [row["key"] for row in ifeval].index(key), key=key)
     with pytest.raises(RowsError, match=rf"changed\.jsonl.*{expected}"):
-        tasks(path, "test")
+        task_prompts(path, "test")
 
 
 def test_changes_to_unused_rows_are_ignored(tmp_path: Path, source: str, ifeval: Rows) -> None:
@@ -225,7 +225,7 @@ def test_changes_to_unused_rows_are_ignored(tmp_path: Path, source: str, ifeval:
     changed = [row if row["key"] in used else row | {"prompt": "Write."} for row in ifeval]
     assert len([row for row in changed if row["prompt"] == "Write."]) == 541 - 216
     path = write_jsonl(tmp_path / "changed.jsonl", changed)
-    assert tasks(path, "test") == tasks(source, "test")
+    assert task_prompts(path, "test") == task_prompts(source, "test")
 
 
 @pytest.mark.parametrize("column", ["key", "prompt", "instruction_id_list", "kwargs"])
@@ -237,7 +237,7 @@ def test_a_missing_column_is_named_with_the_existing_ones(
     write_rows(path, [without(row, column) for row in ifeval])
     message = rf"changed\.{suffix} has no column '{column}'; expected key, prompt, .*found "
     with pytest.raises(RowsError, match=message):
-        tasks(str(path), "test")
+        task_prompts(str(path), "test")
 
 
 def test_rows_loaded_by_datasets_give_the_same_task_prompts(source: str, ifeval: Rows) -> None:
@@ -246,7 +246,7 @@ def test_rows_loaded_by_datasets_give_the_same_task_prompts(source: str, ifeval:
     assert any(value is None for arguments in loaded[0]["kwargs"] for value in arguments.values())
     table = Table("google/IFEval (hub), split train", loaded, tuple(loaded.column_names), {})
     for split in SPLITS:
-        assert reconstruct(table, split) == tasks(source, split)
+        assert reconstruct(table, split) == task_prompts(source, split)
 
 
 def test_a_folder_without_rows_names_the_accepted_files(tmp_path: Path) -> None:

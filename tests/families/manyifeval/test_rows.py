@@ -18,7 +18,7 @@ import pytest
 from lm_eval_ext.cli import main
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.manyifeval.command import statistics
-from lm_eval_ext.families.manyifeval.prompts import SPLITS, origin, tasks
+from lm_eval_ext.families.manyifeval.prompts import SPLITS, origin, task_prompts
 from lm_eval_ext.families.manyifeval.rows import (
     InstructionRow,
     Selection,
@@ -67,11 +67,11 @@ SIZES = {"embedded": {"test": 100, "train": 10, "fewshot": 6}, "real": {"test": 
 
 
 def test_the_splits_have_fixed_sizes_and_share_no_task_prompt(source: str) -> None:
-    found = {split: tasks(source, split) for split in SPLITS}
+    found = {split: task_prompts(source, split) for split in SPLITS}
     sizes = SIZES["embedded" if source == "embedded" else "real"]
     assert {split: len(of_split) for split, of_split in found.items()} == sizes
-    everything = [task for of_split in found.values() for task in of_split]
-    assert len({task.key for task in everything}) == len({task.task_prompt for task in everything}) == len(everything)
+    everything = [prompt for of_split in found.values() for prompt in of_split]
+    assert len({prompt.key for prompt in everything}) == len({prompt.text for prompt in everything}) == len(everything)
 
 
 # Table 3 says 92.3 words: the published rows are not those that are reconstructed from IFEval.
@@ -145,7 +145,7 @@ def test_a_row_seed_for_finished_rows_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("split", ["train", "fewshot"])
 def test_training_and_few_shot_rows_have_witnesses_like_test_rows(source: str, split: str) -> None:
     found = all_rows(source, split)
-    assert len(found) == 10 * len(tasks(source, split))
+    assert len(found) == 10 * len(task_prompts(source, split))
     for row in found:
         assert is_as_intended(row.witness or "", row.instructions), row
 

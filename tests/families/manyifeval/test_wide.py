@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.families.instructions.kinds import LARGER_POOL
-from lm_eval_ext.families.manyifeval.prompts import tasks
+from lm_eval_ext.families.manyifeval.prompts import task_prompts
 from lm_eval_ext.families.manyifeval.rows import all_rows
 from lm_eval_ext.reports.sections.manyifeval.section import section
 from lm_eval_ext.sources import RowsError
@@ -30,7 +30,7 @@ STRICT = [f"{level}_level_{kind}_acc" for level in ("prompt", "inst") for kind i
 def source(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a folder with a few bare task prompts."""
     folder = tmp_path_factory.mktemp("prompts")
-    prompts = [{"key": task.key, "task_prompt": task.task_prompt} for task in tasks("embedded", "test")[::40]]
+    prompts = [{"key": prompt.key, "task_prompt": prompt.text} for prompt in task_prompts("embedded", "test")[::40]]
     for split in ("test", "fewshot"):
         write_jsonl(folder / f"manyifeval_{split}.jsonl", prompts)
     return str(folder)
