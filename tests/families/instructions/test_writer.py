@@ -12,7 +12,15 @@ import pytest
 
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.compose import keywords
-from lm_eval_ext.families.instructions.kinds import IN_SECTIONS, LARGER_POOL, LETTERS, WORD, Arguments, Draws
+from lm_eval_ext.families.instructions.kinds import (
+    IN_SECTIONS,
+    LARGER_POOL,
+    LETTERS,
+    WORD,
+    Arguments,
+    Draws,
+    conflicting,
+)
 from lm_eval_ext.families.instructions.plan import Bounds, plan_for
 from lm_eval_ext.families.instructions.writer import break_one, respond
 from lm_eval_ext.families.manyifeval.answers import POLICIES, known_answers
@@ -103,6 +111,30 @@ TRAINED: dict[str, Arguments] = {
 @pytest.mark.parametrize("name", sorted({*LARGER_POOL.weights} - FIFTEEN))
 def test_every_instruction_of_the_larger_pool_can_be_followed_and_broken(name: str) -> None:
     assert_any_can_be_followed_and_broken(name, LARGER_POOL.arguments[name], 1)
+
+
+WITH = {
+    first: [second for second in LARGER_POOL.weights if first < second and not conflicting(first, second)]
+    for first in LARGER_POOL.weights
+}
+"""The types that each type of the larger pool can be in one row with, each pair once."""
+NEIGHBORS = [(first, second[-1]) for first, second in WITH.items() if second]
+PAIRS = [(first, second) for first, others in WITH.items() for second in others]
+
+
+@pytest.mark.parametrize(
+    "pairs", [NEIGHBORS, pytest.param(PAIRS, marks=pytest.mark.slow)], ids=["one pair of each type", "all pairs"]
+)
+def test_types_that_do_not_conflict_can_be_followed_and_broken_together(pairs: list[tuple[str, str]]) -> None:
+    lacking = []
+    for pair in pairs:
+        generator = random.Random(f"{pair}")  # noqa: S311 # reproducible by design
+        words = iter(generator.sample(keywords(), len(keywords())))
+        draws = Draws(generator.choice, words)
+        both = [instruction(name, draws.arguments(LARGER_POOL.arguments[name])) for name in pair]
+        if respond(both) is None or respond(both, [0, 1]) is None:
+            lacking.append(pair)
+    assert lacking == []  # a pair that nothing follows has one slot, or one excludes the other: see `kinds`
 
 
 @pytest.mark.parametrize("name", instruction_ids(ifrlvr))
