@@ -238,3 +238,12 @@ def test_every_path_that_contributing_names_exists() -> None:
     paths = set(re.findall(r"`((?:lm_eval_ext|verifiers|tasks|docs|tests|benchmarks|\.github)/[\w./-]+)`", text))
     assert len(paths) > 30
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+
+
+def test_the_code_that_contributing_quotes_is_in_the_files() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"^ *```\w+\n *# ([\w/.]+)\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL)
+    assert len(quoted) == 5
+    for path, block in quoted:
+        lines = [line.strip() for line in (ROOT / path).read_text(encoding="utf-8").splitlines()]
+        assert "\n".join(map(str.strip, block.splitlines())) in "\n".join(lines), path
