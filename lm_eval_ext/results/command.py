@@ -55,7 +55,8 @@ def command(run: TaskRun, tasks: Sequence[str], rows: Sequence[str] = (), output
     words += ["--tasks", ",".join(tasks)]
     if metadata := given_metadata(run):
         words += ["--metadata", json.dumps(metadata, sort_keys=True)]
-    if shots := dict(run.setting).get(FEW_SHOT):
+    shots, _, in_one_turn = dict(run.setting).get(FEW_SHOT, "").partition(" ")
+    if shots:
         words += ["--num_fewshot", shots]
     seeds = [str(config.get(name)) for name in SEEDS]
     if seeds != list(map(str, SEEDS.values())) and "None" not in seeds:
@@ -71,6 +72,8 @@ def command(run: TaskRun, tasks: Sequence[str], rows: Sequence[str] = (), output
             words += [f"--{option}", text]
     if chat_template(run.file):
         words.append("--apply_chat_template")
+        if in_one_turn:
+            words += ["--fewshot_as_multiturn", "false"]
     if content.get("system_instruction"):
         words += ["--system_instruction", str(content["system_instruction"])]
     return [*words, *rows, "--output_path", output, "--log_samples"]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.results.aggregation import over_draws
 from lm_eval_ext.results.issue import Issue, error, grouped, named, note, warning
-from lm_eval_ext.results.models import NAMES, EvaluatedModel, chat_template
+from lm_eval_ext.results.models import NAMES, EvaluatedModel, chat_template, examples_as_turns
 from lm_eval_ext.results.models import labels as labels_of
 from lm_eval_ext.results.rows import Rows, common_rows, in_common, joined
 from lm_eval_ext.results.runs import OF_RUN, SAMPLING_SEED, Role, Runs, TaskRun, rows_of, without_arguments
@@ -109,6 +109,9 @@ class PairOfRuns:
                 issues.append(warning(f"read by {run.reader} because {other_name} has no {run.offered}"))
         for fact, *values in differences(self.before, self.after, asking_facts(self.before)):
             issues.append(warning(f"different setting: {self._values(f'{fact}:', *values)}"))
+        as_turns = [examples_as_turns(run.file) if run.shots else None for run in (self.before, self.after)]
+        if None not in as_turns and as_turns[0] != as_turns[1]:
+            issues.append(warning(f"different setting: {self._values('fewshot_as_multiturn:', *as_turns)}"))
         issues += [note(self._values(f"model argument {name}:", *values)) for name, *values in self._unlike_arguments]
         if self._asks_alike:
             if self.differ("prompts"):

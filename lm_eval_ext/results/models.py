@@ -22,6 +22,8 @@ NAMES = ("pretrained", "model", "base_model", "path")
 GGUF = "gguf_file"
 """The argument that names the weights inside what ``pretrained`` names, which may hold several such files."""
 FEW_SHOT, GEN_KWARGS = "few-shot examples", "gen_kwargs"
+IN_ONE_TURN = "in one turn"
+"""What the setting of few-shot examples ends with where they are in the request instead of in turns of their own."""
 EXAMPLES = "example settings"
 """Settings that may depend on the task; the last is what ``examples`` in ``--metadata`` says."""
 HASHES = ("chat template", "system instruction")
@@ -106,7 +108,7 @@ def evaluated_model(
     setting = {
         "chat template": chat_template(file),
         "system instruction": content.get("system_instruction_sha"),
-        FEW_SHOT: shots or None,
+        FEW_SHOT: f"{shots} {IN_ONE_TURN}" if shots and examples_as_turns(file) is False else shots or None,
         GEN_KWARGS: arguments_as_text(config.get("gen_kwargs")),
         EXAMPLES: examples,
         "rows": "embedded" if source == EMBEDDED else None,
@@ -136,6 +138,14 @@ def chat_template(file: ResultFile) -> str | None:
     """Return the hash of the chat template that was applied; a model may have none even if one was requested."""
     template, digest = file.content.get("chat_template"), file.content.get("chat_template_sha")
     return None if template is None and digest is None else str(digest or "without a text of its own")
+
+
+def examples_as_turns(file: ResultFile) -> bool | None:
+    """Return whether few-shot examples were turns of a conversation, the default with a chat template; else ``None``.
+
+    Without a chat template, there are no turns.
+    """
+    return None if chat_template(file) is None else file.content.get("fewshot_as_multiturn") is not False
 
 
 COMPLETIONS = frozenset({"local-completions", "local-chat-completions", "openai-completions"})
@@ -235,7 +245,8 @@ def _in_words(name: str, value: str | None, values: Collection[str | None]) -> s
     if name in (FEW_SHOT, GEN_KWARGS, EXAMPLES) and value == BY_TASK:
         return f"{name} {value}"
     if name == FEW_SHOT:
-        return f"{value}-shot"
+        number, _, in_one_turn = value.partition(" ")
+        return f"{number}-shot {in_one_turn}".rstrip()
     if name == "rows":
         return f"{value} rows"
     return f"{name} {shortened(name, value)}" if name in HASHES else f"{name}={value}"

@@ -134,6 +134,11 @@ def test_a_setting_lists_only_what_differs_from_the_harnesss_default(tmp_path: P
         ("gen_kwargs", "do_sample=True,temperature=1"),
         ("rows", "embedded"),
     )
+    # With a chat template, examples are turns of their own unless the run says otherwise.
+    for given, shots, expected in ((False, 4, "4 in one turn"), (True, 4, "4"), (None, 4, "4"), (False, 0, None)):
+        chat = of_file(tmp_path, shots, chat_template_sha="c", fewshot_as_multiturn=given)
+        assert dict(chat.setting).get("few-shot examples") == expected
+    assert dict(of_file(tmp_path, 4, fewshot_as_multiturn=False).setting) == {"few-shot examples": "4"}
     # The harness writes an empty text where --apply_chat_template was given to such a model, and null without it.
     assert of_file(tmp_path, chat_template=None).setting == ()
     assert of_file(tmp_path, chat_template="").setting == (("chat template", "without a text of its own"),)

@@ -94,6 +94,16 @@ def test_another_chat_template_is_always_another_model(tmp_path: Path) -> None:
     assert list(load([tmp_path]).labels.values()) == ["one, chat template 01234567", "one, no chat template"]
 
 
+def test_examples_in_one_turn_and_in_turns_of_their_own_are_two_models(tmp_path: Path) -> None:
+    for as_turns in (True, False):
+        chat: dict[str, Any] = {"chat_template": "t", "chat_template_sha": "c", "fewshot_as_multiturn": as_turns}
+        verbalizer(tmp_path / f"{as_turns}", config={"num_fewshot": 4}, **chat)
+    runs = load([tmp_path])
+    assert list(runs.labels.values()) == ["one, 4-shot", "one, 4-shot in one turn"]
+    commands = [value for _, facts in provenance(runs) for name, value in facts if "command" in name]
+    assert [command.count("--fewshot_as_multiturn false") for command in commands] == [0, 1]
+
+
 def test_two_models_with_different_settings_remain_two(tmp_path: Path) -> None:
     for name in ("one", "two"):
         verbalizer(tmp_path / name / "a", arguments={"pretrained": name})

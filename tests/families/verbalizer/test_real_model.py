@@ -180,6 +180,8 @@ def test_four_fixed_balanced_training_rows_with_the_tasks_words_precede_every_ro
     shots = ("--tasks", ",".join(tasks), "--num_fewshot", "4", "--limit", "8", "--gen_kwargs", "max_gen_toks=4")
     run = evaluate(harness, wordy_model, real_rows, *shots, *options)
 
+    # What the reader of results goes by.
+    assert run.results["fewshot_as_multiturn"] is (True if options else None)
     # Curves of accuracy against size need it.
     assert run.results["config"]["model_num_parameters"] >= 1
     for task, column in tasks.items():

@@ -209,6 +209,17 @@ def test_different_settings_are_a_warning(tmp_path: Path, changed: Mapping[str, 
     assert told(sides(tmp_path, BOTH, BOTH, groups=TREE, of_after=changed).take("all")) == {"warning": [warning]}
 
 
+@pytest.mark.parametrize(("shots", "template", "differ"), [(4, TEMPLATE, True), (0, TEMPLATE, False), (4, {}, False)])
+def test_examples_in_one_turn_are_another_setting_than_examples_as_turns(
+    shots: int, template: Mapping[str, str], differ: bool, tmp_path: Path
+) -> None:
+    for side, as_turns in (("a", True), ("b", False)):
+        changed: dict[str, Any] = {**template, "fewshot_as_multiturn": as_turns}
+        write_run(tmp_path / side, BOTH, config={"num_fewshot": shots}, **changed)
+    warnings = told(sides_in(tmp_path).take(SST2)).get("warning", [])
+    assert warnings == ["different setting: fewshot_as_multiturn: True in A, False in B"] * differ
+
+
 @pytest.mark.parametrize(
     ("weights", "notes"),
     [
