@@ -279,4 +279,5 @@ def _ratio(evidence: Evidence, run: TaskRun, metric: str) -> Ratio:
     question_entropies = entropies(run.rows.clusters, run.rows.outcomes[metric], len(answers))
     questions = np.arange(len(answers), dtype=np.int32)
     ratio = population.ratio(run.dataset, questions, question_entropies, (answers > 0).astype(np.float64))
-    return ratio.measured(figure_name(run, metric), most_entropy(answers))
+    # A mean over questions, of all answers to them.
+    return replace(ratio, answers=len(run.rows)).measured(figure_name(run, metric), most_entropy(answers))

@@ -73,6 +73,10 @@ def test_a_sweep_is_one_model_with_known_figures_at_each_temperature(sweep: Runs
         "0.5": (2, {"mismatch": 1.0, "refusal": 0.5}),
         "1": (1, {"mismatch": 0.0, "refusal": pytest.approx(0.2, abs=0.2)}),
     }
+    # Two questions in ten orders each; an entropy is of all answers to a question.
+    for which in ("rates", "entropy"):
+        cells = [cell for line in numbers(found, f"paired_mcq_temperature_{which}").values() for cell in line.values()]
+        assert {(cell.rows, cell.answers) for cell in cells} == {(2, 20), (2, 40)}
     entropies = {at: cells["entropy of the text"] for at, (_, cells) in points(found, "entropy").items()}
     assert entropies["0"] == entropies["0.5"] == 0
     # Always A: one content after the other, in ten orders.
