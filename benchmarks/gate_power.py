@@ -26,7 +26,7 @@ def main() -> None:
         print("| true drop | " + " | ".join(f"{each.rows:,} rows, {each.answers} each" for each in SIZES) + " |")
         print("|---:|" + "---:|" * len(SIZES))
         for drop in DROPS:
-            found = [simulate(asked, drop, bound, options.pairs).chances for asked in SIZES]
+            found = [simulate(asked, drop, bound, options.pairs) for asked in SIZES]
             cells = " | ".join(f"{each.beyond:.1%} / {each.within:.1%}" for each in found)
             print(f"| {drop:g} | {cells} |", flush=True)
 

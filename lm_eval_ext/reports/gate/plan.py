@@ -263,8 +263,8 @@ def text(plans: Sequence[Planned], tests: int, looks: int | None = None) -> Iter
         for drop, simulated in zip(drops, simulated_drops, strict=True):
             rows = rows_to_decide(simulated.typical, plan.bound, alpha)
             decide = "it is the bound" if drop == plan.bound else rounded(rows) if isfinite(rows) else MISSING
-            size, shares = 100 * drop if design.is_share else drop, simulated.chances
-            yield f"  {size:>18.3g}  {shares.beyond:>10.1%}  {shares.within:>9.1%}  {decide:>14}"
+            size = 100 * drop if design.is_share else drop
+            yield f"  {size:>18.3g}  {simulated.beyond:>10.1%}  {simulated.within:>9.1%}  {decide:>14}"
         smallest = smallest_regression(simulated_drops[0].typical, plan.bound, alpha)
         yield (
             f"  a regression shows from a true drop of {amount(smallest, is_share=design.is_share)} on (80 % power)"

@@ -43,21 +43,8 @@ ROWS_AT_ONCE = 2_000_000
 """The most rows that are simulated at once."""
 
 
-@dataclass(frozen=True)
-class Chances:
-    """With which probability the gate gives a verdict on a true drop.
-
-    Attributes:
-        beyond: that it is a regression.
-        within: that it is not worse.
-    """
-
-    beyond: float
-    within: float
-
-
-def chances(drop: MeanChange, true_drop: float, bound: float, alpha: float = ALPHA) -> Chances:
-    """Return what rows like these would say about a true drop.
+def chance_beyond(drop: MeanChange, true_drop: float, bound: float, alpha: float = ALPHA) -> float:
+    """Return the probability that the gate calls a true drop a regression, from rows like these.
 
     A true drop is measured with an error that is normally distributed. The gate gives a verdict where the measured drop
     is beyond the one whose limit is the bound.
@@ -68,15 +55,10 @@ def chances(drop: MeanChange, true_drop: float, bound: float, alpha: float = ALP
         bound: the largest allowed drop.
         alpha: the error rate of the test for a regression: 0.05, or less where several drops are tested.
     """
-    return Chances(_beyond(drop, true_drop, bound, alpha), _within(drop, true_drop, bound))
-
-
-def _beyond(drop: MeanChange, true_drop: float, bound: float, alpha: float) -> float:
-    """Return the probability of a regression; ``chances`` says what the arguments are."""
     return _chance_of_limit(drop, true_drop, bound, alpha, -1)
 
 
-def _within(drop: MeanChange, true_drop: float, bound: float) -> float:
+def chance_within(drop: MeanChange, true_drop: float, bound: float) -> float:
     """Return the probability of "not worse", which is tested at the same level however many drops are."""
     return _chance_of_limit(drop, true_drop, bound, ALPHA, 1)
 
@@ -126,7 +108,7 @@ def rows_to_decide(drop: MeanChange, bound: float, alpha: float = ALPHA, power: 
     Args:
         drop: the measured drop.
         bound: the largest allowed drop.
-        alpha: as for ``chances``.
+        alpha: as for ``chance_beyond``.
         power: the probability that the rows decide.
 
     Returns:
@@ -170,12 +152,12 @@ def rows_to_show(drop: MeanChange, true_drop: float, bound: float, alpha: float)
         drop: the measured drop.
         true_drop: the drop to be shown.
         bound: the largest allowed drop.
-        alpha: as for ``chances``.
+        alpha: as for ``chance_beyond``.
 
     Returns:
         The number; infinite if no practical number would, or if there is no standard error.
     """
-    return _fewest(lambda rows: _beyond(_as_many(drop, rows), true_drop, bound, alpha) >= POWER, MOST_ROWS)
+    return _fewest(lambda rows: chance_beyond(_as_many(drop, rows), true_drop, bound, alpha) >= POWER, MOST_ROWS)
 
 
 def smallest_regression(drop: MeanChange, bound: float, alpha: float) -> float:
@@ -184,14 +166,14 @@ def smallest_regression(drop: MeanChange, bound: float, alpha: float) -> float:
     Args:
         drop: the measured drop.
         bound: the largest allowed drop.
-        alpha: as for ``chances``; of the first step of Holm's method if several drops are tested.
+        alpha: as for ``chance_beyond``; of the first step of Holm's method if several drops are tested.
 
     Returns:
         The drop; infinite if no possible one would show.
     """
 
     def shows(size: float) -> bool:
-        return _beyond(drop, size, bound, alpha) >= POWER
+        return chance_beyond(drop, size, bound, alpha) >= POWER
 
     low, high = bound, 1.0 if drop.is_share else bound + 2 * drop.error
     while not drop.is_share and not shows(high) and high < inf:
@@ -213,8 +195,8 @@ def _fewest(enough: Callable[[int], bool], most: int) -> float:
 def _decides(drop: MeanChange, bound: float, alpha: float, power: float) -> bool:
     """Return whether the gate calls a true drop of the measured size what it is, with some power."""
     if drop.value > bound:
-        return _beyond(drop, drop.value, bound, alpha) >= power
-    return _within(drop, drop.value, bound) >= power
+        return chance_beyond(drop, drop.value, bound, alpha) >= power
+    return chance_within(drop, drop.value, bound) >= power
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,11 +246,12 @@ class Simulated:
     """What the gate says about a true drop.
 
     Attributes:
-        chances: the shares of runs in which it is called a regression, and not worse.
+        beyond, within: the shares of runs in which it is called a regression, and not worse.
         typical: a drop of this size whose rows vary as those of the runs do on average.
     """
 
-    chances: Chances
+    beyond: float
+    within: float
     typical: MeanChange
 
 
@@ -290,7 +273,8 @@ def simulate(design: Design, drop: float, bound: float, pairs: int, alpha: float
         return replace(tails[0], value=value, farthest=np.mean([tail.farthest for tail in tails], axis=0))
 
     return Simulated(
-        Chances(fmean(low > bound for low, _ in limits), fmean(high < bound for _, high in limits)),
+        fmean(low > bound for low, _ in limits),
+        fmean(high < bound for _, high in limits),
         replace(
             measured[0],
             value=drop,

@@ -252,7 +252,7 @@ def test_the_text_has_a_line_for_each_drop_and_says_what_is_assumed() -> None:
 
 def test_the_more_answers_change_the_less_is_shown() -> None:
     plans = [of_size("these rows", (900, 1), 0.02, Assumed(changed)) for changed in (0.02, 0.4)]
-    shown = [simulate(plan.design, 0.05, plan.bound, PAIRS).chances.beyond for plan in plans]
+    shown = [simulate(plan.design, 0.05, plan.bound, PAIRS).beyond for plan in plans]
     assert shown == pytest.approx([0.97, 0.33], abs=0.06)
 
 
@@ -393,7 +393,7 @@ def test_a_check_finds_as_often_as_its_plan_says_what_is_there(tmp_path: Path) -
     baseline = with_answers(template.before, before.T)
     plan = planned(Sides(baseline, with_answers(template.after, again.T), template.names), bounds)
     for drop in (0.0, 0.03, 0.05, 0.08):
-        said = simulate(plan.design, drop, 0.02, 1000).chances
+        said = simulate(plan.design, drop, 0.02, 1000)
         # What is lost falls together as far as what changes does.
         candidates = (retrained(generator, before, chances, drop, plan.design.correlation) for _ in range(pairs))
         found = [
@@ -405,5 +405,5 @@ def test_a_check_finds_as_often_as_its_plan_says_what_is_there(tmp_path: Path) -
         assert found.count("NOT WORSE") / pairs == pytest.approx(said.within, abs=0.12), drop
     # Answers that all change by themselves would promise more.
     alone = replace(plan.design, correlation=0.0, observed=None, changed=float(np.mean(before != again)))
-    by_themselves, measured = (simulate(asked, 0.05, 0.02, 1000).chances for asked in (alone, plan.design))
+    by_themselves, measured = (simulate(asked, 0.05, 0.02, 1000) for asked in (alone, plan.design))
     assert by_themselves.beyond > measured.beyond + 0.05

@@ -19,7 +19,7 @@ from lm_eval_ext.reports.gate.bounds import Bounds
 from lm_eval_ext.reports.gate.check import Criteria, check
 from lm_eval_ext.reports.gate.findings import Outcome
 from lm_eval_ext.reports.gate.formats import Described, as_csv, json_of, json_text
-from lm_eval_ext.reports.gate.power import Design, chances, simulate, smallest_regression
+from lm_eval_ext.reports.gate.power import Design, chance_beyond, simulate, smallest_regression
 from lm_eval_ext.reports.gate.text import check_text
 from lm_eval_ext.reports.gate.units import Sides
 from tests.other_files import MadeUp, write_other_run
@@ -101,9 +101,9 @@ def test_a_plan_of_ten_answers_to_a_row_says_one_thing() -> None:
     one_by_one = simulate(Design.uniform(100, 10, 0.1), 0.1, 0.02, 300)
     smallest = smallest_regression(simulate(Design.uniform(100, 10, 0.1), 0.0, 0.02, 300).typical, 0.02, 0.05)
     # Ten points are always seen, because six are in four runs of five.
-    assert one_by_one.chances.beyond > 0.99
+    assert one_by_one.beyond > 0.99
     assert smallest == pytest.approx(0.06, abs=0.005)
-    assert chances(one_by_one.typical, smallest, 0.02).beyond == pytest.approx(0.8, abs=0.08)
+    assert chance_beyond(one_by_one.typical, smallest, 0.02) == pytest.approx(0.8, abs=0.08)
 
 
 def test_what_the_rows_exclude_is_inconclusive_however_much_is_tested(tmp_path: Path) -> None:
