@@ -22,7 +22,7 @@ from lm_eval_ext.reports import output
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate import candidates, terminal
 from lm_eval_ext.reports.gate.bounds import bounds_of
-from lm_eval_ext.reports.gate.check import Criteria, check
+from lm_eval_ext.reports.gate.check import RESOLUTION, Criteria, check
 from lm_eval_ext.reports.gate.compare import compare
 from lm_eval_ext.reports.gate.findings import STATUS, Outcome
 from lm_eval_ext.reports.gate.formats import NAMES, Described, failed
@@ -53,18 +53,19 @@ CANNOT_TELL = 2
 PRINTED = Path("-")
 """What an option for a file takes for standard output."""
 FILES: Mapping[str, str] = {
+    "junit": "as JUnit XML, for CI",
     "markdown": "as GitHub-flavored Markdown, for a job summary",
     "json": "as JSON, with all digits",
     "csv": "as CSV, with all digits",
 }
-"""The files that ``compare`` and ``check`` write, by the name of the option."""
+"""The files that ``check`` writes, by the name of the option, and ``compare`` all but the first."""
 RUN = f"the results and samples of one model: {PLACES}; or several: the same run with other seeds"
 
 
 def add_compare_to(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``compare``."""
     _add_sides_to(parser, RUN)
-    _add_files_to(parser)
+    _add_files_to(parser, [name for name in FILES if name != "junit"])
     parser.set_defaults(run=_compare)
 
 
@@ -92,7 +93,7 @@ def add_check_to(parser: argparse.ArgumentParser) -> None:
         "--resolution",
         metavar="SHARE",
         type=_share,
-        default=0.1,
+        default=RESOLUTION,
         help="what is inconclusive passes only if the rows could have shown a true drop of this size, or of twice the "
         "allowed one if that is more (0.1 by default: ten percentage points); otherwise the check cannot tell",
     )
@@ -112,8 +113,7 @@ def add_check_to(parser: argparse.ArgumentParser) -> None:
         "all parts so far are in the candidate's folder. What they do not decide is GO ON, with exit status 3",
     )
     parser.add_argument("--of", metavar="K", type=_looks, help="with --look: the number of parts")
-    parser.add_argument("--junit", metavar="FILE.xml", type=_file, help="also write the findings as JUnit XML, for CI")
-    _add_files_to(parser)
+    _add_files_to(parser, [*FILES])
     parser.set_defaults(run=_check)
 
 
@@ -204,13 +204,13 @@ def add_bounds_to(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_files_to(parser: argparse.ArgumentParser) -> None:
-    for name, description in FILES.items():
+def _add_files_to(parser: argparse.ArgumentParser, names: Sequence[str]) -> None:
+    for name in names:
         parser.add_argument(
             f"--{name}",
             metavar="FILE",
             type=Path,
-            help=f"also write the findings {description}; -: to standard output, instead of the text",
+            help=f"also write the findings {FILES[name]}; -: to standard output, instead of the text",
         )
 
 
@@ -227,14 +227,6 @@ def _looks(text: str) -> int:
     if not 2 <= (looks := count(text)) <= MOST_LOOKS:
         raise argparse.ArgumentTypeError(f"{text}; expected a number of looks from 2 to {MOST_LOOKS}")
     return looks
-
-
-def _file(text: str) -> Path:
-    if text == "-":
-        raise argparse.ArgumentTypeError(
-            "'-'; expected the name of a file, because the verdict goes to standard output"
-        )
-    return Path(text)
 
 
 def _compare(options: argparse.Namespace) -> int:
@@ -402,7 +394,7 @@ def _told(sides: Sides, candidate: str = "", *, is_first: bool = True) -> list[s
 
 def _files(options: argparse.Namespace) -> dict[str, Path]:
     """Return the files to write, by the name of the option."""
-    paths = {name: getattr(options, name, None) for name in ("junit", *FILES)}
+    paths = {name: getattr(options, name, None) for name in FILES}
     return {name: path for name, path in paths.items() if path is not None}
 
 

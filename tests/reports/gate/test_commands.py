@@ -245,6 +245,13 @@ def test_markdown_goes_to_a_file_or_takes_the_place_of_the_text(capsys: Output) 
     assert "<details><summary>lm-eval-ext check: regression: 1 of 2</summary>\n\n| verdict |" in written
 
 
+def test_junit_takes_the_place_of_the_text_as_well(capsys: Output) -> None:
+    assert call("check worse --against baseline --max-drop 0.02 --junit check.xml") == 1
+    capsys.readouterr()
+    assert call("check worse --against baseline --max-drop 0.02 --junit -") == 1
+    assert capsys.readouterr().out.strip() == Path("check.xml").read_text(encoding="utf-8").strip()
+
+
 def test_the_files_of_a_check_that_fails_say_why_instead_of_what_an_earlier_one_found(capsys: Output) -> None:
     words, kinds = "check nowhere --against baseline --max-drop 0", ("junit", "markdown", "json", "csv")
     for kind in kinds:
@@ -302,7 +309,6 @@ def test_an_error_of_check_cannot_tell(capsys: Output, words: str, complaint: st
     ("words", "complaint"),
     [
         *((f"--max-drop={share}", "expected a share from 0 to 1") for share in ("2", "-0.01", "nan", "two")),
-        ("--max-drop 0 --junit -", "the verdict goes to standard output"),
         ("--max-drop 0 --same --require no-worse", "--require: not allowed with argument --same"),
     ],
 )
