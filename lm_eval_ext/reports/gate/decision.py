@@ -14,10 +14,8 @@ from math import isnan
 
 from lm_eval_ext.reports.figure import Unit
 from lm_eval_ext.reports.gate.findings import GO_ON, Finding, Outcome
-from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.units import limits_in_words
 from lm_eval_ext.reports.paired import Difference, difference_of
-from lm_eval_ext.reports.statistics import holm
 from lm_eval_ext.reports.wording import MISSING, amount, figure
 from lm_eval_ext.results.issue import grouped, named
 
@@ -73,23 +71,12 @@ def decision(outcome: Outcome) -> str:
     return f"{WORDS[outcome.status]}: {reason}"
 
 
-def clearly_worse(outcome: Outcome) -> frozenset[str]:
-    """Return the names of what lost more than chance explains, if not more than is allowed.
-
-    The test is that of ``compare``, of no change, with Holm's method: of many headlines that lost nothing, hardly any
-    is called worse.
-    """
-    compared = {finding.name: finding for finding in outcome.findings if not isnan(finding.difference.mean.p)}
-    adjusted = holm({name: finding.spending.p(finding.difference.mean.p) for name, finding in compared.items()})
-    return frozenset(name for name, finding in compared.items() if adjusted[name] < ALPHA and finding.drop.value > 0)
-
-
 def by_harm(findings: Iterable[Finding], outcome: Outcome) -> list[Finding]:
     """Return findings of a check in the order to read them: by verdict, and of each first what is clearly worse.
 
     Of what is inconclusive, 133 answers lost and 58 gained stand above a larger drop of a few rows that may be chance.
     """
-    order, worse = outcome.verdicts, clearly_worse(outcome)
+    order, worse = outcome.verdicts, outcome.clearly_worse
     return sorted(
         findings, key=lambda finding: (order.index(finding.verdict), not finding.is_overall, finding.name not in worse)
     )
@@ -123,7 +110,7 @@ def _reason(outcome: Outcome) -> str:
                 reason = re.split("[;:] | if the true ", str(finding.issues[0]))[0] if finding.issues else ""
                 names.append(f"{name_of(finding)} ({reason})" if reason else name_of(finding))
             return f"{named(names, IN_SENTENCE)}.{counts}"
-        return f"{_undecided(deciding, clearly_worse(outcome), ', and only what is not worse passes')}{counts}"
+        return f"{_undecided(deciding, outcome.clearly_worse, ', and only what is not worse passes')}{counts}"
     if status == 3 and look:
         return f"evaluate part {look.number + 1} of {look.parts.count}.{_counted(headlines, outcome)}"
     return _passing(outcome, headlines)
@@ -137,7 +124,7 @@ def _passing(outcome: Outcome, headlines: Sequence[Finding]) -> str:
     undecided = [finding for finding in ordered if finding.verdict == "INCONCLUSIVE"]
     counts = _counted([finding for finding in headlines if finding not in undecided], outcome)
     if undecided:
-        return f"no regression is shown, but {_undecided(undecided, clearly_worse(outcome))}{counts}"
+        return f"no regression is shown, but {_undecided(undecided, outcome.clearly_worse)}{counts}"
     margin = f"by more than {bound_of(headlines) or 'is allowed'}"
     verb = "differs" if outcome.requirement == "same" else "is worse"
     if overall or len(headlines) == 1:
@@ -170,8 +157,8 @@ def _undecided(findings: Sequence[Finding], known: Collection[str], passes: str 
 def _counted(findings: Sequence[Finding], outcome: Outcome) -> str:
     """Return a sentence on how many findings have which verdict, after a space; empty if there are none."""
     counts = Counter(finding.verdict for finding in findings)
-    worse = [finding for finding in findings if finding.verdict == "INCONCLUSIVE"]
-    worse = [finding for finding in worse if finding.name in clearly_worse(outcome)] if worse else []
+    inconclusive = [finding for finding in findings if finding.verdict == "INCONCLUSIVE"]
+    worse = [finding for finding in inconclusive if finding.name in outcome.clearly_worse]
     parts: list[str] = []
     for verdict in outcome.verdicts:
         if count := counts[verdict]:

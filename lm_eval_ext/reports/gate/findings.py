@@ -7,7 +7,7 @@ candidate may be released.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan, nan
 from typing import Literal
@@ -18,6 +18,7 @@ from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.sampled import Sampled
 from lm_eval_ext.reports.gate.units import AboveFloor, Compared, Noise, Sides
 from lm_eval_ext.reports.paired import Difference, MeanChange
+from lm_eval_ext.reports.statistics import holm
 from lm_eval_ext.results.issue import Issue
 
 Requirement = Literal["no-regression", "no-worse", "same"]
@@ -99,6 +100,17 @@ class Finding:
         level = self.spending.level(ALPHA)
         return Estimate(self.mean_drop.value, *self.mean_drop.limits(level, level))
 
+    @cached_property
+    def gain(self) -> Estimate:
+        """How much better the candidate is, negative if worse, in either direction of the metric: minus ``drop``."""
+        drop = self.drop
+        return replace(drop, value=-drop.value, low=-drop.high, high=-drop.low)
+
+    @property
+    def change(self) -> Estimate:
+        """Candidate minus baseline, with the limits of ``drop``; of what is lower if better, the drop itself."""
+        return self.drop if self.unit is not None and self.unit.sign < 0 else self.gain
+
     @property
     def scale(self) -> float:
         """What a share of its score is a share of: 1, or the baseline's score if that is no share."""
@@ -173,6 +185,19 @@ class Outcome:
     def overall(self) -> Finding | None:
         """The finding on the mean of many tasks and groups; ``None`` of few."""
         return next((finding for finding in self.findings if finding.is_overall), None)
+
+    @cached_property
+    def clearly_worse(self) -> frozenset[str]:
+        """The names of what lost more than chance explains, if not more than is allowed.
+
+        The test is that of ``compare``, of no change, with Holm's method: of many headlines that lost nothing, hardly
+        any is called worse.
+        """
+        compared = {finding.name: finding for finding in self.findings if not isnan(finding.difference.mean.p)}
+        adjusted = holm({name: finding.spending.p(finding.difference.mean.p) for name, finding in compared.items()})
+        return frozenset(
+            name for name, finding in compared.items() if adjusted[name] < ALPHA and finding.drop.value > 0
+        )
 
     def status_of(self, finding: Finding) -> int:
         """Return the exit status that a finding alone would give."""

@@ -133,12 +133,11 @@ def change_cells(finding: Finding) -> CellTexts:
     They stand in columns of their own, because in brackets they would pass for the wider interval that ``compare``
     shows of the same change.
     """
-    drop = finding.drop
+    change = finding.change
+    ends = (change.high, change.low) if change is finding.drop else (change.low, change.high)
     unit: Unit = "change" if finding.is_share else "number"
-    # What is lower if better rises by its drop.
-    sign = 1 if finding.unit is not None and finding.unit.sign < 0 else -1
-    numbers = {"change": drop.value, "at worst": drop.high, "at best": drop.low}
-    return {name: figure(sign * number, unit, 2) for name, number in numbers.items()}
+    numbers = zip(("change", "at worst", "at best"), (change.value, *ends), strict=True)
+    return {name: figure(number, unit, 2) for name, number in numbers}
 
 
 def _flips(finding: Finding) -> CellTexts:

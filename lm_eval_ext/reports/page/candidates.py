@@ -160,7 +160,7 @@ def _better_by(line: Line | None) -> Estimate:
     if line is None:
         return NO_ESTIMATE
     finding: Finding = line.finding
-    return replace(line.gain, rows=finding.difference.rows, answers=finding.difference.answers)
+    return replace(finding.gain, rows=finding.difference.rows, answers=finding.difference.answers)
 
 
 def _places(names: Sequence[str]) -> tuple[tuple[float, ...], str, list[Issue]]:

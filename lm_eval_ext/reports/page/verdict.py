@@ -14,7 +14,7 @@ from itertools import chain
 from math import isinf, isnan
 
 from lm_eval_ext.reports.evidence import Floor
-from lm_eval_ext.reports.figure import Estimate, Unit
+from lm_eval_ext.reports.figure import Unit
 from lm_eval_ext.reports.gate.check import check, rounded
 from lm_eval_ext.reports.gate.decision import TaskChange, bound_of, by_harm, decision, lost_most
 from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome
@@ -49,25 +49,13 @@ class Line:
         return () if self.finding.unit is None else tuple(pair.before.task for pair in self.finding.unit.pairs)
 
     @property
-    def gain(self) -> Estimate:
-        """How much better the candidate is, negative if worse, in either direction of the metric."""
-        drop = self.finding.drop
-        return replace(drop, value=-drop.value, low=-drop.high, high=-drop.low)
-
-    @property
-    def change(self) -> Estimate:
-        """Candidate minus baseline, with the limits that the verdict goes by."""
-        falls = self.finding.unit is not None and self.finding.unit.sign < 0
-        return self.finding.drop if falls else self.gain
-
-    @property
     def cells(self) -> Mapping[str, str]:
         """What ``check`` prints of it, by heading, with its change and the limits of this."""
         unit: Unit = "change" if self.finding.is_share else "number"
         return {
             **checked_cells(self.finding),
-            "change": figure(self.change.value, unit, 2),
-            "interval": interval(self.change, unit, 2),
+            "change": figure(self.finding.change.value, unit, 2),
+            "interval": interval(self.finding.change, unit, 2),
         }
 
     @property
@@ -134,7 +122,7 @@ class Verdict:
     @cached_property
     def _widest(self) -> float:
         """The largest gain or loss for which there is room: of the levels, wider ones are cut off."""
-        drawn = [line.gain for line in self.lines if not line.group and line.finding.is_share]
+        drawn = [line.finding.gain for line in self.lines if not line.group and line.finding.is_share]
         ends = [abs(end) for gain in drawn for end in (gain.low, gain.high, 2 * MAX_DROP) if not isnan(end)]
         return max(ends, default=1.0)
 

@@ -19,7 +19,7 @@ from lm_eval_ext.reports.gate.text import by_issue, metric, metric_of_run, name_
 from lm_eval_ext.reports.gate.units import Sides, unlike, weights
 from lm_eval_ext.reports.layout import NO_ESTIMATE
 from lm_eval_ext.reports.sections.examples import Answer, continuations
-from lm_eval_ext.reports.statistics import estimate
+from lm_eval_ext.reports.statistics import Ratio, estimate
 from lm_eval_ext.results.issue import Issue, grouped, note
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import OTHER, Runs, TaskRun
@@ -227,10 +227,8 @@ def _group_score(name: str, runs: Sequence[TaskRun], evidence: Evidence) -> Esti
         or any(run.rows is not None and metric not in run.rows.values for run in runs)
     ):
         return None
-    weighed = [
-        replace(run, family=replace(run.family, schema=replace(run.schema, tasks_weigh_alike=alike))) for run in runs
-    ]
-    return estimate(evidence.mean(weighed, metric))
+    ratios = [evidence.ratio(run, metric) for run in runs]
+    return estimate(Ratio.over_tasks(ratios, tasks_weigh_alike=alike).value)
 
 
 def score_figures(scores: Sequence[Score], runs: Runs) -> Iterator[Figure]:

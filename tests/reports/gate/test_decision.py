@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.reports.gate.check import Criteria, check
-from lm_eval_ext.reports.gate.decision import WORDS, by_harm, clearly_worse, decision, lost_most
+from lm_eval_ext.reports.gate.decision import WORDS, by_harm, decision, lost_most
 from lm_eval_ext.reports.gate.findings import Finding, Outcome, Requirement
 from lm_eval_ext.reports.gate.looks import Look, parts_of
 from lm_eval_ext.reports.gate.units import Sides
@@ -116,7 +116,7 @@ def test_what_is_clearly_worse_stands_above_a_larger_drop_of_a_few_rows(tmp_path
     outcome = check(both, {SST2: 0.02, SNLI: 0.02}, Criteria(resolution=0.9))
     assert {finding.verdict for finding in outcome.findings} == {"INCONCLUSIVE"}
     assert [finding.name for finding in outcome.findings] == [SNLI, SST2]
-    assert clearly_worse(outcome) == {SST2}
+    assert outcome.clearly_worse == {SST2}
     assert [finding.name for finding in by_harm(outcome.findings, outcome)] == [SST2, SNLI]
     assert said(outcome) == (
         "Ship: no regression is shown, but two headlines are inconclusive. One is clearly worse, by more or less than "
