@@ -89,16 +89,27 @@ def add_verify_to(verify: argparse.ArgumentParser) -> None:
 
 def _verify(options: argparse.Namespace) -> int:
     judge = _print_floors if options.floors or options.audit else _print_trip_wires if options.trip_wires else _judge
+    prompts = read_prompts(Path(options.prompts)) if options.prompts else None
     if options.rows == "-":
-        judge(sys.stdin.buffer, "standard input", options)
+        judge(sys.stdin.buffer, "standard input", prompts, options)
     else:
         with Path(options.rows).open("rb") as lines:
-            judge(with_progress(lines), options.rows, options)
+            judge(with_progress(lines), options.rows, prompts, options)
     return 0
 
 
-def _print_floors(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
-    rows = (prompt_and_instructions(where, row) for where, row in numbered_rows(lines, origin))
+def _print_floors(lines: Iterable[bytes], origin: str, prompts: Prompts | None, options: argparse.Namespace) -> None:
+    of_responses = {
+        "--edition": options.edition != "faithful",
+        "--loose": options.loose,
+        "--keep-reasoning": options.keep_reasoning,
+    }
+    if given := [name for name, is_given in of_responses.items() if is_given]:
+        raise RowsError(
+            f"{given[0]}: --floors and --audit judge no responses, and print strict verdicts of both editions; "
+            f"remove {given[0]}"
+        )
+    rows = (prompt_and_instructions(where, row, prompts) for where, row in numbered_rows(lines, origin))
     overall, by_type = accepted(rows)
     if not overall.total:
         raise RowsError(f"{origin}: no rows; expected one prompt with its instructions per line")
@@ -127,7 +138,9 @@ def _abridged(text: str) -> str:
     return json.dumps(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
 
 
-def _print_trip_wires(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
+def _print_trip_wires(
+    lines: Iterable[bytes], origin: str, prompts: Prompts | None, options: argparse.Namespace
+) -> None:
     from lm_eval_ext.cheapest import cheapest  # noqa: PLC0415 # as above
 
     @cache
@@ -135,7 +148,6 @@ def _print_trip_wires(lines: Iterable[bytes], origin: str, options: argparse.Nam
         text = cheapest(instructions, options.edition)
         return None if text is None else len(text)
 
-    prompts = read_prompts(Path(options.prompts)) if options.prompts else None
     errors: list[RowsError] = []
     rollouts, passed = [], []
     for judged in regrade(lines, origin, options.edition, not options.keep_reasoning, prompts, on_error=errors.append):
@@ -161,8 +173,7 @@ def _print_trip_wires(lines: Iterable[bytes], origin: str, options: argparse.Nam
     _raise_all(errors, len(rollouts))
 
 
-def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
-    prompts = read_prompts(Path(options.prompts)) if options.prompts else None
+def _judge(lines: Iterable[bytes], origin: str, prompts: Prompts | None, options: argparse.Namespace) -> None:
     strict, loose, answered, rows, empty, null = [], [], set(), 0, 0, 0
     errors: list[RowsError] = []
     for judged in regrade(lines, origin, options.edition, not options.keep_reasoning, prompts, on_error=errors.append):
@@ -462,8 +473,8 @@ def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tup
     Raises:
         RowsError: the line has none of these formats; the message names file, row and field.
     """
+    prompt_row = _prompt_row(where, row, prompts)
     if prompts is None and is_sample(row):
-        prompt_row = _doc_of_sample(where, row["doc"])
         try:
             responses = responses_in(row)
         except ValueError as error:
@@ -475,14 +486,10 @@ def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tup
             for draw, response in enumerate(responses, start=1)
         )
     if prompts is None:
-        row = prompt_row = _plain(where, row)
+        row = prompt_row
         _require(where, row, ROW_FIELDS)
     else:
         _require(where, row, ("response",))
-        try:
-            prompt_row = prompts.of(row)
-        except ValueError as error:
-            raise RowsError(f"{where}: {error}") from error
         row = {**prompt_row, **row, **{field: prompt_row[field] for field in COLUMNS}}
     response = row["response"]
     if response is not None and not isinstance(response, str):
@@ -497,17 +504,20 @@ def _turns(row: Mapping[str, Any], doc: Mapping[str, Any]) -> Iterator[Answered]
         yield Answered({**row, "turn": turn}, {**doc, **in_force}, record["answer"], turn)
 
 
-def prompt_and_instructions(where: str, row: Mapping[str, Any]) -> tuple[str, tuple[Checker, ...]]:
+def prompt_and_instructions(
+    where: str, row: Mapping[str, Any], prompts: Prompts | None
+) -> tuple[str, tuple[Checker, ...]]:
     """Return the prompt and the instructions of a row, which needs no response.
 
     Args:
         where: file and row, for messages.
         row: as in ``answered``, with a ``prompt``, or with ``messages``, of which the user's last one is the prompt.
+        prompts: supplies both, if given.
 
     Raises:
         RowsError: the line has none of these; the message names file, row and field.
     """
-    prompt_row = _doc_of_sample(where, row["doc"]) if is_sample(row) else _plain(where, row)
+    prompt_row = _prompt_row(where, row, prompts)
     _require(where, prompt_row, COLUMNS)
     prompt = _prompt_of(prompt_row)
     if prompt is None:
@@ -517,6 +527,16 @@ def prompt_and_instructions(where: str, row: Mapping[str, Any]) -> tuple[str, tu
         )
     with _naming(where, prompt_row):
         return prompt, instructions_of(prompt_row["instruction_id_list"], prompt_row["kwargs"])
+
+
+def _prompt_row(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> Mapping[str, Any]:
+    """Return the mapping that has the instructions: of a file of prompts, of a sample's document, or the row itself."""
+    if prompts is None:
+        return _doc_of_sample(where, row["doc"]) if is_sample(row) else _plain(where, row)
+    try:
+        return prompts.of(row)
+    except ValueError as error:
+        raise RowsError(f"{where}: {error}") from error
 
 
 def _prompt_of(row: Mapping[str, Any]) -> str | None:

@@ -615,6 +615,33 @@ def test_a_row_without_floors_is_named(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--floors", "--audit"])
+def test_the_floors_of_bare_responses_are_those_of_their_prompts(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text(json.dumps({"key": 1, "prompt": "Say it, now.", **ASKED}) + "\n", encoding="utf-8")
+    rows = rows_file(tmp_path, {"key": 1, "response": "x"}, {"key": 1})
+    assert main(["verify", option, "--prompts", str(prompts), str(rows)]) == 0
+    shares = capsys.readouterr().out.splitlines()[2]
+    # "ok" has no comma, and the prompt has one.
+    assert shares.split()[5:12] == ["2", "100.0", "/", "100.0", "0.0", "/", "0.0"]
+    assert main(["verify", option, "--prompts", str(prompts), str(rows_file(tmp_path, {"key": 2}))]) == 1
+    assert "row 1: no prompt with key 2 in " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--edition", "repaired"], ["--loose"], ["--keep-reasoning"]])
+@pytest.mark.parametrize("instead", ["--floors", "--audit"])
+def test_options_of_responses_are_refused_where_none_are_judged(
+    instead: str, option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = rows_file(tmp_path, {"prompt": "Say it.", **ASKED})
+    assert main(["verify", instead, str(rows), *option]) == 1
+    printed = capsys.readouterr()
+    assert f"{option[0]}: --floors and --audit judge no responses" in printed.err
+    assert printed.out == ""
+
+
 # The examples of docs/verify.md.
 
 TEXT = (ROOT / "docs" / "verify.md").read_text(encoding="utf-8")
