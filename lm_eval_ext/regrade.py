@@ -193,13 +193,17 @@ def _judge(lines: Iterable[bytes], origin: str, prompts: Prompts | None, options
             print(f"{'responses':28}{len(strict)}", file=sys.stderr)
         for name, value in accuracies(strict, loose, options.edition).items():
             print(f"{name:27} {value:.4f}", file=sys.stderr)
-    numbers = by_number(loose if options.loose else strict)
-    if any(number > 1 for number in numbers):
+    shown = loose if options.loose else strict
+    by_number = grouped((len(verdict.follow_instruction_list), verdict) for verdict in shown)
+    if any(number > 1 for number in by_number):
         print(f"by number of instructions, {'loose' if options.loose else 'strict'}:", file=sys.stderr)
         print("instructions  responses  inst_level  prompt_level  predicted", file=sys.stderr)
-        for number, figures in numbers.items():
-            levels = f"{figures.inst_level:12.4f}{figures.prompt_level:14.4f}{figures.predicted:11.4f}"
-            print(f"{number:12}{figures.responses:11}{levels}", file=sys.stderr)
+        for number, verdicts in sorted(by_number.items()):
+            inst_level = fmean(verdict.share for verdict in verdicts)
+            prompt_level = fmean(verdict.follow_all_instructions for verdict in verdicts)
+            # Equation 3, the curse of instructions.
+            levels = f"{inst_level:12.4f}{prompt_level:14.4f}{inst_level**number:11.4f}"
+            print(f"{number:12}{len(verdicts):11}{levels}", file=sys.stderr)
     if empty:
         print(
             f"note: {empty} of {len(strict)} responses are empty ({null} of them null) and follow no instruction",
@@ -400,42 +404,6 @@ def accuracies(strict: Sequence[Verdict], loose: Sequence[Verdict], edition: Edi
         figures[f"prompt_level_{name}_acc"] = fmean(verdict.follow_all_instructions for verdict in verdicts)
         figures[f"inst_level_{name}_acc"] = fmean(followed)
     return figures
-
-
-@dataclass(frozen=True)
-class OfNumber:
-    """The accuracies of responses to one number of instructions.
-
-    Attributes:
-        number: the number of instructions of each response.
-        responses: how many responses there are.
-        inst_level: the share of their instructions that are followed.
-        prompt_level: the share of the responses that follow all of them.
-    """
-
-    number: int
-    responses: int
-    inst_level: float
-    prompt_level: float
-
-    @property
-    def predicted(self) -> float:
-        """The prompt level by equation 3, the curse of instructions: the instruction level to the power of n."""
-        return self.inst_level**self.number
-
-
-def by_number(verdicts: Iterable[Verdict]) -> dict[int, OfNumber]:
-    """Return the accuracies of responses by their number of instructions, in ascending order."""
-    verdicts_of = grouped((len(verdict.follow_instruction_list), verdict) for verdict in verdicts)
-    return {
-        number: OfNumber(
-            number,
-            len(same_number),
-            fmean(verdict.share for verdict in same_number),
-            fmean(verdict.follow_all_instructions for verdict in same_number),
-        )
-        for number, same_number in sorted(verdicts_of.items())
-    }
 
 
 # The lines: responses with their instructions, in any of the formats.
