@@ -14,6 +14,7 @@ from statistics import fmean, pstdev
 from lm_eval_ext.families.manyifeval.answers import known_answers
 from lm_eval_ext.families.manyifeval.prompts import TEST
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, all_rows
+from lm_eval_ext.harness.requests import answer_of
 from lm_eval_ext.sources import EMBEDDED
 from lm_eval_ext.verifiers import Response
 
@@ -50,7 +51,7 @@ def shares_followed(row_seed: int) -> dict[str, list[float]]:
 
 def _share(row: InstructionRow, policy: str) -> float:
     """Return the share of a row's instructions that a policy follows (``inst_level_strict_acc``)."""
-    answer = PLAIN if policy == POLICIES[-1] else known_answers(row)[policy]
+    answer = PLAIN if policy == POLICIES[-1] else str(answer_of(known_answers(row), policy, f"row {row.key}"))
     return Response(answer).follows(row.instructions).share
 
 

@@ -89,16 +89,27 @@ def add_verify_to(verify: argparse.ArgumentParser) -> None:
 
 def _verify(options: argparse.Namespace) -> int:
     judge = _print_floors if options.floors or options.audit else _print_trip_wires if options.trip_wires else _judge
+    prompts = read_prompts(Path(options.prompts)) if options.prompts else None
     if options.rows == "-":
-        judge(sys.stdin.buffer, "standard input", options)
+        judge(sys.stdin.buffer, "standard input", prompts, options)
     else:
         with Path(options.rows).open("rb") as lines:
-            judge(with_progress(lines), options.rows, options)
+            judge(with_progress(lines), options.rows, prompts, options)
     return 0
 
 
-def _print_floors(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
-    rows = (prompt_and_instructions(where, row) for where, row in numbered_rows(lines, origin))
+def _print_floors(lines: Iterable[bytes], origin: str, prompts: Prompts | None, options: argparse.Namespace) -> None:
+    of_responses = {
+        "--edition": options.edition != "faithful",
+        "--loose": options.loose,
+        "--keep-reasoning": options.keep_reasoning,
+    }
+    if given := [name for name, is_given in of_responses.items() if is_given]:
+        raise RowsError(
+            f"{given[0]}: --floors and --audit judge no responses, and print strict verdicts of both editions; "
+            f"remove {given[0]}"
+        )
+    rows = (prompt_and_instructions(where, row, prompts) for where, row in numbered_rows(lines, origin))
     overall, by_type = accepted(rows)
     if not overall.total:
         raise RowsError(f"{origin}: no rows; expected one prompt with its instructions per line")
@@ -127,7 +138,9 @@ def _abridged(text: str) -> str:
     return json.dumps(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
 
 
-def _print_trip_wires(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
+def _print_trip_wires(
+    lines: Iterable[bytes], origin: str, prompts: Prompts | None, options: argparse.Namespace
+) -> None:
     from lm_eval_ext.cheapest import cheapest  # noqa: PLC0415 # as above
 
     @cache
@@ -135,7 +148,6 @@ def _print_trip_wires(lines: Iterable[bytes], origin: str, options: argparse.Nam
         text = cheapest(instructions, options.edition)
         return None if text is None else len(text)
 
-    prompts = read_prompts(Path(options.prompts)) if options.prompts else None
     errors: list[RowsError] = []
     rollouts, passed = [], []
     for judged in regrade(lines, origin, options.edition, not options.keep_reasoning, prompts, on_error=errors.append):
@@ -161,8 +173,7 @@ def _print_trip_wires(lines: Iterable[bytes], origin: str, options: argparse.Nam
     _raise_all(errors, len(rollouts))
 
 
-def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> None:
-    prompts = read_prompts(Path(options.prompts)) if options.prompts else None
+def _judge(lines: Iterable[bytes], origin: str, prompts: Prompts | None, options: argparse.Namespace) -> None:
     strict, loose, answered, rows, empty, null = [], [], set(), 0, 0, 0
     errors: list[RowsError] = []
     for judged in regrade(lines, origin, options.edition, not options.keep_reasoning, prompts, on_error=errors.append):
@@ -182,13 +193,17 @@ def _judge(lines: Iterable[bytes], origin: str, options: argparse.Namespace) -> 
             print(f"{'responses':28}{len(strict)}", file=sys.stderr)
         for name, value in accuracies(strict, loose, options.edition).items():
             print(f"{name:27} {value:.4f}", file=sys.stderr)
-    numbers = by_number(loose if options.loose else strict)
-    if any(number > 1 for number in numbers):
+    shown = loose if options.loose else strict
+    by_number = grouped((len(verdict.follow_instruction_list), verdict) for verdict in shown)
+    if any(number > 1 for number in by_number):
         print(f"by number of instructions, {'loose' if options.loose else 'strict'}:", file=sys.stderr)
         print("instructions  responses  inst_level  prompt_level  predicted", file=sys.stderr)
-        for number, figures in numbers.items():
-            levels = f"{figures.inst_level:12.4f}{figures.prompt_level:14.4f}{figures.predicted:11.4f}"
-            print(f"{number:12}{figures.responses:11}{levels}", file=sys.stderr)
+        for number, verdicts in sorted(by_number.items()):
+            inst_level = fmean(verdict.share for verdict in verdicts)
+            prompt_level = fmean(verdict.follow_all_instructions for verdict in verdicts)
+            # Equation 3, the curse of instructions.
+            levels = f"{inst_level:12.4f}{prompt_level:14.4f}{inst_level**number:11.4f}"
+            print(f"{number:12}{len(verdicts):11}{levels}", file=sys.stderr)
     if empty:
         print(
             f"note: {empty} of {len(strict)} responses are empty ({null} of them null) and follow no instruction",
@@ -391,42 +406,6 @@ def accuracies(strict: Sequence[Verdict], loose: Sequence[Verdict], edition: Edi
     return figures
 
 
-@dataclass(frozen=True)
-class OfNumber:
-    """The accuracies of responses to one number of instructions.
-
-    Attributes:
-        number: the number of instructions of each response.
-        responses: how many responses there are.
-        inst_level: the share of their instructions that are followed.
-        prompt_level: the share of the responses that follow all of them.
-    """
-
-    number: int
-    responses: int
-    inst_level: float
-    prompt_level: float
-
-    @property
-    def predicted(self) -> float:
-        """The prompt level by equation 3, the curse of instructions: the instruction level to the power of n."""
-        return self.inst_level**self.number
-
-
-def by_number(verdicts: Iterable[Verdict]) -> dict[int, OfNumber]:
-    """Return the accuracies of responses by their number of instructions, in ascending order."""
-    verdicts_of = grouped((len(verdict.follow_instruction_list), verdict) for verdict in verdicts)
-    return {
-        number: OfNumber(
-            number,
-            len(same_number),
-            fmean(verdict.share for verdict in same_number),
-            fmean(verdict.follow_all_instructions for verdict in same_number),
-        )
-        for number, same_number in sorted(verdicts_of.items())
-    }
-
-
 # The lines: responses with their instructions, in any of the formats.
 
 
@@ -462,8 +441,8 @@ def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tup
     Raises:
         RowsError: the line has none of these formats; the message names file, row and field.
     """
+    prompt_row = _prompt_row(where, row, prompts)
     if prompts is None and is_sample(row):
-        prompt_row = _doc_of_sample(where, row["doc"])
         try:
             responses = responses_in(row)
         except ValueError as error:
@@ -475,14 +454,10 @@ def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tup
             for draw, response in enumerate(responses, start=1)
         )
     if prompts is None:
-        row = prompt_row = _plain(where, row)
+        row = prompt_row
         _require(where, row, ROW_FIELDS)
     else:
         _require(where, row, ("response",))
-        try:
-            prompt_row = prompts.of(row)
-        except ValueError as error:
-            raise RowsError(f"{where}: {error}") from error
         row = {**prompt_row, **row, **{field: prompt_row[field] for field in COLUMNS}}
     response = row["response"]
     if response is not None and not isinstance(response, str):
@@ -497,17 +472,20 @@ def _turns(row: Mapping[str, Any], doc: Mapping[str, Any]) -> Iterator[Answered]
         yield Answered({**row, "turn": turn}, {**doc, **in_force}, record["answer"], turn)
 
 
-def prompt_and_instructions(where: str, row: Mapping[str, Any]) -> tuple[str, tuple[Checker, ...]]:
+def prompt_and_instructions(
+    where: str, row: Mapping[str, Any], prompts: Prompts | None
+) -> tuple[str, tuple[Checker, ...]]:
     """Return the prompt and the instructions of a row, which needs no response.
 
     Args:
         where: file and row, for messages.
         row: as in ``answered``, with a ``prompt``, or with ``messages``, of which the user's last one is the prompt.
+        prompts: supplies both, if given.
 
     Raises:
         RowsError: the line has none of these; the message names file, row and field.
     """
-    prompt_row = _doc_of_sample(where, row["doc"]) if is_sample(row) else _plain(where, row)
+    prompt_row = _prompt_row(where, row, prompts)
     _require(where, prompt_row, COLUMNS)
     prompt = _prompt_of(prompt_row)
     if prompt is None:
@@ -517,6 +495,16 @@ def prompt_and_instructions(where: str, row: Mapping[str, Any]) -> tuple[str, tu
         )
     with _naming(where, prompt_row):
         return prompt, instructions_of(prompt_row["instruction_id_list"], prompt_row["kwargs"])
+
+
+def _prompt_row(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> Mapping[str, Any]:
+    """Return the mapping that has the instructions: of a file of prompts, of a sample's document, or the row itself."""
+    if prompts is None:
+        return _doc_of_sample(where, row["doc"]) if is_sample(row) else _plain(where, row)
+    try:
+        return prompts.of(row)
+    except ValueError as error:
+        raise RowsError(f"{where}: {error}") from error
 
 
 def _prompt_of(row: Mapping[str, Any]) -> str | None:

@@ -16,12 +16,10 @@ from lm_eval_ext.cli import main
 from lm_eval_ext.floors import CONTENT_FREE_ANSWERS
 from lm_eval_ext.regrade import (
     EXAMPLES,
-    OfNumber,
     Prompts,
     accepted,
     accuracies,
     answered,
-    by_number,
     examples_in,
     read_prompts,
     regrade,
@@ -385,22 +383,23 @@ def numbered(printed: str) -> dict[int, tuple[float, ...]]:
     return {int(number): tuple(map(float, found)) for number, *found in map(str.split, by_number.splitlines())}
 
 
-def test_accuracies_by_number_of_instructions_have_the_prompt_level_that_equation_3_predicts() -> None:
-    verdicts = [
-        Verdict((True, True)),
-        Verdict((False,)),
-        Verdict((True, False)),
-        Verdict((True,)),
-        Verdict((True, True)),
-    ]
-    found = by_number(verdicts)
-    assert list(found) == [1, 2]
-    assert found[1] == OfNumber(1, 2, 1 / 2, 1 / 2)
-    assert found[1].predicted == 1 / 2
-    # 5 of 6 instructions are followed, and 2 of 3 responses follow both.
-    assert (found[2].responses, found[2].prompt_level) == (3, 2 / 3)
-    assert found[2].inst_level == pytest.approx(5 / 6)
-    assert found[2].predicted == pytest.approx(25 / 36)
+def test_accuracies_by_number_of_instructions_have_the_prompt_level_that_equation_3_predicts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = {"instruction_id_list": ["punctuation:no_comma", "startend:quotation"], "kwargs": [{}, {}]}
+    path = rows_file(
+        tmp_path,
+        {**both, "response": '"Yes"'},
+        {**ASKED, "response": "One, two"},
+        {**both, "response": "Yes"},
+        {**ASKED, "response": "Yes"},
+        {**both, "response": '"No"'},
+    )
+    assert main(["verify", str(path)]) == 0
+    # In ascending order. Of two instructions, 5 of 6 are followed, and 2 of 3 responses follow both; (5/6)² = 25/36.
+    printed = numbered(capsys.readouterr().err)
+    assert list(printed) == [1, 2]
+    assert printed == {1: (2, 0.5, 0.5, 0.5), 2: (3, 0.8333, 0.6667, 0.6944)}
 
 
 def test_accuracies_by_number_of_instructions_are_printed_if_a_row_has_several(
@@ -613,6 +612,33 @@ def test_a_row_without_floors_is_named(
 ) -> None:
     assert main(["verify", "--floors", str(rows_file(tmp_path, row))]) == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--floors", "--audit"])
+def test_the_floors_of_bare_responses_are_those_of_their_prompts(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text(json.dumps({"key": 1, "prompt": "Say it, now.", **ASKED}) + "\n", encoding="utf-8")
+    rows = rows_file(tmp_path, {"key": 1, "response": "x"}, {"key": 1})
+    assert main(["verify", option, "--prompts", str(prompts), str(rows)]) == 0
+    shares = capsys.readouterr().out.splitlines()[2]
+    # "ok" has no comma, and the prompt has one.
+    assert shares.split()[5:12] == ["2", "100.0", "/", "100.0", "0.0", "/", "0.0"]
+    assert main(["verify", option, "--prompts", str(prompts), str(rows_file(tmp_path, {"key": 2}))]) == 1
+    assert "row 1: no prompt with key 2 in " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--edition", "repaired"], ["--loose"], ["--keep-reasoning"]])
+@pytest.mark.parametrize("instead", ["--floors", "--audit"])
+def test_options_of_responses_are_refused_where_none_are_judged(
+    instead: str, option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = rows_file(tmp_path, {"prompt": "Say it.", **ASKED})
+    assert main(["verify", instead, str(rows), *option]) == 1
+    printed = capsys.readouterr()
+    assert f"{option[0]}: --floors and --audit judge no responses" in printed.err
+    assert printed.out == ""
 
 
 # The examples of docs/verify.md.

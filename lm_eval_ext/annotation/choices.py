@@ -13,7 +13,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from string import ascii_uppercase
@@ -21,8 +20,7 @@ from typing import Any
 
 from lm_eval_ext.annotation.sheet import CSV, Cell, read_sheet, require_new_sheet, write_sheet
 from lm_eval_ext.classifier.evaluation import table
-from lm_eval_ext.classifier.labelled import labelled_row
-from lm_eval_ext.classifier.reading import Reading
+from lm_eval_ext.classifier.labelled import Labelled, labelled_row
 from lm_eval_ext.cli.parser import count
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.results.load import load
@@ -126,10 +124,10 @@ def options_in(where: str, cell: str) -> list[dict[str, str]]:
     """
     options = []
     for line in filter(None, map(str.strip, cell.splitlines())):
-        match = re.fullmatch(r"([A-Z])\. (.*)", line)
+        match = re.fullmatch(r"([A-Z])\.(?: (.*))?", line)
         if match is None:
             raise RowsError(f"{where}, column 'options': expected lines such as 'A. Never', found {line!r}")
-        options.append({"letter": match[1], "text": match[2]})
+        options.append({"letter": match[1], "text": match[2] or ""})
     return options
 
 
@@ -164,25 +162,8 @@ def mode_in(where: str, cell: str) -> str | None:
     return text or None
 
 
-@dataclass(frozen=True)
-class HandLabeled:
-    """A labeled answer.
-
-    Attributes:
-        row: as ``lm_eval_ext.classifier.labelled`` reads it; ``label`` as the sheet has it.
-        model: the model that answered; empty if the row does not say.
-        reading: the label.
-        mode: the response mode (Table 6); ``None`` if it was not labeled.
-    """
-
-    row: dict[str, Any]
-    model: str
-    reading: Reading
-    mode: str | None
-
-
-def hand_labels(paths: Iterable[Path]) -> list[HandLabeled | None]:
-    """Return the labels of sheets and of files of labeled rows: of each answer; ``None`` where a sheet has none.
+def hand_labels(paths: Iterable[Path]) -> list[tuple[dict[str, Any], Labelled] | None]:
+    """Return each row of sheets and of files of labeled rows with its label; ``None`` where a sheet has none.
 
     An answer counts once: several copies of a sheet can be given if each answer has a label in at most one of them.
 
@@ -191,7 +172,7 @@ def hand_labels(paths: Iterable[Path]) -> list[HandLabeled | None]:
         RowsError: a row is invalid, an answer has two labels, or no row has a label; the message names file, row and
             column.
     """
-    labeled: dict[str, HandLabeled | None] = {}
+    labeled: dict[str, tuple[dict[str, Any], Labelled] | None] = {}
     locations: dict[str, str] = {}
     for path in paths:
         for where, row, label in _rows_in(path):
@@ -201,17 +182,17 @@ def hand_labels(paths: Iterable[Path]) -> list[HandLabeled | None]:
                 continue
             if former:
                 raise RowsError(
-                    f"{where}: labels an answer {label.reading.value!r} that {locations[answer]} labels "
-                    f"{former.reading.value!r}; give each sheet once, and one label for each answer. Answers of "
+                    f"{where}: labels an answer {label.label.value!r} that {locations[answer]} labels "
+                    f"{former[1].label.value!r}; give each sheet once, and one label for each answer. Answers of "
                     "several models need the column 'model'"
                 )
-            labeled[answer], locations[answer] = label, where
+            labeled[answer], locations[answer] = (row, label), where
     if not locations:
         raise RowsError(f"none of {len(labeled)} rows has a label")
     return [*labeled.values()]
 
 
-def _rows_in(path: Path) -> Iterator[tuple[str, dict[str, Any], HandLabeled | None]]:
+def _rows_in(path: Path) -> Iterator[tuple[str, dict[str, Any], Labelled | None]]:
     """Yield each row's name for messages, the row as ``lm_eval_ext.classifier.labelled`` reads it, and its label."""
     if path.suffix == CSV:
         for number, cells in enumerate(read_sheet(path, GIVEN), start=1):
@@ -222,15 +203,10 @@ def _rows_in(path: Path) -> Iterator[tuple[str, dict[str, Any], HandLabeled | No
             row |= {"options": options_in(where, cells["options"]), "label": label_in(cells["label"])}
             if mode := mode_in(where, cells.get("mode", "")):
                 row["mode"] = mode
-            yield where, row, None if row["label"] is None else _labeled(where, row, mode)
+            yield where, row, None if row["label"] is None else labelled_row(where, row)
         return
     with path.open("rb") as lines:
-        yield from ((where, row, _labeled(where, row)) for where, row in numbered_rows(lines, str(path)))
-
-
-def _labeled(where: str, row: dict[str, Any], mode: str | None = None) -> HandLabeled:
-    row_labeled = labelled_row(where, row)
-    return HandLabeled(row, row_labeled.model, row_labeled.label, mode)
+        yield from ((where, row, labelled_row(where, row)) for where, row in numbered_rows(lines, str(path)))
 
 
 def _counted(pairs: Sequence[tuple[str, str]], outcomes: Sequence[str]) -> str:
@@ -299,16 +275,17 @@ def _annotate(options: argparse.Namespace) -> int:
 
 def _labels(options: argparse.Namespace) -> int:
     answers = hand_labels(options.data)
-    labeled = [answer for answer in answers if answer]
+    labeled = [pair for pair in answers if pair]
     if options.rows is not None:
         with options.rows.open("x", encoding="utf-8") as file:
-            file.writelines(json.dumps(answer.row) + "\n" for answer in labeled)
+            file.writelines(json.dumps(row) + "\n" for row, _ in labeled)
     # Tables 5 and 6.
-    readings = [(answer.model, answer.reading) for answer in labeled]
+    readings = [(answer.model, answer.label) for _, answer in labeled]
     labels = [(model, reading.letters[0] if reading.kind == "option" else reading.kind) for model, reading in readings]
     outcomes = [*sorted({label for _, label in labels} - {*KINDS}), *KINDS]
     print(f"Which labels did the annotators give?\n\n{_counted(labels, outcomes)}\n")
-    if modes := [(row.model, row.mode) for row in labeled if row.mode]:
+    # In other people's rows, a field of this name may say something else.
+    if modes := [(answer.model, row["mode"]) for row, answer in labeled if row.get("mode") in MODES]:
         print(f"In which ways do models respond?\n\n{_counted(modes, MODES)}\n")
     if missing := len(answers) - len(labeled):
         print(f"Not labeled yet, and left out: {missing} of {len(answers)} answers.")

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from lm_eval.api.instance import Instance
 
@@ -68,59 +67,35 @@ def shows(prompt: Any, text: str) -> bool:
     )
 
 
-KnownAnswers = Mapping[str, "str | tuple[str, ...]"]
-"""Maps a policy's name to its answer: one text, or several from which the LM draws one."""
+KnownAnswers = Mapping[str, "str | tuple[str, ...] | Callable[[], str | None]"]
+"""Maps a policy's name to its answer: one text, several from which the LM draws one, or a function that composes the
+text when it is needed, and returns ``None`` if no answer does what the policy says."""
 
 
-@dataclass(frozen=True)
-class LazyAnswers(Mapping[str, str]):
-    """Answers by policy, each composed when it is asked for.
+def answer_of(answers: KnownAnswers, policy: str, where: str) -> str | tuple[str, ...]:
+    """Return a policy's answer, or several to draw from.
 
-    Attributes:
-        answers: composes the answer of each policy; ``None`` if no answer does what the policy says.
-        where: the family and the row, for messages.
-        why: for the message if there is no answer: which rows have one.
+    Args:
+        answers: the known answers to a row.
+        policy: one of their policies.
+        where: the task and the row, for messages.
+
+    Raises:
+        ValueError: no answer is known that does what the policy says for this row.
     """
-
-    answers: Mapping[str, Callable[[], str | None]]
-    where: str
-    why: str = ""
-
-    def __getitem__(self, policy: str) -> str:
-        """Return a policy's answer.
-
-        Raises:
-            KeyError: there is no such policy.
-            ValueError: no answer is known that does what the policy says for this row.
-        """
-        answer = self.answers[policy]()
-        if answer is None:
-            why = f". {self.why}" if self.why else ""
-            raise ValueError(f"{self.where}: no answer is known for policy {policy!r}{why}")
-        return answer
-
-    def __contains__(self, policy: object) -> bool:
-        """Tell whether there is such a policy, without composing its answer."""
-        return policy in self.answers
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.answers)
-
-    def __len__(self) -> int:
-        return len(self.answers)
-
-    def also(self, policy: str, like: str) -> LazyAnswers:
-        """Return these answers and those of one more policy, which answers like another."""
-        return replace(self, answers={**self.answers, policy: self.answers[like]})
+    answer = answers[policy]
+    text = answer() if callable(answer) else answer
+    if text is None:
+        raise ValueError(
+            f"{where}: no answer is known for policy {policy!r}. Rows composed by this package have one for every "
+            "policy; finished rows from other origins may not"
+        )
+    return text
 
 
 def with_floors(known_answers: KnownAnswers, prompt: str) -> KnownAnswers:
     """Return known answers and, for policies that they lack, the answers without content to a prompt."""
-    without_content = LazyAnswers(
-        {name: partial(answer, prompt) for name, answer in CONTENT_FREE_ANSWERS.items()}, "no content"
-    )
-    # Chained, because answers that are composed when they are asked for are not copied. Nothing is written.
-    return ChainMap(cast("dict[str, Any]", known_answers), cast("dict[str, Any]", without_content))
+    return {**{name: partial(answer, prompt) for name, answer in CONTENT_FREE_ANSWERS.items()}, **known_answers}
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lm_eval_ext.endings import ITSELF, Answer
 from lm_eval_ext.floors import CONTENT_FREE_ANSWERS
 from lm_eval_ext.harness.lm import LMWithoutWeights, with_draws
-from lm_eval_ext.harness.requests import KnownInstance
+from lm_eval_ext.harness.requests import KnownInstance, answer_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +110,8 @@ class ReferenceLM(LMWithoutWeights):
                 else "has no known answers; the reference model supports only the tasks of lm-eval-ext"
             )
             raise ValueError(f"--model reference: task {request.task_name!r} {wrong}")
-        answer = answers[self.policy]
+        where = f"--model reference: task {request.task_name!r}, row {request.doc_id}"
+        answer = answer_of(answers, self.policy, where)
         if isinstance(answer, str):
             return answer
         key = f"{self.seed}/{request.task_name}/{request.doc_id}" + (f"/{number}" if number else "")

@@ -164,7 +164,8 @@ def temperature_sent(file: ResultFile, generation: Mapping[str, Any]) -> tuple[f
         generation: the generation arguments of a task.
 
     Returns:
-        The temperature, and a sentence without a subject; ``(None, "")`` if the run was decoded as it asks for.
+        The temperature, and a sentence without a subject, which is empty if the answers were not sampled; ``(None,
+        "")`` if the run was decoded as it asks for.
     """
     of_model = arguments(file.config.get("model_args"))
     # The LMs that wrap another name it.
@@ -172,7 +173,12 @@ def temperature_sent(file: ResultFile, generation: Mapping[str, Any]) -> tuple[f
     if kind in CHAT_OF_OPENAI and any(part in model for part in _ALWAYS_SAMPLED):
         return 1.0, f"--model {kind} sends temperature 1 and no stop strings to {model}, whatever a run asks for"
     temperature = generation.get("temperature")
-    if kind not in COMPLETIONS | CHAT_OF_OPENAI or generation.get("do_sample") is not False:
+    if kind not in COMPLETIONS | CHAT_OF_OPENAI:
+        return None, ""
+    if generation.get("do_sample") and "temperature" not in generation:
+        # Unlike vLLM, which then samples at 1.
+        return 0.0, ""
+    if generation.get("do_sample") is not False:
         return None, ""
     if isinstance(temperature, bool) or not isinstance(temperature, int | float) or temperature <= 0:
         return None, ""

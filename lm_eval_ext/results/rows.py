@@ -7,9 +7,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from itertools import chain
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 import orjson
@@ -18,7 +17,6 @@ from numpy.typing import NDArray
 from lm_eval_ext.results.aggregation import Aggregate
 from lm_eval_ext.results.files import DEEPEST, is_too_deep
 
-Value = TypeVar("Value", bound=Hashable)
 DatasetRows = dict[str, dict[Hashable, int]]
 """The rows of each dataset that any run was evaluated on: by key, their numbers in order of first appearance."""
 
@@ -36,43 +34,9 @@ def parsed(text: bytes) -> Any:
         return json.loads(text)
 
 
-@dataclass(frozen=True)
-class Coded(Generic[Value]):
-    """A column with few distinct values, each stored once.
-
-    Attributes:
-        values: the distinct values.
-        codes: the index into ``values`` for each row, shape (rows,).
-    """
-
-    values: tuple[Value, ...]
-    codes: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.codes)
-
-    def __getitem__(self, row: int) -> Value:
-        """Return a row's value."""
-        value: Value = self.values[int(self.codes[row])]
-        return value
-
-    def __iter__(self) -> Iterator[Value]:
-        """Yield every row's value."""
-        return (self.values[code] for code in self.codes)
-
-
-def coded(values: Iterable[Value]) -> Coded[Value]:
-    """Return values as a column."""
-    codes: dict[Value, int] = {}
-    column = np.fromiter((codes.setdefault(value, len(codes)) for value in values), np.int32)
-    return Coded(tuple(codes), column)
-
-
 COLUMNS = ("ids", "clusters", "docs", "prompts", "targets", "offsets", "certainty")
-NUMBERS = ("values", "denominators", "draws")
-TEXTS = ("letters", "outcomes")
-"""The fields of ``Rows`` with a value for each row; with numbers for each row by metric; and with texts by metric."""
+BY_METRIC = ("values", "denominators", "draws", "letters", "outcomes")
+"""The fields of ``Rows`` with a value for each row, and with columns by metric."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +55,8 @@ class Rows:
         further: the other files, where the rows are those of several parts of a run.
         files: for each row, 0 if it is in ``path``, or the number of the further file, shape (rows,); empty if there
             are no further ones.
-        letters: pairs of letters by metric.
-        outcomes: what was chosen, by metric.
+        letters: pairs of letters by metric, each of shape (rows,).
+        outcomes: tuples of what was chosen by metric, each of shape (rows,). Equal ones are stored once.
         draws: the numbers by metric of every draw, each of shape (rows, draws), where each row was answered several
             times; ``values`` are then the means over the draws, and everything else is of the first draw.
         certainty: how sure a reader was of each draw's text, from 0 to 1, shape (rows, draws); NaN where the samples do
@@ -109,8 +73,8 @@ class Rows:
     offsets: NDArray[np.int64]
     path: Path
     denominators: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    letters: Mapping[str, Coded[tuple[str, str]]] = field(default_factory=dict)
-    outcomes: Mapping[str, Coded[tuple[str, ...]]] = field(default_factory=dict)
+    letters: Mapping[str, NDArray[np.object_]] = field(default_factory=dict)
+    outcomes: Mapping[str, NDArray[np.object_]] = field(default_factory=dict)
     draws: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     certainty: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
@@ -143,11 +107,8 @@ class Rows:
         """
         columns = {name: getattr(self, name) for name in (*COLUMNS, "files")}
         fields: dict[str, Any] = {name: column[rows] for name, column in columns.items() if len(column)}
-        for name in NUMBERS:
-            fields[name] = {metric: numbers[rows] for metric, numbers in getattr(self, name).items()}
-        for name in TEXTS:
-            texts = getattr(self, name).items()
-            fields[name] = {metric: replace(column, codes=column.codes[rows]) for metric, column in texts}
+        for name in BY_METRIC:
+            fields[name] = {metric: column[rows] for metric, column in getattr(self, name).items()}
         aggregates = {name: replace(figure, terms=figure.terms[rows]) for name, figure in self.aggregates.items()}
         return replace(self, **fields, aggregates=aggregates)
 
@@ -216,12 +177,8 @@ def joined(parts: Sequence[Rows]) -> Rows:
         parts: the rows of each, of which none is in two parts; all with as many draws.
     """
     fields: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
-    for name in NUMBERS:
+    for name in BY_METRIC:
         fields[name] = {metric: np.concatenate(of_parts) for metric, of_parts in _in_all(parts, name).items()}
-    for name in TEXTS:
-        fields[name] = {
-            metric: coded(chain.from_iterable(of_parts)) for metric, of_parts in _in_all(parts, name).items()
-        }
     rows = replace(
         parts[0],
         **fields,

@@ -166,9 +166,10 @@ class TaskRun:
         sent, _ = temperature_sent(self.file, arguments)
         if sent is None:
             is_number = isinstance(temperature, int | float) and not isinstance(temperature, bool)
-            if not is_number or arguments.get("do_sample") is False or temperature <= 0:
-                return Decoding(0.0)
-            sent = float(temperature)
+            is_greedy = not is_number or arguments.get("do_sample") is False or temperature <= 0
+            sent = 0.0 if is_greedy else float(temperature)
+        if not sent:
+            return Decoding(0.0)
         seeds = [arguments.get(SAMPLING_SEED), *(self.file.config.get(name) for name in OF_RUN)]
         return Decoding(sent, "/".join(str(seed) for seed in seeds if seed is not None))
 

@@ -24,7 +24,7 @@ from lm_eval_ext.processes import in_processes
 from lm_eval_ext.results.aggregation import MEAN, aggregate, stated
 from lm_eval_ext.results.files import short_repr
 from lm_eval_ext.results.issue import Issue, warning
-from lm_eval_ext.results.rows import DatasetRows, Rows, coded, parsed
+from lm_eval_ext.results.rows import DatasetRows, Rows, parsed
 from lm_eval_ext.results.runs import TaskRun
 
 DRAWS = "draws"
@@ -228,8 +228,8 @@ def _rows(run: TaskRun, dataset: dict[Hashable, int]) -> tuple[Rows, list[Issue]
             **{name: numerators[:, place].copy() for place, name in enumerate(ratios)},
         },
         denominators={name: denominators[:, place].copy() for place, name in enumerate(ratios)},
-        letters={name: coded(texts[name]) for name in letters},
-        outcomes={name: coded(texts[name]) for name in outcomes},
+        letters={name: np.fromiter(texts[name], object) for name in letters},
+        outcomes={name: np.fromiter(texts[name], object) for name in outcomes},
         draws={name: by_draw[:, :, place].copy() for place, name in enumerate(numbers)} if drawn > 1 else {},
         certainty=np.array(certainty, np.float64).reshape(-1, drawn),
     )

@@ -59,11 +59,12 @@ def test_a_label_is_read_as_it_is_written(cell: str, label: object) -> None:
 
 
 def test_options_survive_a_cell() -> None:
-    shown = options_cell(["Very\nmuch. Really", "=1+1"])
-    assert shown == "A. Very much. Really\nB. =1+1"
+    shown = options_cell(["Very\nmuch. Really", "=1+1", ""])
+    assert shown == "A. Very much. Really\nB. =1+1\nC. "
     assert options_in("row 1", shown + "\r\n") == [
         {"letter": "A", "text": "Very much. Really"},
         {"letter": "B", "text": "=1+1"},
+        {"letter": "C", "text": ""},
     ]
 
 
@@ -169,6 +170,9 @@ def test_labels_are_counted_and_become_rows_for_training(
         "| reference policy=chatty | 1 | 0 | 1 |",
         "| reference policy=refuser | 0 | 6 | 6 |",
     ]
+    # The rows have the modes, too.
+    assert main(["classifier", "labels", str(out)]) == 0
+    assert capsys.readouterr().out.split("\n\n")[:4] == said.split("\n\n")[:4]
     read = labelled_file(out)
     assert Counter(row.label.kind for row in read) == {"option": 9, "several": 1, "none": 1}
     assert main(["classifier", "evaluate", str(out), "--reader", "rules"]) == 0

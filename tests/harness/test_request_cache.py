@@ -11,9 +11,10 @@ import lm_eval.caching.cache
 import pytest
 
 from lm_eval_ext.families.paired_mcq.prompt import Prompt
-from lm_eval_ext.harness.requests import fingerprint, functions
+from lm_eval_ext.harness.requests import answer_of, fingerprint, functions
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.harness.tasks import OF_FAMILY, Playing, make, make_own, options_of
+from tests.known_answers import text_of
 from tests.leaves import TOPIC, TRIVIA
 
 pytestmark = pytest.mark.harness
@@ -128,7 +129,7 @@ def test_a_stale_request_is_never_served(family: str, tmp_path: Path) -> None:
 def test_an_unchanged_request_is_served(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first = few(family)
     plain = asked(first, cache_requests=True)
-    known = [instance.known_answers["oracle"] for instance in first.instances]
+    known = [text_of(instance.known_answers, "oracle") for instance in first.instances]
     again = few(family)
 
     def refuse(*_args: Any, **_options: Any) -> None:
@@ -136,7 +137,7 @@ def test_an_unchanged_request_is_served(family: str, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(type(again), "construct_requests", refuse)
     assert asked(again, cache_requests=True) == plain
-    assert [instance.known_answers["oracle"] for instance in again.instances] == known
+    assert [text_of(instance.known_answers, "oracle") for instance in again.instances] == known
 
 
 @pytest.mark.parametrize("family", OF_FAMILY)
@@ -194,7 +195,10 @@ def own(folder: Path, name: str, edit: Mapping[str, Any]) -> Any:
 def built(task: Any, **options: Any) -> list[tuple[str, Any, dict[str, Any]]]:
     """Build a task's requests, and return what they ask and what is known to be answered."""
     found = asked(task, **options)
-    return [(*what, dict(each.known_answers)) for what, each in zip(found, task.instances, strict=True)]
+    return [
+        (*what, {policy: answer_of(each.known_answers, policy, "a row") for policy in each.known_answers})
+        for what, each in zip(found, task.instances, strict=True)
+    ]
 
 
 @pytest.mark.parametrize(("name", "edit"), EDITS)

@@ -49,6 +49,13 @@ def test_a_draw_depends_on_seed_and_row_and_not_on_the_order_of_requests() -> No
     assert 64 < forward.count("foo") < 136
 
 
+def test_an_answer_is_composed_when_it_is_needed_and_a_row_without_one_is_an_error_that_names_it() -> None:
+    composed: KnownAnswers = {"oracle": lambda: "foo", "drop_one": lambda: None}
+    assert ReferenceLM("oracle").generate_until([request(composed)]) == ["foo"]
+    with pytest.raises(ValueError, match=r"task 'some_task', row 7: no answer is known for policy 'drop_one'\. Rows "):
+        ReferenceLM("drop_one").generate_until([request(composed, 7)])
+
+
 def test_an_unknown_policy_is_an_error_with_the_task_and_its_policies() -> None:
     with pytest.raises(ValueError, match=r"'some_task' has no policy 'rival'; expected one of oracle, prior, random"):
         ReferenceLM("rival").generate_until([request(ANSWERS)])

@@ -17,6 +17,7 @@ from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.wrapping import WrappingLM
 from lm_eval_ext.verifiers import instruction
 from tests.across_versions import plain_instance
+from tests.known_answers import text_of
 from tests.self_refine.scripted import ScriptedLM
 
 pytestmark = pytest.mark.harness
@@ -67,7 +68,7 @@ def test_a_withheld_completion_is_empty() -> None:
 @pytest.mark.parametrize("policy", ["oracle", "ignore"])
 def test_the_reference_model_ignores_first_and_then_does_as_its_policy_says(policy: str) -> None:
     (answer,) = TwoTurnsLM(ReferenceLM(policy)).generate_until([request()])
-    assert (answer, answer.first) == (known_answers(ROW)[policy], known_answers(ROW)["ignore"])
+    assert (answer, answer.first) == (text_of(known_answers(ROW), policy), text_of(known_answers(ROW), "ignore"))
 
 
 def test_rows_without_a_second_message_are_an_error_before_any_request() -> None:

@@ -125,6 +125,28 @@ def test_two_sides_are_compared_task_by_task_in_the_setting_of_each(tmp_path: Pa
     assert same.issues == ()
 
 
+@pytest.mark.parametrize(
+    ("model", "generation", "temperature"),
+    [
+        ("vllm", {"do_sample": True}, 1.0),
+        # The harness sends 0 to a server unless there is a temperature, whether or not it is to sample.
+        ("local-chat-completions", {"do_sample": True}, 0.0),
+        ("local-chat-completions", {"do_sample": True, "temperature": 0.7}, 0.7),
+        ("local-chat-completions", {"do_sample": False, "temperature": 0.7}, 0.7),
+        ("vllm", {"do_sample": False, "temperature": 0.7}, 0.0),
+        ("openai-completions", {}, 0.0),
+    ],
+)
+def test_the_temperature_is_the_one_that_the_harness_sends(
+    model: str, generation: Mapping[str, Any], temperature: float, tmp_path: Path
+) -> None:
+    write_run(tmp_path, {SST2: [1, 0]}, call={"model": model}, config={"generation_kwargs": generation})
+    runs = load([tmp_path])
+    assert runs.counting[0].decoding.temperature == temperature
+    is_sampled_anyway = any("although the results say otherwise" in str(issue) for issue in runs.issues)
+    assert is_sampled_anyway == (temperature > 0 and generation["do_sample"] is False)
+
+
 @pytest.mark.harness
 def test_draws_of_a_real_model_are_told_apart_by_temperature_and_seed(tiny_model: Path, tmp_path: Path) -> None:
     texts = {}

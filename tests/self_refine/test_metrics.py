@@ -11,7 +11,7 @@ import pytest
 from lm_eval_ext.families.manyifeval.schema import REFINED, SCHEMA
 from lm_eval_ext.models.self_refine import SelfRefineLM
 from lm_eval_ext.self_refine.loop import Feedback, Refined, Round
-from lm_eval_ext.self_refine.metrics import COUNTS, Confusion, scores
+from lm_eval_ext.self_refine.metrics import COUNTS, Counts, feedback_shares, scores
 from tests.self_refine.scripted import ScriptedLM, request, row
 
 INSTRUCTIONS = row().instructions
@@ -142,37 +142,41 @@ def test_without_a_judging_model_there_are_verdicts_but_no_replies() -> None:
 
 
 def test_figure_9_reproduces_table_2() -> None:
-    found = Confusion(true_positives=76, false_positives=17, false_negatives=24, true_negatives=83)
+    found = feedback_shares(true_positives=76, false_positives=17, false_negatives=24, true_negatives=83)
     # 76 / (76 + 17) = 0.817; 76 / 100; 2 · 0.817 · 0.76 / (0.817 + 0.76) = 0.788
-    assert [found.precision, found.recall, found.f1] == [
+    assert [found["feedback_precision"], found["feedback_recall"], found["feedback_f1"]] == [
         pytest.approx(figure, abs=0.005) for figure in (0.82, 0.76, 0.79)
     ]
 
 
 def test_only_precision_by_count_depends_on_how_many_are_broken() -> None:
-    few, many = Confusion(76, 17, 24, 83), Confusion(76, 170, 24, 830)
-    assert few.precision == pytest.approx(many.precision)
-    assert few.precision_by_count == 76 / 93
-    assert many.precision_by_count == 76 / 246
+    few, many = feedback_shares(76, 17, 24, 83), feedback_shares(76, 170, 24, 830)
+    assert few["feedback_precision"] == pytest.approx(many["feedback_precision"])
+    assert few["feedback_precision_by_count"] == 76 / 93
+    assert many["feedback_precision_by_count"] == 76 / 246
 
 
 @pytest.mark.parametrize(
     ("counts", "precision", "recall", "f1"),
     [
-        (Confusion(0, 0, 5, 3), 1.0, 0.0, 0.0),  # "all false" in Table 2: nothing is judged followed
-        (Confusion(5, 0, 0, 3), 1.0, 1.0, 1.0),  # the oracle
-        (Confusion(0, 3, 5, 0), 0.0, 0.0, 0.0),  # always wrong
-        (Confusion(5, 0, 0, 0), 1.0, 1.0, 1.0),  # nothing broken
-        (Confusion(2, 0, 2, 0), 1.0, 0.5, 2 / 3),  # nothing broken, half of it recognized
-        (Confusion(0, 0, 5, 0), 1.0, 0.0, 0.0),
-        (Confusion(0, 3, 0, 1), 0.0, None, None),  # nothing followed
-        (Confusion(0, 0, 0, 4), 1.0, None, None),
-        (Confusion(0, 0, 0, 0), None, None, None),  # nothing judged
+        ((0, 0, 5, 3), 1.0, 0.0, 0.0),  # "all false" in Table 2: nothing is judged followed
+        ((5, 0, 0, 3), 1.0, 1.0, 1.0),  # the oracle
+        ((0, 3, 5, 0), 0.0, 0.0, 0.0),  # always wrong
+        ((5, 0, 0, 0), 1.0, 1.0, 1.0),  # nothing broken
+        ((2, 0, 2, 0), 1.0, 0.5, 2 / 3),  # nothing broken, half of it recognized
+        ((0, 0, 5, 0), 1.0, 0.0, 0.0),
+        ((0, 3, 0, 1), 0.0, None, None),  # nothing followed
+        ((0, 0, 0, 4), 1.0, None, None),
+        ((0, 0, 0, 0), None, None, None),  # nothing judged
     ],
 )
 def test_with_an_empty_class_only_meaningful_figures_are_given(
-    counts: Confusion, precision: float | None, recall: float | None, f1: float | None
+    counts: Counts, precision: float | None, recall: float | None, f1: float | None
 ) -> None:
-    assert (counts.precision, counts.precision_by_count, counts.recall) == (precision, precision, recall)
-    assert counts.f1 == pytest.approx(f1)
-    assert counts.f1_by_count == pytest.approx(f1)
+    assert feedback_shares(*counts) == {
+        "feedback_precision": precision,
+        "feedback_recall": recall,
+        "feedback_f1": pytest.approx(f1),
+        "feedback_precision_by_count": precision,
+        "feedback_f1_by_count": pytest.approx(f1),
+    }

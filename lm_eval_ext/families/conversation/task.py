@@ -18,7 +18,7 @@ from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.manyifeval.prompts import NAME, TEST, configure_source
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, as_dataset
-from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers, TurnsInstance, with_floors
+from lm_eval_ext.harness.requests import KnownAnswers, TurnsInstance, with_floors
 from lm_eval_ext.verifiers.multi_if import thai
 from lm_eval_ext.verifiers.tokenization import PUNKT, require
 
@@ -111,7 +111,7 @@ class ConversationTask(FamilyTask):
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the answers of each policy in all turns."""
-        return self._known({policy: partial(self._row(doc).conversation, policy) for policy in POLICIES}, doc)
+        return {policy: partial(self._row(doc).conversation, policy) for policy in POLICIES}
 
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the request with all messages.
@@ -120,15 +120,12 @@ class ConversationTask(FamilyTask):
         """
         row = self._row(doc)
         first, *then = (
-            with_floors(self._known({policy: partial(row.answer, policy, turn) for policy in POLICIES}, doc), message)
+            with_floors({policy: partial(row.answer, policy, turn) for policy in POLICIES}, message)
             for turn, message in enumerate(row.messages)
         )
         further = json.dumps(row.messages[1:], ensure_ascii=False)
         given = {"messages": row.messages, "system": self.system_prompt(doc), "then": then}
         return [TurnsInstance.of(request, first, arguments=(*request.arguments, further), **given)]
-
-    def _known(self, answers: Mapping[str, Any], doc: Mapping[str, Any]) -> LazyAnswers:
-        return LazyAnswers(answers, f"conversation, key {doc['key']!r}")
 
     def _row(self, doc: Mapping[str, Any]) -> Row:
         return self._by_messages[doc["key"], tuple(doc["messages"])]

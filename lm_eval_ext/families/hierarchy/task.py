@@ -23,7 +23,7 @@ from lm_eval_ext.families.manyifeval.prompts import NAME, TEST, configure_source
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.engines import warn_once
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, as_dataset
-from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers, shows
+from lm_eval_ext.harness.requests import KnownAnswers, shows
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers.tokenization import PUNKT, require
 
@@ -165,8 +165,7 @@ class HierarchyTask(FamilyTask):
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the answers that obey whom each policy obeys."""
         row = self._row(doc)
-        answers = {policy: partial(row.answer, follows) for policy, follows in self._arm.obeyed().items()}
-        return LazyAnswers(answers, f"hierarchy, key {row.key!r}")
+        return {policy: partial(row.answer, follows) for policy, follows in self._arm.obeyed().items()}
 
     def _row(self, doc: Mapping[str, Any]) -> Row:
         return self._by_key[doc["key"]]

@@ -30,7 +30,7 @@ from lm_eval_ext.families.ifbench.scores import score
 from lm_eval_ext.families.ifbench.witnesses import break_one, respond
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, as_dataset
-from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, LazyAnswers, TurnsInstance, with_floors
+from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, TurnsInstance, with_floors
 from lm_eval_ext.turns import Turns
 from lm_eval_ext.verifiers.tokenization import NLTK_DATA, PUNKT, Data, require
 
@@ -196,18 +196,14 @@ def _as_dataset(rows: tuple[IFBenchRow, ...]) -> datasets.Dataset:
     return as_dataset(docs, rows_hash(rows))
 
 
-def known_answers(row: IFBenchRow) -> LazyAnswers:
+def known_answers(row: IFBenchRow) -> KnownAnswers:
     """Return the answers to a row; after two turns, the first answer ignores the instructions."""
-    return LazyAnswers({policy: partial(_last, row, policy) for policy in POLICIES}, _named(row))
+    return {policy: partial(_last, row, policy) for policy in POLICIES}
 
 
-def first_answers(row: IFBenchRow) -> LazyAnswers:
+def first_answers(row: IFBenchRow) -> KnownAnswers:
     """Return the answers to the first of two messages, which does not contain the instructions: they follow none."""
-    return LazyAnswers(dict.fromkeys(POLICIES, partial(_answer, row, "ignore")), _named(row))
-
-
-def _named(row: IFBenchRow) -> str:
-    return f"ifbench, key {row.key!r} ({', '.join(instruction.id for instruction in row.instructions)})"
+    return dict.fromkeys(POLICIES, partial(_answer, row, "ignore"))
 
 
 def _last(row: IFBenchRow, policy: str) -> str | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from lm_eval_ext.families.instructions.writer import break_one, respond
 from lm_eval_ext.families.manyifeval.rows import InstructionRow
 from lm_eval_ext.families.manyifeval.schema import PUBLISHED, Placement
-from lm_eval_ext.harness.requests import KnownInstance, LazyAnswers
+from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
 from lm_eval_ext.verifiers import Response
 
 POLICIES = ("oracle", "drop_one", "ignore")
@@ -51,13 +51,13 @@ def heard(placement: Placement) -> str:
     return "ignore" if placement == "system" else "oracle"
 
 
-def known_answers(row: InstructionRow, placement: Placement = PUBLISHED) -> LazyAnswers:
+def known_answers(row: InstructionRow, placement: Placement = PUBLISHED) -> KnownAnswers:
     """Return the answers to a row whose instructions are stated at some place."""
-    answers = _composed(row, {policy: partial(_answer, row, policy) for policy in POLICIES})
-    return answers.also(IGNORE_SYSTEM, heard(placement))
+    answers = {policy: partial(_answer, row, policy) for policy in POLICIES}
+    return {**answers, IGNORE_SYSTEM: answers[heard(placement)]}
 
 
-def repaired_answers(row: InstructionRow, indices: Sequence[int]) -> LazyAnswers:
+def repaired_answers(row: InstructionRow, indices: Sequence[int]) -> KnownAnswers:
     """Return the answers to a row after some of its instructions were reported as broken.
 
     ``drop_one`` repairs what was reported. ``ignore`` keeps ignoring.
@@ -66,12 +66,12 @@ def repaired_answers(row: InstructionRow, indices: Sequence[int]) -> LazyAnswers
         row: the row.
         indices: the indices of the instructions reported as broken.
     """
-    return _composed(row, {policy: partial(_repaired, row, policy, indices) for policy in POLICIES})
+    return {policy: partial(_repaired, row, policy, indices) for policy in POLICIES}
 
 
 def judgments(
     row: InstructionRow, answer: str, indices: Sequence[int], reply: Callable[[Sequence[bool]], str]
-) -> LazyAnswers:
+) -> KnownAnswers:
     """Return the replies to the question of which instructions an answer follows.
 
     Every policy tells the truth except ``ignore``, which finds nothing wrong.
@@ -87,15 +87,7 @@ def judgments(
         instructions = [row.instructions[index] for index in indices]
         return reply(Response(answer).follows(instructions).follow_instruction_list)
 
-    return _composed(row, {**dict.fromkeys(POLICIES, truth), "ignore": partial(reply, [True] * len(indices))})
-
-
-def _composed(row: InstructionRow, answers: Mapping[str, Callable[[], str | None]]) -> LazyAnswers:
-    return LazyAnswers(
-        answers,
-        f"manyifeval, key {row.key}, {len(row.instructions)} instructions",
-        "Rows composed by this package have one for every policy; finished rows from other origins may not",
-    )
+    return {**dict.fromkeys(POLICIES, truth), "ignore": partial(reply, [True] * len(indices))}
 
 
 def _answer(row: InstructionRow, policy: str) -> str | None:

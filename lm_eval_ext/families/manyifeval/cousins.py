@@ -20,7 +20,7 @@ from lm_eval_ext.families.manyifeval.frozen import frozen, row_id
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, evaluated, prompt_of
 from lm_eval_ext.families.manyifeval.scores import unknown_over_variants
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
-from lm_eval_ext.harness.requests import LazyAnswers
+from lm_eval_ext.harness.requests import KnownAnswers
 from lm_eval_ext.metadata import generator_name
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import Checker, instruction
@@ -156,9 +156,10 @@ class CousinsTask(ManyIFEvalTask):
         """Return few-shot examples in the published wording."""
         return [{**doc, "cousin": 0, "phrasings": []} for doc in super().demonstrations(n)]
 
-    def known_answers(self, doc: dict[str, Any]) -> LazyAnswers:
+    def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the answers of every policy, and of a policy that follows only the published wording."""
-        return super().known_answers(doc).also(FIRST_WORDING, "drop_one" if doc["cousin"] else "oracle")
+        answers = super().known_answers(doc)
+        return {**answers, FIRST_WORDING: answers["drop_one" if doc["cousin"] else "oracle"]}
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Score a variant; see the base class."""

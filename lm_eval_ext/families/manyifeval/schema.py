@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from statistics import fmean
@@ -20,7 +20,7 @@ from lm_eval_ext.families.schema import (
     reliable,
     share_followed,
 )
-from lm_eval_ext.self_refine.metrics import COUNTS, SHARES, Confusion, Counts
+from lm_eval_ext.self_refine.metrics import COUNTS, SHARES, Counts, feedback_shares
 
 Placement = Literal["after", "before", "system", "earlier_turn"]
 """Where a conversation states the instructions. ``after``: below the task prompt, as published; ``before``: above it;
@@ -71,9 +71,9 @@ def reliability_gap(variants: Iterable[Outcome]) -> float | str:
     )
 
 
-def feedback(share: Callable[[Confusion], float | None], rows: Iterable[Counts]) -> float | str:
+def feedback(share: str, rows: Iterable[Counts]) -> float | str:
     """Return a share of all rows' feedback together; ``NONE`` if it is undefined."""
-    value = share(Confusion(*map(sum, zip(*rows, strict=True))))
+    value = feedback_shares(*map(sum, zip(*rows, strict=True)))[share]
     return NONE if value is None else value
 
 
@@ -190,8 +190,8 @@ SCHEMA = Schema(
         # The figures by count depend on how many instructions are followed in the first place; the report shows the
         # paper's.
         *(
-            Metric(name, True, partial(feedback, share), needs=(REFINED,), per_row=None, drawn="by_count" not in name)
-            for name, share in SHARES.items()
+            Metric(name, True, partial(feedback, name), needs=(REFINED,), per_row=None, drawn="by_count" not in name)
+            for name in SHARES
         ),
         # Of each row, the judgments that cannot be parsed, and all.
         Metric(

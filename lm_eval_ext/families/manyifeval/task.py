@@ -27,7 +27,7 @@ from lm_eval_ext.families.manyifeval.schema import (
 from lm_eval_ext.families.manyifeval.scores import score
 from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.harness.family_task import Documents, as_dataset
-from lm_eval_ext.harness.requests import LazyAnswers
+from lm_eval_ext.harness.requests import KnownAnswers
 from lm_eval_ext.self_refine import metrics as refinement
 from lm_eval_ext.self_refine.loop import Refined
 from lm_eval_ext.verifiers import instructions_of
@@ -140,7 +140,7 @@ class ManyIFEvalTask(PlacedTask):
         """
         return [document(row, self.placement) for row in demonstrated(self._selection, n)]
 
-    def known_answers(self, doc: dict[str, Any]) -> LazyAnswers:
+    def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return answers that follow all instructions, all but one, or none of them."""
         return known_answers(self._by_prompt[doc["key"], doc["prompt"]], self.placement)
 

@@ -1,4 +1,4 @@
-"""LazyAnswers responses: exactly the chosen instructions are followed, strictly and in both editions."""
+"""Composed responses: exactly the chosen instructions are followed, strictly and in both editions."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from lm_eval_ext.families.ifbench.witnesses import break_one
 from lm_eval_ext.families.instructions import bank
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response, instruction
 from lm_eval_ext.verifiers.ifbench.small_groups import stop_words
+from tests.known_answers import text_of
 
 NO_WITNESS = {"105": ("format:options", "format:newline"), "212": ("words:consonants", "ratio:overlap")}
 """The published rows without one: an option of two words, each on a new line; and a response with 54 % of its word
@@ -55,7 +56,7 @@ def test_298_of_the_300_published_rows_have_a_witness(shared_data: Path) -> None
 def test_where_instructions_exclude_each_other_the_oracle_follows_all_but_one(shared_data: Path) -> None:
     for row in rows(str(shared_data / "ifeval"), ONE_TURN):
         if row.key in NO_WITNESS:
-            answer = known_answers(row)["oracle"]
+            answer = text_of(known_answers(row), "oracle")
             assert [sum(verdict) for verdict in verdicts(answer, row.instructions)] == [1, 1]
 
 

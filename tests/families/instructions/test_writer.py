@@ -26,9 +26,11 @@ from lm_eval_ext.families.instructions.writer import break_one, respond
 from lm_eval_ext.families.manyifeval.answers import POLICIES, known_answers
 from lm_eval_ext.families.manyifeval.dense.rows import PER_SECTION, mixed_rows
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, all_rows
+from lm_eval_ext.harness.requests import answer_of
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response, ifrlvr, instruction, instruction_ids
 from lm_eval_ext.verifiers.checker import RELATIONS
 from tests.families.manyifeval.table_4 import FIFTEEN
+from tests.known_answers import text_of
 
 AT_LEAST, LESS_THAN = "at least", "less than"
 
@@ -356,7 +358,9 @@ def test_drop_one_breaks_exactly_one_instruction_of_every_row(rows: tuple[Instru
 
 def test_ignore_breaks_every_instruction_of_every_row(rows: tuple[InstructionRow, ...]) -> None:
     for row in rows:
-        assert verdicts(known_answers(row)["ignore"], row.instructions) == [(False,) * len(row.instructions)] * 2, row
+        assert (
+            verdicts(text_of(known_answers(row), "ignore"), row.instructions) == [(False,) * len(row.instructions)] * 2
+        ), row
 
 
 def test_the_dropped_instruction_is_also_broken_loosely_if_possible() -> None:
@@ -396,16 +400,14 @@ def test_the_policies_answer_rows_with_and_without_a_witness() -> None:
     answers = known_answers(row)
     assert set(answers) == {*POLICIES, "ignore_system"} == {"oracle", "drop_one", "ignore", "ignore_system"}
     assert len(answers) == 4
-    assert verdicts(answers["oracle"], instructions) == [(True, True)] * 2
-    assert verdicts(answers["drop_one"], instructions) == [(False, True)] * 2
-    assert verdicts(answers["ignore"], instructions) == [(False, False)] * 2
-    assert (
-        known_answers(InstructionRow("made up", "Say it.", "Say it.", instructions, witness="as it is"))["oracle"]
-        == "as it is"
-    )
+    assert verdicts(text_of(answers, "oracle"), instructions) == [(True, True)] * 2
+    assert verdicts(text_of(answers, "drop_one"), instructions) == [(False, True)] * 2
+    assert verdicts(text_of(answers, "ignore"), instructions) == [(False, False)] * 2
+    with_witness = InstructionRow("made up", "Say it.", "Say it.", instructions, witness="as it is")
+    assert text_of(known_answers(with_witness), "oracle") == "as it is"
 
 
 def test_a_row_without_a_known_answer_is_named_with_the_policy() -> None:
     row = InstructionRow(17, "Say it.", "Say it.", (CAPITAL, SMALL))
-    with pytest.raises(ValueError, match=r"key 17, 2 instructions: no answer is known for policy 'oracle'"):
-        known_answers(row)["oracle"]
+    with pytest.raises(ValueError, match="row 17: no answer is known for policy 'oracle'"):
+        answer_of(known_answers(row), "oracle", "row 17")

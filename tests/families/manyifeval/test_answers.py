@@ -8,6 +8,7 @@ import pytest
 
 from lm_eval_ext.families.manyifeval.answers import judgments, known_answers, repaired_answers
 from lm_eval_ext.families.manyifeval.rows import InstructionRow
+from tests.known_answers import text_of
 from tests.self_refine.scripted import row
 
 pytestmark = pytest.mark.harness
@@ -35,7 +36,7 @@ TWICE = replace(ONCE, instructions=(ONCE.instructions[0],) * 2)
 def test_a_model_that_is_told_of_every_broken_instruction_repairs_all_of_them(
     of: InstructionRow, named: tuple[int, ...], policy: str, like: str
 ) -> None:
-    assert repaired_answers(of, named)[policy] == known_answers(of)[like]
+    assert text_of(repaired_answers(of, named), policy) == text_of(known_answers(of), like)
 
 
 @pytest.mark.parametrize(
@@ -49,4 +50,5 @@ def test_a_model_that_is_told_of_every_broken_instruction_repairs_all_of_them(
     ],
 )
 def test_every_policy_except_ignore_judges_truthfully(policy: str, asked: tuple[int, ...], said: list[bool]) -> None:
-    assert judgments(ONCE, BARE, asked, lambda verdicts: str(list(verdicts)))[policy] == str(said)
+    replies = judgments(ONCE, BARE, asked, lambda verdicts: str(list(verdicts)))
+    assert text_of(replies, policy) == str(said)

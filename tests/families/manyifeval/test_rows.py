@@ -206,7 +206,7 @@ for source in sys.argv[1:]:
     for count in range(1, 11):
         print(rows_hash(evaluated(Selection(source, count))), rows_hash(evaluated(Selection(source, count, True))))
     for row in all_rows(source, "test")[::50]:
-        print(json.dumps(dict(known_answers(row))))
+        print(json.dumps({policy: compose() for policy, compose in known_answers(row).items()}))
 for row in all_rows("embedded", "test", 7):
     print(json.dumps([row.key, row.prompt, list(map(repr, row.instructions)), row.witness]))
 print(dense.rows_hash(dense.mixed_rows(20, 7)))

@@ -25,14 +25,14 @@ from lm_eval_ext.families.manyifeval.prompts import TEST
 from lm_eval_ext.families.manyifeval.schema import DENSE, FORM, KEYWORDS, MIXED
 from lm_eval_ext.families.schema import PLACEMENT
 from lm_eval_ext.harness.family_task import Documents, as_dataset
-from lm_eval_ext.harness.requests import KnownAnswers, LazyAnswers
+from lm_eval_ext.harness.requests import KnownAnswers
 from lm_eval_ext.metadata import mark_version
 from lm_eval_ext.verifiers.tokenization import PUNKT, Data, require
 
 NAME = "manyifeval_dense"
 
 
-def keyword_answers(row: DenseRow) -> LazyAnswers:
+def keyword_answers(row: DenseRow) -> KnownAnswers:
     """Return reports with all words, the first half, all but one, other forms only, and none."""
     contained: Mapping[str, Sequence[str]] = {
         "oracle": row.words,
@@ -41,9 +41,7 @@ def keyword_answers(row: DenseRow) -> LazyAnswers:
         "other_form": list(map(other_form, row.words)),
         "ignore": [],
     }
-    return LazyAnswers(
-        {policy: partial(_report_with, words) for policy, words in contained.items()}, f"report {row.key}"
-    )
+    return {policy: partial(_report_with, words) for policy, words in contained.items()}
 
 
 def other_form(word: str) -> str:
@@ -57,7 +55,7 @@ def _report_with(words: Sequence[str]) -> str:
     return "\n".join(["Here it is.", *lines])
 
 
-def section_answers(row: MixedRow) -> LazyAnswers:
+def section_answers(row: MixedRow) -> KnownAnswers:
     """Return the answers to a row with sections.
 
     ``oracle`` follows every instruction, ``first_half`` the first half of the list, ``drop_one`` all but its last one;
@@ -71,10 +69,11 @@ def section_answers(row: MixedRow) -> LazyAnswers:
         "ignore": "Here it is.",
     }
     broken_from = {"first_half": count // 2, "drop_one": count - 1, "break_all": 0}
-    answers: dict[str, Callable[[], str | None]] = {policy: partial(str, text) for policy, text in written.items()}
-    for policy, first in broken_from.items():
-        answers[policy] = partial(report, row.sections, row.instructions, range(first, count))
-    return LazyAnswers(answers, f"manyifeval_dense, report {row.key} with {count} instructions")
+    composed = {
+        policy: partial(report, row.sections, row.instructions, range(first, count))
+        for policy, first in broken_from.items()
+    }
+    return {**written, **composed}
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class Form:
     """
 
     rows: Callable[[int, int | None], Sequence[DenseRow | MixedRow]]
-    answers: Callable[[Any], LazyAnswers]
+    answers: Callable[[Any], KnownAnswers]
     score: Callable[[Mapping[str, Any], Sequence[str | None]], Mapping[str, Any]]
     target: str
     tokens_per_instruction: int
@@ -185,7 +184,7 @@ class DenseTask(PlacedTask):
         """Return reports that follow all instructions, or which of them each policy says."""
         rows = self._form.rows(self._count, self.row_seed)
         answers = self._form.answers(next(row for row in rows if row.key == doc["key"]))
-        return answers.also(IGNORE_SYSTEM, heard(self.placement))
+        return {**answers, IGNORE_SYSTEM: answers[heard(self.placement)]}
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores``."""

@@ -21,7 +21,7 @@ from lm_eval_ext.reports.study import OWN, Entry, SharedRows, Study, entries_by,
 from lm_eval_ext.results.issue import Issue, error, named, note, warning
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.runs import TaskRun
-from lm_eval_ext.self_refine.metrics import COUNTS, Confusion
+from lm_eval_ext.self_refine.metrics import COUNTS, feedback_shares
 from lm_eval_ext.self_refine.strategies import ARGUMENTS, DEFAULT, NAME, STRATEGIES, ZERO_SHOT
 
 _ROUND = re.compile(r"(?:prompt|inst)_level_strict_acc_round_(\d+)")
@@ -210,9 +210,10 @@ def feedback(entries: Sequence[Entry]) -> Cells:
         # A judge of which no judgment could be read has judged nothing. Unread judgments count as "not followed",
         # because they are refined like broken instructions: with nothing else, the precision would be 1 by its
         # convention, as if the judge had found every broken instruction.
-        confusion = Confusion() if unparsable == 1 else Confusion(*map(int, confusions.sum(axis=0)))
-        values = {"precision": confusion.precision, "recall": confusion.recall, "F1": confusion.f1}
-        values["unparsable"] = unparsable
+        read = [0] * len(COUNTS) if unparsable == 1 else [*map(int, confusions.sum(axis=0))]
+        quality = feedback_shares(*read)
+        headings = {"precision": "feedback_precision", "recall": "feedback_recall", "F1": "feedback_f1"}
+        values = {heading: quality[metric] for heading, metric in headings.items()} | {"unparsable": unparsable}
         known = {name: Estimate(nan if value is None else value) for name, value in values.items()}
         lines |= {(*key, total): known}
     return Cells((*METHOD, "judgments"), lines)

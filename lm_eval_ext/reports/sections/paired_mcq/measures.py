@@ -28,7 +28,7 @@ from lm_eval_ext.reports.layout import NO_ESTIMATE
 from lm_eval_ext.reports.statistics import Floats, Population, Ratio, Replicates, estimate
 from lm_eval_ext.reports.study import ABOVE_FLOOR, FLOOR, Entry, Study, shared_rows
 from lm_eval_ext.results.issue import Issue, warning
-from lm_eval_ext.results.rows import Coded, Rows
+from lm_eval_ext.results.rows import Rows
 from lm_eval_ext.results.runs import TaskRun
 
 FAMILY = "paired_mcq"
@@ -227,7 +227,7 @@ def most_entropy(answers: Floats) -> tuple[float, float]:
     return 0.0, log(max(2.0, float(answers.max(initial=0.0))))
 
 
-def entropies(clusters: NDArray[np.int32], outcomes: Coded[tuple[str, ...]], questions: int) -> Floats:
+def entropies(clusters: NDArray[np.int32], outcomes: NDArray[np.object_], questions: int) -> Floats:
     """Return the entropy, in nats, of the choices over each question's rows (Table 3), shape (questions,).
 
     Args:
@@ -235,8 +235,10 @@ def entropies(clusters: NDArray[np.int32], outcomes: Coded[tuple[str, ...]], que
         outcomes: the choice of each row.
         questions: the number of questions; one without rows has entropy 0.
     """
-    pairs, counts = np.unique(clusters * np.int64(len(outcomes.values)) + outcomes.codes, return_counts=True)
-    numbers, starts = np.unique(pairs // len(outcomes.values), return_index=True)
+    number_of = {outcome: number for number, outcome in enumerate(dict.fromkeys(outcomes))}
+    chosen = np.fromiter(map(number_of.__getitem__, outcomes), np.int64)
+    pairs, counts = np.unique(clusters * np.int64(len(number_of)) + chosen, return_counts=True)
+    numbers, starts = np.unique(pairs // len(number_of), return_index=True)
     by_question = np.zeros(questions)
     bounds = [*starts.tolist(), len(counts)]
     pair_counts = counts.tolist()

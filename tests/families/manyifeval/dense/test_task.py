@@ -17,6 +17,7 @@ from lm_eval_ext.reports.figure import Section, TableCell
 from lm_eval_ext.reports.sections.manyifeval.section import section
 from tests.conftest import EvaluateEach, Harness, Run
 from tests.harness.tasks import make
+from tests.known_answers import text_of
 from tests.reports.sections.reading_tables import names, numbers, section_on, values
 
 pytestmark = pytest.mark.harness
@@ -151,7 +152,7 @@ def test_no_answer_is_composed_before_it_is_asked_for(monkeypatch: pytest.Monkey
     composed: list[str] = []
     monkeypatch.setattr("lm_eval_ext.families.manyifeval.dense.task.report", lambda *_: composed.append("one"))
     answers = task.known_answers(doc)
-    assert answers["oracle"] == answers["ignore_system"] == doc["witness"]
+    assert text_of(answers, "oracle") == text_of(answers, "ignore_system") == doc["witness"]
     assert {"drop_one", "ignore_system"} <= set(answers)
     assert composed == []
 
@@ -218,6 +219,6 @@ def test_a_row_in_sections_has_the_scores_that_the_policy_implies(policy: str, c
     for row in mixed_rows(count)[:: 1 if count < 100 else 10]:
         types, arguments = zip(*((one.id, one.arguments()) for one in row.instructions), strict=True)
         doc = {"sections": row.sections, "types": types, "arguments": arguments}
-        found = score_sections(doc, [section_answers(row)[policy]])
+        found = score_sections(doc, [text_of(section_answers(row), policy)])
         figures = expected_of(policy, row)
         assert {name: found[name] for name in figures} == pytest.approx(figures, abs=1e-12), (policy, row.key)
