@@ -62,7 +62,7 @@ class HierarchyTask(FamilyTask):
         """Take the arm and the number of turns from a leaf's config; see the base class."""
         task, turns = config["task"], config.pop(TURNS, None)
         name, slipped = config.pop("arm", None), config.pop(SLIPPED, False)
-        if name not in ARMS:
+        if not isinstance(name, str) or name not in ARMS:
             raise ValueError(f"task {task!r}: arm {name!r}; expected one of {', '.join(ARMS)}")
         if turns is not None and not (type(turns) is int and 1 < turns <= MOST_TURNS and name == "system"):
             raise ValueError(
