@@ -30,7 +30,7 @@ class Classification:
         label_column: a column of integers (or of label names).
         labels: the name of every integer label, in order; ``None`` for those that the hub declares for the column or,
             if it declares none, the golden labels in the verbalizer's order.
-        unlabeled: the value that marks rows without a gold label. They are left out.
+        unlabelled: the value that marks rows without a gold label. They are left out.
         held_out: the share of the training split used for evaluation, if the dataset has no evaluation split.
     """
 
