@@ -222,13 +222,15 @@ class Arm:
             parts.append(f'{QUOTED}\n"""\n{page}\n"""')
         return "\n\n".join(parts)
 
-    def conversation(self, row: Row, request: str, system: str = "") -> list[Message]:
+    def conversation(self, row: Row, request: str, system: str = "", *, arguments_as_text: bool) -> list[Message]:
         """Return the messages before the response that is judged, in the form of OpenAI's chat API.
 
         Args:
             row: the row.
             request: the user's last message.
             system: the run's own system message, which comes first; none if it is empty.
+            arguments_as_text: whether the arguments of a tool call are JSON, as in the API, and not an object, which
+                chat templates want.
 
         Raises:
             RuntimeError: no scripted reply was found, which cannot happen with the pairs of ``rivals``.
@@ -248,8 +250,10 @@ class Arm:
             messages += [{"role": "user", "content": earlier_request}, {"role": "assistant", "content": reply}]
         messages.append({"role": "user", "content": request})
         if "tool" in places:
-            function = {"name": TOOL, "arguments": json.dumps({"query": row.task_prompt}, ensure_ascii=False)}
-            call = {"id": CALL, "type": "function", "function": function}
+            arguments: Any = {"query": row.task_prompt}
+            if arguments_as_text:
+                arguments = json.dumps(arguments, ensure_ascii=False)
+            call = {"id": CALL, "type": "function", "function": {"name": TOOL, "arguments": arguments}}
             messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
             page = PAGE.format(instruction=row.described(places["tool"]))
             messages.append({"role": "tool", "tool_call_id": CALL, "name": TOOL, "content": page})
@@ -276,15 +280,3 @@ class Arm:
             **{f"forgets_after_{number}": "own" if self.turns <= number else None for number in FORGETS_AFTER},
             "ignore": None,
         }
-
-
-def with_objects(messages: Sequence[Message]) -> list[Message]:
-    """Return messages whose tool calls have their arguments as objects: chat templates want them so, APIs as JSON."""
-    result = []
-    for message in messages:
-        calls = [
-            {**call, "function": {**call["function"], "arguments": json.loads(call["function"]["arguments"])}}
-            for call in message.get("tool_calls", ())
-        ]
-        result.append({**message, "tool_calls": calls} if calls else message)
-    return result
