@@ -6,7 +6,6 @@ Those of ``manyifeval_turns`` are manyifeval's rows with ten instructions, from 
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +14,7 @@ from typing import Any
 from lm_eval_ext.families.conversation.schema import MOST_TURNS
 from lm_eval_ext.families.ifbench.witnesses import break_one, respond
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, rows_with_count
-from lm_eval_ext.metadata import digest, generator_name
+from lm_eval_ext.metadata import digest, seeded_generator
 from lm_eval_ext.turns import Turns
 from lm_eval_ext.verifiers import EDITIONS, Checker, Edition
 
@@ -102,7 +101,7 @@ def composed_rows(source: str, row_seed: int | None) -> tuple[Row, ...]:
         RowsError: the rows are not available or not valid, or none has ten instructions.
     """
     longest = rows_with_count(Selection(source, MOST_TURNS, row_seed=row_seed))
-    generator = random.Random(generator_name(SEED, row_seed, len(longest)))  # noqa: S311 # reproducible by design
+    generator = seeded_generator(SEED, row_seed, len(longest))
     withdrawing = {*generator.sample(range(len(longest)), -(-len(longest) // ONE_IN))}
     conversations = []
     for number, row in enumerate(longest):

@@ -8,7 +8,6 @@ whom a policy obeys there.
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +19,7 @@ from lm_eval_ext.families.instructions.compose import Level, keywords, without
 from lm_eval_ext.families.instructions.kinds import WORD, Arguments, Draws
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval.rows import bare_task_prompts
-from lm_eval_ext.metadata import digest, generator_name
+from lm_eval_ext.metadata import digest, seeded_generator
 from lm_eval_ext.verifiers import Checker, instruction
 
 SEED = 20261123
@@ -166,7 +165,7 @@ def rows(source: str, row_seed: int | None) -> tuple[Row, ...]:
         RowsError: the task prompts are not available or not valid.
     """
     task_prompts = bare_task_prompts(source, row_seed)
-    generator = random.Random(generator_name(SEED, row_seed, len(task_prompts)))  # noqa: S311 # reproducible by design
+    generator = seeded_generator(SEED, row_seed, len(task_prompts))
     places = sorted(generator.sample(range(len(task_prompts)), min(PROMPTS, len(task_prompts))))
     pairs = rivals()
     dealt = [pair for _ in range(0, len(places), len(pairs)) for pair in generator.sample(pairs, len(pairs))]

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ from typing import Any
 from lm_eval_ext import sources
 from lm_eval_ext.families.instructions import check_keys, instructions_of_row, named_lines, text_in
 from lm_eval_ext.families.instructions.compose import TaskPrompt
-from lm_eval_ext.metadata import ROW_SEED, generator_name
+from lm_eval_ext.metadata import ROW_SEED, seeded_generator
 from lm_eval_ext.sources import HubDataset, RowsError, Table
 
 NAME = "manyifeval"
@@ -220,7 +219,7 @@ def grammar() -> tuple[PromptForm, ...]:
 def prompts_of_seed(row_seed: int, start: int, stop: int) -> list[str]:
     """Return the prompts of a draw from place ``start`` to ``stop``, of ``ROUNDS`` times as many as there are forms."""
     # Another name would draw other prompts.
-    generator = random.Random(generator_name(SEED, row_seed, "kinds"))  # noqa: S311 # reproducible by design
+    generator = seeded_generator(SEED, row_seed, "kinds")
     forms, prompts = grammar(), []
     for turn in range(ROUNDS):
         for form in generator.sample(forms, len(forms)):
