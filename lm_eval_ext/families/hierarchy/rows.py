@@ -11,10 +11,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from lm_eval_ext.families.hierarchy.schema import ARMS, Place, Side
+from lm_eval_ext.families.instructions import lines_of
 from lm_eval_ext.families.instructions.compose import Level, keywords, without
 from lm_eval_ext.families.instructions.kinds import WORD, Arguments, Draws
 from lm_eval_ext.families.instructions.writer import respond
@@ -82,14 +82,13 @@ class Rivals:
 @cache
 def rivals() -> tuple[Rivals, ...]:
     """Return the pairs; in the file, ``null`` stands for a word of the row's own, and a list for options."""
-    lines = (files(__package__) / "rivals.jsonl").read_text(encoding="utf-8").splitlines()
     return tuple(
         Rivals(
             pair["name"],
             pair["group"],
             *((pair[place]["id"], _options(pair[place]["arguments"])) for place in ("first", "second")),
         )
-        for pair in map(json.loads, lines)
+        for pair in map(json.loads, lines_of(__package__, "rivals.jsonl"))
     )
 
 

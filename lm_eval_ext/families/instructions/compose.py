@@ -15,12 +15,11 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from itertools import count, product
 from string import ascii_lowercase
 from typing import Any, NamedTuple
 
+from lm_eval_ext.families.instructions import lines_of
 from lm_eval_ext.families.instructions.kinds import USUAL_WORDS, Draws, Pool, conflicting, prose_has
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.metadata import seeded_generator
@@ -186,10 +185,9 @@ class Level:
         return options[part]
 
 
-@cache
 def keywords() -> tuple[str, ...]:
     """Return the words from which keywords are drawn; no word is part of another."""
-    return tuple((files(__package__) / "keywords.txt").read_text(encoding="utf-8").split())
+    return lines_of(__package__, "keywords.txt")
 
 
 def without(words: Iterable[str], text: str) -> list[str]:

@@ -7,9 +7,9 @@ import random
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from lm_eval_ext.families.instructions import lines_of
 from lm_eval_ext.families.instructions.kinds import (
     ENDINGS,
     IN_SECTIONS,
@@ -130,10 +130,9 @@ def dense_rows(count: int, row_seed: int | None = None) -> tuple[DenseRow, ...]:
     return tuple(rows)
 
 
-@cache
 def word_list() -> tuple[str, ...]:
     """Return the words, none of which is another form, or the beginning, of another word."""
-    return tuple((files(__package__) / "words.txt").read_text(encoding="utf-8").splitlines())
+    return lines_of(__package__, "words.txt")
 
 
 @cache
