@@ -13,7 +13,7 @@ from lm_eval_ext import sources
 from lm_eval_ext.families.instructions.compose import INSTRUCTIONS
 from lm_eval_ext.families.instructions.kinds import FIFTEEN, LARGER_POOL, Pool
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.families.manyifeval.answers import Presentation, RowInstance, known_answers
+from lm_eval_ext.families.manyifeval.answers import RowInstance, known_answers
 from lm_eval_ext.families.manyifeval.placement import PlacedTask, placed
 from lm_eval_ext.families.manyifeval.prompts import IFEVAL, NAME, TEST, configure_source
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, demonstrated, evaluated, rows_hash
@@ -147,8 +147,8 @@ class ManyIFEvalTask(PlacedTask):
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the request with its row, from which any further questions can be built."""
         row = self._by_prompt[doc["key"], doc["prompt"]]
-        presentation = Presentation(self.system_prompt(doc), self.asking.apply_chat_template, self.placement)
-        return [RowInstance.of(request, self.known_answers(doc), row=row, presentation=presentation)]
+        shown = {"system": self.system_prompt(doc), "chat": self.asking.apply_chat_template}
+        return [RowInstance.of(request, self.known_answers(doc), row=row, placement=self.placement, **shown)]
 
     @cached_property
     def _by_prompt(self) -> Mapping[tuple[int | str, str], InstructionRow]:
