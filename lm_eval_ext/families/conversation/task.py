@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.conversation.multi_if import HUB, TRAIN, expects_thai, published_rows
-from lm_eval_ext.families.conversation.rows import POLICIES, Row, composed_rows, document, rows_hash
+from lm_eval_ext.families.conversation.rows import POLICIES, Row, composed_rows, document, row_of, rows_hash
 from lm_eval_ext.families.conversation.schema import ADDING, MOST_TURNS, MULTI_IF, SCHEMA, STEPS, TURNS, in_turn
 from lm_eval_ext.families.conversation.scores import score
 from lm_eval_ext.families.leaf import refuse_rows
@@ -111,14 +111,14 @@ class ConversationTask(FamilyTask):
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the answers of each policy in all turns."""
-        return self._known({policy: partial(self._row(doc).conversation, policy) for policy in POLICIES}, doc)
+        return self._known({policy: partial(row_of(doc).conversation, policy) for policy in POLICIES}, doc)
 
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the request with all messages.
 
         The further ones are among its arguments, by which a cache of responses tells it from another conversation.
         """
-        row = self._row(doc)
+        row = row_of(doc)
         first, *then = (
             with_floors(self._known({policy: partial(row.answer, policy, turn) for policy in POLICIES}, doc), message)
             for turn, message in enumerate(row.messages)
@@ -129,13 +129,6 @@ class ConversationTask(FamilyTask):
 
     def _known(self, answers: Mapping[str, Any], doc: Mapping[str, Any]) -> LazyAnswers:
         return LazyAnswers(answers, f"conversation, key {doc['key']!r}")
-
-    def _row(self, doc: Mapping[str, Any]) -> Row:
-        return self._by_messages[doc["key"], tuple(doc["messages"])]
-
-    @cached_property
-    def _by_messages(self) -> Mapping[tuple[int | str, tuple[str, ...]], Row]:
-        return {(row.key, row.messages): row for row in self.rows}
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``."""
