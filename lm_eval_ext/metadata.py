@@ -211,8 +211,8 @@ def spread_sample(ordered: Sequence[Item], count: int, generator: random.Random)
     return [ordered[index] for index in sorted(indices_kept)]
 
 
-def generator_name(seed: int, row_seed: int | None, *parts: object) -> str:
-    """Return what seeds the generator of one draw.
+def seeded_generator(seed: int, row_seed: int | None, *parts: object) -> random.Random:
+    """Return the generator of one draw; the same arguments always give the same numbers.
 
     Args:
         seed: the seed of the published rows.
@@ -220,7 +220,7 @@ def generator_name(seed: int, row_seed: int | None, *parts: object) -> str:
         parts: what is drawn, and for what.
     """
     seeds = str(seed) if row_seed is None else f"{seed}+{row_seed}"
-    return "/".join([seeds, *map(str, parts)])
+    return random.Random("/".join([seeds, *map(str, parts)]))  # noqa: S311 # reproducible by design
 
 
 def chosen_details(task: str, metadata: Mapping[str, Any]) -> bool:

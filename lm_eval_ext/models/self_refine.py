@@ -115,7 +115,7 @@ class SelfRefineLM(WrappingLM):
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[Refined]:
         """Return the last answer to each request, in order, with its rounds."""
         rows = self.require_kind(RowInstance, requests, "instructions", INSTRUCTIONS_OF)
-        placed = next((row.presentation.placement for row in rows if row.presentation.placement != PUBLISHED), None)
+        placed = next((row.placement for row in rows if row.placement != PUBLISHED), None)
         if placed is not None:
             raise ValueError(
                 f"--model {NAME}: placement {placed!r}; its judges and revisions show the instructions after the task, "
@@ -139,8 +139,8 @@ class SelfRefineLM(WrappingLM):
             answers = judgments(
                 request.row, question.answer, question.instructions, lambda verdicts: reply(verdicts, self.strategy)
             )
-        system, prompt = request.presentation.system, question.prompt
-        if request.presentation.chat:
+        system, prompt = request.system, question.prompt
+        if request.chat:
             return self.asking(request, [*messages_by("system", system), *messages_by("user", prompt)], answers)
         return KnownInstance.of(request, answers, arguments=(system + prompt, deepcopy(request.arguments[1])))
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from lm_eval.api.model import CachingLM
 
-from lm_eval_ext.families.manyifeval.answers import Presentation, RowInstance, known_answers
+from lm_eval_ext.families.manyifeval.answers import RowInstance, known_answers
 from lm_eval_ext.models.self_refine import SelfRefineLM
 from lm_eval_ext.self_refine.strategies import STRATEGIES, VERSION
 from tests.across_versions import plain_instance
@@ -345,7 +345,7 @@ def test_the_papers_method_in_five_rounds_is_the_default() -> None:
 def test_every_request_has_the_rows_document_and_generation_arguments() -> None:
     arguments: tuple[Any, ...] = ("as the harness shows it", {"until": ["."], "do_sample": False})
     plain = plain_instance("generate_until", {"key": 7}, arguments, task="manyifeval_n02", row=5, idx=2)
-    of = RowInstance.of(plain, known_answers(row()), row=row(), presentation=Presentation())
+    of = RowInstance.of(plain, known_answers(row()), row=row())
     base = ScriptedLM(lambda _prompt: "NO")
     SelfRefineLM(base, strategy="feedback_each", rounds=2).generate_until([of])
     asked = base.asked

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
-from lm_eval_ext.families.manyifeval.answers import Presentation, RowInstance, known_answers
+from lm_eval_ext.families.manyifeval.answers import RowInstance, known_answers
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, prompt_of
 from lm_eval_ext.verifiers import instructions_of
 from tests.across_versions import plain_instance
@@ -57,9 +57,9 @@ def row(task: str = TASK) -> InstructionRow:
     return InstructionRow(1, task, prompt_of(task, instructions), instructions)
 
 
-def request(of: InstructionRow | None = None, presentation: Presentation | None = None) -> RowInstance:
+def request(of: InstructionRow | None = None) -> RowInstance:
     """Return the harness's request for a row."""
     of = of or row()
     arguments = (of.prompt, {"until": ["<|endoftext|>"], "do_sample": False})
     plain = plain_instance("generate_until", {"prompt": of.prompt}, arguments, task="manyifeval_n02")
-    return RowInstance.of(plain, known_answers(of), row=of, presentation=presentation or Presentation())
+    return RowInstance.of(plain, known_answers(of), row=of)

@@ -6,8 +6,7 @@ Those of ``manyifeval_turns`` are manyifeval's rows with ten instructions, from 
 from __future__ import annotations
 
 import json
-import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,9 +14,9 @@ from typing import Any
 from lm_eval_ext.families.conversation.schema import MOST_TURNS
 from lm_eval_ext.families.ifbench.witnesses import break_one, respond
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, rows_with_count
-from lm_eval_ext.metadata import digest, generator_name
+from lm_eval_ext.metadata import digest, seeded_generator
 from lm_eval_ext.turns import Turns
-from lm_eval_ext.verifiers import EDITIONS, Checker, Edition
+from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, instructions_of
 
 SEED = 20261127
 """The seed of every draw here; changing it changes scores."""
@@ -102,7 +101,7 @@ def composed_rows(source: str, row_seed: int | None) -> tuple[Row, ...]:
         RowsError: the rows are not available or not valid, or none has ten instructions.
     """
     longest = rows_with_count(Selection(source, MOST_TURNS, row_seed=row_seed))
-    generator = random.Random(generator_name(SEED, row_seed, len(longest)))  # noqa: S311 # reproducible by design
+    generator = seeded_generator(SEED, row_seed, len(longest))
     withdrawing = {*generator.sample(range(len(longest)), -(-len(longest) // ONE_IN))}
     conversations = []
     for number, row in enumerate(longest):
@@ -142,6 +141,19 @@ def document(row: Row) -> dict[str, Any]:
         "in_force": list(map(list, row.in_force)),
         "witness": row.witness,
     }
+
+
+def row_of(doc: Mapping[str, Any]) -> Row:
+    """Return the row of a document; the inverse of ``document``."""
+    return Row(
+        doc["key"],
+        tuple(doc["messages"]),
+        instructions_of(doc["instruction_id_list"], doc["kwargs"]),
+        tuple(map(tuple, doc["in_force"])),
+        doc["witness"],
+        doc.get("language", ""),
+        tuple(doc.get("contradictions", ())),
+    )
 
 
 def rows_hash(rows: Sequence[Row]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.conversation.multi_if import HUB, TRAIN, expects_thai, published_rows
-from lm_eval_ext.families.conversation.rows import POLICIES, Row, composed_rows, document, rows_hash
+from lm_eval_ext.families.conversation.rows import POLICIES, Row, composed_rows, document, row_of, rows_hash
 from lm_eval_ext.families.conversation.schema import ADDING, MOST_TURNS, MULTI_IF, SCHEMA, STEPS, TURNS, in_turn
 from lm_eval_ext.families.conversation.scores import score
 from lm_eval_ext.families.leaf import refuse_rows
@@ -111,14 +111,14 @@ class ConversationTask(FamilyTask):
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the answers of each policy in all turns."""
-        return {policy: partial(self._row(doc).conversation, policy) for policy in POLICIES}
+        return {policy: partial(row_of(doc).conversation, policy) for policy in POLICIES}
 
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the request with all messages.
 
         The further ones are among its arguments, by which a cache of responses tells it from another conversation.
         """
-        row = self._row(doc)
+        row = row_of(doc)
         first, *then = (
             with_floors({policy: partial(row.answer, policy, turn) for policy in POLICIES}, message)
             for turn, message in enumerate(row.messages)
@@ -126,13 +126,6 @@ class ConversationTask(FamilyTask):
         further = json.dumps(row.messages[1:], ensure_ascii=False)
         given = {"messages": row.messages, "system": self.system_prompt(doc), "then": then}
         return [TurnsInstance.of(request, first, arguments=(*request.arguments, further), **given)]
-
-    def _row(self, doc: Mapping[str, Any]) -> Row:
-        return self._by_messages[doc["key"], tuple(doc["messages"])]
-
-    @cached_property
-    def _by_messages(self) -> Mapping[tuple[int | str, tuple[str, ...]], Row]:
-        return {(row.key, row.messages): row for row in self.rows}
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``."""

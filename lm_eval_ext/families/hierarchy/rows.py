@@ -8,19 +8,18 @@ whom a policy obeys there.
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from lm_eval_ext.families.hierarchy.schema import ARMS, Place, Side
+from lm_eval_ext.families.instructions import lines_of
 from lm_eval_ext.families.instructions.compose import Level, keywords, without
 from lm_eval_ext.families.instructions.kinds import WORD, Arguments, Draws
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval.rows import bare_task_prompts
-from lm_eval_ext.metadata import digest, generator_name
+from lm_eval_ext.metadata import digest, seeded_generator
 from lm_eval_ext.verifiers import Checker, instruction
 
 SEED = 20261123
@@ -83,14 +82,13 @@ class Rivals:
 @cache
 def rivals() -> tuple[Rivals, ...]:
     """Return the pairs; in the file, ``null`` stands for a word of the row's own, and a list for options."""
-    lines = (files(__package__) / "rivals.jsonl").read_text(encoding="utf-8").splitlines()
     return tuple(
         Rivals(
             pair["name"],
             pair["group"],
             *((pair[place]["id"], _options(pair[place]["arguments"])) for place in ("first", "second")),
         )
-        for pair in map(json.loads, lines)
+        for pair in map(json.loads, lines_of(__package__, "rivals.jsonl"))
     )
 
 
@@ -166,7 +164,7 @@ def rows(source: str, row_seed: int | None) -> tuple[Row, ...]:
         RowsError: the task prompts are not available or not valid.
     """
     task_prompts = bare_task_prompts(source, row_seed)
-    generator = random.Random(generator_name(SEED, row_seed, len(task_prompts)))  # noqa: S311 # reproducible by design
+    generator = seeded_generator(SEED, row_seed, len(task_prompts))
     places = sorted(generator.sample(range(len(task_prompts)), min(PROMPTS, len(task_prompts))))
     pairs = rivals()
     dealt = [pair for _ in range(0, len(places), len(pairs)) for pair in generator.sample(pairs, len(pairs))]
@@ -222,13 +220,15 @@ class Arm:
             parts.append(f'{QUOTED}\n"""\n{page}\n"""')
         return "\n\n".join(parts)
 
-    def conversation(self, row: Row, request: str, system: str = "") -> list[Message]:
+    def conversation(self, row: Row, request: str, system: str = "", *, arguments_as_text: bool) -> list[Message]:
         """Return the messages before the response that is judged, in the form of OpenAI's chat API.
 
         Args:
             row: the row.
             request: the user's last message.
             system: the run's own system message, which comes first; none if it is empty.
+            arguments_as_text: whether the arguments of a tool call are JSON, as in the API, and not an object, which
+                chat templates want.
 
         Raises:
             RuntimeError: no scripted reply was found, which cannot happen with the pairs of ``rivals``.
@@ -248,8 +248,10 @@ class Arm:
             messages += [{"role": "user", "content": earlier_request}, {"role": "assistant", "content": reply}]
         messages.append({"role": "user", "content": request})
         if "tool" in places:
-            function = {"name": TOOL, "arguments": json.dumps({"query": row.task_prompt}, ensure_ascii=False)}
-            call = {"id": CALL, "type": "function", "function": function}
+            arguments: Any = {"query": row.task_prompt}
+            if arguments_as_text:
+                arguments = json.dumps(arguments, ensure_ascii=False)
+            call = {"id": CALL, "type": "function", "function": {"name": TOOL, "arguments": arguments}}
             messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
             page = PAGE.format(instruction=row.described(places["tool"]))
             messages.append({"role": "tool", "tool_call_id": CALL, "name": TOOL, "content": page})
@@ -276,15 +278,3 @@ class Arm:
             **{f"forgets_after_{number}": "own" if self.turns <= number else None for number in FORGETS_AFTER},
             "ignore": None,
         }
-
-
-def with_objects(messages: Sequence[Message]) -> list[Message]:
-    """Return messages whose tool calls have their arguments as objects: chat templates want them so, APIs as JSON."""
-    result = []
-    for message in messages:
-        calls = [
-            {**call, "function": {**call["function"], "arguments": json.loads(call["function"]["arguments"])}}
-            for call in message.get("tool_calls", ())
-        ]
-        result.append({**message, "tool_calls": calls} if calls else message)
-    return result

@@ -8,14 +8,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from lm_eval_ext.families.hierarchy.rows import (
-    MOST_TURNS,
-    Arm,
-    Row,
-    rows,
-    rows_hash,
-    with_objects,
-)
+from lm_eval_ext.families.hierarchy.rows import MOST_TURNS, Arm, Row, rows, rows_hash
 from lm_eval_ext.families.hierarchy.schema import ARMS, SCHEMA, SLIPPED, TURNS
 from lm_eval_ext.families.hierarchy.scores import score
 from lm_eval_ext.families.leaf import refuse_rows
@@ -62,7 +55,7 @@ class HierarchyTask(FamilyTask):
         """Take the arm and the number of turns from a leaf's config; see the base class."""
         task, turns = config["task"], config.pop(TURNS, None)
         name, slipped = config.pop("arm", None), config.pop(SLIPPED, False)
-        if name not in ARMS:
+        if not isinstance(name, str) or name not in ARMS:
             raise ValueError(f"task {task!r}: arm {name!r}; expected one of {', '.join(ARMS)}")
         if turns is not None and not (type(turns) is int and 1 < turns <= MOST_TURNS and name == "system"):
             raise ValueError(
@@ -124,19 +117,20 @@ class HierarchyTask(FamilyTask):
                 "(system, user, assistant and tool)"
             )
 
-    def _conversation(self, doc: dict[str, Any]) -> Sequence[Mapping[str, Any]]:
-        return self._arm.conversation(self._row(doc), self.doc_to_text(doc), self.system_prompt(doc))
-
     def fewshot_context(self, doc: dict[str, Any], num_fewshot: int, **options: Any) -> Any:
         """Return the prompt of a row: its conversation, as the model's chat template renders it.
 
         Raises:
             ValueError: the template cannot render it, or leaves out a message, or the prompt is too long.
         """
-        messages = self._conversation(doc)
-        template, local = options["chat_template"], self.asking.makes_prompts
+        messages = self._arm.conversation(
+            self._row(doc),
+            self.doc_to_text(doc),
+            self.system_prompt(doc),
+            arguments_as_text=not self.asking.makes_prompts,
+        )
         try:
-            prompt = template(with_objects(messages) if local else messages)
+            prompt = options["chat_template"](messages)
         except TemplateError as error:
             raise ValueError(self._not_shown(messages, str(error))) from error
         for message in messages:

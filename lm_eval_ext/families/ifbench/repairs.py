@@ -13,9 +13,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
 
+from lm_eval_ext.families.instructions import lines_of
 from lm_eval_ext.metadata import digest
 from lm_eval_ext.verifiers import Checker, instruction
 
@@ -66,8 +66,8 @@ class Repair:
 @cache
 def repairs() -> Mapping[str, Repair]:
     """Return the table, in its order: each repair by the digest of its row."""
-    lines = (files(__package__) / "repairs.jsonl").read_text(encoding="utf-8").splitlines()
-    return {repair.digest: repair for repair in (Repair(**line) for line in map(json.loads, lines))}
+    table = (Repair(**json.loads(line)) for line in lines_of(__package__, "repairs.jsonl"))
+    return {repair.digest: repair for repair in table}
 
 
 def digest_of(prompt: str, instructions: Sequence[Checker]) -> str:

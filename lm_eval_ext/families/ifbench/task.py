@@ -32,6 +32,7 @@ from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, as_dataset
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, TurnsInstance, with_floors
 from lm_eval_ext.turns import Turns
+from lm_eval_ext.verifiers import instructions_of
 from lm_eval_ext.verifiers.tokenization import NLTK_DATA, PUNKT, Data, require
 
 if TYPE_CHECKING:
@@ -145,26 +146,19 @@ class IFBenchTask(FamilyTask):
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return answers that follow all instructions, all but one, or none of them."""
-        return known_answers(self._row(doc))
+        return known_answers(row_of(doc))
 
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the request; with two turns, it carries the second message."""
         if self._turns == 1:
             return [KnownInstance.of(request, self.known_answers(doc))]
-        row, then = self._row(doc), with_floors(self.known_answers(doc), doc["second"])
+        row, then = row_of(doc), with_floors(self.known_answers(doc), doc["second"])
         messages, system = (row.prompt, row.second), self.system_prompt(doc)
         return [TurnsInstance.of(request, first_answers(row), messages=messages, system=system, then=(then,))]
-
-    def _row(self, doc: dict[str, Any]) -> IFBenchRow:
-        return self._by_identity[doc["key"], doc["prompt"], doc.get("second", "")]
 
     @cached_property
     def _rows(self) -> tuple[IFBenchRow, ...]:
         return repaired_rows(self.source, self._row_set).rows if self._repaired else rows(self.source, self._row_set)
-
-    @cached_property
-    def _by_identity(self) -> Mapping[tuple[int | str, str, str], IFBenchRow]:
-        return {(row.key, row.prompt, row.second): row for row in self._rows}
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``.
@@ -182,18 +176,25 @@ class IFBenchTask(FamilyTask):
 
 @cache
 def _as_dataset(rows: tuple[IFBenchRow, ...]) -> datasets.Dataset:
-    docs = [
-        {
-            "key": row.key,
-            "prompt": row.prompt,
-            **({"second": row.second} if row.second else {}),
-            "instruction_id_list": [instruction.id for instruction in row.instructions],
-            "kwargs": [instruction.arguments() for instruction in row.instructions],
-            "witness": respond(row.instructions) or "",
-        }
-        for row in rows
-    ]
-    return as_dataset(docs, rows_hash(rows))
+    return as_dataset(list(map(document, rows)), rows_hash(rows))
+
+
+def document(row: IFBenchRow) -> dict[str, Any]:
+    """Return a row as the harness's document."""
+    return {
+        "key": row.key,
+        "prompt": row.prompt,
+        **({"second": row.second} if row.second else {}),
+        "instruction_id_list": [instruction.id for instruction in row.instructions],
+        "kwargs": [instruction.arguments() for instruction in row.instructions],
+        "witness": respond(row.instructions) or "",
+    }
+
+
+def row_of(doc: Mapping[str, Any]) -> IFBenchRow:
+    """Return the row of a document; the inverse of ``document``."""
+    instructions = instructions_of(doc["instruction_id_list"], doc["kwargs"])
+    return IFBenchRow(doc["key"], doc["prompt"], instructions, doc.get("second", ""))
 
 
 def known_answers(row: IFBenchRow) -> KnownAnswers:

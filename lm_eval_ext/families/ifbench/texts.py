@@ -12,11 +12,10 @@ import random
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from itertools import chain, cycle, islice
 from string import ascii_lowercase
 
-from lm_eval_ext.families.instructions import bank, is_as_intended
+from lm_eval_ext.families.instructions import bank, is_as_intended, lines_of
 from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.ifbench.count import NAMES
 
@@ -71,8 +70,7 @@ def _texts(instructions: Sequence[Checker]) -> Iterable[str]:
 @cache
 def _fixed() -> Mapping[frozenset[str], Sequence[str]]:
     """Return, by the instructions' ids, the texts that depend on no argument, the best first."""
-    lines = (files(__package__) / "texts.jsonl").read_text(encoding="utf-8").splitlines()
-    return {frozenset(line["ids"]): line["texts"] for line in map(json.loads, lines)}
+    return {frozenset(line["ids"]): line["texts"] for line in map(json.loads, lines_of(__package__, "texts.jsonl"))}
 
 
 # Texts that are put together from the arguments

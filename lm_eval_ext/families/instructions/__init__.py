@@ -16,10 +16,16 @@ Label = TypeVar("Label", bound=Hashable)
 
 
 @cache
+def lines_of(package: str, file: str) -> tuple[str, ...]:
+    """Return the lines of a package's file."""
+    return tuple((files(package) / file).read_text(encoding="utf-8").splitlines())
+
+
+@cache
 def named_lines(package: str, file: str) -> Mapping[str, tuple[str, ...]]:
     """Return the lines of a package's file below each name, which stands in brackets on a line of its own."""
     by_name: dict[str, list[str]] = {}
-    for line in (files(package) / file).read_text(encoding="utf-8").splitlines():
+    for line in lines_of(package, file):
         if line.startswith("["):
             lines = by_name[line.strip("[]")] = []
         else:
@@ -27,10 +33,9 @@ def named_lines(package: str, file: str) -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(lines_of_name) for name, lines_of_name in by_name.items()}
 
 
-@cache
 def bank() -> tuple[str, ...]:
     """Return content words in lower case: none is a stop word, a form of "to be" or a name."""
-    return tuple(dict.fromkeys((files(__package__) / "words.txt").read_text(encoding="utf-8").split()))
+    return lines_of(__package__, "words.txt")
 
 
 def require_fields(where: str, row: Mapping[str, Any], fields: Sequence[str]) -> None:

@@ -15,15 +15,14 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from itertools import count, product
 from string import ascii_lowercase
 from typing import Any, NamedTuple
 
+from lm_eval_ext.families.instructions import lines_of
 from lm_eval_ext.families.instructions.kinds import USUAL_WORDS, Draws, Pool, conflicting, prose_has
 from lm_eval_ext.families.instructions.writer import respond
-from lm_eval_ext.metadata import generator_name
+from lm_eval_ext.metadata import seeded_generator
 from lm_eval_ext.verifiers import Checker, instruction
 from lm_eval_ext.verifiers.ifeval.keywords import LetterFrequency
 from lm_eval_ext.verifiers.ifeval.length import NumberWords
@@ -93,10 +92,10 @@ def compose(
     Raises:
         RuntimeError: none were found, which cannot happen unless task prompts contain nearly all keywords.
     """
-    generator = random.Random(generator_name(SEED, row_seed, draw))  # noqa: S311 # reproducible by design
+    generator = seeded_generator(SEED, row_seed, draw)
     for _ in range(DEALS):
         types = deal_types(len(task_prompts), INSTRUCTIONS, pool, generator)
-        spread = {name: levels(random.Random(generator.getrandbits(64))) for name in pool.weights}  # noqa: S311 # as above
+        spread = {name: levels(random.Random(generator.getrandbits(64))) for name in pool.weights}  # noqa: S311 # reproducible by design
         hands: list[list[Card]] = [[] for _ in task_prompts]
         for position in range(INSTRUCTIONS):
             for hand, names in zip(hands, types, strict=True):
@@ -186,10 +185,9 @@ class Level:
         return options[part]
 
 
-@cache
 def keywords() -> tuple[str, ...]:
     """Return the words from which keywords are drawn; no word is part of another."""
-    return tuple((files(__package__) / "keywords.txt").read_text(encoding="utf-8").split())
+    return lines_of(__package__, "keywords.txt")
 
 
 def without(words: Iterable[str], text: str) -> list[str]:

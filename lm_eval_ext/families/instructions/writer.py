@@ -11,11 +11,9 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from itertools import cycle, islice, pairwise, permutations
 
-from lm_eval_ext.families.instructions import bank, is_as_intended, named_lines
+from lm_eval_ext.families.instructions import bank, is_as_intended, lines_of, named_lines
 from lm_eval_ext.families.instructions.plan import Plan, plan_for
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response
 from lm_eval_ext.verifiers.ifbench.small_groups import stop_words
@@ -40,12 +38,6 @@ ENGLISH = (
     "what will happen if you and your friends walk along with us until night falls",
 )
 """Sentences that tell the language, which content words alone do not."""
-
-
-@cache
-def sentences() -> tuple[str, ...]:
-    """Return sentences that fit whatever was asked, without a mark, a name or a number."""
-    return tuple((files(__package__) / "sentences.txt").read_text(encoding="utf-8").splitlines())
 
 
 def respond(instructions: Sequence[Checker], broken: Collection[int] = (), reply: int | None = None) -> str | None:
@@ -201,7 +193,9 @@ def _words_for(plan: Plan, attempt: int, reply: int | None) -> _Words:
     parts = [part for part in named if part and "{" not in part]
     usable = _usable(bank(), _scarce(plan), parts)
     start = attempt * len(usable) // TRIES
-    spoken = [] if reply is None else [text for text in sentences() if _usable([text.lower()], _scarce(plan), parts)]
+    # Sentences that fit whatever was asked, without a mark, a name or a number.
+    sentences = () if reply is None else lines_of(__package__, "sentences.txt")
+    spoken = [text for text in sentences if _usable([text.lower()], _scarce(plan), parts)]
     random.Random(f"{reply} {attempt}").shuffle(spoken)  # noqa: S311 # reproducible by design
     beginning = [text for text in spoken if _may_begin(plan, text)][:1]
     speech = cycle([*beginning, *(text for text in spoken if text not in beginning)])

@@ -18,32 +18,21 @@ IGNORE_SYSTEM = "ignore_system"
 """A policy that follows all instructions outside the system message: the accuracy at every placement is known."""
 
 
-@dataclass(frozen=True)
-class Presentation:
-    """How a run shows its prompts to the model.
-
-    Attributes:
-        system: the system prompt: the user's system instruction and the task's description; empty if there are none.
-        chat: whether the model's chat template is applied.
-        placement: where the instructions are stated.
-    """
-
-    system: str = ""
-    chat: bool = False
-    placement: Placement = PUBLISHED
-
-
 @dataclass
 class RowInstance(KnownInstance):
     """A request that carries its row, so that an LM can ask further questions about it (``models/self_refine.py``).
 
     Attributes:
         row: the row of the request.
-        presentation: how prompts are shown to the model.
+        system: the system prompt: the user's system instruction and the task's description; empty if there are none.
+        chat: whether the model's chat template is applied.
+        placement: where the instructions are stated.
     """
 
     row: InstructionRow = field(kw_only=True)
-    presentation: Presentation = field(kw_only=True)
+    system: str = field(default="", kw_only=True)
+    chat: bool = field(default=False, kw_only=True)
+    placement: Placement = field(default=PUBLISHED, kw_only=True)
 
 
 def heard(placement: Placement) -> str:

@@ -21,7 +21,7 @@ from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, eval
 from lm_eval_ext.families.manyifeval.scores import unknown_over_variants
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.harness.requests import KnownAnswers
-from lm_eval_ext.metadata import generator_name
+from lm_eval_ext.metadata import seeded_generator
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import Checker, instruction
 
@@ -79,8 +79,7 @@ def cousins(row: InstructionRow, row_seed: int | None = None) -> Iterator[Cousin
         raise RowsError(
             f"task prompt {row.key}: {strange[0]!r} has no other wordings; expected one of the 15 of Table 4"
         )
-    name = generator_name(SEED, row_seed, row.key, len(row.instructions))
-    generator = random.Random(name)  # noqa: S311 # reproducible by design
+    generator = seeded_generator(SEED, row_seed, row.key, len(row.instructions))
     yield Cousin(row, 0, (0,) * len(row.instructions))
     # A Latin square: instruction i has wording (number x its factor) modulo 5, another wording in each variant.
     factors = [generator.randrange(1, PHRASINGS) for _ in row.instructions]

@@ -19,21 +19,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from importlib.resources import files
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.instructions import check_keys, instructions_of_row, named_lines, text_in
+from lm_eval_ext.families.instructions import check_keys, instructions_of_row, lines_of, named_lines, text_in
 from lm_eval_ext.families.instructions.compose import TaskPrompt
-from lm_eval_ext.metadata import ROW_SEED, generator_name
+from lm_eval_ext.metadata import ROW_SEED, seeded_generator
 from lm_eval_ext.sources import HubDataset, RowsError, Table
 
 NAME = "manyifeval"
@@ -213,14 +211,14 @@ class PromptForm:
 def grammar() -> tuple[PromptForm, ...]:
     """Return the forms of the grammar."""
     phrases = named_lines(__package__, "prompt_phrases.txt")
-    templates = (files(__package__) / "prompt_forms.txt").read_text(encoding="utf-8").splitlines()
+    templates = lines_of(__package__, "prompt_forms.txt")
     return tuple(PromptForm(line, tuple(phrases[part] for part in _PART.findall(line))) for line in templates)
 
 
 def prompts_of_seed(row_seed: int, start: int, stop: int) -> list[str]:
     """Return the prompts of a draw from place ``start`` to ``stop``, of ``ROUNDS`` times as many as there are forms."""
     # Another name would draw other prompts.
-    generator = random.Random(generator_name(SEED, row_seed, "kinds"))  # noqa: S311 # reproducible by design
+    generator = seeded_generator(SEED, row_seed, "kinds")
     forms, prompts = grammar(), []
     for turn in range(ROUNDS):
         for form in generator.sample(forms, len(forms)):
@@ -277,8 +275,7 @@ class Cut:
 @cache
 def recipe() -> tuple[Cut, ...]:
     """Return the table, in the order of its keys."""
-    lines = (files(__package__) / "recipe.jsonl").read_text(encoding="utf-8").splitlines()
-    return tuple(Cut(**line) for line in map(json.loads, lines))
+    return tuple(Cut(**json.loads(line)) for line in lines_of(__package__, "recipe.jsonl"))
 
 
 def reconstruct(table: Table, split: str) -> tuple[TaskPrompt, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,7 +12,7 @@ from lm_eval_ext import sources
 from lm_eval_ext.families.instructions.compose import INSTRUCTIONS
 from lm_eval_ext.families.instructions.kinds import FIFTEEN, LARGER_POOL, Pool
 from lm_eval_ext.families.leaf import refuse_rows
-from lm_eval_ext.families.manyifeval.answers import Presentation, RowInstance, known_answers
+from lm_eval_ext.families.manyifeval.answers import RowInstance, known_answers
 from lm_eval_ext.families.manyifeval.placement import PlacedTask, placed
 from lm_eval_ext.families.manyifeval.prompts import IFEVAL, NAME, TEST, configure_source
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, demonstrated, evaluated, rows_hash
@@ -142,18 +141,13 @@ class ManyIFEvalTask(PlacedTask):
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return answers that follow all instructions, all but one, or none of them."""
-        return known_answers(self._by_prompt[doc["key"], doc["prompt"]], self.placement)
+        return known_answers(row_of(doc), self.placement)
 
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the request with its row, from which any further questions can be built."""
-        row = self._by_prompt[doc["key"], doc["prompt"]]
-        presentation = Presentation(self.system_prompt(doc), self.asking.apply_chat_template, self.placement)
-        return [RowInstance.of(request, self.known_answers(doc), row=row, presentation=presentation)]
-
-    @cached_property
-    def _by_prompt(self) -> Mapping[tuple[int | str, str], InstructionRow]:
-        # Of a task prompt with single instructions, there are several rows.
-        return {(row.key, row.prompt): row for row in self.evaluated_rows()}
+        row = row_of(doc)
+        shown = {"system": self.system_prompt(doc), "chat": self.asking.apply_chat_template}
+        return [RowInstance.of(request, self.known_answers(doc), row=row, placement=self.placement, **shown)]
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``. Only refined answers have those of refinement."""
@@ -232,3 +226,9 @@ def document(row: InstructionRow, placement: Placement) -> dict[str, Any]:
         "witness": row.witness,
         **placed(placement, row.task_prompt, row.prompt),
     }
+
+
+def row_of(doc: Mapping[str, Any]) -> InstructionRow:
+    """Return the row of a document; the inverse of ``document``."""
+    instructions = instructions_of(doc["instruction_id_list"], doc["kwargs"])
+    return InstructionRow(doc["key"], doc["task_prompt"], doc["prompt"], instructions, doc["witness"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -12,7 +11,7 @@ from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import Encoding, encode, example_pool, most_examples
 from lm_eval_ext.families.natural_instructions.scores import has_words
 from lm_eval_ext.families.natural_instructions.subtasks import HEADINGS, Instance, Instruction
-from lm_eval_ext.metadata import digest, generator_name, spread_sample
+from lm_eval_ext.metadata import digest, seeded_generator, spread_sample
 from lm_eval_ext.sources import RowsError
 
 FIRST = 60
@@ -70,7 +69,7 @@ def drawn(instances: Sequence[Instance], n: int, row_seed: int) -> Sequence[int]
     """
     total = len(instances)
     candidates = range(FIRST, total - 1) if spare(total) else range(total)
-    generator = random.Random(generator_name(SEED, row_seed, total))  # noqa: S311 # reproducible by design
+    generator = seeded_generator(SEED, row_seed, total)
     answers = {index: instances[index].outputs[0] for index in candidates}
     ordered = sorted(candidates, key=lambda index: (len(answers[index]), answers[index], index))
     return sorted(spread_sample(ordered, min(n, len(ordered)), generator))

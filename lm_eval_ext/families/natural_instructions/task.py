@@ -101,7 +101,7 @@ class NaturalInstructionsTask(FamilyTask):
             raise ValueError(
                 f"task {name!r}: dataset_name {subtask!r}; expected a subtask, such as {next(iter(SUBTASKS))}"
             )
-        if encoding not in ALL_ENCODINGS:
+        if not isinstance(encoding, str) or encoding not in ALL_ENCODINGS:
             raise ValueError(f"task {name!r}: encoding {encoding!r}; expected one of {', '.join(ALL_ENCODINGS)}")
         refuse_rows(config, "set the number of instances of a subtask with n in --metadata")
         self._encoding = ALL_ENCODINGS[encoding]

@@ -24,7 +24,7 @@ from lm_eval_ext import sources
 from lm_eval_ext.classifier.reading import REFUSED, is_refusal
 from lm_eval_ext.families.paired_mcq.datasets import MultipleChoice, columns_of, is_known, opinionqa_rows, value_of
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS
-from lm_eval_ext.metadata import digest, generator_name
+from lm_eval_ext.metadata import digest, seeded_generator
 from lm_eval_ext.sources import RowsError
 
 SHUFFLES = 10
@@ -43,7 +43,7 @@ def orders(question: str, options: Sequence[str], row_seed: int | None = None) -
         options: in canonical order, the refusal included.
         row_seed: see ``metadata.chosen_row_seed``.
     """
-    generator = random.Random(generator_name(SEED, row_seed, question, list(options)))  # noqa: S311 # reproducible by design
+    generator = seeded_generator(SEED, row_seed, question, list(options))
     wanted = min(SHUFFLES, math.factorial(len(options)))
     distinct: dict[tuple[int, ...], None] = {}
     while len(distinct) < wanted:

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import Any
 
 from lm_eval_ext import sources
-from lm_eval_ext.metadata import digest, generator_name, spread_sample
+from lm_eval_ext.metadata import digest, seeded_generator, spread_sample
 from lm_eval_ext.sources import HubDataset, RowsError, Table
 
 
@@ -30,7 +30,7 @@ class Classification:
         label_column: a column of integers (or of label names).
         labels: the name of every integer label, in order; ``None`` for those that the hub declares for the column or,
             if it declares none, the golden labels in the verbalizer's order.
-        unlabeled: the value that marks rows without a gold label. They are left out.
+        unlabelled: the value that marks rows without a gold label. They are left out.
         held_out: the share of the training split used for evaluation, if the dataset has no evaluation split.
     """
 
@@ -204,8 +204,7 @@ def rows_hash(selection: Selection) -> str:
 
 
 def _generator(selection: Selection, purpose: str) -> random.Random:
-    name = generator_name(SEED, selection.row_seed, selection.dataset.name, purpose)
-    return random.Random(name)  # noqa: S311 # reproducible by design
+    return seeded_generator(SEED, selection.row_seed, selection.dataset.name, purpose)
 
 
 def _usable(selection: Selection, *, evaluated: bool) -> tuple[Table, dict[int, str]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import operator
-import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +18,7 @@ from typing import Any, Literal
 from lm_eval_ext.families.verbalizer.rows import GOLDEN
 from lm_eval_ext.families.verbalizer.schema import OF_WORDING, PARAPHRASE, RELIABLE, ROW, SENSITIVITY
 from lm_eval_ext.floors import CONSTANT
-from lm_eval_ext.metadata import generator_name
+from lm_eval_ext.metadata import seeded_generator
 
 Reads = Literal["first", "final"]
 """Which label of an answer counts: the first that it names, or the last one stated as the answer."""
@@ -182,7 +181,7 @@ def nonce_words(row_seed: int) -> Mapping[str, str]:
     Args:
         row_seed: see ``metadata.chosen_row_seed``.
     """
-    draw = random.Random(generator_name(SEED, row_seed, "nonce words"))  # noqa: S311 # reproducible by design
+    draw = seeded_generator(SEED, row_seed, "nonce words")
     replacements: dict[str, str] = {}
     tokens = dict(line.split() for line in FILE.read_text(encoding="utf-8").splitlines())
     for pair, letters in PAIRS.items():

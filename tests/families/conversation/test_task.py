@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from lm_eval.api.model import CachingLM
 
+from lm_eval_ext.families.conversation.rows import row_of
 from lm_eval_ext.models.conversation import ConversationLM
 from lm_eval_ext.models.reference import ReferenceLM
 from tests.harness.tasks import make, options_of
@@ -19,6 +20,12 @@ def test_another_model_is_an_error_that_names_the_command() -> None:
     command = r"'manyifeval_turns' goes on after .* --model conversation --model_args base=hf,pretrained=MODEL --apply"
     with pytest.raises(ValueError, match=command):
         make("manyifeval_turns").build_all_requests()
+
+
+@pytest.mark.parametrize("name", ["manyifeval_turns", "multi_if"])
+def test_a_document_holds_all_of_its_row(name: str) -> None:
+    task = make(name)
+    assert tuple(map(row_of, task.eval_docs)) == task.rows
 
 
 def test_a_row_seed_draws_other_rows_and_the_same_seed_the_same() -> None:

@@ -12,9 +12,8 @@ from typing import Any, cast
 import pytest
 
 from lm_eval_ext.families.hierarchy.rows import MOST_TURNS, PROMPTS, Row, rivals, rows
-from lm_eval_ext.families.instructions import is_as_intended
+from lm_eval_ext.families.instructions import is_as_intended, lines_of
 from lm_eval_ext.families.instructions.compose import keywords
-from lm_eval_ext.families.instructions.writer import sentences
 from lm_eval_ext.families.manyifeval.frozen import frozen
 from lm_eval_ext.verifiers import EDITIONS, Response
 from lm_eval_ext.verifiers.ifeval.language import ENOUGH_WORDS, SURE
@@ -174,11 +173,11 @@ def test_the_replies_of_a_conversation_are_different_texts_that_follow_the_instr
 
 
 def test_a_reply_is_of_whole_sentences_because_a_model_may_copy_its_form() -> None:
-    whole = Counter[bool]()
+    sentences, whole = lines_of("lm_eval_ext.families.instructions", "sentences.txt"), Counter[bool]()
     for row in rows("embedded", None):
         text = row.answer("own", 1) or ""
         if row.pair.group not in ("languages", "case"):
-            whole.update(part.strip("* ").capitalize() in sentences() for part in re.split(r"\. ?|\n+", text) if part)
+            whole.update(part.strip("* ").capitalize() in sentences for part in re.split(r"\. ?|\n+", text) if part)
     # The others have what the instruction asks for: a word, numbers, a divider.
     assert whole[True] > 3 * whole[False] > 0
 

@@ -178,6 +178,7 @@ def test_without_a_conversation_every_arm_is_an_error(harness: Harness) -> None:
     ("keys", "message"),
     [
         ({}, "arm None; expected one of system, user, aligned"),
+        ({"arm": ["user"]}, r"arm \['user'\]; expected one of system, user, aligned"),
         ({"arm": "boss"}, "arm 'boss'; expected one of system, user, aligned"),
         ({"arm": "user", "turns": 4}, "turns 4 with arm 'user'; expected a number from 2 to 20 with arm system"),
         ({"arm": "system", "turns": 1}, "turns 1 with arm 'system'; expected a number from 2 to 20"),

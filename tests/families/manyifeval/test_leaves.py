@@ -10,6 +10,7 @@ import pytest
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.manyifeval.rows import Selection, evaluated, prompt_of, rows_hash, rows_with_count
+from lm_eval_ext.families.manyifeval.task import row_of
 from lm_eval_ext.verifiers import instructions_of
 from tests.across_versions import plain_instance
 from tests.families.manyifeval.table_4 import FIFTEEN
@@ -28,9 +29,8 @@ def test_a_leaf_has_the_number_of_instructions_in_its_name(leaf: str) -> None:
     task, (count, repeat) = make(leaf), LEAVES[leaf]
     expected = rows_with_count(Selection("embedded", count, repeat=repeat))
     for doc, row in zip(task.eval_docs, expected, strict=True):
-        assert (doc["key"], doc["task_prompt"], doc["witness"]) == (row.key, row.task_prompt, row.witness)
         # The nulls with which a table pads its rows do not matter.
-        assert instructions_of(doc["instruction_id_list"], doc["kwargs"]) == row.instructions
+        assert row_of(doc) == row
         assert task.doc_to_text(doc) == doc["prompt"] == row.prompt
         assert task.doc_to_target(doc) == row.witness
         # A stop may be a part neither of an answer nor of a prompt that a model repeats.

@@ -214,6 +214,7 @@ def test_a_custom_task_file_needs_a_leaf_of_four_lines(tmp_path: Path) -> None:
             "task 'ferries': encoding 'everything'; expected one of instance, prompt, prompt_def",
         ),
         ({"encoding": None}, "task 'ferries': encoding None; expected one of"),
+        ({"encoding": ["all"]}, "task 'ferries': encoding ['all']; expected one of"),
         ({"metadata": {"n": 0}}, "task 'ferries': metadata n 0; expected a whole number, 1 or more"),
         ({"metadata": {"n": True}}, "task 'ferries': metadata n True; expected a whole number"),
         ({"metadata": {"n": "50"}}, "task 'ferries': metadata n '50'; expected a whole number"),

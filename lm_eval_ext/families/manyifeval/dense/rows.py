@@ -7,9 +7,9 @@ import random
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from lm_eval_ext.families.instructions import lines_of
 from lm_eval_ext.families.instructions.kinds import (
     ENDINGS,
     IN_SECTIONS,
@@ -21,7 +21,7 @@ from lm_eval_ext.families.instructions.kinds import (
 )
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval.frozen import frozen, row_id
-from lm_eval_ext.metadata import digest, generator_name
+from lm_eval_ext.metadata import digest, seeded_generator
 from lm_eval_ext.verifiers import Checker, instruction
 
 SEED, SECTIONS_SEED = 20261124, 20261125
@@ -123,17 +123,16 @@ def dense_rows(count: int, row_seed: int | None = None) -> tuple[DenseRow, ...]:
     rows = []
     for key, subject in enumerate(SUBJECTS, start=1):
         words = list(word_list())
-        random.Random(generator_name(SEED, row_seed, key)).shuffle(words)  # noqa: S311 # reproducible by design
+        seeded_generator(SEED, row_seed, key).shuffle(words)
         lines = [f"- {word}" for word in words[:count]]
         prompt = "\n".join([f"Write a business report on {subject}.", "", LEAD.format(count=count), *lines])
         rows.append(DenseRow(key, tuple(words[:count]), prompt))
     return tuple(rows)
 
 
-@cache
 def word_list() -> tuple[str, ...]:
     """Return the words, none of which is another form, or the beginning, of another word."""
-    return tuple((files(__package__) / "words.txt").read_text(encoding="utf-8").splitlines())
+    return lines_of(__package__, "words.txt")
 
 
 @cache
@@ -155,8 +154,7 @@ def mixed_rows(count: int, row_seed: int | None = None) -> tuple[MixedRow, ...]:
     lead = SECTIONS_LEAD.format(sections=sections, headings=headings, count=count)
     rows = []
     for key, subject in enumerate(SUBJECTS, start=1):
-        name = generator_name(SECTIONS_SEED, row_seed, key, count)
-        generator = random.Random(name)  # noqa: S311 # reproducible by design
+        generator = seeded_generator(SECTIONS_SEED, row_seed, key, count)
         words = iter(generator.sample(_words(), len(_words())))
         drawn = [(number, checker) for number in range(1, sections + 1) for checker in _section(generator, words)]
         # The place of an instruction in the list says nothing about that of its section in the report.
