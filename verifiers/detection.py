@@ -11,11 +11,9 @@ Importing this module imports langdetect and numpy, which only three instruction
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 from collections import OrderedDict
 from functools import cache, lru_cache
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -90,7 +88,6 @@ def _factory() -> DetectorFactory:
 
 
 _normalized = lru_cache(4096)(NGram.normalize)
-_SPACES = re.compile(" +")
 
 
 class QuickDetector(Detector):  # type: ignore[misc] # langdetect has no types
@@ -108,22 +105,23 @@ class QuickDetector(Detector):  # type: ignore[misc] # langdetect has no types
         return np.array(super()._init_probability())
 
     def _extract_ngrams(self) -> list[str]:
-        """Return the known pieces of one to three characters; a space stands for all that is before or after a word.
+        """Return the known pieces of one to three characters, in the order of their ends; none ends in two capitals.
 
-        A piece contains no space except as its first or last character, and none ends with two capitals.
+        A space stands for all that is between words. No known piece is only spaces, or has one inside.
         """
-        text = _SPACES.sub(" ", " " + "".join(map(_normalized, self.text)))
+        text = "  " + "".join(map(_normalized, self.text))
         known = self.word_lang_prob_map
         pieces = []
-        for end, (previous, last) in enumerate(pairwise(text), 2):
-            if previous.isupper() and last.isupper():
+        for before, previous, last in zip(text, text[1:], text[2:], strict=False):
+            if last.isupper() and previous.isupper():
                 continue
-            if last != " " and last in known:
+            # A loop over the sizes would take as long as langdetect.
+            if last in known:
                 pieces.append(last)
-            if (piece := text[end - 2 : end]) in known:
-                pieces.append(piece)
-            if previous != " " and (piece := text[end - 3 : end]) in known:
-                pieces.append(piece)
+            if (two := previous + last) in known:
+                pieces.append(two)
+            if (three := before + two) in known:
+                pieces.append(three)
         return pieces
 
     def _update_lang_prob(self, prob: Probabilities, word: str, alpha: float) -> None:

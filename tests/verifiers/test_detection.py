@@ -56,6 +56,7 @@ def test_without_a_seed_langdetect_is_not_deterministic(monkeypatch: pytest.Monk
         "Le temps est assez beau aujourd'hui. Das Wetter ist schön.",
         "Привет, как дела? Hello, how are you?",
         "昨日は雨が降りました。",
+        "Well … yes, no -- or (both): 3, 14 and NASA's  own.",
         "12345",
     ],
 )
