@@ -29,7 +29,7 @@ LEVELS = ("low", "medium", "high", "example", "example_abc")
 def test_a_leaf_combines_its_datasets_rows_with_its_levels_instruction(family: str, dataset: str, level: str) -> None:
     task = make(f"{family}_{dataset}_{level}")
     found = rows(DATASETS[dataset], "embedded")
-    assert list(task.eval_docs) == list(found)
+    assert task.eval_docs.to_list() == list(found)
     for row in found[:20]:
         assert task.doc_to_text(row) == prompt_of(level, row["question"], row["options"])
         assert task.doc_to_target(row) == row["gold"]
