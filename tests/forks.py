@@ -110,6 +110,9 @@ with contextlib.suppress(ImportError, LookupError):  # without NLTK's sentence d
     from lm_eval_ext.families.manyifeval.rows import all_rows
     # Composing them is most of what a run of manyifeval takes.
     all_rows("embedded", TEST, None, FIFTEEN)
+    # Before the first text, langdetect reads what it knows of 55 languages.
+    from lm_eval_ext.verifiers.detection import detect
+    detect("the people of the town")
 # The tests' modules cannot be imported there.
 {inspect.getsource(parse_task_files_once)}
 parse_task_files_once()

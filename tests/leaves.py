@@ -1,8 +1,8 @@
-"""Leaves of a user's own, on datasets of the same names in a folder."""
+"""Leaves of a user's own, on datasets of the same names in a folder; and what leaves can say that is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,11 @@ TRIVIA: Mapping[str, Any] = {
     "doc_to_choice": "options",
     "constraint": "low",
 }
+WRONG_LEAVES: Mapping[str, Sequence[tuple[dict[str, Any], str]]] = {
+    family: [(changes, message) for changes, message in cases]
+    for family, cases in yaml.safe_load(Path(__file__).with_name("wrong_leaves.yaml").read_text("utf-8")).items()
+}
+"""By family: what is changed in the leaf of its tests, and what the error says of it, as a regular expression."""
 
 
 def write_leaf(folder: Path, name: str) -> None:

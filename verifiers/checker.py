@@ -9,6 +9,7 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from itertools import chain
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_type_hints
@@ -67,6 +68,7 @@ class Checker(ABC):
         """Raise ``ValueError`` if the arguments, each of which is valid by itself, do not go together."""
 
     @classmethod
+    @cache
     def argument_names(cls) -> tuple[str, ...]:
         """Return the names of the arguments, in their order."""
         return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type] # each is a dataclass

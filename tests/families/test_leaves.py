@@ -118,7 +118,7 @@ def test_the_results_record_source_version_and_hash_of_the_rows(family: Loaded) 
         # A memory address would make two equal runs differ.
         assert "0x" not in str(task.dump_config()), name
         # One hash for the same rows, another one for others.
-        docs = json.dumps([*task.eval_docs], sort_keys=True)
+        docs = json.dumps(task.eval_docs.to_list(), sort_keys=True)
         assert rows.setdefault(metadata["rows_hash"], docs) == docs, name
     assert len(set(rows.values())) == len(rows)
     assert family.source != "embedded" or rows.keys() <= set(ROWS[EMBEDDED].values()), "rows.json lacks a leaf"

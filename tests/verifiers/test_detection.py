@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from collections import Counter
+from pathlib import Path
 
 import langdetect
 import pytest
@@ -16,6 +15,7 @@ from lm_eval_ext.verifiers import EDITIONS, Edition, instruction, verify
 from lm_eval_ext.verifiers import detection as module
 from lm_eval_ext.verifiers.detection import Detection, QuickDetector, detect
 from lm_eval_ext.verifiers.text import Text
+from tests.forks import Forks
 from tests.verifiers.test_contract import EXAMPLES
 
 # Without a seed langdetect answers these differently from call to call.
@@ -56,6 +56,7 @@ def test_without_a_seed_langdetect_is_not_deterministic(monkeypatch: pytest.Monk
         "Le temps est assez beau aujourd'hui. Das Wetter ist schön.",
         "Привет, как дела? Hello, how are you?",
         "昨日は雨が降りました。",
+        "Well … yes, no -- or (both): 3, 14 and NASA's  own.",
         "12345",
     ],
 )
@@ -99,8 +100,8 @@ print("seed", DetectorFactory.seed)
 """
 
 
-def test_eight_threads_may_trigger_the_first_use() -> None:
-    process = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, check=False)
+def test_eight_threads_may_trigger_the_first_use(forks: Forks, tmp_path: Path) -> None:
+    process = forks.run("-c", THREADS, folder=tmp_path)
     assert process.stderr == ""
     *answers, seed = process.stdout.splitlines()
     assert len(answers) == 8

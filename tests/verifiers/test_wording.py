@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from lm_eval.tasks.ifeval.instructions_registry import INSTRUCTION_DICT
 
 from lm_eval_ext.verifiers import ifbench, instruction, instruction_ids
@@ -37,69 +39,12 @@ def test_the_description_is_that_of_ifeval(name: str, arguments: dict[str, Any])
     assert instruction(name, arguments).describe() == published
 
 
-# IFBench's that some prompts word otherwise -> arguments and the wording of the code.
-OTHERWISE: dict[str, tuple[dict[str, Any], str]] = {
-    "count:conjunctions": (
-        {"small_n": 3.0},
-        "Use at least 3 different coordinating conjunctions in the response.",
-    ),
-    "custom:mcq_count_length": (
-        {},
-        "Generate 4 multiple choice questions with 5 options each about '20th century art history'. Each question "
-        'should start with the label "Question". The questions should get progressively longer. Do not provide an '
-        "explanation.",
-    ),
-    "format:options": (
-        {"options": "yes/no/maybe"},
-        "Answer with one of the following options: yes/no/maybe. Do not give any explanation.",
-    ),
-    "ratio:sentence_balance": (
-        {},
-        "Ensure that the ratio of sentence types (declarative, interrogative, exclamatory) is balanced.",
-    ),
-    "ratio:sentence_type": ({}, "Maintain a 2:1 ratio of declarative to interrogative sentences."),
-    "repeat:repeat_change": (
-        {"prompt_to_repeat": "Name a fox."},
-        "Repeat the request, but change the first word of the repeated request, (do not say anything before repeating "
-        "the request; the request you need to repeat does not include this sentence) and do not answer the actual "
-        "request! Request: Name a fox.",
-    ),
-    "repeat:repeat_span": (
-        {"prompt_to_repeat": "Name a fox.", "n_start": 1, "n_end": 2},
-        "Copy the span of words that lies between (and including) index 1 and 2, the indices are character indices!",
-    ),
-    "sentence:increment": (
-        {"small_n": 2.0},
-        "Each sentence must contain exactly 2 more words than the previous one.",
-    ),
-    "sentence:keyword": (
-        {"word": "fox", "N": 2.0},
-        'The response must include keyword "fox" in the 2-th sentence.',
-    ),
-    "words:alphabet": (
-        {},
-        "Each word must start with the next letter of the alphabet, looping back to 'A' after 'Z'.",
-    ),
-    "words:keywords_specific_position": (
-        {"keyword": "fox", "n": 2.0, "m": 3.0},
-        "Include keyword fox in the 2-th sentence, as the 3-th word of that sentence.",
-    ),
-    "words:last_first": ({}, "The last word of each sentence must become the first word of the next sentence."),
-    "words:paragraph_last_first": (
-        {},
-        "Each paragraph must end with the same word it started with, separate paragraphs with a newline.",
-    ),
-}
-OWN: dict[str, tuple[dict[str, Any], str]] = {
-    "section:first_letter": ({"letter": "M"}, "Start with the letter m."),
-    "section:exact_sentences": ({"num_sentences": 3.0}, "Write exactly 3 sentences."),
-    "section:lowercase": ({}, "Use no capital letters."),
-    "section:capitals": ({}, "Use capital letters only."),
-    "section:question": ({}, "Ask a question."),
-}
+WORDINGS: Mapping[str, Mapping[str, tuple[dict[str, Any], str]]] = yaml.safe_load(
+    Path(__file__).with_name("wordings.yaml").read_text(encoding="utf-8")
+)
 
 
-@pytest.mark.parametrize(("name", "described"), (OTHERWISE | OWN).items())
+@pytest.mark.parametrize(("name", "described"), {**WORDINGS["ifbench"], **WORDINGS["own"]}.items())
 def test_the_description_has_the_wording_of_the_code(name: str, described: tuple[dict[str, Any], str]) -> None:
     arguments, wording = described
     assert instruction(name, arguments).describe() == wording
@@ -112,4 +57,4 @@ def test_the_prompts_have_the_description_of_every_other_instruction(shared_data
             described = instruction(name, arguments).describe().strip() in row["prompt"]
             found[name] = found.get(name, True) and described
     assert set(found) == set(instruction_ids(ifbench))
-    assert {name for name, described in found.items() if not described} == set(OTHERWISE)
+    assert {name for name, described in found.items() if not described} == set(WORDINGS["ifbench"])

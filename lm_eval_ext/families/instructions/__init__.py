@@ -171,7 +171,10 @@ def is_as_intended(
         loose: whether loose verdicts count, instead of strict ones.
         editions: by whose verdicts.
     """
-    intended, response = tuple(index not in broken for index in range(len(instructions))), Response(text)
+    response = Response(text)
+    # One after the other, so that the first verdict that is not as intended is the last.
     return all(
-        response.follows(instructions, edition, loose).follow_instruction_list == intended for edition in editions
+        response.follows([instruction], edition, loose).follow_all_instructions == (index not in broken)
+        for edition in editions
+        for index, instruction in enumerate(instructions)
     )

@@ -326,39 +326,47 @@ def _fill(draft: _Draft, plan: Plan, words: _Words) -> bool:
     low = plan.words.low + (MARGIN if plan.words.low and not is_tight else 0)
     may_add = plan.sentences.high is None or not is_tight
     spare = 2 if plan.sentences.high is None and plan.sentences.low and not is_tight else 0
+    # What is added stands by itself, so the words of the whole text need not be found again for every line.
+    written = [*_whole_text(draft, plan, words).whole_words]
     for _ in range(MOST_LINES):
-        text = Text(draft.joined(plan.divider, is_reply=words.is_reply))
-        written = text.whole_words
         stops = (
             100 * sum(word.lower() in stop_words() for word in written) / len(written) if plan.stop_words.high else 0
         )
         if stops < plan.stop_words.low:
-            draft.body.append(_Line(STOP_WORDS.split()))
+            line = _Line(STOP_WORDS.split())
         elif (
             (plan.stop_words.high and stops > plan.stop_words.high)
             or len(written) < low
             or (plan.unique.low and len({word.lower() for word in written}) < plan.unique.low + SPARE)
             or (sum(bool(line.mark) for line in draft.lines()) < plan.sentences.low + spare)
-            or not _end_marks_fit(draft, plan, text)
+            or not _end_marks_fit(draft, plan, words)
         ):
             if len(written) < low and not may_add:
-                draft.first[-1].words[-1:-1] = words.take(1)
-            else:
-                draft.body.append(words.plain())
+                added = words.take(1)
+                draft.first[-1].words[-1:-1] = added
+                written += added
+                continue
+            line = words.plain()
         else:
             return True
+        draft.body.append(line)
+        written += Text(str(line)).whole_words
     return False
+
+
+def _whole_text(draft: _Draft, plan: Plan, words: _Words) -> Text:
+    return Text(draft.joined(plan.divider, is_reply=words.is_reply))
 
 
 def _statements(text: Text) -> int:
     return sum(sentence.endswith(".") for sentence in text.sentences)
 
 
-def _end_marks_fit(draft: _Draft, plan: Plan, text: Text) -> bool:
+def _end_marks_fit(draft: _Draft, plan: Plan, words: _Words) -> bool:
     """Return whether a third of the sentences can end in each mark of the plan, if it has some."""
     if not plan.end_marks:
         return True
-    third, remainder = divmod(_statements(text), 3)
+    third, remainder = divmod(_statements(_whole_text(draft, plan, words)), 3)
     return remainder == 0 and sum(line.plain for line in draft.lines()) >= third * len(plan.end_marks)
 
 
@@ -369,7 +377,7 @@ def _mark(draft: _Draft, plan: Plan, words: _Words) -> None:
         for line in lines:
             line.mark = line.mark and f" {SMILE}."
     if plan.end_marks:
-        third = _statements(Text(draft.joined(plan.divider, is_reply=words.is_reply))) // 3
+        third = _statements(_whole_text(draft, plan, words)) // 3
         plain = [line for line in lines if line.plain]
         for number, line in enumerate(plain[: third * len(plan.end_marks)]):
             line.mark = plan.end_marks[number // third]

@@ -32,8 +32,8 @@ OF_FLOORS = ("hierarchy_system", "hierarchy_system_user", "hierarchy_tool")
 POLICIES = ("oracle", "last", "user", "system", "document", *(policy for policy in NEITHER if "_" in policy), "ignore")
 
 
-# The oracle and answers without content are asked all rows; the other policies, of which every row has the same score,
-# all of them in the slow tests only.
+# Answers without content are asked all rows; the policies, of which every row has the same score, all of them in the
+# slow tests only.
 @pytest.fixture(scope="module", params=[20, pytest.param(100, marks=pytest.mark.slow)])
 def runs(
     request: pytest.FixtureRequest, evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory
@@ -42,7 +42,7 @@ def runs(
     tasks = dict.fromkeys(POLICIES, "hierarchy,hierarchy_turns") | dict.fromkeys(
         CONTENT_FREE_ANSWERS, ",".join(OF_FLOORS)
     )
-    limits = {policy: ("--limit", str(request.param)) for policy in POLICIES if policy != "oracle"}
+    limits = dict.fromkeys(POLICIES, ("--limit", str(request.param)))
     options = {
         policy: (*shared, "--model_args", f"policy={policy}", "--tasks", tasks[policy], *limits.get(policy, ()))
         for policy in tasks
@@ -55,7 +55,7 @@ def test_a_policys_scores_are_those_of_whom_it_obeys_in_every_arm(runs: Mapping[
     found = runs[policy]
     assert {task.removeprefix("hierarchy_") for task in found.samples} == EVERY_TASK
     for task, lines in found.samples.items():
-        assert len(lines) == (100 if policy == "oracle" else int(found.results["config"]["limit"]))
+        assert len(lines) == int(found.results["config"]["limit"])
         arm = task.removeprefix("hierarchy_")
         rival, neither = arm in RIVAL.get(policy, ()), arm in NEITHER.get(policy, ())
         obeys = float(not rival and not neither)
@@ -111,7 +111,7 @@ def test_a_row_has_one_key_in_all_arms_and_a_conversation_of_its_arm(runs: Mappi
 
 def test_scripted_replies_follow_the_instruction_except_for_the_slip(runs: Mapping[str, Run]) -> None:
     for slipped in (False, True):
-        for line in runs["oracle"].samples["hierarchy_turns_slipped_t04" if slipped else "hierarchy_turns_t04"][:50]:
+        for line in runs["oracle"].samples["hierarchy_turns_slipped_t04" if slipped else "hierarchy_turns_t04"]:
             doc = line["doc"]
             said = next(iter(line["arguments"].values()))["arg_0"]
             # The prompt ends with the opening of the next reply.

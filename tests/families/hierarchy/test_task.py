@@ -18,6 +18,7 @@ from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of
 from tests.conftest import EvaluateEach, Harness
 from tests.harness.tasks import as_lines, make
+from tests.leaves import WRONG_LEAVES
 
 pytestmark = pytest.mark.harness
 
@@ -174,20 +175,7 @@ def test_without_a_conversation_every_arm_is_an_error(harness: Harness) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({}, "arm None; expected one of system, user, aligned"),
-        ({"arm": ["user"]}, r"arm \['user'\]; expected one of system, user, aligned"),
-        ({"arm": "boss"}, "arm 'boss'; expected one of system, user, aligned"),
-        ({"arm": "user", "turns": 4}, "turns 4 with arm 'user'; expected a number from 2 to 20 with arm system"),
-        ({"arm": "system", "turns": 1}, "turns 1 with arm 'system'; expected a number from 2 to 20"),
-        ({"arm": "system", "turns": 21}, "turns 21 with arm 'system'"),
-        ({"arm": "system", "turns": True}, "turns True with arm 'system'"),
-        ({"arm": "system", "slipped": True}, "slipped True; expected true or false, and true only with turns"),
-        ({"arm": "system", "turns": 2, "slipped": "yes"}, "slipped 'yes'; expected true or false"),
-    ],
-)
+@pytest.mark.parametrize(("keys", "message"), WRONG_LEAVES["hierarchy"])
 def test_a_wrong_key_of_a_leaf_is_named(keys: Mapping[str, Any], message: str) -> None:
     config = {"task": "mine", "doc_to_text": "prompt", "metadata": {"source": "embedded", "version": 1.0}}
     with pytest.raises(ValueError, match=f"task 'mine': {message}"):

@@ -13,6 +13,7 @@ from lm_eval_ext.families.ifbench.rows import rows, rows_hash
 from lm_eval_ext.families.ifbench.task import IFBenchTask, row_of
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.harness.tasks import make, make_own
+from tests.leaves import WRONG_LEAVES
 
 pytestmark = pytest.mark.harness
 
@@ -38,23 +39,7 @@ def test_generation_leaves_room_for_the_longest_witness(name: str) -> None:
     assert max(len(doc["witness"].split()) for doc in make(name).eval_docs) < 2048 / 2
 
 
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({}, r"task 'mine': turns must be 1 or 2, found None"),
-        ({"turns": True}, r"task 'mine': turns must be 1 or 2, found True"),
-        ({"turns": 3}, r"task 'mine': turns must be 1 or 2, found 3"),
-        ({"turns": 1, "benchmark": "ifeval2"}, r"task 'mine': benchmark must be ifbench or ifeval, found 'ifeval2'"),
-        (
-            {"turns": 1, "benchmark": ["ifeval"]},
-            r"task 'mine': benchmark must be ifbench or ifeval, found \['ifeval'\]",
-        ),
-        ({"turns": 2, "benchmark": "ifeval"}, r"task 'mine': turns must be 1, found 2"),
-        ({"turns": 1, "repaired": "yes"}, r"task 'mine': repaired must be true or false, .* found 'yes'"),
-        ({"turns": 2, "repaired": True}, r"task 'mine': repaired must be true or false, and false with two turns"),
-        ({"turns": 1, "rows": 5}, r"task 'mine': rows 5; all rows of their source are evaluated"),
-    ],
-)
+@pytest.mark.parametrize(("keys", "message"), WRONG_LEAVES["ifbench"])
 def test_a_wrong_leaf_says_what_is_wrong(keys: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
         make_own(tmp_path, {**LEAF, **keys}, source="embedded")

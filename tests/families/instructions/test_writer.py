@@ -139,9 +139,10 @@ def test_types_that_do_not_conflict_can_be_followed_and_broken_together(pairs: l
     assert not lacking, f"in kinds.py, they need one slot, or one must exclude the other: {lacking}"
 
 
+@pytest.mark.parametrize("draws", [50, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", instruction_ids(ifrlvr))
-def test_every_instruction_that_models_are_trained_with_can_be_followed_and_broken(name: str) -> None:
-    assert_any_can_be_followed_and_broken(name, TRAINED.get(name, {}), 200)
+def test_every_instruction_that_models_are_trained_with_can_be_followed_and_broken(name: str, draws: int) -> None:
+    assert_any_can_be_followed_and_broken(name, TRAINED.get(name, {}), draws)
 
 
 def assert_any_can_be_followed_and_broken(name: str, drawn_from: Arguments, draws: int) -> None:
@@ -341,15 +342,25 @@ def test_the_same_instructions_get_the_same_response() -> None:
     assert break_one(instructions) == break_one(list(instructions))
 
 
+# Every seventh row has any number of instructions from one to ten.
+@pytest.fixture(scope="module", params=[7, pytest.param(1, marks=pytest.mark.slow)])
+def step(request: pytest.FixtureRequest) -> int:
+    """Return the step in which rows are taken: every seventh, or all."""
+    value: int = request.param
+    return value
+
+
 @pytest.fixture(scope="module", params=["embedded", "real"])
-def rows(request: pytest.FixtureRequest) -> tuple[InstructionRow, ...]:
-    """Return the 1,000 test rows of a source."""
+def rows(request: pytest.FixtureRequest, step: int) -> tuple[InstructionRow, ...]:
+    """Return some of the 1,000 test rows of a source, or all."""
     source = "embedded" if request.param == "embedded" else str(request.getfixturevalue("shared_data") / "ifeval")
-    return all_rows(source, "test")
+    found = all_rows(source, "test")
+    assert len(found) == 1000
+    return found[::step]
 
 
 def test_drop_one_breaks_exactly_one_instruction_of_every_row(rows: tuple[InstructionRow, ...]) -> None:
-    assert len(rows) == 1000
+    assert {len(row.instructions) for row in rows} == set(range(1, 11))
     for row in rows:
         found = verdicts(break_one(row.instructions), row.instructions)
         assert found[0] == found[1], row

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 
 from lm_eval_ext.cli import main
 from lm_eval_ext.families.instructions import is_as_intended
+from lm_eval_ext.families.instructions.kinds import FIFTEEN as POOL_OF_15
 from lm_eval_ext.families.manyifeval.command import statistics
 from lm_eval_ext.families.manyifeval.prompts import SPLITS, origin, task_prompts
 from lm_eval_ext.families.manyifeval.rows import (
@@ -47,8 +49,17 @@ def test_every_number_of_instructions_has_the_same_task_prompts(source: str) -> 
 
 
 def test_every_row_has_a_witness_that_follows_all_its_instructions_strictly_in_both_editions(source: str) -> None:
-    for row in all_rows(source, "test"):
-        assert is_as_intended(row.witness or "", row.instructions), row
+    require_witnesses(all_rows(source, "test"))
+
+
+def require_witnesses(rows: Sequence[InstructionRow]) -> None:
+    """Assert that each task prompt's ten rows have the first of its instructions, and a witness to all of them."""
+    for start in range(0, len(rows), 10):
+        ten = rows[start + 9]
+        assert len(ten.instructions) == 10
+        assert is_as_intended(ten.witness or "", ten.instructions), ten
+        for count, row in enumerate(rows[start : start + 10], start=1):
+            assert (row.key, row.instructions, row.witness) == (ten.key, ten.instructions[:count], ten.witness)
 
 
 def test_every_row_has_a_prefix_of_ten_distinct_instructions_of_the_fifteen(source: str) -> None:
@@ -110,12 +121,12 @@ def test_the_statistics_of_any_rows_say_how_unequal_the_numbers_of_instructions_
 
 
 def test_a_row_seed_draws_task_prompts_and_instructions_whatever_the_source(source: str) -> None:
-    default, fresh = all_rows(source, "test"), all_rows(source, "test", 7)
-    assert fresh == all_rows("embedded", "test", 7)
+    # With the pool, as the tasks ask for them: so they are composed once.
+    default, fresh = all_rows(source, "test"), all_rows(source, "test", 7, POOL_OF_15)
+    assert fresh == all_rows("embedded", "test", 7, POOL_OF_15)
     assert [len(row.instructions) for row in fresh] == [len(row.instructions) for row in default]
     assert not {row.task_prompt for row in fresh} & {row.task_prompt for row in default}
-    for row in fresh:
-        assert is_as_intended(row.witness or "", row.instructions), row
+    require_witnesses(fresh)
     assert len({rows_hash(evaluated(Selection(source, 3, row_seed=row_seed))) for row_seed in (None, 7)}) == 2
     assert origin(source, 7) == "task prompts and instructions composed under the row seed"
 
@@ -146,8 +157,7 @@ def test_a_row_seed_for_finished_rows_is_an_error(tmp_path: Path) -> None:
 def test_training_and_few_shot_rows_have_witnesses_like_test_rows(source: str, split: str) -> None:
     found = all_rows(source, split)
     assert len(found) == 10 * len(task_prompts(source, split))
-    for row in found:
-        assert is_as_intended(row.witness or "", row.instructions), row
+    require_witnesses(found)
 
 
 @pytest.mark.parametrize("count", [2, 10])

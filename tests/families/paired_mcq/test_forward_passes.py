@@ -19,7 +19,7 @@ from tests.across_versions import filtered, plain_instance
 
 pytestmark = pytest.mark.harness
 
-LIMIT = 30
+LIMIT = 10
 TOKENS = 4
 
 

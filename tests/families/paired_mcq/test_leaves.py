@@ -17,7 +17,7 @@ from lm_eval_ext.families.paired_mcq.rows import rows, rows_hash
 from tests.across_versions import arguments_of
 from tests.families.jsonl import write_jsonl
 from tests.harness.tasks import make, make_own
-from tests.leaves import TRIVIA
+from tests.leaves import TRIVIA, WRONG_LEAVES
 
 pytestmark = pytest.mark.harness
 
@@ -29,7 +29,7 @@ LEVELS = ("low", "medium", "high", "example", "example_abc")
 def test_a_leaf_combines_its_datasets_rows_with_its_levels_instruction(family: str, dataset: str, level: str) -> None:
     task = make(f"{family}_{dataset}_{level}")
     found = rows(DATASETS[dataset], "embedded")
-    assert list(task.eval_docs) == list(found)
+    assert task.eval_docs.to_list() == list(found)
     for row in found[:20]:
         assert task.doc_to_text(row) == prompt_of(level, row["question"], row["options"])
         assert task.doc_to_target(row) == row["gold"]
@@ -82,36 +82,7 @@ def test_without_a_correct_option_there_is_no_accuracy(tmp_path: Path) -> None:
     assert "text_acc" not in task.higher_is_better()
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"constraint": "middle"}, "'toy_leaf': constraint 'middle'; expected one of low, medium, high, example"),
-        ({"constraint": None}, "'toy_leaf': constraint None; expected one of low"),
-        ({"constraint": ["low"]}, r"'toy_leaf': constraint \['low'\]; expected one of low"),
-        ({"paired": "no"}, "'toy_leaf': paired must be true or false, found 'no'"),
-        ({"test_split": 3}, "'toy_leaf': dataset_path 'toy' with test_split 3; expected one of opinionqa"),
-        ({"dataset_path": ["toy"]}, r"'toy_leaf': dataset_path \['toy'\] with test_split 'test'; expected one of"),
-        ({"doc_to_choice": ""}, "'toy_leaf': doc_to_choice '' reads no column; expected a column, or a template"),
-        ({"doc_to_choice": "{{}}"}, "'toy_leaf': doc_to_choice '{{}}' is not a valid template"),
-        (
-            {"dataset_path": "mmlu"},
-            "'toy_leaf': dataset_path 'mmlu' is one of opinionqa.*remove test_split, doc_to_text",
-        ),
-        ({"doc_to_text": None}, "'toy_leaf': doc_to_text None reads no column; expected a column, or a template"),
-        ({"doc_to_choice": ["yes", "no"]}, r"'toy_leaf': doc_to_choice \['yes', 'no'\] reads no column"),
-        ({"doc_to_choice": "{{['yes', 'no']}}"}, "'toy_leaf': doc_to_choice .* reads no column"),
-        ({"doc_to_choice": "{{[first, second"}, "'toy_leaf': doc_to_choice .* is not a valid template"),
-        ({"doc_to_target": 0}, "'toy_leaf': doc_to_target 0 reads no column"),
-        ({"doc_to_text": "title"}, r"toy_test\.jsonl has no column 'title'; expected title, first, second, right"),
-        (
-            {"doc_to_choice": "{{[first, third]}}"},
-            r"toy_test\.jsonl has no column 'third'; expected stem, first, third",
-        ),
-        ({"doc_to_choice": "{{stem.options}}"}, r"toy_test\.jsonl, row 1: its options '{{stem.options}}' could not be"),
-        ({"doc_to_choice": "stem"}, r"row 1, field 'stem': expected a list of texts, found 'Number 0\?'"),
-        ({"filter_list": []}, "'toy_leaf': no pipeline in its filter_list"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), WRONG_LEAVES["paired_mcq"])
 def test_errors_name_the_problem(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load(tmp_path, changes)

@@ -11,7 +11,7 @@ import pytest
 from lm_eval_ext import tasks_dir
 from tests.families.jsonl import write_jsonl
 from tests.harness.tasks import make, make_own
-from tests.leaves import TOPIC
+from tests.leaves import TOPIC, WRONG_LEAVES
 
 pytestmark = pytest.mark.harness
 
@@ -34,44 +34,7 @@ def test_the_unmodified_leaf_is_valid(tmp_path: Path) -> None:
     assert doc["golden_label"] == ("yes", "no")[doc["label"]]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"doc_to_choice": {"yes": "foo", "no": "foo"}}, r"'toy_leaf'.*gives the word 'foo' to both 'yes' and 'no'"),
-        ({"doc_to_choice": {"yes": "Foo", "no": "foo"}}, r"gives the word 'foo' to both"),
-        ({"doc_to_choice": {"yes": "not_foo", "no": "not foo"}}, r"gives the word 'not foo' to both"),
-        ({"doc_to_choice": {"yes": 1, "no": 0}}, r"'toy_leaf'.*the word 1 at 'yes', which is not text; quote"),
-        ({"doc_to_choice": {"yes": True, "no": False}}, r"the word True at 'yes', which is not text; quote"),
-        (
-            {"doc_to_choice": {True: "foo", False: "bar"}},
-            r"the label name (True|False) at .*, which is not text; quote",
-        ),
-        ({"doc_to_choice": {"yes": "", "no": "bar"}}, r"the word '' at 'yes', which is not text"),
-        ({"doc_to_choice": {"yes": "foo"}}, r"doc_to_choice must map two or more golden label names"),
-        ({"doc_to_choice": ["foo", "bar"]}, r"doc_to_choice must map two or more golden label names"),
-        ({"doc_to_choice": None}, r"doc_to_choice must map two or more golden label names to words"),
-        ({"prior": {"yes": "1", "maybe": "0"}}, r"'toy_leaf': prior names .*maybe.*expected the labels .*yes, no"),
-        ({"prior": {"yes": "1", "no": "1"}}, r"'toy_leaf': prior gives the word '1' to both"),
-        ({"dataset_path": None}, r"'toy_leaf': dataset_path None .*expected one of sst2, fp"),
-        ({"test_split": None}, r"'toy_leaf': dataset_path 'toy' with test_split None"),
-        ({"doc_to_text": "no field"}, r"'toy_leaf': doc_to_text must be a prompt that shows the row"),
-        ({"doc_to_text": "Text: {{body}}"}, r"toy_test\.jsonl has no column 'body'; expected body, label"),
-        ({"doc_to_target": "topic"}, r"toy_test\.jsonl has no column 'topic'; expected text, topic"),
-        ({"dataset_kwargs": "main"}, r"'toy_leaf': dataset_kwargs 'main'; expected only revision and data_files"),
-        ({"dataset_kwargs": {"data_files": "a.parquet"}}, r"'toy_leaf': dataset_kwargs .*expected only revision"),
-        ({"dataset_kwargs": {"data_files": {"test": ["a"]}}}, r"'toy_leaf': dataset_kwargs .*expected only revision"),
-        ({"dataset_kwargs": {"data_dir": "a"}}, r"'toy_leaf': dataset_kwargs .*data_dir.*expected only revision"),
-        ({"dataset_path": "sst2"}, r"'toy_leaf': dataset_path 'sst2' is one of the nine.*remove test_split"),
-        ({"doc_to_text": "Text: {{text"}, r"'toy_leaf': doc_to_text is not a valid template"),
-        (
-            {"filter_list": [{"name": "answer", "filter": [{"function": "verbalizer_answer", "reads": "last"}]}]},
-            r"'toy_leaf': verbalizer_answer has reads 'last'; expected one of first, final",
-        ),
-        ({"naturalness": "un-natural"}, r"'toy_leaf': naturalness 'un-natural'; expected one of natural, neut"),
-        ({"verbalizer": 3}, r"'toy_leaf': verbalizer 3; expected a name, or leave it out"),
-        ({"filter_list": []}, r"'toy_leaf': no verbalizer_answer in its filter_list"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), WRONG_LEAVES["verbalizer"])
 def test_errors_name_the_problem(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load(tmp_path, changes)

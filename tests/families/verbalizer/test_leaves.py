@@ -46,7 +46,7 @@ def test_a_dataset_group_reports_the_mean_of_its_leaves(manager: TaskManager) ->
 def test_every_verbalizer_sees_the_same_100_rows(tasks: dict[str, Any], dataset: str) -> None:
     of_dataset = [task for name, task in tasks.items() if f"_{dataset}_" in name]
     assert len(of_dataset) == 24
-    rows = [list(task.eval_docs) for task in of_dataset]
+    rows = [task.eval_docs.to_list() for task in of_dataset]
     assert len(rows[0]) == 100
     assert all(other == rows[0] for other in rows)
     texts = Counter(str({key: value for key, value in row.items() if key not in ("label", GOLDEN)}) for row in rows[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ import pytest
 from lm_eval_ext.families.verbalizer.answer import read_answer
 from lm_eval_ext.families.verbalizer.verbalizer import Reads
 from tests.across_versions import filtered
-from tests.conftest import Harness, Run
+from tests.conftest import EvaluateEach, Run
 from tests.families.jsonl import read_jsonl
 from tests.families.verbalizer.table_1 import GOLDEN_NAMES, VERBALIZERS, meaning
 from tests.families.verbalizer.wordy import build_wordy_model
@@ -31,18 +32,32 @@ LABELS = {"fp": ("negative", "neutral", "positive"), "subj": ("objective", "subj
 EVALUATION = {"sst2": "validation", "rte": "validation", "qqp": "validation", "mrpc": "validation", "fp": "train"}
 
 
+UNNATURAL_TASKS = "verbalizer_unnatural"
+DIRECT, COT = "verbalizer_qqp_unnatural_flipped", "verbalizer_cot_mrpc_unnatural_flipped"
+WITH_FEW_SHOT = {"verbalizer_fp_unnatural_flipped": "sentence", "verbalizer_subj_unnatural_no_yes": "text"}
+"""Tasks, each with the column that it shows."""
+TEMPLATES: Mapping[str, tuple[str, ...]] = {"plain": (), "chat-template": ("--apply_chat_template",)}
+SHORT = ("--gen_kwargs", "max_gen_toks=4")
+ASKED = {"plain": 10, "chat-template": 5}
+"""How many of the 100 rows of each unnatural task: all of them take a minute."""
+
+
 @pytest.fixture(scope="module")
-def wordy_model(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_wordy_model(tiny_model, tmp_path_factory.mktemp("wordy-model"))
-
-
-def evaluate(harness: Harness, model: Path, source: str, *options: str) -> Run:
-    run = harness(
-        *("--model", "hf", "--model_args", f"pretrained={model}", "--device", "cpu", "--batch_size", "64", *options),
-        source=source,
+def runs(
+    evaluate_each: EvaluateEach, tiny_model: Path, real_rows: str, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, Run]:
+    folder = tmp_path_factory.mktemp("real-model")
+    model = build_wordy_model(tiny_model, folder / "wordy-model")
+    shared = (
+        *("--model", "hf", "--model_args", f"pretrained={model}", "--device", "cpu", "--batch_size", "64"),
+        *("--metadata", json.dumps({"source": real_rows})),
     )
-    assert run.status == 0, run.output
-    return run
+    few_shot = ("--tasks", ",".join(WITH_FEW_SHOT), "--num_fewshot", "4", "--limit", "4", *SHORT)
+    options: dict[str, tuple[str, ...]] = {"defaults": ("--tasks", f"{DIRECT},{COT}", "--limit", "8")}
+    for name, template in TEMPLATES.items():
+        options[name] = ("--tasks", UNNATURAL_TASKS, "--limit", str(ASKED[name]), *SHORT, *template)
+        options[f"few-shot, {name}"] = (*few_shot, *template)
+    return evaluate_each(folder, {name: (*shared, *of_run) for name, of_run in options.items()})
 
 
 def response(sample: Sample) -> str:
@@ -98,21 +113,11 @@ def check_readings_and_metrics(run: Run, task: str, reads: Reads = "first") -> N
         assert run.score(task, metric) == totals[metric] / len(run.samples[task]), metric
 
 
-# How the prompt reaches the model, and how many of the 100 rows of each task are asked: all of them take a minute.
-ASKED: Mapping[str, tuple[tuple[str, ...], str, int]] = {
-    "plain": ((), "{}", 20),
-    "chat-template": (("--apply_chat_template",), "user: {}\nassistant:", 10),
-}
-
-
-@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize(("name", "wrapped"), [("plain", "{}"), ("chat-template", "user: {}\nassistant:")])
 def test_the_unnatural_tasks_use_the_papers_prompt_on_real_rows_and_score_the_answers(
-    harness: Harness, wordy_model: Path, real_rows: str, asked: str
+    runs: Mapping[str, Run], real_rows: str, name: str, wrapped: str
 ) -> None:
-    (options, wrapped, limit), group = ASKED[asked], "verbalizer_unnatural"
-    shown = ("--tasks", group, "--gen_kwargs", "max_gen_toks=4", "--limit", str(limit))
-    run = evaluate(harness, wordy_model, real_rows, *shown, *options)
-
+    run, limit = runs[name], ASKED[name]
     tasks = {f"verbalizer_{dataset}_unnatural_{verbalizer}" for dataset in GOLDEN_NAMES for verbalizer in UNNATURAL}
     assert set(run.samples) == set(run.results["n-samples"]) == tasks
     assert {len(samples) for samples in run.samples.values()} == {limit}
@@ -132,7 +137,7 @@ def test_the_unnatural_tasks_use_the_papers_prompt_on_real_rows_and_score_the_an
             columns = doc.items() - {("golden_label", doc["golden_label"])}
             assert any(columns <= row.items() for row in rows)
 
-    total = run.results["groups"][group]
+    total = run.results["groups"][UNNATURAL_TASKS]
     rows_in_all = 27 * limit  # 9 datasets x 3 verbalizers
     assert total["sample_len"] == rows_in_all
     for metric in ("acc", "prior_rate", "invalid_rate"):
@@ -141,50 +146,38 @@ def test_the_unnatural_tasks_use_the_papers_prompt_on_real_rows_and_score_the_an
         assert 0.1 < mean < 0.9, "all answers alike would hide what this test is there to see"
 
 
-def test_by_default_a_model_has_64_tokens_to_answer_and_512_to_reason(
-    harness: Harness, wordy_model: Path, real_rows: str
-) -> None:
-    direct, cot = "verbalizer_qqp_unnatural_flipped", "verbalizer_cot_mrpc_unnatural_flipped"
-    run = evaluate(harness, wordy_model, real_rows, "--tasks", f"{direct},{cot}", "--limit", "24")
-    for task, budget in ((direct, 64), (cot, 512)):
-        assert len(run.samples[task]) == 24
+def test_by_default_a_model_has_64_tokens_to_answer_and_512_to_reason(runs: Mapping[str, Run]) -> None:
+    run = runs["defaults"]
+    for task, budget in ((DIRECT, 64), (COT, 512)):
+        assert len(run.samples[task]) == 8
         for sample in run.samples[task]:
             text, generation = request(sample)
             assert text == prompt(run, task, sample["doc"])
             assert (generation["do_sample"], generation["temperature"]) == (False, 0.0)
             assert generation["max_gen_toks"] == budget
-    check_readings_and_metrics(run, direct, "first")
-    check_readings_and_metrics(run, cot, "final")
+    check_readings_and_metrics(run, DIRECT, "first")
+    check_readings_and_metrics(run, COT, "final")
     words = GOLDEN_NAMES["mrpc"]
-    readings = [(read_answer(response(sample), words), filtered(sample)[0]) for sample in run.samples[cot]]
+    readings = [(read_answer(response(sample), words), filtered(sample)[0]) for sample in run.samples[COT]]
     assert any(first != final for first, final in readings), "chains too short to tell the two ways of reading apart"
 
 
-# options, a demonstration, the row
-LAYOUTS = {
-    "plain": ((), "{prompt} {word}\n\n", "{prompt}"),
-    "multi-turn": (
-        ("--apply_chat_template",),
-        "user: {prompt}\nassistant: {word}\n",
-        "user: {prompt}\nassistant:",
-    ),
-}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    ("name", "demonstration", "row"),
+    [
+        ("plain", "{prompt} {word}\n\n", "{prompt}"),
+        ("chat-template", "user: {prompt}\nassistant: {word}\n", "user: {prompt}\nassistant:"),
+    ],
+)
 def test_four_fixed_balanced_training_rows_with_the_tasks_words_precede_every_row(
-    harness: Harness, wordy_model: Path, real_rows: str, layout: str
+    runs: Mapping[str, Run], real_rows: str, name: str, demonstration: str, row: str
 ) -> None:
-    options, demonstration, asked = LAYOUTS[layout]
-    tasks = {"verbalizer_fp_unnatural_flipped": "sentence", "verbalizer_subj_unnatural_no_yes": "text"}
-    shots = ("--tasks", ",".join(tasks), "--num_fewshot", "4", "--limit", "8", "--gen_kwargs", "max_gen_toks=4")
-    run = evaluate(harness, wordy_model, real_rows, *shots, *options)
-
+    run = runs[f"few-shot, {name}"]
     # What the reader of results goes by.
-    assert run.results["fewshot_as_multiturn"] is (True if options else None)
+    assert run.results["fewshot_as_multiturn"] is (True if name == "chat-template" else None)
     # Curves of accuracy against size need it.
     assert run.results["config"]["model_num_parameters"] >= 1
-    for task, column in tasks.items():
+    for task, column in WITH_FEW_SHOT.items():
         assert run.results["n-shot"][task] == 4
         _, dataset, _, verbalizer = task.split("_", 3)
         words = meaning(dataset, verbalizer)
@@ -197,11 +190,12 @@ def test_four_fixed_balanced_training_rows_with_the_tasks_words_precede_every_ro
             demonstration.format(prompt=prompt(run, task, {column: text}), word=word) for text, word in demonstrations
         )
         for context, sample in zip(contexts, run.samples[task], strict=True):
-            assert context == before + asked.format(prompt=prompt(run, task, sample["doc"]))
+            assert context == before + row.format(prompt=prompt(run, task, sample["doc"]))
 
         assert Counter(word for _, word in demonstrations) == dict.fromkeys(words, 2)
         golden = {
-            row[column]: LABELS[dataset][row["label"]] for row in read_jsonl(Path(real_rows) / f"{dataset}_train.jsonl")
+            line[column]: LABELS[dataset][line["label"]]
+            for line in read_jsonl(Path(real_rows) / f"{dataset}_train.jsonl")
         }
         for text, word in demonstrations:
             assert word != prior_word(dataset, verbalizer, golden[text])  # an unnatural verbalizer: the other word

@@ -1,4 +1,4 @@
-"""Cases of IFBench's group custom, whose texts are long and made from each other.
+"""Cases of IFBench's group custom whose texts are long and made from each other; ``ifbench.yaml`` has the others.
 
 ``ifbench/test_differences.py`` judges those of the documentation.
 """
@@ -40,14 +40,6 @@ QUESTIONS = "\n\n".join(f"Question {number}: Who {'really ' * number}painted it?
 STORY = " ".join(f"{letter}nn went home." for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 TEXTS: dict[str, list[tuple[str, bool, bool]]] = {
-    "custom:multiples": [
-        ("14, 21, 28, 35, 42, 49", True, True),
-        ("14\n21\n28\n35\n42\n49", True, True),
-        ("14,21,28,35,42", False, False),
-        ("7, 14, 21, 28, 35, 42, 49", False, False),
-        ("21, 14, 28, 35, 42, 49", False, False),
-        ("-14, 21, 28, 35, 42, 49", True, False),
-    ],
     "custom:mcq_count_length": [
         (QUESTIONS, True, True),
         (QUESTIONS.replace("Question 4", "Question four"), False, True),
@@ -83,19 +75,6 @@ TEXTS: dict[str, list[tuple[str, bool, bool]]] = {
         (AFRICA.replace("Zimbabwe\nZambia", "Zambia\nZimbabwe"), True, False),
         (AFRICA.replace("Ivory Coast\n", "").replace("\nCongo", "\nCôte d’Ivoire\nCongo"), True, True),
         ("\n".join(["Zimbabwe"] * 52), True, False),
-    ],
-    "custom:word_reverse": [
-        ("US the of symbol national the is eagle bald The.", True, True),
-        ("The bald eagle is the national symbol of the US.", False, False),
-        ("US the of symbol national the is “eagle bald” The.", False, True),
-        ("eagle. Bald the is symbol national The", True, True),
-    ],
-    "custom:character_reverse": [
-        (".SU eht fo lobmys lanoitan eht si elgae dlab ehT", True, True),
-        ("The bald eagle is the national symbol of the US.", False, False),
-        ("elgae dlab", True, False),
-        ("ehT selgae dlab era eseht", True, True),
-        ("ehT elgae  dlab si ti", False, True),
     ],
     "custom:sentence_alphabet": [
         (STORY, True, True),
@@ -158,17 +137,6 @@ TEXTS: dict[str, list[tuple[str, bool, bool]]] = {
         (STUDENTS + "\n\n", False, True),
         # the published code fails
         (STUDENTS.replace('"A"', ""), False, False),
-    ],
-    "custom:date_format_list": [
-        ("1796-05-10, 1805-12-02, 1815-06-18", True, True),
-        ("1815-06-18", True, True),
-        ("1815-6-18", False, False),
-        ("1805-12-02\n1815-06-18", False, False),
-        ("1805-12-32", False, False),
-        ("1822-05-05", False, False),
-        ("1805-02-29", True, False),
-        ("1800-01-00", True, False),
-        ("١٨١٥-٠٦-١٨", True, False),
     ],
 }
 """By instruction id: a text, and whether it follows in the faithful and in the repaired edition.
