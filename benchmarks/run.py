@@ -11,7 +11,7 @@ def main() -> None:
     """Print the table, each row as soon as it is measured."""
     try:
         # Checked now, because the benchmarks that need the data run after minutes of others.
-        tokenization.require_sentences()
+        tokenization.require(tokenization.PUNKT)
     except MissingDataError as error:
         sys.exit(f"Nothing was measured: {error}")
     # Imported after this check, because they import the harness, which takes seconds.

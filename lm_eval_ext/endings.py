@@ -142,14 +142,3 @@ def report_of_server(choice: Mapping[str, Any]) -> StopReport:
 
 def _in_lower_case(word: object) -> str:
     return word.lower() if isinstance(word, str) else ""
-
-
-def how_ended(endings: Sequence[Ended]) -> Ended | tuple[Ended, ...]:
-    """Return what the samples say of how the answers to a row ended: a text, or a text for each of several draws."""
-    # A tuple, because 0.5 takes the entries of a list for values of the draws.
-    return endings[0] if len(endings) == 1 else tuple(endings)
-
-
-def is_truncated(ended: Ended) -> float:
-    """Return the value of ``TRUNCATED_RATE`` of an answer."""
-    return float(ended == LIMIT)

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import MissingDataError
-from lm_eval_ext.verifiers.tokenization import STOP_WORDS, TAGGER, find, require_sentences
+from lm_eval_ext.verifiers.tokenization import PUNKT, STOP_WORDS, TAGGER, find, require
 from tests import machine, nltk_places
 from tests.across_versions import bare_name
 from tests.forks import HARNESS, Forks, sharing
@@ -306,7 +306,7 @@ def shared_data() -> Path:
 def sentence_data() -> None:
     """Skip where NLTK's sentence data are not installed."""
     try:
-        require_sentences()
+        require(PUNKT)
     except MissingDataError as error:
         pytest.skip(str(error))
 

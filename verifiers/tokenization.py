@@ -373,11 +373,6 @@ def ifeval_sentences(text: str) -> list[str]:
     return sentences if sentences[-1] else sentences[:-1]
 
 
-def require_sentences() -> None:
-    """Raise ``MissingDataError`` now rather than at the first verdict, if NLTK's English data are not installed."""
-    _splitter()
-
-
 @cache
 def _splitter() -> tuple[PunktSentenceTokenizer, frozenset[str]]:
     """Return Punkt, and the words after which it may not treat a period as a sentence end."""

@@ -28,12 +28,12 @@ class Data:
 
     Attributes:
         name: the name of the origin, without its folder, because a model card is read elsewhere.
-        hashes: maps the name of each file that the rows come from to its SHA-256.
+        sha256: of the file that the rows come from.
         rows: the labeled rows.
     """
 
     name: str
-    hashes: Mapping[str, str]
+    sha256: str
     rows: Sequence[Labelled]
 
 
@@ -71,9 +71,9 @@ def divide(files: Sequence[Data], measured: Sequence[Data], share: float, models
         RowsError: a model has no rows; no rows are left for training or, unless nothing is to be held out, none of the
             files' rows are left for evaluation; or a file meant for evaluation only is also used for training.
     """
-    known = {digest for data in files for digest in data.hashes.values()}
+    known = {data.sha256 for data in files}
     for data in measured:
-        if known & set(data.hashes.values()):
+        if data.sha256 in known:
             raise RowsError(
                 f"--evaluate-on {data.name}: its rows are also used for training; use --held-out to hold some out"
             )
@@ -119,7 +119,7 @@ def from_file(path: Path) -> Data:
     Raises:
         RowsError: the file has invalid rows, or none.
     """
-    return Data(path.name, {path.name: weights.sha256(path)}, labelled_file(path))
+    return Data(path.name, weights.sha256(path), labelled_file(path))
 
 
 def questions(rows: Iterable[Labelled]) -> int:
@@ -150,14 +150,14 @@ def card(  # noqa: PLR0913 # everything that describes a training run
         # Rows of one question are alike.
         shared = sum(question_key(row) in known for row in data.rows)
         scores.append(
-            f"Evaluated on {data.name} (SHA-256 {_hashes(data)}). None of its rows were used for training; {shared} of "
+            f"Evaluated on {data.name} (SHA-256 `{data.sha256}`). None of its rows were used for training; {shared} of "
             f"its {len(data.rows)} rows are about questions in the training data.\n\n"
             f"{_tables(named_readers, data.rows)}"
         )
     return CARD.format(
         mode=mode,
         recipe=recipe,
-        sources="\n".join(f"| {data.name} | {len(data.rows)} | {_hashes(data)} |" for data in division.files),
+        sources="\n".join(f"| {data.name} | {len(data.rows)} | `{data.sha256}` |" for data in division.files),
         split=_split(division, share, recipe.seed),
         base=_base(folder),
         packages=", ".join(f"{package} {version}" for package, version in versions().items()),
@@ -166,11 +166,6 @@ def card(  # noqa: PLR0913 # everything that describes a training run
         ),
         scores="\n".join(scores).removesuffix("\n") or "No rows were held out.",
     )
-
-
-def _hashes(data: Data) -> str:
-    is_single = len(data.hashes) == 1
-    return ", ".join(f"`{digest}`" if is_single else f"{name} `{digest}`" for name, digest in data.hashes.items())
 
 
 def _split(division: Division, share: float, seed: int) -> str:

@@ -161,7 +161,6 @@ class Schema:
             there is only one place.
         sizes: by a pattern for the names of published tasks and groups, how many dataset rows they are over, and how
             many answers to each row they ask for.
-        former_names: maps the names of metrics in older versions of lm-eval-ext to the current names.
         choices: the fact with an entry for each answer among which a random guess chooses; empty if there is none.
     """
 
@@ -179,7 +178,6 @@ class Schema:
     over_temperatures: bool = False
     placements: tuple[str, ...] = ()
     sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    former_names: Mapping[str, str] = field(default_factory=dict)
     choices: str = ""
 
     def metric(self, name: str) -> Metric:

@@ -43,14 +43,16 @@ def check(lm: Any, task: str, asking: Asking, arguments: Mapping[str, Any]) -> N
     """
     if isinstance(lm, CachingLM):
         lm = lm.lm
-    if not takes_messages(lm) and not asking.makes_prompts:
+    payload = _payload(lm, arguments)
+    # The harness's API class sends messages if it does not tokenize; only classes for completions are known not to
+    # take them.
+    if "prompt" in payload and not asking.makes_prompts:
         raise ValueError(
             f"task {task!r}: {_name(lm)} would send conversations, but a server for completions wants a text as its "
             "prompt; let the chat template be applied here (--model_args tokenizer=MODEL,tokenized_requests=True, "
             "without tokenizer_backend=None), or use a server for chat completions (--model local-chat-completions)"
         )
     explain_missing_logprobs(lm)
-    payload = _payload(lm, arguments)
     asked, sent = asked_temperature(arguments), payload.get("temperature")
     if isinstance(sent, int | float) and sent != asked:
         without = "" if payload.get("stop") or not stop_strings(arguments) else " and no stop strings"
@@ -63,15 +65,6 @@ def check(lm: Any, task: str, asking: Asking, arguments: Mapping[str, Any]) -> N
 
 def _name(lm: Any) -> str:
     return type(lm).__name__
-
-
-# A server for completions that is sent messages. The harness's API class makes them if it does not tokenize.
-
-
-def takes_messages(lm: Any) -> bool:
-    """Return whether an LM sends conversations as they are; only a class for completions is known not to."""
-    payload = _payload(lm, {})
-    return "prompt" not in payload
 
 
 def _payload(lm: Any, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ from lm_eval.api.samplers import ContextSampler
 
 import lm_eval_ext
 from lm_eval_ext import sources
-from lm_eval_ext.endings import ENDED, LIMIT, TRUNCATED_RATE, UNKNOWN, Ended, how_ended, is_truncated
+from lm_eval_ext.endings import ENDED, LIMIT, TRUNCATED_RATE, UNKNOWN, Ended
 from lm_eval_ext.harness import engines
 from lm_eval_ext.harness.endings import listen, lm_of_run, over_processes
 from lm_eval_ext.harness.requests import (
@@ -563,13 +563,13 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
         # Some metrics depend on the answers: only refined ones have rounds.
         self.metrics |= {name: self.SCHEMA.metric(name) for name in scores[0].keys() - self.metrics.keys()}
         ended = self._endings_of(doc)
-        ending = {ENDED: how_ended(ended)} if ended else {}
+        # A tuple, because 0.5 takes the entries of a list for values of the draws.
+        ending = {ENDED: ended[0] if len(ended) == 1 else tuple(ended)} if ended else {}
         if not self.scores_rows:
             # The harness's placeholder metric; its own function for it fails under 0.5.0.dev1.
             return with_details({"bypass": None, **scores[0], **ending}, ending)
         if ended:
-            truncated = map(is_truncated, ended)
-            scores = [{**score, TRUNCATED_RATE: cut} for score, cut in zip(scores, truncated, strict=True)]
+            scores = [{**score, TRUNCATED_RATE: float(end == LIMIT)} for score, end in zip(scores, ended, strict=True)]
         values = {**(combined(scores) if len(scores) > 1 else scores[0]), **ending}
         return with_details(values, self._details(values))
 

@@ -45,9 +45,8 @@ def missing(
         others = [name for name, needed in needs.items() if needed.isdisjoint(absent)]
         return MissingDataError("\n".join([str(error), *_of_selection(lacking, others)]))
     try:
-        for leaf in (leaf for spec in selected for leaf in _leaves(spec, index)):
-            task_class, config = _ours(leaf, of_run)
-            if task_class is not None:
+        for spec in selected:
+            for task_class, config in _ours(spec, index, of_run):
                 task_class.require_readers(config)
     except ValueError as error:
         return error
@@ -57,7 +56,9 @@ def missing(
 def _of_parts(spec: Any, index: Mapping[str, Any], of_run: Mapping[str, Any]) -> Mapping[str, set[Data]]:
     """Return what a selected task, group or tag needs, or its members by name if they do not all need the same."""
     needed = {
-        _name(part): {data for leaf in _leaves(part, index) for data in _needed(leaf, of_run)}
+        _name(part): {
+            data for task_class, config in _ours(part, index, of_run) for data in task_class.nltk_data(config)
+        }
         for part in _members(spec, index)
     }
     every = set[Data]().union(*needed.values())
@@ -100,24 +101,17 @@ def _leaves(spec: Any, index: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield from ({**leaf, **config} for leaf in _leaves(_name(config), index))
 
 
-def _needed(leaf: Mapping[str, Any], of_run: Mapping[str, Any]) -> Sequence[Data]:
-    """Return the data that a leaf needs as far as its config says; nothing if its class is not ours."""
-    task_class, config = _ours(leaf, of_run)
-    needed: Sequence[Data] = () if task_class is None else task_class.nltk_data(config)
-    return needed
-
-
-def _ours(leaf: Mapping[str, Any], of_run: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return a leaf's class, ``None`` if it is not ours, and its config with the metadata of the run."""
-    task_class: Any = leaf["class"]
-    if isinstance(task_class, str):
-        # The index has a path whose last part is that of the class.
-        _, ours, path = task_class.rpartition(f"{lm_eval_ext.__name__}.")
-        module, _, name = path.rpartition(".")
-        task_class = getattr(import_module(f"{ours}{module}"), name) if ours else None
-    if not hasattr(task_class, "nltk_data"):
-        return None, {}
-    return task_class, {**leaf, "metadata": {**task_class.METADATA, **(leaf.get("metadata") or {}), **of_run}}
+def _ours(spec: Any, index: Mapping[str, Any], of_run: Mapping[str, Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield the class of each leaf of ours that a name or a config stands for, and its config in this run."""
+    for leaf in _leaves(spec, index):
+        task_class: Any = leaf["class"]
+        if isinstance(task_class, str):
+            # The index has a path whose last part is that of the class.
+            _, ours, path = task_class.rpartition(f"{lm_eval_ext.__name__}.")
+            module, _, name = path.rpartition(".")
+            task_class = getattr(import_module(f"{ours}{module}"), name) if ours else None
+        if hasattr(task_class, "nltk_data"):
+            yield task_class, {**leaf, "metadata": {**task_class.METADATA, **(leaf.get("metadata") or {}), **of_run}}
 
 
 def _of_selection(lacking: Mapping[str, Sequence[str]], others: Sequence[str]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -33,19 +34,10 @@ class Issue:
         return self.text
 
 
-def error(text: str) -> Issue:
-    """Return an issue that prevents a figure or a comparison."""
-    return Issue("error", text)
-
-
-def warning(text: str) -> Issue:
-    """Return an issue that may make a figure misleading."""
-    return Issue("warning", text)
-
-
-def note(text: str) -> Issue:
-    """Return an issue for information."""
-    return Issue("note", text)
+error = partial(Issue, "error")
+warning = partial(Issue, "warning")
+note = partial(Issue, "note")
+"""Each makes an issue of its severity out of a text."""
 
 
 def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:

@@ -299,9 +299,6 @@ def _faults_of_ours(entry: TaskEntry, schema: Schema, readers: Sequence[str], co
     """
     if missing := schema.missing_facts(entry.metadata):
         yield OLDER.format(f"did not record {', '.join(missing)} in the metadata")
-    metrics = {field.partition(",")[0] for field in entry.figures}
-    if former := {old: new for old, new in schema.former_names.items() if old in metrics}:
-        yield OLDER.format(f"called {' and '.join(f'{new!r} {old!r}' for old, new in former.items())}")
     for fact, form in schema.wrong_facts(entry.metadata).items():
         yield f"{fact} in the metadata is {short_repr(entry.metadata[fact])}; expected {form}, as our tasks record it"
     yield from _faults(entry)

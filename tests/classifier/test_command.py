@@ -256,7 +256,7 @@ def test_neither_the_models_nor_the_questions_that_are_held_out_are_trained_on()
         for model in ("small", "large", "other")
         for number in range(10)
     ]
-    divided = division.divide([division.Data("rows", {}, rows)], [], 0.2, ["large", "other"], seed=0)
+    divided = division.divide([division.Data("rows", "", rows)], [], 0.2, ["large", "other"], seed=0)
     assert (len(divided.taught), len(divided.held_out)) == (8, 4)
     assert {row.model for row in divided.taught} == {"small"}
     assert {row.model for row in divided.held_out} == {"large", "other"}

@@ -9,7 +9,7 @@ import pytest
 from lm_eval_ext.cli import main
 from lm_eval_ext.results.load import find_runs, load
 from lm_eval_ext.sources import RowsError
-from tests.reports.files import CONFIG, SST2, edited, samples_of, write_run
+from tests.reports.files import SST2, edited, samples_of, write_run
 
 # Files of an older version
 
@@ -46,20 +46,6 @@ def test_every_command_reports_results_of_an_older_version(
     old(tmp_path)
     assert main([word.format(tmp_path) for word in command]) == 1
     assert OLD in capsys.readouterr().err
-
-
-def test_a_metric_with_its_former_name_is_from_an_older_version(tmp_path: Path) -> None:
-    task = "paired_mcq_opinionqa_low"
-    facts = {"family": "paired_mcq", "dataset": "opinionqa", "constraint": "low", "paired": True}
-    path = write_run(tmp_path, {task: [1]}, config={"metadata": {**CONFIG["metadata"], **facts}})
-    with edited(path) as content:
-        content["results"][task] = {"mismatch,rules": 0.5, "consistency_text,rules": 0.1, "refusal,rules": 0.0}
-    with pytest.raises(RowsError) as error:
-        load([tmp_path])
-    assert str(error.value).startswith(
-        f"{path}, task '{task}': written by an older version of lm-eval-ext, which called 'entropy_text' "
-        "'consistency_text'; run it again"
-    )
 
 
 def test_a_task_is_recognized_by_its_facts_not_its_name(tmp_path: Path) -> None:

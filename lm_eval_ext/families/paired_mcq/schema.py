@@ -183,7 +183,6 @@ SCHEMA = Schema(
     row_key="key",
     # Appendix A.1.
     over_temperatures=True,
-    former_names={"consistency_first_token": "entropy_first_token", "consistency_text": "entropy_text"},
     readers=("classifier", "llm", "rules", "string_match"),
     # Every question is asked in ten shuffles.
     sizes={
