@@ -27,7 +27,8 @@ from lm_eval_ext.families.ifbench.rows import (
 from lm_eval_ext.families.ifbench.schema import GROUPS, SCHEMA
 from lm_eval_ext.families.ifbench.schema import TWO_TURNS as HAS_TWO_TURNS
 from lm_eval_ext.families.ifbench.scores import score
-from lm_eval_ext.families.ifbench.witnesses import break_one, respond
+from lm_eval_ext.families.ifbench.witnesses import respond
+from lm_eval_ext.families.instructions.writer import break_one
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, as_dataset
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, LazyAnswers, TurnsInstance, with_floors
@@ -223,4 +224,4 @@ def _answer(row: IFBenchRow, policy: str) -> str | None:
     if policy == "ignore":
         return respond(row.instructions, range(len(row.instructions)))
     # Of the published rows, one asks for an option of two words, and for each word on a new line.
-    return (policy == "oracle" and respond(row.instructions)) or break_one(row.instructions)
+    return (policy == "oracle" and respond(row.instructions)) or break_one(row.instructions, respond)

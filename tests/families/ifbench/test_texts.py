@@ -1,4 +1,4 @@
-"""LazyAnswers responses: exactly the chosen instructions are followed, strictly and in both editions."""
+"""The responses of each policy: exactly the chosen instructions are followed, strictly and in both editions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, IFBenchRow, rows
 from lm_eval_ext.families.ifbench.task import known_answers
 from lm_eval_ext.families.ifbench.texts import overlap, respond
-from lm_eval_ext.families.ifbench.witnesses import break_one
 from lm_eval_ext.families.instructions import bank
+from lm_eval_ext.families.instructions.writer import break_one
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response, instruction
 from lm_eval_ext.verifiers.ifbench.small_groups import stop_words
 
@@ -32,7 +32,7 @@ def check(row: IFBenchRow) -> None:
     given, count = row.instructions, len(row.instructions)
     assert verdicts(respond(given), given) == [(True,) * count] * 2, row.key
     assert verdicts(respond(given, range(count)), given) == [(False,) * count] * 2, row.key
-    first, second = verdicts(break_one(given), given)
+    first, second = verdicts(break_one(given, respond), given)
     assert first == second
     assert sum(first) == count - 1, row.key
 
