@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.ifbench.repairs import digest_of, repairs
-from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, text_in
+from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, require_unique, text_in
 from lm_eval_ext.families.manyifeval.prompts import IFEVAL as IFEVAL_HUB
 from lm_eval_ext.families.manyifeval.prompts import IFEVAL_FILES, IFEVAL_SPLIT
 from lm_eval_ext.metadata import digest
@@ -85,10 +85,9 @@ def all_rows(source: str, dataset: str) -> tuple[tuple[IFBenchRow, ...], int]:
     else:
         splits = HUB_SPLITS if source == sources.HUB else SPLITS
         table = sources.load(dataset, splits[dataset], HUB[dataset], source)
-    has_two_turns, left_out, judgeable = dataset == TWO_TURNS, 0, list[IFBenchRow]()
+    has_two_turns, left_out, judgeable = dataset == TWO_TURNS, 0, dict[int, IFBenchRow]()
     fields = FIELDS_OF_TURNS if has_two_turns else FIELDS
     check_keys(table.origin, table.column("key", fields))
-    seen: dict[Hashable, int] = {}
     for number, row in enumerate(table.rows, start=1):
         where = f"{table.origin}, row {number}"
         if has_two_turns and _lacks_arguments(row):
@@ -96,17 +95,16 @@ def all_rows(source: str, dataset: str) -> tuple[tuple[IFBenchRow, ...], int]:
             continue
         require_fields(where, row, fields)
         prompt, second = _messages(where, row) if has_two_turns else (text_in(where, "prompt", row["prompt"]), "")
-        judgeable.append(IFBenchRow(row["key"], prompt, instructions_of_row(where, row), second))
-        # Under one key, a prompt may recur with several second messages.
-        first = seen.setdefault((row["key"], prompt, second) if has_two_turns else row["key"], number)
-        if first != number:
-            same_messages = " with the same messages" if has_two_turns else ""
-            raise RowsError(
-                f"{where}, field 'key': {row['key']!r} is already row {first}{same_messages}; expected unique rows"
-            )
+        judgeable[number] = IFBenchRow(row["key"], prompt, instructions_of_row(where, row), second)
     if not judgeable:
         raise RowsError(f"{table.origin}: no row whose instructions have all their arguments")
-    return tuple(judgeable), left_out
+    # Under one key, a prompt may recur with several second messages.
+    if has_two_turns:
+        identities = {number: (row.key, row.prompt, row.second) for number, row in judgeable.items()}
+        require_unique(table.origin, identities, "one row per key and messages")
+    else:
+        require_unique(table.origin, {number: (row.key,) for number, row in judgeable.items()})
+    return tuple(judgeable.values()), left_out
 
 
 def _file(source: str, dataset: str) -> Path | None:

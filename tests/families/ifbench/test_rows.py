@@ -102,12 +102,12 @@ WRONG: list[tuple[str, list[Row], str]] = [
     (ONE_TURN, [ONE | {"key": 1.5}], r"row 1, field 'key': expected a number or text, found 1\.5"),
     (ONE_TURN, [ONE | {"kwargs": [{"N": 3}]}], r"'instruction_id_list' and 'kwargs': words:start_verb: unknown"),
     (ONE_TURN, [ONE | {"instruction_id_list": ["count:numbers"]}], "count:numbers: missing argument 'N'"),
-    (ONE_TURN, [ONE, ONE], "row 2, field 'key': '1' is already row 1; expected unique rows"),
+    (ONE_TURN, [ONE, ONE], "row 2, field 'key': '1' is already row 1; expected one row per key"),
     (TWO_TURNS, [ONE], "no field 'messages'; expected key, messages, instruction_id_list, kwargs;"),
     (TWO_TURNS, [TWO | {"messages": "Hi"}], r"field 'messages': expected a list of messages, found 'Hi'"),
     (TWO_TURNS, [TWO | {"messages": MESSAGES[:2]}], r"'messages': roles 'user', 'assistant'; expected user, assist"),
     (TWO_TURNS, [TWO | {"messages": [*MESSAGES[:2], {"role": "user", "content": ""}]}], r"'messages\[2\]\.content'"),
-    (TWO_TURNS, [TWO, OTHER, TWO], "row 3, field 'key': 1 is already row 1 with the same messages"),
+    (TWO_TURNS, [TWO, OTHER, TWO], "row 3, field 'key': 1 is already row 1; expected one row per key and messages"),
     (TWO_TURNS, [DRAWN], "no row whose instructions have all their arguments"),
 ]
 
