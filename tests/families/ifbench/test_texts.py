@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, IFBenchRow, rows
+from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, IFBenchRow, published_rows
 from lm_eval_ext.families.ifbench.task import known_answers
 from lm_eval_ext.families.ifbench.texts import overlap, respond
 from lm_eval_ext.families.instructions import bank
@@ -39,12 +39,12 @@ def check(row: IFBenchRow) -> None:
 
 @pytest.mark.parametrize("dataset", [ONE_TURN, TWO_TURNS])
 def test_every_embedded_row_has_a_witness_and_can_be_broken(dataset: str) -> None:
-    for row in rows("embedded", dataset):
+    for row in published_rows("embedded", dataset).rows:
         check(row)
 
 
 def test_298_of_the_300_published_rows_have_a_witness(shared_data: Path) -> None:
-    found = rows(str(shared_data / "ifeval"), ONE_TURN)
+    found = published_rows(str(shared_data / "ifeval"), ONE_TURN).rows
     for row in found:
         if row.key not in NO_WITNESS:
             check(row)
@@ -53,7 +53,7 @@ def test_298_of_the_300_published_rows_have_a_witness(shared_data: Path) -> None
 
 
 def test_where_instructions_exclude_each_other_the_oracle_follows_all_but_one(shared_data: Path) -> None:
-    for row in rows(str(shared_data / "ifeval"), ONE_TURN):
+    for row in published_rows(str(shared_data / "ifeval"), ONE_TURN).rows:
         if row.key in NO_WITNESS:
             answer = known_answers(row)["oracle"]
             assert [sum(verdict) for verdict in verdicts(answer, row.instructions)] == [1, 1]
@@ -90,7 +90,7 @@ def test_a_sentence_with_a_keyword_is_as_long_as_an_exact_number_of_words_needs(
 
 @pytest.mark.parametrize("percentage", range(3, 98, 5))
 def test_any_overlap_composes(percentage: int) -> None:
-    reference = rows("embedded", ONE_TURN)[38].prompt
+    reference = published_rows("embedded", ONE_TURN).rows[38].prompt
     given = [instruction("ratio:overlap", {"reference_text": reference, "percentage": percentage})]
     assert verdicts(respond(given), given) == [(True,)] * 2
 
@@ -110,12 +110,12 @@ def test_instructions_without_a_composer_have_no_witness() -> None:
 
 
 def test_a_response_is_the_same_every_time() -> None:
-    found = [row.instructions for row in rows("embedded", ONE_TURN)]
+    found = [row.instructions for row in published_rows("embedded", ONE_TURN).rows]
     assert list(map(respond, found)) == list(map(respond, found))
 
 
 def test_asterisks_are_the_only_thing_that_loose_verdicts_forgive_the_broken_answers() -> None:
-    for row in rows("embedded", ONE_TURN):
+    for row in published_rows("embedded", ONE_TURN).rows:
         text = respond(row.instructions, range(len(row.instructions)))
         forgiven = {
             one.id
