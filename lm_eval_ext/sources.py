@@ -137,8 +137,9 @@ def load(name: str, split: str, hub: HubDataset, source: str = HUB) -> Table:
 
 
 def has_split(name: str, split: str, source: str) -> bool:
-    """Tell whether a folder (or the embedded rows) has a file for the split; always false for the hub."""
-    return source != HUB and _file(name, split, _folder(source)) is not None
+    """Tell whether a folder (or the embedded rows) has a file for the split; false for the hub and for what is none."""
+    folder = EMBEDDED_FOLDER if source == EMBEDDED else Path(source).expanduser()
+    return source != HUB and _file(name, split, folder) is not None
 
 
 @cache

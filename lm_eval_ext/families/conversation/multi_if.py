@@ -16,7 +16,7 @@ from typing import Any
 from lm_eval_ext import sources
 from lm_eval_ext.families.conversation.rows import Row
 from lm_eval_ext.families.conversation.schema import MULTI_IF, STEPS
-from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, text_in
+from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, require_unique, text_in
 from lm_eval_ext.sources import HubDataset, RowsError
 from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.ifeval import format as layout
@@ -43,14 +43,9 @@ def published_rows(source: str) -> tuple[Row, ...]:
     """
     table = sources.load(MULTI_IF, TRAIN, HUB, source)
     check_keys(table.origin, table.column("key", _fields(1)))
-    rows = [_row(f"{table.origin}, row {number}", row) for number, row in enumerate(table.rows, start=1)]
-    seen: dict[int | str, int] = {}
-    for number, row in enumerate(rows, start=1):
-        if (first := seen.setdefault(row.key, number)) != number:
-            raise RowsError(
-                f"{table.origin}, row {number}, field 'key': {row.key!r} is already row {first}; expected unique keys"
-            )
-    return tuple(rows)
+    rows = {number: _row(f"{table.origin}, row {number}", row) for number, row in enumerate(table.rows, start=1)}
+    require_unique(table.origin, {number: (row.key,) for number, row in rows.items()})
+    return tuple(rows.values())
 
 
 def _fields(turn: int) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ from functools import cache
 from typing import Any
 
 from lm_eval_ext.families.conversation.schema import MOST_TURNS
-from lm_eval_ext.families.ifbench.witnesses import break_one, respond
+from lm_eval_ext.families.ifbench.witnesses import respond
+from lm_eval_ext.families.instructions.writer import break_one
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, rows_with_count
 from lm_eval_ext.metadata import digest, seeded_generator
 from lm_eval_ext.turns import Turns
@@ -69,7 +70,7 @@ class Row:
         instructions = self.at(turn)
         editions: tuple[Edition, ...] = ("multi_if",) if self.language else EDITIONS
         if policy == "oracle" or turn < FORGETS_AFTER.get(policy, 0):
-            answer = _written(instructions, 0, editions) or self.witness or break_one(instructions)
+            answer = _written(instructions, 0, editions) or self.witness or break_one(instructions, respond)
         else:
             answer = _written(instructions, len(instructions) - 1, editions) if policy == "last" else None
         return answer or _written(instructions, len(instructions), editions)

@@ -6,7 +6,6 @@ import json
 import logging
 from collections.abc import Mapping
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext import sources
@@ -57,9 +56,8 @@ class ConversationTask(FamilyTask):
     @classmethod
     def datasets_at(cls, source: str) -> list[str]:
         """Return the datasets that are there, manyifeval's where that family has it; see the base class."""
-        folder = source == sources.EMBEDDED or Path(source).expanduser().is_dir()
-        multi_if = folder and sources.has_split(MULTI_IF, TRAIN, source)
-        return [*ManyIFEvalTask.datasets_at(source), *([MULTI_IF] if multi_if else [])]
+        multi_if = [MULTI_IF] if sources.has_split(MULTI_IF, TRAIN, source) else []
+        return [*ManyIFEvalTask.datasets_at(source), *multi_if]
 
     @classmethod
     def hub_datasets(cls) -> list[sources.HubDataset]:

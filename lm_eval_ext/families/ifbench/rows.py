@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.ifbench.repairs import digest_of, repairs
-from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, text_in
+from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, require_unique, text_in
 from lm_eval_ext.families.manyifeval.prompts import IFEVAL as IFEVAL_HUB
 from lm_eval_ext.families.manyifeval.prompts import IFEVAL_FILES, IFEVAL_SPLIT
 from lm_eval_ext.metadata import digest
@@ -60,14 +60,26 @@ ROLES = ("user", "assistant", "user")
 """The roles of a conversation. The published answer in the middle is another model's and is not used."""
 
 
-def rows(source: str, dataset: str) -> tuple[IFBenchRow, ...]:
-    """Return the rows that can be judged, in the order of the source; arguments and errors as of ``all_rows``."""
-    return all_rows(source, dataset)[0]
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a benchmark that count.
+
+    Attributes:
+        rows: the rows, in the order of the source.
+        left_out: how many rows were left out.
+        corrected: how many of the rows have corrected arguments.
+        unlike: the keys of rows of the table of repairs that the source has otherwise, and which are kept as they are.
+    """
+
+    rows: tuple[IFBenchRow, ...]
+    left_out: int
+    corrected: int = 0
+    unlike: tuple[int | str, ...] = ()
 
 
 @cache
-def all_rows(source: str, dataset: str) -> tuple[tuple[IFBenchRow, ...], int]:
-    """Return the rows of a source that can be judged, and how many conversations were left out.
+def published_rows(source: str, dataset: str) -> Rows:
+    """Return the rows of a source, without conversations that cannot be judged.
 
     These cannot, because an argument of an instruction is null: the published code draws a value whenever it judges, so
     that the verdict is a matter of chance.
@@ -85,10 +97,9 @@ def all_rows(source: str, dataset: str) -> tuple[tuple[IFBenchRow, ...], int]:
     else:
         splits = HUB_SPLITS if source == sources.HUB else SPLITS
         table = sources.load(dataset, splits[dataset], HUB[dataset], source)
-    has_two_turns, left_out, judgeable = dataset == TWO_TURNS, 0, list[IFBenchRow]()
+    has_two_turns, left_out, judgeable = dataset == TWO_TURNS, 0, dict[int, IFBenchRow]()
     fields = FIELDS_OF_TURNS if has_two_turns else FIELDS
     check_keys(table.origin, table.column("key", fields))
-    seen: dict[Hashable, int] = {}
     for number, row in enumerate(table.rows, start=1):
         where = f"{table.origin}, row {number}"
         if has_two_turns and _lacks_arguments(row):
@@ -96,17 +107,16 @@ def all_rows(source: str, dataset: str) -> tuple[tuple[IFBenchRow, ...], int]:
             continue
         require_fields(where, row, fields)
         prompt, second = _messages(where, row) if has_two_turns else (text_in(where, "prompt", row["prompt"]), "")
-        judgeable.append(IFBenchRow(row["key"], prompt, instructions_of_row(where, row), second))
-        # Under one key, a prompt may recur with several second messages.
-        first = seen.setdefault((row["key"], prompt, second) if has_two_turns else row["key"], number)
-        if first != number:
-            same_messages = " with the same messages" if has_two_turns else ""
-            raise RowsError(
-                f"{where}, field 'key': {row['key']!r} is already row {first}{same_messages}; expected unique rows"
-            )
+        judgeable[number] = IFBenchRow(row["key"], prompt, instructions_of_row(where, row), second)
     if not judgeable:
         raise RowsError(f"{table.origin}: no row whose instructions have all their arguments")
-    return tuple(judgeable), left_out
+    # Under one key, a prompt may recur with several second messages.
+    if has_two_turns:
+        identities = {number: (row.key, row.prompt, row.second) for number, row in judgeable.items()}
+        require_unique(table.origin, identities, "one row per key and messages")
+    else:
+        require_unique(table.origin, {number: (row.key,) for number, row in judgeable.items()})
+    return Rows(tuple(judgeable.values()), left_out)
 
 
 def _file(source: str, dataset: str) -> Path | None:
@@ -122,33 +132,18 @@ def _file(source: str, dataset: str) -> Path | None:
 
 def has_rows(source: str, dataset: str) -> bool:
     """Return whether a folder has a dataset, or the rows written for this project do."""
-    if sources.has_split(dataset, SPLITS[dataset], source):
-        return True
-    return _file(source, dataset) is not None
-
-
-@dataclass(frozen=True)
-class RepairedRows:
-    """The rows of a benchmark without those that no response can follow, and with the right arguments.
-
-    Attributes:
-        rows: the rows, in the order of the source.
-        corrected: how many of them have corrected arguments.
-        left_out: how many rows were left out.
-        unlike: the keys of rows of the table that the source has otherwise, and which are kept as they are.
-    """
-
-    rows: tuple[IFBenchRow, ...]
-    corrected: int
-    left_out: int
-    unlike: tuple[int | str, ...]
+    copies = {*IFEVAL_FILES} if dataset == IFEVAL else set()
+    return sources.has_split(dataset, SPLITS[dataset], source) or not copies.isdisjoint(sources.file_names(source))
 
 
 @cache
-def repaired_rows(source: str, dataset: str) -> RepairedRows:
-    """Return the repaired rows of a source; arguments and errors as of ``all_rows``."""
+def repaired_rows(source: str, dataset: str) -> Rows:
+    """Return the rows of a source with the right arguments, without those that no response can follow.
+
+    Arguments and errors are those of ``published_rows``.
+    """
     repaired, corrected, seen = list[IFBenchRow](), 0, set[str]()
-    published = rows(source, dataset)
+    published = published_rows(source, dataset).rows
     for row in published:
         repair = repairs().get(digest := digest_of(row.prompt, row.instructions))
         if repair is None:
@@ -164,7 +159,7 @@ def repaired_rows(source: str, dataset: str) -> RepairedRows:
         for repair in repairs().values()
         if repair.benchmark == dataset and repair.key in keys and repair.digest not in seen
     ]
-    return RepairedRows(tuple(repaired), corrected, len(published) - len(repaired), tuple(unlike))
+    return Rows(tuple(repaired), len(published) - len(repaired), corrected, tuple(unlike))
 
 
 def _lacks_arguments(row: Mapping[str, Any]) -> bool:

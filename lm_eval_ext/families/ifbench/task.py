@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property, partial
-from pathlib import Path
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import datasets
@@ -18,16 +17,16 @@ from lm_eval_ext.families.ifbench.rows import (
     TEST,
     TWO_TURNS,
     IFBenchRow,
-    all_rows,
     has_rows,
+    published_rows,
     repaired_rows,
-    rows,
     rows_hash,
 )
 from lm_eval_ext.families.ifbench.schema import GROUPS, SCHEMA
 from lm_eval_ext.families.ifbench.schema import TWO_TURNS as HAS_TWO_TURNS
 from lm_eval_ext.families.ifbench.scores import score
-from lm_eval_ext.families.ifbench.witnesses import break_one, respond
+from lm_eval_ext.families.ifbench.witnesses import respond
+from lm_eval_ext.families.instructions.writer import break_one
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, as_dataset
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance, TurnsInstance, with_floors
@@ -79,10 +78,7 @@ class IFBenchTask(FamilyTask):
     @classmethod
     def datasets_at(cls, source: str) -> list[str]:
         """Return the datasets whose file a folder contains; a single file could be of any family."""
-        if source == sources.EMBEDDED:
-            return list(cls.datasets())
-        folder = Path(source).expanduser().is_dir()
-        return [name for name in cls.datasets() if folder and has_rows(source, name)]
+        return [name for name in cls.datasets() if has_rows(source, name)]
 
     @classmethod
     def hub_datasets(cls) -> list[sources.HubDataset]:
@@ -120,20 +116,20 @@ class IFBenchTask(FamilyTask):
     def documents(self) -> Documents:
         """Return the rows; data that a verdict needs is checked now rather than after the last answer."""
         require(*(NLTK_DATA if GROUPS in self.has else (PUNKT,)))
-        facts: dict[str, Any] = {"rows_hash": rows_hash(self._rows)}
+        chosen = (repaired_rows if self._repaired else published_rows)(self.source, self._row_set)
+        facts: dict[str, Any] = {"rows_hash": rows_hash(chosen.rows)}
         if self._repaired:
-            repaired = repaired_rows(self.source, self._row_set)
-            facts |= {"rows_corrected": repaired.corrected, "rows_left_out": repaired.left_out}
+            facts |= {"rows_corrected": chosen.corrected, "rows_left_out": chosen.left_out}
             message = "%s: rows with corrected arguments: %d; rows left out: %d (why: docs/appendix/repaired-rows.md)"
-            log.info(message, self.config.task, repaired.corrected, repaired.left_out)
-            if repaired.unlike and self.source != sources.EMBEDDED:
+            log.info(message, self.config.task, chosen.corrected, chosen.left_out)
+            if chosen.unlike and self.source != sources.EMBEDDED:
                 message = "%s: kept as they are, because they are not the rows that the table of repairs is about: %s"
-                log.warning(message, self.config.task, ", ".join(map(str, repaired.unlike)))
-        elif left_out := all_rows(self.source, self._row_set)[1]:
-            facts["rows_left_out"] = left_out
+                log.warning(message, self.config.task, ", ".join(map(str, chosen.unlike)))
+        elif chosen.left_out:
+            facts["rows_left_out"] = chosen.left_out
             message = "%s: rows left out: %d; an argument of their instructions is null in the data"
-            log.warning(message, self.config.task, left_out)
-        return Documents(TEST, _as_dataset(self._rows), facts)
+            log.warning(message, self.config.task, chosen.left_out)
+        return Documents(TEST, _as_dataset(chosen.rows), facts)
 
     def before_requests(self) -> None:
         """Reject an LM that would take the first of two turns only.
@@ -155,10 +151,6 @@ class IFBenchTask(FamilyTask):
         row, then = row_of(doc), with_floors(self.known_answers(doc), doc["second"])
         messages, system = (row.prompt, row.second), self.system_prompt(doc)
         return [TurnsInstance.of(request, first_answers(row), messages=messages, system=system, then=(then,))]
-
-    @cached_property
-    def _rows(self) -> tuple[IFBenchRow, ...]:
-        return repaired_rows(self.source, self._row_set).rows if self._repaired else rows(self.source, self._row_set)
 
     def score(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         """Return the value of each metric; see ``scores.score``.
@@ -219,4 +211,4 @@ def _answer(row: IFBenchRow, policy: str) -> str | None:
     if policy == "ignore":
         return respond(row.instructions, range(len(row.instructions)))
     # Of the published rows, one asks for an option of two words, and for each word on a new line.
-    return (policy == "oracle" and respond(row.instructions)) or break_one(row.instructions)
+    return (policy == "oracle" and respond(row.instructions)) or break_one(row.instructions, respond)

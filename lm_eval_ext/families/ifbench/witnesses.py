@@ -54,19 +54,6 @@ def respond(
     return next((text for text in candidates if is_as_intended(text, instructions, broken, editions=editions)), None)
 
 
-def break_one(instructions: Sequence[Checker]) -> str | None:
-    """Return a response that breaks exactly one instruction, or ``None`` if none was found.
-
-    It breaks the first that can be broken while the others are followed. A repeated instruction is broken in all its
-    places.
-    """
-    for chosen in dict.fromkeys(instructions):
-        text = respond(instructions, [index for index, instruction in enumerate(instructions) if instruction == chosen])
-        if text is not None:
-            return text
-    return None
-
-
 def _composed(instructions: Sequence[Checker]) -> Iterator[str]:
     """Yield texts that are meant to follow all instructions, which are IFEval's."""
     inside = [instruction for instruction in instructions if not isinstance(instruction, AROUND)]

@@ -102,6 +102,25 @@ def check_keys(origin: str, keys: list[Any]) -> None:
             raise RowsError(f"{origin}, row {number}, field 'key': expected {first} as in the first row, found {key!r}")
 
 
+def require_unique(origin: str, identities: Mapping[int, tuple[Any, ...]], expected: str = "one row per key") -> None:
+    """Check that no two rows are the same.
+
+    Args:
+        origin: the file, for the message.
+        identities: by the number of a row, its key and what else tells it from others.
+        expected: for the message.
+
+    Raises:
+        RowsError: they are.
+    """
+    numbers: dict[tuple[Any, ...], int] = {}
+    for number, identity in identities.items():
+        if (first := numbers.setdefault(identity, number)) != number:
+            raise RowsError(
+                f"{origin}, row {number}, field 'key': {identity[0]!r} is already row {first}; expected {expected}"
+            )
+
+
 def verdicts(answer: Response, instructions: Sequence[Checker], published: Edition = "faithful") -> dict[str, Verdict]:
     """Return the verdicts on a response: ``strict``, ``loose``, and ``repaired``, the strict one of that edition.
 

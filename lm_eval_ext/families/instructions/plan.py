@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lm_eval_ext.verifiers import own
@@ -18,17 +18,31 @@ from lm_eval_ext.verifiers.ifrlvr import format as ifrlvr_format
 from lm_eval_ext.verifiers.ifrlvr import words as ifrlvr_words
 
 CASES = frozenset({"upper", "lower", "mixed"})
-CONJUNCTIONS = ["and", "but", "for", "nor", "or", "so", "yet"]
 PRONOUNS = (
     *("she", "him", "they", "us", "we", "them", "his", "hers", "ours", "theirs", "myself", "herself", "themselves"),
     *("whose", "whom", "mine", "yours", "himself", "itself", "our", "their", "your"),
 )
 PALINDROMES = "level radar civic kayak refer rotor madam tenet stats sagas"
-MARKS = "such marks: one; two! three? four?! five, six"
-NEST = "alpha (bravo [charlie {delta (echo [foxtrot])}])"
-QUOTES = 'Ann wrote "Bob read \'Cal said "yes" twice\' aloud" today'
 EXPLAINED = 'the sign said "closed" because the bridge broke'
 QUOTED_LAST = 'the sign on the bridge said "closed".'
+PIECES: Mapping[type[Checker], str] = {
+    count.Punctuation: "such marks: one; two! three? four?! five, six",
+    ifbench_format.Parentheses: "alpha (bravo [charlie {delta (echo [foxtrot])}])",
+    ifbench_format.Quotes: 'Ann wrote "Bob read \'Cal said "yes" twice\' aloud" today',
+    ifbench_words.Palindrome: PALINDROMES,
+    ifrlvr_words.Palindrome: PALINDROMES,
+}
+"""What a text must contain to follow a type without arguments."""
+TEXTS: Mapping[type[Checker], str] = {
+    ifrlvr_format.BigramWrapping: "<<Red foxes>> <<hunt at>> <<night.>>",
+    ifrlvr_format.SentenceHyphens: "Foxes hunt.-Hens run!-Who wins?",
+    ifrlvr_format.SquareBrackets: "[Red] [foxes] [hunt] [at] [night.]",
+    ifrlvr_format.PunctuationDot: "Do foxes hunt at night? They do!",
+    ifrlvr_words.CountUnique: "Red foxes sleep all day, hunting later.",
+    ifrlvr_words.LowercaseCounting: "RED FOXES HUNT AT NIGHT.",
+    ifrlvr_words.NoAdjacentConsecutive: "Red foxes hunt all night.",
+}
+"""A text that follows a type that leaves nothing else to say."""
 
 
 @dataclass
@@ -196,7 +210,7 @@ def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR
             plan.words.narrow(*((low, high) if follow else (high + 1, None)))
         case count.Conjunctions(number):
             if follow:
-                plan.pieces.append(" ".join(CONJUNCTIONS[:number]))
+                plan.pieces.append(" ".join(sorted(count.CONJUNCTIONS)[:number]))
         case ifbench_format.SubBullets():
             plan.bullets = ["* {}", "  - {}", "* {}", "  - {}"] if follow else plan.bullets or ["* {}"]
         case ifbench_format.QuoteUnquote():
@@ -213,6 +227,10 @@ def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR
             plan.pieces.append("barley barley")
         case _ if not follow:
             pass  # any text breaks the types below
+        case _ if text := TEXTS.get(type(instruction)):
+            plan.text = text
+        case _ if piece := PIECES.get(type(instruction)):
+            plan.pieces.append(piece)
         case own.Question():
             plan.question = True
         case length.NthParagraphFirstWord(number, nth, word):
@@ -245,18 +263,12 @@ def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR
             plan.pieces.append(" ".join(count.NAMES[:number]))
         case count.Pronouns(number):
             plan.pieces.append(" ".join(PRONOUNS[:number]))
-        case count.Punctuation():
-            plan.pieces.append(MARKS)
         case ifbench_format.List(mark):
             plan.bullets = [f"{mark} {{}}"] * 2
         case ifbench_format.Emoji():
             plan.emoji = True
         case ifbench_format.OutputTemplate():
             plan.labels = True
-        case ifbench_format.Parentheses():
-            plan.pieces.append(NEST)
-        case ifbench_format.Quotes():
-            plan.pieces.append(QUOTES)
         case ifbench_format.Thesis():
             plan.thesis = True
         case ifbench_format.TitleCase():
@@ -271,8 +283,6 @@ def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR
             plan.placed.append((number, position, word))
             if position == 1 and isinstance(instruction, ifrlvr_words.KeywordSpecificPosition):
                 plan.cases &= {"lower"}  # the published code compares it as written
-        case ifbench_words.Palindrome() | ifrlvr_words.Palindrome():
-            plan.pieces.append(PALINDROMES)
         case ifbench_words.StartVerb():
             plan.opening = "consider"
         case ifbench_words.WordsPosition(word):
@@ -287,20 +297,6 @@ def _enter(plan: Plan, instruction: Checker, follow: bool) -> bool:  # noqa: PLR
             # Two words are one token, and the mark is another.
             sentence = " ".join([*["Clouds"] * (number - 2), "come/go."])
             plan.text = "\n***\n".join([" ".join([sentence] * sentences)] * 3)
-        case ifrlvr_format.BigramWrapping():
-            plan.text = "<<Red foxes>> <<hunt at>> <<night.>>"
-        case ifrlvr_format.SentenceHyphens():
-            plan.text = "Foxes hunt.-Hens run!-Who wins?"
-        case ifrlvr_format.SquareBrackets():
-            plan.text = "[Red] [foxes] [hunt] [at] [night.]"
-        case ifrlvr_format.PunctuationDot():
-            plan.text = "Do foxes hunt at night? They do!"
-        case ifrlvr_words.CountUnique():
-            plan.text = "Red foxes sleep all day, hunting later."
-        case ifrlvr_words.LowercaseCounting():
-            plan.text = "RED FOXES HUNT AT NIGHT."
-        case ifrlvr_words.NoAdjacentConsecutive():
-            plan.text = "Red foxes hunt all night."
         case ifrlvr_words.FirstWordSent(word):
             plan.text = f"{word.title()} is one thing. {word.title()} was another."
         case ifrlvr_words.LastWordSent(word):

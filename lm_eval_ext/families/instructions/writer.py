@@ -9,7 +9,7 @@ conversation is written alike, of whole sentences instead of content words, beca
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice, pairwise, permutations
 
@@ -40,6 +40,10 @@ ENGLISH = (
 """Sentences that tell the language, which content words alone do not."""
 
 
+Responder = Callable[[Sequence[Checker], Collection[int]], str | None]
+"""Returns a text that follows all instructions except those at some indices, which it breaks."""
+
+
 def respond(instructions: Sequence[Checker], broken: Collection[int] = (), reply: int | None = None) -> str | None:
     """Return a text that follows all instructions except those at the indices ``broken``, which it breaks.
 
@@ -59,11 +63,15 @@ def respond(instructions: Sequence[Checker], broken: Collection[int] = (), reply
     return next((text for text in texts if text and is_as_intended(text, instructions, broken)), None)
 
 
-def break_one(instructions: Sequence[Checker]) -> str | None:
+def break_one(instructions: Sequence[Checker], respond: Responder = respond) -> str | None:
     """Return a text that breaks exactly one instruction, or ``None`` if none was found.
 
     It breaks the first instruction that can also be broken under loose verdicts; if there is none, the first that can
     be broken under strict verdicts. A repeated instruction is broken in all its places.
+
+    Args:
+        instructions: the instructions.
+        respond: returns texts as ``respond`` does.
     """
     strictly: str | None = None
     for chosen in dict.fromkeys(instructions):

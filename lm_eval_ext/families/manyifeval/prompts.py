@@ -29,7 +29,14 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_ext import sources
-from lm_eval_ext.families.instructions import check_keys, instructions_of_row, lines_of, named_lines, text_in
+from lm_eval_ext.families.instructions import (
+    check_keys,
+    instructions_of_row,
+    lines_of,
+    named_lines,
+    require_unique,
+    text_in,
+)
 from lm_eval_ext.families.instructions.compose import TaskPrompt
 from lm_eval_ext.metadata import ROW_SEED, seeded_generator
 from lm_eval_ext.sources import HubDataset, RowsError, Table
@@ -172,12 +179,11 @@ def content_of(table: Table) -> Content:
 def _bare(table: Table) -> tuple[TaskPrompt, ...]:
     texts, keys = table.text("task_prompt", BARE_FIELDS), table.column("key", BARE_FIELDS)
     check_keys(table.origin, keys)
-    by_key: dict[int | str, TaskPrompt] = {}
-    for number, (key, text) in enumerate(zip(keys, texts, strict=True), start=1):
-        if key in by_key:
-            raise RowsError(f"{table.origin}, row {number}, field 'key': expected a unique key, found {key!r} again")
-        by_key[key] = TaskPrompt(key, text_in(f"{table.origin}, row {number}", "task_prompt", text))
-    return tuple(by_key.values())
+    require_unique(table.origin, {number: (key,) for number, key in enumerate(keys, start=1)})
+    return tuple(
+        TaskPrompt(key, text_in(f"{table.origin}, row {number}", "task_prompt", text))
+        for number, (key, text) in enumerate(zip(keys, texts, strict=True), start=1)
+    )
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 
-from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, text_in
+from lm_eval_ext.families.instructions import check_keys, instructions_of_row, require_fields, require_unique, text_in
 from lm_eval_ext.families.instructions.compose import INSTRUCTIONS, Composition, TaskPrompt, compose
 from lm_eval_ext.families.instructions.kinds import FIFTEEN, Pool
 from lm_eval_ext.families.instructions.writer import respond
@@ -260,19 +260,12 @@ def _finished(table: Table) -> tuple[InstructionRow, ...]:
             )
         rows.append(InstructionRow(row["key"], task_prompt, prompt, instructions))
     check_keys(table.origin, [row.key for row in rows])
-    seen: dict[tuple[object, int], int] = {}
-    for number, finished in enumerate(rows, start=1):
-        count = len(finished.instructions)
-        first = seen.setdefault((finished.key, count), number)
-        if first != number:
-            raise RowsError(
-                f"{table.origin}, row {number}: key {finished.key!r} with {count} instructions is already row {first}; "
-                "expected one row per key and number of instructions"
-            )
-    keys = {row.key: number for number, row in enumerate(rows, start=1)}
-    for count in sorted({count for _, count in seen}):
+    identities = {number: (row.key, len(row.instructions)) for number, row in enumerate(rows, start=1)}
+    require_unique(table.origin, identities, "one row per key and number of instructions")
+    keys, pairs = {row.key: number for number, row in enumerate(rows, start=1)}, {*identities.values()}
+    for count in sorted({count for _, count in pairs}):
         for key, number in keys.items():
-            if (key, count) not in seen:
+            if (key, count) not in pairs:
                 raise RowsError(
                     f"{table.origin}, row {number}, field 'key': {key!r} has no row with {count} instructions, but "
                     "other keys have one; expected the same task prompts for every number of instructions"

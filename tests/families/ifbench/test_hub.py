@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lm_eval_ext.families.ifbench.rows import IFEVAL, ONE_TURN, TWO_TURNS, rows, rows_hash
+from lm_eval_ext.families.ifbench.rows import IFEVAL, ONE_TURN, TWO_TURNS, published_rows, rows_hash
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.families.jsonl import read_jsonl
 from tests.forks import Forks
@@ -12,9 +12,9 @@ from tests.hub import ifbench, ifeval, serve
 from tests.test_hub import environment
 
 PRINT_HASHES = f"""
-from lm_eval_ext.families.ifbench.rows import rows, rows_hash
+from lm_eval_ext.families.ifbench.rows import published_rows, rows_hash
 for dataset in {(ONE_TURN, TWO_TURNS, IFEVAL)!r}:
-    print(rows_hash(rows("hub", dataset)))
+    print(rows_hash(published_rows("hub", dataset).rows))
 """
 
 
@@ -26,7 +26,9 @@ def test_rows_come_from_all_repositories(forks: Forks, tmp_path: Path) -> None:
         found = forks.run("-c", PRINT_HASHES, folder=tmp_path, environment=settings)
     assert found.returncode == 0, found.stderr[-3000:]
     # The stand-in has the embedded rows.
-    assert found.stdout.split() == [rows_hash(rows("embedded", dataset)) for dataset in (ONE_TURN, TWO_TURNS, IFEVAL)]
+    assert found.stdout.split() == [
+        rows_hash(published_rows("embedded", dataset).rows) for dataset in (ONE_TURN, TWO_TURNS, IFEVAL)
+    ]
     assert hub.downloads(".parquet") == [
         "allenai/IFBench_multi-turn/ifbench_constraints/test-00000-of-00001.parquet",
         "allenai/IFBench_test/data/train-00000-of-00001.parquet",

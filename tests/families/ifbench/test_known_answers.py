@@ -13,7 +13,7 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, rows
+from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, published_rows
 from lm_eval_ext.families.ifbench.scores import score as scored
 from lm_eval_ext.turns import Turns
 from tests.conftest import Harness
@@ -107,7 +107,7 @@ def test_the_rows_of_ifeval_that_were_written_here_have_every_known_answer(polic
 
 
 def test_the_second_of_two_turns_counts_and_the_first_is_recorded(runs: Mapping[str, Any]) -> None:
-    found = rows("embedded", TWO_TURNS)
+    found = published_rows("embedded", TWO_TURNS).rows
     for policy, expected in (("oracle", 1.0), ("ignore", 0.0)):
         run = runs[f"{policy}, two turns"]
         assert scores(run, TWO_TURNS)[:2] == [expected] * 2
@@ -122,7 +122,7 @@ def test_the_second_of_two_turns_counts_and_the_first_is_recorded(runs: Mapping[
 
 
 def test_a_sample_holds_the_verdict_on_each_instruction(runs: Mapping[str, Any]) -> None:
-    found = rows("embedded", ONE_TURN)
+    found = published_rows("embedded", ONE_TURN).rows
     for sample, row in zip(
         sorted(runs["drop_one"]["samples"]["ifbench"], key=itemgetter("doc_id")), found, strict=True
     ):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext import tasks_dir
-from lm_eval_ext.families.ifbench.rows import rows, rows_hash
+from lm_eval_ext.families.ifbench.rows import published_rows, rows_hash
 from lm_eval_ext.families.ifbench.task import IFBenchTask, row_of
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.harness.tasks import make, make_own
@@ -25,7 +25,7 @@ LEAF = {"include": f"{tasks_dir()}/ifbench/_ifbench", "task": "mine", "dataset_p
 @pytest.mark.parametrize("name", LEAVES)
 def test_a_leaf_shows_each_row_with_its_witness(name: str) -> None:
     task = make(name)
-    found = rows("embedded", LEAVES[name])
+    found = published_rows("embedded", LEAVES[name]).rows
     assert task.config.metadata["rows_hash"] == rows_hash(found)
     for doc, row in zip(task.eval_docs, found, strict=True):
         # The nulls with which a table pads its rows do not matter.

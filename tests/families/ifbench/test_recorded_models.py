@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.ifbench.rows import IFEVAL, IFBenchRow, repaired_rows, rows
+from lm_eval_ext.families.ifbench.rows import IFEVAL, IFBenchRow, published_rows, repaired_rows
 from lm_eval_ext.families.ifbench.scores import score
 from tests.conftest import ROOT
 
@@ -42,7 +42,7 @@ PAGE = ROOT / "docs/appendix/real-models.md"
 @cache
 def recorded(folder: Path) -> Mapping[str, Mapping[int, Mapping[str, Any]]]:
     """Return by model and key what was recorded of the rows whose prompt it answers."""
-    prompts = {row.key: row.prompt for row in rows(str(folder), IFEVAL)}
+    prompts = {row.key: row.prompt for row in published_rows(str(folder), IFEVAL).rows}
     found: dict[str, dict[int, Mapping[str, Any]]] = {}
     with gzip.open(folder / "mifeval_en_responses.jsonl.gz", "rt", encoding="utf-8") as of_six:
         of_four = (folder / "ifeval_responses.jsonl").read_text(encoding="utf-8").splitlines()
@@ -66,7 +66,7 @@ def accuracies(of_rows: Iterable[IFBenchRow], answers: Mapping[int, str | None])
 
 def on_the_page(name: str, answers: Mapping[int, str | None], folder: Path) -> bool:
     """Return whether the page has what these answers score on published and on repaired rows."""
-    both = rows(str(folder), IFEVAL), repaired_rows(str(folder), IFEVAL).rows
+    both = published_rows(str(folder), IFEVAL).rows, repaired_rows(str(folder), IFEVAL).rows
     figures = [figure for of_rows in both for figure in accuracies(of_rows, answers)]
     return f"| {name} | {' | '.join(figures)} |" in PAGE.read_text(encoding="utf-8")
 
@@ -81,7 +81,7 @@ def test_the_page_has_what_a_model_scores_on_published_and_repaired_rows(model: 
 
 
 def test_the_page_has_what_the_prompt_itself_scores_on_the_same_rows(shared_data: Path) -> None:
-    prompts = {int(row.key): row.prompt for row in rows(str(shared_data / "ifeval"), IFEVAL)}
+    prompts = {int(row.key): row.prompt for row in published_rows(str(shared_data / "ifeval"), IFEVAL).rows}
     del prompts[OTHER_PROMPT]
     assert on_the_page("floor: the prompt itself", prompts, shared_data / "ifeval")
 
@@ -90,7 +90,7 @@ def test_the_page_has_what_the_prompt_itself_scores_on_the_same_rows(shared_data
 def test_the_page_has_how_many_rows_separate_two_models(shared_data: Path) -> None:
     def followed(model: str, verdict: str) -> set[int]:
         of_model = recorded(shared_data / "ifeval")[MODELS[model]]
-        answered = (row for row in rows(str(shared_data / "ifeval"), IFEVAL) if row.key in of_model)
+        answered = (row for row in published_rows(str(shared_data / "ifeval"), IFEVAL).rows if row.key in of_model)
         found = {int(row.key): scored(row, of_model[int(row.key)]["response"]) for row in answered}
         return {key for key, one in found.items() if one[f"prompt_level_{verdict}_acc"]}
 
@@ -113,7 +113,7 @@ def test_the_page_has_how_many_rows_separate_two_models(shared_data: Path) -> No
 def test_published_rows_have_the_recorded_verdicts(model: str, shared_data: Path) -> None:
     of_model = recorded(shared_data / "ifeval")[MODELS[model]]
     different = set()
-    for row in rows(str(shared_data / "ifeval"), IFEVAL):
+    for row in published_rows(str(shared_data / "ifeval"), IFEVAL).rows:
         if line := of_model.get(int(row.key)):
             found = scored(row, line["response"])["instructions"]
             for verdict in ("strict", "loose"):

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import pytest
 
 from lm_eval_ext.families.ifbench.repairs import EDITION, Fault, Repair, digest_of, repairs
-from lm_eval_ext.families.ifbench.rows import IFEVAL, ONE_TURN, IFBenchRow, repaired_rows, rows
+from lm_eval_ext.families.ifbench.rows import IFEVAL, ONE_TURN, IFBenchRow, published_rows, repaired_rows
 from lm_eval_ext.families.ifbench.witnesses import respond
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from lm_eval_ext.verifiers import Checker, Response
@@ -26,7 +26,7 @@ WORDS_IN_A_ROW = 7
 
 
 def published(shared_data: Path, dataset: str) -> Mapping[int | str, IFBenchRow]:
-    return {row.key: row for row in rows(str(shared_data / "ifeval"), dataset)}
+    return {row.key: row for row in published_rows(str(shared_data / "ifeval"), dataset).rows}
 
 
 def of(dataset: str) -> list[Repair]:
@@ -116,7 +116,7 @@ def test_the_page_shows_the_whole_table_and_counts_it() -> None:
 
 
 def test_a_digest_is_of_prompt_instructions_and_arguments_but_not_of_white_space() -> None:
-    (row, *_), others = rows("embedded", IFEVAL), rows("embedded", IFEVAL)[1:]
+    (row, *_), others = published_rows("embedded", IFEVAL).rows, published_rows("embedded", IFEVAL).rows[1:]
     same = digest_of(f" {row.prompt.replace(' ', '  ')}\n", row.instructions)
     assert same == digest_of(row.prompt, row.instructions)
     assert same not in {
@@ -128,7 +128,7 @@ def test_a_digest_is_of_prompt_instructions_and_arguments_but_not_of_white_space
 
 def ours(monkeypatch: pytest.MonkeyPatch, *, arguments: Any, key: int = 1) -> Repair:
     """Make the table one of a repair of the first of our own rows."""
-    row: IFBenchRow = rows("embedded", IFEVAL)[0]
+    row: IFBenchRow = published_rows("embedded", IFEVAL).rows[0]
     checker: Checker = row.instructions[0]
     digest = digest_of(row.prompt, row.instructions)
     repair = Repair(IFEVAL, key, digest, 0, checker.id, arguments, "argument", 3, "asks for something else")
@@ -171,6 +171,6 @@ def test_a_row_that_the_source_has_otherwise_is_kept_and_named(
     (tmp_path / "ifeval_train.jsonl").write_text(text.replace('"num_words": 120', '"num_words": 121'), "utf-8")
     with caplog.at_level(logging.INFO):
         task = make("ifeval_repaired", {"source": str(tmp_path)})
-    assert len(task.eval_docs) == len(rows("embedded", IFEVAL))
+    assert len(task.eval_docs) == len(published_rows("embedded", IFEVAL).rows)
     assert "ifeval_repaired: kept as they are, because they are not the rows" in caplog.text
     assert caplog.text.rstrip().endswith(": 1")

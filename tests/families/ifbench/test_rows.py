@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.ifbench.rows import IFEVAL, ONE_TURN, TWO_TURNS, all_rows, rows, rows_hash
+from lm_eval_ext.families.ifbench.rows import IFEVAL, ONE_TURN, TWO_TURNS, published_rows, rows_hash
 from lm_eval_ext.sources import EMBEDDED_FOLDER, RowsError
 from lm_eval_ext.verifiers import ifbench, ifeval, instruction, instruction_ids
 from tests.families.jsonl import write_rows
@@ -32,7 +32,7 @@ TYPES = {*instruction_ids(ifbench)}
 
 
 def test_there_are_58_types_and_the_embedded_rows_have_each_of_them() -> None:
-    found = rows("embedded", ONE_TURN)
+    found = published_rows("embedded", ONE_TURN).rows
     assert len(TYPES) == 58
     assert set(instruction_ids()) >= TYPES
     assert {one.id for row in found for one in row.instructions} == TYPES
@@ -41,21 +41,23 @@ def test_there_are_58_types_and_the_embedded_rows_have_each_of_them() -> None:
 
 @pytest.mark.parametrize("name", [ONE_TURN, TWO_TURNS])
 def test_no_embedded_prompt_is_a_published_one(name: str, shared_data: Path) -> None:
-    real = {row.prompt for row in rows(str(shared_data / "ifeval"), ONE_TURN)}
+    real = {row.prompt for row in published_rows(str(shared_data / "ifeval"), ONE_TURN).rows}
     # A whole task that IFBench asks in one wording only is an instruction, and not written anew.
-    ours = [row for row in rows("embedded", name) if not row.instructions[0].id.startswith("custom:")]
+    ours = [row for row in published_rows("embedded", name).rows if not row.instructions[0].id.startswith("custom:")]
     assert not [row.prompt for row in ours if row.prompt in real]
 
 
 def test_the_embedded_rows_of_ifeval_have_each_of_its_25_types_and_no_published_prompt(shared_data: Path) -> None:
-    found = rows("embedded", IFEVAL)
+    found = published_rows("embedded", IFEVAL).rows
     assert {one.id for row in found for one in row.instructions} == {*instruction_ids(ifeval)}
-    assert {row.prompt for row in found}.isdisjoint(row.prompt for row in rows(str(shared_data / "ifeval"), IFEVAL))
+    assert {row.prompt for row in found}.isdisjoint(
+        row.prompt for row in published_rows(str(shared_data / "ifeval"), IFEVAL).rows
+    )
 
 
 def test_the_embedded_conversations_give_the_instructions_in_the_second_message() -> None:
-    found = rows("embedded", TWO_TURNS)
-    alone = {row.instructions: row.prompt for row in rows("embedded", ONE_TURN)}
+    found = published_rows("embedded", TWO_TURNS).rows
+    alone = {row.instructions: row.prompt for row in published_rows("embedded", ONE_TURN).rows}
     assert len(found) == 44
     for row in found:
         assert row.prompt in alone[row.instructions] != row.prompt
@@ -66,9 +68,9 @@ def test_the_embedded_conversations_give_the_instructions_in_the_second_message(
 def test_a_folder_or_file_in_the_hubs_columns_is_read(tmp_path: Path, suffix: str) -> None:
     for dataset, row in ((ONE_TURN, ONE), (TWO_TURNS, TWO)):
         path = write_rows(tmp_path / f"{dataset}_test.{suffix}", [row])
-        of_folder, of_file = (rows(source, dataset) for source in (str(tmp_path), path))
+        of_folder, of_file = (published_rows(source, dataset).rows for source in (str(tmp_path), path))
         assert of_folder == of_file
-    (one,), (two,) = (rows(str(tmp_path), dataset) for dataset in (ONE_TURN, TWO_TURNS))
+    (one,), (two,) = (published_rows(str(tmp_path), dataset).rows for dataset in (ONE_TURN, TWO_TURNS))
     assert (one.key, one.prompt, one.second) == ("1", "Why? Be calm.", "")
     # The published answer in the middle is another model's.
     assert (two.prompt, two.second) == ("Why?", "Again, with 2 numbers.")
@@ -76,7 +78,7 @@ def test_a_folder_or_file_in_the_hubs_columns_is_read(tmp_path: Path, suffix: st
 
 
 def test_the_published_rows_are_300_with_344_instructions(shared_data: Path) -> None:
-    found = rows(str(shared_data / "ifeval"), ONE_TURN)
+    found = published_rows(str(shared_data / "ifeval"), ONE_TURN).rows
     assert len(found) == 300
     assert Counter(len(row.instructions) for row in found) == {1: 256, 2: 44}
     assert {one.id for row in found for one in row.instructions} == TYPES
@@ -87,11 +89,11 @@ def test_the_hash_depends_on_messages_and_instructions(tmp_path: Path) -> None:
     hashes = []
     for number, change in enumerate(changes):
         path = write_rows(tmp_path / f"{number}.jsonl", [TWO | change])
-        hashes.append(rows_hash(rows(path, TWO_TURNS)))
+        hashes.append(rows_hash(published_rows(path, TWO_TURNS).rows))
     assert len(set(hashes)) == len(changes)
     other_answer = [MESSAGES[0], {"role": "assistant", "content": "Otherwise."}, MESSAGES[2]]
     path = write_rows(tmp_path / "5.jsonl", [TWO | {"messages": other_answer}])
-    assert rows_hash(rows(path, TWO_TURNS)) == hashes[0]
+    assert rows_hash(published_rows(path, TWO_TURNS).rows) == hashes[0]
 
 
 OTHER = TWO | {"messages": [*MESSAGES[:2], {"role": "user", "content": "Otherwise."}]}
@@ -102,12 +104,12 @@ WRONG: list[tuple[str, list[Row], str]] = [
     (ONE_TURN, [ONE | {"key": 1.5}], r"row 1, field 'key': expected a number or text, found 1\.5"),
     (ONE_TURN, [ONE | {"kwargs": [{"N": 3}]}], r"'instruction_id_list' and 'kwargs': words:start_verb: unknown"),
     (ONE_TURN, [ONE | {"instruction_id_list": ["count:numbers"]}], "count:numbers: missing argument 'N'"),
-    (ONE_TURN, [ONE, ONE], "row 2, field 'key': '1' is already row 1; expected unique rows"),
+    (ONE_TURN, [ONE, ONE], "row 2, field 'key': '1' is already row 1; expected one row per key"),
     (TWO_TURNS, [ONE], "no field 'messages'; expected key, messages, instruction_id_list, kwargs;"),
     (TWO_TURNS, [TWO | {"messages": "Hi"}], r"field 'messages': expected a list of messages, found 'Hi'"),
     (TWO_TURNS, [TWO | {"messages": MESSAGES[:2]}], r"'messages': roles 'user', 'assistant'; expected user, assist"),
     (TWO_TURNS, [TWO | {"messages": [*MESSAGES[:2], {"role": "user", "content": ""}]}], r"'messages\[2\]\.content'"),
-    (TWO_TURNS, [TWO, OTHER, TWO], "row 3, field 'key': 1 is already row 1 with the same messages"),
+    (TWO_TURNS, [TWO, OTHER, TWO], "row 3, field 'key': 1 is already row 1; expected one row per key and messages"),
     (TWO_TURNS, [DRAWN], "no row whose instructions have all their arguments"),
 ]
 
@@ -115,14 +117,14 @@ WRONG: list[tuple[str, list[Row], str]] = [
 @pytest.mark.parametrize(("dataset", "found", "message"), WRONG)
 def test_a_bad_row_is_named_with_its_field(dataset: str, found: list[Row], message: str, tmp_path: Path) -> None:
     with pytest.raises(RowsError, match=message):
-        rows(write_rows(tmp_path / "rows.jsonl", found), dataset)
+        published_rows(write_rows(tmp_path / "rows.jsonl", found), dataset)
 
 
 def test_a_prompt_may_recur_with_another_second_message_and_is_left_out_without_an_argument(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "some.jsonl", [DRAWN, TWO, OTHER, DRAWN | {"kwargs": [{}]}])
-    found, left_out = all_rows(path, TWO_TURNS)
-    assert [(row.key, row.second) for row in found] == [(1, MESSAGES[2]["content"]), (1, "Otherwise.")]
-    assert left_out == 2
+    found = published_rows(path, TWO_TURNS)
+    assert [(row.key, row.second) for row in found.rows] == [(1, MESSAGES[2]["content"]), (1, "Otherwise.")]
+    assert found.left_out == 2
 
 
 def test_the_embedded_files_have_the_hubs_columns() -> None:

@@ -1,4 +1,4 @@
-"""Composed responses: exactly the chosen instructions are followed, strictly and in both editions."""
+"""The responses of each policy: exactly the chosen instructions are followed, strictly and in both editions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, IFBenchRow, rows
+from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, IFBenchRow, published_rows
 from lm_eval_ext.families.ifbench.task import known_answers
 from lm_eval_ext.families.ifbench.texts import overlap, respond
-from lm_eval_ext.families.ifbench.witnesses import break_one
 from lm_eval_ext.families.instructions import bank
+from lm_eval_ext.families.instructions.writer import break_one
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response, instruction
 from lm_eval_ext.verifiers.ifbench.small_groups import stop_words
 from tests.known_answers import text_of
@@ -33,19 +33,19 @@ def check(row: IFBenchRow) -> None:
     given, count = row.instructions, len(row.instructions)
     assert verdicts(respond(given), given) == [(True,) * count] * 2, row.key
     assert verdicts(respond(given, range(count)), given) == [(False,) * count] * 2, row.key
-    first, second = verdicts(break_one(given), given)
+    first, second = verdicts(break_one(given, respond), given)
     assert first == second
     assert sum(first) == count - 1, row.key
 
 
 @pytest.mark.parametrize("dataset", [ONE_TURN, TWO_TURNS])
 def test_every_embedded_row_has_a_witness_and_can_be_broken(dataset: str) -> None:
-    for row in rows("embedded", dataset):
+    for row in published_rows("embedded", dataset).rows:
         check(row)
 
 
 def test_298_of_the_300_published_rows_have_a_witness(shared_data: Path) -> None:
-    found = rows(str(shared_data / "ifeval"), ONE_TURN)
+    found = published_rows(str(shared_data / "ifeval"), ONE_TURN).rows
     for row in found:
         if row.key not in NO_WITNESS:
             check(row)
@@ -54,7 +54,7 @@ def test_298_of_the_300_published_rows_have_a_witness(shared_data: Path) -> None
 
 
 def test_where_instructions_exclude_each_other_the_oracle_follows_all_but_one(shared_data: Path) -> None:
-    for row in rows(str(shared_data / "ifeval"), ONE_TURN):
+    for row in published_rows(str(shared_data / "ifeval"), ONE_TURN).rows:
         if row.key in NO_WITNESS:
             answer = text_of(known_answers(row), "oracle")
             assert [sum(verdict) for verdict in verdicts(answer, row.instructions)] == [1, 1]
@@ -91,7 +91,7 @@ def test_a_sentence_with_a_keyword_is_as_long_as_an_exact_number_of_words_needs(
 
 @pytest.mark.parametrize("percentage", range(3, 98, 5))
 def test_any_overlap_composes(percentage: int) -> None:
-    reference = rows("embedded", ONE_TURN)[38].prompt
+    reference = published_rows("embedded", ONE_TURN).rows[38].prompt
     given = [instruction("ratio:overlap", {"reference_text": reference, "percentage": percentage})]
     assert verdicts(respond(given), given) == [(True,)] * 2
 
@@ -111,12 +111,12 @@ def test_instructions_without_a_composer_have_no_witness() -> None:
 
 
 def test_a_response_is_the_same_every_time() -> None:
-    found = [row.instructions for row in rows("embedded", ONE_TURN)]
+    found = [row.instructions for row in published_rows("embedded", ONE_TURN).rows]
     assert list(map(respond, found)) == list(map(respond, found))
 
 
 def test_asterisks_are_the_only_thing_that_loose_verdicts_forgive_the_broken_answers() -> None:
-    for row in rows("embedded", ONE_TURN):
+    for row in published_rows("embedded", ONE_TURN).rows:
         text = respond(row.instructions, range(len(row.instructions)))
         forgiven = {
             one.id

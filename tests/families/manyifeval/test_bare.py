@@ -37,7 +37,7 @@ def test_any_number_of_task_prompts_has_one_to_ten_instructions_each(tmp_path: P
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "a key that is there already": (
         {"key": "rain", "task_prompt": "Write."},
-        ", field 'key': .* unique key.*'rain'",
+        ", field 'key': 'rain' is already row 1; expected one row per key",
     ),
     "key a fraction": ({"key": 2.5, "task_prompt": "Write."}, ", field 'key': .* found 2.5"),
     # They would have to be in one column of one type.

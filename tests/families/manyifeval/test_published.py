@@ -167,11 +167,11 @@ def test_a_field_missing_from_one_row_or_all_is_named_with_the_existing_fields(t
 BETWEEN_ROWS: dict[str, tuple[list[dict[str, Any]], str]] = {
     "one row twice": (
         [*SMALL, SMALL[1]],
-        "row 5: key 7 with 2 instructions is already row 2; expected one row per key and number of instructions",
+        "row 5, field 'key': 7 is already row 2; expected one row per key and number of instructions",
     ),
     "one key and number twice, with another prompt": (
         [*SMALL[:2], SMALL[0] | {"prompt": "Other."}, *SMALL[2:]],
-        "row 3: key 7 with 1 instructions is already row 1",
+        "row 3, field 'key': 7 is already row 1",
     ),
     "a key that lacks a number": (
         SMALL[:3],
