@@ -45,10 +45,10 @@ def chat_template(greeting: str) -> Callable[..., str]:
 
 
 def few(family: str, metadata: Mapping[str, str] | None = None) -> Any:
-    """Return the task of a family with some sixteen rows: the cache takes a second to write a hundred conversations."""
+    """Return the task of a family with some eight rows: the cache takes a second to write a hundred conversations."""
     task = make(OF_FAMILY[family], metadata)
     of_split = task.dataset.items()
-    task.dataset = {split: rows.select(range(0, len(rows), max(1, len(rows) // 16))) for split, rows in of_split}
+    task.dataset = {split: rows.select(range(0, len(rows), max(1, len(rows) // 8))) for split, rows in of_split}
     return task
 
 
@@ -151,7 +151,7 @@ def test_an_edited_template_changes_the_fingerprint(family: str) -> None:
 
 
 LEAVES: Mapping[str, Mapping[str, Any]] = {
-    "topic": {**TOPIC, "training_split": "test", "num_fewshot": 3, "prior": {"yes": "foo", "no": "bar"}},
+    "topic": {**TOPIC, "rows": 12, "training_split": "test", "num_fewshot": 3, "prior": {"yes": "foo", "no": "bar"}},
     "trivia": {
         **TRIVIA,
         "doc_to_choice": "{{choices.text}}",
@@ -162,7 +162,7 @@ LEAVES: Mapping[str, Mapping[str, Any]] = {
 }
 EDITS = [
     ("topic", {"doc_to_text": "What is it about? {{text}}"}),
-    ("topic", {"doc_to_text": "{{text}}{% if text == 'text 7' %}!{% endif %}"}),
+    ("topic", {"doc_to_text": "{{text}}{% if text == 'text 8' %}!{% endif %}"}),
     ("topic", {"doc_to_choice": {"yes": "bar", "no": "foo"}}),
     ("topic", {"prior": {"yes": "bar", "no": "foo"}}),
     ("topic", {"description": "Attention."}),
@@ -170,7 +170,7 @@ EDITS = [
     ("topic", {"fewshot_delimiter": "\n"}),
     ("topic", {"target_delimiter": "\n"}),
     ("topic", {"fewshot_config": {"doc_to_text": "Example: {{text}}"}}),
-    ("topic", {"rows": 99}),
+    ("topic", {"rows": 9}),
     ("trivia", {"doc_to_text": "{{question}} Really?"}),
     ("trivia", {"doc_to_choice": "{{choices.text[::-1]}}"}),
     ("trivia", {"doc_to_target": "{{1 - answer}}"}),
@@ -185,7 +185,7 @@ EDITS = [
 
 def own(folder: Path, name: str, edit: Mapping[str, Any]) -> Any:
     """Return the task of a user's leaf, with rows next to it."""
-    topics = [{"text": f"text {number}", "label": number % 2} for number in range(150)]
+    topics = [{"text": f"text {number}", "label": number % 2} for number in range(30)]
     trivia = [{"question": f"{n}?", "choices": {"text": [f"{n}", f"{n}0"]}, "answer": n % 2} for n in range(3)]
     rows = {"topic": topics, "trivia": trivia}[name]
     (folder / f"{name}_test.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -37,6 +38,8 @@ WIDTHS = (1200, 390)
 KNOWN = 8
 """Policies of the reference model, in all families: a report of real files."""
 MODELS = (1, KNOWN, 20)
+SCHEMES = ("light", "dark")
+EXPAND = "document.querySelectorAll('details').forEach(d => d.open = true)"
 # What a reader sees: the computed color of a text, and its background.
 CONTRASTS = """() => {
   const parse = c => { const n = c.match(/[\\d.]+/g).map(Number); return {rgb: n.slice(0, 3), alpha: n[3] ?? 1}; };
@@ -105,16 +108,23 @@ class Reader:
     reports: dict[int, Report]
     files: dict[int, Path]
     looked_at: dict[tuple[int, int], Opened] = field(default_factory=dict)
+    looked_at_expanded: dict[tuple[int, int], Any] = field(default_factory=dict)
 
     def look(self, models: int, width: int) -> Opened:
-        """Return a page in light colors that other tests look at, too, and none changes."""
+        """Return a page that other tests look at, too, in light colors when they begin; none changes anything else."""
         if (models, width) not in self.looked_at:
             self.looked_at[models, width] = self.open(models, width)
         return self.looked_at[models, width]
 
-    def open(self, models: int, width: int = 1280, scheme: str = "light") -> Opened:
-        """Open the report of a number of models in a separate window."""
-        context = self.browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    def look_expanded(self, models: int, width: int) -> Any:
+        """Return a page of playwright's on which everything is expanded; otherwise as ``look``."""
+        if (models, width) not in self.looked_at_expanded:
+            self.looked_at_expanded[models, width] = self.open_expanded(models, width)
+        return self.looked_at_expanded[models, width]
+
+    def open(self, models: int, width: int = 1280) -> Opened:
+        """Open the report of a number of models in a separate window, in light colors."""
+        context = self.browser.new_context(viewport={"width": width, "height": 900}, color_scheme="light")
         opened = Opened(context.new_page(), [], [])
         opened.page.on("console", lambda m: opened.trouble.append(m.text) if m.type in {"error", "warning"} else None)
         opened.page.on("pageerror", lambda error: opened.trouble.append(str(error)))
@@ -122,10 +132,10 @@ class Reader:
         opened.page.goto(self.files[models].as_uri())
         return opened
 
-    def open_expanded(self, models: int, width: int = 1280, scheme: str = "light") -> Any:
-        """Return a page of playwright's on which everything is expanded."""
-        page = self.open(models, width, scheme).page
-        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    def open_expanded(self, models: int, width: int = 1280) -> Any:
+        """Open a report in a separate window, with everything expanded; return the page of playwright's."""
+        page = self.open(models, width).page
+        page.evaluate(EXPAND)
         return page
 
 
@@ -201,7 +211,7 @@ def test_a_table_that_fits_its_card_is_not_cut_off(reader: Reader, models: int) 
 
 @pytest.mark.parametrize("models", [KNOWN, 20], ids=["leaderboard", "figures"])
 def test_on_a_phone_every_number_is_visible_and_named(reader: Reader, models: int) -> None:
-    page = reader.open_expanded(models, 390)
+    page = reader.look_expanded(models, 390)
     outside = "[...document.querySelectorAll('td, th')].filter(e => e.getBoundingClientRect().right > innerWidth)"
     assert page.evaluate(f"{outside}.map(e => e.textContent)") == []
     # Without the heading of its column a number says nothing.
@@ -247,21 +257,36 @@ def test_no_text_extends_beyond_its_drawing(reader: Reader, models: int) -> None
     assert outside == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@contextmanager
+def preferring(scheme: str, page: Any) -> Iterator[None]:
+    """Show a page of playwright's as a reader sees it who prefers light, or dark, colors."""
+    page.emulate_media(color_scheme=scheme)
+    try:
+        yield
+    finally:
+        page.emulate_media(color_scheme="light")
+
+
+def without_contrast(found: Sequence[tuple[str, str, float]]) -> list[tuple[str, str, float]]:
+    """Return the texts that are hard to read, of what ``CONTRASTS`` found."""
+    return [(kind, text, contrast) for kind, text, contrast in found if contrast < 4.5]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_with_everything_expanded_all_text_has_contrast_and_nothing_scrolls_sideways(
     reader: Reader, scheme: str
 ) -> None:
-    page = reader.open_expanded(20, 390, scheme)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    found = page.evaluate(CONTRASTS)
+    page = reader.look_expanded(20, 390)
+    with preferring(scheme, page):
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        found = page.evaluate(CONTRASTS)
     kinds = {kind for kind, _, _ in found}
     assert {"h1", "p", "li", "a", "td", "th", "i", "pre", "dt", "dd", "caption", "summary", "svg", "cell"} <= kinds
-    assert [(kind, text, contrast) for kind, text, contrast in found if contrast < 4.5] == []
+    assert without_contrast(found) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_link_opens_the_answers_that_it_leads_to(reader: Reader, scheme: str) -> None:
-    page = reader.open(KNOWN, 390, scheme).page
+def test_a_link_opens_the_answers_that_it_leads_to(reader: Reader) -> None:
+    page = reader.open(KNOWN, 390).page
     (name, *_) = [one.anchor for section in reader.reports[KNOWN].sections for one in section.answers if one.shown]
     shown = (
         f"[...document.getElementById({name!r}).parentElement.querySelectorAll('pre')].map(e => e.checkVisibility())"
@@ -270,8 +295,9 @@ def test_a_link_opens_the_answers_that_it_leads_to(reader: Reader, scheme: str) 
     page.evaluate(f"location.hash = {name!r}")
     page.wait_for_function(f"{shown}.every(Boolean)")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    found = page.evaluate(CONTRASTS)
-    assert [(kind, text, contrast) for kind, text, contrast in found if contrast < 4.5] == []
+    for scheme in SCHEMES:
+        with preferring(scheme, page):
+            assert without_contrast(page.evaluate(CONTRASTS)) == []
     # On paper are the answers that a reader has opened, and no others: there may be thousands.
     page.emulate_media(media="print")
     page.wait_for_function(f"{shown}.every(Boolean)")
@@ -282,20 +308,20 @@ def test_a_link_opens_the_answers_that_it_leads_to(reader: Reader, scheme: str) 
 
 
 def test_light_and_dark_mode_look_different(reader: Reader) -> None:
-    light, dark = (
-        reader.open(1, scheme=scheme).page.evaluate(
-            "['body', '.card', 'svg path[fill^=\"var(--good\"]'].map(s => {"
-            "const c = getComputedStyle(document.querySelector(s));"
-            "return s.startsWith('svg') ? c.fill : c.backgroundColor; })"
-        )
-        for scheme in ("light", "dark")
-    )
-    assert not set(light) & set(dark)
+    page = reader.look(1, 1200).page
+    colors = []
+    for scheme in SCHEMES:
+        with preferring(scheme, page):
+            colors += page.evaluate(
+                "['body', '.card', 'svg path[fill^=\"var(--good\"]'].map(s => {"
+                "const c = getComputedStyle(document.querySelector(s));"
+                "return s.startsWith('svg') ? c.fill : c.backgroundColor; })"
+            )
+    assert not {*colors[:3]} & {*colors[3:]}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_collapsed_tables_are_printed_in_light_colors(reader: Reader, scheme: str) -> None:
-    page = reader.open(20, 794, scheme).page
+def test_collapsed_tables_are_printed_in_light_colors(reader: Reader) -> None:
+    page = reader.open(20, 794).page
     # Answers are printed on request, by opening them.
     closed = "[...document.querySelectorAll('details:not([open])')].filter(d => !d.closest('.examples'))"
     assert page.evaluate(f"{closed}.length") > 5
@@ -308,30 +334,33 @@ def test_collapsed_tables_are_printed_in_light_colors(reader: Reader, scheme: st
         f"{cells}.map(e => e.checkVisibility({{contentVisibilityAuto: true}}) ? e.getBoundingClientRect().height : 0)"
     )
     assert max(page.evaluate(heights)) == 0
-    page.emulate_media(media="print", color_scheme=scheme)
-    # What was skipped is laid out with the next frame.
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    printed = page.evaluate(heights)
-    assert len(printed) > 500
-    assert min(printed) > 5
-    assert page.evaluate("getComputedStyle(document.querySelector('h1')).color") == "rgb(27, 32, 38)"
-    # Nothing sticks out to the right, where the paper ends.
-    assert page.evaluate("document.documentElement.scrollWidth") <= 794
+    for scheme in SCHEMES:
+        page.emulate_media(media="print", color_scheme=scheme)
+        # What was skipped is laid out with the next frame.
+        page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        printed = page.evaluate(heights)
+        assert len(printed) > 500
+        assert min(printed) > 5
+        assert page.evaluate("getComputedStyle(document.querySelector('h1')).color") == "rgb(27, 32, 38)"
+        # Nothing sticks out to the right, where the paper ends.
+        assert page.evaluate("document.documentElement.scrollWidth") <= 794
 
 
 def test_the_printed_length_does_not_depend_on_what_is_collapsed(reader: Reader) -> None:
-    closed, opened = reader.open(20).page, reader.open_expanded(20)
+    page = reader.open(7).page
 
-    def length(page: Any) -> int:
+    def length() -> int:
         return len(re.findall(rb"/Type ?/Page\b", page.pdf()))
 
-    with_answers = length(opened)
-    opened.evaluate("document.querySelectorAll('.examples').forEach(d => d.open = false)")
-    assert with_answers > length(opened) == length(closed) > 10
+    closed = length()
+    page.evaluate(EXPAND)
+    with_answers = length()
+    page.evaluate("document.querySelectorAll('.examples').forEach(d => d.open = false)")
+    assert with_answers > length() == closed > 10
 
 
 def test_collapsed_tables_and_links_are_operable_by_keyboard(reader: Reader) -> None:
-    page = reader.open(20).page
+    page = reader.open(7).page
     reached = []
     for _ in range(400):
         page.keyboard.press("Tab")
@@ -357,7 +386,7 @@ def test_collapsed_tables_and_links_are_operable_by_keyboard(reader: Reader) -> 
 
 
 def test_the_contents_stay_in_sight_and_say_what_was_jumped_to(reader: Reader) -> None:
-    page = reader.open(20, 1200).page
+    page = reader.open(7, 1200).page
     page.click("nav a[href='#sizes']")
     page.wait_for_timeout(700)
     box = page.evaluate(
@@ -370,7 +399,7 @@ def test_the_contents_stay_in_sight_and_say_what_was_jumped_to(reader: Reader) -
     )
     assert marked == 1
     # Folded on a phone, and not printed.
-    page = reader.open(20, 390).page
+    page = reader.open(7, 390).page
     assert not page.is_visible("nav a")
     page.click("nav summary")
     assert page.is_visible("nav a")
@@ -421,7 +450,7 @@ def test_what_marks_say_is_read_by_keyboard_at_one_stop_for_each_figure(reader: 
 
 @pytest.mark.parametrize("models", MODELS)
 def test_what_scrolls_is_reached_by_keyboard(reader: Reader, models: int) -> None:
-    page = reader.open_expanded(models, 390)
+    page = reader.look_expanded(models, 390)
     out_of_reach = page.evaluate(
         "[...document.querySelectorAll('pre, .scroll, .sideways')].filter(e => e.tabIndex < 0 && "
         "/auto|scroll/.test(getComputedStyle(e).overflowY) && e.scrollHeight > e.clientHeight).length"
