@@ -17,7 +17,15 @@ from threading import Event
 from typing import Any, Literal, get_args
 
 from lm_eval_ext.floors import answers_to
-from lm_eval_ext.integrations.rows import FOR_TRAINING, Judging, RowError, naming, refuse_tests, row_instructions
+from lm_eval_ext.integrations.rows import (
+    FOR_TRAINING,
+    Judging,
+    RowError,
+    naming,
+    refuse_tests,
+    row_instructions,
+    text_of,
+)
 from lm_eval_ext.trip_wires import Rollout, asks_to_be_short, tripped
 from lm_eval_ext.verifiers import Checker, MissingDataError, Response, Verdict, instruction_ids, without_end_tokens
 from lm_eval_ext.verifiers.tokenization import require_for
@@ -95,12 +103,14 @@ class Rewarding(Judging):
             response: the model's response as the trainer has it; ``None`` is the same as an empty one.
             row: the row's instructions, as in ``row_columns``.
             where: names the row in the log.
-            prompt: as far as it is known, for ``"share_above_floor"``: the echo of it is an answer without content.
+            prompt: as far as it is known, as in ``text_of``, for ``"share_above_floor"``: the echo of it is an answer
+                without content.
 
         Raises:
             MissingDataError: as ``require_data``.
         """
         self.require_data([row])
+        prompt_text = text_of(prompt)
         try:
             instructions = row_instructions(row, where)
             refuse_tests(instructions, where, self.allow_test_instructions)
@@ -109,12 +119,12 @@ class Rewarding(Judging):
             with naming(where):
                 answer = self._answer(without_end_tokens(response or "", self.end_tokens))
                 verdict = answer.follows(instructions, self.edition, self.loose)
-                score = self._score(verdict, answer, instructions, prompt if isinstance(prompt, str) else "")
+                score = self._score(verdict, answer, instructions, prompt_text)
         except (RowError, MissingDataError) as error:
             return broken(str(error))
         ids = zip(instructions, verdict.follow_instruction_list, strict=True)
         missed = tuple(instruction.id for instruction, followed in ids if not followed)
-        rollout = Rollout(prompt if isinstance(prompt, str) else "", answer.text.raw, instructions)
+        rollout = Rollout(prompt_text, answer.text.raw, instructions)
         return Rewarded(score, verdict, missed, answer.text.is_blank, trip_wire=tripped(rollout))
 
     def parts(self, rewarded: Rewarded) -> dict[str, float]:

@@ -5,7 +5,7 @@ Instructions of test sets are kept out of training.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -170,19 +170,22 @@ def naming(where: str) -> Iterator[None]:
         raise RowError(f"{where}: {error}") from error
 
 
+def text_of(prompt: object) -> str:
+    """Return the text of a prompt, or of the last message of a conversation; empty if there is none."""
+    if isinstance(prompt, Sequence) and prompt and isinstance(prompt[-1], Mapping):
+        prompt = prompt[-1].get("content")
+    return prompt if isinstance(prompt, str) else ""
+
+
 def named(row: str, prompt: object) -> str:
     """Return the name of a row for messages, with the beginning of its prompt.
 
     Args:
         row: the number or key of the row, for example ``"row 3"``.
-        prompt: text, or a conversation of messages, of which the last is shown; anything else is left out.
+        prompt: see ``text_of``; left out if it has no text.
     """
-    if isinstance(prompt, (list, tuple)) and prompt and isinstance(prompt[-1], Mapping):
-        prompt = prompt[-1].get("content")
-    if not isinstance(prompt, str) or not prompt.strip():
-        return row
-    start = " ".join(prompt.split())
-    return f"{row} ({start if len(start) <= _SHOWN else f'{start[:_SHOWN]}…'!r})"
+    start = " ".join(text_of(prompt).split())
+    return f"{row} ({start if len(start) <= _SHOWN else f'{start[:_SHOWN]}…'!r})" if start else row
 
 
 def is_for_tests(instruction: type[Checker]) -> bool:

@@ -63,7 +63,7 @@ class InstructionReward(Rewarding):
         rewarded = []
         for index, (completion, row) in enumerate(zip(completions, rows, strict=True)):
             key = f", key {columns['key'][index]!r}" if columns.get("key") is not None else ""
-            prompt = _prompt(prompts[index]) if prompts is not None else None
+            prompt = prompts[index] if prompts is not None else None
             where = named(f"row {index + 1} of the batch{key}", prompt)
             rewarded.append(self._of(completion, row, where, prompt))
         if log_metric is not None and rewarded:
@@ -72,7 +72,7 @@ class InstructionReward(Rewarding):
                 log_metric(f"{type(self).__name__}/{name}", fmean(values[name] for values in parts))
         return [reward.score for reward in rewarded]
 
-    def _of(self, completion: object, row: Mapping[str, Any], where: str, prompt: str | None) -> Rewarded:
+    def _of(self, completion: object, row: Mapping[str, Any], where: str, prompt: object) -> Rewarded:
         try:
             return self.rewarded(_text(completion, where), row, where, prompt)
         except RowError as error:
@@ -105,13 +105,6 @@ class LengthCorrected(InstructionReward):
     """The share, and less of it for a short answer that was not asked to be short."""
 
     shape: Shape = field(default="length_corrected", init=False)
-
-
-def _prompt(prompt: object) -> str | None:
-    """Return the text of a prompt, or of the last message of a conversation."""
-    if isinstance(prompt, Sequence) and prompt and isinstance(prompt[-1], Mapping):
-        prompt = prompt[-1].get("content")
-    return prompt if isinstance(prompt, str) else None
 
 
 def _text(completion: object, where: str) -> str:

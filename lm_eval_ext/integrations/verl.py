@@ -28,7 +28,7 @@ def compute_score(
         data_source: names the row in the log.
         solution_str: the response.
         ground_truth: the row's instructions, as in ``labelled``; if there is none, ``extra_info`` has them.
-        extra_info: of the row; its ``prompt``, if it is text, is known as the prompt.
+        extra_info: of the row; its ``prompt``, a text or a conversation, is known as the prompt.
         kw: options of ``Rewarding``.
 
     Raises:

@@ -232,10 +232,13 @@ class RecordedLM(LMWithoutWeights):
 
         def fit(answer: RecordedAnswer) -> tuple[Any, ...]:
             return (
+                # Enough draws for this request, under the same generation arguments.
                 len(answer.draws) >= (request.repeats or 1),
                 _comparable(answer.settings) == settings,
+                # Of the same task and row; a file of responses names no task, and its rows by their keys.
                 answer.task == task,
                 answer.row == row if answer.task == task else not answer.task and answer.row == key,
+                # The newest.
                 answer.order,
             )
 

@@ -70,6 +70,9 @@ OTHER_PROMPTS = "different prompts for the same rows"
 class PairOfRuns:
     """A task, as run by both sides.
 
+    A comparison of two models asks for ``obstacle``, why there can be none, and for ``issues``, what its reader must
+    know. A report on several models asks for ``unlike``: why two of them were not asked the same.
+
     Attributes:
         before, after: its runs.
         names: the names of the sides.

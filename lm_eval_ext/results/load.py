@@ -100,18 +100,20 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
     loaded = []
     for side in runs_of_sides:
         # The best reader that every model's run of a task has comes first.
-        runs = [
+        in_figures = [
             replace(run, readers=tuple(sorted(run.readers, key=lambda reader: reader not in common[run.task])))
             for run in side.with_role(*IN_FIGURES)
         ]
-        read = all_with_rows(runs, dataset_rows, column)
-        runs = [run for _, run in zip(progress(runs), read, strict=True)]
+        read = all_with_rows(in_figures, dataset_rows, column)
+        complete = [run for _, run in zip(progress(in_figures), read, strict=True)]
         if parts:
-            runs.sort(key=lambda run: run.file.order, reverse=True)
-            runs = [in_parts(of_task) for of_task in grouped((_run_key(run), run) for run in runs).values()]
+            newest_first = sorted(complete, key=lambda run: run.file.order, reverse=True)
+            complete = [in_parts(of_task) for of_task in grouped((_run_key(run), run) for run in newest_first).values()]
         places = {model: place for place, model in enumerate(side.models)}
-        runs.sort(key=lambda run: (run.role is Role.SWEPT, places[run.model], run.task, run.placement, run.decoding))
-        in_order = (*runs, *side.with_role(Role.OLDER, Role.UNEVALUATED))
+        complete.sort(
+            key=lambda run: (run.role is Role.SWEPT, places[run.model], run.task, run.placement, run.decoding)
+        )
+        in_order = (*complete, *side.with_role(Role.OLDER, Role.UNEVALUATED))
         of_side = replace(side, all=in_order, dataset_rows=dataset_rows)
         issues = [*_readers_that_differ(side.current, common), *what_differs(side), *what_went_wrong(of_side)]
         loaded.append(replace(of_side, issues=tuple(dict.fromkeys([*side.issues, *issues]))))
@@ -265,6 +267,7 @@ def _with_roles(runs: Sequence[TaskRun], *, merge_variants: bool, parts: bool) -
     Those in figures are in the order in which a run of their kind was first made, and of their decoding: issues name
     them in this order.
     """
+    # First the runs with rows: of each decoding, the newest.
     latest, issues = newest(
         [run for run in runs if run.count],
         lambda run: (_run_key(run), run.decoding if merge_variants and run.schema.over_temperatures else None),
@@ -274,8 +277,10 @@ def _with_roles(runs: Sequence[TaskRun], *, merge_variants: bool, parts: bool) -
         for place, run in enumerate(sorted(decoded, key=lambda run: run.decoding)):
             is_placed = merge_variants and run.placement
             roles.append((run, Role.PLACED if is_placed else Role.SWEPT if place else Role.COUNTS))
+    # Then those without rows: only where one is newer than all others of its task is it said that it was not evaluated.
     with_empty, _ = newest(runs, _run_key)
     roles += [(run, Role.UNEVALUATED) for run in with_empty.values() if not run.count]
+    # Whatever has no role by now was replaced, or is a part.
     known = {id(run) for run, _ in roles}
     roles += [(run, Role.PART if parts and run.count else Role.OLDER) for run in runs if id(run) not in known]
     roles.sort(key=lambda pair: [*Role].index(pair[1]))

@@ -131,16 +131,8 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
     metrics_there = {metric for run in instead.values() for metric in run.metrics}.union(*map(_can_count, our_runs))
     readers_there = {reader for run in (*instead.values(), *our_runs) for reader in run.readers}
     metric, chosen_filter = choice.parts(metrics_there)
-    kinds = (metric, "metric", metrics_there), (chosen_filter, "filter", readers_there)
-    for chosen_name, kind, known_names in kinds:
-        if chosen_name and chosen_name not in known_names:
-            if near := get_close_matches(chosen_name, known_names, n=1):
-                raise RowsError(f"no task has the {kind} {chosen_name!r}; did you mean {near[0]!r}?")
-            headlines = {run.headline.name for run in (*instead.values(), *our_runs)}
-            # What is most likely meant stands before what is only counted.
-            ordered = sorted(known_names, key=lambda name: (name not in headlines, name))
-            expected = named(ordered, MOST_METRICS_NAMED) if known_names else "a folder with results of tasks"
-            raise RowsError(f"no task has the {kind} {chosen_name!r}; expected one of {expected}")
+    _refuse_unknown(metric, "metric", metrics_there, (*instead.values(), *our_runs))
+    _refuse_unknown(chosen_filter, "filter", readers_there, (*instead.values(), *our_runs))
     instead |= {id(run): _counted_by(run, metric, chosen_filter) for run in our_runs if metric or chosen_filter}
     first, *further_sides = [replace(side, all=tuple(instead.get(id(run), run) for run in side.all)) for side in sides]
     issues = [
@@ -148,6 +140,19 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
         for metric, tasks in mixed.items()
     ]
     return [replace(first, issues=(*first.issues, *issues)), *further_sides]
+
+
+def _refuse_unknown(chosen: str, kind: str, known: Collection[str], runs: Iterable[TaskRun]) -> None:
+    """Raise an error if no task has what a user chose, a metric or a filter; an empty choice is none."""
+    if not chosen or chosen in known:
+        return
+    if near := get_close_matches(chosen, known, n=1):
+        raise RowsError(f"no task has the {kind} {chosen!r}; did you mean {near[0]!r}?")
+    headlines = {run.headline.name for run in runs}
+    # What is most likely meant stands before what is only counted.
+    ordered = sorted(known, key=lambda name: (name not in headlines, name))
+    expected = named(ordered, MOST_METRICS_NAMED) if known else "a folder with results of tasks"
+    raise RowsError(f"no task has the {kind} {chosen!r}; expected one of {expected}")
 
 
 def _can_count(run: TaskRun) -> dict[str, Metric]:

@@ -167,7 +167,7 @@ def test_ranges_have_the_units_of_the_figures() -> None:
     # Shares are shares and no percent, ROUGE-L among them; entropies are in nats, of ten orders at most log 10.
     mcq, ni = FAMILIES["paired_mcq"].schema, FAMILIES["natural_instructions"].schema
     ten_contents = [("question", (str(number),)) for number in range(10)]
-    assert mcq.range("mismatch")[1] < mean_entropy(ten_contents) < mcq.range("consistency_text")[1]
+    assert mcq.range("mismatch")[1] < mean_entropy(ten_contents) < mcq.range("entropy_text")[1]
     assert ni.range("rouge_l")[1] == pytest.approx(rouge_l("the very same words", ["the very same words"]))
     # The extremes: all instructions are followed, but never all of a row; or one row follows all, nine none.
     worst = curse_residual([(0.0, 0.9, 10)] * 10), curse_residual([(1.0, 1.0, 1)])

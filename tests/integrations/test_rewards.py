@@ -74,6 +74,15 @@ def test_instructions_are_taken_from_the_extra_info_if_there_is_no_label() -> No
     assert labelled(math.nan, None, RED) == labelled("", RED) == RED
 
 
+def test_the_prompt_that_verl_has_may_be_a_conversation() -> None:
+    asked = "Write about red and [1]."
+    conversation = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": asked}]
+    # The echo of the prompt has both words, so that nothing is above the floor; without a prompt, everything is.
+    for prompt, score in ((asked, 0), (conversation, 0), ([], 1), (None, 1)):
+        extra = {"index": 1, "prompt": prompt}
+        assert compute_score("ifeval", "red [1]", RED, extra, shape="share_above_floor")["score"] == score, prompt
+
+
 @pytest.mark.parametrize("token", END_TOKENS)
 def test_end_tokens_are_not_judged(token: str) -> None:
     padded = f'{{"a": 1}}{token}\n{token}'
