@@ -340,19 +340,19 @@ def _fill(draft: _Draft, plan: Plan, words: _Words) -> bool:
         stops = (
             100 * sum(word.lower() in stop_words() for word in written) / len(written) if plan.stop_words.high else 0
         )
-        if stops < plan.stop_words.low:
-            draft.body.append(_Line(STOP_WORDS.split()))
-        elif (
+        is_short = len(written) < low
+        lacks_more = (
             (plan.stop_words.high and stops > plan.stop_words.high)
-            or len(written) < low
             or (plan.unique.low and len({word.lower() for word in written}) < plan.unique.low + SPARE)
             or (sum(bool(line.mark) for line in draft.lines()) < plan.sentences.low + spare)
             or not _end_marks_fit(draft, plan, text)
-        ):
-            if len(written) < low and not may_add:
-                draft.first[-1].words[-1:-1] = words.take(1)
-            else:
-                draft.body.append(words.plain())
+        )
+        if stops < plan.stop_words.low:
+            draft.body.append(_Line(STOP_WORDS.split()))
+        elif is_short and not may_add:
+            draft.first[-1].words[-1:-1] = words.take(1)
+        elif is_short or lacks_more:
+            draft.body.append(words.plain())
         else:
             return True
     return False
