@@ -51,18 +51,15 @@ _LONGEST_EMOJI = 20
 
 
 @checker("format:parentheses", "Nest parentheses (and [brackets {{and braces}}]) at least 5 levels deep.")
-class Parentheses(Checker):
+class Parentheses(OneRule):
     """Brackets are nested at least five levels deep.
 
     Faithful: five are open at once and the innermost is closed; a closing bracket without an open one, as in "a)",
     closes everything. Repaired: all five are closed, and brackets that have no counterpart do not matter.
     """
 
-    def faithful(self, text: Text) -> bool:
-        return structure.closes_after_reaching(5, text.raw)
-
-    def repaired(self, text: Text) -> bool:
-        return structure.bracket_depth(text.raw) >= 5
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return structure.bracket_depth(text.raw) >= 5 if repaired else structure.closes_after_reaching(5, text.raw)
 
 
 @checker(
@@ -70,18 +67,17 @@ class Parentheses(Checker):
     "Include quotes within quotes within quotes, at least 3 levels deep, alternating between double quotes and single "
     "quotes.",
 )
-class Quotes(Checker):
+class Quotes(OneRule):
     """Quotes are nested at least three levels deep, with double and single marks in turn.
 
     Faithful: straight marks only; apostrophes are marks. Repaired: straight or not, and apostrophes in words are none;
     a nest lies in one paragraph.
     """
 
-    def faithful(self, text: Text) -> bool:
-        return structure.falls_back_after_reaching(3, text.raw)
-
-    def repaired(self, text: Text) -> bool:
-        return structure.quotation_depth(text.raw) >= 3
+    def holds(self, text: Text, repaired: bool) -> bool:
+        return (
+            structure.quotation_depth(text.raw) >= 3 if repaired else structure.falls_back_after_reaching(3, text.raw)
+        )
 
 
 @checker("format:options", "Answer with one of the following options: {options}. Do not give any explanation.")

@@ -70,7 +70,7 @@ def _composed(instructions: Sequence[Checker]) -> Iterator[str]:
     # What is counted comes first, because it replaces the text.
     by_need = sorted(inside, key=lambda instruction: not isinstance(instruction, length.NumberWords))
     plain = [" ".join(sentences * 2)] if codes else PLAIN
-    for text in (*bodies[: not codes], *(_with(by_need, text) for text in plain)):
+    for text in (*([] if codes else bodies[:1]), *(_with(by_need, text) for text in plain)):
         yield _woven(inside, around, text, second)
 
 

@@ -340,20 +340,21 @@ def _fill(draft: _Draft, plan: Plan, words: _Words) -> bool:
         stops = (
             100 * sum(word.lower() in stop_words() for word in written) / len(written) if plan.stop_words.high else 0
         )
-        if stops < plan.stop_words.low:
-            line = _Line(STOP_WORDS.split())
-        elif (
+        is_short = len(written) < low
+        lacks_more = (
             (plan.stop_words.high and stops > plan.stop_words.high)
-            or len(written) < low
             or (plan.unique.low and len({word.lower() for word in written}) < plan.unique.low + SPARE)
             or (sum(bool(line.mark) for line in draft.lines()) < plan.sentences.low + spare)
             or not _end_marks_fit(draft, plan, words)
-        ):
-            if len(written) < low and not may_add:
-                added = words.take(1)
-                draft.first[-1].words[-1:-1] = added
-                written += added
-                continue
+        )
+        if stops < plan.stop_words.low:
+            line = _Line(STOP_WORDS.split())
+        elif is_short and not may_add:
+            added = words.take(1)
+            draft.first[-1].words[-1:-1] = added
+            written += added
+            continue
+        elif is_short or lacks_more:
             line = words.plain()
         else:
             return True

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from lm_eval_ext.families.natural_instructions.scores import Scorer, rouge_l
 from lm_eval_ext.families.natural_instructions.subtasks import OWN, SUBTASKS
-from lm_eval_ext.sources import RowsError, row_of_line
+from lm_eval_ext.sources import RowsError, numbered_rows
 from lm_eval_ext.verifiers import without_reasoning
 
 Number = TypeVar("Number", int, float)
@@ -80,11 +80,8 @@ def score(
     scores: dict[Cell, list[float]] = defaultdict(list)
     settings: dict[Cell, object] = {}
     skipped = 0
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        where = f"{origin}, row {number}"
-        row = _prediction(where, line)
+    for where, content in numbered_rows(lines, origin):
+        row = _prediction(where, content)
         if (setting := settings.setdefault(row.cell, row.examples)) != row.examples:
             raise RowsError(
                 f"{where}, field 'n_examples': {row.examples!r}, but {setting!r} in the first row of "
@@ -156,18 +153,13 @@ def _gains(means: Means, base: str) -> dict[str, float | None]:
     return gains
 
 
-def _prediction(where: str, line: bytes) -> _Prediction:
-    row = row_of_line(where, line)
+def _prediction(where: str, row: Mapping[str, Any]) -> _Prediction:
     for field in FIELDS:
         if field not in row:
             expected = ", ".join((*FIELDS, "encoding", "references"))
             raise RowsError(f"{where}: no field {field!r}; expected {expected}; found {', '.join(row)}")
-    task, encoding, text, references = (
-        row["task"],
-        row.get("encoding", UNSTATED),
-        row["prediction"],
-        row.get("references"),
-    )
+    task, encoding = row["task"], row.get("encoding", UNSTATED)
+    text, references = row["prediction"], row.get("references")
     if text is not None and not isinstance(text, str):
         raise RowsError(f"{where}, field 'prediction': expected text or null, found {text!r}")
     if not isinstance(task, str) or not task:

@@ -63,10 +63,6 @@ def sensitivity(answers: Iterable[Outcome]) -> float | str:
     return max(accuracies) - min(accuracies) if accuracies else NONE
 
 
-def _invalid(name: str) -> Metric:
-    return Metric(name, higher_is_better=False, explains="invalid_rate")
-
-
 ACC = Metric("acc", higher_is_better=True, in_groups=True)
 SCHEMA = Schema(
     metrics=(
@@ -77,12 +73,17 @@ SCHEMA = Schema(
         # What invalid answers are made of: disjoint shares of all rows, whose sum is invalid_rate.
         replace(EMPTY_RATE, in_groups=False, drawn=True, explains="invalid_rate"),
         replace(TRUNCATED_RATE, explains="acc"),
-        _invalid("invalid_prior"),
-        _invalid("invalid_echo"),
-        _invalid("invalid_refusal"),
-        _invalid("invalid_multiple"),
-        _invalid("invalid_inflected"),
-        _invalid("invalid_other"),
+        *(
+            Metric(name, higher_is_better=False, explains="invalid_rate")
+            for name in (
+                "invalid_prior",
+                "invalid_echo",
+                "invalid_refusal",
+                "invalid_multiple",
+                "invalid_inflected",
+                "invalid_other",
+            )
+        ),
         # Only for rows in several wordings.
         *(
             Metric(name, True, share_followed, (f"wording {number}",), explains=SENSITIVITY, per_row="ratio")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import re
+import string
 import sys
 from typing import Any
 
@@ -131,3 +133,10 @@ def test_any_other_regular_expression_is_searched(keyword: str, text: str) -> No
 def test_section_marks_and_postscripts_with_excessive_search_time_are_errors_or_literal(other: Checker) -> None:
     with pytest.raises(ValueError, match=rf"^{other.id}: .*\(a\+\)\+.* which has a repetition of something"):
         other.faithful(Text("a" * 28))
+
+
+def test_in_place_of_a_mark_the_first_random_letter_is_counted() -> None:
+    letter = random.Random(0).choice(string.ascii_letters).lower()  # noqa: S311 # reproducible by design
+    marks = instruction("keywords:letter_frequency", {"letter": "#", "let_frequency": 2, "let_relation": "at least"})
+    assert marks.follows(Text(letter * 2), "faithful")
+    assert not marks.follows(Text(string.ascii_lowercase + "##"), "faithful")
