@@ -107,22 +107,16 @@ class Reader:
     browser: Any
     reports: dict[int, Report]
     files: dict[int, Path]
-    looked_at: dict[tuple[int, int], Opened] = field(default_factory=dict)
-    looked_at_expanded: dict[tuple[int, int], Any] = field(default_factory=dict)
+    looked_at: dict[tuple[int, int, bool], Opened] = field(default_factory=dict)
 
-    def look(self, models: int, width: int) -> Opened:
+    def look(self, models: int, width: int, *, expanded: bool = False) -> Opened:
         """Return a page that other tests look at, too, in light colors when they begin; none changes anything else."""
-        if (models, width) not in self.looked_at:
-            self.looked_at[models, width] = self.open(models, width)
-        return self.looked_at[models, width]
+        key = models, width, expanded
+        if key not in self.looked_at:
+            self.looked_at[key] = self.open(*key)
+        return self.looked_at[key]
 
-    def look_expanded(self, models: int, width: int) -> Any:
-        """Return a page of playwright's on which everything is expanded; otherwise as ``look``."""
-        if (models, width) not in self.looked_at_expanded:
-            self.looked_at_expanded[models, width] = self.open_expanded(models, width)
-        return self.looked_at_expanded[models, width]
-
-    def open(self, models: int, width: int = 1280) -> Opened:
+    def open(self, models: int, width: int = 1280, expanded: bool = False) -> Opened:
         """Open the report of a number of models in a separate window, in light colors."""
         context = self.browser.new_context(viewport={"width": width, "height": 900}, color_scheme="light")
         opened = Opened(context.new_page(), [], [])
@@ -130,13 +124,9 @@ class Reader:
         opened.page.on("pageerror", lambda error: opened.trouble.append(str(error)))
         opened.page.on("request", lambda request: opened.requests.append(request.url))
         opened.page.goto(self.files[models].as_uri())
+        if expanded:
+            opened.page.evaluate(EXPAND)
         return opened
-
-    def open_expanded(self, models: int, width: int = 1280) -> Any:
-        """Open a report in a separate window, with everything expanded; return the page of playwright's."""
-        page = self.open(models, width).page
-        page.evaluate(EXPAND)
-        return page
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +201,7 @@ def test_a_table_that_fits_its_card_is_not_cut_off(reader: Reader, models: int) 
 
 @pytest.mark.parametrize("models", [KNOWN, 20], ids=["leaderboard", "figures"])
 def test_on_a_phone_every_number_is_visible_and_named(reader: Reader, models: int) -> None:
-    page = reader.look_expanded(models, 390)
+    page = reader.look(models, 390, expanded=True).page
     outside = "[...document.querySelectorAll('td, th')].filter(e => e.getBoundingClientRect().right > innerWidth)"
     assert page.evaluate(f"{outside}.map(e => e.textContent)") == []
     # Without the heading of its column a number says nothing.
@@ -276,7 +266,7 @@ def without_contrast(found: Sequence[tuple[str, str, float]]) -> list[tuple[str,
 def test_with_everything_expanded_all_text_has_contrast_and_nothing_scrolls_sideways(
     reader: Reader, scheme: str
 ) -> None:
-    page = reader.look_expanded(20, 390)
+    page = reader.look(20, 390, expanded=True).page
     with preferring(scheme, page):
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         found = page.evaluate(CONTRASTS)
@@ -450,7 +440,7 @@ def test_what_marks_say_is_read_by_keyboard_at_one_stop_for_each_figure(reader: 
 
 @pytest.mark.parametrize("models", MODELS)
 def test_what_scrolls_is_reached_by_keyboard(reader: Reader, models: int) -> None:
-    page = reader.look_expanded(models, 390)
+    page = reader.look(models, 390, expanded=True).page
     out_of_reach = page.evaluate(
         "[...document.querySelectorAll('pre, .scroll, .sideways')].filter(e => e.tabIndex < 0 && "
         "/auto|scroll/.test(getComputedStyle(e).overflowY) && e.scrollHeight > e.clientHeight).length"
@@ -462,7 +452,7 @@ def test_what_scrolls_is_reached_by_keyboard(reader: Reader, models: int) -> Non
 
 
 def test_the_heads_of_tables_break_between_words_only(reader: Reader) -> None:
-    page = reader.open_expanded(20, 1200)
+    page = reader.look(20, 1200, expanded=True).page
     heads = page.evaluate(
         "[...document.querySelectorAll('thead th')].map(e => [e.textContent, e.getBoundingClientRect().width,"
         "parseFloat(getComputedStyle(e).fontSize)])"
