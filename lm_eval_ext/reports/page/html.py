@@ -32,6 +32,7 @@ from lm_eval_ext.reports.figure import (
     Unit,
     estimates,
 )
+from lm_eval_ext.reports.gate.decision import decision, lost_most
 from lm_eval_ext.reports.page import drawing
 from lm_eval_ext.reports.page.candidates import SideBySide
 from lm_eval_ext.reports.page.drawing.palette import declarations
@@ -111,6 +112,7 @@ def _template() -> Template:
     )
     light, dark = (Markup(declarations(dark=dark)) for dark in (False, True))  # noqa: S704 # our own colors
     environment.globals |= {"light": light, "dark": dark, "unit_words": _UNIT_WORDS, "floors": ALL_IN_WORDS}
+    environment.globals |= {"decision": decision, "lost_most": lost_most}
     environment.filters |= {
         "beginning": beginning,
         # A name can be broken between its parts: verbalizer_<wbr>natural.

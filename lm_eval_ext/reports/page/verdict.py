@@ -16,7 +16,7 @@ from math import isinf, isnan
 from lm_eval_ext.reports.evidence import Floor
 from lm_eval_ext.reports.figure import Unit
 from lm_eval_ext.reports.gate.check import check, rounded
-from lm_eval_ext.reports.gate.decision import TaskChange, bound_of, by_harm, decision, lost_most
+from lm_eval_ext.reports.gate.decision import bound_of, by_harm
 from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome
 from lm_eval_ext.reports.gate.text import by_issue, checked_cells
 from lm_eval_ext.reports.gate.units import Sides
@@ -97,16 +97,6 @@ class Verdict:
         """The largest allowed drop, in words."""
         shares = [finding for finding in self.outcome.findings if finding.is_share]
         return bound_of(shares) or "is allowed"
-
-    @property
-    def sentence(self) -> str:
-        """What to do, and why."""
-        return decision(self.outcome)
-
-    @property
-    def lost(self) -> Sequence[TaskChange]:
-        """The tasks that lost most answers."""
-        return lost_most(self.outcome)
 
     @property
     def notes(self) -> Sequence[str]:
