@@ -6,13 +6,13 @@ import dataclasses
 import importlib
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from lm_eval.tasks.ifeval.instructions_registry import INSTRUCTION_DICT
 
 from lm_eval_ext.verifiers import IFBENCH_GROUPS, ifbench, ifeval, ifrlvr, instruction, instruction_ids, own
-from lm_eval_ext.verifiers.checker import Checker, Count, checker, checker_type
+from lm_eval_ext.verifiers.checker import Checker, Count, Positive, checker, checker_type
 from lm_eval_ext.verifiers.text import Text
 from tests.conftest import ROOT
 from tests.verifiers.test_contract import EXAMPLES
@@ -126,11 +126,12 @@ RELATIONS = [each for each in EVERY if each[2] in IS_RELATION]
 PHRASES = [each for each in EVERY if isinstance(each[1][each[2]], str) and each[2] not in IS_RELATION]
 LETTERS = [each for each in EVERY if each[2] == "letter"]
 LISTS = [each for each in EVERY if isinstance(each[1][each[2]], list)]
+OF_OWN = {*instruction_ids(own)}
 FROM_1 = {
     *("length_constraints:nth_paragraph_first_word", "count:counting_composition", "count:words_japanese"),
     *("keywords:keyword_specific_position", "sentence:keyword", "words:keywords_specific_position"),
 }
-"""Instructions that number something, or ask for some of it."""
+"""Published instructions that number something, or ask for some of it."""
 UP_TO = {"max_words", "n_end"}
 """What another argument is the least of."""
 
@@ -168,7 +169,10 @@ def test_a_whole_number_may_be_written_as_a_float() -> None:
 def test_zero_is_kept_where_it_is_legal() -> None:
     for name, arguments, count in COUNTS:
         zero = arguments | {count: 0}
-        if name in FROM_1:
+        is_from_1 = get_type_hints(checker_type(name), include_extras=True)[count] == Positive
+        # An instruction of ours says so itself.
+        assert name in OF_OWN or is_from_1 is (name in FROM_1)
+        if is_from_1:
             with pytest.raises(ValueError, match=rf"^{name}: {count} must be 1 or more, found 0"):
                 instruction(name, zero)
         elif count not in UP_TO:

@@ -100,9 +100,10 @@ def _has_title(line: str) -> bool:
 class NumberHighlightedSections(Checker):
     """At least ``num_highlights`` highlights, as in ``*highlighted section*``.
 
-    Faithful: any text but white space between two asterisks on a line, including those of bullets and products;
-    ``***text***`` is two. Repaired: Markdown emphasis, with asterisks or underscores that touch the enclosed text. It
-    may span lines, but not a blank one; nested emphasis counts by itself; code and escaped marks do not count.
+    Faithful: any text but white space between two asterisks on a line, including those of bullets and products, once in
+    ``*text*`` and ``**text**``, twice in ``***text***``. Repaired: Markdown emphasis, with asterisks or underscores
+    that touch the enclosed text. It may span lines, but not a blank one; nested emphasis counts by itself; code and
+    escaped marks do not count.
     """
 
     num_highlights: Count

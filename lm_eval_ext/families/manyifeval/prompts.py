@@ -126,7 +126,7 @@ def configure_source(config: dict[str, Any], source: str, row_seed: int | None) 
         row_seed: see ``metadata.chosen_row_seed``.
 
     Raises:
-        RowsError: as ``tasks``.
+        RowsError: as ``task_prompts``.
     """
     config["metadata"]["rows_origin"] = origin(source, row_seed)
     config["test_split"] = TEST

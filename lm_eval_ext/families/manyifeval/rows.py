@@ -63,7 +63,7 @@ class Selection:
     """Which rows a task evaluates.
 
     Attributes:
-        source: see the module.
+        source: ``"hub"``, ``"embedded"``, a folder or a file; see ``prompts``.
         count: the number of instructions in a row, 1 to 10.
         repeat: whether the first instruction is repeated ``count`` times instead (appendix C).
         single: whether every instruction of a task prompt has a row of its own instead (section 3.1, Table 4).
