@@ -438,14 +438,22 @@ def test_what_marks_say_is_read_by_keyboard_at_one_stop_for_each_figure(reader: 
     assert page.evaluate("document.activeElement.closest('svg')") is None
 
 
-@pytest.mark.parametrize("models", MODELS)
-def test_what_scrolls_is_reached_by_keyboard(reader: Reader, models: int) -> None:
-    page = reader.look(models, 390, expanded=True).page
+# On a phone, tables are lists and answers scroll; in a wide window, large tables do.
+@pytest.mark.parametrize(("models", "width"), [*((models, 390) for models in MODELS), (20, 1200)])
+def test_what_scrolls_is_reached_by_keyboard(reader: Reader, models: int, width: int) -> None:
+    page = reader.look(models, width, expanded=True).page
     out_of_reach = page.evaluate(
-        "[...document.querySelectorAll('pre, .scroll, .sideways')].filter(e => e.tabIndex < 0 && "
-        "/auto|scroll/.test(getComputedStyle(e).overflowY) && e.scrollHeight > e.clientHeight).length"
+        "[...document.querySelectorAll('pre, .scroll, .sideways')].filter(e => e.tabIndex < 0 && ["
+        "[getComputedStyle(e).overflowY, e.scrollHeight - e.clientHeight],"
+        "[getComputedStyle(e).overflowX, e.scrollWidth - e.clientWidth]"
+        "].some(([overflow, hidden]) => /auto|scroll/.test(overflow) && hidden > 0)).length"
     )
     assert out_of_reach == 0
+
+
+@pytest.mark.parametrize("models", MODELS)
+def test_no_level_of_headings_is_left_out(reader: Reader, models: int) -> None:
+    page = reader.look(models, 390, expanded=True).page
     levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3, h4, h5')].map(e => Number(e.tagName[1]))")
     assert levels[0] == 1
     assert all(deeper <= level + 1 for level, deeper in pairwise(levels))
