@@ -52,15 +52,11 @@ class Answer(str):
 
     ended: Ended
 
-    def __new__(cls, text: str, ended: Ended) -> Answer:
-        """Return the text with its ending."""
+    def __new__(cls, text: str, ended: Ended = UNKNOWN) -> Answer:
+        """Return the text with its ending, which unpickling gives it afterwards."""
         answer = super().__new__(cls, text)
         answer.ended = ended
         return answer
-
-    def __reduce__(self) -> tuple[type[Answer], tuple[str, Ended]]:
-        """Keep the ending when pickling, for the harness's cache of responses and for other processes."""
-        return Answer, (str(self), self.ended)
 
 
 def ending_of(response: object) -> Ended:

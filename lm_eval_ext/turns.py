@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from lm_eval_ext.endings import LIMIT, Answer, Ended, ending_of
+from lm_eval_ext.endings import LIMIT, Ended, ending_of
 
 Question = TypeVar("Question")
 Result = TypeVar("Result")
@@ -67,10 +67,6 @@ class Turns(str):
         turns.answers = answers
         turns.ended = LIMIT if LIMIT in map(ending_of, answers) else ending_of(answers[-1])
         return turns
-
-    def __reduce__(self) -> tuple[type[Turns], tuple[str, ...]]:
-        """Keep all answers when pickling, for the harness's cache of responses and for other processes."""
-        return Turns, tuple(Answer(answer, ending_of(answer)) for answer in self.answers)
 
     @property
     def first(self) -> str:

@@ -111,6 +111,7 @@ def test_an_ending_survives_other_processes_and_the_cache_of_responses() -> None
     for response in (cut, Turns("first", cut), Refined([Round("first"), Round(cut)], planned=1)):
         again = pickle.loads(pickle.dumps(response))  # noqa: S301 # of this test
         assert (again, ending_of(again), type(again)) == (response, LIMIT, type(response))
+        assert all(getattr(again, name) == getattr(response, name) for name in response.__slots__)
     assert ending_of("a text of an older cache") == UNKNOWN
 
 

@@ -23,6 +23,12 @@ SplitName = Literal["train", "dev", "test"]
 SIZES: Mapping[SplitName, int] = {"train": 6500, "dev": 500, "test": 1000}
 """The paper's sizes, in instances per subtask."""
 PAPERS = sum(SIZES.values())
+LeftOut = Literal["too_long", "without_answer"]
+LEFT_OUT: Mapping[LeftOut, str] = {
+    "too_long": "too long for the context",  # even with the fewest examples
+    "without_answer": "no reference that ROUGE can see",  # no Latin letter or digit, so it is not evaluated either
+}
+"""Why an instance gives no pair."""
 
 
 @dataclass(frozen=True)
@@ -88,22 +94,9 @@ class Pair:
     references: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """The pairs of one subtask, and how many instances gave none.
-
-    Attributes:
-        pairs: in the order of the indices.
-        too_long: instances whose prompt does not fit in the context, even with the fewest examples.
-        without_answer: instances whose references have no Latin letter or digit, which are not evaluated either.
-    """
-
-    pairs: tuple[Pair, ...]
-    too_long: int
-    without_answer: int
-
-
-def encoded(instruction: Instruction, encoding: str, indices: Sequence[int], budget: Budget) -> Encoded:
+def encoded(
+    instruction: Instruction, encoding: str, indices: Sequence[int], budget: Budget
+) -> tuple[tuple[Pair, ...], Mapping[LeftOut, int]]:
     """Return the training pairs of some of a subtask's instances, with the prompts that the tasks would show.
 
     Args:
@@ -112,26 +105,29 @@ def encoded(instruction: Instruction, encoding: str, indices: Sequence[int], bud
         indices: the instances' positions in the task file.
         budget: the maximum length of a prompt. It decides how many of the instruction's examples a prompt has.
 
+    Returns:
+        The pairs in the order of the indices, and how many instances gave none.
+
     Raises:
         RowsError: the encoding needs something that the task file lacks.
     """
     parts = ALL_ENCODINGS[encoding]
     most = most_examples(instruction, parts)
     pairs = []
-    too_long = without_answer = 0
+    left_out = dict.fromkeys(LEFT_OUT, 0)
     for index in indices:
         instance = instruction.instances[index]
         answer = next(filter(has_words, instance.outputs), None)
         if answer is None:
-            without_answer += 1
+            left_out["without_answer"] += 1
             continue
         prompt, _, fits = prompt_that_fits(instruction, parts, index, most, budget)
         if not fits:
-            too_long += 1
+            left_out["too_long"] += 1
             continue
         completion = f" {answer.strip()}"
         pairs.append(Pair(instruction.task, index, encoding, prompt, completion, instance.outputs))
-    return Encoded(tuple(pairs), too_long, without_answer)
+    return tuple(pairs), left_out
 
 
 @dataclass(frozen=True)
@@ -161,24 +157,22 @@ class SubtaskPairs:
         subtask: the subtask's name.
         split: the split.
         splits: the splits of its instances.
-        encoded: the pairs.
+        pairs: the pairs, in the order of the split's indices.
+        left_out: how many instances gave none.
     """
 
     subtask: str
     split: SplitName
     splits: Splits
-    encoded: Encoded
+    pairs: tuple[Pair, ...]
+    left_out: Mapping[LeftOut, int]
 
     def __str__(self) -> str:
-        pairs, total = len(self.encoded.pairs), self.splits.total
+        pairs, total = len(self.pairs), self.splits.total
         sizes = ", ".join(f"{len(indices)} {name}" for name, indices in self.splits.indices.items())
         text = f"{self.subtask}: {pairs} pairs ({self.split}) of {total} instances: {sizes}, {self.splits.evaluated} "
-        text += "kept for the evaluation"
-        if self.encoded.too_long:
-            text += f"; {self.encoded.too_long} left out: too long for the context"
-        if self.encoded.without_answer:
-            text += f"; {self.encoded.without_answer} left out: no reference that ROUGE can see"
-        return text
+        left_out = (f"{count} left out: {LEFT_OUT[why]}" for why, count in self.left_out.items() if count)
+        return "; ".join([f"{text}kept for the evaluation", *left_out])
 
 
 def pairs_of(subtask: str, split: SplitName, request: Request, budget: Budget) -> SubtaskPairs:
@@ -192,12 +186,12 @@ def pairs_of(subtask: str, split: SplitName, request: Request, budget: Budget) -
     indices = divided.indices[split]
     if split == "train":
         indices = indices[: request.instances]
-    return SubtaskPairs(subtask, split, divided, encoded(file, request.encoding, indices, budget))
+    return SubtaskPairs(subtask, split, divided, *encoded(file, request.encoding, indices, budget))
 
 
 def pairs_in(material: Sequence[SubtaskPairs]) -> list[Pair]:
     """Return the pairs of several subtasks, in their order."""
-    return [pair for prepared in material for pair in prepared.encoded.pairs]
+    return [pair for prepared in material for pair in prepared.pairs]
 
 
 def summary_of(material: Sequence[SubtaskPairs]) -> list[str]:
@@ -205,9 +199,9 @@ def summary_of(material: Sequence[SubtaskPairs]) -> list[str]:
     lines = list(map(str, material))
     for split, size in SIZES.items():
         split_material = [prepared for prepared in material if prepared.split == split]
-        numbers = [len(prepared.encoded.pairs) for prepared in split_material]
+        numbers = [len(prepared.pairs) for prepared in split_material]
         short = [number for number in numbers if number < size]
-        if nothing := [prepared.subtask for prepared in split_material if not prepared.encoded.pairs]:
+        if nothing := [prepared.subtask for prepared in split_material if not prepared.pairs]:
             lines.append(f"{len(nothing)} of {len(numbers)} subtasks have no pairs: {', '.join(nothing)}")
         if short:
             least, most = min(short), max(short)

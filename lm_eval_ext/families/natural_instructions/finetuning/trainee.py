@@ -138,11 +138,10 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
             "subtasks": [
                 {
                     "subtask": prepared.subtask,
-                    "pairs": len(prepared.encoded.pairs),
+                    "pairs": len(prepared.pairs),
                     "instances": prepared.splits.total,
                     "kept_for_the_evaluation": prepared.splits.evaluated,
-                    "too_long": prepared.encoded.too_long,
-                    "without_answer": prepared.encoded.without_answer,
+                    **prepared.left_out,
                 }
                 for prepared in material
             ],

@@ -23,12 +23,13 @@ def subtask(tmp_path: Path) -> Instruction:
 
 
 def test_a_pair_has_the_prompt_of_the_tasks_and_the_first_answer_after_a_space(subtask: Instruction) -> None:
-    found, prompt = encoded(subtask, "prompt", [1, 0], ROOM), "Prompt: Say whether the ferry waits.\ninput: {}\noutput:"
-    assert found.pairs == (
+    pairs, left_out = encoded(subtask, "prompt", [1, 0], ROOM)
+    prompt = "Prompt: Say whether the ferry waits.\ninput: {}\noutput:"
+    assert pairs == (
         Pair(TASK, 1, "prompt", prompt.format("Cars queue."), " waiting", ("waiting ",)),
         Pair(TASK, 0, "prompt", prompt.format("Smoke rises behind the cape."), " gone", ("gone", "left")),
     )
-    assert (found.too_long, found.without_answer) == (0, 0)
+    assert left_out == {"too_long": 0, "without_answer": 0}
 
 
 @pytest.mark.parametrize("encoding", ALL_ENCODINGS)
@@ -37,16 +38,17 @@ def test_the_prompts_are_those_of_the_tasks_under_every_encoding(
     encoding: str, limit: int, subtask: Instruction
 ) -> None:
     budget = Budget(limit, "characters", len)
-    pairs = encoded(subtask, encoding, [0, 1], budget).pairs
+    pairs, _ = encoded(subtask, encoding, [0, 1], budget)
     asked = rows(subtask, ALL_ENCODINGS[encoding], budget, 100, None)
     assert [pair.prompt for pair in pairs] == [row.prompt for row in asked]
 
 
 def test_instances_that_do_not_fit_or_have_no_answer_are_left_out_and_counted(subtask: Instruction) -> None:
     instances = (Instance("x" * 40, ("yes",)), Instance("short", ("{}?",)), Instance("short", ("{}?", "left")))
-    found = encoded(replace(subtask, instances=instances), "instance", [0, 1, 2], Budget(30, "characters", len))
-    assert [(pair.index, pair.completion) for pair in found.pairs] == [(2, " left")]
-    assert (found.too_long, found.without_answer) == (1, 1)
+    budget = Budget(30, "characters", len)
+    pairs, left_out = encoded(replace(subtask, instances=instances), "instance", [0, 1, 2], budget)
+    assert [(pair.index, pair.completion) for pair in pairs] == [(2, " left")]
+    assert left_out == {"too_long": 1, "without_answer": 1}
 
 
 DEV = (209, 167, 37, 125, 277, 185, 187, 56, 189, 155, 131, 159)
