@@ -111,6 +111,7 @@ def test_simple_evaluate_in_a_script_runs_our_task(observe: Observe, small_harne
     assert accuracy == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "launcher",
     [
@@ -160,6 +161,7 @@ def test_our_models_filters_and_tasks_extend_those_of_the_harness(observe: Obser
     assert (TASK in tasks, TASK in with_us[2]) == (False, True)
 
 
+@pytest.mark.slow
 def test_no_task_file_of_the_harness_has_a_name_of_ours() -> None:
     # What follows a key in its line, or is alone in a line of a list; so are other words, but none is a name of ours.
     named = re.compile(rb"^ *(?:- *)?(?:(?:task|group|tag): *(?=\S)|(?<=-)(?: *)(?=[\w.\"'-]+ *$))(.+)$", re.MULTILINE)

@@ -17,6 +17,7 @@ from lm_eval_ext.families.natural_instructions.scores import has_words
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
 from lm_eval_ext.families.verbalizer.rows import DATASETS
 from lm_eval_ext.sources import EMBEDDED_FOLDER
+from tests.sampling import sampled
 
 # dataset -> its text columns, the two labels of Table 1
 LAYOUT = {
@@ -163,7 +164,7 @@ def test_the_length_of_a_pair_does_not_tell_its_label(dataset: str) -> None:
     assert 0.3 < longer < 0.7
 
 
-@pytest.mark.parametrize("dataset", LAYOUT)
+@pytest.mark.parametrize("dataset", sampled(LAYOUT, 9))
 def test_no_row_is_taken_from_the_real_dataset(dataset: str, shared_data: Path) -> None:
     columns, _ = LAYOUT[dataset]
     real = [
@@ -330,7 +331,7 @@ def real_runs_of_instructions(folder: Path) -> frozenset[tuple[str, ...]]:
     return frozenset().union(*(runs(text, 10) for text in strings(contents)))
 
 
-@pytest.mark.parametrize("name", SUBTASKS)
+@pytest.mark.parametrize("name", sampled(SUBTASKS, 7))
 def test_no_text_of_a_subtask_is_taken_from_the_real_ones(name: str, shared_data: Path) -> None:
     real = real_runs_of_instructions(shared_data / "natural_instructions")
     assert len(real) > 300_000

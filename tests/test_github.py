@@ -58,6 +58,7 @@ SCHEMAS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not find_spec("check_jsonschema"), reason="check-jsonschema is not installed; make test installs it"
 )

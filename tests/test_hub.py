@@ -135,6 +135,7 @@ def test_only_the_all_agree_configuration_of_the_phrasebank_is_downloaded(golden
     assert [path for path in fetched if path.startswith("takala/")] == [CONVERTED_PHRASEBANK]
 
 
+@pytest.mark.slow
 def test_the_nine_datasets_come_from_the_cache_once_the_hub_is_gone(
     golden: FromHub, forks: Forks, small_harness: str, tmp_path: Path
 ) -> None:
@@ -159,6 +160,7 @@ DEMONSTRATED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("task", "name", "words"), DEMONSTRATED, ids=[task for task, _, _ in DEMONSTRATED])
 def test_four_shots_come_from_the_hubs_training_split(
     many: FromHub, task: str, name: str, words: Mapping[int, str]
@@ -321,6 +323,7 @@ def doctor(forks: Forks, folder: Path, endpoint: str) -> tuple[int, str]:
     return process.returncode, findings[0]
 
 
+@pytest.mark.slow
 def test_the_doctor_passes_with_a_hub_that_responds(forks: Forks, tmp_path: Path) -> None:
     with serve(laid_out(tables())) as hub:
         status, finding = doctor(forks, tmp_path, hub.endpoint)
@@ -337,6 +340,7 @@ def test_the_doctor_reports_why_the_hub_does_not_respond(forks: Forks, tmp_path:
     assert re.search(r"nyu-mll/glue.* \([^)]*Connect", finding)
 
 
+@pytest.mark.slow
 def test_the_doctor_names_a_missing_repository(forks: Forks, tmp_path: Path) -> None:
     repositories = laid_out(tables())
     del repositories["SetFit/subj"]

@@ -456,6 +456,7 @@ def test_prompts_without_a_response_are_noted(tmp_path: Path, capsys: pytest.Cap
     assert note == "note: 2 of 3 prompts have no response; the first is 1"
 
 
+@pytest.mark.slow
 def test_the_accuracies_of_real_responses_are_the_recorded_ones(
     tmp_path: Path, shared_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,9 +33,14 @@ def modules() -> Mapping[str, Path]:
     return found
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imported(path: Path) -> Iterator[str]:
     """Yield what a file imports anywhere, except for annotations of type checkers."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     for_types = {
         id(inside)
         for node in ast.walk(tree)
@@ -175,7 +180,7 @@ def imports_in_functions() -> Iterator[tuple[str, str]]:
         text = path.read_text(encoding="utf-8")
         inside = {
             node.lineno
-            for function in ast.walk(ast.parse(text))
+            for function in ast.walk(parsed(path))
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
             for node in ast.walk(function)
             if isinstance(node, ast.Import | ast.ImportFrom)
@@ -208,7 +213,7 @@ def defined(name: str) -> ast.AST:
         within -= 1
     path = modules().get(".".join((PACKAGE, *parts[:within])))
     assert path is not None, f"{name}: no such module"
-    node: ast.AST = ast.parse(path.read_text(encoding="utf-8"))
+    node: ast.AST = parsed(path)
     for part in (*parts[within:], last):
         body: list[ast.stmt] = getattr(node, "body", [])
         found = [one for one in body if isinstance(one, ast.FunctionDef | ast.ClassDef) and one.name == part]

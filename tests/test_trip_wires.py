@@ -58,6 +58,7 @@ PLANTED: Mapping[str, Callable[[str, Sequence[Checker], random.Random], str]] = 
 }
 
 
+@pytest.mark.slow
 def test_planted_hacks_are_counted_at_their_rates() -> None:
     draw = random.Random(1)  # noqa: S311 # no secret
     rows = [row(number, draw) for number in range(ROLLOUTS // 4)]

@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import ROOT, offline_environment
 from tests.forks import Forks
 
-pytestmark = pytest.mark.harness
+pytestmark = [pytest.mark.harness, pytest.mark.slow]
 
 BLOCK = re.compile(r"^```(bash|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LEFT_OUT = "…"

@@ -33,7 +33,7 @@ from tests.small_harness import HARNESS_TASK, copy_small_harness
 from tests.task_files import parse_task_files_once
 from tests.test_autoload import TASK
 
-pytestmark = pytest.mark.harness
+pytestmark = [pytest.mark.harness, pytest.mark.slow]
 
 METADATA = f"lm_eval_ext-{__version__}.dist-info"
 WHEEL = ("lm_eval_ext", "lm_eval_ext.pth", METADATA)
@@ -456,7 +456,7 @@ def test_uninstalling_leaves_nothing_behind_and_a_working_harness(
 # Beside a harness that is itself an editable install
 
 
-@pytest.mark.parametrize("order", [pytest.param("the harness first", marks=pytest.mark.slow), "the harness last"])
+@pytest.mark.parametrize("order", ["the harness first", "the harness last"])
 def test_an_editable_harness_works_and_finds_our_tasks(wheel: Path, tmp_path: Path, order: str) -> None:
     harness = tmp_path / "lm-evaluation-harness"
     harness.mkdir()

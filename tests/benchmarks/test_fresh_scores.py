@@ -9,6 +9,7 @@ import pytest
 from benchmarks.fresh_scores import shares_followed
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("sentence_data")
 def test_known_policies_have_their_scores_under_two_seeds() -> None:
     first, second = shares_followed(0), shares_followed(7)

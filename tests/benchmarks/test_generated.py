@@ -111,6 +111,7 @@ def test_every_frames_label_is_the_options_that_it_names() -> None:
         assert named == {str(number) for number in range(1, frame.choices + 1)}, frame
 
 
+@pytest.mark.slow
 def test_every_frame_fits_many_questions() -> None:
     for frame in all_frames():
         fitting = sum(len(question.options) >= needed(frame) for question in questions())
@@ -127,6 +128,7 @@ def test_openings_explanations_and_closing_sentences_are_not_nested() -> None:
         assert any(not phrase.slots & (CHOSEN | OTHERS) for phrase in frames()[kind])
 
 
+@pytest.mark.slow
 def test_frames_of_every_style_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = Counter[Frame]()
     label = responses._label
@@ -246,6 +248,7 @@ def runs(texts: Iterable[str], length: int) -> set[tuple[str, ...]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_corpus_shares_no_sentence_with_the_annotated_responses(shared_data: Path) -> None:
     real = [
         json.loads(line)

@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_missing_nltk_data_is_reported_before_anything_is_measured(tmp_path: Path) -> None:
     # None of this machine's folders: NLTK looks into each of them.
     program = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file
@@ -42,18 +41,10 @@ Read = Sequence[tuple[Labelled, Reading]]
 """Rows, each with what a reader says."""
 
 
-def read_annotated(
-    shared_data: Path, reader: Reader, every: Mapping[str, int] = MappingProxyType({})
-) -> Mapping[str, Read]:
-    """Return the annotated responses of both files, each with what a reader says.
-
-    Args:
-        shared_data: the folder of real data.
-        reader: reads the responses.
-        every: file to the step in which its responses are taken: every fifth and so on; all of the other files.
-    """
+def read_annotated(shared_data: Path, reader: Reader) -> Mapping[str, Read]:
+    """Return the annotated responses of both files, by name, each with what a reader says."""
     read = {}
     for name in ("mismatch_train", "robustness"):
-        rows = labelled_file(shared_data / "mcq" / f"{name}.jsonl")[:: every.get(name, 1)]
+        rows = labelled_file(shared_data / "mcq" / f"{name}.jsonl")
         read[name] = list(zip(rows, reader([row.answer for row in rows]), strict=True))
     return read

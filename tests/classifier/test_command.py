@@ -135,6 +135,7 @@ def test_the_rules_read_standard_input_as_it_arrives() -> None:
         assert process.wait() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("encoder_installed")
 def test_reading_with_the_encoder_prints_only_the_rows(forks: Forks, tmp_path: Path) -> None:
     # The rules abstain, so that the encoder is loaded.
@@ -271,6 +272,7 @@ def test_without_held_out_rows_nothing_is_evaluated(base_lm: Path, tmp_path: Pat
     assert "No rows were held out." in card
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_run_continues_to_the_same_adapter(
     base_lm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -230,6 +230,7 @@ def test_doctor_says_what_to_do_without_autoload(forks: Forks, small_harness: st
     assert process.stdout.count("nowhere: no such folder or file; expected ") == 1
 
 
+@pytest.mark.slow
 def test_without_nltk_data_doctor_and_export_explain_how_to_get_it(
     forks: Forks, small_harness: str, tmp_path: Path
 ) -> None:

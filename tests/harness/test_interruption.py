@@ -18,6 +18,7 @@ from tests.forks import Forks
 from tests.harness.servers import handler_of
 from tests.harness.tasks import OF_FAMILY, evaluate
 from tests.loopback import serving
+from tests.sampling import sampled
 
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
 
@@ -145,8 +146,9 @@ class Killing:
         return 200, {"choices": [choice]}
 
 
+@pytest.mark.parametrize("after", sampled([12, 4, 36], 3))
 def test_a_run_that_the_system_kills_loses_at_most_its_last_answer(
-    tiny_model: Path, warm: Forks, tmp_path: Path
+    after: int, tiny_model: Path, warm: Forks, tmp_path: Path
 ) -> None:
     pytest.importorskip("tenacity", reason="tenacity is not installed (extra: api)")
 
@@ -170,12 +172,11 @@ def test_a_run_that_the_system_kills_loses_at_most_its_last_answer(
     # A text for every row and, for a question, the log-likelihoods of letters.
     assert (status, len(whole)) == (0, 56)
     _, expected = written(tmp_path / "whole" / "results")
-    for after in (4, 12, 36):
-        status, before = run(f"after {after}", after)
-        assert (status, before) == (-signal.SIGKILL, whole[:after])
-        status, afterwards = run(f"after {after}", None)
-        assert status == 0
-        # The thread that writes may not have come to the last answer.
-        assert afterwards in (whole[after:], whole[after - 1 :])
-        _, samples = written(tmp_path / f"after {after}" / "results")
-        assert samples == expected
+    status, before = run("killed", after)
+    assert (status, before) == (-signal.SIGKILL, whole[:after])
+    status, afterwards = run("killed", None)
+    assert status == 0
+    # The thread that writes may not have come to the last answer.
+    assert afterwards in (whole[after:], whole[after - 1 :])
+    _, samples = written(tmp_path / "killed" / "results")
+    assert samples == expected

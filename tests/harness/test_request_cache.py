@@ -16,6 +16,7 @@ from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.harness.tasks import OF_FAMILY, Playing, make, make_own, options_of
 from tests.known_answers import text_of
 from tests.leaves import TOPIC, TRIVIA
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.harness
 
@@ -111,7 +112,7 @@ def changes(family: str, folder: Path) -> dict[str, Change]:
     return found
 
 
-@pytest.mark.parametrize("family", OF_FAMILY)
+@pytest.mark.parametrize("family", sampled(OF_FAMILY, 3))
 def test_a_stale_request_is_never_served(family: str, tmp_path: Path) -> None:
     changed = changes(family, tmp_path / "other")
     plain = asked(few(family), cache_requests=True)

@@ -43,6 +43,7 @@ def mock_model() -> Any:
     return get_model("mockllm/model", custom_outputs=answer)
 
 
+@pytest.mark.slow
 def test_the_documented_evaluation_gives_the_figures_of_verify(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

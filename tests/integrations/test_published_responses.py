@@ -76,6 +76,7 @@ def test_the_shapes_pay_what_the_page_says(prompts: Mapping[int, Any], answers: 
             assert 100 * fmean(scores) == pytest.approx(figure, abs=0.051), (name, shape)
 
 
+@pytest.mark.slow
 def test_published_responses_trip_as_many_wires_as_the_page_says(prompts: Mapping[int, Any], answers: Answers) -> None:
     shares = {}
     for name, of_name in answers.items():

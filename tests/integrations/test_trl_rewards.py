@@ -158,6 +158,7 @@ def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Judged:
     return seen
 
 
+@pytest.mark.slow
 def test_the_documented_training_takes_two_steps_by_the_verdicts_of_verify(
     tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judged: Judged
 ) -> None:
@@ -177,6 +178,7 @@ def test_the_documented_training_takes_two_steps_by_the_verdicts_of_verify(
         assert [line[f"rewards/{name}/mean"] for line in logged] == pytest.approx(means)
 
 
+@pytest.mark.slow
 def test_a_training_goes_on_after_a_row_that_cannot_be_judged(
     tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judged: Judged
 ) -> None:

@@ -117,9 +117,27 @@ def floored(run: TaskRun) -> dict[str, dict[str, float]]:
     ("answers", "tasks", "options"),
     [
         pytest.param((*CONTENT_FREE_ANSWERS,), OWN_ANSWERS, FEW, id="texts"),
-        pytest.param((*CONTENT_FREE_ANSWERS,), [N01], {"placement": "before", **FEW}, id="instructions before"),
-        pytest.param((*CONTENT_FREE_ANSWERS,), ["manyifeval_dense_n020"], {"form": "mixed", **FEW}, id="sections"),
-        pytest.param((*CONTENT_FREE_ANSWERS,), ["ifbench_two_turns"], {"chat": True, **FEW}, id="two turns"),
+        pytest.param(
+            (*CONTENT_FREE_ANSWERS,),
+            [N01],
+            {"placement": "before", **FEW},
+            id="instructions before",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            (*CONTENT_FREE_ANSWERS,),
+            ["manyifeval_dense_n020"],
+            {"form": "mixed", **FEW},
+            id="sections",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            (*CONTENT_FREE_ANSWERS,),
+            ["ifbench_two_turns"],
+            {"chat": True, **FEW},
+            id="two turns",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             (*CONTENT_FREE_ANSWERS,),
             ["hierarchy_document", "hierarchy_tool"],
@@ -127,7 +145,7 @@ def floored(run: TaskRun) -> dict[str, dict[str, float]]:
             id="conversations",
         ),
         pytest.param((*CONTENT_FREE_ANSWERS, CONSTANT), LABELS, RULES, id="labels and options"),
-        pytest.param((CONSTANT,), [OF_FAMILY["verbalizer"]], {"paraphrases": 2}, id="wordings"),
+        pytest.param((CONSTANT,), [OF_FAMILY["verbalizer"]], {"paraphrases": 2}, id="wordings", marks=pytest.mark.slow),
     ],
 )
 def test_a_floor_is_the_score_of_the_policy_of_its_name(
@@ -158,7 +176,10 @@ def test_a_floor_is_the_score_of_the_policy_of_its_name(
 
 @pytest.mark.parametrize(
     ("task", "rows", "file"),
-    [("ifbench", 300, "ifbench_test.jsonl"), ("ifeval_published", 541, "ifeval_input_data.jsonl")],
+    [
+        ("ifbench", 300, "ifbench_test.jsonl"),
+        pytest.param("ifeval_published", 541, "ifeval_input_data.jsonl", marks=pytest.mark.slow),
+    ],
 )
 def test_the_floors_of_a_run_on_the_published_prompts_are_those_of_the_prompts(
     task: str, rows: int, file: str, shared_data: Path, result_folder: ResultFolder

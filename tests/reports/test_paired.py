@@ -17,6 +17,7 @@ from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import TaskRun
 from tests.reports.files import SST2, write_run
 from tests.reports.gate.two_runs import GOLDEN, Scores, right
+from tests.sampling import sampled
 
 
 def difference(folder: Path, before: Scores, after: Scores) -> Difference:
@@ -138,7 +139,7 @@ def test_no_change_of_right_and_wrong_rows_is_seldom_called_one(rows: int, most:
         assert chances @ np.array(called) <= most
 
 
-@pytest.mark.parametrize("rows", [10, 30, 100])
+@pytest.mark.parametrize("rows", sampled([10, 30, 100], 3))
 def test_a_few_large_gains_that_make_up_for_many_small_losses_are_no_change(rows: int) -> None:
     # A test of signs that are flipped takes such changes for a difference in up to 13 % of runs.
     drawn = np.random.default_rng(rows).choice([1.0, -0.25, 0.0], (1000, rows), p=[0.05, 0.2, 0.75])
@@ -213,8 +214,8 @@ def simulated(accuracy: float, true_drop: float, rows: int, answers: int) -> Flo
     return changes
 
 
-@pytest.mark.parametrize("accuracy", [0.5, 0.9, 0.98, 1.0])
-@pytest.mark.parametrize(("rows", "answers"), [(100, 1), (100, 27), (300, 3)])
+@pytest.mark.parametrize("accuracy", sampled([0.9, 0.5, 0.98, 1.0], 4))
+@pytest.mark.parametrize(("rows", "answers"), [(100, 1), (100, 27), pytest.param(300, 3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("bound", [0.0, 0.02])
 def test_a_drop_as_large_as_the_bound_is_seldom_called_beyond_or_within_it(
     accuracy: float, rows: int, answers: int, bound: float

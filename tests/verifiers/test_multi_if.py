@@ -30,6 +30,7 @@ def require_equal(rows: list[Mapping[str, Any]]) -> None:
         assert found.follow_all_instructions == row["verdict"], row
 
 
+@pytest.mark.slow
 def test_where_languages_differ_the_verdicts_are_the_published_ones(shared_data: Path, sentence_data: None) -> None:
     counted = ("length_constraints:number_words", "length_constraints:number_sentences")
     read_otherwise = [

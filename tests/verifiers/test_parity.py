@@ -23,6 +23,7 @@ from lm_eval_ext.regrade import accuracies, regrade
 from lm_eval_ext.verifiers import Response, instruction, instructions_of, verify
 from lm_eval_ext.verifiers.text import Text
 from tests.families.jsonl import read_jsonl
+from tests.sampling import sampled
 from tests.verifiers.test_contract import OF_IFEVAL
 
 RESPONSES = (
@@ -380,7 +381,7 @@ def cases(
 
 
 @pytest.mark.parametrize("every", [EVERY, pytest.param(EVERY_SLOW, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", OF_IFEVAL)
+@pytest.mark.parametrize("name", sampled(OF_IFEVAL, 3))
 def test_any_text_gets_ifevals_verdict(
     name: str, every: int, ifeval: Ifeval, prompts: Mapping[int, Mapping[str, Any]], texts: Sequence[str]
 ) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from lm_eval_ext.verifiers import EDITIONS, Response, instructions_of
 from tests.conftest import ROOT, SHARED
 from tests.families.jsonl import read_jsonl
@@ -28,6 +30,7 @@ def judged(data: Path) -> list[tuple[str, bool, bool]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_editions_differ_as_documented(shared_data: Path) -> None:
     verdicts = judged(shared_data)
     assert len(verdicts) == 4 * 834  # four models, 834 instructions in 541 rows

@@ -235,6 +235,7 @@ judge("change_case:capital_word_frequency", {"capital_frequency": 2, "capital_re
 """
 
 
+@pytest.mark.slow
 def test_without_nltk_data_only_what_needs_them_is_an_error_and_nothing_heavy_is_imported(tmp_path: Path) -> None:
     environment = {**os.environ, "NLTK_DATA": str(tmp_path), "HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
     process = subprocess.run(

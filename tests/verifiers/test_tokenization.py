@@ -111,6 +111,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 SENTENCES = "['It rains, Mr. Smith.', 'We go home.']\n['One.', 'Two.']\n"
 
 
+@pytest.mark.slow
 def test_runs_that_start_at_once_do_not_spoil_each_others_download_and_later_ones_need_none(
     start: Started, served: Path, tmp_path: Path
 ) -> None:

@@ -66,6 +66,7 @@ def test_the_refused_option_is_trained_as_its_letter(base_lm: Path, tmp_path: Pa
     assert reading.value == "D"
 
 
+@pytest.mark.slow
 def test_an_adapter_of_a_base_in_half_precision_learns_in_full_precision(base_lm: Path, tmp_path: Path) -> None:
     recipe = replace(CAUSAL, epochs=EPOCHS, batch_size=4, learning_rate=0.005)
     runtime = Runtime("cpu", "bfloat16")

@@ -155,6 +155,7 @@ def test_up_to_26_options_are_read(default: Reader) -> None:
 # --- However it is asked ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_reading_does_not_depend_on_the_other_answers_or_their_order(
     encoder: Reader, made_readings: list[Reading], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,6 +199,7 @@ def test_a_reading_does_not_depend_on_the_letters(encoder: Reader, letters: str)
 # --- The rules first --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_more_certain_reading_counts_where_the_rules_are_not_certain(
     default: Reader, made_readings: list[Reading]
 ) -> None:
@@ -262,47 +264,39 @@ def test_a_folder_that_is_not_our_adapter_is_rejected_before_anything_is_read(tm
 # --- On the real, annotated responses ---------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["some", pytest.param("all", marks=pytest.mark.slow)])
-def extent(request: pytest.FixtureRequest) -> str:
-    """Return whether all responses are read, or only every 5th of one file and every 20th of the other.
-
-    Of the other file, the rules leave three times as many to the encoder.
-    """
-    value: str = request.param
-    return value
-
-
 @pytest.fixture(scope="module")
-def annotated(shared_data: Path, default: Reader, extent: str) -> Mapping[str, Read]:
-    """Return annotated responses of both files, each with what the default reader says."""
-    return read_annotated(shared_data, default, {"mismatch_train": 5, "robustness": 20} if extent == "some" else {})
+def annotated(shared_data: Path, default: Reader) -> Mapping[str, Read]:
+    """Return the annotated responses of both files, each with what the default reader says."""
+    return read_annotated(shared_data, default)
 
 
 def accuracy(read: Read) -> float:
     return sum(agree(row.label, reading) for row, reading in read) / len(read)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "one_option", "rows", "least"),
     [
         # Measured when this was written: 99.2 %.
-        ("mismatch_train", False, {"all": 1319, "some": 264}, 0.98),
+        ("mismatch_train", False, 1319, 0.98),
         # 99.4 %.
-        ("mismatch_train", True, {"all": 1312, "some": 263}, 0.985),
+        ("mismatch_train", True, 1312, 0.985),
         # 98.4 %.
-        ("robustness", False, {"all": 3800, "some": 190}, 0.965),
+        ("robustness", False, 3800, 0.965),
         # 99.3 %.
-        ("robustness", True, {"all": 3577, "some": 182}, 0.985),
+        ("robustness", True, 3577, 0.985),
     ],
 )
-def test_real_responses_are_read_as_the_annotators_did(  # noqa: PLR0913, PLR0917 # a row of the table, and fixtures
-    annotated: Mapping[str, Read], extent: str, name: str, one_option: bool, rows: Mapping[str, int], least: float
+def test_real_responses_are_read_as_the_annotators_did(
+    annotated: Mapping[str, Read], name: str, one_option: bool, rows: int, least: float
 ) -> None:
     read = [pair for pair in annotated[name] if pair[0].label.kind == "option" or not one_option]
-    assert len(read) == rows[extent]
+    assert len(read) == rows
     assert accuracy(read) >= least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mismatch_train", "robustness"])
 def test_every_models_responses_are_read_well(annotated: Mapping[str, Read], name: str) -> None:
     # Measured when this was written: from 96.8 % (Mistral 7B 0.2, of whose responses many choose none) to 99.7 %.
@@ -310,11 +304,12 @@ def test_every_models_responses_are_read_well(annotated: Mapping[str, Read], nam
         assert accuracy([pair for pair in annotated[name] if pair[0].model == model]) >= 0.955, model
 
 
-def test_uncertain_readings_are_wrong_more_often(annotated: Mapping[str, Read], extent: str) -> None:
+@pytest.mark.slow
+def test_uncertain_readings_are_wrong_more_often(annotated: Mapping[str, Read]) -> None:
     read = [pair for of_file in annotated.values() for pair in of_file if rules.decide(pair[0].answer) is None]
     certain = [pair for pair in read if pair[1].certainty > 0.8]
     uncertain = [pair for pair in read if pair[1].certainty <= 0.8]
-    assert min(len(certain), len(uncertain)) >= {"all": 30, "some": 5}[extent]
+    assert min(len(certain), len(uncertain)) >= 30
     assert accuracy(certain) >= accuracy(uncertain) + 0.15
 
 

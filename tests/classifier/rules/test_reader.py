@@ -24,6 +24,7 @@ from lm_eval_ext.classifier.rules import reader as rules
 from lm_eval_ext.classifier.rules.reader import ABSTAINED, decide, read, string_match
 from tests.classifier.labelled_rows import Read, read_annotated
 from tests.classifier.test_labelled_answers import SMOLLM2, WRITTEN
+from tests.sampling import sampled
 
 
 def offered(*texts: str) -> tuple[Option, ...]:
@@ -384,7 +385,7 @@ LEAST = 0.002
 
 
 @pytest.mark.parametrize("longest", [10_000, pytest.param(20_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("shape", sampled(SHAPES.values(), 6), ids=SHAPES)
 def test_reading_takes_linear_time(shape: Callable[[int], str], longest: int) -> None:
     options = offered("Very likely", "Not very likely", "A lot", "Refused")
     short, long = (Answer(shape(size), options) for size in (longest // 10, longest))

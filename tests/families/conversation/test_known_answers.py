@@ -23,7 +23,7 @@ FOLLOWS_NOTHING = {("last", 18): {9}, ("last", 97): {5}}
 
 
 # The oracle is asked all rows; the others, of which every row has a known score, all of them in the slow tests only.
-@pytest.fixture(scope="module", params=[20, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[8, pytest.param(100, marks=pytest.mark.slow)])
 def runs(
     request: pytest.FixtureRequest, evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, Run]:

@@ -34,7 +34,7 @@ POLICIES = ("oracle", "last", "user", "system", "document", *(policy for policy 
 
 # Answers without content are asked all rows; the policies, of which every row has the same score, all of them in the
 # slow tests only.
-@pytest.fixture(scope="module", params=[20, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[8, pytest.param(100, marks=pytest.mark.slow)])
 def runs(
     request: pytest.FixtureRequest, evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, Run]:

@@ -32,6 +32,7 @@ def doc_hashes(run: Run) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.slow
 def test_rows_come_from_the_hub_by_default_and_from_its_cache_offline(
     forks: Forks, small_harness: str, tmp_path: Path, shared_data: Path
 ) -> None:

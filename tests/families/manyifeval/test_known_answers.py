@@ -47,7 +47,7 @@ POLICIES = ("oracle", "drop_one", "ignore")
 # The oracle shows that a source is read and shown whole; the others' verdicts are the same on every source.
 SOME = {"embedded": ("oracle", "drop_one"), "reconstructed": ("oracle",), "published": ("oracle", "ignore")}
 SETTINGS = [
-    *(pytest.param(kind, policies, 25, id=f"{kind}-some") for kind, policies in SOME.items()),
+    *(pytest.param(kind, policies, 10, id=f"{kind}-some") for kind, policies in SOME.items()),
     *(pytest.param(kind, POLICIES, 100, id=f"{kind}-everything", marks=pytest.mark.slow) for kind in SOME),
 ]
 

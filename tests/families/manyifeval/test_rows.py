@@ -223,6 +223,7 @@ print(dense.rows_hash(dense.mixed_rows(20, 7)))
 """
 
 
+@pytest.mark.slow
 def test_rows_witnesses_and_hashes_do_not_depend_on_hash_seed_or_locale(monkeypatch: pytest.MonkeyPatch) -> None:
     real = SHARED / "data" / "ifeval"
     sizes = SIZES if real.is_dir() else {"embedded": SIZES["embedded"]}

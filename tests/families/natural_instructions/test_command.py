@@ -69,6 +69,7 @@ def test_score_reports_that_nothing_was_scored(tmp_path: Path, capsys: pytest.Ca
     assert last == "nothing was scored: no row has references, a list of correct answers"
 
 
+@pytest.mark.slow
 def test_score_as_installed_reads_standard_input_in_any_locale() -> None:
     process = subprocess.run(
         [COMMAND, "natural-instructions", "score", "-"],

@@ -142,6 +142,7 @@ def test_echo_has_the_score_computed_by_hand(harness: Harness, tmp_path: Path) -
     assert (settings["until"], settings["max_gen_toks"], settings["do_sample"]) == (["\n\n"], 16, False)
 
 
+@pytest.mark.slow
 def test_a_real_model_gets_as_many_examples_as_its_tokenizer_allows(
     harness: Harness, tiny_model: Path, shared_data: Path
 ) -> None:

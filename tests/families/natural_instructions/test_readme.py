@@ -82,6 +82,7 @@ def test_barts_outputs_which_state_no_encoding_are_scored(shared_data: Path) -> 
     assert found["categories"] == {"minimal_text_modification": {"not stated": pytest.approx(0.8805, abs=5e-5)}}
 
 
+@pytest.mark.slow
 def test_answers_to_filled_contexts_score_as_in_the_library_itself(shared_data: Path) -> None:
     path = shared_data / "natural_instructions" / FILLED
     scorer = RougeScorer(["rougeL"], use_stemmer=True)

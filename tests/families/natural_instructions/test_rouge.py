@@ -92,6 +92,7 @@ def plain_scorer() -> Any:
     return RougeScorer(["rougeL"], use_stemmer=True)
 
 
+@pytest.mark.slow
 def test_before_the_first_score_nothing_is_printed_and_nothing_heavy_is_imported() -> None:
     program = (
         "import sys; from lm_eval_ext.families.natural_instructions.scores import rouge_l; "

@@ -228,6 +228,7 @@ def gpt_3() -> Budget:
     return Budget(2048 - 16, "tokens", lambda text: sum(map(count, part.findall(text))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["all", "positive"])
 def test_the_paper_setting_has_the_published_numbers_of_examples(
     encoding: str, shared_data: Path, gpt_3: Budget

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS
 from lm_eval_ext.families.paired_mcq.rows import rows_hash
 from tests.forks import Forks
@@ -37,6 +39,7 @@ def hashes(forks: Forks, home: Path, endpoint: str, **variables: str) -> dict[st
     return found
 
 
+@pytest.mark.slow
 def test_the_three_datasets_come_from_their_repositories_and_then_from_the_cache(forks: Forks, tmp_path: Path) -> None:
     with serve(multiple_choice()) as hub:
         found = hashes(forks, tmp_path, hub.endpoint)

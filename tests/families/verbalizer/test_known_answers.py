@@ -118,6 +118,7 @@ def test_the_samples_explain_each_score_and_the_row_is_the_same_under_every_verb
     assert filtered(first["verbalizer_sst2_neutral_foo_bar"]) == [golden]
 
 
+@pytest.mark.slow
 def test_equal_runs_write_equal_samples(harness: Harness) -> None:
     options = ("--model", "reference", "--model_args", "policy=random,seed=1", "--tasks", "verbalizer_rte")
     # The second is of a process that had all imports done, with a hash seed of its own.

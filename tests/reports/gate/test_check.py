@@ -67,16 +67,16 @@ def planted(run: Path, into: Path, lost: int, won: int) -> Sides:
     [
         # 30 of 2,700 is 0.0111, with a standard error of about sqrt(30) / 2,700 = 0.0020.
         pytest.param((30, 0), 0.007, "REGRESSION", id="beyond noise"),
-        pytest.param((30, 0), 0.0085, "INCONCLUSIVE", id="the lower limit is allowed"),
+        pytest.param((30, 0), 0.0085, "INCONCLUSIVE", id="the lower limit is allowed", marks=pytest.mark.slow),
         pytest.param((30, 0), 0.0111, "INCONCLUSIVE", id="as much as allowed"),
-        pytest.param((30, 0), 0.015, "NOT WORSE", id="less than is allowed"),
+        pytest.param((30, 0), 0.015, "NOT WORSE", id="less than is allowed", marks=pytest.mark.slow),
         # A net loss of 20, 0.0074; an error of sqrt(100) / 2,700 = 0.0037.
-        pytest.param((60, 40), 0.0005, "REGRESSION", id="both ways, and beyond noise"),
-        pytest.param((60, 40), 0.005, "INCONCLUSIVE", id="both ways, and within noise"),
-        pytest.param((60, 40), 0.014, "NOT WORSE", id="both ways, and less than is allowed"),
+        pytest.param((60, 40), 0.0005, "REGRESSION", id="both ways, and beyond noise", marks=pytest.mark.slow),
+        pytest.param((60, 40), 0.005, "INCONCLUSIVE", id="both ways, and within noise", marks=pytest.mark.slow),
+        pytest.param((60, 40), 0.014, "NOT WORSE", id="both ways, and less than is allowed", marks=pytest.mark.slow),
         pytest.param((40, 60), 0.0, "NOT WORSE", id="a gain"),
         pytest.param((4, 0), 0.001, "INCONCLUSIVE", id="few"),
-        pytest.param((0, 0), 0.02, "NOT WORSE", id="the same answers"),
+        pytest.param((0, 0), 0.02, "NOT WORSE", id="the same answers", marks=pytest.mark.slow),
         pytest.param((0, 0), 0.001, "INCONCLUSIVE", id="the same answers to too few rows for the bound"),
     ],
 )

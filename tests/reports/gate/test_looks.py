@@ -276,6 +276,7 @@ def test_the_same_is_looked_for_in_both_directions(folders: dict[int, list[int]]
 # How often it errs, and what it saves
 
 
+@pytest.mark.slow
 def test_looks_err_no_more_often_than_one_and_save_rows() -> None:
     shape = Shape("", alike(300, 2), bound=0.05)
     at_bound = simulated(shape, 0.05, 400, 4)

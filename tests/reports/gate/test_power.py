@@ -44,10 +44,19 @@ def decided(found: MeanChange, bound: float, level: float = 0.05) -> bool:
     ("changes", "answers", "bound", "level"),
     [
         pytest.param({-1.0: 14, 1.0: 8, 0.0: 78}, 1, 0.02, 0.05, id="a regression"),
-        pytest.param({-1.0: 14, 1.0: 8, 0.0: 78}, 1, 0.02, 0.01, id="a regression among others"),
-        pytest.param({-3.0: 30, -1.0: 5, 0.0: 265}, 3, 0.05, 0.05, id="a regression in several answers to a row"),
+        pytest.param(
+            {-1.0: 14, 1.0: 8, 0.0: 78}, 1, 0.02, 0.01, id="a regression among others", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            {-3.0: 30, -1.0: 5, 0.0: 265},
+            3,
+            0.05,
+            0.05,
+            id="a regression in several answers to a row",
+            marks=pytest.mark.slow,
+        ),
         pytest.param({-1.0: 10, 1.0: 10, 0.0: 80}, 1, 0.05, 0.01, id="not worse, for which no level is lower"),
-        pytest.param({-1.0: 3, 1.0: 1, 0.0: 96}, 1, 0.04, 0.05, id="a drop that is allowed"),
+        pytest.param({-1.0: 3, 1.0: 1, 0.0: 96}, 1, 0.04, 0.05, id="a drop that is allowed", marks=pytest.mark.slow),
         pytest.param({-1.0: 1, 1.0: 3, 0.0: 96}, 1, 0.02, 0.05, id="a gain, with hardly a change"),
         pytest.param({-3.0: 10, 1.0: 10, 2.0: 10, 0.0: 270}, 3, 0.04, 0.05, id="not worse in several answers to a row"),
     ],
@@ -89,6 +98,7 @@ def smallest(runs: Floats) -> float:
     return float(np.median(np.repeat([smallest_regression(drop(kind), 0.02, 0.05) for kind in kinds], counts)))
 
 
+@pytest.mark.slow
 def test_a_regression_of_the_smallest_size_that_shows_is_seen_four_times_out_of_five() -> None:
     generator = np.random.default_rng(12)
     for rows, differing in ((100, 0.0), (100, 0.1), (900, 0.02)):
@@ -102,6 +112,7 @@ def test_a_regression_of_the_smallest_size_that_shows_is_seen_four_times_out_of_
         assert smallest(half) == pytest.approx(shows, rel=0.06)
 
 
+@pytest.mark.slow
 def test_the_number_of_rows_that_show_a_drop_does() -> None:
     generator = np.random.default_rng(13)
     for rows, differing in ((5, 0), (60, 3), (100, 10)):

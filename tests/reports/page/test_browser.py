@@ -25,7 +25,10 @@ from tests.reports.page import sample_report
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs a browser: chromium or google-chrome on PATH")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not CHROMIUM, reason="needs a browser: chromium or google-chrome on PATH"),
+]
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",

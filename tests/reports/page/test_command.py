@@ -37,6 +37,7 @@ def tables(known_runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> 
     return of_page(page)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
 def test_page_and_figures_do_not_depend_on_the_number_of_processes(
     known_runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

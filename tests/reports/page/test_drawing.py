@@ -105,7 +105,7 @@ def one(*values: float) -> tuple[Estimate, ...]:
     return tuple(map(Estimate, values))
 
 
-@pytest.mark.parametrize("count", [1, MANY, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [1, *(pytest.param(many, marks=pytest.mark.slow) for many in (MANY, 20))])
 def test_every_drawing_is_well_formed_small_and_narrow_enough_for_a_phone(count: int) -> None:
     for figure, drawings in all_drawn(count):
         for svg in drawings:
@@ -170,6 +170,7 @@ def test_the_users_matplotlib_settings_have_no_effect_and_are_kept() -> None:
         assert matplotlib.rcParams["font.size"] == 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "absent"),
     [

@@ -71,26 +71,17 @@ DRAWN_FROM = {"paired_mcq_mismatch.png": QUESTIONS, "verbalizer_naturalness_dire
     importlib.metadata.version("matplotlib") != PINNED["matplotlib"],
     reason="other versions of matplotlib draw other pixels; constraints.txt has the one of the pictures",
 )
-@pytest.mark.parametrize(
-    "pictures",
-    [
-        ["paired_mcq_mismatch.png"],
-        # Three policies in 108 tasks take ten seconds.
-        pytest.param([*DRAWN_FROM], marks=pytest.mark.slow),
-    ],
-    ids=["of three policies", "of all runs"],
-)
-def test_the_pictures_are_those_of_make_demo(result_folder: ResultFolder, tmp_path: Path, pictures: list[str]) -> None:
-    shown = [DRAWN_FROM[picture] for picture in pictures]
-    runs = [(policy, tasks) for policy, tasks in KNOWN if tasks in shown]
-    assert len(runs) == 3 * len(pictures)
+@pytest.mark.slow
+def test_the_pictures_are_those_of_make_demo(result_folder: ResultFolder, tmp_path: Path) -> None:
+    runs = [(policy, tasks) for policy, tasks in KNOWN if tasks in DRAWN_FROM.values()]
+    assert len(runs) == 3 * len(DRAWN_FROM)
     # As in the demonstration's one folder.
     together = tmp_path / "runs"
     for number, (policy, tasks) in enumerate(runs):
         folder = result_folder(policy, [*tasks], answer_classifier="rules")
         shutil.copytree(folder, together / str(number))
-    drawn = contents(only_figures_of(build(load([together])), [Path(picture).stem for picture in pictures]))
-    for picture in pictures:
+    drawn = contents(only_figures_of(build(load([together])), [Path(picture).stem for picture in DRAWN_FROM]))
+    for picture in DRAWN_FROM:
         # Pixels, for files of the same ones can differ in how they are packed.
         first, second = Image.open(ROOT / "docs/pictures" / picture), Image.open(BytesIO(drawn[picture]))
         assert first.size == second.size, picture

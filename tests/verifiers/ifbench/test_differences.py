@@ -34,6 +34,7 @@ def test_the_editions_differ_on_the_example(name: str, arguments: str, text: str
     assert found[0] != found[1]
 
 
+@pytest.mark.slow
 def test_the_editions_differ_as_often_as_documented(
     recorded: Mapping[str, Sequence[tuple[Response, dict[str, Any]]]],
 ) -> None:

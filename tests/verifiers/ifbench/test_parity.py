@@ -15,9 +15,10 @@ import pytest
 
 from lm_eval_ext.verifiers import IFBENCH_GROUPS, Response, ifbench, instruction, instruction_ids, instructions_of
 from tests.families.jsonl import read_jsonl
+from tests.sampling import sampled
 
 
-@pytest.mark.parametrize("group", IFBENCH_GROUPS)
+@pytest.mark.parametrize("group", sampled(IFBENCH_GROUPS, 4))
 def test_recorded_verdicts(group: str, recorded: Mapping[str, Sequence[tuple[Response, dict[str, Any]]]]) -> None:
     differences: Counter[str] = Counter()
     seen = set()

@@ -23,6 +23,7 @@ from lm_eval_ext.training.run import Checkpoint
 from tests.conftest import EvaluateEach
 from tests.families.natural_instructions.finetuning.lamps import EVALUATED, LAMPS, OTHER, lamps
 from tests.families.natural_instructions.task_files import folder_with
+from tests.sampling import sampled
 
 INSTANCE = f"natural_instructions_{LAMPS}_instance"
 QUICK = ("--evaluated", str(EVALUATED), "--batch-size", "16", "--device", "cpu", "--encoding", "instance")
@@ -149,7 +150,7 @@ def killed_after(step: int, bench: Bench, options: Sequence[str], monkeypatch: p
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a process to kill")
-@pytest.mark.parametrize("kind", ["bart", "causal"])
+@pytest.mark.parametrize("kind", sampled(["bart", "causal"], 2))
 def test_a_killed_training_continues_and_ends_with_the_same_weights(
     kind: str, bench: Bench, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
@@ -335,6 +336,7 @@ def test_what_cannot_be_exported_is_reported_and_nothing_printed(
     assert complaint in told
 
 
+@pytest.mark.slow
 def test_no_evaluated_instance_of_a_real_subtask_is_exported(shared_data: Path, bench: Bench) -> None:
     source = shared_data / "natural_instructions" / "eval_tasks"
     for path in sorted(source.glob("*.json")):
