@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -129,3 +130,21 @@ def positive(text: str) -> float:
         if 0 < (number := float(text)) < inf:
             return number
     raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
+
+
+def place_and_value(text: str, *, form: str, example: str, pattern: str = ".+") -> tuple[str, str]:
+    """Return the place of runs and what is said of it after the last equals sign, without white space around it.
+
+    Args:
+        text: the argument. A folder's name may contain an equals sign, too, as in ``out/lr=0.1``.
+        form: what is expected, for the message.
+        example: an argument of this form.
+        pattern: a regular expression of the value.
+
+    Raises:
+        argparse.ArgumentTypeError: it has another form.
+    """
+    place, _, value = text.rpartition("=")
+    if not place or not re.fullmatch(pattern, value.strip()):
+        raise argparse.ArgumentTypeError(f"{text!r}; expected {form}, for example {example}")
+    return place, value.strip()

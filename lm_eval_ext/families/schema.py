@@ -278,11 +278,6 @@ class Schema:
         order = known.index(value) if isinstance(value, str) and value in known else len(known)
         return order, value if is_count(value) else -1, _in_words(fact, value)
 
-    def best_first(self, readers: Collection[str]) -> tuple[str, ...]:
-        """Return the filters that read answers, the most accurate first."""
-        known = [reader for reader in self.readers if reader in readers]
-        return (*known, *sorted(set(readers) - set(known)))
-
     def of_task(self, metadata: Mapping[str, Any]) -> Schema:
         """Return the schema with the ``row_key`` of a task with these metadata."""
         variant_keys = (key for fact, key in self.row_keys_of_variants.items() if metadata.get(fact) is not None)
@@ -304,18 +299,12 @@ class Schema:
         chosen = metadata.get(PLACEMENT)
         return chosen if chosen in self.placements[1:] else ""
 
-    def missing_facts(self, metadata: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return which facts a task's metadata lack."""
-        return tuple(fact for fact in (*FACTS, *self.facts) if fact not in metadata)
-
     def wrong_facts(self, metadata: Mapping[str, Any]) -> dict[str, FactForm]:
-        """Return the facts in a task's metadata that have the wrong type, with the expected type.
-
-        Args:
-            metadata: with no fact missing.
-        """
+        """Return the facts that a task's metadata lack or have in the wrong type, with the expected type."""
         forms = {**FACTS, **self.facts}
-        return {fact: form for fact, form in forms.items() if not _HAS_FORM[form](metadata[fact])}
+        return {
+            fact: form for fact, form in forms.items() if fact not in metadata or not _HAS_FORM[form](metadata[fact])
+        }
 
 
 FACTS: Mapping[str, FactForm] = {

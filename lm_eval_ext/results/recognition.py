@@ -277,9 +277,9 @@ def _recognized(entry: TaskEntry) -> TaskRun | str | None:
         return f"unknown family {short_repr(name)}; this version of lm-eval-ext knows only {known}; upgrade lm-eval-ext"
     schema = family.schema
     pairs = [*filter(None, map(metric_and_filter, entry.figures))]
-    readers = schema.best_first(
-        {reader for headline in schema.headlines for reader in _readers_of(pairs, headline.name)}
-    )
+    offered = {reader for headline in schema.headlines for reader in _readers_of(pairs, headline.name)}
+    # The most accurate first.
+    readers = (*(reader for reader in schema.readers if reader in offered), *sorted(offered - {*schema.readers}))
     counts = entry.file.of_task("n-samples", entry.name)
     count: Any = counts.get("effective") if isinstance(counts, dict) else None
     if fault := next(_faults_of_ours(entry, schema, readers, count), None):
@@ -302,9 +302,10 @@ def _faults_of_ours(entry: TaskEntry, schema: Schema, readers: Sequence[str], co
         readers: the filters under which it has a headline.
         count: the number of evaluated rows, according to the file.
     """
-    if missing := schema.missing_facts(entry.metadata):
+    wrong = schema.wrong_facts(entry.metadata)
+    if missing := [fact for fact in wrong if fact not in entry.metadata]:
         yield OLDER.format(f"did not record {', '.join(missing)} in the metadata")
-    for fact, form in schema.wrong_facts(entry.metadata).items():
+    for fact, form in wrong.items():
         yield f"{fact} in the metadata is {short_repr(entry.metadata[fact])}; expected {form}, as our tasks record it"
     yield from _faults(entry)
     if not readers:

@@ -124,7 +124,7 @@ class HierarchyTask(FamilyTask):
             ValueError: the template cannot render it, or leaves out a message, or the prompt is too long.
         """
         messages = self._arm.conversation(
-            self._row(doc),
+            self._by_key[doc["key"]],
             self.doc_to_text(doc),
             self.system_prompt(doc),
             arguments_as_text=not self.asking.makes_prompts,
@@ -158,11 +158,8 @@ class HierarchyTask(FamilyTask):
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the answers that obey whom each policy obeys."""
-        row = self._row(doc)
+        row = self._by_key[doc["key"]]
         return {policy: partial(row.answer, follows) for policy, follows in self._arm.obeyed().items()}
-
-    def _row(self, doc: Mapping[str, Any]) -> Row:
-        return self._by_key[doc["key"]]
 
     @cached_property
     def _by_key(self) -> Mapping[str, Row]:

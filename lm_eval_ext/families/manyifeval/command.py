@@ -6,7 +6,8 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -15,19 +16,7 @@ from lm_eval_ext.families.manyifeval.rows import InstructionRow, all_rows
 from lm_eval_ext.verifiers import Checker
 
 
-def add_export_to(export: argparse.ArgumentParser) -> None:
-    """Add the options of ``export``."""
-    _add_rows_to(export)
-    export.set_defaults(run=_export)
-
-
-def add_statistics_to(statistics: argparse.ArgumentParser) -> None:
-    """Add the options of ``statistics``."""
-    _add_rows_to(statistics)
-    statistics.set_defaults(run=_statistics)
-
-
-def _add_rows_to(command: argparse.ArgumentParser) -> None:
+def _add_to(command: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int]) -> None:
     command.add_argument("--source", default="hub", help='"hub" (the default), "embedded", a folder or a file')
     command.add_argument(
         "--split",
@@ -35,6 +24,7 @@ def _add_rows_to(command: argparse.ArgumentParser) -> None:
         default="test",
         help="test (the default): what the tasks evaluate; train; fewshot: the few-shot examples",
     )
+    command.set_defaults(run=run)
 
 
 def _export(options: argparse.Namespace) -> int:
@@ -48,6 +38,12 @@ def _export(options: argparse.Namespace) -> int:
 def _statistics(options: argparse.Namespace) -> int:
     print(json.dumps(statistics(all_rows(options.source, options.split)), indent=2), flush=True)
     return 0
+
+
+add_export_to = partial(_add_to, run=_export)
+"""Adds the options of ``export`` to its parser."""
+add_statistics_to = partial(_add_to, run=_statistics)
+"""The same of ``statistics``."""
 
 
 def statistics(rows: Sequence[InstructionRow]) -> dict[str, Any]:

@@ -176,7 +176,11 @@ class PairedMCQTask(FamilyTask):
             )
         if self._paired:
             letters = LETTERS[: max(map(len, self.eval_docs["options"]))]
-            self._spaces = white_space(self.asking, letters, self._delimiter, self.config.gen_prefix)
+            prefix = self.config.gen_prefix
+            # What stands between a prompt and a letter in the harness's own multiple choice.
+            is_templated = self.asking.apply_chat_template and (not prefix or prefix[-1].isspace())
+            delimiter = "" if is_templated else str(self.config.target_delimiter)
+            self._spaces = white_space(self.asking, letters, delimiter, prefix)
         lm = self.asking.lm
         if lm is None or not self._paired:
             return
@@ -207,13 +211,6 @@ class PairedMCQTask(FamilyTask):
     @cached_property
     def _most_frequent_letter(self) -> str:
         return mode(self.eval_docs["gold"]) or LETTERS[0]
-
-    @property
-    def _delimiter(self) -> str:
-        """What stands between a prompt and a letter in the harness's own multiple choice."""
-        prefix = self.config.gen_prefix
-        is_templated = self.asking.apply_chat_template and (not prefix or prefix[-1].isspace())
-        return "" if is_templated else str(self.config.target_delimiter)
 
     def _made_of(self, options: Mapping[str, Any]) -> dict[str, Any]:
         return {**super()._made_of(options), "spaces": self._spaces}

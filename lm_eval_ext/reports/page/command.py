@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from lm_eval_ext.cli.parser import count
+from lm_eval_ext.cli.parser import count, place_and_value
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.bounds import bounds_of
@@ -63,7 +63,7 @@ def add_report_to(report: argparse.ArgumentParser) -> None:
         dest="names",
         action="append",
         default=[],
-        type=_place_and_name,
+        type=partial(place_and_value, form="RUNS=NAME", example="results/step-500=baseline"),
         metavar="RUNS=NAME",
         help="use NAME for the model whose results are in this folder or file; may be given once for each model",
     )
@@ -102,14 +102,6 @@ def add_report_to(report: argparse.ArgumentParser) -> None:
     )
     add_options_to(report)
     report.set_defaults(run=_report)
-
-
-def _place_and_name(text: str) -> tuple[str, str]:
-    # A folder's name may contain an equals sign, as in out/lr=0.1.
-    place, _, name = text.rpartition("=")
-    if not place or not name.strip():
-        raise argparse.ArgumentTypeError(f"{text!r}; expected RUNS=NAME, for example results/step-500=baseline")
-    return place, name.strip()
 
 
 def _report(options: argparse.Namespace) -> int:

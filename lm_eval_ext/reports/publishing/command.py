@@ -6,8 +6,10 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
+from lm_eval_ext.cli.parser import place_and_value
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.output import require_apart, write
 from lm_eval_ext.reports.publishing.published import (
@@ -56,7 +58,9 @@ def add_publish_to(export: argparse.ArgumentParser) -> None:
         dest="ids",
         action="append",
         default=[],
-        type=_place_and_id,
+        type=partial(
+            place_and_value, form="RUNS=OWNER/NAME", example="results/new=our-team/model", pattern="[^/]+/[^/]+"
+        ),
         metavar="RUNS=OWNER/NAME",
         help="the id on the hub of the model whose results are in this folder or file, where the results do not say it",
     )
@@ -78,14 +82,6 @@ def add_publish_to(export: argparse.ArgumentParser) -> None:
         help="every-eval-ever: what they are to the model's developer",
     )
     export.set_defaults(run=_export)
-
-
-def _place_and_id(text: str) -> tuple[str, str]:
-    # A folder's name may contain an equals sign, as in out/lr=0.1.
-    place, _, name = text.rpartition("=")
-    if not place or name.count("/") != 1 or not all(name.split("/")):
-        raise argparse.ArgumentTypeError(f"{text!r}; expected RUNS=OWNER/NAME, for example results/new=our-team/model")
-    return place, name
 
 
 def _benchmark(text: str) -> tuple[str, str, str]:
