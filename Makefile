@@ -41,7 +41,7 @@ test test-slow test-harness: export OMP_NUM_THREADS = 1
 test: $(VENV)/.installed ## the whole suite
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-slow: $(VENV)/.installed ## simulated runs by the thousand, a real model and server, and all of what the quick tests sample
+test-slow: $(VENV)/.installed ## runs simulated by the thousand, a real model, server, browser and installation, and what the quick tests sample
 	$(BIN)/python -m pytest -n auto -m slow
 
 test-harness: $(OF_HARNESS)/.installed ## what touches the harness, with another version of it: HARNESS=0.4.12
