@@ -89,7 +89,7 @@ class InstructionTaskset(vf.Taskset[InstructionTask, InstructionTasksetConfig]):
             RowError: a row is malformed or has an instruction for tests; the message gives the file and the line.
             MissingDataError: a row's verdicts need data of NLTK that are not installed.
         """
-        for number, line in enumerate(self.config.rows.read_text(encoding="utf-8").splitlines(), start=1):
+        for number, line in enumerate(self.config.rows.read_text(encoding="utf-8").split("\n"), start=1):
             if not line.strip():
                 continue
             where = f"{self.config.rows}, line {number}"

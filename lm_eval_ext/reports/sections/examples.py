@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 from zlib import crc32
 
@@ -26,6 +27,7 @@ from lm_eval_ext.results.issue import Issue, note
 from lm_eval_ext.results.models import EvaluatedModel
 from lm_eval_ext.results.rows import Rows, places_in
 from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
+from lm_eval_ext.results.samples import scores_of_draws
 
 MOST = 10
 """The most examples for a family."""
@@ -131,13 +133,14 @@ def pick_by_task(run: TaskRun, hits: Hits) -> int | None:
 
 
 def counts_of(
-    run: TaskRun, judged: Callable[[int, Line], Iterable[tuple[Hashable, float]]]
+    run: TaskRun, judged: Callable[[Line], Iterable[tuple[Hashable, float]]]
 ) -> dict[Any, tuple[Floats, Floats]] | None:
-    """Return how often what the lines of a run's samples judge is so, and how often it is judged.
+    """Return how often what a run's samples judge is so, and how often it is judged; of several draws, the means.
 
     Args:
         run: the run.
-        judged: returns what a row and its line judge, in any number of cases, each with 1 if it is so, else 0.
+        judged: returns what a line, or a draw in its form, judges, in any number of cases, each with 1 if it is so,
+            else 0.
 
     Returns:
         For whatever is judged, both numbers for each row, shape (rows,); ``None`` if there are no samples, or if a line
@@ -148,10 +151,12 @@ def counts_of(
         return None
     try:
         for row in range(len(run.rows)):
-            for kind, is_positive in judged(row, run.rows.line(row)):
+            line = run.rows.line(row)
+            draws = scores_of_draws(line) or [{}]
+            for kind, is_positive in chain.from_iterable(judged({**line, **scores}) for scores in draws):
                 positive, all_judged = counts.setdefault(kind, (np.zeros(len(run.rows)), np.zeros(len(run.rows))))
-                positive[row] += is_positive
-                all_judged[row] += 1
+                positive[row] += is_positive / len(draws)
+                all_judged[row] += 1 / len(draws)
     except (OSError, *UNREADABLE):
         return None
     return counts

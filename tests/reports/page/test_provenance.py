@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 from pathlib import Path
 from typing import Any
+
+import pytest
+from lm_eval._cli.utils import MergeDictAction
 
 from lm_eval_ext.reports.page.build import provenance
 from lm_eval_ext.results.command import command
@@ -24,8 +28,8 @@ def test_the_command_of_a_model_names_groups_that_ran_completely(tmp_path: Path)
     told = dict(facts)
     assert model == "one"
     assert told["command (reconstructed from the results)"] == (
-        "lm_eval --model hf --model_args pretrained=owner/one --tasks unnatural,verbalizer_own --apply_chat_template "
-        "--output_path results --log_samples"
+        "lm_eval --model hf --model_args pretrained=owner/one --tasks unnatural,verbalizer_own --num_fewshot 0 "
+        "--apply_chat_template --output_path results --log_samples"
     )
     assert told["evaluated"] == "1970-01-01T00:16:40+00:00"  # 1,000 seconds
     assert (told["lm-eval"], told["chat template (sha256)"]) == ("0.4.13", "abc")
@@ -82,3 +86,35 @@ def test_the_command_reproduces_the_run(tmp_path: Path) -> None:
         """--metadata '{"source": "rows"}' --num_fewshot 4 --gen_kwargs top_k=1 --limit 5 --apply_chat_template """
         "--system_instruction 'Be brief.' --output_path results --log_samples"
     )
+
+
+@pytest.mark.harness
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"pretrained": "owner/one", "dtype": "bfloat16", "max_length": 4096, "peft": None, "device": "cuda:0"},
+        {"pretrained": "./one", "chat_template_args": {"enable_thinking": False}, "offload": True},
+        {
+            "pretrained": "owner/one",
+            "revision": "1e5",
+            "subfolder": "true",
+            "think_end_token": "a, b",
+            "device": "cuda:0",
+        },
+        {"pretrained": "owner/one", "max_memory_per_gpu": '"8"', "token": "None"},
+    ],
+)
+def test_the_harness_reads_the_arguments_of_the_command_as_they_were(arguments: dict[str, Any], tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [1]}, arguments=arguments, call={"gen_kwargs": {**arguments, "until": ["\n"]}})
+    words = command(only_run(tmp_path), [SST2])
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for option in ("--model_args", "--gen_kwargs"):
+        parser.add_argument(option, nargs="+", action=MergeDictAction)
+    read, _ = parser.parse_known_args(words)
+    assert read.model_args == arguments
+    assert read.gen_kwargs == {**arguments, "until": ["\n"]}
+
+
+def test_the_command_says_that_there_were_no_examples(tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [1]}, config={"num_fewshot": 0})
+    assert "--num_fewshot 0" in shlex.join(command(only_run(tmp_path), [SST2]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from lm_eval_ext.reports.statistics import computed
 from lm_eval_ext.reports.study import Entry, SameRows, Study
 from lm_eval_ext.results.issue import Issue, warning
 from lm_eval_ext.results.issue import grouped as by_fact
-from lm_eval_ext.results.runs import TaskRun, rows_of
+from lm_eval_ext.results.runs import TaskRun
 from lm_eval_ext.verifiers import instructions_of
 
 FAMILY = "hierarchy"
@@ -221,7 +220,7 @@ def _pairs(study: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
         if entry["of"] not in (*ALONE, *ALONE.values()):
             continue
         where = CONFLICT_SIDE if entry["of"] in ALONE else ALONE_SIDE
-        counts = counts_of(entry.run, partial(_obeyed, entry.run))
+        counts = counts_of(entry.run, _obeyed)
         if counts is None:
             unread.append(warning(f"{entry['model']}: no pairs in the samples of {entry['task']}; left out"))
         for (group, pair, which), side_counts in (counts or {}).items():
@@ -250,12 +249,12 @@ def _pairs(study: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     )
 
 
-def _obeyed(run: TaskRun, row: int, line: Line) -> Iterator[tuple[tuple[str, str, str], float]]:
+def _obeyed(line: Line) -> Iterator[tuple[tuple[str, str, str], float]]:
     """Yield the group and the pair of a row and which instruction counts, with whether this instruction is obeyed."""
     doc = line["doc"]
     # A run may have been recorded with pairs of another version.
     pair = PAIRS.get(doc["pair"], doc["pair"].replace("_", " "))
-    yield (doc["group"], pair, SIDES[doc["side"] - 1]), rows_of(run).numbers(HEADLINE)[row]
+    yield (doc["group"], pair, SIDES[doc["side"] - 1]), line[HEADLINE]
 
 
 def details_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:

@@ -134,7 +134,7 @@ def _by_type(study: Study, entries: Sequence[Entry], name: str) -> Iterator[Figu
         return
     instructions: dict[str, int] = {}
     for entry in by_type:
-        count = int(entry["counts"][1].sum())
+        count = round(entry["counts"][1].sum())
         instructions[entry["type"]] = max(count, instructions.get(entry["type"], count))
     cells = study.means(by_type, ("type", "model"), {"followed": share_counted(study.evidence)})
     cells = cells.with_fact("instructions", lambda about: instructions[about["type"]])
@@ -160,7 +160,7 @@ def _first_and_second(study: Study, entries: Sequence[Entry]) -> Figure:
     )
 
 
-def _followed(_row: int, line: Line) -> Iterator[tuple[str, float]]:
+def _followed(line: Line) -> Iterator[tuple[str, float]]:
     """Yield the type of each instruction of a row, and whether it is followed (loose)."""
     for verdict in line[VERDICTS]:
         yield str(verdict["id"]), bool(verdict["loose"])

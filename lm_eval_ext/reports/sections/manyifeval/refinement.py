@@ -275,7 +275,7 @@ def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
         for number, label in sorted(ratios, key=lambda key: (key[0] == ALL, key[0])):
             share = Ratio.sum(ratios[number, label])
             name = f"round {number}" if number != ALL else "all rounds"
-            key = (base, method, name, label, int(share.count[0]), f"{name}: {label}")
+            key = (base, method, name, label, round(share.count[0]), f"{name}: {label}")
             value = share.value
             lines[key] = dict(zip(JUDGED, (value, computed(lambda part: 1 - part, value)), strict=True))
     if not lines:
@@ -289,7 +289,7 @@ def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
     )
 
 
-def _judgments(_row: int, line: Line) -> Iterator[tuple[tuple[int, str], float]]:
+def _judgments(line: Line) -> Iterator[tuple[tuple[int, str], float]]:
     """Yield the round of each judgment of an answer, and all of them together, with the checker's verdict; and its own.
 
     The rounds are those that have judgments.

@@ -128,7 +128,7 @@ def wordings(study: Study) -> Iterator[Figure]:
         unread = 0
         for run in (entry.run for entry in entries):
             counts = counts_of(run, partial(_wordings_of, texts)) or {}
-            unread += int(np.sum(counts.pop(UNREAD, 0)))
+            unread += round(np.sum(counts.pop(UNREAD, 0)))
             for wording, (followed, occurrences) in counts.items():
                 ratio = study.evidence.of_counts(run, followed, occurrences, " ".join(map(str, wording)))
                 ratios.setdefault(wording, []).append(ratio)
@@ -170,7 +170,7 @@ def wordings(study: Study) -> Iterator[Figure]:
         )
 
 
-def _wordings_of(texts: dict[Wording, str], _row: int, line: Line) -> list[tuple[Wording | None, float]]:
+def _wordings_of(texts: dict[Wording, str], line: Line) -> list[tuple[Wording | None, float]]:
     """Return the wording of each instruction of a row, and whether it is followed; add the texts of new wordings.
 
     Of several instructions of one type, the samples tell how many are followed, but not which.

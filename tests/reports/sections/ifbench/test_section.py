@@ -14,6 +14,7 @@ from lm_eval_ext.reports.sections.figures import VERDICT_KINDS
 from lm_eval_ext.reports.sections.ifbench.section import section
 from lm_eval_ext.results.load import load
 from tests.reports.conftest import ResultFolder
+from tests.reports.files import edited_lines
 from tests.reports.planted import without_samples
 from tests.reports.sections.reading_tables import figure, marks, names, numbers, section_on, titles, values
 
@@ -138,3 +139,16 @@ def test_published_and_repaired_rows_have_figures_of_their_own(result_folder: Re
         assert values(of_levels[DROP_ONE, "prompt level"])["strict"] == 0.0
         assert values(of_levels[DROP_ONE, "instruction level"])["strict"] == pytest.approx(9 / 27)
         assert len(figure(found, f"ifeval_{rows}_types").table.rows) == 25
+
+
+def test_a_type_is_followed_as_often_as_in_the_mean_of_its_draws(result_folder: ResultFolder, tmp_path: Path) -> None:
+    folder = shutil.copytree(result_folder("oracle", ("ifbench",), repeats=2), tmp_path / "draws")
+    (samples,) = folder.rglob("samples_*.jsonl")
+    (once,) = {cell.value for cells in numbers(section_of(folder), "ifbench_types").values() for cell in cells.values()}
+    # The second draw follows nothing.
+    with edited_lines(samples) as lines:
+        for line in lines:
+            for verdict in line["draws"]["instructions"][1]:
+                verdict["loose"] = False
+    found = numbers(section_of(folder), "ifbench_types")
+    assert (once, {cell.value for cells in found.values() for cell in cells.values()}) == (1.0, {0.5})
