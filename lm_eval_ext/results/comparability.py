@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.results.aggregation import over_draws
 from lm_eval_ext.results.issue import Issue, error, grouped, named, note, warning
-from lm_eval_ext.results.models import NAMES, EvaluatedModel, chat_template, examples_as_turns
+from lm_eval_ext.results.models import NAMES, EvaluatedModel, chat_template, examples_as_turns, missing_answers
 from lm_eval_ext.results.models import labels as labels_of
 from lm_eval_ext.results.rows import Rows, common_rows, in_common, joined
-from lm_eval_ext.results.runs import OF_RUN, SAMPLING_SEED, Role, Runs, TaskRun, rows_of, without_arguments
+from lm_eval_ext.results.runs import CHOSEN_ROWS, OF_RUN, SAMPLING_SEED, Role, Runs, TaskRun, rows_of, without_arguments
 from lm_eval_ext.sources import RowsError
 
 _OF_RUN: Mapping[str, Callable[[TaskRun], object]] = {
@@ -110,7 +110,13 @@ class PairOfRuns:
         for run, other_name in ((self.before, self.names[1]), (self.after, self.names[0])):
             if run.reader != run.offered:
                 issues.append(warning(f"read by {run.reader} because {other_name} has no {run.offered}"))
-        for fact, *values in differences(self.before, self.after, asking_facts(self.before)):
+        for run, name in zip((self.before, self.after), self.names, strict=True):
+            if missing := missing_answers(run.file).get(run.task):
+                text = f"{missing} of {run.count} answers of {name} were not recorded and count as empty"
+                issues.append(warning(text))
+        # Another seed makes another draw, and those of several runs are one run without a seed.
+        before, after = without_seed(self.before), without_seed(self.after)
+        for fact, *values in differences(before, after, asking_facts(self.before)):
             issues.append(warning(f"different setting: {self._values(f'{fact}:', *values)}"))
         as_turns = [examples_as_turns(run.file) if run.shots else None for run in (self.before, self.after)]
         if None not in as_turns and as_turns[0] != as_turns[1]:
@@ -299,7 +305,10 @@ def in_parts(parts: Sequence[TaskRun]) -> TaskRun:
     # A score beyond 1 in any part says that it is no share.
     family = next((part.family for part in used if part.headline.range != SHARE), used[0].family)
     rows = joined([rows_of(part) for part in used])
-    return replace(used[0], rows=rows, family=family, issues=tuple(dict.fromkeys(issues)), role=parts[0].role)
+    # Which rows there are is said of all parts together.
+    left_out_by = used[0].left_out_by.replace(CHOSEN_ROWS, "")
+    one_run = replace(used[0], rows=rows, family=family, role=parts[0].role, left_out_by=left_out_by)
+    return replace(one_run, issues=tuple(dict.fromkeys(issues)))
 
 
 def _seeds(run: TaskRun) -> dict[str, str]:

@@ -115,7 +115,7 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
         )
         in_order = (*complete, *side.with_role(Role.OLDER, Role.UNEVALUATED))
         of_side = replace(side, all=in_order, dataset_rows=dataset_rows)
-        issues = [*_readers_that_differ(side.current, common), *what_differs(side), *what_went_wrong(of_side)]
+        issues = [*_readers_that_differ(side.current, common), *what_differs(of_side), *what_went_wrong(of_side)]
         loaded.append(replace(of_side, issues=tuple(dict.fromkeys([*side.issues, *issues]))))
     keys = (key for rows in dataset_rows.values() for key in rows)
     if column and not any(isinstance(key, tuple) and key[:2] == (COLUMN, column) for key in keys):

@@ -148,9 +148,13 @@ def examples_as_turns(file: ResultFile) -> bool | None:
     return None if chat_template(file) is None else file.content.get("fewshot_as_multiturn") is not False
 
 
-COMPLETIONS = frozenset({"local-completions", "local-chat-completions", "openai-completions"})
 CHAT_OF_OPENAI = frozenset({"openai-chat-completions", "azure-openai-chat-completions"})
-"""The harness's API models, by their names."""
+BY_TEMPERATURE_ALONE = CHAT_OF_OPENAI | {
+    *("local-completions", "local-chat-completions", "openai-completions"),
+    *("litellm", "litellm-chat", "litellm-chat-completions"),
+    *("anthropic-completions", "anthropic-chat", "anthropic-chat-completions", "sglang", "sglang-generate"),
+}
+"""The harness's LMs that ignore ``do_sample`` and send the temperature, 0 unless one is given; by their names."""
 _ALWAYS_SAMPLED = ("o1", "o3", "o4", "5")
 """Whatever a run asks for, the harness sends temperature 1 and no stop strings to a chat model of OpenAI whose name
 contains one of these, also ``gpt-3.5-turbo`` (up to 0.5.0.dev1, the newest version there is)."""
@@ -167,13 +171,15 @@ def temperature_sent(file: ResultFile, generation: Mapping[str, Any]) -> tuple[f
         The temperature, and a sentence without a subject, which is empty if the answers were not sampled; ``(None,
         "")`` if the run was decoded as it asks for.
     """
-    of_model = arguments(file.config.get("model_args"))
+    # Recorded answers were sampled as they were when they were given.
+    config = {**file.config, **recorded_run(file)}
+    of_model = arguments(config.get("model_args"))
     # The LMs that wrap another name it.
-    kind, model = of_model.get("base") or str(file.config.get("model")), of_model.get("model", "")
+    kind, model = of_model.get("base") or str(config.get("model")), of_model.get("model", "")
     if kind in CHAT_OF_OPENAI and any(part in model for part in _ALWAYS_SAMPLED):
         return 1.0, f"--model {kind} sends temperature 1 and no stop strings to {model}, whatever a run asks for"
     temperature = generation.get("temperature")
-    if kind not in COMPLETIONS | CHAT_OF_OPENAI:
+    if kind not in BY_TEMPERATURE_ALONE:
         return None, ""
     if generation.get("do_sample") and "temperature" not in generation:
         # Unlike vLLM, which then samples at 1.

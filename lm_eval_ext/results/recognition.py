@@ -21,7 +21,7 @@ from lm_eval_ext.results.aggregation import DEFAULTS, MEAN, stated
 from lm_eval_ext.results.files import LONGEST, ResultFile, bare_name, metric_and_filter, short_repr
 from lm_eval_ext.results.issue import Issue, error, grouped, named, note
 from lm_eval_ext.results.models import evaluated_model
-from lm_eval_ext.results.runs import OTHER, Role, Runs, TaskRun
+from lm_eval_ext.results.runs import CHOSEN_ROWS, OTHER, Role, Runs, TaskRun
 from lm_eval_ext.sources import RowsError
 
 OURS = "rows_hash"
@@ -387,8 +387,15 @@ def _run(entry: TaskEntry, family: Family, readers: tuple[str, ...], count: int,
     if shots is None:
         # From 0.5 on, the harness records it only in a separate table.
         shots = entry.file.of_task("n-shot", entry.name)
-    path = entry.file.path
+    path, limit = entry.file.path, entry.file.config.get("limit")
     model = evaluated_model(entry.file, shots, **of_model)
+    by_limit = f"--limit {f'{limit:g}' if isinstance(limit, int | float) else short_repr(limit)}" if limit else ""
+    counts = entry.file.of_task("n-samples", entry.name)
+    total = counts.get("original") if isinstance(counts, dict) else None
+    # A limit may be larger than the task; of rows chosen one by one, the results record only how many they were.
+    left_out_by = by_limit
+    if is_count(total):
+        left_out_by = (by_limit or CHOSEN_ROWS) if count < total else ""
     return TaskRun(
         model=model,
         task=bare_name(entry.name),
@@ -402,4 +409,5 @@ def _run(entry: TaskEntry, family: Family, readers: tuple[str, ...], count: int,
         samples_path=path.with_name(f"samples_{entry.name}_{path.stem.removeprefix('results_')}.jsonl"),
         setting=model.setting,
         offered=readers[0],
+        left_out_by=left_out_by,
     )

@@ -40,6 +40,8 @@ SAMPLING_SEED = "seed"
 OF_RUN = ("random_seed", "numpy_seed", "torch_seed")
 """The seeds of the harness (``--seed``) that a model can draw by."""
 OPTIONS = (FEW_SHOT, GEN_KWARGS, EXAMPLES)
+CHOSEN_ROWS = "--samples"
+"""The harness's option for rows chosen one by one; the results do not record which."""
 """The settings that depend on the task. A chat template or a system instruction changes every prompt of a model."""
 
 
@@ -84,6 +86,7 @@ class TaskRun:
         samples_path: where the harness writes its samples: beside the results, with the same time in the name.
         setting: its settings that are not the harness's defaults; the model's own if all its tasks have the same.
         offered: the best reader in its file; a model that it is compared with may lack it.
+        left_out_by: the option that left rows out, ``--limit 20`` or ``CHOSEN_ROWS``; empty if all were evaluated.
         role: whether it counts, and if not, what it is.
         issues: how its samples and results disagree, and why it may not be the newest.
         rows: its samples; ``None`` if there are none.
@@ -101,6 +104,7 @@ class TaskRun:
     samples_path: Path
     setting: Setting
     offered: str
+    left_out_by: str = ""
     role: Role = Role.COUNTS
     issues: tuple[Issue, ...] = ()
     rows: Rows | None = None

@@ -129,16 +129,11 @@ def _versions(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> I
 
 def _numbers_of_rows(runs: Runs) -> Iterator[Issue]:
     """Yield which models were not evaluated on all rows."""
-    limits = ((run, run.file.config.get("limit")) for run in runs.current)
-    of_limit = grouped(
-        ((run.model, f"{limit:g}" if isinstance(limit, float) else str(limit)), run.name)
-        for run, limit in limits
-        if limit
-    )
+    of_option = grouped(((run.model, run.left_out_by), run.name) for run in runs.current if run.left_out_by)
     # Twenty models are usually evaluated with one limit.
-    limited = grouped(((limit, tuple(tasks)), runs.labels[model]) for (model, limit), tasks in of_limit.items())
-    for (limit, tasks), of_models in limited.items():
-        yield warning(f"{named(of_models)}: evaluated with --limit {limit}: {named(tasks)}")
+    limited = grouped(((option, tuple(tasks)), runs.labels[model]) for (model, option), tasks in of_option.items())
+    for (option, tasks), of_models in limited.items():
+        yield warning(f"{named(of_models)}: evaluated with {option}: {named(tasks)}")
     counts: dict[str, dict[int, str]] = {}
     for run in runs.current:
         counts.setdefault(run.name, {}).setdefault(run.count, runs.labels[run.model])

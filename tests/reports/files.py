@@ -127,7 +127,11 @@ def write_tasks(  # noqa: PLR0913 # a file of results has many parts
     content = {
         "results": figures,
         "configs": {task: {"num_fewshot": 0, "metadata": of_task} for task, of_task in metadata.items()},
-        "n-samples": {task: {"original": len(of_task), "effective": len(of_task)} for task, of_task in lines.items()},
+        # A limit leaves rows out.
+        "n-samples": {
+            task: {"original": len(of_task) * (2 if config.get("limit") else 1), "effective": len(of_task)}
+            for task, of_task in lines.items()
+        },
         "config": config,
         "date": 1000.0,
         **changed,

@@ -133,6 +133,10 @@ def test_two_sides_are_compared_task_by_task_in_the_setting_of_each(tmp_path: Pa
         ("local-chat-completions", {"do_sample": True}, 0.0),
         ("local-chat-completions", {"do_sample": True, "temperature": 0.7}, 0.7),
         ("local-chat-completions", {"do_sample": False, "temperature": 0.7}, 0.7),
+        ("anthropic-chat-completions", {"do_sample": False, "temperature": 0.7}, 0.7),
+        ("litellm-chat", {"do_sample": False, "temperature": 0.7}, 0.7),
+        ("sglang-generate", {"do_sample": False, "temperature": 0.7}, 0.7),
+        ("sglang", {"do_sample": True}, 0.0),
         ("vllm", {"do_sample": False, "temperature": 0.7}, 0.0),
         ("openai-completions", {}, 0.0),
     ],
@@ -145,6 +149,17 @@ def test_the_temperature_is_the_one_that_the_harness_sends(
     assert runs.counting[0].decoding.temperature == temperature
     is_sampled_anyway = any("although the results say otherwise" in str(issue) for issue in runs.issues)
     assert is_sampled_anyway == (temperature > 0 and generation["do_sample"] is False)
+
+
+def test_recorded_answers_were_sampled_as_when_they_were_given(tmp_path: Path) -> None:
+    given = {"model": "openai-chat-completions", "model_args": {"model": "gpt-5"}}
+    greedy = {"generation_kwargs": {"do_sample": False, "temperature": 0.0}}
+    write_run(
+        tmp_path, {SST2: [1, 0]}, call={"model": "recorded", "recorded": {**given, "samples": "a"}}, config=greedy
+    )
+    runs = load([tmp_path])
+    assert runs.counting[0].decoding.temperature == 1.0
+    assert any("sends temperature 1 and no stop strings to gpt-5" in str(issue) for issue in runs.issues)
 
 
 @pytest.mark.harness

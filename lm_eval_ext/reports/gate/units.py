@@ -239,16 +239,14 @@ def changed_from(before: TaskRun, after: TaskRun, metric: str) -> TaskRun:
 
 
 def limits_in_words(units: Iterable[Compared]) -> str:
-    """Return on how many rows both sides were evaluated, such as ``--limit 20 in A and B``; empty if on all."""
+    """Return why not all rows were evaluated, such as ``--limit 20 in A and B``; empty if all were."""
     pairs = [pair for unit in units for pair in unit.pairs]
     sides: dict[str, list[str]] = {}
     for place, name in enumerate(pairs[0].names if pairs else ()):
-        limits = {(pair.before, pair.after)[place].file.config.get("limit") for pair in pairs}
-        # Up to 1 it is a share of the rows; the harness records both kinds as numbers.
-        texts = sorted(f"{limit:g}" if isinstance(limit, float) else str(limit) for limit in limits if limit)
-        if texts:
-            sides.setdefault(f"--limit {', '.join(texts)}", []).append(name)
-    return ", ".join(f"{limit} in {' and '.join(names)}" for limit, names in sides.items())
+        options = sorted({(pair.before, pair.after)[place].left_out_by for pair in pairs} - {""})
+        if options:
+            sides.setdefault(", ".join(options), []).append(name)
+    return ", ".join(f"{option} in {' and '.join(names)}" for option, names in sides.items())
 
 
 def on_paired_rows(pair: tuple[TaskRun, TaskRun], metric: str) -> tuple[TaskRun, TaskRun]:

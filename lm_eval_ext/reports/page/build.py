@@ -23,7 +23,7 @@ from lm_eval_ext.reports.page.verdict import Verdict
 from lm_eval_ext.results.command import SEEDS, command, names_to_run
 from lm_eval_ext.results.issue import Issue, grouped, named, note, of_models
 from lm_eval_ext.results.models import GivenSizes, sizes
-from lm_eval_ext.results.runs import Role, Runs, TaskRun
+from lm_eval_ext.results.runs import CHOSEN_ROWS, Role, Runs, TaskRun
 from lm_eval_ext.results.truncation import truncation
 
 IN_TITLE = 3
@@ -193,7 +193,9 @@ def _facts(runs: Runs, of_file: Sequence[TaskRun]) -> Facts:
         "system instruction (sha256)": content.get("system_instruction_sha"),
         "setting": ", ".join(f"{name}: {value}" for name, value in of_file[0].setting),
         "seeds": ", ".join(f"{name} {file.config[name]}" for name in SEEDS if name in file.config),
-        "limit": file.config.get("limit"),
+        "only some of the rows": ", ".join(sorted({run.left_out_by for run in of_file} - {""})).replace(
+            CHOSEN_ROWS, f"{CHOSEN_ROWS} (of which, the results do not record, so the command lacks the option)"
+        ),
         "answers cut off at the limit of new tokens": _cut_off(of_file),
         "task versions": _counted(str(run.metadata.get("version")) for run in of_file),
         "source of rows": _counted(str(run.metadata.get("source")) for run in of_file),

@@ -21,7 +21,7 @@ from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.results.files import short_repr
 from lm_eval_ext.results.issue import named
 from lm_eval_ext.results.load import GivenName, find_runs, renamed
-from lm_eval_ext.results.models import GGUF, EvaluatedModel
+from lm_eval_ext.results.models import GGUF, EvaluatedModel, missing_answers
 from lm_eval_ext.results.recognition import Choice, measured_alike
 from lm_eval_ext.results.runs import Runs, TaskRun, settings_of
 from lm_eval_ext.sources import EMBEDDED, EMBEDDED_NOTE, HUB
@@ -188,12 +188,6 @@ def call_in_words(model: EvaluatedModel) -> str:
     return " ".join([f"--model {model.kind}", *(f"{name}={arguments[name]}" for name in HOW if name in arguments)])
 
 
-def limit(run: TaskRun) -> str | None:
-    """Return the ``--limit`` of a run, which had only some of the rows; ``None`` if it had all."""
-    limit = run.file.config.get("limit")
-    return f"{limit:g}" if isinstance(limit, int | float) else None if limit is None else short_repr(limit)
-
-
 def _id(model: EvaluatedModel, label: str, runs: Sequence[TaskRun]) -> str:
     """Return a model's id on the hub, if the results say it."""
     arguments = dict(model.arguments)
@@ -279,8 +273,10 @@ def _notes(score: PublishedScore) -> str:
         call_in_words(run.model),
         *settings_of([run]),
     ]
-    if (limited := limit(run)) is not None:
-        facts.append(f"--limit {limited}: only some of the rows")
+    if run.left_out_by:
+        facts.append(f"{run.left_out_by}: only some of the rows")
+    if missing := missing_answers(run.file).get(run.task):
+        facts.append(f"{missing} answers were not recorded and count as empty")
     return "; ".join(facts)
 
 
@@ -401,14 +397,18 @@ def _is_local(path: str) -> bool:
 def _generation_config(run: TaskRun) -> dict[str, Any]:
     recorded = run.config.get("generation_kwargs")
     recorded = recorded if isinstance(recorded, dict) else {}
-    arguments: dict[str, float] = {
-        name: number for name in ("temperature", "top_p") if (number := _number(recorded.get(name))) is not None
-    }
+    arguments: dict[str, float] = {}
+    if recorded:
+        # As it was sent, whatever the run asked for.
+        arguments["temperature"] = run.decoding.temperature
+    if (top_p := _number(recorded.get("top_p"))) is not None:
+        arguments["top_p"] = top_p
     if (most := _number(recorded.get("max_gen_toks"))) is not None:
         arguments["max_tokens"] = int(most)
     details = {name: str(value) for name, value in run.setting}
     if run.shots is not None:
         details["num_fewshot"] = str(run.shots)
-    if (limited := limit(run)) is not None:
-        details["limit"] = limited
+    if run.left_out_by:
+        option, _, value = run.left_out_by.removeprefix("--").partition(" ")
+        details[option] = value or "some of the rows"
     return {"generation_args": arguments, "additional_details": details}

@@ -144,6 +144,8 @@ def test_what_is_known_of_the_baseline_is_told_once(capsys: Output) -> None:
     for name in ("old", "fine", "less"):
         with edited(Path(name)) as content:
             content["config"]["limit"] = ROWS
+            for counts in content["n-samples"].values():
+                counts["original"] += 1
     call(f"{CHECK} --against old --", "fine", "worse", "less")
     said = [line for line in capsys.readouterr().err.splitlines() if "--limit" in line]
     assert [line.partition(" evaluated")[0] for line in said] == [

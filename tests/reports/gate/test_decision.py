@@ -174,3 +174,15 @@ def test_a_limit_is_said(tmp_path: Path) -> None:
     limited = {"call": {"limit": 100}}
     both = sides(tmp_path, {SST2: right(50), GOLDEN: right(50)}, {SST2: right(30), GOLDEN: right(50)}, of_after=limited)
     assert said(check(both, {SST2: 0.02})).endswith(" Not all rows were evaluated: --limit 100 in B.")
+
+
+@pytest.mark.parametrize(("limit", "left_out", "words"), [(None, 1, " --samples in B."), (1000, 0, "")])
+def test_what_left_rows_out_is_said_and_no_limit_that_is_larger_than_the_task(
+    limit: int | None, left_out: int, words: str, tmp_path: Path
+) -> None:
+    sides(tmp_path, {SST2: right(50)}, {SST2: right(50)})
+    with edited(tmp_path / "b") as content:
+        content["config"]["limit"] = limit
+        content["n-samples"][SST2]["original"] += left_out
+    told = said(check(sides_in(tmp_path), {SST2: 0.5}))
+    assert told.partition(" Not all rows were evaluated:")[2] == words

@@ -254,6 +254,28 @@ def test_prompts_under_chat_templates_may_differ(tmp_path: Path, templates: str,
     assert told(sides_in(tmp_path).take(SST2)) == {"note": [noted]}
 
 
+def test_answers_that_count_as_empty_because_they_were_not_recorded_are_a_warning(tmp_path: Path) -> None:
+    sides(tmp_path, BOTH, BOTH, groups=TREE)
+    with edited(tmp_path / "a") as content:
+        content["config"]["recorded"] = {"missing": {SST2: 1, SNLI: 0}}
+    count = len(BOTH[SST2])
+    assert told(sides_in(tmp_path).take(SST2))["warning"] == [
+        f"1 of {count} answers of A were not recorded and count as empty"
+    ]
+    assert "warning" not in told(sides_in(tmp_path).take(SNLI))
+
+
+def test_another_seed_of_the_generation_is_no_other_setting(tmp_path: Path) -> None:
+    sides(tmp_path, BOTH, BOTH, groups=TREE)
+    for side, seed in (("a", 1), ("b", 2)):
+        with edited(tmp_path / side) as content:
+            arguments = {"do_sample": True, "temperature": 0.7, "seed": seed}
+            content["config"]["gen_kwargs"] = arguments
+            for config in content["configs"].values():
+                config["generation_kwargs"] = arguments
+    assert "warning" not in told(sides_in(tmp_path).take(SST2))
+
+
 def test_a_warning_about_a_group_names_the_affected_tasks(tmp_path: Path) -> None:
     both = sides(tmp_path, BOTH, BOTH, groups=TREE)
     samples = next(run for run in both.after.counting if run.task == SNLI).samples_path

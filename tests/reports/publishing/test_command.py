@@ -94,13 +94,27 @@ def test_an_option_of_another_form_is_a_usage_error(
     assert "expected " in capsys.readouterr().err
 
 
-def test_a_run_of_some_rows_says_so_everywhere(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("limit", "option"), [(4.0, "--limit 4"), (None, "--samples")])
+def test_a_run_of_some_rows_says_so_everywhere(
+    limit: float | None, option: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with edited(run) as content:
-        content["config"]["limit"] = 4.0
+        content["config"]["limit"] = limit
+        content["n-samples"][SST2]["original"] += 1
     assert call(*HUB, run, "-o", tmp_path / "out", "--model-id", f"{run}=a/b", *BENCHMARK) == 0
-    assert "warning: a/b: made with --limit 4, so the scores are of some of the rows" in capsys.readouterr().err
+    assert f"warning: a/b: made with {option}, so the scores are of some of the rows" in capsys.readouterr().err
     (written,) = (tmp_path / "out/a/b/.eval_results").iterdir()
-    assert yaml.safe_load(written.read_text(encoding="utf-8"))[0]["notes"].endswith("--limit 4: only some of the rows")
+    assert yaml.safe_load(written.read_text(encoding="utf-8"))[0]["notes"].endswith(f"{option}: only some of the rows")
+
+
+def test_answers_that_were_not_recorded_are_said(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with edited(run) as content:
+        content["config"]["recorded"] = {"missing": {SST2: 3}}
+    assert call(*HUB, run, "-o", tmp_path / "out", "--model-id", f"{run}=a/b", *BENCHMARK) == 0
+    assert f"a/b: answers that were not recorded count as empty; the files say so: {SST2}" in capsys.readouterr().err
+    (written,) = (tmp_path / "out/a/b/.eval_results").iterdir()
+    notes = yaml.safe_load(written.read_text(encoding="utf-8"))[0]["notes"]
+    assert notes.endswith("3 answers were not recorded and count as empty")
 
 
 def test_a_score_that_is_no_number_is_left_out_and_named(
