@@ -114,9 +114,7 @@ class PairOfRuns:
             if missing := missing_answers(run.file).get(run.task):
                 text = f"{missing} of {run.count} answers of {name} were not recorded and count as empty"
                 issues.append(warning(text))
-        # Another seed makes another draw, and those of several runs are one run without a seed.
-        before, after = without_seed(self.before), without_seed(self.after)
-        for fact, *values in differences(before, after, asking_facts(self.before)):
+        for fact, *values in self._unlike_facts:
             issues.append(warning(f"different setting: {self._values(f'{fact}:', *values)}"))
         as_turns = [examples_as_turns(run.file) if run.shots else None for run in (self.before, self.after)]
         if None not in as_turns and as_turns[0] != as_turns[1]:
@@ -133,7 +131,10 @@ class PairOfRuns:
         # A new model has its own chat template, and a template can insert today's date.
         first, second = chat_template(self.before.file), chat_template(self.after.file)
         if first != second:
-            issues.append(note(self._values("chat_template_sha:", first, second)))
+            text = self._values("chat_template_sha:", first, second)
+            # The same weights with a template and without one are asked in two ways.
+            is_forgotten = None in {first, second} and self.before.model.name == self.after.model.name
+            issues.append(warning(f"different setting: {text}") if is_forgotten else note(text))
         elif first is not None and self.differ("prompts"):
             issues.append(note("different prompts under the same chat template"))
         return tuple(issues)
@@ -163,7 +164,15 @@ class PairOfRuns:
     def _asks_alike(self) -> bool:
         """Whether nothing that is recorded would explain different prompts for the same rows."""
         has_template = any(chat_template(run.file) is not None for run in (self.before, self.after))
-        return not has_template and not any(differences(self.before, self.after, asking_facts(self.before)))
+        return not has_template and not self._unlike_facts
+
+    @property
+    def _unlike_facts(self) -> Sequence[UnlikeFact]:
+        """What is recorded of how the model was asked, where it differs.
+
+        Another seed makes another draw, and the draws of several runs are one run without a seed.
+        """
+        return [*differences(without_seed(self.before), without_seed(self.after), asking_facts(self.before))]
 
     def differ(self, field: str) -> bool:
         """Return whether the hashes (``docs``, ``prompts`` or ``targets``) of any common row differ."""

@@ -276,6 +276,11 @@ def test_another_seed_of_the_generation_is_no_other_setting(tmp_path: Path) -> N
     assert "warning" not in told(sides_in(tmp_path).take(SST2))
 
 
+def test_the_same_weights_with_a_chat_template_and_without_one_are_asked_in_two_ways(tmp_path: Path) -> None:
+    sides(tmp_path, BOTH, BOTH, of_after={**TEMPLATE, "arguments": {"pretrained": "owner/one"}})
+    assert told(sides_in(tmp_path).take(SST2))["warning"] == ["different setting: chat_template_sha: none in A, c in B"]
+
+
 def test_a_warning_about_a_group_names_the_affected_tasks(tmp_path: Path) -> None:
     both = sides(tmp_path, BOTH, BOTH, groups=TREE)
     samples = next(run for run in both.after.counting if run.task == SNLI).samples_path
