@@ -73,7 +73,7 @@ def write_other_run(  # noqa: PLR0913 # a file of results has many parts
         "versions": dict.fromkeys(tasks, 1.0),
         "n-shot": dict.fromkeys(tasks, 0),
         "higher_is_better": {name: {task.metric: task.higher} for name, task in tasks.items()},
-        "n-samples": {name: {"original": 99, "effective": len(task.values)} for name, task in tasks.items()},
+        "n-samples": {name: dict.fromkeys(("original", "effective"), len(task.values)) for name, task in tasks.items()},
         "config": {"model": "hf", "model_args": {"pretrained": model}, "random_seed": seed},
         "date": 1000.0,
     }

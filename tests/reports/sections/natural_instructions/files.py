@@ -17,7 +17,7 @@ def leaf(subtask: str, encoding: str, rouge_l: float, n: int = 100, **metadata: 
     return {
         "results": {name: {"alias": name, "rouge_l,none": rouge_l, "rouge_l_stderr,none": 0.01}},
         "configs": {name: {"task": name, "metadata": said}},
-        "n-samples": {name: {"original": 100, "effective": n}},
+        "n-samples": {name: {"original": n, "effective": n}},
     }
 
 
