@@ -11,6 +11,7 @@ import pytest
 
 import lm_eval_ext
 from lm_eval_ext.cli import main
+from lm_eval_ext.cli.parser import place_and_value
 from tests.conftest import offline_environment
 
 MODULE = (sys.executable, "-m", "lm_eval_ext")
@@ -91,3 +92,7 @@ def test_a_shell_can_complete_commands(line: str, words: set[str], tmp_path: Pat
     subprocess.run(MODULE, env=offline_environment(**asked), capture_output=True, check=True)
     found = {word.strip() for word in (tmp_path / "words").read_text(encoding="utf-8").split("\n")}
     assert words <= found
+
+
+def test_a_place_may_contain_an_equals_sign_and_its_value_has_no_white_space_around_it() -> None:
+    assert place_and_value("out/lr=0.1= our run ", form="RUNS=NAME", example="a=b") == ("out/lr=0.1", "our run")

@@ -101,7 +101,8 @@ def test_the_command_reproduces_the_run(tmp_path: Path) -> None:
             "think_end_token": "a, b",
             "device": "cuda:0",
         },
-        {"pretrained": "owner/one", "max_memory_per_gpu": '"8"', "token": "None"},
+        {"pretrained": "owner/one", "max_memory_per_gpu": '"8"'},
+        {"pretrained": "owner/one", "token": "None"},
     ],
 )
 def test_the_harness_reads_the_arguments_of_the_command_as_they_were(arguments: dict[str, Any], tmp_path: Path) -> None:
