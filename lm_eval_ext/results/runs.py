@@ -39,9 +39,9 @@ SAMPLING_SEED = "seed"
 """The argument, of a generation or of a model, that seeds it."""
 OF_RUN = ("random_seed", "numpy_seed", "torch_seed")
 """The seeds of the harness (``--seed``) that a model can draw by."""
-OPTIONS = (FEW_SHOT, GEN_KWARGS, EXAMPLES)
 CHOSEN_ROWS = "--samples"
 """The harness's option for rows chosen one by one; the results do not record which."""
+OPTIONS = (FEW_SHOT, GEN_KWARGS, EXAMPLES)
 """The settings that depend on the task. A chat template or a system instruction changes every prompt of a model."""
 
 
