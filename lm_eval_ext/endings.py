@@ -1,9 +1,10 @@
-"""How a generated answer ended: by itself, by a stop string, or at the limit of new tokens, where it was cut off.
+"""How a generated answer ended, and whether its prompt lost its beginning because the context had no room for it.
 
-An answer that was cut off is scored like any other, and mostly as wrong. The harness keeps no more than its text, which
-does not say how it ended: a stop string has been removed, and so has the token with which a model ends. What the
-engine said of a text is therefore taken from it where it is generated (``harness/endings.py``) and travels with the
-text. Where no engine said anything, the ending is unknown; it is not guessed from the text.
+An answer ends by itself, by a stop string, or at the limit of new tokens, where it is cut off. One that was cut off is
+scored like any other, and mostly as wrong. The harness keeps no more than its text, which does not say how it ended: a
+stop string has been removed, and so has the token with which a model ends. What the engine said of a text is therefore
+taken from it where it is generated (``harness/endings.py``) and travels with the text. Where no engine said anything,
+the ending is unknown; it is not guessed from the text.
 """
 
 from __future__ import annotations
@@ -23,6 +24,13 @@ ENDED = "ended"
 """Where the samples say how an answer ended: a text, or one for each draw of a row."""
 TRUNCATED_RATE = "truncated_rate"
 """The metric: the share of answers that are known to have ended at the limit."""
+PROMPT_TRUNCATED_RATE = "prompt_truncated_rate"
+"""The metric: the share of answers to prompts that lost their beginnings; only a run with such prompts has it."""
+MORE_ROOM = (
+    "give fewer new tokens (--gen_kwargs max_gen_toks=N) or, if the model has it, a longer context (max_length=N in "
+    "--model_args)"
+)
+"""What to do about such prompts."""
 
 _WORDS: Mapping[str, Ended] = {
     # Of the OpenAI-compatible servers, vLLM and SGLang.
@@ -46,16 +54,18 @@ class Answer(str):
 
     Attributes:
         ended: how it ended.
+        prompt_is_truncated: whether the model was not shown the beginning of its prompt.
     """
 
-    __slots__ = ("ended",)
+    __slots__ = ("ended", "prompt_is_truncated")
 
     ended: Ended
+    prompt_is_truncated: bool
 
-    def __new__(cls, text: str, ended: Ended = UNKNOWN) -> Answer:
-        """Return the text with its ending, which unpickling gives it afterwards."""
+    def __new__(cls, text: str, ended: Ended = UNKNOWN, prompt_is_truncated: bool = False) -> Answer:
+        """Return the text with what is known of it, which unpickling gives it afterwards."""
         answer = super().__new__(cls, text)
-        answer.ended = ended
+        answer.ended, answer.prompt_is_truncated = ended, prompt_is_truncated
         return answer
 
 
@@ -63,6 +73,11 @@ def ending_of(response: object) -> Ended:
     """Return how a response ended; unknown if it does not say."""
     ended: Ended = getattr(response, "ended", UNKNOWN)
     return ended
+
+
+def has_truncated_prompt(response: object) -> bool:
+    """Return whether a response is known to answer a prompt that lost its beginning."""
+    return bool(getattr(response, "prompt_is_truncated", False))
 
 
 @dataclass(frozen=True)

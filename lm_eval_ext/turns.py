@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from lm_eval_ext.endings import LIMIT, Ended, ending_of
+from lm_eval_ext.endings import LIMIT, Ended, ending_of, has_truncated_prompt
 
 Question = TypeVar("Question")
 Result = TypeVar("Result")
@@ -54,18 +54,21 @@ class Turns(str):
     Attributes:
         answers: the answer to each message, including reasoning.
         ended: how the last answer ended; at the limit if any did.
+        prompt_is_truncated: whether the model was not shown the beginning of the conversation in some turn.
     """
 
-    __slots__ = ("answers", "ended")
+    __slots__ = ("answers", "ended", "prompt_is_truncated")
 
     answers: tuple[str, ...]
     ended: Ended
+    prompt_is_truncated: bool
 
     def __new__(cls, *answers: str) -> Turns:
         """Return the last answer."""
         turns = super().__new__(cls, answers[-1])
         turns.answers = answers
         turns.ended = LIMIT if LIMIT in map(ending_of, answers) else ending_of(answers[-1])
+        turns.prompt_is_truncated = any(map(has_truncated_prompt, answers))
         return turns
 
     @property

@@ -131,6 +131,11 @@ ENDINGS = "answers whose endings are known"
 TRUNCATED_RATE = Metric(endings.TRUNCATED_RATE, higher_is_better=False, needs=(ENDINGS,), drawn=False)
 """A metric of every family: the share of answers that ended at the limit of new tokens. It explains the headline, so it
 is a detail, but the results have it where it is not 0. Groups do not, because some of their tasks may lack it."""
+PROMPT_TRUNCATED_RATE = Metric(
+    endings.PROMPT_TRUNCATED_RATE, higher_is_better=False, needs=("prompts that lost their beginnings",), drawn=False
+)
+"""A metric of every family: the share of answers to prompts of which the model was not shown the beginning. A run has
+it, in samples and results, if there are any."""
 
 
 @dataclass(frozen=True)

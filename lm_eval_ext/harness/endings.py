@@ -8,6 +8,8 @@ An LM is listened to: of the object that the harness runs, the methods are wrapp
   to the hook of the cache. The object that goes there is the one that they return.
 
 All supported versions of the harness do so. Of an LM that does not, answers end in an unknown way.
+
+An answer also says whether the LM cuts off the beginning of its prompt (``engines.truncates``).
 """
 
 from __future__ import annotations
@@ -20,8 +22,17 @@ from typing import TYPE_CHECKING, Any
 
 import lm_eval.evaluator
 
-from lm_eval_ext.endings import LIMIT, Answer, StopReport, ending_by, report_of_server, report_of_tokens
-from lm_eval_ext.harness.engines import refuse_mixed_stops, stop_strings
+from lm_eval_ext.endings import (
+    LIMIT,
+    MORE_ROOM,
+    PROMPT_TRUNCATED_RATE,
+    Answer,
+    StopReport,
+    ending_by,
+    report_of_server,
+    report_of_tokens,
+)
+from lm_eval_ext.harness.engines import refuse_mixed_stops, stop_strings, truncates
 from lm_eval_ext.harness.lm import CachingLM
 from lm_eval_ext.harness.requests import KnownInstance
 
@@ -188,6 +199,7 @@ class _Listener:
     def __call__(self, requests: Sequence[Instance], *args: Any, **kwargs: Any) -> list[str]:
         refuse_mixed_stops(self._lm, requests)
         hook = _Hook(self._lm, self._lm.cache_hook, requests)
+        hook.warn_of_truncated_prompts()
         self._lm.cache_hook = hook
         try:
             texts = self._generate(requests, *args, **kwargs)
@@ -211,14 +223,31 @@ class _Hook:
         self._lm, self.inner, self._count = lm, inner, 0
         # Other tasks' requests keep plain texts: what a cache has of them must not need this package.
         self._ours: dict[Any, list[Any]] = {}
+        self._truncated: set[Any] = set()
         for request in requests:
             if isinstance(request, KnownInstance):
                 prompt, arguments = request.args
                 of_prompt = self._ours.setdefault(_key(prompt), [])
-                of_prompt += [] if arguments in of_prompt else [arguments]
+                if arguments not in of_prompt:
+                    of_prompt.append(arguments)
+                    self._truncated |= {_key(prompt)} if truncates(lm, prompt, arguments) else set()
         # Texts are told apart by identity, with the prompt, because Python has the shortest texts only once.
         self._came_by: defaultdict[tuple[Any, int], deque[Answer]] = defaultdict(deque)
         self._texts: list[str] = []
+
+    def warn_of_truncated_prompts(self) -> None:
+        """Warn of the prompts of our tasks whose beginnings the model is not shown."""
+        if self._truncated:
+            log.warning(
+                "%d of %d prompts do not fit into the model's context of %d tokens together with the new ones: the "
+                "harness cuts off their beginnings, so the model is not shown all that it is asked. The samples say "
+                "which they are (%s); %s",
+                len(self._truncated),
+                len(self._ours),
+                self._lm.max_length,
+                PROMPT_TRUNCATED_RATE,
+                MORE_ROOM,
+            )
 
     def add_partial(self, attr: str, req: Any, res: Any) -> None:
         """Give a text to the cache, with how it ended if it is an answer to one of our tasks' requests."""
@@ -226,7 +255,7 @@ class _Hook:
             prompt, arguments, *_ = req
             key = _key(prompt)
             self._count += 1
-            answer = self._ended(res, arguments)
+            answer = self._ended(res, key, arguments)
             if isinstance(answer, Answer) and not isinstance(res, _Reported):
                 self._came_by[key, id(res)].append(answer)
                 # As long as the text exists, no other has its identity.
@@ -253,15 +282,17 @@ class _Hook:
         if not isinstance(request, KnownInstance):
             return str(text) if isinstance(text, _Reported) else text
         if isinstance(text, _Reported):
-            return self._ended(text, request.args[1])
+            return self._ended(text, _key(request.args[0]), request.args[1])
         came_by = self._came_by.get((_key(request.args[0]), id(text)))
         return came_by.popleft() if came_by else text
 
-    def _ended(self, text: str, arguments: Mapping[str, Any]) -> str:
+    def _ended(self, text: str, key: Any, arguments: Mapping[str, Any]) -> str:
+        # Of one prompt under two limits of new tokens, both answers count as those to a truncated prompt.
+        is_truncated = key in self._truncated
         if isinstance(text, _Reported):
-            return Answer(text, ending_by(text.report, stop_strings(arguments)))
+            return Answer(text, ending_by(text.report, stop_strings(arguments)), is_truncated)
         batch = vars(self._lm).get("_model_generate")
         if not isinstance(batch, _Batch) or not batch.reports:
-            return text
+            return Answer(text, prompt_is_truncated=True) if is_truncated else text
         think_end = getattr(self._lm, "think_end_token", None)
-        return Answer(text, ending_by(batch.reports.popleft(), stop_strings(arguments), think_end))
+        return Answer(text, ending_by(batch.reports.popleft(), stop_strings(arguments), think_end), is_truncated)

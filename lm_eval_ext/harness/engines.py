@@ -12,7 +12,8 @@ from functools import lru_cache
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_ext.harness.lm import CachingLM
+from lm_eval_ext.endings import MORE_ROOM
+from lm_eval_ext.harness.lm import CachingLM, TemplateLM
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
@@ -41,8 +42,13 @@ def check(lm: Any, task: str, asking: Asking, arguments: Mapping[str, Any]) -> N
     Raises:
         ValueError: it cannot answer them.
     """
-    if isinstance(lm, CachingLM):
-        lm = lm.lm
+    lm = _asked_in_the_end(lm)
+    room = room_for_prompts(lm, arguments)
+    if room is not None and room < 1:
+        raise ValueError(
+            f"task {task!r}: {arguments['max_gen_toks']} new tokens leave no room for a prompt in a context of "
+            f"{lm.max_length} tokens, which is what {_name(lm)} was told or assumes; {MORE_ROOM}"
+        )
     payload = _payload(lm, arguments)
     # The harness's API class sends messages if it does not tokenize; only classes for completions are known not to
     # take them.
@@ -63,6 +69,13 @@ def check(lm: Any, task: str, asking: Asking, arguments: Mapping[str, Any]) -> N
         )
 
 
+def _asked_in_the_end(lm: Any) -> Any:
+    """Return the LM that generates the texts: that in a cache of responses, and the base of one that wraps another."""
+    while (inner := lm.lm if isinstance(lm, CachingLM) else vars(lm).get("base")) is not None:
+        lm = inner
+    return lm
+
+
 def _name(lm: Any) -> str:
     return type(lm).__name__
 
@@ -77,6 +90,39 @@ def _payload(lm: Any, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     except Exception:  # a class of others may do anything; then nothing is known
         return {}
     return payload if isinstance(payload, Mapping) else {}
+
+
+# Prompts for which there is no room in the context. Models that tokenize prompts here cut off their beginnings, at most
+# with a line in the log. API models assume a context of 2,048 tokens unless they are told otherwise, and leave nothing
+# of a prompt if the new tokens alone take more (up to 0.5.0.dev1).
+
+
+def room_for_prompts(lm: Any, arguments: Mapping[str, Any]) -> int | None:
+    """Return how many tokens of a prompt an LM shows to its model, the last ones.
+
+    Args:
+        lm: an LM that generates texts.
+        arguments: the generation arguments of the prompt.
+
+    Returns:
+        The number, not positive if there is room for none; ``None`` if a server is sent whole prompts, or nothing is
+        known of the LM.
+    """
+    new = arguments.get("max_gen_toks")
+    if not isinstance(lm, TemplateLM) or not isinstance(new, int) or not getattr(lm, "tokenized_requests", True):
+        return None
+    # Encoders have a context of their own.
+    taken = 0 if getattr(lm, "backend", "causal") == "seq2seq" else new
+    return int(lm.max_length) - taken
+
+
+def truncates(lm: Any, prompt: Any, arguments: Mapping[str, Any]) -> bool:
+    """Return whether an LM would not show its model the beginning of a prompt; see ``room_for_prompts``."""
+    room = room_for_prompts(lm, arguments)
+    # A token has at least one byte, and there may be one more at the beginning.
+    if room is None or not isinstance(prompt, str) or len(prompt.encode()) < room:
+        return False
+    return len(lm.tok_encode(prompt)) > room
 
 
 # API models send the temperature whether or not the run asks for sampling, and a chat model of OpenAI whose name

@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import datasets
@@ -18,7 +19,15 @@ from lm_eval.api.samplers import ContextSampler
 
 import lm_eval_ext
 from lm_eval_ext import sources
-from lm_eval_ext.endings import ENDED, LIMIT, TRUNCATED_RATE, UNKNOWN, Ended
+from lm_eval_ext.endings import (
+    ENDED,
+    LIMIT,
+    PROMPT_TRUNCATED_RATE,
+    TRUNCATED_RATE,
+    UNKNOWN,
+    ending_of,
+    has_truncated_prompt,
+)
 from lm_eval_ext.harness import engines
 from lm_eval_ext.harness.endings import listen, lm_of_run, over_processes
 from lm_eval_ext.harness.requests import (
@@ -37,7 +46,7 @@ from lm_eval_ext.harness.responses import (
     are_alike,
     by_draw,
     combined,
-    endings,
+    generated_answers,
     number_of_draws,
     of_single_draws,
     removes_reasoning,
@@ -176,10 +185,10 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
         self.variants: tuple[str, int] | None = None
         self._incomplete: Collection[Any] = ()
         self._lm: Any = None
-        self._endings: Mapping[int, Sequence[Ended]] = {}
+        self._answers: Mapping[int, Sequence[Any]] = {}
         self._numbers: Mapping[int, int] = {}
         self._scored: int | None = None
-        self._cuts_off = False
+        self._knows_endings = self._cuts_off = self._truncates_prompts = False
         self.scores_rows = True
         self._share: Share | None = None
         self.facts = {"family": self.FAMILY, **self.configure(config)}
@@ -472,8 +481,8 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
             yield number, doc
 
     def apply_filters(self) -> Any:
-        """Apply the filters to all responses, and keep how these ended."""
-        self._keep_endings()
+        """Apply the filters to all responses, and keep what the engine said of these."""
+        self._keep_answers()
         # The harness adds the model's arguments to the metadata.
         if not removes_reasoning(self.asking.lm) and not self.config.metadata.get("think_end_token"):
             for request in self.instances:
@@ -501,23 +510,26 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
             request.filtered_resps = together(filtered) if len(filtered) > 1 else filtered[0]
         return filtered_by_harness
 
-    def _keep_endings(self) -> None:
-        """Keep how the answers to each row ended, unless that of none is known in any process."""
-        of_rows = endings(self.instances)
-        counts = Counter(ending for of_row in of_rows.values() for ending in of_row)
-        # Every row of every process has the same metrics.
-        known, cut_off = over_processes(self._lm, counts.total() - counts[UNKNOWN], counts[LIMIT])
-        self._endings = of_rows if known else {}
-        if known and self.scores_rows:
-            self.metrics |= {TRUNCATED_RATE: self.SCHEMA.metric(TRUNCATED_RATE)}
+    def _keep_answers(self) -> None:
+        """Keep the answers to each row, and which metrics there are of how they were generated."""
+        self._answers = generated_answers(self.instances)
         self._numbers = {id(request.doc): request.doc_id for request in self.instances}
-        self._cuts_off = cut_off > 0
+        answers = [answer for of_row in self._answers.values() for answer in of_row]
+        endings = Counter(map(ending_of, answers))
+        # Every row of every process has the same metrics.
+        known, cut_off, truncated = over_processes(
+            self._lm, endings.total() - endings[UNKNOWN], endings[LIMIT], sum(map(has_truncated_prompt, answers))
+        )
+        self._knows_endings, self._cuts_off, self._truncates_prompts = known > 0, cut_off > 0, truncated > 0
+        if self.scores_rows:
+            there = {TRUNCATED_RATE: self._knows_endings, PROMPT_TRUNCATED_RATE: self._truncates_prompts}
+            self.metrics |= {name: self.SCHEMA.metric(name) for name, is_there in there.items() if is_there}
 
-    def _endings_of(self, doc: dict[str, Any]) -> Sequence[Ended]:
-        """Return how each answer to a row ended; nothing if that is not known of any row."""
+    def _answers_to(self, doc: dict[str, Any]) -> Sequence[Any]:
+        """Return the answers to a row, of each draw."""
         # 0.5 scores the document that the request has. 0.4 scores the one that doc_iterator has just yielded.
         row = self._numbers.get(id(doc), self._scored)
-        return () if row is None else self._endings.get(row, ())
+        return () if row is None else self._answers.get(row, ())
 
     def aggregation(self) -> dict[str, Any]:
         """Return how each metric is aggregated."""
@@ -526,7 +538,8 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
             name: _function_of(metric) for name, metric in self.metrics.items() if name not in aggregations
         }
         # 0.5 computes a figure of everything that the samples record.
-        aggregations |= {ENDED: len} if self._endings else {}
+        aggregations |= {ENDED: len} if self._knows_endings else {}
+        aggregations |= {} if self.scores_rows or not self._truncates_prompts else {PROMPT_TRUNCATED_RATE: len}
         if self.draws == 1 or not self.scores_rows:
             return aggregations
         return {
@@ -562,14 +575,19 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
         scores = [self.score(doc, answers) for answers in drawn] if self.scores_rows else [self.unscored(doc, drawn[0])]
         # Some metrics depend on the answers: only refined ones have rounds.
         self.metrics |= {name: self.SCHEMA.metric(name) for name in scores[0].keys() - self.metrics.keys()}
-        ended = self._endings_of(doc)
+        answers = self._answers_to(doc)
+        ended = tuple(map(ending_of, answers)) if self._knows_endings else ()
+        truncated = [float(has_truncated_prompt(answer)) for answer in answers] if self._truncates_prompts else []
         # A tuple, because 0.5 takes the entries of a list for values of the draws.
-        ending = {ENDED: ended[0] if len(ended) == 1 else tuple(ended)} if ended else {}
+        ending = {ENDED: ended[0] if len(ended) == 1 else ended} if ended else {}
         if not self.scores_rows:
+            generation = {**ending, **({PROMPT_TRUNCATED_RATE: fmean(truncated)} if truncated else {})}
             # The harness's placeholder metric; its own function for it fails under 0.5.0.dev1.
-            return with_details({"bypass": None, **scores[0], **ending}, ending)
+            return with_details({"bypass": None, **scores[0], **generation}, generation)
         if ended:
             scores = [{**score, TRUNCATED_RATE: float(end == LIMIT)} for score, end in zip(scores, ended, strict=True)]
+        if truncated:
+            scores = [{**score, PROMPT_TRUNCATED_RATE: lost} for score, lost in zip(scores, truncated, strict=True)]
         values = {**(combined(scores) if len(scores) > 1 else scores[0]), **ending}
         return with_details(values, self._details(values))
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_ext.endings import Answer, Ended, ending_of
+from lm_eval_ext.endings import Answer, ending_of, has_truncated_prompt
 from lm_eval_ext.harness.versions import HAS_SCORERS
 from lm_eval_ext.verifiers.verify import REASONING_TAGS
 
@@ -46,7 +46,7 @@ def restore_opening(request: Instance) -> None:
     if opening:
         request.resps = [
             # A refined answer is more than its text.
-            Answer(opening.group() + response, ending_of(response))
+            Answer(opening.group() + response, ending_of(response), has_truncated_prompt(response))
             if type(response) in (str, Answer)
             and not _CLOSING.search(response)
             and not response.startswith(opening.group())
@@ -55,11 +55,11 @@ def restore_opening(request: Instance) -> None:
         ]
 
 
-def endings(requests: Iterable[Instance]) -> dict[int, list[Ended]]:
-    """Return, by row, how the generated answers to it ended, of each draw."""
+def generated_answers(requests: Iterable[Instance]) -> dict[int, list[Any]]:
+    """Return, by row, the generated answers to it, of each draw, with what the engine said of them."""
     # Responses beyond the number of draws only pad the shares of several processes.
     return {
-        request.doc_id: [ending_of(response) for response in request.resps[: request.repeats]]
+        request.doc_id: request.resps[: request.repeats]
         for request in requests
         if request.request_type == "generate_until"
     }

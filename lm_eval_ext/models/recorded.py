@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lm_eval_ext.endings import Answer, ending_of
+from lm_eval_ext.endings import Answer, ending_of, has_truncated_prompt
 from lm_eval_ext.families.manyifeval.answers import RowInstance
 from lm_eval_ext.harness.lm import LMWithoutWeights, with_draws
 from lm_eval_ext.harness.requests import TurnsInstance
@@ -339,7 +339,7 @@ class RecordedLM(LMWithoutWeights):
         model = self.recording.model
         if "rounds" in fields or (answer is None and model.kind == REFINING and isinstance(request, RowInstance)):
             *before, last = fields.get("rounds", [{"answer": ""}])
-            rounds = [*before, {**last, "answer": Answer(last["answer"], ending_of(text))}]
+            rounds = [*before, {**last, "answer": Answer(last["answer"], ending_of(text), has_truncated_prompt(text))}]
             return refined(rounds, planned_rounds(dict(model.arguments)))
         return text
 

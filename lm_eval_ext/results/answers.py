@@ -15,7 +15,7 @@ from itertools import chain, islice, starmap
 from pathlib import Path, PurePath
 from typing import Any
 
-from lm_eval_ext.endings import ENDED, Answer
+from lm_eval_ext.endings import ENDED, PROMPT_TRUNCATED_RATE, UNKNOWN, Answer
 from lm_eval_ext.results.files import ResultFile, bare_name, find, read, short_repr
 from lm_eval_ext.results.issue import grouped, named
 from lm_eval_ext.results.models import RECORDED_RUN, EvaluatedModel, evaluated_model, missing_answers
@@ -258,11 +258,14 @@ def _answers_in(
         kind = LIKELIHOOD if settings is None else GENERATED
         # Beyond the requested draws, responses only fill up the shares of several processes.
         draws = tuple(_answer(kind, response) for response in responses[:repeats])
-        if kind == GENERATED and ENDED in line:
-            ended = [line[ENDED]] if isinstance(line[ENDED], str) else line[ENDED]
-            # Of draws without scores, nothing says how they ended.
-            draws = (*starmap(Answer, zip(draws, ended, strict=False)), *draws[len(ended) :])
         scored = scores_of_draws(line) or [dict(line)]
+        if kind == GENERATED and {ENDED, PROMPT_TRUNCATED_RATE} & line.keys():
+            ended = line.get(ENDED, [UNKNOWN] * len(draws))
+            ended = [ended] if isinstance(ended, str) else ended
+            truncated = [bool(of_draw.get(PROMPT_TRUNCATED_RATE)) for of_draw in scored]
+            truncated *= len(draws) if len(truncated) == 1 else 1
+            # Of draws without scores, nothing says how they ended.
+            draws = (*starmap(Answer, zip(draws, ended, truncated, strict=False)), *draws[len(ended) :])
         beside = tuple({name: of_draw[name] for name in BESIDE if name in of_draw} for of_draw in scored)
         if kind == GENERATED and any(beside):
             # Of runs without scores, only the first draw has them.

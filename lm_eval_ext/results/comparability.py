@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_ext.families.schema import SHARE
+from lm_eval_ext.families.schema import PROMPT_TRUNCATED_RATE, SHARE
 from lm_eval_ext.results.aggregation import over_draws
 from lm_eval_ext.results.issue import Issue, error, grouped, named, note, warning
 from lm_eval_ext.results.models import NAMES, EvaluatedModel, chat_template, examples_as_turns, missing_answers
 from lm_eval_ext.results.models import labels as labels_of
 from lm_eval_ext.results.rows import Rows, common_rows, in_common, joined
 from lm_eval_ext.results.runs import CHOSEN_ROWS, OF_RUN, SAMPLING_SEED, Role, Runs, TaskRun, rows_of, without_arguments
+from lm_eval_ext.results.truncation import truncated_prompts
 from lm_eval_ext.sources import RowsError
 
 _OF_RUN: Mapping[str, Callable[[TaskRun], object]] = {
@@ -114,6 +115,7 @@ class PairOfRuns:
             if missing := missing_answers(run.file).get(run.task):
                 text = f"{missing} of {run.count} answers of {name} were not recorded and count as empty"
                 issues.append(warning(text))
+        issues += self._truncated_prompts
         for fact, *values in self._unlike_facts:
             issues.append(warning(f"different setting: {self._values(f'{fact}:', *values)}"))
         as_turns = [examples_as_turns(run.file) if run.shots else None for run in (self.before, self.after)]
@@ -165,6 +167,23 @@ class PairOfRuns:
         """Whether nothing that is recorded would explain different prompts for the same rows."""
         has_template = any(chat_template(run.file) is not None for run in (self.before, self.after))
         return not has_template and not self._unlike_facts
+
+    @property
+    def _truncated_prompts(self) -> list[Issue]:
+        """What a reader must know of prompts that lost their beginnings; a note if they are the same on both sides."""
+        shares = [truncated_prompts(run) for run in (self.before, self.after)]
+        if not any(shares):
+            return []
+        listed = ", ".join(f"{100 * share:.1f} % in {name}" for share, name in zip(shares, self.names, strict=True))
+        text = f"prompts lost their beginnings, for which the context has no room: {listed}"
+        first, second = self.before.rows, self.after.rows
+        if first is not None and second is not None:
+            lost = [np.nan_to_num(rows.numbers(PROMPT_TRUNCATED_RATE.name)) for rows in (first, second)]
+            first_places, second_places = in_common(first.ids, second.ids)
+            if np.array_equal(lost[0][first_places], lost[1][second_places]):
+                return [note(f"the same {text}")]
+        # Nobody can be compared with a side that was not shown what it was asked.
+        return [warning(text)]
 
     @property
     def _unlike_facts(self) -> Sequence[UnlikeFact]:

@@ -1,4 +1,4 @@
-"""What the answers that were cut off at the limit of new tokens make of a task's score.
+"""What the answers that were cut off at the limit of new tokens make of a task's score, and which prompts were cut off.
 
 An answer that was cut off is scored like any other, and mostly as wrong: on recorded runs of IFEval, 19 to 37 % of the
 answers were, and scored 0.17 to 0.24 where the completed ones scored 0.95. The score on completed answers is not the
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_ext.families.schema import TRUNCATED_RATE
+from lm_eval_ext.endings import MORE_ROOM
+from lm_eval_ext.families.schema import PROMPT_TRUNCATED_RATE, TRUNCATED_RATE
 from lm_eval_ext.results.issue import Issue, grouped, named, warning
 from lm_eval_ext.results.runs import TaskRun
 
@@ -81,6 +82,26 @@ def _mean(scores: Floats) -> float:
     """Return a mean; NaN if there are no scores."""
     known = scores[np.isfinite(scores)]
     return float(known.mean()) if len(known) else np.nan
+
+
+def truncated_prompts(run: TaskRun) -> float:
+    """Return the share of answers to a task of whose prompts the model was not shown the beginning."""
+    return run.figure(PROMPT_TRUNCATED_RATE.name) or 0.0
+
+
+def prompts_cut_off(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
+    """Yield of which tasks a model was not shown the beginning of some prompts.
+
+    Args:
+        runs: the runs of one model.
+        name: what the model is called.
+    """
+    shares = [(truncated_prompts(run), run.name) for run in runs if run.is_ours]
+    if known := [f"{100 * share:.1f} % of {task}" for share, task in shares if share]:
+        yield warning(
+            f"{name}: the model was not shown the beginning of prompts that its context has no room for: "
+            f"{named(known)}; {MORE_ROOM}"
+        )
 
 
 def cut_off(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:

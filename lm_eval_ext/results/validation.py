@@ -25,7 +25,7 @@ from lm_eval_ext.results.models import (
 )
 from lm_eval_ext.results.rows import generated
 from lm_eval_ext.results.runs import Role, Runs, TaskRun, settings_that_differ
-from lm_eval_ext.results.truncation import NOTICEABLE, cut_off, limit_of
+from lm_eval_ext.results.truncation import NOTICEABLE, cut_off, limit_of, prompts_cut_off
 from lm_eval_ext.sources import EMBEDDED
 from lm_eval_ext.verifiers.verify import is_cut_off
 
@@ -69,6 +69,7 @@ def what_went_wrong(runs: Runs) -> list[Issue]:
         issues += _sampled_anyway(of_model, name)
         issues += _cut_off_while_reasoning(of_model, name)
         issues += cut_off(of_model, name)
+        issues += prompts_cut_off(of_model, name)
         issues += _empty_or_invalid(of_model, name)
         issues += _recorded(of_model, name)
     return issues

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from lm_eval_ext.endings import Ended, ending_of
+from lm_eval_ext.endings import Ended, ending_of, has_truncated_prompt
 from lm_eval_ext.self_refine.judgment import concluded, verdict, verdicts
 from lm_eval_ext.self_refine.strategies import Strategy, judge_one, judge_together, revise
 from lm_eval_ext.turns import Ask, Play, play
@@ -90,6 +90,12 @@ class Refined(str):
     def ended(self) -> Ended:
         """How the last answer ended, which is the one that is scored."""
         return ending_of(self.rounds[-1].answer)
+
+    @property
+    def prompt_is_truncated(self) -> bool:
+        """Whether any prompt lost its beginning, of an answer, a revision or a judgment."""
+        replies = (reply for round_ in self.rounds if round_.feedback for reply in round_.feedback.replies)
+        return any(map(has_truncated_prompt, (*(round_.answer for round_ in self.rounds), *replies)))
 
     @property
     def requests(self) -> int:

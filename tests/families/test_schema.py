@@ -17,7 +17,7 @@ from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
 from lm_eval_ext.families.natural_instructions.scores import rouge_l
 from lm_eval_ext.families.paired_mcq.schema import mean_entropy
 from lm_eval_ext.families.registry import FAMILIES
-from lm_eval_ext.families.schema import COUNT, FACTS, TRUNCATED_RATE, Metric, RowForm, Schema
+from lm_eval_ext.families.schema import COUNT, FACTS, PROMPT_TRUNCATED_RATE, TRUNCATED_RATE, Metric, RowForm, Schema
 from lm_eval_ext.self_refine.loop import Feedback, Refined, Round
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from lm_eval_ext.turns import Turns
@@ -139,9 +139,9 @@ def test_every_metric_of_a_schema_is_reported_by_some_task(tmp_path: Path) -> No
     row = read_jsonl(EMBEDDED_FOLDER / "multi_if_train.jsonl")[0]
     write_rows(tmp_path / "multi_if_train.jsonl", [{**row, "key": of, "language": of} for of in LANGUAGES])
     given["conversation"] |= set(make("multi_if", {"source": str(tmp_path)}).aggregation())
-    # It needs answers (tests/harness/test_endings.py).
+    # They need answers (tests/harness/test_endings.py, tests/harness/test_truncated_prompts.py).
     for metrics in given.values():
-        metrics.add(TRUNCATED_RATE.name)
+        metrics |= {TRUNCATED_RATE.name, PROMPT_TRUNCATED_RATE.name}
     # It needs a checkpoint.
     given["natural_instructions"].add("bleurt")
     for family in FAMILIES.values():

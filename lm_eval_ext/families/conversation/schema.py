@@ -10,6 +10,7 @@ from lm_eval_ext.families.schema import (
     COUNT,
     EMPTY_RATE,
     NONE,
+    PROMPT_TRUNCATED_RATE,
     TRUNCATED_RATE,
     Metric,
     Schema,
@@ -81,6 +82,7 @@ SCHEMA = Schema(
         *(metric for language in LANGUAGES for metric in _steps((MULTI_IF, language), language)),
         replace(EMPTY_RATE, explains=HEADLINE),
         replace(TRUNCATED_RATE, explains=HEADLINE),
+        PROMPT_TRUNCATED_RATE,
         Metric("loss_rate", higher_is_better=False, explains=HEADLINE),
         *(
             Metric(name, higher_is_better=True, explains=HEADLINE)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from lm_eval_ext.families.schema import EMPTY_RATE, TRUNCATED_RATE, Metric, Schema
+from lm_eval_ext.families.schema import EMPTY_RATE, PROMPT_TRUNCATED_RATE, TRUNCATED_RATE, Metric, Schema
 
 TURNS, SLIPPED = "turns", "slipped"
 """Facts of conversations with earlier turns alone: the number of requests, the last one included, and whether the last
@@ -57,6 +57,7 @@ SCHEMA = Schema(
         Metric("neither", higher_is_better=False),
         EMPTY_RATE,
         replace(TRUNCATED_RATE, explains=OBEYS.name),
+        PROMPT_TRUNCATED_RATE,
         Metric("obeys_repaired", higher_is_better=True, explains=OBEYS.name),
         Metric("obeys_rival_repaired", higher_is_better=False, explains="obeys_rival"),
         Metric("both", higher_is_better=False, explains=OBEYS.name),

@@ -8,6 +8,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
+from lm_eval_ext.endings import MORE_ROOM
 from lm_eval_ext.families.hierarchy.rows import MOST_TURNS, Arm, Row, rows, rows_hash
 from lm_eval_ext.families.hierarchy.schema import ARMS, SCHEMA, SLIPPED, TURNS
 from lm_eval_ext.families.hierarchy.scores import score
@@ -143,9 +144,7 @@ class HierarchyTask(FamilyTask):
             if length + new > context:
                 raise ValueError(
                     f"task {self.config.task!r}: a conversation of {length} tokens and {new} new ones do not fit into "
-                    f"the model's context of {context}; run tasks with fewer turns, or give fewer new tokens "
-                    "(--gen_kwargs max_gen_toks=…) or, if the model has it, a longer context (max_length in "
-                    "--model_args)"
+                    f"the model's context of {context}; run tasks with fewer turns, or {MORE_ROOM}"
                 )
         return prompt
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from lm_eval_ext.families.schema import COUNT, EMPTY_RATE, TRUNCATED_RATE, Metric, Schema, mean_length, share_followed
+from lm_eval_ext.families.schema import (
+    COUNT,
+    EMPTY_RATE,
+    PROMPT_TRUNCATED_RATE,
+    TRUNCATED_RATE,
+    Metric,
+    Schema,
+    mean_length,
+    share_followed,
+)
 
 HEADLINE = "prompt_level_loose_acc"
 """The metric that IFBench's authors report."""
@@ -36,6 +45,7 @@ SCHEMA = Schema(
         _share("inst_level_repaired_acc", "inst_level_loose_acc"),
         EMPTY_RATE,
         replace(TRUNCATED_RATE, explains=HEADLINE),
+        PROMPT_TRUNCATED_RATE,
         *(_share(name, "inst_level_loose_acc", (GROUPS,)) for name in OF_GROUPS.values()),
         # The report computes the figures of the types from it; as metrics, they would fill the table of results.
         Metric(VERDICTS, None, mean_length, explains="inst_level_loose_acc", per_row=None, drawn=False, range=COUNT),

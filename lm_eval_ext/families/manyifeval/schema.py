@@ -12,6 +12,7 @@ from lm_eval_ext.families.schema import (
     COUNT,
     EMPTY_RATE,
     NONE,
+    PROMPT_TRUNCATED_RATE,
     TRUNCATED_RATE,
     Metric,
     Outcome,
@@ -165,6 +166,7 @@ SCHEMA = Schema(
         _part("inst_level_repaired_acc", "inst_level_strict_acc", PROMPTS),
         EMPTY_RATE,
         replace(TRUNCATED_RATE, explains="prompt_level_strict_acc"),
+        PROMPT_TRUNCATED_RATE,
         Metric(
             "curse_residual",
             higher_is_better=True,

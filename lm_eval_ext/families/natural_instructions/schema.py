@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lm_eval_ext.families.natural_instructions import encodings, subtasks
-from lm_eval_ext.families.schema import COUNT, EMPTY_RATE, TRUNCATED_RATE, Metric, Schema
+from lm_eval_ext.families.schema import COUNT, EMPTY_RATE, PROMPT_TRUNCATED_RATE, TRUNCATED_RATE, Metric, Schema
 
 ENCODINGS = tuple(encodings.ENCODINGS)
 """The encodings of appendix C."""
@@ -26,6 +26,7 @@ SCHEMA = Schema(
         ROUGE_L,
         replace(EMPTY_RATE, in_groups=False),
         replace(TRUNCATED_RATE, explains="rouge_l"),
+        PROMPT_TRUNCATED_RATE,
         # The number of examples that fit in a prompt: neither direction is better, and it is not a result.
         Metric("examples", higher_is_better=None, explains="rouge_l", drawn=False, range=COUNT),
         # Only on request (--metadata bleurt). A regression's output, near 0 to 1, and near -2 to 2 with some

@@ -12,7 +12,7 @@ from operator import add, sub
 from typing import TYPE_CHECKING, TypeVar
 
 from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS
-from lm_eval_ext.families.schema import EMPTY_RATE, ENTROPY, NONE, TRUNCATED_RATE, Metric, Schema
+from lm_eval_ext.families.schema import EMPTY_RATE, ENTROPY, NONE, PROMPT_TRUNCATED_RATE, TRUNCATED_RATE, Metric, Schema
 
 if TYPE_CHECKING:
     import numpy as np
@@ -164,6 +164,7 @@ SCHEMA = Schema(
         # Empty texts are among those without an answer. There are no groups of these tasks.
         replace(EMPTY_RATE, in_groups=False, explains="no_answer"),
         replace(TRUNCATED_RATE, explains="no_answer"),
+        PROMPT_TRUNCATED_RATE,
         # In nats. The paper calls it answer consistency (Table 3), but lower is better.
         Metric(
             "entropy_first_token", False, mean_entropy, (PAIRED,), explains="mismatch", per_row="choice", range=ENTROPY

@@ -9,6 +9,7 @@ from statistics import fmean
 from lm_eval_ext.families.schema import (
     EMPTY_RATE,
     NONE,
+    PROMPT_TRUNCATED_RATE,
     TRUNCATED_RATE,
     Metric,
     Outcome,
@@ -73,6 +74,7 @@ SCHEMA = Schema(
         # What invalid answers are made of: disjoint shares of all rows, whose sum is invalid_rate.
         replace(EMPTY_RATE, in_groups=False, drawn=True, explains="invalid_rate"),
         replace(TRUNCATED_RATE, explains="acc"),
+        PROMPT_TRUNCATED_RATE,
         *(
             Metric(name, higher_is_better=False, explains="invalid_rate")
             for name in (

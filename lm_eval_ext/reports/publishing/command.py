@@ -25,6 +25,7 @@ from lm_eval_ext.results.files import files_at
 from lm_eval_ext.results.issue import named
 from lm_eval_ext.results.load import GivenName
 from lm_eval_ext.results.models import missing_answers
+from lm_eval_ext.results.truncation import truncated_prompts
 from lm_eval_ext.results.places import opened
 
 HUB_EVAL_RESULTS, EVERY_EVAL_EVER = "hub-eval-results", "every-eval-ever"
@@ -113,9 +114,11 @@ def _export(options: argparse.Namespace) -> int:
     for model in models:
         some = ", ".join(sorted({run.left_out_by for run in model.runs} - {""}))
         missing = sorted(run.name for run in model.runs if missing_answers(run.file).get(run.task))
+        truncated = sorted(run.name for run in model.runs if truncated_prompts(run))
         for warned in (
             some and f"made with {some}, so the scores are of some of the rows; the files say so",
             missing and f"answers that were not recorded count as empty; the files say so: {named(missing)}",
+            truncated and f"prompts lost their beginnings; the files say so: {named(truncated)}",
         ):
             if warned:
                 print(f"lm-eval-ext: warning: {model.id}: {warned}", file=sys.stderr)

@@ -24,6 +24,7 @@ from lm_eval_ext.results.load import GivenName, find_runs, renamed
 from lm_eval_ext.results.models import GGUF, EvaluatedModel, missing_answers
 from lm_eval_ext.results.recognition import Choice, measured_alike
 from lm_eval_ext.results.runs import Runs, TaskRun, settings_of
+from lm_eval_ext.results.truncation import truncated_prompts
 from lm_eval_ext.sources import EMBEDDED, EMBEDDED_NOTE, HUB
 
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
@@ -277,6 +278,8 @@ def _notes(score: PublishedScore) -> str:
         facts.append(f"{run.left_out_by}: only some of the rows")
     if missing := missing_answers(run.file).get(run.task):
         facts.append(f"{missing} answers were not recorded and count as empty")
+    if share := truncated_prompts(run):
+        facts.append(f"the context had no room for the beginning of {100 * share:.1f} % of the prompts")
     return "; ".join(facts)
 
 

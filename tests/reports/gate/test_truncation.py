@@ -1,8 +1,12 @@
-"""Where a difference comes from answers that were cut off, the gate says so, and its verdict stays."""
+"""Where a difference comes from answers that were cut off, the gate says so, and its verdict stays.
+
+Where it may come from prompts of which one side was not shown the beginning, the gate cannot tell.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -84,3 +88,18 @@ def test_the_verdict_is_the_one_without_the_word(judged: Judge) -> None:
     status, verdict, said = judged(CutShort(3), CutShort(0))
     assert (status, verdict) == (0, "NOT WORSE")
     assert "30.0 % in" in said
+
+
+def test_a_side_that_was_not_shown_what_it_was_asked_cannot_be_compared(judged: Judge) -> None:
+    whole, truncated = CutShort(0), CutShort(0, truncated=2)
+    for before, after, shares in ((truncated, whole, ("20.0", "0.0")), (whole, truncated, ("0.0", "20.0"))):
+        status, verdict, said = judged(before, after)
+        assert (status, verdict) == (2, "CANNOT TELL")
+        expected = r"prompts lost their beginnings, for which the context has no room: {} % in .+, {} % in"
+        assert re.search(expected.format(*shares), said)
+
+
+def test_sides_that_were_not_shown_the_same_can_be_compared(judged: Judge) -> None:
+    status, verdict, said = judged(CutShort(0, truncated=2), CutShort(0, truncated=2))
+    assert (status, verdict) == judged(CutShort(0), CutShort(0))[:2] != (2, "CANNOT TELL")
+    assert "the same prompts lost their beginnings, for which the context has no room: 20.0 % in" in said

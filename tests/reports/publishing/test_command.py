@@ -107,6 +107,18 @@ def test_a_run_of_some_rows_says_so_everywhere(
     assert yaml.safe_load(written.read_text(encoding="utf-8"))[0]["notes"].endswith(f"{option}: only some of the rows")
 
 
+def test_a_run_with_prompts_that_were_cut_off_says_so_everywhere(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with edited(run) as content:
+        content["results"][SST2]["prompt_truncated_rate,answer"] = 0.25
+    assert call(*HUB, run, "-o", tmp_path / "out", "--model-id", f"{run}=a/b", *BENCHMARK) == 0
+    assert f"warning: a/b: prompts lost their beginnings; the files say so: {SST2}" in capsys.readouterr().err
+    (written,) = (tmp_path / "out/a/b/.eval_results").iterdir()
+    notes = yaml.safe_load(written.read_text(encoding="utf-8"))[0]["notes"]
+    assert notes.endswith("the context had no room for the beginning of 25.0 % of the prompts")
+
+
 def test_answers_that_were_not_recorded_are_said(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with edited(run) as content:
         content["config"]["recorded"] = {"missing": {SST2: 3}}

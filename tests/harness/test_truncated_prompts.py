@@ -1,0 +1,202 @@
+"""Prompts for which the context has no room lose their beginnings in the harness: it is refused, or said."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lm_eval.api.registry import get_model
+
+from lm_eval_ext.endings import Answer, has_truncated_prompt
+from lm_eval_ext.harness.endings import listen
+from lm_eval_ext.harness.engines import room_for_prompts
+from lm_eval_ext.harness.requests import KnownInstance
+from lm_eval_ext.models.conversation import ConversationLM
+from lm_eval_ext.results.load import load
+from lm_eval_ext.self_refine.loop import Feedback, Refined, Round
+from lm_eval_ext.turns import Turns
+from tests.across_versions import plain_instance
+from tests.harness.servers import Planted, engine, handler_of, of_sglang, of_vllm
+from tests.harness.tasks import OF_FAMILY, PLAYED, evaluate
+from tests.loopback import serving
+
+pytestmark = pytest.mark.harness
+
+LABELS, COUNTS = OF_FAMILY["verbalizer"], OF_FAMILY["manyifeval"]
+ROWS, NEW = 8, 3
+OPTIONS: Mapping[str, Any] = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": f"max_gen_toks={NEW}"}
+RATE = "prompt_truncated_rate"
+SAID = "do not fit into the model's context"
+
+
+def lm(model: Path, context: int) -> Any:
+    return get_model("hf")(pretrained=str(model), device="cpu", max_length=context, batch_size=4)
+
+
+def tokens(prompt: str) -> int:
+    """Return the number of tokens of the tiny model, which are bytes."""
+    return len(prompt.encode())
+
+
+@pytest.fixture(scope="module")
+def prompts() -> Sequence[str]:
+    """Return the prompts of the first rows of a task, of different lengths."""
+    run = evaluate("reference", [LABELS], {}, **OPTIONS)
+    return [line["arguments"][0][0] for line in run["samples"][LABELS]]
+
+
+@pytest.fixture(scope="module")
+def context(prompts: Sequence[str]) -> int:
+    """Return a context that has room for exactly one of the prompts and for all shorter ones."""
+    return int(statistics.median_low(map(tokens, prompts))) + NEW
+
+
+def shares(run: Mapping[str, Any], task: str) -> list[float]:
+    return [value for name, value in run["results"][task].items() if name.startswith(f"{RATE},")]
+
+
+# Models that tokenize prompts here.
+
+
+def test_exactly_the_prompts_are_truncated_that_the_context_has_no_room_for(
+    tiny_model: Path, prompts: Sequence[str], context: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = evaluate(lm(tiny_model, context), [LABELS], {}, tmp_path, **OPTIONS)
+    expected = [float(tokens(prompt) + NEW > context) for prompt in prompts]
+    assert [line[RATE] for line in run["samples"][LABELS]] == expected
+    assert shares(run, LABELS) == [pytest.approx(statistics.fmean(expected))]
+    assert 0 < sum(expected) < ROWS
+    assert f"{sum(expected):.0f} of {ROWS} prompts {SAID} of {context} tokens" in caplog.text
+    runs = load([tmp_path])
+    share = f"{100 * statistics.fmean(expected):.1f} % of {LABELS}"
+    assert any(f"not shown the beginning of prompts that its context has no room for: {share}" in str(issue)
+               for issue in runs.issues)  # fmt: skip
+
+
+def test_nothing_is_said_where_every_prompt_has_room(
+    tiny_model: Path, prompts: Sequence[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    run = evaluate(lm(tiny_model, max(map(tokens, prompts)) + NEW), [LABELS], {"details": True}, **OPTIONS)
+    assert not any(RATE in line for line in run["samples"][LABELS])
+    assert (shares(run, LABELS), SAID in caplog.text) == ([], False)
+
+
+def test_new_tokens_that_fill_the_context_are_refused_before_anything_is_generated(tiny_model: Path) -> None:
+    with pytest.raises(ValueError, match="leave no room for a prompt") as raised:
+        evaluate(lm(tiny_model, NEW), [LABELS], {}, **OPTIONS)
+    assert str(raised.value) == (
+        f"task '{LABELS}': {NEW} new tokens leave no room for a prompt in a context of {NEW} tokens, which is what "
+        "HFLM was told or assumes; give fewer new tokens (--gen_kwargs max_gen_toks=N) or, if the model has it, a "
+        "longer context (max_length=N in --model_args)"
+    )
+
+
+def test_every_draw_says_so(tiny_model: Path, prompts: Sequence[str], context: int) -> None:
+    sampled = {**OPTIONS, "gen_kwargs": f"max_gen_toks={NEW},do_sample=true,temperature=1.0"}
+    run = evaluate(lm(tiny_model, context), [LABELS], {"repeats": 2}, **sampled)
+    for line, prompt in zip(run["samples"][LABELS], prompts, strict=True):
+        assert line["draws"][RATE] == [float(tokens(prompt) + NEW > context)] * 2
+
+
+def test_answers_from_the_cache_say_so(tiny_model: Path, context: int, tmp_path: Path) -> None:
+    first, again = (
+        evaluate(lm(tiny_model, context), [LABELS], {}, use_cache=str(tmp_path / "cache"), **OPTIONS) for _ in range(2)
+    )
+    assert shares(again, LABELS) == shares(first, LABELS) != []
+
+
+@pytest.mark.parametrize("predict_only", [False, True], ids=["scored", "without scores"])
+def test_a_recorded_run_says_so_when_it_is_scored_again(
+    predict_only: bool, tiny_model: Path, prompts: Sequence[str], context: int, tmp_path: Path
+) -> None:
+    first = evaluate(lm(tiny_model, context), [LABELS], {}, tmp_path, predict_only=predict_only, **OPTIONS)
+    assert (shares(first, LABELS) == []) == predict_only
+    again = evaluate("recorded", [LABELS], {}, model_args=f"samples={tmp_path}", **OPTIONS)
+    expected = [float(tokens(prompt) + NEW > context) for prompt in prompts]
+    assert [line[RATE] for line in again["samples"][LABELS]] == expected
+
+
+def test_a_conversation_that_grows_out_of_the_context_says_so(
+    tiny_model: Path, sentence_data: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = {**OPTIONS, "limit": 2, "apply_chat_template": True}
+    whole = evaluate(ConversationLM(lm(tiny_model, 4096)), [PLAYED], {}, **options)
+    assert not any(RATE in line for line in whole["samples"][PLAYED])
+    caplog.clear()
+    # There is room for the first message of each.
+    room = max(tokens(line["arguments"][0][0]) for line in whole["samples"][PLAYED]) + NEW
+    grown = evaluate(ConversationLM(lm(tiny_model, room)), [PLAYED], {}, **options)
+    assert [line[RATE] for line in grown["samples"][PLAYED]] == [1.0, 1.0]
+    # In the first turn, nothing is lost.
+    assert sum(SAID in record.message for record in caplog.records) == 9
+
+
+def test_what_is_put_together_of_answers_is_about_all_their_prompts() -> None:
+    lost = Answer("lost", prompt_is_truncated=True)
+    assert has_truncated_prompt(Turns(lost, "whole"))
+    assert has_truncated_prompt(Turns("whole", lost))
+    judged = Round("whole", Feedback((True,), (lost,)))
+    for rounds in ([Round(lost), Round("whole")], [Round("whole"), Round(lost)], [judged, Round("whole")]):
+        assert has_truncated_prompt(Refined(rounds, planned=1))
+    whole = Turns("whole", Answer("whole")), Refined([Round("whole", Feedback((True,), ("yes",)))], planned=1)
+    assert not any(map(has_truncated_prompt, whole))
+
+
+@pytest.mark.parametrize(("name", "completion"), [("vllm", of_vllm), ("sglang", of_sglang)])
+def test_engines_that_are_not_installed_truncate_alike(
+    name: str, completion: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Their context is 100 tokens, and a letter is one.
+    lm = engine(name, [completion("one", "length", 8), completion("another", "stop", None)], monkeypatch)
+    listen(lm)
+    arguments = {"until": ["\n\n"], "max_gen_toks": 8}
+    asked = [
+        KnownInstance.of(plain_instance("generate_until", {}, ("a" * length, arguments)), {}) for length in (92, 93)
+    ]
+    assert [has_truncated_prompt(answer) for answer in lm.generate_until(asked)] == [False, True]
+
+
+# Servers, whose context the harness does not know.
+
+
+def served(address: str, model: Path, **arguments: Any) -> Any:
+    pytest.importorskip("tenacity", reason="tenacity is not installed (extra: api)")
+    given: dict[str, Any] = {"model": "mine", "tokenizer": str(model), "max_retries": 1, **arguments}
+    return get_model("local-completions")(base_url=f"{address}/v1/completions", **given)
+
+
+@pytest.mark.parametrize("wraps", [False, True], ids=["by itself", "in a conversation"])
+def test_a_server_is_sent_no_prompt_of_which_the_harness_would_leave_nothing(wraps: bool, tiny_model: Path) -> None:
+    planted = Planted(chat=False)
+    # What harness and tasks assume unless they are told otherwise: 2,048 tokens, and 2,048 new ones.
+    options: dict[str, Any] = {"limit": 2, "bootstrap_iters": 0, "apply_chat_template": True}
+    with serving(handler_of(planted)) as address:
+        lm = served(address, tiny_model)
+        with pytest.raises(ValueError, match=r"'ifbench': 2048 new tokens leave no room .* of 2047 tokens"):
+            evaluate(ConversationLM(lm) if wraps else lm, ["ifbench"], {}, **options)
+    assert planted.asked == []
+
+
+@pytest.mark.parametrize("concurrent", [1, 4])
+def test_the_prompts_that_a_server_is_not_sent_whole_are_known(
+    concurrent: int, tiny_model: Path, prompts: Sequence[str], context: int
+) -> None:
+    planted = Planted(chat=False)
+    with serving(handler_of(planted)) as address:
+        # The class keeps one token for itself.
+        lm = served(address, tiny_model, max_length=context + 1, num_concurrent=concurrent)
+        run = evaluate(lm, [LABELS], {}, **OPTIONS)
+    expected = [float(tokens(prompt) + NEW > context) for prompt in prompts]
+    assert [line[RATE] for line in run["samples"][LABELS]] == expected
+    sent = sorted(len(prompt) for asked in planted.asked for prompt in asked["prompt"])
+    assert sent == sorted(min(tokens(prompt), context - NEW) for prompt in prompts)
+
+
+def test_a_server_that_is_sent_texts_gets_them_whole(tiny_model: Path) -> None:
+    arguments = {"max_gen_toks": 2048}
+    lm = served("http://localhost", tiny_model, tokenized_requests=False)
+    assert room_for_prompts(lm, arguments) is None
+    assert room_for_prompts(served("http://localhost", tiny_model, max_length=3000), arguments) == 951
