@@ -25,8 +25,8 @@ from lm_eval_ext.results.files import files_at
 from lm_eval_ext.results.issue import named
 from lm_eval_ext.results.load import GivenName
 from lm_eval_ext.results.models import missing_answers
-from lm_eval_ext.results.truncation import truncated_prompts
 from lm_eval_ext.results.places import opened
+from lm_eval_ext.results.truncation import truncated_prompts
 
 HUB_EVAL_RESULTS, EVERY_EVAL_EVER = "hub-eval-results", "every-eval-ever"
 NEEDED: Mapping[str, Mapping[str, str]] = {
