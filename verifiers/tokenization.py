@@ -275,8 +275,8 @@ def download(data: Data, target: Path) -> None:
 
 # Possible sentence ends: Punkt breaks nowhere else.
 _POSSIBLE_END = re.compile(r"[.?!](?=\W)")
-# Possible sentence ends before text that certainly begins a sentence.
-_CERTAIN_END = re.compile(r"[.?!](?=\s+[\"“]?[A-Za-z0-9*#(\[-])")
+# Possible sentence ends before text that certainly begins a sentence. Four separators are white space to ``re`` alone.
+_CERTAIN_END = re.compile(r"[.?!](?=[^\S\x1c-\x1f]+[\"“]?[A-Za-z0-9*#(\[-])")
 _PLAIN_CONTEXT = re.compile(r"([A-Za-z]{2,})[.?!]\s+[^\s.]\S*")
 _OPENING = '([*"“'
 _LONGEST = 40

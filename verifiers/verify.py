@@ -19,6 +19,8 @@ REASONING_TAGS = "think|thinking|reasoning"
 """The names of the tags around reasoning, as alternatives of a regular expression."""
 _TAG = re.compile(rf"<(?P<closes>/)?(?P<name>{REASONING_TAGS})>", re.IGNORECASE)
 _UNCLOSED = re.compile(rf"<(?:{REASONING_TAGS})>.*", re.DOTALL | re.IGNORECASE)
+_OPENED = re.compile(rf"<(?:{REASONING_TAGS})>\s*\Z", re.IGNORECASE)
+_CLOSING = re.compile(rf"</(?:{REASONING_TAGS})>", re.IGNORECASE)
 _UNOPENED = re.compile(rf"^.*</(?:{REASONING_TAGS})>", re.DOTALL | re.IGNORECASE)
 
 END_TOKENS = (
@@ -43,6 +45,22 @@ def without_reasoning(response: str) -> str:
     answer = _UNCLOSED.sub("", answer)
     answer = _UNOPENED.sub("", answer)
     return response if answer == response else answer.strip()
+
+
+def with_opening_tag(response: str, prompt: str) -> str:
+    """Return a response with the tag that its prompt ends with, if it never closes that block.
+
+    Some chat templates open a block of reasoning, so that a response begins in the middle of it. One that never closes
+    it is all reasoning, but looks like an answer. One that has the tag already is returned unchanged.
+
+    Args:
+        response: the model's response.
+        prompt: what the model was shown, after its chat template.
+    """
+    opening = _OPENED.search(prompt)
+    if opening is None or _CLOSING.search(response) or response.startswith(opening.group()):
+        return response
+    return opening.group() + response
 
 
 def without_end_tokens(response: str, end_tokens: Sequence[str] = END_TOKENS) -> str:

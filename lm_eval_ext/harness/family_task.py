@@ -50,8 +50,8 @@ from lm_eval_ext.harness.responses import (
     number_of_draws,
     of_single_draws,
     removes_reasoning,
-    restore_opening,
     together,
+    with_opening,
 )
 from lm_eval_ext.harness.run_metadata import metadata_of_run
 from lm_eval_ext.harness.versions import (
@@ -486,7 +486,7 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
         # The harness adds the model's arguments to the metadata.
         if not removes_reasoning(self.asking.lm) and not self.config.metadata.get("think_end_token"):
             for request in self.instances:
-                restore_opening(request)
+                request.resps = [with_opening(response, request.args[0]) for response in request.resps]
         if self.draws == 1:
             return super().apply_filters()
         requests: list[Instance] = self.instances

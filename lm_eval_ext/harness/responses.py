@@ -8,7 +8,6 @@ Some chat templates open a reasoning block, so that a response begins in the mid
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -17,15 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext.endings import Answer, ending_of, has_truncated_prompt
 from lm_eval_ext.harness.versions import HAS_SCORERS
-from lm_eval_ext.verifiers.verify import REASONING_TAGS
+from lm_eval_ext.verifiers.verify import with_opening_tag
 
 if TYPE_CHECKING:
     from lm_eval.api.instance import Instance
     from typing_extensions import Self  # not in Python 3.10
-
-
-_OPENED = re.compile(rf"<(?:{REASONING_TAGS})>\s*$", re.IGNORECASE)
-_CLOSING = re.compile(rf"</(?:{REASONING_TAGS})>", re.IGNORECASE)
 
 
 def removes_reasoning(lm: Any) -> bool:
@@ -36,23 +31,18 @@ def removes_reasoning(lm: Any) -> bool:
     return getattr(lm, "think_end_token", None) is not None
 
 
-def restore_opening(request: Instance) -> None:
-    """Put the tag that a prompt ends with before the responses that never close the block.
+def with_opening(response: Any, prompt: Any) -> Any:
+    """Return a response as ``with_opening_tag`` does, with what is known of it.
 
-    Such a response is all reasoning, but looks like an answer. One that was recorded after this step has the tag.
+    Args:
+        response: what an LM returned. A refined answer and a conversation are more than their text; their parts have
+            the tags already.
+        prompt: of its request; messages for a server have no tags.
     """
-    prompt = request.args[0]
-    opening = _OPENED.search(prompt) if isinstance(prompt, str) else None
-    if opening:
-        request.resps = [
-            # A refined answer is more than its text.
-            Answer(opening.group() + response, ending_of(response), has_truncated_prompt(response))
-            if type(response) in (str, Answer)
-            and not _CLOSING.search(response)
-            and not response.startswith(opening.group())
-            else response
-            for response in request.resps
-        ]
+    if type(response) not in (str, Answer) or not isinstance(prompt, str):
+        return response
+    whole = with_opening_tag(response, prompt)
+    return response if whole is response else Answer(whole, ending_of(response), has_truncated_prompt(response))
 
 
 def generated_answers(requests: Iterable[Instance]) -> dict[int, list[Any]]:

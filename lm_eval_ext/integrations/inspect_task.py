@@ -19,7 +19,7 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(f"this needs Inspect ({error}): pip install 'lm-eval-ext[inspect]'") from error
 
-from lm_eval_ext.integrations.rows import Judging, prompt_and_columns, row_instructions
+from lm_eval_ext.integrations.rows import Judging, prompt_and_columns, row_columns, row_instructions
 from lm_eval_ext.verifiers import Edition
 
 
@@ -31,7 +31,10 @@ def instruction_accuracy() -> Metric:
     """
 
     def accuracy(scores: list[SampleScore]) -> float:
-        counts = [len((sample.sample_metadata or {})["instruction_id_list"]) for sample in scores]
+        counts = [
+            len(row_columns(sample.sample_metadata or {}, f"sample {sample.sample_id!r}")["instruction_id_list"])
+            for sample in scores
+        ]
         followed = fsum(sample.score.as_float() * count for sample, count in zip(scores, counts, strict=True))
         return followed / sum(counts) if counts else 0.0
 

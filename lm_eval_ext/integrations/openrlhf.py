@@ -8,15 +8,17 @@ With options, ``reward_func = functools.partial(reward_func, edition="repaired")
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import torch
 
-from lm_eval_ext.integrations.rewards import Rewarding
+from lm_eval_ext.integrations.rewards import Rewarding, broken
 from lm_eval_ext.integrations.rows import labelled, named
 
 _TAIL = 200
-"""By how many of a prompt's last characters its end is found in a query that does not begin with all of it."""
+"""By how many of a prompt's last characters, without white space, its end is found in a query that does not begin with
+all of it."""
 
 
 def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **kw: Any) -> dict[str, Any]:
@@ -38,7 +40,11 @@ def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence
     parts: list[dict[str, float]] = []
     for query, prompt, label in zip(queries, prompts, labels, strict=True):
         where = named("row", prompt)
-        rewarded = rewarding.rewarded(_response(query, prompt), labelled(label), where, prompt)
+        response = _response(query, prompt)
+        if response is None:
+            rewarded = broken(f"{where}: its query does not have the end of its prompt, after which a response begins")
+        else:
+            rewarded = rewarding.rewarded(response, labelled(label), where, prompt)
         scores.append(rewarding.broken_reward if rewarded.score is None else rewarded.score)
         parts.append(rewarding.parts(rewarded))
     rewards = torch.tensor(scores, dtype=torch.float)
@@ -47,9 +53,18 @@ def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence
     return {"rewards": rewards, "scores": rewards, "extra_logs": logs}
 
 
-def _response(query: str, prompt: str) -> str:
-    """Return what follows the prompt, also where OpenRLHF shortened that from the left, or its tokenizer rewrote it."""
+def _response(query: str, prompt: str) -> str | None:
+    """Return what follows the prompt; ``None`` if its end is not found.
+
+    OpenRLHF shortens a long prompt from the left, and tokenizers rewrite white space: some put a space after a special
+    token, others take one from before a punctuation mark.
+    """
     if query.startswith(prompt):
         return query[len(prompt) :]
-    before, end, response = query.partition(prompt[-_TAIL:])
-    return response if end else before
+    tail, letters = "".join(prompt.split())[-_TAIL:], "".join(query.split())
+    start = letters.find(tail)
+    if start < 0 or not tail:
+        return None
+    places = (place for place, letter in enumerate(query) if not letter.isspace())
+    last = next(islice(places, start + len(tail) - 1, None))
+    return query[last + 1 :].removeprefix(prompt[len(prompt.rstrip()) :])

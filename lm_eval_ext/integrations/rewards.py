@@ -12,7 +12,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from threading import Event
 from typing import Any, Literal, get_args
 
@@ -29,7 +29,7 @@ from lm_eval_ext.integrations.rows import (
 from lm_eval_ext.trip_wires import Rollout, asks_to_be_short, tripped
 from lm_eval_ext.verifiers import Checker, MissingDataError, Response, Verdict, instruction_ids, without_end_tokens
 from lm_eval_ext.verifiers.tokenization import require_for
-from lm_eval_ext.verifiers.verify import END_TOKENS
+from lm_eval_ext.verifiers.verify import END_TOKENS, with_opening_tag
 
 _log = logging.getLogger(__name__)
 _started = Event()
@@ -69,6 +69,12 @@ class Rewarding(Judging):
         super().__post_init__()
         if self.shape not in SHAPES:
             raise ValueError(f"unknown shape {self.shape!r}; expected {', '.join(map(repr, SHAPES))}")
+        # The letters of a text would be taken for end tokens.
+        is_listed = isinstance(self.end_tokens, Sequence) and not isinstance(self.end_tokens, str)
+        if not is_listed or not all(isinstance(token, str) and token for token in self.end_tokens):
+            raise ValueError(f"end_tokens {self.end_tokens!r}; expected a list of texts, as in ['<stop>']")
+        if self.full_words < 1:
+            raise ValueError(f"full_words {self.full_words!r}; expected a number of words, 1 or more")
 
     def require_data(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Look for the data of NLTK that verdicts need, before this process scores its first rollout.
@@ -103,8 +109,8 @@ class Rewarding(Judging):
             response: the model's response as the trainer has it; ``None`` is the same as an empty one.
             row: the row's instructions, as in ``row_columns``.
             where: names the row in the log.
-            prompt: as far as it is known, as in ``text_of``, for ``"share_above_floor"``: the echo of it is an answer
-                without content.
+            prompt: as far as it is known, as in ``text_of``: for ``"share_above_floor"``, because the echo of it is an
+                answer without content, and because a chat template may have opened a block of reasoning at its end.
 
         Raises:
             MissingDataError: as ``require_data``.
@@ -117,7 +123,8 @@ class Rewarding(Judging):
             if response is not None and not isinstance(response, str):
                 raise RowError(f"{where}: expected a response that is text, found {response!r}")
             with naming(where):
-                answer = self._answer(without_end_tokens(response or "", self.end_tokens))
+                text = without_end_tokens(response or "", self.end_tokens)
+                answer = self._answer(with_opening_tag(text, prompt_text) if self.strip_reasoning else text)
                 verdict = answer.follows(instructions, self.edition, self.loose)
                 score = self._score(verdict, answer, instructions, prompt_text)
         except (RowError, MissingDataError) as error:
@@ -174,7 +181,7 @@ class Rewarded:
     trip_wire: str | None = None
 
 
-@cache
+@lru_cache(maxsize=10_000)
 def broken(error: str) -> Rewarded:
     """Return that a row cannot be judged, and log it: once, because every rollout of every epoch would say it again."""
     _log.warning("no reward, for the row cannot be judged: %s", error)

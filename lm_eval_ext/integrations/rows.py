@@ -98,7 +98,7 @@ def row_columns(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     if isinstance(cells.get(GROUND_TRUTH), Mapping):
         cells = {name: cell(value) for name, value in cells[GROUND_TRUTH].items() if name in COLUMNS}
     elif cells.get(GROUND_TRUTH) is not None:  # in a mixed set, the other two may be there and empty
-        cells = {name: value for name, value in cells.items() if value is not None}
+        cells = {name: value for name, value in cells.items() if value not in (None, "", [])}
     with naming(f"{where}: {GROUND_TRUTH!r}"):
         plain = unpacked(cells)
     missing = [name for name in COLUMNS if name not in plain]
@@ -170,11 +170,27 @@ def naming(where: str) -> Iterator[None]:
         raise RowError(f"{where}: {error}") from error
 
 
-def text_of(prompt: object) -> str:
-    """Return the text of a prompt, or of the last message of a conversation; empty if there is none."""
-    if isinstance(prompt, Sequence) and prompt and isinstance(prompt[-1], Mapping):
-        prompt = prompt[-1].get("content")
-    return prompt if isinstance(prompt, str) else ""
+def text_of(prompt: Any) -> str:
+    """Return the text of a prompt, or of the last message of a conversation; empty if there is none.
+
+    Args:
+        prompt: a text, or messages as a list or as an array out of Parquet; their content may be in parts.
+    """
+    messages = prompt.tolist() if hasattr(prompt, "tolist") else prompt
+    if isinstance(messages, Sequence) and messages and isinstance(messages[-1], Mapping):
+        return text_in(messages[-1].get("content")) or ""
+    return messages if isinstance(messages, str) else ""
+
+
+def text_in(content: Any) -> str | None:
+    """Return the text of a message's content, which may be in parts; ``None`` if it is neither text nor parts."""
+    parts = content.tolist() if hasattr(content, "tolist") else content
+    if isinstance(parts, str):
+        return parts
+    try:
+        return "".join(part["text"] for part in parts if part["type"] == "text")
+    except (TypeError, KeyError):
+        return None
 
 
 def named(row: str, prompt: object) -> str:

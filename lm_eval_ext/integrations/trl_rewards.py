@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from lm_eval_ext.integrations.rewards import Rewarded, Rewarding, Shape, broken
-from lm_eval_ext.integrations.rows import RowError, named, row_columns
+from lm_eval_ext.integrations.rows import RowError, named, row_columns, text_in
 from lm_eval_ext.verifiers.rows import COLUMNS, GROUND_TRUTH
 
 
@@ -62,9 +62,10 @@ class InstructionReward(Rewarding):
         self.require_data(rows)
         rewarded = []
         for index, (completion, row) in enumerate(zip(completions, rows, strict=True)):
-            key = f", key {columns['key'][index]!r}" if columns.get("key") is not None else ""
+            # Not by its place, which is another one in every batch: the log would name the row every time.
+            key = f" with key {columns['key'][index]!r}" if columns.get("key") is not None else ""
             prompt = prompts[index] if prompts is not None else None
-            where = named(f"row {index + 1} of the batch{key}", prompt)
+            where = named(f"row{key}", prompt)
             rewarded.append(self._of(completion, row, where, prompt))
         if log_metric is not None and rewarded:
             parts = [self.parts(reward) for reward in rewarded]
@@ -120,9 +121,7 @@ def _text(completion: object, where: str) -> str:
     if not replies or "content" not in replies[-1]:
         raise RowError(f"{where}: the completion has no message of the assistant with a content; found {completion!r}")
     content = replies[-1]["content"]
-    if isinstance(content, str) or content is None:
-        return content or ""
-    try:
-        return "".join(part["text"] for part in content if part["type"] == "text")
-    except (TypeError, KeyError) as error:
-        raise RowError(f"{where}: expected a content that is text or a list of parts, found {content!r}") from error
+    text = "" if content is None else text_in(content)
+    if text is None:
+        raise RowError(f"{where}: expected a content that is text or a list of parts, found {content!r}")
+    return text

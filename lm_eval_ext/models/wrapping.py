@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from lm_eval_ext.harness.endings import listen
 from lm_eval_ext.harness.lm import LM, CachingLM, get_model
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
+from lm_eval_ext.harness.responses import removes_reasoning, with_opening
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import CacheHook, Instance
@@ -128,8 +129,14 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
         return list(requests)
 
     def texts_of(self, requests: Sequence[Instance]) -> list[str]:
-        """Return the base LM's texts; an API that withholds a completion returns ``None``, which is an empty one."""
-        return ["" if text is None else text for text in self.base.generate_until(requests)]
+        """Return the base LM's texts, with the tag of reasoning that a prompt opens and the text never closes.
+
+        An API that withholds a completion returns ``None``, which is an empty one.
+        """
+        texts = ["" if text is None else text for text in self.base.generate_until(requests)]
+        if removes_reasoning(self.base):
+            return texts
+        return [with_opening(text, request.args[0]) for text, request in zip(texts, requests, strict=True)]
 
     def asking(self, request: Instance, messages: list[dict[str, str]], known_answers: KnownAnswers) -> KnownInstance:
         """Return a request like another request, with a conversation as the base LM's chat template renders it."""

@@ -11,10 +11,21 @@ from typing import Any
 import pytest
 from lm_eval.api.registry import get_model
 
-from lm_eval_ext.endings import ITSELF, LIMIT, STOP, UNKNOWN, Answer, StopReport, ending_by, ending_of, report_of_server
+from lm_eval_ext.endings import (
+    ITSELF,
+    LIMIT,
+    STOP,
+    UNKNOWN,
+    Answer,
+    StopReport,
+    ending_by,
+    ending_of,
+    has_truncated_prompt,
+    report_of_server,
+)
 from lm_eval_ext.harness.endings import listen, over_processes
 from lm_eval_ext.harness.requests import KnownInstance
-from lm_eval_ext.harness.responses import restore_opening
+from lm_eval_ext.harness.responses import with_opening
 from lm_eval_ext.models.conversation import ConversationLM
 from lm_eval_ext.self_refine.loop import Refined, Round
 from lm_eval_ext.turns import Turns
@@ -116,10 +127,8 @@ def test_an_ending_survives_other_processes_and_the_cache_of_responses() -> None
 
 
 def test_an_answer_that_gets_the_tag_of_its_reasoning_back_keeps_its_ending() -> None:
-    request = plain_instance("generate_until", {}, ("Why?<think>\n", {}))
-    request.resps = [Answer("because", LIMIT)]
-    restore_opening(request)
-    assert (request.resps, ending_of(request.resps[0])) == (["<think>\nbecause"], LIMIT)
+    whole = with_opening(Answer("because", LIMIT, prompt_is_truncated=True), "Why?<think>\n")
+    assert (whole, ending_of(whole), has_truncated_prompt(whole)) == ("<think>\nbecause", LIMIT, True)
 
 
 class TwoProcesses:

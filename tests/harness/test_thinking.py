@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lm_eval.api.registry import get_model
 
-from lm_eval_ext.harness.responses import restore_opening
+from lm_eval_ext.harness.responses import with_opening
 from lm_eval_ext.harness.versions import HAS_SCORERS
-from tests.across_versions import filtered, plain_instance
+from lm_eval_ext.models.conversation import ConversationLM
+from lm_eval_ext.verifiers import without_reasoning
+from tests.across_versions import filtered
 from tests.harness import tasks as harness_tasks
 from tests.wordy_models import build_model_of_words
 
@@ -147,7 +151,39 @@ def test_thinking_that_only_the_model_knows_of_is_refused_too(thinking_model: Pa
 def test_the_opening_tag_is_restored_where_the_block_is_never_closed(
     prompt: str, response: str | None, restored: str | None
 ) -> None:
-    request = plain_instance("generate_until", {}, (prompt, {}))
-    request.resps = [response]
-    restore_opening(request)
-    assert request.resps == [restored]
+    assert with_opening(response, prompt) == restored
+
+
+def test_reasoning_that_is_never_closed_is_no_answer_to_an_lm_that_goes_on_with_it(thinking_model: Path) -> None:
+    options: dict[str, Any] = {"limit": 4, "bootstrap_iters": 0, "gen_kwargs": "max_gen_toks=3"}
+    base = get_model("hf")(pretrained=str(thinking_model), device="cpu", max_length=4096, batch_size=4)
+    asked: list[str] = []
+    generate = base.generate_until
+
+    def noted(requests: Sequence[Any], *args: Any) -> list[str]:
+        asked.extend(request.args[0] for request in requests)
+        texts: list[str] = generate(requests, *args)
+        return texts
+
+    base.generate_until = noted
+    play = harness_tasks.evaluate(ConversationLM(base), [harness_tasks.PLAYED], {}, apply_chat_template=True, **options)
+    endless = 0
+    for line in play["samples"][harness_tasks.PLAYED]:
+        answers = [turn["answer"] for turn in line["turns"]]
+        thought = [END not in answer for answer in answers]
+        assert thought == [answer.startswith("<think>\n") for answer in answers]
+        assert line["empty_rate"] >= sum(thought) / len(answers)
+        endless += sum(thought)
+        # The last message comes after what the answers before it were.
+        (last,) = (
+            prompt for prompt in asked if line["doc"]["messages"][-1] in prompt and line["doc"]["prompt"] in prompt
+        )
+        shown = re.findall(r"^assistant: (.*)$", last, re.MULTILINE)
+        assert shown == list(map(without_reasoning, answers[:-1]))
+    assert endless
+    refine = get_model("self_refine")(base=base, strategy="feedback", rounds=1)
+    run = harness_tasks.evaluate(refine, [INSTRUCTIONS], {"details": True}, apply_chat_template=True, **options)
+    for line in run["samples"][INSTRUCTIONS]:
+        answer = line["resps"][0][0]
+        assert (END in answer) != answer.startswith("<think>\n")
+        assert END in answer or line["empty_rate"] == 1.0

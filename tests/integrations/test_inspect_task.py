@@ -19,8 +19,14 @@ from tests.integrations.rows import pairs
 pytest.importorskip("inspect_ai", reason="inspect_ai is not installed (extra: inspect)")
 # Only where the library is.
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import SampleScore, Score
 
-from lm_eval_ext.integrations.inspect_task import instruction_following, instructions_followed, record_to_sample
+from lm_eval_ext.integrations.inspect_task import (
+    instruction_accuracy,
+    instruction_following,
+    instructions_followed,
+    record_to_sample,
+)
 
 
 def asked() -> dict[str, tuple[dict[str, Any], str]]:
@@ -103,6 +109,24 @@ def test_the_repaired_edition_has_figures_of_its_own_names() -> None:
         "inst_level_repaired_loose_acc": 0.5,
     }
     assert thinking["inst_level_strict_acc"] == 0.5
+
+
+def test_a_sample_counts_by_its_instructions_in_whatever_form_its_metadata_are() -> None:
+    ids, kwargs = (
+        ["punctuation:no_comma", "keywords:existence", "keywords:existence"],
+        [{}, *[{"keywords": ["red"]}] * 2],
+    )
+    packed = json.dumps([{"instruction_id": ids, "kwargs": kwargs}])
+    for many in (
+        {"instruction_id_list": ids, "kwargs": kwargs},
+        {"instruction_id_list": json.dumps(ids), "kwargs": json.dumps(kwargs)},
+        {"ground_truth": packed},
+    ):
+        one = {"instruction_id_list": ids[:1], "kwargs": kwargs[:1]}
+        scores = [
+            SampleScore(score=Score(value=value), sample_metadata=of) for value, of in ((1 / 3, many), (1.0, one))
+        ]
+        assert instruction_accuracy()(scores) == pytest.approx(2 / 4)
 
 
 def test_an_unknown_edition_is_an_error_before_the_evaluation() -> None:

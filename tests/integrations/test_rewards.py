@@ -135,7 +135,54 @@ def test_a_broken_row_does_not_change_the_others_of_its_batch() -> None:
 def test_a_response_is_found_after_a_prompt_that_was_cut_off_or_rewritten() -> None:
     prompt = f"<s>{'Colors. ' * 50}Name one.\n"
     assert reward_func([f"{prompt[100:]}red [1]</s>"], [prompt], [RED])["rewards"].tolist() == [1]
-    assert reward_func(["red [1]"], ["Something else"], [RED])["rewards"].tolist() == [1]
+    # Some tokenizers put a space after a special token, or take the one before a punctuation mark.
+    asked = "<s>[INST] Is red , or blue , a color ? [/INST]\n"
+    for query in (asked, asked.replace("<s>[", "<s> ["), asked.replace(" ,", ",").replace(" ?", "?")):
+        # With the prompt, which has the word, every answer would be right.
+        assert reward_func([f"{query}red [1]</s>", f"{query}blue</s>"], [asked] * 2, [RED] * 2)["rewards"].tolist() == [
+            1,
+            0,
+        ]
+
+
+def test_a_query_without_its_prompt_is_broken_rather_than_judged_with_it(caplog: pytest.LogCaptureFixture) -> None:
+    broken.cache_clear()
+    assert reward_func(["red [1]", "red [1]"], ["Something else", " "], [RED] * 2)["rewards"].tolist() == [-1, -1]
+    assert "row ('Something else'): its query does not have the end of its prompt" in caplog.text
+
+
+def test_reasoning_that_the_prompt_opened_and_nothing_closed_is_no_answer() -> None:
+    asked = "<|im_start|>user\nName a color.<|im_end|>\n<|im_start|>assistant\n<think>\n"
+    responses = ["red [1] and so on", "Hm.</think>red [1]", "red [1]</think>Hm."]
+    found = [Rewarding().rewarded(response, RED, "row", asked) for response in responses]
+    assert [(each.score, each.is_empty) for each in found] == [(0, True), (1, False), (0, False)]
+    assert Rewarding(strip_reasoning=False).rewarded(responses[0], RED, "row", asked).score == 1
+    queries = reward_func([asked + response for response in responses], [asked] * 3, [RED] * 3)
+    assert queries["rewards"].tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "red [1]",
+        [{"role": "user", "content": "red [1]"}],
+        np.array([{"role": "user", "content": "red [1]"}]),
+        [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "red [1]"}]}],
+        [{"role": "user", "content": np.array([{"type": "text", "text": "red [1]"}])}],
+    ],
+    ids=["text", "messages", "array", "parts", "array of parts"],
+)
+def test_the_echo_of_a_prompt_is_worth_nothing_in_whatever_form_it_is(prompt: Any) -> None:
+    rewarded = Rewarding(shape="share_above_floor").rewarded("red [1]", RED, "row", prompt)
+    assert (rewarded.score, rewarded.trip_wire is None) == (0, False)
+
+
+@pytest.mark.parametrize("end_tokens", ["<stop>", [""], [None], None, 5])
+def test_end_tokens_are_a_list_of_texts(end_tokens: Any) -> None:
+    with pytest.raises(ValueError, match=r"end_tokens .*; expected a list of texts, as in \['<stop>'\]"):
+        compute_score("ifeval", "red [1]", RED, end_tokens=end_tokens)
+    with pytest.raises(ValueError, match="full_words 0; expected a number of words, 1 or more"):
+        compute_score("ifeval", "red [1]", RED, full_words=0)
 
 
 def test_an_unknown_option_is_an_error_but_what_verl_adds_is_not() -> None:

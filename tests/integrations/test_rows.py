@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.integrations.rewards import broken
-from lm_eval_ext.integrations.rows import is_for_tests
+from lm_eval_ext.integrations.rows import is_for_tests, row_columns
 from lm_eval_ext.integrations.trl_rewards import AllFollowed
 from lm_eval_ext.verifiers import Checker, ifbench, instruction_ids, own
 from lm_eval_ext.verifiers.checker import checker_type
@@ -34,6 +34,13 @@ def test_a_checker_of_the_user_is_for_training() -> None:
 def test_a_row_that_has_it_has_no_reward_unless_told_otherwise(caplog: pytest.LogCaptureFixture) -> None:
     broken.cache_clear()
     assert AllFollowed()(["Hi"], **FOR_TESTS) == [None]
-    message = r"row 1 of the batch: 'custom:reverse_newline' is .* tests \(IFBench\); .*allow_test_instructions=True"
+    message = r"row: 'custom:reverse_newline' is .* tests \(IFBench\); .*allow_test_instructions=True"
     assert re.search(message, caplog.text)
     assert AllFollowed(allow_test_instructions=True)(["Hi"], **FOR_TESTS) == [0.0]
+
+
+@pytest.mark.parametrize("empty", [None, "", []])
+def test_in_a_mixed_set_the_columns_that_a_row_does_not_use_may_be_empty(empty: object) -> None:
+    packed = '[{"instruction_id": ["punctuation:no_comma"], "kwargs": [null]}]'
+    row = {"instruction_id_list": empty, "kwargs": empty, "ground_truth": packed}
+    assert row_columns(row, "row") == {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [None]}

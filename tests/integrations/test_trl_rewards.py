@@ -81,10 +81,15 @@ def test_a_malformed_row_has_no_reward_and_the_log_names_it_once(
     changed: dict[str, Any], message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken.cache_clear()
-    for _ in range(2):
-        assert ShareFollowed()(["a"], prompts=["Say  something"], key=[7], **NO_COMMA | changed) == [None]
+    # In every batch it is at another place.
+    for place in range(3):
+        row = {name: [value[0]] * 3 for name, value in (NO_COMMA | changed).items()}
+        keys = [7 if number == place else None for number in range(3)]
+        whole = {**row, **{name: [row[name][0] if key else NO_COMMA[name][0] for key in keys] for name in NO_COMMA}}
+        rewards = ShareFollowed()(["a"] * 3, prompts=["Say  something"] * 3, key=keys, **whole)
+        assert rewards == [None if key else 1.0 for key in keys]
     (record,) = caplog.records
-    assert "cannot be judged: row 1 of the batch, key 7 ('Say something'): " in record.message
+    assert "cannot be judged: row with key 7 ('Say something'): " in record.message
     assert message in record.message
 
 
@@ -105,7 +110,7 @@ def test_if_rlvrs_ground_truth_is_read_and_its_instructions_are_rewarded(caplog:
     assert ShareFollowed()(["Red foxes run", "Red, blue"], **columns) == [1.0, 0.5]
     broken.cache_clear()
     assert ShareFollowed()(["a, b", "b"], prompts=["Hello", "Hi"], ground_truth=[repr([asked]), "42"]) == [0.5, None]
-    assert re.search(r"row 2 of the batch \('Hi'\): 'ground_truth': expected \[\{.*, found '42'$", caplog.text.strip())
+    assert re.search(r"row \('Hi'\): 'ground_truth': expected \[\{.*, found '42'$", caplog.text.strip())
 
 
 def test_a_column_that_is_not_there_is_an_error() -> None:

@@ -13,7 +13,7 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import cli
-from lm_eval_ext.harness.responses import restore_opening
+from lm_eval_ext.harness.responses import with_opening
 from lm_eval_ext.models.recorded import RecordedLM
 from lm_eval_ext.results.load import load
 from lm_eval_ext.sources import RowsError
@@ -344,12 +344,8 @@ def test_a_chat_template_that_was_not_recorded_is_an_error(first: Path, tmp_path
 
 
 def test_a_response_that_begins_with_the_tag_that_was_restored_gets_no_second_one() -> None:
-    request = plain_instance("generate_until", {}, ("Why?<think>\n", {}))
-    request.resps = ["Hm."]
-    restore_opening(request)
-    once = [*request.resps]
-    restore_opening(request)
-    assert request.resps == once == ["<think>\nHm."]
+    once = with_opening("Hm.", "Why?<think>\n")
+    assert with_opening(once, "Why?<think>\n") == once == "<think>\nHm."
 
 
 @pytest.mark.parametrize(

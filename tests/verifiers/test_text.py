@@ -117,6 +117,7 @@ SENTENCES = (
     *("One.", "One. Two.", "One! Two? Three", "no full stop\n\nnor here", "Mr. Smith paid 3.50 euros."),
     *("Mr. Smith paid. He left.", "e.g. this, i.e. that.", "He lives in the U.S. He is old.", "One.Two."),
     *('"One." Two.', "One.\nTwo.", "…", "...", "1. a\n2. b"),
+    *("Korea rose.\x1c The end", "Korea rose.\x1c \n\nThe end", "Korea rose. \x1fThe end", "Korea\x1crose. The end"),
 )
 
 
