@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ class Table:
     Attributes:
         origin: the file or hub dataset, for messages and for the results.
         rows: mappings from column to value, in the order of the origin.
-        columns: the column names.
+        columns: the column names; of a file of JSON lines, those of any row.
         class_names: maps a column to the names of its integer labels, if the origin declares them.
     """
 
@@ -289,13 +290,15 @@ def from_file(path: Path) -> Table:
     rows: list[Mapping[str, Any]]
     class_names: Mapping[str, tuple[str, ...]] = {}
     if path.suffix == ".jsonl":
-        with path.open("rb") as lines:
-            rows = [_evaluated_row(f"{path}, row {number}", line) for number, line in enumerate(lines, start=1)]
+        lines = path.read_bytes().rstrip().split(b"\n")
+        rows = [
+            _evaluated_row(f"{path}, row {number}", line) for number, line in enumerate(lines, start=1) if any(lines)
+        ]
     else:
         rows, class_names = _read_parquet(path)
     if not rows:
         raise RowsError(f"{path}: no rows")
-    return Table(str(path), rows, tuple(rows[0]), class_names)
+    return Table(str(path), rows, tuple(dict.fromkeys(chain.from_iterable(rows))), class_names)
 
 
 def _evaluated_row(where: str, line: bytes) -> dict[str, Any]:
@@ -336,7 +339,7 @@ def row_of_line(where: str, line: bytes) -> dict[str, Any]:
         RowsError: the line is not a JSON object in UTF-8.
     """
     try:
-        row = json.loads(line.decode("utf-8"))
+        row = json.loads(line.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise RowsError(f"{where}: not JSON in UTF-8 ({error}); expected one object per line") from error
     if not isinstance(row, dict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import datasets
@@ -41,6 +42,23 @@ def test_half_a_surrogate_pair_is_named_by_file_row_and_field(tmp_path: Path) ->
     source = write(tmp_path, jsonl(whole, {"text": ["a", "\ud83d"], "label": 1}))
     with pytest.raises(RowsError, match=r"toy_test\.jsonl, row 2, field 'text': expected text, found half a surrogate"):
         load("toy", "test", NOWHERE, source)
+
+
+@pytest.mark.parametrize(
+    "changed", [lambda text: f"\ufeff{text}", lambda text: f"{text}\n \n", lambda text: text.strip()]
+)
+def test_a_mark_of_the_encoding_and_blank_lines_at_the_end_are_no_rows(
+    tmp_path: Path, changed: Callable[[str], str]
+) -> None:
+    table = load("toy", "test", NOWHERE, write(tmp_path, changed(jsonl(*ROWS))))
+    assert (table.rows, table.columns) == (ROWS, ("text", "label"))
+
+
+def test_the_columns_of_a_file_are_those_of_any_row(tmp_path: Path) -> None:
+    table = load("toy", "test", NOWHERE, write(tmp_path, jsonl(ROWS[0], {**ROWS[1], "more": 1})))
+    assert table.columns == ("text", "label", "more")
+    with pytest.raises(RowsError, match="row 1: no field 'more'"):
+        table.column("more")
 
 
 def test_a_file_is_read_once_per_process(tmp_path: Path) -> None:

@@ -392,7 +392,18 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
     def _leave_out_incomplete_rows(
         self, *, limit: int | None = None, samples: Sequence[int] | None = None, rank: int = 0, **_options: Any
     ) -> None:
-        """Find the rows that ``--limit`` and ``--samples`` leave without some of their variants."""
+        """Find the rows that ``--limit`` and ``--samples`` leave without some of their variants.
+
+        Raises:
+            ValueError: ``--samples`` names a row that the task has not.
+        """
+        if samples is not None:
+            # The harness asks a row once, however often it is named.
+            samples = sorted({*samples})
+            count = len(self.eval_docs)
+            if samples and not 0 <= samples[0] <= samples[-1] < count:
+                row = samples[0] if samples[0] < 0 else samples[-1]
+                raise ValueError(f"task {self.config.task!r}: --samples names row {row}; expected 0 to {count - 1}")
         if self.variants is None:
             if rank == 0:
                 self._warn_of_few_rows(limit, samples)

@@ -133,3 +133,21 @@ def test_a_run_with_a_misspelt_key_ends_at_once(harness: Harness, metadata: str)
     assert found.status != 0
     assert "--metadata has an unknown key" in found.output
     assert found.results == {}
+
+
+def test_a_row_that_a_run_names_twice_is_asked_once(caplog: pytest.LogCaptureFixture) -> None:
+    task = "manyifeval_cousins_n02"
+    options: dict[str, Any] = {"bootstrap_iters": 0, "model_args": "policy=first_wording"}
+    for chosen, whole in (([0, 0, 0, 0, 0], False), ([0, 1, 2, 3, 4, 4], True)):
+        run = evaluate("reference", [task], {}, samples={task: chosen}, **options)
+        assert run["n-samples"][task]["effective"] == len({*chosen})
+        assert (run["results"][task]["reliable_at_5,none"] == "N/A") != whole
+        assert ("leave 1 rows without some of their 5 variants" in caplog.text) != whole
+        caplog.clear()
+
+
+@pytest.mark.parametrize("row", [-1, 500])
+def test_a_row_that_a_task_has_not_is_named(row: int) -> None:
+    task = OF_FAMILY["manyifeval"]
+    with pytest.raises(ValueError, match=rf"task '{task}': --samples names row {row}; expected 0 to \d+$"):
+        evaluate("reference", [task], {}, samples={task: [0, row]}, bootstrap_iters=0)

@@ -85,7 +85,10 @@ def test_a_malformed_row_has_no_reward_and_the_log_names_it_once(
     for place in range(3):
         row = {name: [value[0]] * 3 for name, value in (NO_COMMA | changed).items()}
         keys = [7 if number == place else None for number in range(3)]
-        whole = {**row, **{name: [row[name][0] if key else NO_COMMA[name][0] for key in keys] for name in NO_COMMA}}
+        whole: dict[str, Any] = {
+            **row,
+            **{name: [row[name][0] if key else NO_COMMA[name][0] for key in keys] for name in NO_COMMA},
+        }
         rewards = ShareFollowed()(["a"] * 3, prompts=["Say  something"] * 3, key=keys, **whole)
         assert rewards == [None if key else 1.0 for key in keys]
     (record,) = caplog.records

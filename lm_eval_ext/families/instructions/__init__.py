@@ -97,6 +97,8 @@ def check_keys(origin: str, keys: list[Any]) -> None:
     for number, key in enumerate(keys, start=1):
         if isinstance(key, bool) or not isinstance(key, (int, str)):
             raise RowsError(f"{origin}, row {number}, field 'key': expected a number or text, found {key!r}")
+        if isinstance(key, int) and not -(2**63) <= key < 2**63:
+            raise RowsError(f"{origin}, row {number}, field 'key': expected a number of 64 bits or text, found {key}")
         if type(key) is not type(keys[0]):
             first = type(keys[0]).__name__
             raise RowsError(f"{origin}, row {number}, field 'key': expected {first} as in the first row, found {key!r}")

@@ -80,7 +80,7 @@ def task_prompts(source: str, split: str, row_seed: int | None = None) -> tuple[
     Raises:
         RowsError: the rows are not available or not valid, or a row seed was asked for, and they are finished.
     """
-    if row_seed is not None and _draws_prompts(source, split, row_seed):
+    if row_seed is not None and draws_prompts(source, split, row_seed):
         first, end = PARTS[split]
         drawn = prompts_of_seed(row_seed, first, end)
         return tuple(TaskPrompt(key, prompt) for key, prompt in enumerate(drawn, first + 1))
@@ -88,7 +88,7 @@ def task_prompts(source: str, split: str, row_seed: int | None = None) -> tuple[
     return _bare(table) if content_of(table) == Content.BARE else reconstruct(table, split)
 
 
-def _draws_prompts(source: str, split: str, row_seed: int) -> bool:
+def draws_prompts(source: str, split: str, row_seed: int) -> bool:
     """Tell whether a row seed draws the task prompts of a source, too: all but a user's own bare ones.
 
     Raises:
@@ -112,7 +112,7 @@ def origin(source: str, row_seed: int | None = None) -> str:
     Raises:
         RowsError: the rows are not available or not valid, or a row seed was asked for, and they are finished.
     """
-    if row_seed is not None and _draws_prompts(source, TEST, row_seed):
+    if row_seed is not None and draws_prompts(source, TEST, row_seed):
         return Content.FRESH.value
     return content_of(table_of(source, TEST)).value
 
@@ -170,10 +170,11 @@ def table_of(source: str, split: str) -> Table:
 
 
 def content_of(table: Table) -> Content:
-    """Return the content of a table, by its columns."""
-    if set(table.columns) <= set(BARE_FIELDS):
+    """Return the content of a table, by its columns; those that nothing reads do not matter."""
+    known = set(table.columns) & {*COLUMNS, *FURTHER_FIELDS}
+    if known <= set(BARE_FIELDS):
         return Content.BARE
-    return Content.FINISHED if set(table.columns) & set(FURTHER_FIELDS) else Content.IFEVAL
+    return Content.FINISHED if known & set(FURTHER_FIELDS) else Content.IFEVAL
 
 
 def _bare(table: Table) -> tuple[TaskPrompt, ...]:

@@ -27,6 +27,7 @@ from lm_eval_ext.families.manyifeval.prompts import (
     TEST,
     Content,
     content_of,
+    draws_prompts,
     table_of,
     task_prompts,
 )
@@ -188,13 +189,17 @@ def all_rows(source: str, split: str, row_seed: int | None = None, pool: Pool = 
     """
     if row_seed is not None:
         drawn = task_prompts(source, split, row_seed)
-        # The splits of a row seed are told apart by their sizes.
-        compositions = compose(drawn, pool, row_seed, draw=len(drawn))
+        # The splits of a row seed are told apart by their sizes, but a user's own may be of one size.
+        of_one_size = split != TEST and not draws_prompts(source, split, row_seed)
+        draw = f"{split}/{len(drawn)}" if of_one_size else len(drawn)
+        compositions = compose(drawn, pool, row_seed, draw)
         return tuple(chain.from_iterable(map(nested, drawn, compositions)))
     table = table_of(source, split)
     if content_of(table) != Content.FINISHED:
         return tuple(
-            row for prompt in task_prompts(source, split) for row in nested(prompt, frozen_or_composed(pool, prompt))
+            row
+            for prompt in task_prompts(source, split)
+            for row in nested(prompt, frozen_or_composed(pool, prompt, split))
         )
     if pool is not FIFTEEN:
         raise RowsError(
@@ -213,16 +218,18 @@ def nested(task_prompt: TaskPrompt, composed: Composition) -> tuple[InstructionR
     )
 
 
-def frozen_or_composed(pool: Pool, task_prompt: TaskPrompt) -> Composition:
+def frozen_or_composed(pool: Pool, task_prompt: TaskPrompt, split: str) -> Composition:
     """Return the ten instructions of a task prompt: frozen for a prompt of ours, composed for any other.
 
     Args:
         pool: the instruction types.
         task_prompt: the task prompt.
+        split: of the prompt. In another one, the same key may name another prompt, whose instructions differ.
     """
     record = frozen(pool.name).get(row_id(task_prompt.key, task_prompt.text))
     if record is None:
-        return compose([task_prompt], pool, None, draw=task_prompt.key)[0]
+        draw = task_prompt.key if split == TEST else f"{split}/{task_prompt.key}"
+        return compose([task_prompt], pool, None, draw)[0]
     own = task_prompt.own
     chosen = tuple(own[item] if isinstance(item, int) else instruction(*item) for item in record["instructions"])
     # No document contains the witness of a row of the training split.

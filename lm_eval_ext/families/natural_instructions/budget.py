@@ -59,11 +59,15 @@ def budget_of(
             ``max_model_len``) gives the context in tokens; the default is the model's own context, or else 2,048.
         new_tokens: the number of tokens that the model may generate, which are reserved.
         system_instruction: the system instruction before the prompt.
-        longest: the most tokens of a longer context that are used; by default all of them.
+        longest: the most tokens of a longer context that are used by a prompt and an answer of ``NEW_TOKENS``; by
+            default all of them.
 
     Raises:
-        RowsError: ``tokenizer`` cannot be loaded, or the context leaves no room for a prompt.
+        RowsError: ``tokenizer`` cannot be loaded, ``new_tokens`` is not a number of tokens, or the context leaves no
+            room for a prompt.
     """
+    if isinstance(new_tokens, bool) or not isinstance(new_tokens, int) or new_tokens < 1:
+        raise RowsError(f"max_gen_toks {new_tokens!r}: expected a number of tokens, 1 or more")
     tokenizer_name = metadata.get("tokenizer")
     # From Python, the harness's HFLM accepts a tokenizer or a model as an object, which has no name to load.
     if tokenizer_name is not None and not isinstance(tokenizer_name, str) and not callable(tokenizer_name):
@@ -73,8 +77,8 @@ def budget_of(
     if context is not None and (isinstance(context, bool) or not isinstance(context, int)):
         raise RowsError(f"max_length {context!r}: expected a number of tokens, as in max_length=2048")
     if name is None:
-        context = min(filter(None, (context or DEFAULT_CONTEXT, longest)))
-        limit = CHARACTERS_PER_TOKEN * (context - new_tokens) - len(system_instruction)
+        context = context or DEFAULT_CONTEXT
+        limit = CHARACTERS_PER_TOKEN * _room(context, new_tokens, longest) - len(system_instruction)
         budget = Budget(limit, "characters", len)
     else:
         model_arguments = metadata if name == metadata.get("pretrained") else {}
@@ -84,15 +88,22 @@ def budget_of(
         def count(text: str) -> int:
             return len(tokenizer(text, verbose=False)["input_ids"])
 
-        context = min(filter(None, (context or own_context, longest)))
-        limit = context - _frame(tokenizer, count, system_instruction) - new_tokens
+        context = context or own_context
+        limit = _room(context, new_tokens, longest) - _frame(tokenizer, count, system_instruction)
         budget = Budget(limit, "tokens", count, name)
     if limit <= 0:
         raise RowsError(
             f"a context of {context} tokens, minus {new_tokens} new tokens and what a chat template or a system "
-            f"instruction adds, leaves no room for a prompt; use a longer context, as in max_length={DEFAULT_CONTEXT}"
+            "instruction adds, leaves no room for a prompt; give fewer new tokens (--gen_kwargs max_gen_toks=N) or, if "
+            f"the model has it, a longer context, as in max_length={new_tokens + DEFAULT_CONTEXT} (in --model_args, or "
+            "in --metadata where the task does not know the model's)"
         )
     return budget
+
+
+def _room(context: int, new_tokens: int, longest: int | None) -> int:
+    """Return how many tokens of a context are left for a prompt; see ``budget_of``."""
+    return min(context - new_tokens, context if longest is None else longest - NEW_TOKENS)
 
 
 @cache

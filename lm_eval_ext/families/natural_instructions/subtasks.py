@@ -239,15 +239,23 @@ class _Part:
         files have.
         """
         value = self.content.get(field)
-        if value is not None and not isinstance(value, str):
-            raise self.error(f"expected text, found {value!r:.60}", f"field {field!r}")
-        return "" if value == NONE else value
+        return None if value is None else "" if value == NONE else self.checked(value, f"field {field!r}")
 
     def required_text(self, field: str) -> str:
         """Return a text field as it stands: an input or an output may be a dash."""
-        value = self.required(field)
+        return self.checked(self.required(field), f"field {field!r}")
+
+    def checked(self, value: object, *within: str) -> str:
+        """Return a text, all of which can be put into a prompt and a hash."""
         if not isinstance(value, str):
-            raise self.error(f"expected text, found {value!r:.60}", f"field {field!r}")
+            raise self.error(f"expected text, found {value!r:.60}", *within)
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            half = f"{value[error.start]!a}"
+            raise self.error(
+                f"expected text, found half a surrogate pair ({half}); fix or remove it", *within
+            ) from error
         return value
 
     def parts(self, field: str, counted: str, first: int) -> Iterator[_Part]:
@@ -280,10 +288,10 @@ def _instance(part: _Part) -> Instance:
     outputs = [output] if isinstance(output, str) else output
     if not isinstance(outputs, list) or not outputs:
         raise part.error(f"expected a list of at least one reference, found {output!r:.60}", "field 'output'")
-    for number, reference in enumerate(outputs, start=1):
-        if not isinstance(reference, str):
-            raise part.error(f"expected text, found {reference!r:.60}", "field 'output'", f"number {number}")
-    return Instance(input_text, tuple(outputs))
+    references = enumerate(outputs, start=1)
+    return Instance(
+        input_text, tuple(part.checked(reference, "field 'output'", f"number {n}") for n, reference in references)
+    )
 
 
 REPOSITORY = "allenai/natural-instructions"

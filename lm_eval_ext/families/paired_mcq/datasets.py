@@ -133,11 +133,14 @@ def opinionqa_rows(source: str) -> Table:
 def _tab_separated(path: Path) -> Table:
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
-            reader = csv.DictReader(lines, delimiter="\t", restkey="")
+            reader = csv.DictReader(lines, delimiter="\t", restkey="", strict=True)
             columns = tuple(reader.fieldnames or ())
             rows = list(reader)
     except (UnicodeDecodeError, csv.Error) as error:
-        raise RowsError(f"{path}: not a tab-separated file in UTF-8 ({error})") from error
+        raise RowsError(
+            f"{path}: not a tab-separated file in UTF-8 ({error}); a field with a quotation mark must be in quotation "
+            "marks, with those inside of it doubled"
+        ) from error
     for column in ("question", "options"):
         if column not in columns:
             raise RowsError(
@@ -149,6 +152,12 @@ def _tab_separated(path: Path) -> Table:
     lists = tuple(column for column in columns if column in ("options", "option_ordinal"))
     table_rows = []
     for number, row in enumerate(rows, start=1):
+        if set("\t\n") & set(row["question"] or ""):
+            # A quotation mark at its beginning joined rows up to the next one.
+            raise RowsError(
+                f"{path}, row {number}, field 'question': expected text in one line without tabs, found "
+                f"{row['question']!r}; is a quotation mark missing?"
+            )
         row_lists = {column: _list(f"{path}, row {number}", column, row[column]) for column in lists}
         table_rows.append({"question": row["question"], **row_lists})
     return Table(str(path), table_rows, ("question", *lists), {})

@@ -13,8 +13,8 @@ import json
 import math
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import cycle, islice
 from operator import itemgetter
@@ -98,12 +98,11 @@ def questions(dataset: MultipleChoice, source: str) -> Questions:
         table = opinionqa_rows(source)
     else:
         table = sources.load(dataset.name, dataset.split, dataset.hub, source)
-    optional = (dataset.ordinal,) if dataset.ordinal in table.columns else ()
-    expressions = filter(None, (dataset.question, dataset.options, dataset.gold, *optional))
+    expressions = filter(None, (dataset.question, dataset.options, dataset.gold))
     columns = list(dict.fromkeys(column for expression in expressions for column in columns_of(expression)))
     for column in columns:
         table.column(column, columns)
-    usable, left_out = [], []
+    usable, left_out, places = [], [], []
     for number, row in enumerate(table.rows, start=1):
         where = f"{table.origin}, row {number}"
         options = _value(where, "options", dataset.options, row)
@@ -111,14 +110,22 @@ def questions(dataset: MultipleChoice, source: str) -> Questions:
             raise RowsError(f"{where}, field {dataset.options!r}: expected a list of texts, found {options!r}")
         defect = _defect(options)
         if not defect:
-            ordered = _in_order(where, options, row.get(optional[0])) if optional else options
-            usable.append(_question(where, dataset, row, ordered, options))
+            ordered = _in_order(where, options, row.get(dataset.ordinal)) if dataset.ordinal else options
+            usable.append(_question(where, dataset, row, ordered))
+            places.append((where, row, options))
         elif dataset.published:
             left_out.append(f"{where}: expected {defect}")
         else:
             raise RowsError(f"{where}, field {dataset.options!r}: expected {defect}; found {list(options)!r}")
     if not usable:
         raise RowsError(f"{table.origin}: no usable questions; {left_out[0]}")
+    if dataset.gold is not None:
+        golds = [(where, _value(where, "correct option", dataset.gold, row), options) for where, row, options in places]
+        right = _right_options(dataset.gold, golds)
+        usable = [
+            replace(question, gold=question.options.index(option))
+            for question, option in zip(usable, right, strict=True)
+        ]
     return Questions(tuple(usable), tuple(left_out))
 
 
@@ -166,34 +173,60 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _question(
-    where: str, dataset: MultipleChoice, row: Mapping[str, Any], options: Sequence[str], labeled: Sequence[str]
-) -> Question:
+def _question(where: str, dataset: MultipleChoice, row: Mapping[str, Any], options: Sequence[str]) -> Question:
     text = _value(where, "question", dataset.question, row)
     if not isinstance(text, str) or not text.strip():
         raise RowsError(f"{where}, field {dataset.question!r}: expected text, found {text!r}")
-    content = tuple(option for option in options if not is_refusal(option))
-    if dataset.gold is None:
-        return Question(text, content, None)
-    gold = _value(where, "correct option", dataset.gold, row)
-    right = next(_named(gold, labeled), None)
-    if right is None or is_refusal(right):
-        raise RowsError(
-            f"{where}, field {dataset.gold!r}: expected the number (from 0), the letter or the text of one of "
-            f"{len(labeled)} options; found {gold!r}"
-        )
-    return Question(text, content, content.index(right))
+    return Question(text, tuple(option for option in options if not is_refusal(option)), None)
 
 
-def _named(gold: object, options: Sequence[str]) -> Iterator[str]:
-    """Yield the options that a gold answer may name: first by text, then by letter, then by number."""
-    if isinstance(gold, str):
-        name = gold.strip()
-        yield from (option for option in options if option.strip() == name)
-        yield from (option for letter, option in zip(LETTERS, options, strict=False) if letter == name)
-        yield from (option for number, option in enumerate(options) if str(number) == name)
-    elif isinstance(gold, int) and not isinstance(gold, bool):
-        yield from (option for number, option in enumerate(options) if number == gold)
+def _right_options(field: str, golds: Sequence[tuple[str, object, Sequence[str]]]) -> list[str]:
+    """Return the correct option of each row.
+
+    A column names options in one way: by their texts, their letters or their numbers. Only if no way is possible in
+    every row may each row have its own.
+
+    Args:
+        field: where the rows name it, for messages.
+        golds: of each row, where it is, for messages; what names its correct option; and its options.
+
+    Raises:
+        RowsError: a row names no option, or different ones depending on how it is read.
+    """
+    named = [_named(gold, options) for _, gold, options in golds]
+    in_every_row = set.intersection(*(set(of_row) for of_row in named))
+    right = []
+    for (where, gold, options), of_row in zip(golds, named, strict=True):
+        readings = {way: option for way, option in of_row.items() if not in_every_row or way in in_every_row}
+        if len(set(readings.values())) > 1:
+            ways = " and ".join(f"{option!r} by its {way}" for way, option in readings.items())
+            raise RowsError(
+                f"{where}, field {field!r}: {gold!r} names {ways}, and the other rows leave it open which is meant; "
+                "give numbers (from 0), as with a template such as {{options.index(answer)}}"
+            )
+        option = next(iter(readings.values()), None)
+        if option is None or is_refusal(option):
+            raise RowsError(
+                f"{where}, field {field!r}: expected the number (from 0), the letter or the text of one of "
+                f"{len(options)} options; found {gold!r}"
+            )
+        right.append(option)
+    return right
+
+
+def _named(gold: object, options: Sequence[str]) -> dict[str, str]:
+    """Return the option that a gold answer names by its text, its letter or its number, for each way that there is."""
+    if isinstance(gold, int) and not isinstance(gold, bool):
+        return {"number": options[gold]} if 0 <= gold < len(options) else {}
+    if not isinstance(gold, str):
+        return {}
+    name = gold.strip()
+    names = {
+        "text": [option.strip() for option in options],
+        "letter": LETTERS[: len(options)],
+        "number": list(map(str, range(len(options)))),
+    }
+    return {way: options[of_options.index(name)] for way, of_options in names.items() if name in [*of_options]}
 
 
 @cache

@@ -39,6 +39,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         {"key": "rain", "task_prompt": "Write."},
         ", field 'key': 'rain' is already row 1; expected one row per key",
     ),
+    "a number that no column holds": ({"key": 2**70, "task_prompt": "Write."}, ", field 'key': .* of 64 bits or text"),
     "key a fraction": ({"key": 2.5, "task_prompt": "Write."}, ", field 'key': .* found 2.5"),
     # They would have to be in one column of one type.
     "a number among keys that are text": ({"key": 2, "task_prompt": "Write."}, ", field 'key'"),
@@ -62,3 +63,29 @@ def test_an_invalid_row_is_named_with_the_field(tmp_path: Path, row: dict[str, A
 def test_keys_may_be_numbers(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "mine.jsonl", [row | {"key": number} for number, row in enumerate(SMALL)])
     assert [prompt.key for prompt in task_prompts(path, "test")] == [0, 1, 2]
+
+
+def test_further_columns_do_not_matter(tmp_path: Path) -> None:
+    extra = [{**row, "topic": "weather"} for row in SMALL]
+    for name, rows in (("all", extra), ("first", [extra[0], *SMALL[1:]]), ("last", [*SMALL[:2], extra[2]])):
+        path = write_jsonl(tmp_path / f"{name}.jsonl", rows)
+        assert task_prompts(path, "test") == task_prompts(write_jsonl(tmp_path / "bare.jsonl", SMALL), "test")
+
+
+@pytest.mark.parametrize("row_seed", [None, 7])
+def test_few_shot_examples_have_other_instructions_than_the_rows_of_their_keys(
+    tmp_path: Path, row_seed: int | None
+) -> None:
+    for split in SPLITS:
+        rows = [{"key": key, "task_prompt": f"Write about the {split} {key}."} for key in range(1, 4)]
+        write_jsonl(tmp_path / f"manyifeval_{split}.jsonl", rows)
+    found = {split: [row.instructions for row in all_rows(str(tmp_path), split, row_seed)] for split in SPLITS}
+    assert len({tuple(instructions) for instructions in found.values()}) == len(SPLITS)
+    # Not even the types are the same.
+    assert [[one.id for one in row] for row in found["test"]] != [[one.id for one in row] for row in found["fewshot"]]
+
+
+def test_finished_rows_among_bare_ones_are_an_error(tmp_path: Path) -> None:
+    finished = {**SMALL[1], "prompt": "Write.", "instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
+    with pytest.raises(RowsError, match=r"row 1: no field 'prompt'; expected key, prompt, "):
+        all_rows(write_jsonl(tmp_path / "mixed.jsonl", [SMALL[0], finished]), "test")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +34,30 @@ def test_of_a_longer_context_no_more_is_used_than_asked_for(tiny_model: Path) ->
         assert budget_of({"max_length": context}, 16, longest=400).limit == 3 * (used - 16)
         metadata = {"pretrained": str(tiny_model), "max_length": context}
         assert budget_of(metadata, 16, longest=400).limit == used - 16 - 17
+
+
+def test_room_for_a_longer_answer_is_taken_from_what_is_not_used(tiny_model: Path) -> None:
+    # Prompts stay as they are while the rest of the context has room.
+    for new_tokens, limit in ((16, 384), (616, 384), (617, 383)):
+        assert budget_of({"max_length": 1000}, new_tokens, longest=400).limit == 3 * limit
+        metadata = {"pretrained": str(tiny_model), "max_length": 1000}
+        assert budget_of(metadata, new_tokens, longest=400).limit == limit - 17
+
+
+def test_the_context_that_is_advised_is_long_enough() -> None:
+    for longest in (None, 2048):
+        with pytest.raises(
+            RowsError, match=r"leaves no room for a prompt; give fewer new tokens .* max_length=6144"
+        ) as raised:
+            budget_of({}, 4096, longest=longest)
+        (advised,) = re.findall(r"max_length=(\d+)", str(raised.value))
+        assert budget_of({"max_length": int(advised)}, 4096, longest=longest).limit > 0
+
+
+@pytest.mark.parametrize("new_tokens", [None, 0, -5, True, 1.5, "16"], ids=repr)
+def test_new_tokens_are_a_number(new_tokens: Any) -> None:
+    with pytest.raises(RowsError, match=r"max_gen_toks .*: expected a number of tokens, 1 or more"):
+        budget_of({}, new_tokens)
 
 
 def test_the_tokenizer_and_context_are_found_from_the_model_arguments(tiny_model: Path) -> None:

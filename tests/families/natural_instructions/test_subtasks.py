@@ -246,6 +246,14 @@ BROKEN: dict[str, tuple[object, str]] = {
         instance(input="a", output=["b", 7]),
         "Instances, index 1, field 'output', number 2: expected text, found 7",
     ),
+    "input: half a character": (
+        instance(input="cut \ud83d", output=["b"]),
+        r"Instances, index 1, field 'input': expected text, found half a surrogate pair \('\\ud83d'\); fix or",
+    ),
+    "reference: half a character": (
+        instance(input="a", output=["\ud83d"]),
+        "Instances, index 1, field 'output', number 1: expected text, found half a surrogate pair",
+    ),
     "definition: list, v1": (version_1(Definition=["a"]), r"field 'Definition': expected text, found \['a'\]"),
     "definition: number, v2": (V2 | {"Definition": 7}, "field 'Definition': expected text, found 7"),
     "definition: list with a number, v2": (

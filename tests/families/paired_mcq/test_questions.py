@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +239,38 @@ def test_a_copy_with_other_columns_is_named(tmp_path: Path, name: str, row: dict
         questions(DATASETS[name], str(tmp_path))
 
 
+def test_a_row_without_ordinals_has_none_wherever_it_is(tmp_path: Path) -> None:
+    backwards: dict[str, Any] = {**ROW, "option_ordinal": [3, 2, 1]}
+    in_order, reversed_options = tuple(ROW["options"]), tuple(ROW["options"][::-1])
+    for name, rows in (("first", [ROW, backwards]), ("last", [backwards, ROW])):
+        found = asked(write_jsonl(tmp_path / f"{name}.jsonl", rows))
+        assert [question.options for question in found] == [
+            reversed_options if row is backwards else in_order for row in rows
+        ]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "\"Strong\" leaders matter\t['a','b']",
+            "not a tab-separated file .*; a field with a quotation mark must be in",
+        ),
+        ("\"Safe\t['a','b']\nQ2\t['c','d']", "not a tab-separated file .*unexpected end of data"),
+        (
+            "\"Safe\t['a','b']\nFair\"\t['c','d']",
+            "row 1, field 'question': expected text in one line without tabs, found",
+        ),
+    ],
+)
+def test_quotation_marks_join_no_rows_of_the_tab_separated_original(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "rows.tsv").write_text(f"question\toptions\n{line}\n", encoding="utf-8")
+    with pytest.raises(RowsError, match=message):
+        asked(str(tmp_path / "rows.tsv"))
+    (tmp_path / "whole.tsv").write_text('question\toptions\n"""Strong"" leaders?"\t"[\'a\',\'b\']"\n', encoding="utf-8")
+    assert asked(str(tmp_path / "whole.tsv"))[0].text == '"Strong" leaders?'
+
+
 # The correct option, as a user's rows may name it
 
 
@@ -249,8 +282,7 @@ def test_a_copy_with_other_columns_is_named(tmp_path: Path, name: str, row: dict
         (["red", "green", "blue"], "B", 1),
         (["red", "green", "blue"], " B ", 1),
         (["red", "green", "blue"], "green", 1),
-        (["2", "1", "0"], "2", 0),  # the text "2", not number 2
-        (["C", "B", "A"], "C", 0),  # the text "C", not letter C
+        (["7", "1", "0"], "7", 0),
         (["red", "Refused", "blue"], "C", 1),  # the refusal is set aside after the letters are counted
     ],
 )
@@ -261,6 +293,61 @@ def test_the_correct_option_may_be_given_by_text_letter_or_number(
     write_jsonl(tmp_path / "mine_test.jsonl", [row])
     (question,) = asked(str(tmp_path), OWN)
     assert question.gold == index
+
+
+def of_rows(folder: Path, *rows: tuple[Sequence[str], object]) -> list[int | None]:
+    """Return the indices of the correct options of questions with these options and answers."""
+    options = [dict(zip("abc", of_row, strict=True)) for of_row, _ in rows]
+    lines = [
+        {"stem": f"{n}?", **row, "right": right} for n, (row, (_, right)) in enumerate(zip(options, rows, strict=True))
+    ]
+    write_jsonl(folder / "mine_test.jsonl", lines)
+    return [question.gold for question in asked(str(folder), OWN)]
+
+
+@pytest.mark.parametrize(
+    ("other", "right"),
+    [
+        # What the other row needs, decides.
+        ((["red", "green", "blue"], "B"), [1, 2]),
+        ((["red", "green", "blue"], "blue"), [2, 0]),
+    ],
+)
+def test_a_column_names_options_in_one_way(
+    tmp_path: Path, other: tuple[Sequence[str], object], right: list[int]
+) -> None:
+    # The text "C" is the first option, the letter C the third.
+    assert of_rows(tmp_path, other, (["C", "B", "A"], "C")) == right
+
+
+def test_a_column_that_nothing_reads_in_one_way_may_name_each_option_in_its_own(tmp_path: Path) -> None:
+    colors = ["red", "green", "blue"]
+    assert of_rows(tmp_path, (colors, "B"), (colors, "blue"), (colors, 0)) == [1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("options", "right", "ways"),
+    [
+        (["C", "B", "A"], "C", "'C' by its text and 'A' by its letter"),
+        (["2", "1", "0"], "2", "'2' by its text and '0' by its number"),
+    ],
+)
+def test_an_answer_that_names_two_options_is_an_error(
+    tmp_path: Path, options: list[str], right: str, ways: str
+) -> None:
+    message = rf"mine_test\.jsonl, row 1, field 'right': '{right}' names {ways}, .*; give numbers \(from 0\)"
+    with pytest.raises(RowsError, match=message):
+        of_rows(tmp_path, (options, right))
+    # Nor is it one by what the others have.
+    (tmp_path / "others").mkdir()
+    with pytest.raises(RowsError, match=r"row 2, .* names"):
+        of_rows(
+            tmp_path / "others",
+            (["red", "green", "C"], "C"),
+            (options, right),
+            (["red", "x", "y"], "red"),
+            (["x", "y", "z"], "A"),
+        )
 
 
 @pytest.mark.parametrize("right", [3, -1, True, "D", "b", "Refused", "", None, 1.0, ["red"]], ids=repr)
