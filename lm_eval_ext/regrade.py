@@ -20,6 +20,7 @@ from lm_eval_ext.cli.progress import with_progress
 from lm_eval_ext.floors import CONTENT_FREE_ANSWERS, answers_to
 from lm_eval_ext.results.issue import grouped
 from lm_eval_ext.results.rows import is_sample, responses_in
+from lm_eval_ext.results.samples import scores_of_draws
 from lm_eval_ext.sources import RowsError, numbered_rows, row_of_line
 from lm_eval_ext.trip_wires import IN_WORDS, Rollout, all_tripped
 from lm_eval_ext.verifiers import ALL_EDITIONS, EDITIONS, Checker, Edition, Response, Verdict, instructions_of, unpacked
@@ -417,8 +418,8 @@ class Answered:
         row: the parsed line, with the instructions of its prompt added if it was recorded without them.
         prompt_row: the mapping with ``instruction_id_list`` and ``kwargs``.
         response: the model's response; ``None`` if an API withheld it.
-        draw: the number of the response, from 1, if the row was answered several times (``repeats``) or has several
-            turns, else 0.
+        draw: the number of the response among those of its row, from 1, if the row was answered several times
+            (``repeats``) or has several turns, else 0.
     """
 
     row: Mapping[str, Any]
@@ -445,10 +446,11 @@ def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tup
     if prompts is None and is_sample(row):
         try:
             responses = responses_in(row)
-        except ValueError as error:
+            turns = tuple(_turns(row, prompt_row, responses))
+        except (TypeError, ValueError) as error:
             raise RowsError(f"{where}, {error}") from error
-        if len(responses) == 1:
-            return tuple(_turns(row, prompt_row)) or (Answered(row, prompt_row, responses[0]),)
+        if turns or len(responses) == 1:
+            return turns or (Answered(row, prompt_row, responses[0]),)
         return tuple(
             Answered({**row, "draw": draw}, prompt_row, response, draw)
             for draw, response in enumerate(responses, start=1)
@@ -465,11 +467,34 @@ def answered(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> tup
     return (Answered(row, prompt_row, response),)
 
 
-def _turns(row: Mapping[str, Any], doc: Mapping[str, Any]) -> Iterator[Answered]:
-    """Yield the answer to each message of a conversation, with its number as ``turn``; none of other samples."""
-    for turn, (indices, record) in enumerate(zip(doc.get("in_force", ()), row.get("turns", ()), strict=False), start=1):
-        in_force = {name: [doc[name][index] for index in indices] for name in COLUMNS}
-        yield Answered({**row, "turn": turn}, {**doc, **in_force}, record["answer"], turn)
+def _turns(row: Mapping[str, Any], doc: Mapping[str, Any], responses: Sequence[str | None]) -> Iterator[Answered]:
+    """Yield the answers to each message of a conversation, with its number as ``turn``; none of other samples.
+
+    Of several draws of a run without scores, only the first has more than the last answer.
+
+    Args:
+        row: a line of the harness's samples.
+        doc: its document.
+        responses: the last answer of each draw.
+
+    Raises:
+        TypeError: the line does not have the turns of each draw.
+    """
+    if "in_force" not in doc or "turns" not in row:
+        return
+    rows = [
+        {**doc, **{name: [doc[name][index] for index in indices] for name in COLUMNS}} for indices in doc["in_force"]
+    ]
+    of_draws = [of_draw["turns"] for of_draw in scores_of_draws(row) or [dict(row)]]
+    number = 0
+    for draw, response in enumerate(responses, start=1):
+        named = {**row, **({"draw": draw} if len(responses) > 1 else {})}
+        is_known = draw <= len(of_draws)
+        answers = [record["answer"] for record in of_draws[draw - 1]] if is_known else [response]
+        first = 1 if is_known else len(rows)
+        for turn, (answer, turn_row) in enumerate(zip(answers, rows[first - 1 :], strict=False), start=first):
+            number += 1
+            yield Answered({**named, "turn": turn}, turn_row, answer, number)
 
 
 def prompt_and_instructions(

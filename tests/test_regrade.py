@@ -278,6 +278,32 @@ def test_a_row_is_returned_with_the_verdicts_that_are_asked_for(
     assert json.loads(capsys.readouterr().out) == row | verdicts
 
 
+@pytest.mark.harness
+@pytest.mark.parametrize("repeats", [1, 2])
+@pytest.mark.parametrize("policy", ["oracle", "last"])
+def test_every_turn_of_every_draw_is_judged_by_what_is_in_force_there(
+    policy: str, repeats: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("lm_eval")
+    from tests.harness.tasks import PLAYED, evaluate  # noqa: PLC0415 # imports the harness
+
+    options: dict[str, Any] = {"limit": 12, "bootstrap_iters": 0, "apply_chat_template": True}
+    options["model_args"] = f"base=reference,policy={policy}"
+    run = evaluate("conversation", [PLAYED], {"repeats": repeats, "details": True}, tmp_path, **options)
+    (samples,) = tmp_path.glob("**/samples_*.jsonl")
+    assert main(["verify", str(samples)]) == 0
+    printed = capsys.readouterr()
+    rows = [json.loads(line) for line in printed.out.splitlines()]
+    assert len(rows) == 12 * repeats * 10
+    assert [(row.get("draw", 1), row["turn"]) for row in rows] == [
+        (draw, turn) for _ in range(12) for draw in range(1, repeats + 1) for turn in range(1, 11)
+    ]
+    figures = run["results"][PLAYED]
+    for name in ("prompt_level_strict_acc", "prompt_level_loose_acc"):
+        assert f"{name:27} {figures[f'{name},none']:.4f}" in printed.err
+    assert f"{'rows':28}12" in printed.err
+
+
 def test_every_draw_of_a_sample_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     draws = [["No comma", "One, two"], ["No comma", "No comma"]]
     samples = [{"doc_id": number, "doc": ASKED, "filtered_resps": [of_row]} for number, of_row in enumerate(draws)]

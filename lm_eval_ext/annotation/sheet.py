@@ -101,6 +101,8 @@ def _rows_in(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
     # Strict, because otherwise the rest of a file is taken for a cell whose quotation mark is missing.
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     begun, sheet_rows = 1, []
+    # A response may go on and on.
+    most = csv.field_size_limit(len(text))
     try:
         for cells in lines:
             sheet_rows.append([_GUARD.sub(r"\1", cell) for cell in cells])
@@ -113,6 +115,8 @@ def _rows_in(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
             ) from error
         remedy = "correct the line, or save the sheet again"
         raise RowsError(f"{path}, line {lines.line_num}: not CSV: {error}; {remedy}") from error
+    finally:
+        csv.field_size_limit(most)
     names, *lines_below = sheet_rows or [[]]
     for column in columns:
         if column not in names:

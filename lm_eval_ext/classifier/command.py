@@ -19,7 +19,7 @@ from lm_eval_ext.classifier.encoder.reader import encoder_reader
 from lm_eval_ext.classifier.encoder.weights import ENCODER
 from lm_eval_ext.classifier.evaluation import BATCH, as_markdown, evaluate, readings
 from lm_eval_ext.classifier.labelled import answer_of_row, labelled_file
-from lm_eval_ext.cli.parser import count, share
+from lm_eval_ext.cli.parser import count, seed, share
 from lm_eval_ext.cli.progress import with_progress
 from lm_eval_ext.sources import numbered_rows
 from lm_eval_ext.training.run import CHECKPOINT, add_recipe_to, recipe_of, renamed_at_the_end, require_free
@@ -39,7 +39,7 @@ def add_train_to(train: argparse.ArgumentParser) -> None:
         default="encoder",
         help="encoder (the default): small and quick on a CPU; causal: a language model that answers with a letter",
     )
-    train.add_argument("--seed", type=int, default=0, help="seed for the split and the training (default: 0)")
+    train.add_argument("--seed", type=seed, default=0, help="seed for the split and the training (default: 0)")
     train.add_argument(
         "--samples",
         metavar="N",

@@ -145,13 +145,15 @@ def card(  # noqa: PLR0913 # everything that describes a training run
     scores = []
     if division.held_out:
         scores.append(f"Evaluated on the held-out rows.\n\n{_tables(named_readers, division.held_out)}")
-    known = {question_key(row) for row in division.taught}
+    known, taught = {question_key(row) for row in division.taught}, {*division.taught}
     for data in division.measured:
         # Rows of one question are alike.
         shared = sum(question_key(row) in known for row in data.rows)
+        used = sum(row in taught for row in data.rows)
+        of_rows = f"{used} of its rows were" if used else "None of its rows were"
         scores.append(
-            f"Evaluated on {data.name} (SHA-256 `{data.sha256}`). None of its rows were used for training; {shared} of "
-            f"its {len(data.rows)} rows are about questions in the training data.\n\n"
+            f"Evaluated on {data.name} (SHA-256 `{data.sha256}`). {of_rows} used for training; {shared} of its "
+            f"{len(data.rows)} rows are about questions in the training data.\n\n"
             f"{_tables(named_readers, data.rows)}"
         )
     return CARD.format(

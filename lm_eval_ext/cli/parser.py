@@ -108,6 +108,18 @@ def count(text: str, least: int = 1) -> int:
     return int(text)
 
 
+def seed(text: str) -> int:
+    """Return a seed, a whole number of 64 bits, which is what torch takes.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    with suppress(ValueError):
+        if -(2**63) <= (number := int(text)) < 2**63:
+            return number
+    raise argparse.ArgumentTypeError(f"expected a whole number of at most 64 bits, found {text!r}")
+
+
 def share(text: str) -> float:
     """Return a number, at least 0 and less than 1.
 

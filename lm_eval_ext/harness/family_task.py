@@ -30,6 +30,7 @@ from lm_eval_ext.endings import (
 )
 from lm_eval_ext.harness import engines
 from lm_eval_ext.harness.endings import listen, lm_of_run, over_processes
+from lm_eval_ext.harness.lm import CachingLM
 from lm_eval_ext.harness.requests import (
     Asking,
     KnownAnswers,
@@ -444,6 +445,12 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
             return
         aggregate_by(self, self.for_draws)
         generation = self.config.generation_kwargs or {}
+        if isinstance(self._lm, CachingLM) and generation.get("temperature") and not generation.get("do_sample"):
+            # The harness asks anew only what says do_sample, but most APIs sample without it.
+            raise ValueError(
+                f"{asked_for} with --use_cache: all draws of a row that the cache has would be the same text; add "
+                "do_sample=true to --gen_kwargs, or run without --use_cache"
+            )
         if not generation.get("do_sample") and not generation.get("temperature"):
             log.warning(
                 "%s with greedy decoding, which gives the same text each time; to sample, pass "

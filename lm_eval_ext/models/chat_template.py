@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from jinja2.parser import Parser
 
     from lm_eval_ext.results.answers import Recording
+    from lm_eval_ext.results.files import ResultFile
 
 SPECIAL_TOKENS = ("bos_token", "eos_token", "pad_token")
 """The tokens that templates write and that the harness records, each as ``tokenizer_…``."""
 THINKING = "enable_thinking"
 """An argument of the harness's LMs, which is one of the template, too."""
+FARTHEST = timedelta(hours=14)
+"""The offset of the time zone that is farthest from UTC."""
 END = "END OF THE LAST MESSAGE "
 """Marks where a message that is continued ends. A template that trims messages takes the last character away."""
 
@@ -35,12 +38,12 @@ class ChatTemplate:
     Attributes:
         source: the template's text. It may come from anybody, and runs in a sandbox, as in transformers.
         options: the values of its variables: special tokens, and what the run set.
-        date: the date that it may write, in seconds since 1970.
+        date: the date that it may write, as the clock showed it where it was applied.
     """
 
     source: str
     options: Mapping[str, Any]
-    date: float
+    date: datetime
 
     def render(self, messages: Sequence[Mapping[str, Any]], add_generation_prompt: bool) -> str:
         """Return a conversation as one text.
@@ -79,7 +82,7 @@ class ChatTemplate:
         environment.filters["tojson"] = _to_json
         environment.globals |= {
             "raise_exception": _refuse,
-            "strftime_now": datetime.fromtimestamp(self.date).strftime,
+            "strftime_now": self.date.strftime,
         }
         return environment.from_string(self.source)
 
@@ -104,11 +107,14 @@ def _refuse(message: str) -> NoReturn:
     raise jinja2.TemplateError(message)
 
 
-def template_of(recording: Recording) -> ChatTemplate | None:
-    """Return the chat template that was applied in a recorded run; ``None`` if its results have none."""
-    if not recording.template or recording.file is None:
-        return None
-    content, arguments = recording.file.content, dict(recording.model.arguments)
+def templates_of(recording: Recording) -> tuple[ChatTemplate, ...]:
+    """Return the chat template that was applied in recorded runs, with the date of each, the newest first.
+
+    It is the same one for all dates if it writes none; nothing if the results have no template.
+    """
+    if not recording.template:
+        return ()
+    content, arguments = recording.files[0].content, dict(recording.model.arguments)
     special_tokens = {name: content.get(f"tokenizer_{name}") for name in SPECIAL_TOKENS}
     # Recorded with their numbers.
     tokens = {name: value[0] for name, value in special_tokens.items() if isinstance(value, list) and value}
@@ -117,7 +123,26 @@ def template_of(recording: Recording) -> ChatTemplate | None:
     # vLLM's LM always says it, if only that it is not set.
     if THINKING in arguments or "vllm" in (recording.model.kind, arguments.get("base")):
         options.setdefault(THINKING, _value(arguments.get(THINKING)))
-    return ChatTemplate(recording.template, options, recording.file.date)
+    dates = dict.fromkeys(map(_local_date, recording.files))
+    template = ChatTemplate(recording.template, options, next(iter(dates)))
+    return tuple(replace(template, date=date) for date in dates) if "strftime_now" in template.source else (template,)
+
+
+def _local_date(file: ResultFile) -> datetime:
+    """Return the date of a run as the clock of its machine showed it, which is another one in another time zone.
+
+    Results have it in seconds since 1970, and in their file's name the local time at which they were written. Of files
+    with another name, the local date is that of this machine.
+    """
+    begun = datetime.fromtimestamp(file.date, timezone.utc).replace(tzinfo=None)
+    try:
+        written = datetime.strptime(file.path.name[:27], "results_%Y-%m-%dT%H-%M-%S")
+        ended = begun + timedelta(seconds=float(file.content["total_evaluation_time_seconds"]))
+    except (ValueError, TypeError, KeyError):
+        return datetime.fromtimestamp(file.date)
+    # Time zones differ by multiples of a quarter of an hour.
+    offset = timedelta(minutes=15 * round((written - ended) / timedelta(minutes=15)))
+    return begun + offset if abs(offset) <= FARTHEST else datetime.fromtimestamp(file.date)
 
 
 def _value(text: str | None) -> Any:

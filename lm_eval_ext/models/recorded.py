@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +19,7 @@ from lm_eval_ext.families.manyifeval.answers import RowInstance
 from lm_eval_ext.harness.lm import LMWithoutWeights, with_draws
 from lm_eval_ext.harness.requests import TurnsInstance
 from lm_eval_ext.metadata import digest
-from lm_eval_ext.models.chat_template import ChatTemplate, template_of
+from lm_eval_ext.models.chat_template import ChatTemplate, templates_of
 from lm_eval_ext.models.wrapping import WITHOUT_EFFECT
 from lm_eval_ext.results.answers import (
     GENERATED,
@@ -149,8 +149,10 @@ class RecordedLM(LMWithoutWeights):
             ValueError: the results do not say how.
         """
         recording = self.recording
-        if self._template is not None:
-            return self._template.render(chat_history, add_generation_prompt)
+        if self._templates:
+            texts = [template.render(chat_history, add_generation_prompt) for template in self._templates]
+            # With the date of the run that asked this prompt.
+            return next((text for text in texts if text in self._prompts), texts[0])
         if recording.as_messages:
             return Messages(json.dumps(chat_history, ensure_ascii=False))
         if recording.model.has_known_answers:
@@ -164,8 +166,13 @@ class RecordedLM(LMWithoutWeights):
         return prompt if isinstance(prompt, str) else Messages(json.dumps(chat_history, ensure_ascii=False))
 
     @cached_property
-    def _template(self) -> ChatTemplate | None:
-        return template_of(self.recording)
+    def _templates(self) -> Sequence[ChatTemplate]:
+        return templates_of(self.recording)
+
+    @cached_property
+    def _prompts(self) -> Collection[str]:
+        """The prompts that were recorded."""
+        return frozenset(request[1] for request in self.recording.answers)
 
     def get_model_info(self) -> dict[str, Any]:
         """Return what the harness writes to the results: whose answers they are, and which were missing."""

@@ -66,14 +66,19 @@ class Recording:
     Attributes:
         model: the model; its setting is empty.
         answers: by request.
-        file: the newest of its results files; ``None`` for a file of responses.
+        files: its results files, the newest first; none for a file of responses.
         template: the source of the chat template that was applied; empty if none is recorded.
     """
 
     model: EvaluatedModel
     answers: Mapping[RequestKey, Sequence[RecordedAnswer]]
-    file: ResultFile | None = None
+    files: Sequence[ResultFile] = ()
     template: str = ""
+
+    @property
+    def file(self) -> ResultFile | None:
+        """The newest of its results files, if there are any."""
+        return self.files[0] if self.files else None
 
     @cached_property
     def tasks(self) -> list[str]:
@@ -125,8 +130,7 @@ def read_recording(place: str, model: str = "") -> Recording:
     with opened([place]) as places:
         (path,) = places.paths
         if path.is_dir() or path.suffix == ".json":
-            files = map(read, find([path]))
-            return _of_runs([*chain.from_iterable(map(_samples_of, files))], place, model)
+            return _of_runs([*chain.from_iterable(map(_samples_of, map(read, find([path]))))], place, model)
         if any(is_sample(line) for _, line in islice(_lines_of(path), 1)):
             results = path.with_name(f"results_{path.stem.rpartition('_')[2]}.json")
             name = path.stem.removeprefix("samples_").rpartition("_")[0]
@@ -180,9 +184,7 @@ class Samples:
 
 
 def _samples_of(file: ResultFile) -> list[Samples]:
-    """Return the samples of a run; none if it took missing answers as empty, which its samples do not tell apart."""
-    if missing_answers(file):
-        return []
+    """Return the samples of a run."""
     time = file.path.stem.removeprefix("results_")
     names = dict.fromkeys(chain(file.content["configs"], file.content["results"]))
     paths = {name: file.path.with_name(f"samples_{name}_{time}.jsonl") for name in names if PurePath(name).name == name}
@@ -199,14 +201,21 @@ def _of_runs(samples: Sequence[Samples], place: str, name: str) -> Recording:
     """
     if not samples:
         raise RowsError(f"{place}: no samples next to the results; expected a run with --log_samples")
-    by_model = grouped((of_task.model, of_task) for of_task in samples)
+    # What was missing is no answer, and the samples do not tell it apart.
+    known = [of_task for of_task in samples if not (of_task.file and missing_answers(of_task.file))]
+    if not known:
+        raise RowsError(
+            f"{place}: a run of recorded answers, some of which were missing and count as empty; expected the run that "
+            "gave the answers"
+        )
+    by_model = grouped((of_task.model, of_task) for of_task in known)
     model = _chosen(by_model, name, place)
     answers = grouped(pair for of_task in by_model[model] for pair in of_task.answers())
-    files = [of_task.file for of_task in by_model[model] if of_task.file]
-    files.sort(key=lambda file: file.order, reverse=True)
+    of_tasks = {of_task.file.path: of_task.file for of_task in by_model[model] if of_task.file}
+    files = sorted(of_tasks.values(), key=lambda file: file.order, reverse=True)
     templates = (file.content.get("chat_template") for file in files)
     template = next((text for text in templates if isinstance(text, str) and text), "")
-    return Recording(model, answers, files[0] if files else None, template)
+    return Recording(model, answers, files, template)
 
 
 def _chosen(models: Collection[EvaluatedModel], name: str, place: str) -> EvaluatedModel:
@@ -317,11 +326,12 @@ def _of_responses(path: Path, name: str) -> Recording:
     if [*draws] == [""]:
         # The file does not name its model.
         draws = {name or path.stem: draws[""]}
-    model = _chosen([*map(_called, draws)], name, str(path))
+    models = {_called(full_name): of_model for full_name, of_model in draws.items()}
+    model = _called(name) if name in draws else _chosen(models, name, str(path))
     order = path.stat().st_mtime, str(path)
     answers = grouped(
         (request, RecordedAnswer("", key, tuple(of_request), path, order))
-        for (request, key), of_request in draws[model.name].items()
+        for (request, key), of_request in models[model].items()
     )
     return Recording(model, answers)
 

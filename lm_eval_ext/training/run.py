@@ -129,7 +129,7 @@ class Checkpoint:
         try:
             # Only tensors and plain values: other pickled content is refused.
             content = torch.load(self.path, map_location="cpu", weights_only=True)
-            known, state = json.loads(content["training"]), dict(content["state"])
+            known, state = dict(json.loads(content["training"])), dict(content["state"])
         except Exception as error:
             raise TrainingError(
                 f"the checkpoint of an interrupted training run is damaged ({type(error).__name__}); {otherwise}"

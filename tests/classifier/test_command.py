@@ -237,11 +237,11 @@ def test_models_are_held_out_and_other_files_evaluated_on(base_encoder: Path, tm
         "held out 10 rows of 10 questions.\n"
     ) in card
     # Of the four questions of the first file, two were asked of the model that was trained on.
-    for path, count, shared in ((known, 4, 2), (new, 6, 0)):
+    for path, count, shared, used in ((known, 4, 2, "2"), (new, 6, 0, "None")):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         _, _, after = card.partition(
-            f"Evaluated on {path.name} (SHA-256 `{digest}`). None of its rows were used for training; {shared} of its "
-            f"{count} rows are about questions in the training data.\n\n"
+            f"Evaluated on {path.name} (SHA-256 `{digest}`). {used} of its rows were used for training; {shared} of "
+            f"its {count} rows are about questions in the training data.\n\n"
         )
         assert re.match(rf"### Rows: label is one option\n\n.*\n.*\n\| string_match        \| {count} ", after)
     assert "base_model:" not in card  # it is ours, not PEFT's

@@ -75,6 +75,30 @@ def test_the_rows_of_an_own_task_are_printed(tmp_path: Path, capsys: pytest.Capt
     assert len(capsys.readouterr().out.splitlines()) == 120
 
 
+def test_a_row_that_no_known_answer_follows_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ids, kwargs = (
+        ["keywords:existence", "keywords:forbidden_words"],
+        [{"keywords": ["cat"]}, {"forbidden_words": ["cat"]}],
+    )
+    rows: list[dict[str, object]] = [
+        {
+            "key": key,
+            "task_prompt": f"Write {key}.",
+            "prompt": f"Write {key}.\nBelow.",
+            "instruction_id_list": ["punctuation:no_comma", "startend:quotation"] if key == 1 else ids,
+            "kwargs": [{}, {}] if key == 1 else kwargs,
+            "not_conflict_rules_list": [],
+            "rules": [],
+        }
+        for key in (1, 2)
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert main(["rows", "manyifeval_n02", "--source", str(path)]) == 0
+    found = [json.loads(line)["oracle"] for line in capsys.readouterr().out.splitlines()]
+    assert (isinstance(found[0], str), found[1]) == (True, None)
+
+
 def test_questions_are_printed_where_the_classifier_cannot_be_loaded(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -207,3 +207,21 @@ def test_the_draws_of_the_last_request_are_scored_one_by_one() -> None:
     results = [-1.0, -2.0, "x", "y"] if HAS_SCORERS else [-1.0, -2.0, ["x", "y"]]
     assert by_draw(results, 2) == [[-1.0, -2.0, "x"], [-1.0, -2.0, "y"]]
     assert by_draw([-1.0, "x"], 1) == [[-1.0, "x"]]
+
+
+@pytest.mark.parametrize("wraps", [False, True])
+def test_draws_that_a_cache_would_make_one_are_refused(wraps: bool, tmp_path: Path) -> None:
+    model, task = ("conversation", OF_FAMILY["conversation"]) if wraps else ("reference", FLIPPED)
+    arguments = "base=reference,policy=oracle" if wraps else "policy=random"
+    options: dict[str, Any] = {"limit": 2, "bootstrap_iters": 0, "apply_chat_template": True, "model_args": arguments}
+    evaluate = harness_tasks.evaluate
+    cached = {**options, "use_cache": str(tmp_path / "cache")}
+    with pytest.raises(
+        ValueError, match=r"repeats 2 with --use_cache: all draws of a row .*; add do_sample=true to --gen"
+    ):
+        evaluate(model, [task], {"repeats": 2}, gen_kwargs="temperature=0.7", **cached)
+    for given in (
+        {**cached, "gen_kwargs": "temperature=0.7,do_sample=true"},
+        {**options, "gen_kwargs": "temperature=0.7"},
+    ):
+        assert task in evaluate(model, [task], {"repeats": 2}, **given)["results"]

@@ -22,6 +22,7 @@ TURNS = (
     "{{ bos_token }}{% for message in messages %}<|{{ message['role'] }}|>\n{{ message['content'] }}{{ eos_token }}\n"
     "{% endfor %}{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
 )
+DATE = datetime(1970, 1, 1)
 TEMPLATES = {
     "turns": TURNS,
     "blocks on lines of their own": """
@@ -70,28 +71,28 @@ def test_conversations_are_rendered_as_transformers_does(name: str, continued: b
     expected = of_transformers(
         TEMPLATES[name], shown, add_generation_prompt=not continued, continue_final_message=continued, **given
     )
-    template = ChatTemplate(TEMPLATES[name], {**options, **given}, 0.0)
+    template = ChatTemplate(TEMPLATES[name], {**options, **given}, DATE)
     assert template.render(messages, add_generation_prompt=not continued) == expected
 
 
 def test_a_message_that_is_continued_ends_where_the_template_ends_it() -> None:
     last = [{"role": "assistant", "content": "Because "}]
     for name, end in (("turns", "Because "), ("trimmed", "Because")):
-        text = ChatTemplate(TEMPLATES[name], {"bos_token": ""}, 0.0).render(last, add_generation_prompt=False)
+        text = ChatTemplate(TEMPLATES[name], {"bos_token": ""}, DATE).render(last, add_generation_prompt=False)
         assert text.endswith(end)
         options = {"add_generation_prompt": False, "continue_final_message": True}
         assert text == of_transformers(TEMPLATES[name], last, **options).removeprefix("<s>")
 
 
 def test_a_template_that_writes_the_date_writes_that_of_the_recorded_run() -> None:
-    day = datetime(2024, 7, 26, 12).timestamp()
+    day = datetime(2024, 7, 26, 12)
     source = "{{ strftime_now('%d %b %Y') }}: {{ messages[0].content }}"
     assert ChatTemplate(source, {}, day).render(MESSAGES[1:2], True) == "26 Jul 2024:  Why?\n"
 
 
 def test_a_template_runs_in_a_sandbox_and_an_error_of_its_own_is_raised() -> None:
-    escape = ChatTemplate("{{ messages.__class__.__mro__ }}{{ messages[0].__init__.__globals__ }}", {}, 0.0)
+    escape = ChatTemplate("{{ messages.__class__.__mro__ }}{{ messages[0].__init__.__globals__ }}", {}, DATE)
     with pytest.raises(jinja2.TemplateError):
         escape.render(MESSAGES, True)
     with pytest.raises(jinja2.TemplateError, match="never"):
-        ChatTemplate("{{ raise_exception('never') }}", {}, 0.0).render(MESSAGES, True)
+        ChatTemplate("{{ raise_exception('never') }}", {}, DATE).render(MESSAGES, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -166,8 +167,10 @@ def test_missing_texts_count_as_empty_on_request_and_every_reader_of_the_results
     assert f"reference policy=oracle: answers of an earlier run ({first}), scored again" in said
     assert "answers that were not recorded count as empty: manyifeval_n02 (1 of 5)" in said
     # What was missing is no answer: such a run is not recorded again.
-    with pytest.raises(RowsError, match="no samples next to the results"):
-        RecordedLM(str(tmp_path / "again"))
+    (samples,) = (tmp_path / "again").glob("*/samples_*.jsonl")
+    for place in (tmp_path / "again", samples):
+        with pytest.raises(RowsError, match="a run of recorded answers, some of which were missing and count as empty"):
+            RecordedLM(str(place))
 
 
 def test_answers_of_a_run_without_scores_are_scored(first: Path, tmp_path: Path) -> None:
@@ -289,6 +292,55 @@ def test_one_of_several_models_is_chosen_by_its_name(tmp_path: Path) -> None:
         RecordedLM(path)
     with pytest.raises(RowsError, match="answers of no model called 'c'"):
         RecordedLM(path, model="c")
+
+
+def test_a_model_may_be_called_by_its_last_name_where_that_is_its_own(tmp_path: Path) -> None:
+    names = ("here/Large-1B", "there/Large-1B", "there/Small-1B")
+    rows = [{"model": name, "prompt": "Hi", "response": f"{name}!"} for name in names]
+    path = str(file_of(tmp_path / "f.jsonl", *rows))
+    for called, name in (*((name, name) for name in names), ("Small-1B", names[2])):
+        assert RecordedLM(path, model=called).generate_until([asked("Hi")]) == [f"{name}!"]
+    with pytest.raises(
+        RowsError, match=r"answers of 2 models \(.*here/Large-1B, .*there/Large-1B\); expected one: name"
+    ):
+        RecordedLM(path, model="Large-1B")
+    alone = str(file_of(tmp_path / "alone.jsonl", rows[0]))
+    assert RecordedLM(alone).generate_until([asked("Hi")]) == ["here/Large-1B!"]
+
+
+DATED = "{{ strftime_now('%d %b %Y, %H') }}: {{ messages[0].content }}"
+
+
+def test_each_run_has_the_date_of_its_own_in_the_zone_of_its_machine(
+    first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message = [{"role": "user", "content": "Hi"}]
+    # Begun a day apart, in New York, at six and at seven in the evening there, and finished two hours later.
+    for task, begun, finished, hour in (
+        ("manyifeval_n02", 1_772_406_000, "2026-03-01T20-00-00.123456", "01 Mar 2026, 18"),
+        ("paired_mcq_arc_challenge_low", 1_772_496_000, "2026-03-02T21-00-00.123456", "02 Mar 2026, 19"),
+    ):
+        (results,) = first.glob("*/results_*.json")
+        content = json.loads(results.read_text(encoding="utf-8"))
+        tables = {name: {task: content[name][task]} for name in ("results", "configs", "versions", "n-samples")}
+        dated = {"date": begun, "total_evaluation_time_seconds": "7200.5", "chat_template": DATED}
+        (tmp_path / f"results_{finished}.json").write_text(json.dumps({**content, **tables, **dated}), encoding="utf-8")
+        line = json.loads(next(first.glob(f"*/samples_{task}_*.jsonl")).read_text(encoding="utf-8").splitlines()[0])
+        line["arguments"]["gen_args_0"]["arg_0"] = f"{hour}: {task}"
+        (tmp_path / f"samples_{task}_{finished}.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    for zone in ("UTC", "Asia/Tokyo"):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        lm = RecordedLM(str(tmp_path))
+        for task, hour in (
+            ("manyifeval_n02", "01 Mar 2026, 18"),
+            ("paired_mcq_arc_challenge_low", "02 Mar 2026, 19"),
+            # Of a prompt that nobody recorded, that of the newest run.
+            ("another", "02 Mar 2026, 19"),
+        ):
+            assert lm.apply_chat_template([{**message[0], "content": task}]) == f"{hour}: {task}"
+    monkeypatch.undo()
+    time.tzset()
 
 
 def test_several_answers_to_a_prompt_are_draws_unless_their_keys_differ(tmp_path: Path) -> None:

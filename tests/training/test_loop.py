@@ -130,3 +130,11 @@ def test_a_damaged_checkpoint_is_reported(tmp_path: Path, damage: bytes) -> None
     path.write_bytes(damage)
     with pytest.raises(TrainingError, match=r"is damaged \(.*\); delete it to start over, .*\n.*checkpoint\.pt"):
         Checkpoint(path, {}).load()
+
+
+@pytest.mark.parametrize("training", ["[]", "7", '"text"'])
+def test_a_checkpoint_of_something_else_is_reported(tmp_path: Path, training: str) -> None:
+    path = tmp_path / "checkpoint.pt"
+    torch.save({"training": training, "state": {"losses": [1.0]}}, path)
+    with pytest.raises(TrainingError, match=r"is damaged \(.*\)|another seed"):
+        Checkpoint(path, {"seed": 1}).load()

@@ -29,11 +29,12 @@ def require(folder: Path | None = None, *, fetch: bool = True) -> None:
         fetch: whether the base weights may be downloaded.
 
     Raises:
-        ReaderError: an adapter is missing or was trained for another base or encoding, or the base weights are missing
-            or not the expected ones.
+        ReaderError: an adapter is missing, damaged or was trained for another base or encoding, or the base weights are
+            missing or not the expected ones.
     """
     for adapter in weights.EMBEDDED if folder is None else (folder,):
         weights.temperature_of(adapter)
+        weights.require_adapter(adapter)
     weights.base_folder(fetch=fetch)
 
 

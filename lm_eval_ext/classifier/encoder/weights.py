@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, ReaderError
 from lm_eval_ext.classifier.encoder.encoding import ENCODING
+from lm_eval_ext.sources import reason
 from lm_eval_ext.training.run import Recipe
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ EMBEDDED = tuple(Path(__file__).resolve().parent / "adapters" / number for numbe
 trainings err on different wordings (Lakshminarayanan et al. 2017, "Deep Ensembles")."""
 DESCRIPTION = "answer_classifier.json"
 """The file that marks a folder as one of our encoder adapters."""
+CONFIGURATION = "adapter_config.json"
+"""The file in which PEFT describes an adapter."""
 DESCRIBED = {"encoding": ENCODING, "base": REPOSITORY, "revision": REVISION}
 
 TEMPERATURE = "temperature"
@@ -152,3 +155,27 @@ def temperature_of(folder: Path) -> float:
             "version"
         )
     return float(value)
+
+
+def require_adapter(folder: Path) -> None:
+    """Check that the weights of an adapter are whole, and of the rank in its configuration.
+
+    Raises:
+        ReaderError: they are not.
+    """
+    try:
+        from safetensors import safe_open  # noqa: PLC0415 # only if an encoder is used
+
+        rank = json.loads((folder / CONFIGURATION).read_text(encoding="utf-8"))["r"]
+        with safe_open(folder / ADAPTER_WEIGHTS, framework="numpy") as tensors:
+            ranks = {tensors.get_slice(name).get_shape()[0] for name in tensors.keys() if "lora_A" in name}  # noqa: SIM118 # no mapping
+    except Exception as error:
+        raise ReaderError(
+            f"{folder}: the adapter cannot be read: {reason(error)}; copy {CONFIGURATION} and {ADAPTER_WEIGHTS} again, "
+            "or train it again"
+        ) from error
+    if ranks != {rank}:
+        raise ReaderError(
+            f"{folder}: {CONFIGURATION} has rank {rank}, and {ADAPTER_WEIGHTS} {', '.join(map(str, sorted(ranks)))}; "
+            "they are not of one adapter"
+        )

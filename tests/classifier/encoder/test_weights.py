@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,11 +18,13 @@ from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.weights import (
     DESCRIBED,
     DESCRIPTION,
+    EMBEDDED,
     FILES,
     FOLDER_VARIABLE,
     TEMPERATURE,
     base_folder,
     describe_adapter,
+    require_adapter,
     temperature_of,
     tokenizer,
 )
@@ -252,3 +255,30 @@ def test_a_folder_without_a_description_is_not_an_adapter(tmp_path: Path, name: 
         temperature_of(folder)
     expected = f"{folder}: no {DESCRIPTION}; expected a folder that `lm-eval-ext classifier train` wrote"
     assert str(error.value) == expected
+
+
+def test_an_adapter_that_is_damaged_is_an_error_before_it_is_used(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    folder = tmp_path / "adapter"
+    (whole,) = EMBEDDED[:1]
+
+    def changed(name: str, content: bytes | None) -> str:
+        """Return the error about a copy with another content of a file."""
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(whole, folder)
+        (folder / name).unlink()
+        if content is not None:
+            (folder / name).write_bytes(content)
+        with pytest.raises(ReaderError) as error:
+            require_adapter(folder)
+        return str(error.value)
+
+    require_adapter(whole)
+    tensors, configuration = (whole / name for name in ("adapter_model.safetensors", "adapter_config.json"))
+    for name, content in ((tensors.name, tensors.read_bytes()[:-1]), (tensors.name, b""), (configuration.name, None)):
+        assert changed(name, content).startswith(f"{folder}: the adapter cannot be read: ")
+    rank = json.loads(configuration.read_bytes())["r"]
+    other = json.dumps({**json.loads(configuration.read_bytes()), "r": rank + 1}).encode()
+    assert f"has rank {rank + 1}, and adapter_model.safetensors {rank}; they are not of one adapter" in changed(
+        configuration.name, other
+    )
