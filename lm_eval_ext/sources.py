@@ -21,6 +21,8 @@ HUB = "hub"
 EMBEDDED = "embedded"
 EMBEDDED_FOLDER = Path(__file__).resolve().parent / "embedded"
 EMBEDDED_NOTE = "rows written for demonstrations and tests: do not compare scores on them with any others"
+IN_COMMANDS = "with commands of lm-eval-ext, they are its option or argument source"
+"""How the same source is chosen where there is no ``--metadata``, for messages."""
 SUFFIXES = (".jsonl", ".parquet")
 CONNECTION_SECONDS = 10
 """How long the hub may take to accept a connection or to answer before it counts as out of reach."""
@@ -176,7 +178,7 @@ def _load_dataset(name: str, hub: HubDataset) -> Mapping[str, Any]:
         # The library raises many types (a dozen for "offline" alone), but the user's remedy is always the same.
         raise RowsError(
             f"the rows of {name!r} ({hub}) could not be loaded from the Hugging Face Hub: {reason(error)}\n"
-            "Two other sources work without it:\n"
+            f"Two other sources work without it ({IN_COMMANDS}):\n"
             f'  --metadata \'{{"source": "/path/to/folder"}}\'  your own copy: {name}_<split>.jsonl or .parquet, '
             "with the hub's columns\n"
             f'  --metadata \'{{"source": "{EMBEDDED}"}}\'  {EMBEDDED_NOTE}'

@@ -276,6 +276,8 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
             ValueError: it does not; the message says how to run the task.
         """
         if not getattr(self.asking.lm, "takes_turns", False):
+            if getattr(self._lm, "takes_turns", False):
+                raise ValueError(f"task {self.config.task!r} {why}, in a conversation; add --apply_chat_template")
             raise ValueError(
                 f"task {self.config.task!r} {why}; run it as --model conversation --model_args "
                 "base=hf,pretrained=MODEL --apply_chat_template (base: any model of the harness with a chat template, "

@@ -66,6 +66,11 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
                 f"--model {self.NAME}: {f'base={base} wraps itself' if base else 'no base'}; name the model "
                 f"{self.PURPOSE}"
             )
+        if base == "recorded":
+            raise ValueError(
+                f"--model {self.NAME}: base=recorded has no answers to the prompts that are made of answers; to score "
+                f"a run of {self.NAME} again, use --model recorded with its samples"
+            )
         try:
             model = get_model(base)
         except ValueError as error:

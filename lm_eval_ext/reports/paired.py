@@ -221,7 +221,7 @@ class Difference:
         mean: after minus before, with what its limits at any level are computed from.
         by_row: the changes of the answers to each row of the datasets.
         answers: the number of pairs of answers.
-        lost, added: the numbers of answers that only the first, or only the second, side has.
+        lost, added: the numbers of answers that only the first, or only the second, side has, or has a number for.
         increased, decreased: the numbers of answers whose score is larger, or smaller, on the second side: of answers
             that are right or wrong, how many flipped. ``None`` if an answer alone has no score.
         unpaired: why there are no pairs of answers, where the scores are those in the results.
@@ -301,7 +301,12 @@ def difference_of(
             clusters = means[0][0][places[0]]
         lost, added = lost + len(scores[0]) - len(places[0]), added + len(scores[1]) - len(places[1])
         old, new = scores[0][places[0]], scores[1][places[1]]
-        known = ~(np.isnan(old) | np.isnan(new))
+        lacking = np.isnan(old), np.isnan(new)
+        known = ~(lacking[0] | lacking[1])
+        if isinstance(measure, str):
+            # A number that one side alone has is a row that the other lacks.
+            lost += int(np.count_nonzero(lacking[1] & ~lacking[0]))
+            added += int(np.count_nonzero(lacking[0] & ~lacking[1]))
         old, new, count = old[known], new[known], int(np.count_nonzero(known))
         if not count:
             continue

@@ -142,7 +142,7 @@ class Ratio:
             name: figures with different names are not taken to err alike, even if all their rows are the same.
             limits: the minimum and maximum; ``None`` if there are none.
         """
-        return replace(self, limits=limits, key=crc32(name.encode()))
+        return replace(self, limits=limits, key=crc32(name.encode(errors="surrogatepass")))
 
     @classmethod
     def without_rows(cls, value: float, count: float) -> Ratio:

@@ -44,7 +44,8 @@ def figure(value: float, unit: Unit, decimals: int = 1) -> str:
     if value != value:  # noqa: PLR0124 # NaN
         return MISSING
     if unit == "number":
-        text = f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+        # Three digits of what rounds up to 1000 would have an exponent.
+        text = f"{value:.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
     else:
         text = f"{100 * value:{'+' if unit == 'change' else ''}.{decimals}f}"
         # What rounds to zero has no sign.
@@ -54,7 +55,7 @@ def figure(value: float, unit: Unit, decimals: int = 1) -> str:
 
 def amount(value: float, *, is_share: bool) -> str:
     """Return the size of a change in its unit, to three digits: ``2 points`` of a share, else a number."""
-    return f"{100 * value:.3g} points" if is_share else f"{value:.3g}"
+    return f"{100 * value:.3g} points" if is_share else figure(value, "number")
 
 
 def magnitude(count: int) -> str:

@@ -60,6 +60,11 @@ class Aggregate:
         """The figure over all rows."""
         return float(self.of_sums(self.terms.sum(axis=0)))
 
+    @property
+    def adds(self) -> NDArray[np.bool_]:
+        """Whether each row adds to any of the sums, shape (rows,)."""
+        return np.asarray(self.terms.any(axis=1))
+
     def without_each(self) -> Floats:
         """Return the figure without each row in turn, shape (rows,)."""
         return self.of_sums(self.terms.sum(axis=0) - self.terms)

@@ -421,19 +421,27 @@ def _draws_of(rows: Sequence[Rows]) -> Rows:
     """Return rows with the draws of several runs of them."""
     rows = common_rows(*rows)
     first = rows[0]
+    metrics = set(first.values).intersection(*(of_run.values for of_run in rows))
+    # Of several draws, a ratio has the sums of its parts.
+    ratios = metrics.intersection(first.denominators)
     draws = {
-        metric: np.concatenate([of_run.draws_of(metric) for of_run in rows], axis=1)
-        for metric in set(first.values).intersection(*(of_run.values for of_run in rows))
+        metric: np.concatenate([of_run.draws_of(metric) for of_run in rows], axis=1) for metric in metrics - ratios
     }
     aggregates = {
         metric: over_draws([of_run.aggregates[metric] for of_run in rows])
         for metric in set(first.aggregates).intersection(*(of_run.aggregates for of_run in rows))
     }
-    means = {metric: of_metric.mean(axis=1) for metric, of_metric in draws.items()}
+    numerators, denominators = (
+        {metric: np.sum([parts[metric] for parts in of_runs], axis=0) for metric in ratios}
+        for of_runs in ([of_run.values for of_run in rows], [of_run.denominators for of_run in rows])
+    )
+    values = {metric: of_metric.mean(axis=1) for metric, of_metric in draws.items()} | numerators
     # Empty in families whose answers no reader reads.
     certainties = [of_run.certainty for of_run in rows if len(of_run.certainty)]
     certainty = np.concatenate(certainties, axis=1) if certainties else first.certainty
-    return replace(first, values=means, draws=draws, aggregates=aggregates, certainty=certainty)
+    return replace(
+        first, values=values, denominators=denominators, draws=draws, aggregates=aggregates, certainty=certainty
+    )
 
 
 def _same_scores(first: TaskRun, second: TaskRun) -> bool:

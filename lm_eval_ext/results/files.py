@@ -193,7 +193,9 @@ def read(path: Path, name: str = "") -> ResultFile:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise RowsError(f"{name}: not JSON ({error}); expected a results_*.json of the harness") from error
+        raise RowsError(
+            f"{name}: not JSON ({error}); expected a results_*.json of the harness, or an archive (.zip, .tar.gz, .tgz)"
+        ) from error
     if is_too_deep(content):
         raise RowsError(f"{name}: more than {DEEPEST} levels of lists and objects; expected what the harness writes")
     if not isinstance(content, dict) or not all(isinstance(content.get(key), dict) for key in ("results", "configs")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +16,7 @@ Severity = Literal["error", "warning", "note"]
 """``error``: no figure or no comparison; ``warning``: a figure may mislead; ``note``: for information."""
 MOST_NAMED = 5
 """The most names that a list spells out; the rest are counted."""
-_NUMBER = re.compile(r"\d[\d,.]*")
+_NUMBER = re.compile(r"(?<![\w.-])\d[\d,.]*(?!\w)")
 
 
 @dataclass(frozen=True)
@@ -51,18 +52,23 @@ def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
 def of_models(issues: Iterable[Issue], models: Collection[str]) -> tuple[Issue, ...]:
     """Return issues; an issue about several models is there once, with all their names.
 
-    Two issues say the same if only their numbers differ; then those of the first model are kept, as an example.
+    Two issues say the same if only their numbers differ; then those of the first model are kept, as an example. Digits
+    in names are no numbers, and two issues of one model are never merged.
 
     Args:
         issues: those about a model begin with its name and a colon.
         models: the names.
     """
     about: dict[Hashable, list[tuple[str, Issue]]] = {}
-    for issue in issues:
+    of_model: Counter[Hashable] = Counter()
+    for issue in dict.fromkeys(issues):
         model, colon, text = issue.text.partition(": ")
-        is_of_model = bool(colon) and model in models
-        key: Hashable = (issue.severity, _NUMBER.sub("#", text)) if is_of_model else issue
-        about.setdefault(key, []).append((model, replace(issue, text=text) if is_of_model else issue))
+        if not colon or model not in models:
+            about[issue] = [(model, issue)]
+            continue
+        says = issue.severity, _NUMBER.sub("#", text)
+        about.setdefault((*says, of_model[model, says]), []).append((model, replace(issue, text=text)))
+        of_model[model, says] += 1
     merged = []
     for key, pairs in about.items():
         names, first = [model for model, _ in pairs], pairs[0][1]

@@ -257,6 +257,7 @@ def test_everything_except_generation_is_delegated_to_the_base() -> None:
     ("arguments", "message"),
     [
         ({}, r"--model self_refine: no base; name the model .* base=hf,pretrained=MODEL"),
+        ({"base": "recorded"}, r"base=recorded has no answers to the prompts that are made of answers; to score a run"),
         ({"base": "self_refine"}, r"base=self_refine wraps itself; name the model whose answers"),
         (
             {"base": "hg", "pretrained": "x"},

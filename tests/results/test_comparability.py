@@ -167,3 +167,22 @@ def test_a_missing_task_or_fewer_rows_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(RowsError, match="2 and 1 rows"):
         together(folders)
+
+
+@pytest.mark.harness
+def test_a_ratio_has_the_sums_of_its_parts_over_all_draws(tmp_path: Path) -> None:
+    from tests.harness.tasks import OF_FAMILY, evaluate  # noqa: PLC0415 # imports the harness
+
+    task, folders = OF_FAMILY["manyifeval"], [tmp_path / "1", tmp_path / "2"]
+    options: dict[str, Any] = {"limit": 4, "bootstrap_iters": 0, "gen_kwargs": "do_sample=true,temperature=1.0"}
+    for seed, (repeats, folder) in enumerate(zip((3, 1), folders, strict=True)):
+        metadata, seeds = {"repeats": repeats, "details": True}, {"random_seed": seed, "numpy_random_seed": seed}
+        evaluate("reference", [task], metadata, folder, model_args="policy=oracle", **seeds, **options)
+    (run,) = together(folders).counting
+    rows = rows_of(run)
+    assert rows.drawn == 4
+    assert rows.denominators
+    for metric, denominators in rows.denominators.items():
+        # Every answer follows everything.
+        assert np.array_equal(rows.values[metric], denominators)
+        assert {*np.unique(denominators)} <= {0.0, 4.0, 8.0}

@@ -21,3 +21,15 @@ def test_of_issues_that_differ_in_their_numbers_the_first_is_an_example() -> Non
 def test_issues_of_different_severity_or_words_stay_apart() -> None:
     issues = (warning("a: cut off"), note("b: cut off"), note("a: empty"), note("no model"))
     assert of_models(issues, MODELS) == issues
+
+
+def test_digits_of_names_are_no_numbers_and_two_issues_of_a_model_are_two() -> None:
+    issues = (warning("a: n02 is empty"), warning("b: n10 is empty"), warning("a: of gpt-4"), warning("b: of gpt-5"))
+    assert of_models(issues, MODELS) == issues
+    of_one = (warning("a: the limit of 64 tokens"), warning("a: the limit of 128 tokens"))
+    assert of_models((*of_one, of_one[0]), MODELS) == of_one
+    merged = of_models((*of_one, warning("b: the limit of 32 tokens"), warning("b: the limit of 16 tokens")), MODELS)
+    assert merged == (
+        warning("a, b: the limit of 64 tokens (the numbers are those of a)"),
+        warning("a, b: the limit of 128 tokens (the numbers are those of a)"),
+    )

@@ -119,7 +119,8 @@ def _tokenizer(name: str, revision: str, trust_remote_code: bool, gguf_file: str
         raise RowsError(
             f"the tokenizer of {name!r}, which decides how many examples fit, could not be loaded: {reason(error)}"
             f"{_EXTRA if isinstance(error, ImportError) else ''}\n"
-            'Name another one, as in --metadata \'{"tokenizer": "/path/to/tokenizer"}\''
+            'Name another one, as in --metadata \'{"tokenizer": "/path/to/tokenizer"}\' (with commands of lm-eval-ext: '
+            "--tokenizer /path/to/tokenizer)"
         ) from error
     try:
         config = AutoConfig.from_pretrained(name, **options).get_text_config()

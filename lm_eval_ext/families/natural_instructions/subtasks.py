@@ -22,7 +22,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from lm_eval_ext.sources import EMBEDDED, EMBEDDED_FOLDER, EMBEDDED_NOTE, HUB, RowsError, no_folder, reason
+from lm_eval_ext.sources import (
+    EMBEDDED,
+    EMBEDDED_FOLDER,
+    EMBEDDED_NOTE,
+    HUB,
+    IN_COMMANDS,
+    RowsError,
+    no_folder,
+    reason,
+)
 
 
 @dataclass(frozen=True)
@@ -382,7 +391,7 @@ def _from_hub(task: str) -> Path:
         cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
         raise RowsError(
             f"the task file of {task!r} could not be loaded from {address(task)}: {reason(cause)}\n"
-            "Two other sources work without it:\n"
+            f"Two other sources work without it ({IN_COMMANDS}):\n"
             f'  --metadata \'{{"source": "/path/to/folder"}}\'  your own copy: {_expected(task)}. '
             "Version 1 has the fields that most encodings need; for the twelve evaluation subtasks it is in the "
             "folder dataset_jsons of the repository allenai/reframing\n"

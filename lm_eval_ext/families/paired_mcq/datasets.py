@@ -104,7 +104,8 @@ def opinionqa_rows(source: str) -> Table:
     """
     if source == sources.HUB:
         raise RowsError(
-            "the rows of 'opinionqa' are not on the Hugging Face Hub. Use one of these sources:\n"
+            "the rows of 'opinionqa' are not on the Hugging Face Hub. Use one of these sources "
+            f"({sources.IN_COMMANDS}):\n"
             '  --metadata \'{"source": "/path/to/file"}\'  your own copy, or a folder that contains it as '
             f"{FILE}.jsonl (or .tsv): JSON lines with question and options (a list), or the original "
             "tab-separated file\n"

@@ -82,9 +82,11 @@ def check(
     requirement = criteria.requirement
     both_directions = requirement == "same"
     testable, findings = comparable(sides, bounds, directed=not both_directions)
-    measured = {name: _measured(unit, bounds[name], k, again, criteria.look) for name, unit in testable.items()}
+    measured = {name: _measured(unit, bounds[name], criteria, k, again) for name, unit in testable.items()}
     weights = dict.fromkeys(measured, 1.0)
-    if overall := _mean_of_all(list(measured.values())):
+    # Gains and losses cancel in a mean, so where the same is required, each must show it.
+    overall = None if both_directions else _mean_of_all(list(measured.values()))
+    if overall:
         weights |= {overall.name: float(len(measured))}
         measured[overall.name] = overall
     p = {name: finding.p_beyond(requirement) for name, finding in measured.items()}
@@ -95,7 +97,7 @@ def check(
             criteria,
             finding.spending.level(ALPHA * weights[name] / sum(weights.values())),
             # Rows of a few in a hundred tasks cannot show much each: their mean must.
-            left_to_overall=overall is not None and name != overall.name,
+            left_to_overall=overall is not None and finding.is_in_mean,
         )
         if finding.unit:
             # Where a verdict comes from, which is no part of it.
@@ -116,18 +118,25 @@ def check(
     return Outcome(tuple(findings), unpaired, requirement, criteria.look)
 
 
-def _measured(unit: Compared, allowed: float, k: int | None, again: Sides | None, look: Look | None) -> Finding:
+def _measured(unit: Compared, allowed: float, criteria: Criteria, k: int | None, again: Sides | None) -> Finding:
     """Return what is measured of a task or group, without a verdict; see ``check``."""
-    of_noise = noise(unit, again.take(unit.name)) if again else None
+    of_noise, look = noise(unit, again.take(unit.name)) if again else None, criteria.look
+    # Where the same is required, how many answers change by themselves is a part of it.
+    is_same = criteria.requirement == "same"
+    issues: tuple[Issue, ...] = ()
+    if isinstance(of_noise, Issue):
+        issues = ((warning if is_same else note)(f"the baseline's second run: {of_noise}"),)
+    elif of_noise and is_same and not unit.is_share:
+        issues = (
+            note("how many answers change is not tested: the score is no share, and its bound is in its own unit"),
+        )
     return Finding(
         unit.name,
         unit.family,
         "",
         unit,
         unit.difference,
-        issues=(replace(of_noise, text=f"the baseline's second run: {of_noise}"),)
-        if isinstance(of_noise, Issue)
-        else (),
+        issues=issues,
         sampled=sampled(unit, k),
         allowed=allowed,
         mean_drop=unit.mean_drop,
@@ -141,7 +150,7 @@ def _mean_of_all(findings: Sequence[Finding]) -> Finding | None:
 
     Scores that are no shares have no common unit and are left out, as is what has no pairs of answers.
     """
-    shares = [finding for finding in findings if finding.is_share and finding.difference.answers]
+    shares = [finding for finding in findings if finding.is_in_mean]
     if len(shares) <= MANY:
         return None
     falling = [finding.unit is not None and finding.unit.sign < 0 for finding in shares]

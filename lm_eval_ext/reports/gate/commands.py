@@ -28,7 +28,7 @@ from lm_eval_ext.reports.gate.findings import STATUS, Outcome
 from lm_eval_ext.reports.gate.formats import NAMES, Described, failed
 from lm_eval_ext.reports.gate.looks import MOST_LOOKS, Look, parts_of
 from lm_eval_ext.reports.gate.part_commands import CANDIDATE, Command, part_commands
-from lm_eval_ext.reports.gate.plan import CORRELATION, Assumed, names_in, of_baseline, of_name, of_size
+from lm_eval_ext.reports.gate.plan import CORRELATION, Assumed, names_in, of_baseline, of_name, of_size, parts_of_level
 from lm_eval_ext.reports.gate.plan import text as plan_text
 from lm_eval_ext.reports.gate.sides import (
     THE_SIDES,
@@ -258,8 +258,10 @@ def _check(options: argparse.Namespace) -> int:
             before, later_places = places.split(len(options.against))
             after, second = later_places.split(len(options.candidate))
             _require_writable(options)
-            if (options.look is None) != (options.of is None) or (options.look or 0) > (options.of or 0):
+            if (options.look is None) != (options.of is None):
                 raise ReportError("--look and --of: expected both, such as --look 2 --of 4, or neither")
+            if options.look is not None and options.look > options.of:
+                raise ReportError(f"--look {options.look}: expected 1 to {options.of}, the number of parts (--of)")
             bounds = bounds_of(options.max_drop, options.bounds)
             checked: list[Described] = []
             for name, candidate in candidates_at(after, parts=options.look is not None).items():
@@ -306,7 +308,7 @@ def _plan(options: argparse.Namespace) -> int:
     if options.tasks is not None:
         names = names_in(options.tasks)
         plans = [of_name(name, bounds.bound(name), assumed) for name in names]
-        tests = len(names)
+        tests = parts_of_level(sum(plan.design.is_share for plan in plans), len(names))
     elif options.rows is not None:
         size = options.rows, options.answers_per_row or 1
         plan = of_size("these rows", size, bounds.bound("--rows"), assumed)

@@ -36,8 +36,8 @@ with an error of at most 5 %. INCONCLUSIVE is what the rows do not decide. CANNO
 otherwise, and what the rows do not decide and could not have shown even if it were large; where the same is required,
 all that they do not decide. GO ON is what the rows of a look do not decide while others are still to come.
 
-Of many tasks and groups, their mean must show what is required; a single one then counts only if it is a regression,
-different, or missing.
+Of many tasks and groups, their mean must show that nothing is lost; a single one in it then counts only if it is a
+regression, or missing. Where the same is required, each must show it.
 """
 GO_ON = "GO ON"
 
@@ -125,11 +125,11 @@ class Finding:
         """Return what must be within what is allowed.
 
         That is the drop or, where the same is required, the change in both directions and, if the baseline was run
-        again, how many more answers the candidate changes than that did.
+        again and the score is a share like that of the changed answers, how many more answers the candidate changes.
         """
         if requirement != "same":
             return (self.mean_drop,)
-        return (self.mean_drop, -self.mean_drop, *((self.noise.excess,) if self.noise else ()))
+        return (self.mean_drop, -self.mean_drop, *((self.noise.excess,) if self.noise and self.is_share else ()))
 
     def p_beyond(self, requirement: Requirement) -> float:
         """Return the p-value of everything that is tested being within what is allowed."""
@@ -140,6 +140,11 @@ class Finding:
     def is_share(self) -> bool:
         """Whether its figures are shares, as far as is known."""
         return self.unit is None or self.unit.is_share
+
+    @property
+    def is_in_mean(self) -> bool:
+        """Whether it is a part of the mean of all, whose scores are shares; the others have no common unit."""
+        return not self.is_overall and self.is_share and bool(self.difference.answers)
 
     @property
     def is_group(self) -> bool:
@@ -201,11 +206,13 @@ class Outcome:
 
     def status_of(self, finding: Finding) -> int:
         """Return the exit status that a finding alone would give."""
-        if self.requirement is None or (
-            finding.verdict in ("INCONCLUSIVE", GO_ON) and self.overall and not finding.is_overall
-        ):
+        if self.requirement is None or self._is_left_to_mean(finding):
             return 0
         return STATUS[self.requirement][finding.verdict]
+
+    def _is_left_to_mean(self, finding: Finding) -> bool:
+        """Whether a finding is undecided, and the mean of all decides instead."""
+        return finding.verdict in ("INCONCLUSIVE", GO_ON) and bool(self.overall) and finding.is_in_mean
 
     @property
     def verdicts(self) -> tuple[str, ...]:
@@ -214,8 +221,11 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """The worst verdict of a check."""
-        return min((finding.verdict for finding in self.findings), key=self.verdicts.index)
+        """The worst verdict of a check; that others go on does not count where the mean has decided."""
+        counting = [
+            finding for finding in self.findings if finding.verdict != GO_ON or not self._is_left_to_mean(finding)
+        ]
+        return min((finding.verdict for finding in counting), key=self.verdicts.index)
 
     @property
     def tests(self) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.release_check import SETS
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.gate.check import comparable, rounded
+from lm_eval_ext.reports.gate.check import MANY, comparable, rounded
 from lm_eval_ext.reports.gate.looks import equal_shares, nominal_levels, stopped
 from lm_eval_ext.reports.gate.power import (
     ALPHA,
@@ -97,9 +97,15 @@ class Assumed:
 
 
 def names_in(tasks: str) -> list[str]:
-    """Return the tasks and groups to plan for: those in a list with commas, and what a set to run is made of."""
+    """Return the tasks and groups to plan for: those in a list with commas, and what a set to run is made of.
+
+    Raises:
+        ReportError: there are none.
+    """
     names = (SETS.get(name, (name,)) for name in tasks.split(",") if name)
-    return [*dict.fromkeys(chain.from_iterable(names))]
+    if not (listed := [*dict.fromkeys(chain.from_iterable(names))]):
+        raise ReportError(f"--tasks {tasks!r} names no task; expected names with commas between them")
+    return listed
 
 
 def of_name(name: str, bound: float, assumed: Assumed = Assumed()) -> Planned:
@@ -142,7 +148,10 @@ def of_size(name: str, size: tuple[int, int], bound: float, assumed: Assumed = A
 def of_baseline(
     sides: Sides, bounds: Mapping[str, float], assumed: Assumed = Assumed()
 ) -> tuple[list[Planned], dict[str, str], int]:
-    """Return the plans of what a check against a baseline will compare, why the rest has none, and how much is tested.
+    """Return the plans of what a check against a baseline will compare, why the rest has none, and at what level.
+
+    The level of a regression is 5 % divided by the number returned: of tests or, where the mean of many has half of the
+    level, of twice as many.
 
     Args:
         sides: two runs of the baseline, or one on both sides.
@@ -185,7 +194,12 @@ def of_baseline(
         plans.append(Planned(name, design, bounds[name], about, scale, unit.worst_drop))
     if not plans:
         raise ReportError(f"nothing to plan for: {'; '.join(f'{name}: {reason}' for name, reason in left_out.items())}")
-    return plans, left_out, len(testable)
+    return plans, left_out, parts_of_level(sum(unit.is_share for unit in testable.values()), len(testable))
+
+
+def parts_of_level(shares: int, tests: int) -> int:
+    """Return by what a check divides its level for each of so many tests, of which some are of shares."""
+    return 2 * tests if shares > MANY else tests
 
 
 def _assumed(unit: Compared, assumed: Assumed, *, of_one_run: bool) -> tuple[Design, str] | str:
@@ -247,7 +261,7 @@ def text(plans: Sequence[Planned], tests: int, looks: int | None = None) -> Iter
 
     Args:
         plans: at least one.
-        tests: the number of drops that a check would test.
+        tests: by what a check would divide its level for each of them (``parts_of_level``).
         looks: the number of looks, if it stops when it is decided.
     """
     alpha = ALPHA / tests
@@ -277,6 +291,8 @@ def text(plans: Sequence[Planned], tests: int, looks: int | None = None) -> Iter
     yield reading("shares", pairs=PAIRS, bounds=bounds)
     if tests > 1:
         yield reading("several drops", alpha=ALPHA, tests=tests)
+    if sum(plan.design.is_share for plan in plans) > MANY:
+        yield reading("many drops")
     if looks is not None:
         yield reading("stopping", looks=looks)
 

@@ -25,6 +25,7 @@ from lm_eval_ext.reports.paired import (
     difference_of,
 )
 from lm_eval_ext.reports.statistics import Floats, estimate
+from lm_eval_ext.results.aggregation import OF_ITEMS
 from lm_eval_ext.results.comparability import PairOfRuns, of_an_older_run
 from lm_eval_ext.results.issue import Issue, Severity, error, grouped, named, note, warning
 from lm_eval_ext.results.rows import common_rows
@@ -91,11 +92,9 @@ class Compared:
 
     @property
     def is_mean_of_rows(self) -> bool:
-        """Whether every row of both sides has a number whose mean is the score."""
+        """Whether the score is the mean of a number of each row; a row without one (NaN) does not count."""
         metric = self.headline.name
-        rows = [run.rows for pair in self.runs for run in pair if run.rows is not None]
-        # A row without a number does not count.
-        return all(metric in of_run.values and not np.isnan(of_run.values[metric]).any() for of_run in rows)
+        return all(metric in run.rows.values for pair in self.runs for run in pair if run.rows is not None)
 
     @cached_property
     def difference(self) -> Difference:
@@ -298,6 +297,10 @@ def _of_sums(unit: Compared) -> Difference:
 
     What each row contributes is its jackknife pseudo-value (Tukey 1958): the number of rows times the change, minus
     that number less one times the change without the row. A group's change is the weighted mean of its tasks'.
+
+    A row that adds to no sum is no observation: it would make the change of the others look certain. For F1, that is
+    one that is negative and was called so on both sides; for a mean over items, one without items, and if it has some
+    on one side alone, the other side lacks it.
     """
     metric = unit.headline.name
     total, before, after = 0.0, 0.0, 0.0
@@ -306,8 +309,16 @@ def _of_sums(unit: Compared) -> Difference:
     for pair in unit.runs:
         runs = [rows_of(run) for run in pair]
         common = common_rows(*runs)
-        count = len(common[0])
-        lost, added, answers = lost + len(runs[0]) - count, added + len(runs[1]) - count, answers + count
+        adds = [rows.aggregates[metric].adds for rows in common]
+        lost, added = lost + len(runs[0]) - len(common[0]), added + len(runs[1]) - len(common[1])
+        counts = adds[0] | adds[1]
+        if common[0].aggregates[metric].name == OF_ITEMS:
+            counts = adds[0] & adds[1]
+            lost, added = (
+                n + int(np.count_nonzero(side & ~counts)) for n, side in zip((lost, added), adds, strict=True)
+            )
+        common, count = [rows.select(counts) for rows in common], int(np.count_nonzero(counts))
+        answers += count
         if not count:
             continue
         dataset_rows, places = np.unique(common[0].clusters, return_inverse=True)

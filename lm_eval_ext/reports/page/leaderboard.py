@@ -269,8 +269,8 @@ def _headlines_of_other_tasks(evidence: Evidence) -> Iterator[Headline]:
     for score in all_scores:
         if score.name in groups or score.name not in covered.union(runs.groups):
             tasks = tuple(runs.groups.get(score.name, (score.name,)))
-            better = next(run.headline.higher_is_better for run in runs.of_family(OTHER) if run.task in tasks)
-            metric = score.metric.removesuffix(ARROWS[better]).rstrip()
+            metric, _, arrow = score.metric.partition(" ")
+            better = next(direction for direction, of_direction in ARROWS.items() if of_direction == arrow)
             headline = Headline(OTHER, score.name, metric, better, tasks, "share" if score.is_share else "number")
             standings = _standings(evidence, headline, _complete(runs, headline), score.estimates)
             yield replace(headline, standings=standings)

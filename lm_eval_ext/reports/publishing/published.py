@@ -21,7 +21,7 @@ from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.results.files import short_repr
 from lm_eval_ext.results.issue import named
 from lm_eval_ext.results.load import GivenName, find_runs, renamed
-from lm_eval_ext.results.models import GGUF, EvaluatedModel, missing_answers
+from lm_eval_ext.results.models import GGUF, RECORDED_ANSWERS, EvaluatedModel, missing_answers
 from lm_eval_ext.results.recognition import Choice, measured_alike
 from lm_eval_ext.results.runs import Runs, TaskRun, settings_of
 from lm_eval_ext.results.truncation import truncated_prompts
@@ -35,6 +35,8 @@ ADDITIONS = ("peft", "delta", "base", GGUF)
 """Arguments with which a model is not, or not only, what its other arguments name."""
 HOW = ("base", "strategy", "rounds", "early_stop", "dtype", "load_in_4bit", "load_in_8bit", "quantization")
 """Arguments that change answers and are published; others may be local paths or addresses."""
+SCORED_AGAIN = "answers of an earlier run, scored again"
+"""What is said of recorded answers: their place is local."""
 HUB_FILE = ".eval_results/lm-eval-ext.yaml"
 """The file's place in a model's repository."""
 SCHEMA_VERSION = "0.3.0"
@@ -60,7 +62,7 @@ class PublishedScore:
         error: its standard error according to the harness, which treats rows as independent; ``None`` if there is none.
         rows: the number of evaluated rows.
         range: the least and the greatest possible value; infinite where there is no limit.
-        run: the run of the task, or of one task of the group.
+        runs: the run of the task, or those of all tasks of the group.
     """
 
     name: str
@@ -70,7 +72,25 @@ class PublishedScore:
     error: float | None
     rows: int
     range: tuple[float, float]
-    run: TaskRun
+    runs: tuple[TaskRun, ...]
+
+    @property
+    def run(self) -> TaskRun:
+        """The run of the task, or of one task of the group."""
+        return self.runs[0]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is missing behind the figure: rows, answers, or parts of prompts."""
+        remarks = [
+            f"{option}: only some of the rows" for option in sorted({run.left_out_by for run in self.runs} - {""})
+        ]
+        if missing := sum(missing_answers(run.file).get(run.task, 0) for run in self.runs):
+            remarks.append(f"{missing} answers were not recorded and count as empty")
+        if truncated := sum(run.count * truncated_prompts(run) for run in self.runs):
+            share = 100 * truncated / sum(run.count for run in self.runs)
+            remarks.append(f"the context had no room for the beginning of {share:.1f} % of the prompts")
+        return remarks
 
 
 @dataclass(frozen=True)
@@ -104,7 +124,7 @@ class PublishedModel:
                 described, value = _described(run, metric), run.figure(metric)
                 if (better := described.higher_is_better) is not None and value is not None:
                     error = _number(run.figures.get(f"{metric}_stderr,{run.reader}"))
-                    yield PublishedScore(run.task, metric, better, value, error, run.count, described.range, run)
+                    yield PublishedScore(run.task, metric, better, value, error, run.count, described.range, (run,))
 
     def left_out(self) -> Iterator[str]:
         """Yield which numbers of the results ``scores`` leaves out because they are none that the metric can have."""
@@ -143,7 +163,8 @@ class PublishedModel:
             )
         error = _number(entry.get(f"{metric}_stderr,{run.reader}"))
         better, limits = run.headline.higher_is_better is not False, _described(run, metric).range
-        return PublishedScore(name, metric, better, value, error, sum(of_task.count for of_task in runs), limits, run)
+        rows = sum(of_task.count for of_task in runs)
+        return PublishedScore(name, metric, better, value, error, rows, limits, tuple(runs))
 
 
 def published(
@@ -272,15 +293,9 @@ def _notes(score: PublishedScore) -> str:
         f"lm-eval {run.file.content.get('lm_eval_version', 'of unknown version')}",
         f"task version {run.metadata.get('version', 'unknown')}",
         call_in_words(run.model),
-        *settings_of([run]),
+        *(SCORED_AGAIN if words.startswith(f"{RECORDED_ANSWERS}: ") else words for words in settings_of([run])),
     ]
-    if run.left_out_by:
-        facts.append(f"{run.left_out_by}: only some of the rows")
-    if missing := missing_answers(run.file).get(run.task):
-        facts.append(f"{missing} answers were not recorded and count as empty")
-    if share := truncated_prompts(run):
-        facts.append(f"the context had no room for the beginning of {100 * share:.1f} % of the prompts")
-    return "; ".join(facts)
+    return "; ".join((*facts, *score.remarks))
 
 
 def every_eval_ever(models: Sequence[PublishedModel], organization: str, relationship: str) -> dict[Path, bytes]:
@@ -359,7 +374,7 @@ def _result(score: PublishedScore) -> dict[str, Any]:
             "max_score": "Infinity" if isinf(most) else most,
         },
         "score_details": {"score": score.value, "uncertainty": uncertainty},
-        "generation_config": _generation_config(run),
+        "generation_config": _generation_config(score),
     }
 
 
@@ -397,7 +412,8 @@ def _is_local(path: str) -> bool:
     return bool(path) and (path in LOADERS or not (HUB_ID.fullmatch(path) or NAME.fullmatch(path)))
 
 
-def _generation_config(run: TaskRun) -> dict[str, Any]:
+def _generation_config(score: PublishedScore) -> dict[str, Any]:
+    run = score.run
     recorded = run.config.get("generation_kwargs")
     recorded = recorded if isinstance(recorded, dict) else {}
     arguments: dict[str, float] = {}
@@ -408,10 +424,14 @@ def _generation_config(run: TaskRun) -> dict[str, Any]:
         arguments["top_p"] = top_p
     if (most := _number(recorded.get("max_gen_toks"))) is not None:
         arguments["max_tokens"] = int(most)
-    details = {name: str(value) for name, value in run.setting}
+    details = {name: str(value) for name, value in run.setting if name != RECORDED_ANSWERS}
+    if len(details) < len(run.setting):
+        details["answers"] = SCORED_AGAIN
     if run.shots is not None:
         details["num_fewshot"] = str(run.shots)
     if run.left_out_by:
         option, _, value = run.left_out_by.removeprefix("--").partition(" ")
         details[option] = value or "some of the rows"
+    if score.remarks:
+        details["remarks"] = "; ".join(score.remarks)
     return {"generation_args": arguments, "additional_details": details}

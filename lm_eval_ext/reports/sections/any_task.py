@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from math import inf, isnan, nan
 from os.path import commonprefix
 
-import numpy as np
-
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Panel, Section, Table, TableCell
@@ -212,7 +210,7 @@ def _task_score(run: TaskRun, evidence: Evidence) -> Estimate:
         least, most = run.headline.range
         ends = max(least, value - NORMAL * (error or nan)), min(most, value + NORMAL * (error or nan))
         return Estimate(value, *ends) if error else Estimate(value)
-    if metric in run.rows.values and not np.isnan(run.rows.values[metric]).any():
+    if metric in run.rows.values:
         return estimate(evidence.ratio(run, metric).value)
     aggregate = run.rows.aggregates.get(metric)
     return estimate(evidence.of_sums(run, aggregate)) if aggregate else Estimate(value)

@@ -549,3 +549,8 @@ def test_check_takes_several_draws_of_each_side(
     assert call(f"check {words} --against", *baseline, "--", *candidate) == status
     printed = capsys.readouterr()
     assert said in printed.out + printed.err
+
+
+def test_a_list_without_a_task_is_no_plan() -> None:
+    with pytest.raises(ReportError, match="--tasks ',' names no task; expected names with commas between them"):
+        call("plan --tasks , --max-drop 0.02")

@@ -33,6 +33,7 @@ from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
 from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 from lm_eval_ext.sources import RowsError
+from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import CONFIG, SST2, write_run
 from tests.reports.gate.parts import write_part
 from tests.reports.gate.recorded_ifeval import TASK, write_ifeval_runs
@@ -232,6 +233,22 @@ def test_a_look_says_what_has_become_worse(folders: dict[int, list[int]], capsys
     assert "<skipped" in Path("look.xml").read_text(encoding="utf-8")
 
 
+def test_of_many_tasks_a_look_ends_where_their_mean_has_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tasks = {f"task{number:02}": MadeUp([1.0] * 280 + [0.0] * 120) for number in range(25)}
+    for name in ("old", "new"):
+        write_other_run(Path(name), tasks, model=f"owner/{name}")
+    assert call("check new --against old --max-drop 0.02 --look 1 --of 2 --json look.json --markdown look.md") == 0
+    decided = "it is decided, and the other parts need not be evaluated"
+    said = f"look 1 of 2: not worse: none of 25 alone, their mean is not worse; {decided}"
+    assert capsys.readouterr().out.splitlines()[0] == said
+    content = json.loads(Path("look.json").read_text(encoding="utf-8"))
+    assert (content["verdict"], content["status"]) == ("NOT WORSE", 0)
+    assert Path("look.md").read_text(encoding="utf-8").startswith("**Ship:**")
+
+
 def test_a_look_does_not_see_the_parts_to_come(folders: dict[int, list[int]]) -> None:
     same, worse = right(200, 400), right(0, 400)
     scores = [same[row] if row in {*folders[1], *folders[2]} else worse[row] for row in range(400)]
@@ -263,7 +280,9 @@ def test_a_baseline_can_be_in_parts_too(folders: dict[int, list[int]]) -> None:
 def test_a_look_is_one_of_several(words: str, folders: dict[int, list[int]], capsys: Output) -> None:
     assert folders
     assert call(f"check new --against old --max-drop 0.05 {words}") == 2
-    assert "--look and --of: expected both, such as --look 2 --of 4" in capsys.readouterr().err
+    both = "--look and --of: expected both, such as --look 2 --of 4, or neither"
+    beyond = "--look 5: expected 1 to 4, the number of parts (--of)"
+    assert (beyond if "--look 5" in words else both) in capsys.readouterr().err
 
 
 def test_the_same_is_looked_for_in_both_directions(folders: dict[int, list[int]], capsys: Output) -> None:

@@ -301,3 +301,81 @@ def test_several_runs_given_as_one_are_the_mean_of_their_scores(
     # Of the 150 answers to both tasks, 110 and 60 are right.
     assert lines["exam"][:3] == ["exam", "(2", "tasks)"]
     assert lines["exam"][5:7] == [f"{100 * (110 + 60) / 300:.1f}", f"{100 * 60 / 150:.1f}"]
+
+
+# Rows that do not count: they must not make the others look certain.
+
+NOTHING = float("nan")
+NO_WORSE = Criteria("no-worse")
+
+
+def scored(values: Sequence[float]) -> MadeUp:
+    return MadeUp(values, float(np.nanmean(values)), aggregation="nanmean")
+
+
+def of_items(rows: Sequence[Sequence[float]]) -> MadeUp:
+    items = [item for row in rows for item in row]
+    return MadeUp([*rows], sum(items) / len(items), metric="inst_acc", aggregation="function")
+
+
+@pytest.mark.parametrize(
+    ("few", "padded"),
+    [
+        (scored([1.0] * 10), scored([1.0] * 10 + [NOTHING] * 190)),
+        (of_items([[1.0]] * 10), of_items([[1.0]] * 10 + [[]] * 190)),
+    ],
+    ids=["no number", "no items"],
+)
+def test_rows_without_a_number_are_no_observations(tmp_path: Path, few: MadeUp, padded: MadeUp) -> None:
+    for name, task in (("few", few), ("padded", padded)):
+        sides = made_up(tmp_path / name, {"t": task}, {"t": task})
+        found = only(check(sides, {"t": 0.02}, NO_WORSE))
+        assert (found.verdict, found.difference.rows) == ("CANNOT TELL", 10)
+        assert (found.drop.low, found.drop.high) == pytest.approx((-0.2589, 0.2589), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (scored([0.5] * 200), scored([0.5] * 150 + [NOTHING] * 50)),
+        (of_items([[1.0]] * 200), of_items([[1.0]] * 150 + [[]] * 50)),
+    ],
+    ids=["a number", "items"],
+)
+def test_what_one_side_alone_has_a_number_for_the_other_lacks(tmp_path: Path, before: MadeUp, after: MadeUp) -> None:
+    for name, lost, pair in (("lost", True, (before, after)), ("added", False, (after, before))):
+        sides = made_up(tmp_path / name, {"t": pair[0]}, {"t": pair[1]})
+        found = only(check(sides, {"t": 0.02}, NO_WORSE))
+        assert (found.difference.lost, found.difference.added) == ((50, 0) if lost else (0, 50))
+        assert (found.verdict, found.difference.rows) == ("CANNOT TELL", 150)
+
+
+def test_rows_that_no_side_calls_positive_do_not_make_f1_certain(tmp_path: Path) -> None:
+    # Of five positives, both sides find all; 195 rows are negative.
+    pairs = [[1, 1]] * 5 + [[0, 0]] * 195
+    task = MadeUp(pairs, 1.0, "f1", "f1")
+    sides = made_up(tmp_path, {"t": task}, {"t": task})
+    found = only(check(sides, {"t": 0.02}, NO_WORSE))
+    assert (found.verdict, found.difference.rows) == ("CANNOT TELL", 5)
+    # One that is called positive once counts.
+    wrong = MadeUp([*pairs[:-1], [0, 1]], 10 / 11, "f1", "f1")
+    assert only(compare(made_up(tmp_path / "wrong", {"t": task}, {"t": wrong}))).difference.rows == 6
+
+
+def test_the_interval_of_a_score_is_that_of_the_rows_with_a_number(tmp_path: Path) -> None:
+    exported = []
+    for name, values in (("few", [1.0] * 10), ("padded", [1.0] * 10 + [NOTHING] * 190)):
+        write_other_run(tmp_path / name, {"t": scored(values)})
+        words = [
+            "report",
+            str(tmp_path / name),
+            "-o",
+            str(tmp_path / f"{name}.html"),
+            "--export",
+            str(tmp_path / "out"),
+        ]
+        assert main(words) == 0
+        exported.append((tmp_path / "out/any_task_scores.csv").read_text(encoding="utf-8").splitlines()[1])
+    few, padded = (line.split(",") for line in exported)
+    assert few[-3:] == padded[-3:]
+    assert few[-2] != few[-1]

@@ -203,10 +203,16 @@ def test_a_plan_is_for_the_score_that_is_checked(tmp_path: Path) -> None:
 
 def test_a_score_that_one_run_tells_too_little_about_is_left_out_and_the_rest_is_planned(tmp_path: Path) -> None:
     plans, left_out, tests = of_baseline(alone(others(tmp_path)), OTHERS)
-    assert [plan.name for plan in plans] == ["both"]
+    # Of rows without a number, those with one tell.
+    assert [plan.name for plan in plans] == ["both", "gaps"]
+    assert plans[1].design.rows == 72
     # Its tasks of 200 and 50 rows weigh alike.
     assert {*np.round(plans[0].design.weights * 200, 6).tolist()} == {1.0, 4.0}
-    assert {name for name, why in left_out.items() if "one run does not show" in why} == {*OTHERS} - {"both", "odd"}
+    assert {name for name, why in left_out.items() if "one run does not show" in why} == {*OTHERS} - {
+        "both",
+        "gaps",
+        "odd",
+    }
     assert left_out["odd"] == "the results do not say whether a higher thing is better"
     # A check would test all of them.
     assert tests == 5

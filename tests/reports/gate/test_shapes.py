@@ -19,6 +19,8 @@ from lm_eval_ext.reports.gate.bounds import Bounds
 from lm_eval_ext.reports.gate.check import Criteria, check
 from lm_eval_ext.reports.gate.findings import Outcome
 from lm_eval_ext.reports.gate.formats import Described, as_csv, json_of, json_text
+from lm_eval_ext.reports.gate.plan import of_baseline
+from lm_eval_ext.reports.gate.plan import text as plan_text
 from lm_eval_ext.reports.gate.power import Design, chance_beyond, simulate, smallest_regression
 from lm_eval_ext.reports.gate.text import check_text
 from lm_eval_ext.reports.gate.units import Sides
@@ -233,6 +235,35 @@ def test_the_same_changes_no_more_answers_than_running_the_baseline_again(runs: 
         assert only(check(sides, {"quiz": 0.04}, again=again)).verdict == "NOT WORSE"
 
 
+def test_a_second_run_that_cannot_be_compared_is_no_evidence_of_the_same(runs: Path) -> None:
+    write_other_run(runs / "other", {"another": MadeUp([1.0, 0.0] * 20)})
+    write_other_run(runs / "bare", {"quiz": MadeUp([1.0] * 600 + [0.0] * 400)}, samples=False)
+    sides = sides_of(runs / "old", runs / "more")
+    for name, reason in (("other", "missing from"), ("bare", "no samples with acc of all three runs")):
+        again = sides_of(runs / "old", runs / name)
+        same, worse = (
+            only(check(sides, {"quiz": 0.04}, Criteria(requirement), again=again))
+            for requirement in ("same", "no-worse")
+        )
+        assert (same.verdict, worse.verdict) == ("CANNOT TELL", "NOT WORSE")
+        for finding in (same, worse):
+            assert any("the baseline's second run: " in str(issue) and reason in str(issue) for issue in finding.issues)
+
+
+def test_how_many_answers_change_has_no_bound_in_the_unit_of_a_score(tmp_path: Path) -> None:
+    ratings = [float(number % 100) for number in range(400)]
+    near = [rating + (0.1 if number % 2 else -0.1) for number, rating in enumerate(ratings)]
+    for name, values in (("old", ratings), ("again", ratings), ("new", near)):
+        write_other_run(tmp_path / name, {"rated": MadeUp(values, metric="rating")})
+    sides, again = (sides_of(tmp_path / "old", tmp_path / name) for name in ("new", "again"))
+    for bound in (0.5, 2.0):
+        finding = only(check(sides, {"rated": bound}, Criteria("same"), again=again))
+        assert finding.noise is not None
+        assert finding.noise.excess.value == 1.0
+        assert finding.verdict == "SAME"
+        assert "how many answers change is not tested: the score is no share" in "; ".join(map(str, finding.issues))
+
+
 def test_check_prints_how_much_of_a_change_is_the_baselines_own_noise(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -274,3 +305,40 @@ def test_tasks_that_all_have_other_versions_have_a_page_that_cannot_tell(tmp_pat
     text = page.read_text(encoding="utf-8")
     assert "CANNOT TELL" in text
     assert "version 1.0 in the baseline, 2.0 in the candidate" in text
+
+
+def test_where_the_same_is_required_gains_of_some_do_not_make_up_for_losses_of_others(tmp_path: Path) -> None:
+    before = {f"task{number:02}": [1.0] * 60 + [0.0] * 40 for number in range(40)}
+    after = {
+        name: [1.0] * (67 if number % 2 else 53) + [0.0] * (33 if number % 2 else 47)
+        for number, name in enumerate(before)
+    }
+    outcome = check(_sides(tmp_path, before, after), dict.fromkeys(before, 0.02), Criteria("same"))
+    assert outcome.overall is None
+    assert ({finding.verdict for finding in outcome.findings}, outcome.status) == ({"CANNOT TELL"}, 2)
+
+
+def test_the_mean_of_many_says_nothing_about_a_score_that_is_not_in_it(tmp_path: Path) -> None:
+    shares = {f"task{number:02}": MadeUp([1.0, 0.0] * 60) for number in range(25)}
+    rates = [0.2, 1.1, 2.3, 0.7, 1.9, 3.1]
+    before, after = (MadeUp([first, *rates[1:]], metric="wer", higher=False) for first in (0.2, 1.0))
+    sides = made_up(tmp_path, shares | {"wer": before}, shares | {"wer": after})
+    bounds = dict.fromkeys(shares, 0.02) | {"wer": 0.05}
+    outcome = check(sides, bounds, Criteria("no-worse"))
+    assert outcome.overall is not None
+    assert outcome.overall.verdict == "NOT WORSE"
+    (rate,) = (finding for finding in outcome.findings if finding.name == "wer")
+    assert (rate.verdict, outcome.status) == ("CANNOT TELL", 2)
+
+
+def test_a_plan_for_many_has_the_level_of_the_check(tmp_path: Path, few_pairs: None) -> None:
+    scores = {f"task{number:02}": [1.0, 0.0] * 20 for number in range(21)}
+    bounds = dict.fromkeys(scores, 0.02)
+    for names, tests in ((list(scores)[:20], 20), (list(scores), 42)):
+        chosen = {name: scores[name] for name in names}
+        sides = _sides(tmp_path / str(tests), chosen, chosen)
+        plans, _, level = of_baseline(sides, {name: bounds[name] for name in names})
+        assert level == tests
+        lines = [*plan_text(plans, level)]
+        assert f"A regression is tested at the first level of Holm's method, 0.05 / {tests}." in lines
+        assert any(line.startswith("The other half of the level is for the mean") for line in lines) == (tests == 42)

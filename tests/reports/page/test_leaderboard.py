@@ -252,3 +252,22 @@ def test_a_model_with_only_part_of_a_headline_has_no_value(tmp_path: Path) -> No
     mark = figure.panels[0].mark
     assert isinstance(mark, HeatMap)
     assert mark.rows == ("one",)
+
+
+def test_the_best_of_a_score_is_by_the_direction_of_its_own_metric(tmp_path: Path) -> None:
+    scores = {"a": ("acc", True, 0.5), "b": ("err", False, 0.1), "c": ("err", False, 0.9)}
+    for model, (metric, higher, share) in scores.items():
+        values = [1.0] * round(100 * share) + [0.0] * round(100 * (1 - share))
+        task = MadeUp(values, metric=metric, higher=higher)
+        write_other_run(tmp_path / model, {"t": task}, model=f"owner/{model}")
+    (board,) = boards(*(tmp_path / model for model in scores))
+    (errors,) = (headline for headline in board.headlines if headline.metric == "err")
+    assert errors.higher_is_better is False
+    best = [name for name, standing in errors.standings.items() if standing.is_best]
+    assert [name.rpartition("/")[2] for name in best] == ["b"]
+
+
+def test_a_name_that_utf_8_cannot_encode_has_a_page(tmp_path: Path) -> None:
+    write_other_run(tmp_path / "a", {"t": MadeUp([1.0, 0.0] * 20)}, model="half \ud83d")
+    (board,) = boards(tmp_path / "a")
+    assert len(board.models) == 1

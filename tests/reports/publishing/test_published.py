@@ -280,3 +280,35 @@ def test_a_metric_without_known_limits_has_infinite_ones(tmp_path: Path) -> None
     assert [mine["metric_config"][name] for name in ("min_score", "max_score")] == ["-Infinity", "Infinity"]
     assert mine["metric_config"]["lower_is_better"] is True
     require_valid(record)
+
+
+def test_a_group_has_the_remarks_on_all_of_its_tasks_and_no_place_of_recorded_answers(tmp_path: Path) -> None:
+    tasks = {SST2: right(3, of=4), SNLI: right(3, of=4)}
+    write_run(tmp_path / "run", tasks, group_subtasks={"both": [SST2, SNLI]}, arguments={"pretrained": "owner/one"})
+    with edited(tmp_path / "run") as content:
+        content["results"]["both"] = {"alias": "both", "acc,answer": 0.75}
+        content["config"]["recorded"] = {
+            "samples": "/home/me/answers",
+            "model": "hf",
+            "model_args": {"pretrained": "owner/one"},
+            "missing": {SNLI: 3},
+        }
+        content["n-samples"][SNLI]["original"] += 1
+        content["results"][SNLI]["prompt_truncated_rate,answer"] = 0.5
+    model = only(tmp_path)
+    remarks = (
+        "--samples: only some of the rows; 3 answers were not recorded and count as empty; the context had no room for "
+        "the beginning of 25.0 % of the prompts"
+    )
+    (written,) = hub_eval_results([model], {"both": ("our-team/words", "flipped")}).values()
+    (entry,) = yaml.safe_load(written)
+    assert entry["notes"].endswith(f"answers of an earlier run, scored again; {remarks}")
+    (record,) = every_eval_ever([model], "Our Team", "first_party").values()
+    details = [
+        result["generation_config"]["additional_details"]
+        for result in json.loads(record)["evaluation_results"]
+        if result["evaluation_name"] == SNLI
+    ]
+    assert details
+    assert all("3 answers were not recorded" in of_result["remarks"] for of_result in details)
+    assert b"/home/me" not in written + record
