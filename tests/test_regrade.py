@@ -304,6 +304,25 @@ def test_every_turn_of_every_draw_is_judged_by_what_is_in_force_there(
     assert f"{'rows':28}12" in printed.err
 
 
+@pytest.mark.harness
+def test_of_draws_without_scores_the_last_answers_are_judged_by_what_is_in_force_at_the_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("lm_eval")
+    from tests.harness.tasks import PLAYED, evaluate  # noqa: PLC0415 # imports the harness
+
+    options: dict[str, Any] = {"limit": 12, "bootstrap_iters": 0, "apply_chat_template": True, "predict_only": True}
+    options["model_args"] = "base=reference,policy=oracle"
+    evaluate("conversation", [PLAYED], {"repeats": 2}, tmp_path, **options)
+    (samples,) = tmp_path.glob("**/samples_*.jsonl")
+    assert main(["verify", str(samples)]) == 0
+    printed = capsys.readouterr()
+    rows = [json.loads(line) for line in printed.out.splitlines()]
+    assert [(row["draw"], row["turn"]) for row in rows[:11]] == [*((1, turn) for turn in range(1, 11)), (2, 10)]
+    assert len(rows) == 12 * 11
+    assert f"{'prompt_level_strict_acc':27} 1.0000" in printed.err
+
+
 def test_every_draw_of_a_sample_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     draws = [["No comma", "One, two"], ["No comma", "No comma"]]
     samples = [{"doc_id": number, "doc": ASKED, "filtered_resps": [of_row]} for number, of_row in enumerate(draws)]

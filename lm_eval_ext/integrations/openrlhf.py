@@ -67,4 +67,4 @@ def _response(query: str, prompt: str) -> str | None:
         return None
     places = (place for place, letter in enumerate(query) if not letter.isspace())
     last = next(islice(places, start + len(tail) - 1, None))
-    return query[last + 1 :].removeprefix(prompt[len(prompt.rstrip()) :])
+    return query[last + 1 :]

@@ -112,11 +112,13 @@ def test_answers_from_the_cache_say_so(tiny_model: Path, context: int, tmp_path:
 def test_a_recorded_run_says_so_when_it_is_scored_again(
     predict_only: bool, tiny_model: Path, prompts: Sequence[str], context: int, tmp_path: Path
 ) -> None:
-    first = evaluate(lm(tiny_model, context), [LABELS], {}, tmp_path, predict_only=predict_only, **OPTIONS)
+    metadata = {"repeats": 2}
+    sampled = {**OPTIONS, "gen_kwargs": f"max_gen_toks={NEW},do_sample=true,temperature=1.0"}
+    first = evaluate(lm(tiny_model, context), [LABELS], metadata, tmp_path, predict_only=predict_only, **sampled)
     assert (shares(first, LABELS) == []) == predict_only
-    again = evaluate("recorded", [LABELS], {}, model_args=f"samples={tmp_path}", **OPTIONS)
+    again = evaluate("recorded", [LABELS], metadata, model_args=f"samples={tmp_path}", **sampled)
     expected = [float(tokens(prompt) + NEW > context) for prompt in prompts]
-    assert [line[RATE] for line in again["samples"][LABELS]] == expected
+    assert [line["draws"][RATE] for line in again["samples"][LABELS]] == [[share, share] for share in expected]
 
 
 def test_a_conversation_that_grows_out_of_the_context_says_so(
@@ -197,6 +199,11 @@ def test_the_prompts_that_a_server_is_not_sent_whole_are_known(
 
 def test_a_server_that_is_sent_texts_gets_them_whole(tiny_model: Path) -> None:
     arguments = {"max_gen_toks": 2048}
-    lm = served("http://localhost", tiny_model, tokenized_requests=False)
-    assert room_for_prompts(lm, arguments) is None
+    api = served("http://localhost", tiny_model, tokenized_requests=False)
+    assert room_for_prompts(api, arguments) is None
     assert room_for_prompts(served("http://localhost", tiny_model, max_length=3000), arguments) == 951
+    # An encoder has a context of its own.
+    own = lm(tiny_model, 3000)
+    assert room_for_prompts(own, arguments) == 952
+    own.backend = "seq2seq"
+    assert room_for_prompts(own, arguments) == 3000

@@ -156,7 +156,9 @@ def test_reasoning_that_the_prompt_opened_and_nothing_closed_is_no_answer() -> N
     responses = ["red [1] and so on", "Hm.</think>red [1]", "red [1]</think>Hm."]
     found = [Rewarding().rewarded(response, RED, "row", asked) for response in responses]
     assert [(each.score, each.is_empty) for each in found] == [(0, True), (1, False), (0, False)]
-    assert Rewarding(strip_reasoning=False).rewarded(responses[0], RED, "row", asked).score == 1
+    # Without that, a response is judged as it stands.
+    no_think = {"instruction_id_list": ["keywords:forbidden_words"], "kwargs": [{"forbidden_words": ["think"]}]}
+    assert Rewarding(strip_reasoning=False).rewarded(responses[0], no_think, "row", asked).score == 1
     queries = reward_func([asked + response for response in responses], [asked] * 3, [RED] * 3)
     assert queries["rewards"].tolist() == [0, 1, 0]
 

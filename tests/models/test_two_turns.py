@@ -12,7 +12,7 @@ from lm_eval.api.model import LM, CachingLM
 from lm_eval_ext.families.ifbench.rows import IFBenchRow
 from lm_eval_ext.families.ifbench.task import first_answers, known_answers
 from lm_eval_ext.harness.requests import TurnsInstance
-from lm_eval_ext.models.conversation import TwoTurnsLM
+from lm_eval_ext.models.conversation import ConversationLM, TwoTurnsLM
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.wrapping import WrappingLM
 from lm_eval_ext.verifiers import instruction
@@ -102,3 +102,25 @@ def test_every_method_of_an_lm_is_left_to_the_base() -> None:
     # A harness that gives its LMs a further method gives it a default that would hide the base's.
     kept = {"create_from_arg_string", "create_from_arg_obj", "generate_until"}
     assert {name for name in vars(LM) if not name.startswith("_")} - kept <= vars(WrappingLM).keys()
+
+
+class Thinker(LM):  # type: ignore[misc] # the harness ships no types
+    """What answers every request with its thoughts."""
+
+    def __init__(self, think_end_token: str | None) -> None:
+        super().__init__()
+        self.think_end_token = think_end_token
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        return ["Hm."] * len(requests)
+
+    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[Any]:
+        raise NotImplementedError
+
+    loglikelihood_rolling = loglikelihood
+
+
+@pytest.mark.parametrize(("think_end_token", "text"), [(None, "<think>\nHm."), ("</think>", "Hm.")])
+def test_what_an_lm_returns_that_removes_reasoning_is_an_answer(think_end_token: str | None, text: str) -> None:
+    request = plain_instance("generate_until", {}, ("Why?<think>\n", {}))
+    assert ConversationLM(Thinker(think_end_token)).texts_of([request]) == [text]
