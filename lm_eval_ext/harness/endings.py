@@ -199,7 +199,6 @@ class _Listener:
     def __call__(self, requests: Sequence[Instance], *args: Any, **kwargs: Any) -> list[str]:
         refuse_mixed_stops(self._lm, requests)
         hook = _Hook(self._lm, self._lm.cache_hook, requests)
-        hook.warn_of_truncated_prompts()
         self._lm.cache_hook = hook
         try:
             texts = self._generate(requests, *args, **kwargs)
@@ -231,23 +230,16 @@ class _Hook:
                 if arguments not in of_prompt:
                     of_prompt.append(arguments)
                     self._truncated |= {_key(prompt)} if truncates(lm, prompt, arguments) else set()
-        # Texts are told apart by identity, with the prompt, because Python has the shortest texts only once.
-        self._came_by: defaultdict[tuple[Any, int], deque[Answer]] = defaultdict(deque)
-        self._texts: list[str] = []
-
-    def warn_of_truncated_prompts(self) -> None:
-        """Warn of the prompts of our tasks whose beginnings the model is not shown."""
         if self._truncated:
             log.warning(
                 "%d of %d prompts do not fit into the model's context of %d tokens together with the new ones: the "
                 "harness cuts off their beginnings, so the model is not shown all that it is asked. The samples say "
                 "which they are (%s); %s",
-                len(self._truncated),
-                len(self._ours),
-                self._lm.max_length,
-                PROMPT_TRUNCATED_RATE,
-                MORE_ROOM,
+                *(len(self._truncated), len(self._ours), lm.max_length, PROMPT_TRUNCATED_RATE, MORE_ROOM),
             )
+        # Texts are told apart by identity, with the prompt, because Python has the shortest texts only once.
+        self._came_by: defaultdict[tuple[Any, int], deque[Answer]] = defaultdict(deque)
+        self._texts: list[str] = []
 
     def add_partial(self, attr: str, req: Any, res: Any) -> None:
         """Give a text to the cache, with how it ended if it is an answer to one of our tasks' requests."""

@@ -77,7 +77,7 @@ from lm_eval_ext.metadata import (
 if TYPE_CHECKING:
     from lm_eval.api.instance import Instance
 
-    from lm_eval_ext.families.schema import Metric, Schema
+    from lm_eval_ext.families.schema import Schema
 
 log = logging.getLogger(f"lm_eval.{__name__}")
 """A child of the harness's own logger, because only that one shows ``INFO`` messages."""
@@ -554,8 +554,11 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
     def aggregation(self) -> dict[str, Any]:
         """Return how each metric is aggregated."""
         aggregations: dict[str, Any] = super().aggregation()
+        # The harness selects a figure's standard error by the identity of the function: only its own mean has one.
         aggregations |= {
-            name: _function_of(metric) for name, metric in self.metrics.items() if name not in aggregations
+            name: mean if metric.aggregation == "mean" else metric.aggregation
+            for name, metric in self.metrics.items()
+            if name not in aggregations
         }
         # 0.5 computes a figure of everything that the samples record.
         aggregations |= {ENDED: len} if self._knows_endings else {}
@@ -619,8 +622,3 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
         # Cut off answers make a score that is not one of the model: the results say so.
         reported = {TRUNCATED_RATE} if self._cuts_off else set()
         return frozenset(of_family | {DRAWS, ENDED}).difference(reported).intersection(metrics)
-
-
-def _function_of(metric: Metric) -> Callable[..., Any]:
-    # The harness selects a figure's standard error by the identity of the function: only its own mean has one.
-    return mean if metric.aggregation == "mean" else metric.aggregation

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import jinja2
@@ -79,7 +79,8 @@ class ChatTemplate:
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
         )
-        environment.filters["tojson"] = _to_json
+        # Without the escapes for HTML that Jinja's own filter adds.
+        environment.filters["tojson"] = partial(json.dumps, ensure_ascii=False)
         environment.globals |= {
             "raise_exception": _refuse,
             "strftime_now": self.date.strftime,
@@ -96,11 +97,6 @@ class _Generation(Extension):
         """Return what is inside of the tag."""
         next(parser.stream)
         return parser.parse_statements(("name:endgeneration",), drop_needle=True)
-
-
-def _to_json(value: Any, ensure_ascii: bool = False, **options: Any) -> str:
-    """Return JSON without the escapes for HTML that Jinja's own filter adds."""
-    return json.dumps(value, ensure_ascii=ensure_ascii, **options)
 
 
 def _refuse(message: str) -> NoReturn:

@@ -111,7 +111,10 @@ def questions(dataset: MultipleChoice, source: str) -> Questions:
         defect = _defect(options)
         if not defect:
             ordered = _in_order(where, options, row.get(dataset.ordinal)) if dataset.ordinal else options
-            usable.append(_question(where, dataset, row, ordered))
+            text = _value(where, "question", dataset.question, row)
+            if not isinstance(text, str) or not text.strip():
+                raise RowsError(f"{where}, field {dataset.question!r}: expected text, found {text!r}")
+            usable.append(Question(text, tuple(option for option in ordered if not is_refusal(option)), None))
             places.append((where, row, options))
         elif dataset.published:
             left_out.append(f"{where}: expected {defect}")
@@ -158,7 +161,9 @@ def _in_order(where: str, options: Sequence[str], ordinal: object) -> list[str]:
     if ordinal is None:
         return list(options)
     content = [option for option in options if not is_refusal(option)]
-    if isinstance(ordinal, (list, tuple)) and all(number is None or _is_number(number) for number in ordinal):
+    if isinstance(ordinal, (list, tuple)) and all(
+        number is None or (type(number) in (int, float) and math.isfinite(number)) for number in ordinal
+    ):
         ordinals = [math.inf if number is None else float(number) for number in ordinal]
         for numbered in (options, content):
             if len(ordinals) == len(numbered):
@@ -167,17 +172,6 @@ def _in_order(where: str, options: Sequence[str], ordinal: object) -> list[str]:
         f"{where}, field 'option_ordinal': expected null or a list of {len(content)} numbers (or nulls), one for "
         f"each option but {REFUSED!r}; found {ordinal!r}"
     )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _question(where: str, dataset: MultipleChoice, row: Mapping[str, Any], options: Sequence[str]) -> Question:
-    text = _value(where, "question", dataset.question, row)
-    if not isinstance(text, str) or not text.strip():
-        raise RowsError(f"{where}, field {dataset.question!r}: expected text, found {text!r}")
-    return Question(text, tuple(option for option in options if not is_refusal(option)), None)
 
 
 def _right_options(field: str, golds: Sequence[tuple[str, object, Sequence[str]]]) -> list[str]:

@@ -329,6 +329,15 @@ def test_the_mean_of_many_says_nothing_about_a_score_that_is_not_in_it(tmp_path:
     assert outcome.overall.verdict == "NOT WORSE"
     (rate,) = (finding for finding in outcome.findings if finding.name == "wer")
     assert (rate.verdict, outcome.status) == ("CANNOT TELL", 2)
+    # Nor does it excuse one that its rows leave open.
+    rates = [1.0 + number % 7 / 10 for number in range(200)]
+    near = [rate * (1.05 if number % 2 else 0.96) for number, rate in enumerate(rates)]
+    before, after = (MadeUp(values, metric="wer", higher=False) for values in (rates, near))
+    sides = made_up(tmp_path / "open", shares | {"wer": before}, shares | {"wer": after})
+    outcome = check(sides, dict.fromkeys(shares, 0.02) | {"wer": 0.005}, Criteria("no-worse"))
+    (rate,) = (finding for finding in outcome.findings if finding.name == "wer")
+    assert outcome.overall is not None
+    assert (outcome.overall.verdict, rate.verdict, outcome.status) == ("NOT WORSE", "INCONCLUSIVE", 2)
 
 
 def test_a_plan_for_many_has_the_level_of_the_check(tmp_path: Path, few_pairs: None) -> None:
