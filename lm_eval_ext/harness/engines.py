@@ -13,7 +13,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext.endings import MORE_ROOM
-from lm_eval_ext.harness.lm import CachingLM, TemplateLM
+from lm_eval_ext.harness.lm import CachingLM
 
 if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import Instance
@@ -97,6 +97,10 @@ def _payload(lm: Any, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
 # of a prompt if the new tokens alone take more (up to 0.5.0.dev1).
 
 
+TRUNCATING = frozenset({"HFLM", "VLLM", "SGLangLM", "TemplateAPI"})
+"""The harness's classes of LMs that are known to do so, with all that derive from them."""
+
+
 def room_for_prompts(lm: Any, arguments: Mapping[str, Any]) -> int | None:
     """Return how many tokens of a prompt an LM shows to its model, the last ones.
 
@@ -108,8 +112,8 @@ def room_for_prompts(lm: Any, arguments: Mapping[str, Any]) -> int | None:
         The number, not positive if there is room for none; ``None`` if a server is sent whole prompts, or nothing is
         known of the LM.
     """
-    new = arguments.get("max_gen_toks")
-    if not isinstance(lm, TemplateLM) or not isinstance(new, int) or not getattr(lm, "tokenized_requests", True):
+    new, classes = arguments.get("max_gen_toks"), {of_lm.__name__ for of_lm in type(lm).__mro__}
+    if not (classes & TRUNCATING and isinstance(new, int) and getattr(lm, "tokenized_requests", True)):
         return None
     # Encoders have a context of their own.
     taken = 0 if getattr(lm, "backend", "causal") == "seq2seq" else new

@@ -9,7 +9,7 @@ from typing import Any
 
 from lm_eval.api.filter import Filter
 from lm_eval.api.instance import Instance
-from lm_eval.api.model import LM, CacheHook, CachingLM, TemplateLM
+from lm_eval.api.model import LM, CacheHook, CachingLM
 from lm_eval.api.registry import filter_registry, get_model
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "Filter",
     "Instance",
     "LMWithoutWeights",
-    "TemplateLM",
     "get_model",
     "register",
     "with_draws",

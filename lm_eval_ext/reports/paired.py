@@ -225,6 +225,7 @@ class Difference:
         increased, decreased: the numbers of answers whose score is larger, or smaller, on the second side: of answers
             that are right or wrong, how many flipped. ``None`` if an answer alone has no score.
         unpaired: why there are no pairs of answers, where the scores are those in the results.
+        uncounted: the number of pairs of answers that do not count, such as those without a number.
     """
 
     before: float
@@ -237,6 +238,7 @@ class Difference:
     increased: int | None = None
     decreased: int | None = None
     unpaired: Issue | None = None
+    uncounted: int = 0
 
     @classmethod
     def none(cls, lost: int, added: int) -> Difference:
@@ -288,7 +290,7 @@ def difference_of(
     """
     changes: ByDataset = {}
     before = after = 0.0
-    answers = lost = added = increased = decreased = 0
+    answers = lost = added = uncounted = increased = decreased = 0
     for first, second in pairs:
         sides = rows_of(first), rows_of(second)
         scores = [rows.numbers(measure) if isinstance(measure, str) else measure(rows) for rows in sides]
@@ -310,8 +312,9 @@ def difference_of(
         old, new, count = old[known], new[known], int(np.count_nonzero(known))
         if not count:
             continue
-        answers += count
-        weight = 1 / count if tasks_weigh_alike else 1.0
+        answers, uncounted = answers + count, uncounted + len(known) - count
+        # A task weighs by all of its answers, and those without a number do not count in it.
+        weight = 1 / count if tasks_weigh_alike else len(known) / count if isinstance(measure, str) else 1.0
         before, after = before + weight * old.sum(), after + weight * new.sum()
         increased += int(np.count_nonzero(new - old > ROUNDING))
         decreased += int(np.count_nonzero(new - old < -ROUNDING))
@@ -322,7 +325,16 @@ def difference_of(
     total = sum(float(part.sum()) for part in np.split(by_row.weights, np.cumsum(by_row.rows_by_dataset)))
     mean = MeanChange.of_rows(by_row, answers, is_share=is_share)
     return Difference(
-        float(before / total), float(after / total), mean, by_row, answers, lost, added, increased, decreased
+        float(before / total),
+        float(after / total),
+        mean,
+        by_row,
+        answers,
+        lost,
+        added,
+        increased,
+        decreased,
+        uncounted=uncounted,
     )
 
 

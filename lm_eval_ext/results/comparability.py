@@ -18,7 +18,7 @@ from lm_eval_ext.results.aggregation import over_draws
 from lm_eval_ext.results.issue import Issue, error, grouped, named, note, warning
 from lm_eval_ext.results.models import NAMES, EvaluatedModel, chat_template, examples_as_turns, missing_answers
 from lm_eval_ext.results.models import labels as labels_of
-from lm_eval_ext.results.rows import Rows, common_rows, in_common, joined
+from lm_eval_ext.results.rows import Rows, common_rows, in_common, joined, with_truncated_prompts
 from lm_eval_ext.results.runs import CHOSEN_ROWS, OF_RUN, SAMPLING_SEED, Role, Runs, TaskRun, rows_of, without_arguments
 from lm_eval_ext.results.truncation import truncated_prompts
 from lm_eval_ext.sources import RowsError
@@ -419,7 +419,7 @@ def _together(runs: Sequence[TaskRun]) -> TaskRun:
 
 def _draws_of(rows: Sequence[Rows]) -> Rows:
     """Return rows with the draws of several runs of them."""
-    rows = common_rows(*rows)
+    rows = with_truncated_prompts(common_rows(*rows))
     first = rows[0]
     metrics = set(first.values).intersection(*(of_run.values for of_run in rows))
     # Of several draws, a ratio has the sums of its parts.
@@ -435,13 +435,20 @@ def _draws_of(rows: Sequence[Rows]) -> Rows:
         {metric: np.sum([parts[metric] for parts in of_runs], axis=0) for metric in ratios}
         for of_runs in ([of_run.values for of_run in rows], [of_run.denominators for of_run in rows])
     )
-    values = {metric: of_metric.mean(axis=1) for metric, of_metric in draws.items()} | numerators
+    values = {metric: _mean_of_draws(of_metric) for metric, of_metric in draws.items()} | numerators
     # Empty in families whose answers no reader reads.
     certainties = [of_run.certainty for of_run in rows if len(of_run.certainty)]
     certainty = np.concatenate(certainties, axis=1) if certainties else first.certainty
     return replace(
         first, values=values, denominators=denominators, draws=draws, aggregates=aggregates, certainty=certainty
     )
+
+
+def _mean_of_draws(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of the draws of each row that have a number, shape (rows,); NaN where none has one."""
+    known = ~np.isnan(draws)
+    count = known.sum(axis=1)
+    return np.where(count, np.where(known, draws, 0.0).sum(axis=1) / np.maximum(count, 1), np.nan)
 
 
 def _same_scores(first: TaskRun, second: TaskRun) -> bool:

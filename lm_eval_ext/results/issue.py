@@ -16,7 +16,7 @@ Severity = Literal["error", "warning", "note"]
 """``error``: no figure or no comparison; ``warning``: a figure may mislead; ``note``: for information."""
 MOST_NAMED = 5
 """The most names that a list spells out; the rest are counted."""
-_NUMBER = re.compile(r"(?<![\w.-])\d[\d,.]*(?!\w)")
+_NUMBER = re.compile(r"(?<![\w.-])[-+\u2212]?\d[\d,.]*(?:e[-+]?\d+)?(?!\w)")
 
 
 @dataclass(frozen=True)

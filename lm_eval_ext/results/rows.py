@@ -14,6 +14,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from lm_eval_ext.families.schema import PROMPT_TRUNCATED_RATE
 from lm_eval_ext.results.aggregation import Aggregate
 from lm_eval_ext.results.files import DEEPEST, is_too_deep
 
@@ -177,6 +178,7 @@ def joined(parts: Sequence[Rows]) -> Rows:
         parts: the rows of each, of which none is in two parts; all with as many draws.
     """
     fields: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
+    parts = with_truncated_prompts(parts)
     for name in BY_METRIC:
         fields[name] = {metric: np.concatenate(of_parts) for metric, of_parts in _in_all(parts, name).items()}
     rows = replace(
@@ -192,6 +194,17 @@ def joined(parts: Sequence[Rows]) -> Rows:
         files=np.repeat(np.arange(len(parts), dtype=np.int32), [*map(len, parts)]),
     )
     return rows.select(np.argsort(rows.ids))
+
+
+def with_truncated_prompts(parts: Sequence[Rows]) -> list[Rows]:
+    """Return the rows of several runs, all with the metric of truncated prompts if any of them has it.
+
+    A run has it only if there are such prompts: one without it has none.
+    """
+    name = PROMPT_TRUNCATED_RATE.name
+    if not any(name in part.values for part in parts):
+        return [*parts]
+    return [replace(part, values={name: np.zeros(len(part)), **part.values}) for part in parts]
 
 
 def _in_all(parts: Sequence[Rows], field: str) -> dict[str, list[Any]]:

@@ -86,7 +86,9 @@ def _mean(scores: Floats) -> float:
 
 def truncated_prompts(run: TaskRun) -> float:
     """Return the share of answers to a task of whose prompts the model was not shown the beginning."""
-    return run.figure(PROMPT_TRUNCATED_RATE.name) or 0.0
+    name = PROMPT_TRUNCATED_RATE.name
+    # Of several parts or seeds, the rows are those of all, and the figure is that of one.
+    return float(run.rows.values[name].mean()) if run.rows and name in run.rows.values else run.figure(name) or 0.0
 
 
 def prompts_cut_off(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lm_eval.api.model import TemplateLM
 from lm_eval.api.registry import get_model
 
 from lm_eval_ext.endings import Answer, has_truncated_prompt
@@ -15,10 +16,13 @@ from lm_eval_ext.harness.endings import listen
 from lm_eval_ext.harness.engines import room_for_prompts
 from lm_eval_ext.harness.requests import KnownInstance
 from lm_eval_ext.models.conversation import ConversationLM
-from lm_eval_ext.results.load import load
+from lm_eval_ext.results.load import load, load_apart
+from lm_eval_ext.results.recognition import Choice
+from lm_eval_ext.results.truncation import truncated_prompts
 from lm_eval_ext.self_refine.loop import Feedback, Refined, Round
 from lm_eval_ext.turns import Turns
 from tests.across_versions import plain_instance
+from tests.cut_short import CutShort
 from tests.harness.servers import Planted, engine, handler_of, of_sglang, of_vllm
 from tests.harness.tasks import OF_FAMILY, PLAYED, evaluate
 from tests.loopback import serving
@@ -207,3 +211,26 @@ def test_a_server_that_is_sent_texts_gets_them_whole(tiny_model: Path) -> None:
     assert room_for_prompts(own, arguments) == 952
     own.backend = "seq2seq"
     assert room_for_prompts(own, arguments) == 3000
+
+
+def test_of_an_lm_of_an_unknown_class_nothing_is_known() -> None:
+    class Engine(TemplateLM):  # type: ignore[misc] # the harness ships no types
+        max_length = 10
+
+        def tok_encode(self, string: str, **_options: Any) -> list[int]:
+            return [0] * len(string)
+
+        eot_token_id = _loglikelihood_tokens = loglikelihood_rolling = generate_until = tok_encode
+
+    assert room_for_prompts(Engine(), {"max_gen_toks": 20}) is None
+
+
+def test_a_run_in_parts_or_with_several_seeds_has_what_any_of_them_lost(tmp_path: Path) -> None:
+    whole, truncated = CutShort(0), CutShort(0, truncated=10)
+    halves = {"first": range(10), "second": range(10, 20)}
+    for name, lm in (("first", whole), ("second", truncated)):
+        evaluate(lm, [LABELS], {}, tmp_path / name, samples={LABELS: [*halves[name]]}, bootstrap_iters=0)
+    for names in (("first", "second"), ("second", "first")):
+        (runs,) = load_apart([[tmp_path / name for name in names]], choice=Choice(), parts=True)
+        (run,) = runs.counting
+        assert truncated_prompts(run) == 0.5

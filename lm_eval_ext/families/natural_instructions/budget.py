@@ -103,7 +103,7 @@ def budget_of(
 
 def _room(context: int, new_tokens: int, longest: int | None) -> int:
     """Return how many tokens of a context are left for a prompt; see ``budget_of``."""
-    return min(context - new_tokens, context if longest is None else longest - NEW_TOKENS)
+    return min(context - new_tokens, context if longest is None else longest - min(new_tokens, NEW_TOKENS))
 
 
 @cache

@@ -153,11 +153,11 @@ def _tab_separated(path: Path) -> Table:
     lists = tuple(column for column in columns if column in ("options", "option_ordinal"))
     table_rows = []
     for number, row in enumerate(rows, start=1):
-        if set("\t\n") & set(row["question"] or ""):
+        if "\t" in (row["question"] or ""):
             # A quotation mark at its beginning joined rows up to the next one.
             raise RowsError(
-                f"{path}, row {number}, field 'question': expected text in one line without tabs, found "
-                f"{row['question']!r}; is a quotation mark missing?"
+                f"{path}, row {number}, field 'question': expected text without tabs, found {row['question']!r}; is a "
+                "quotation mark missing?"
             )
         row_lists = {column: _list(f"{path}, row {number}", column, row[column]) for column in lists}
         table_rows.append({"question": row["question"], **row_lists})

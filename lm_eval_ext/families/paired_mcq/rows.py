@@ -187,10 +187,18 @@ def _right_options(field: str, golds: Sequence[tuple[str, object, Sequence[str]]
     Raises:
         RowsError: a row names no option, or different ones depending on how it is read.
     """
-    named = [_named(gold, options) for _, gold, options in golds]
-    in_every_row = set.intersection(*(set(of_row) for of_row in named))
+    named = []
+    for where, gold, options in golds:
+        of_row = _named(gold, options)
+        if not of_row or any(map(is_refusal, of_row.values())):
+            raise RowsError(
+                f"{where}, field {field!r}: expected the number (from 0), the letter or the text of one of "
+                f"{len(options)} options; found {gold!r}"
+            )
+        named.append(of_row)
+    in_every_row = set.intersection(*map(set, named))
     right = []
-    for (where, gold, options), of_row in zip(golds, named, strict=True):
+    for (where, gold, _), of_row in zip(golds, named, strict=True):
         readings = {way: option for way, option in of_row.items() if not in_every_row or way in in_every_row}
         if len(set(readings.values())) > 1:
             ways = " and ".join(f"{option!r} by its {way}" for way, option in readings.items())
@@ -198,13 +206,7 @@ def _right_options(field: str, golds: Sequence[tuple[str, object, Sequence[str]]
                 f"{where}, field {field!r}: {gold!r} names {ways}, and the other rows leave it open which is meant; "
                 "give numbers (from 0), as with a template such as {{options.index(answer)}}"
             )
-        option = next(iter(readings.values()), None)
-        if option is None or is_refusal(option):
-            raise RowsError(
-                f"{where}, field {field!r}: expected the number (from 0), the letter or the text of one of "
-                f"{len(options)} options; found {gold!r}"
-            )
-        right.append(option)
+        right.append(next(iter(readings.values())))
     return right
 
 

@@ -281,11 +281,11 @@ def _undecided(finding: Finding, criteria: Criteria, alpha: float, *, left_to_ov
     visible = inf if is_same else max(criteria.resolution * finding.scale, 2 * finding.allowed)
     # What the rows exclude, they could have shown.
     if finding.drop.high >= visible and smallest_regression(drop, finding.allowed, alpha) > visible:
-        needed = rows_to_show(drop, visible, finding.allowed, alpha)
+        needed = rows_to_show(drop, visible, finding.allowed, alpha) * _rows_per_row(finding)
         more_rows = f"about {rounded(needed)} would (80 % power): evaluate more rows, or"
         return _cannot_tell(
             finding,
-            f"{drop.rows} rows could not have shown even a drop of {amount(visible, is_share=drop.is_share)}; "
+            f"{_rows_in_words(finding)} could not have shown even a drop of {amount(visible, is_share=drop.is_share)}; "
             f"{more_rows if needed < inf else 'no practical number would:'} give a larger --resolution",
         )
     rows, deciding = _to_decide(finding, criteria.requirement, alpha)
@@ -332,7 +332,7 @@ def _to_decide(finding: Finding, requirement: Requirement, level: float) -> tupl
     largest = max(changes, key=lambda change: change.value)
     alpha = level / len(changes)
     aim = finding.allowed, alpha, POWER if largest.value > finding.allowed else 1 - (1 - POWER) / len(changes)
-    rows = rows_to_decide(largest, *aim)
+    rows = rows_to_decide(largest, *aim) * _rows_per_row(finding)
     decide = f"about {rounded(rows)} rows would decide" if rows < inf else "no practical number of rows would decide"
     if finding.sampled and isnan(finding.sampled.change.within):
         decide += " (a side has a single draw, so it is not known how many draws would)"
@@ -346,8 +346,19 @@ def _to_decide(finding: Finding, requirement: Requirement, level: float) -> tupl
     smallest, shows = smallest_regression(finding.mean_drop, finding.allowed, alpha), f"cannot show a {noun}"
     if smallest < inf:
         shows = f"show a {noun} from a true {change} of {amount(smallest, is_share=largest.is_share)} on"
-    power = f"{decide} if the true {change} is the measured one; {largest.rows} rows {shows} (80 % power)"
+    power = f"{decide} if the true {change} is the measured one; {_rows_in_words(finding)} {shows} (80 % power)"
     return rows, note(power)
+
+
+def _rows_per_row(finding: Finding) -> float:
+    """Return how many rows must be evaluated for each that counts, as far as those of the finding tell."""
+    return 1 + finding.difference.uncounted / max(1, finding.difference.answers)
+
+
+def _rows_in_words(finding: Finding) -> str:
+    """Return how many rows were compared, and of how many if some of these do not count."""
+    rows, per_row = finding.mean_drop.rows, _rows_per_row(finding)
+    return f"{rows} rows" if per_row == 1 else f"{rows} rows that count, of about {rounded(rows * per_row)},"
 
 
 def rounded(rows: float) -> str:

@@ -233,8 +233,9 @@ def noise(unit: Compared, again: Compared | Issue) -> Noise | Issue:
 def changed_from(before: TaskRun, after: TaskRun, metric: str) -> TaskRun:
     """Return a run with, as its metric, whether the score of a row differs from that of another run (1) or not (0)."""
     first, second = common_rows(rows_of(before), rows_of(after))
-    differs = np.abs(second.numbers(metric) - first.numbers(metric)) > ROUNDING
-    return replace(after, rows=replace(second, values={metric: differs.astype(np.float64)}))
+    change = second.numbers(metric) - first.numbers(metric)
+    differs = np.where(np.isnan(change), nan, np.abs(change) > ROUNDING)
+    return replace(after, rows=replace(second, values={metric: differs}))
 
 
 def limits_in_words(units: Iterable[Compared]) -> str:
@@ -305,27 +306,30 @@ def _of_sums(unit: Compared) -> Difference:
     metric = unit.headline.name
     total, before, after = 0.0, 0.0, 0.0
     contributed: ByDataset = {}
-    answers = lost = added = 0
+    answers = lost = added = uncounted = 0
     for pair in unit.runs:
         runs = [rows_of(run) for run in pair]
         common = common_rows(*runs)
         adds = [rows.aggregates[metric].adds for rows in common]
         lost, added = lost + len(runs[0]) - len(common[0]), added + len(runs[1]) - len(common[1])
+        weight = 1.0 if unit.tasks_weigh_alike else float(len(common[0]))
         counts = adds[0] | adds[1]
         if common[0].aggregates[metric].name == OF_ITEMS:
             counts = adds[0] & adds[1]
             lost, added = (
                 n + int(np.count_nonzero(side & ~counts)) for n, side in zip((lost, added), adds, strict=True)
             )
+        if not counts.any():
+            # They are all alike, so one stands for all.
+            counts[:1] = True
         common, count = [rows.select(counts) for rows in common], int(np.count_nonzero(counts))
-        answers += count
         if not count:
             continue
+        answers, uncounted = answers + count, uncounted + len(counts) - count
         dataset_rows, places = np.unique(common[0].clusters, return_inverse=True)
         sides = [rows.aggregates[metric].summed(places) for rows in common]
         old, new = (side.figure if isfinite(side.figure) else nan for side in sides)
         without = [side.without_each() for side in sides]
-        weight = 1.0 if unit.tasks_weigh_alike else float(count)
         total, before, after = total + weight, before + weight * old, after + weight * new
         of_rows = pseudo_values(new - old, without[1] - without[0])
         share = weight / len(dataset_rows)
@@ -334,7 +338,7 @@ def _of_sums(unit: Compared) -> Difference:
         return Difference.none(lost, added)
     by_row = RowSums.of_answers(contributed)
     mean = MeanChange.of_rows(by_row, answers, is_share=unit.is_share)
-    return Difference(before / total, after / total, mean, by_row, answers, lost, added)
+    return Difference(before / total, after / total, mean, by_row, answers, lost, added, uncounted=uncounted)
 
 
 def pseudo_values(change: float, without: Floats) -> Floats:

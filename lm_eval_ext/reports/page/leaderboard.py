@@ -269,8 +269,9 @@ def _headlines_of_other_tasks(evidence: Evidence) -> Iterator[Headline]:
     for score in all_scores:
         if score.name in groups or score.name not in covered.union(runs.groups):
             tasks = tuple(runs.groups.get(score.name, (score.name,)))
-            metric, _, arrow = score.metric.partition(" ")
-            better = next(direction for direction, of_direction in ARROWS.items() if of_direction == arrow)
+            directions = (better for better, arrow in ARROWS.items() if arrow and score.metric.endswith(f" {arrow}"))
+            better = next(directions, None)
+            metric = score.metric.removesuffix(ARROWS[better]).rstrip()
             headline = Headline(OTHER, score.name, metric, better, tasks, "share" if score.is_share else "number")
             standings = _standings(evidence, headline, _complete(runs, headline), score.estimates)
             yield replace(headline, standings=standings)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from math import inf, isnan, nan
 from os.path import commonprefix
 
+import numpy as np
+
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Estimate, Figure, Forest, Panel, Section, Table, TableCell
@@ -225,7 +227,13 @@ def _group_score(name: str, runs: Sequence[TaskRun], evidence: Evidence) -> Esti
         or any(run.rows is not None and metric not in run.rows.values for run in runs)
     ):
         return None
-    ratios = [evidence.ratio(run, metric) for run in runs]
+    ratios = []
+    for run in runs:
+        ratio = evidence.ratio(run, metric)
+        # A task weighs by all of its rows, and those without a number do not count in it.
+        known = len(run.rows) - int(np.isnan(run.rows.values[metric]).sum()) if run.rows else 0
+        per_row = len(run.rows) / known if run.rows and known else 1.0
+        ratios.append(replace(ratio, total=per_row * ratio.total, count=per_row * ratio.count))
     return estimate(Ratio.over_tasks(ratios, tasks_weigh_alike=alike).value)
 
 

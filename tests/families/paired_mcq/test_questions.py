@@ -259,7 +259,7 @@ def test_a_row_without_ordinals_has_none_wherever_it_is(tmp_path: Path) -> None:
         ("\"Safe\t['a','b']\nQ2\t['c','d']", "not a tab-separated file .*unexpected end of data"),
         (
             "\"Safe\t['a','b']\nFair\"\t['c','d']",
-            "row 1, field 'question': expected text in one line without tabs, found",
+            "row 1, field 'question': expected text without tabs, found",
         ),
     ],
 )
@@ -269,6 +269,8 @@ def test_quotation_marks_join_no_rows_of_the_tab_separated_original(tmp_path: Pa
         asked(str(tmp_path / "rows.tsv"))
     (tmp_path / "whole.tsv").write_text('question\toptions\n"""Strong"" leaders?"\t"[\'a\',\'b\']"\n', encoding="utf-8")
     assert asked(str(tmp_path / "whole.tsv"))[0].text == '"Strong" leaders?'
+    (tmp_path / "lines.tsv").write_text("question\toptions\n\"How?\nChoose one.\"\t\"['a','b']\"\n", encoding="utf-8")
+    assert asked(str(tmp_path / "lines.tsv"))[0].text == "How?\nChoose one."
 
 
 # The correct option, as a user's rows may name it
@@ -318,6 +320,11 @@ def test_a_column_names_options_in_one_way(
 ) -> None:
     # The text "C" is the first option, the letter C the third.
     assert of_rows(tmp_path, other, (["C", "B", "A"], "C")) == right
+
+
+def test_an_answer_that_names_nothing_is_named_before_what_it_leaves_open(tmp_path: Path) -> None:
+    with pytest.raises(RowsError, match=r"row 3, field 'right': expected the number \(from 0\), .*; found ''"):
+        of_rows(tmp_path, (["red", "green", "blue"], "B"), (["C", "B", "A"], "C"), (["x", "y", "z"], ""))
 
 
 def test_a_column_that_nothing_reads_in_one_way_may_name_each_option_in_its_own(tmp_path: Path) -> None:

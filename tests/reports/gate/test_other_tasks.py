@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 from math import isnan
@@ -19,7 +20,7 @@ from lm_eval_ext.reports.gate.bounds import Bounds
 from lm_eval_ext.reports.gate.check import Criteria, check
 from lm_eval_ext.reports.gate.compare import compare
 from lm_eval_ext.reports.gate.findings import Finding
-from lm_eval_ext.reports.gate.units import Sides
+from lm_eval_ext.reports.gate.units import Compared, Sides
 from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run
 from tests.own_tasks import RUNNABLE
@@ -379,3 +380,95 @@ def test_the_interval_of_a_score_is_that_of_the_rows_with_a_number(tmp_path: Pat
     few, padded = (line.split(",") for line in exported)
     assert few[-3:] == padded[-3:]
     assert few[-2] != few[-1]
+
+
+def of_group(folder: Path, *tasks: Mapping[str, MadeUp]) -> Sides:
+    """Return two runs of a group whose score is the mean of its tasks by their rows."""
+    runs = []
+    for number, of_run in enumerate(tasks):
+        weights = [len(task.values) for task in of_run.values()]
+        score = np.average([task.figure or 0.0 for task in of_run.values()], weights=weights)
+        (metric,) = {task.metric for task in of_run.values()}
+        scores = {"both": {"alias": "both", f"{metric},none": score}}
+        groups, model = {"both": [*of_run]}, f"owner/{number}"
+        runs.append(write_other_run(folder / str(number), of_run, groups=groups, scores=scores, model=model))
+    before, after = runs
+    return sides_of(before, after)
+
+
+def f1_of(*pairs: tuple[int, int, int]) -> MadeUp:
+    rows = [[gold, said] for gold, said, count in pairs for _ in range(count)]
+    right, positive = sum(a * b for a, b in rows), sum(a + b for a, b in rows)
+    return MadeUp(rows, 2 * right / positive if positive else 0.0, "f1", "f1")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            {"quiz": scored([1.0] * 480 + [0.0] * 120), "exam": scored([1.0] * 32 + [0.0] * 8 + [NOTHING] * 360)},
+            {"quiz": scored([1.0] * 510 + [0.0] * 90), "exam": scored([1.0] * 20 + [0.0] * 20 + [NOTHING] * 360)},
+        ),
+        (
+            {"quiz": f1_of((1, 1, 40), (1, 0, 20), (0, 0, 40)), "exam": f1_of((1, 1, 9), (1, 0, 1), (0, 0, 290))},
+            {"quiz": f1_of((1, 1, 50), (1, 0, 10), (0, 0, 40)), "exam": f1_of((1, 1, 5), (1, 0, 5), (0, 0, 290))},
+        ),
+        # Without a positive, F1 is 0, and the task still weighs.
+        (
+            {"quiz": f1_of((1, 1, 40), (1, 0, 20), (0, 0, 40)), "exam": f1_of((0, 0, 300))},
+            {"quiz": f1_of((1, 1, 50), (1, 0, 10), (0, 0, 40)), "exam": f1_of((0, 0, 300))},
+        ),
+    ],
+    ids=["no number", "f1", "no positive"],
+)
+def test_a_task_of_a_group_weighs_by_all_of_its_rows(
+    tmp_path: Path, before: Mapping[str, MadeUp], after: Mapping[str, MadeUp]
+) -> None:
+    sides = of_group(tmp_path, before, after)
+    unit = sides.take("both")
+    assert isinstance(unit, Compared)
+    figures = [side.counting[0].file.content["results"]["both"] for side in (sides.before, sides.after)]
+    metric = unit.headline.name
+    expected = [figure[f"{metric},none"] for figure in figures]
+    assert [unit.difference.before, unit.difference.after] == pytest.approx(expected)
+    assert unit.difference.change.value == pytest.approx(expected[1] - expected[0])
+    if metric == "acc":
+        assert (
+            main(["report", str(tmp_path / "0"), "-o", str(tmp_path / "r.html"), "--export", str(tmp_path / "out")])
+            == 0
+        )
+        (line,) = (
+            line
+            for line in (tmp_path / "out/any_task_scores.csv").read_text(encoding="utf-8").splitlines()
+            if line.startswith("both,")
+        )
+        assert float(line.split(",")[3]) == pytest.approx(expected[0])
+
+
+def test_the_rows_that_are_advised_are_rows_of_the_task(tmp_path: Path) -> None:
+    task = f1_of((1, 1, 20), (0, 0, 380))
+    found = only(check(made_up(tmp_path, {"t": task}, {"t": task}), {"t": 0.02}))
+    assert "20 rows that count, of about 400, could not have shown even a drop" in str(found.issues[0])
+    alone = f1_of((1, 1, 20))
+    few = only(check(made_up(tmp_path / "alone", {"t": alone}, {"t": alone}), {"t": 0.02}))
+    needed = [
+        int(re.findall(r"about ([\d,]+) would", str(finding.issues[0]))[0].replace(",", "")) for finding in (found, few)
+    ]
+    assert needed[0] == pytest.approx(20 * needed[1], rel=0.05)
+
+
+def test_an_answer_without_a_score_did_not_stay_the_same(tmp_path: Path) -> None:
+    values = [1.0, 0.0] * 200 + [NOTHING] * 3600
+    changed = [*(1 - value if number % 4 < 1 else value for number, value in enumerate(values[:400])), *values[400:]]
+    for name, of_run in (("old", values), ("again", values), ("new", changed)):
+        write_other_run(tmp_path / name, {"t": scored(of_run)})
+    sides, again = (sides_of(tmp_path / "old", tmp_path / name) for name in ("new", "again"))
+    found = only(check(sides, {"t": 0.06}, Criteria("same"), again=again))
+    assert found.noise is not None
+    assert (found.noise.candidate, found.verdict) == (0.25, "DIFFERENT")
+
+
+def test_a_metric_may_have_a_blank_in_its_name(tmp_path: Path) -> None:
+    for metric, higher in (("exact match", True), ("word errors", False), ("tokens used", None)):
+        folder = write_other_run(tmp_path / metric, {"t": MadeUp([1.0, 0.0] * 20, metric=metric, higher=higher)})
+        assert main(["report", str(folder), "-o", str(tmp_path / "r.html")]) == 0
