@@ -7,6 +7,7 @@ figures of docs/statistics.md. It takes a minute.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,11 +62,15 @@ def measure(metric: str, rows: int, worse: float) -> tuple[float, float]:
     held, below = 0, 0
     for _ in range(PAIRS):
         first, second = _aggregates(metric, simulate(random, rows, worse))
+        # As in the gate, a row that adds to no sum is no observation.
+        adds = first.adds | second.adds
+        first, second = (replace(side, terms=side.terms[adds]) for side in (first, second))
+        count = int(np.count_nonzero(adds))
         without = second.without_each() - first.without_each()
         changes = RowSums.of_single_answers(
-            pseudo_values(second.figure - first.figure, without), np.ones(rows), (rows,)
+            pseudo_values(second.figure - first.figure, without), np.ones(count), (count,)
         )
-        change = MeanChange.of_rows(changes, rows, is_share=first.range == second.range == SHARE)
+        change = MeanChange.of_rows(changes, count, is_share=first.range == second.range == SHARE)
         low, high = change.limits(ONE_SIDE, ONE_SIDE)
         held += low <= true <= high
         below += change.p < 0.05
