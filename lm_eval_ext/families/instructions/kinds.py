@@ -1,6 +1,7 @@
 """The types of instructions that rows are composed of: one record for each, with all that composing needs to know.
 
-A new type is a checker in ``verifiers``, a record here, and what a text needs to follow it in ``plan``.
+A new type is a checker in ``verifiers``, a record here, and what a text needs to follow it in ``plan``; what else it
+takes stands in CONTRIBUTING.md ("Add a type of instructions to manyifeval").
 """
 
 from __future__ import annotations

@@ -224,7 +224,7 @@ def grammar() -> tuple[PromptForm, ...]:
 
 def prompts_of_seed(row_seed: int, start: int, stop: int) -> list[str]:
     """Return the prompts of a draw from place ``start`` to ``stop``, of ``ROUNDS`` times as many as there are forms."""
-    # Another name would draw other prompts.
+    # The name is an old one for the forms of prompts; another would draw other prompts.
     generator = seeded_generator(SEED, row_seed, "kinds")
     forms, prompts = grammar(), []
     for turn in range(ROUNDS):
