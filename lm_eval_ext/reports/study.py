@@ -53,6 +53,13 @@ class Entry:
         """Return a fact."""
         return self.facts[fact]
 
+    @property
+    def run_on_rows(self) -> TaskRun:
+        """The run, on the rows that count alone."""
+        if self.mask is None or self.run.rows is None:
+            return self.run
+        return replace(self.run, rows=self.run.rows.select(self.mask))
+
     def with_facts(self, **facts: Any) -> Entry:
         """Return the entry with more facts, or with other values of some."""
         return replace(self, facts={**self.facts, **facts})
@@ -249,7 +256,7 @@ class Study:
             if not (exists(before) and exists(after)):
                 return Estimate(np.nan)
             keys = [(*(line[of_family] for of_family in wide.by), side) for side in sides]
-            first, second = ([entry.run for entry in groups[key]] for key in keys)
+            first, second = ([entry.run_on_rows for entry in groups[key]] for key in keys)
             return change(list(zip(first, second, strict=True)), metric, computed(np.subtract, after, before))
 
         return replace(wide.with_columns({"gain": gain}), metrics={**wide.metrics, "gain": [metric]})

@@ -302,11 +302,21 @@ def _standings(
     if any(pair.obstacle for model in taking_part for pair in _pairs(evidence, runs[best], runs[model])):
         # None is the best of scores that are not comparable, such as those of two versions of a task.
         return standings
+    if any(not _have_same_rows(pair) for model in taking_part for pair in _pairs(evidence, runs[best], runs[model])):
+        return standings
     for model, value in taking_part.items():
         is_best = value == taking_part[best]
         is_close = not is_best and _is_close(evidence, headline, runs[best], runs[model])
         standings[labels[model]] = Standing(estimates[model], is_best, is_close)
     return standings
+
+
+def _have_same_rows(pair: PairOfRuns) -> bool:
+    """Return whether two runs of a task are of the same rows, as far as is known."""
+    first, second = pair.before.rows, pair.after.rows
+    if first is None or second is None:
+        return pair.before.count == pair.after.count
+    return np.array_equal(np.sort(first.ids), np.sort(second.ids))
 
 
 def _is_close(evidence: Evidence, headline: Headline, best: Sequence[TaskRun], runs: Sequence[TaskRun]) -> bool:

@@ -59,13 +59,22 @@ class Answer:
 
     @cached_property
     def line(self) -> Line:
-        """Its line.
+        """Its line; of several draws, as if the first one, which is shown, were the only one.
 
         Raises:
             OSError: the file can no longer be read.
             ValueError: the run has no samples, or the line cannot be read.
         """
-        return rows_of(self.run).line(self.row)
+        line = rows_of(self.run).line(self.row)
+        draws = scores_of_draws(line)
+        if not draws:
+            return line
+        filtered = line.get("filtered_resps", [])
+        # 0.5 has the draws of the last request in the list itself.
+        if filtered and not isinstance(filtered[-1], list):
+            filtered = [*filtered[: -len(draws)], filtered[-len(draws) :]]
+        first = [answers[0] if isinstance(answers, list) and answers else answers for answers in filtered]
+        return {**line, **draws[0], "filtered_resps": first}
 
 
 @dataclass(frozen=True)
@@ -95,6 +104,16 @@ Pick = Callable[[TaskRun, Hits], int | None]
 """Returns the index of the row that is shown; ``None`` if none shows the behavior."""
 
 
+def of_shown_draw(rows: Rows, metric: str) -> Floats:
+    """Return a metric's numbers of the draw that is shown, the first, shape (rows,); NaN where it is not known.
+
+    Of several draws, the parts of a ratio are known together alone.
+    """
+    if rows.drawn > 1 and metric in rows.denominators:
+        return np.full(len(rows), np.nan)
+    return rows.draws[metric][:, 0] if metric in rows.draws else rows.numbers(metric)
+
+
 def scored(
     scores: Mapping[str, float], *, counts: Mapping[str, float] | None = None, unless: Collection[str] = ()
 ) -> Shows:
@@ -109,11 +128,11 @@ def scored(
     def shows(_entry: Entry, rows: Rows) -> Hits:
         hits = np.ones(len(rows), np.bool_)
         for metric, value in scores.items():
-            hits &= rows.numbers(metric) == value
+            hits &= of_shown_draw(rows, metric) == value
         for metric, number in (counts or {}).items():
             hits &= np.equal(rows.denominators.get(metric, 0.0), number)
         for metric in unless:
-            hits &= rows.numbers(metric) != 1
+            hits &= of_shown_draw(rows, metric) != 1
         return hits
 
     return shows

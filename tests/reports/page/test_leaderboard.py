@@ -254,6 +254,14 @@ def test_a_model_with_only_part_of_a_headline_has_no_value(tmp_path: Path) -> No
     assert mark.rows == ("one",)
 
 
+def test_on_different_rows_none_is_the_best(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", {SST2: right(60)}, arguments={"pretrained": "owner/a"})
+    write_run(tmp_path / "b", {SST2: right(16, of=20)}, arguments={"pretrained": "owner/b"})
+    ((headline,),) = (board.headlines for board in boards(tmp_path))
+    assert len(shown(headline)) == 2
+    assert not any(standing.is_best or standing.is_close for standing in headline.standings.values())
+
+
 def test_the_best_of_a_score_is_by_the_direction_of_its_own_metric(tmp_path: Path) -> None:
     scores = {"a": ("acc", True, 0.5), "b": ("err", False, 0.1), "c": ("err", False, 0.9)}
     for model, (metric, higher, share) in scores.items():

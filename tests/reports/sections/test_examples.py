@@ -9,11 +9,23 @@ from typing import Any
 
 import pytest
 
+from lm_eval_ext.families.hierarchy.scores import score
+from lm_eval_ext.harness.lm import with_draws
+from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.reports.sections.examples import Answer, Candidate, choose, examples, prompt_and_answer
+from lm_eval_ext.reports.sections.hierarchy.section import VERDICTS
+from lm_eval_ext.reports.sections.hierarchy.section import section as hierarchy_section
+from lm_eval_ext.reports.sections.ifbench.section import section as ifbench_section
+from lm_eval_ext.reports.sections.manyifeval.section import section as manyifeval_section
+from lm_eval_ext.reports.sections.natural_instructions.section import section as natural_instructions_section
+from lm_eval_ext.reports.sections.paired_mcq.section import section as paired_mcq_section
+from lm_eval_ext.reports.sections.verbalizer.section import section as verbalizer_section
 from lm_eval_ext.results.issue import note
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import Runs
+from tests.harness.tasks import OF_FAMILY, evaluate
 from tests.reports.files import SST2, verbalizer_line, write_run
+from tests.reports.sections.reading_tables import section_on
 
 CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is 1 odd?"}]
 
@@ -137,3 +149,52 @@ def test_a_run_without_samples_has_no_examples(tmp_path: Path) -> None:
     runs = load([tmp_path])
     with pytest.raises(ValueError, match="verbalizer_sst2_unnatural_flipped: no samples"):
         examples(runs, [candidates(runs, 0, [0], "")], facts)
+
+
+# Several draws: the first one is shown, and all that is said is about it.
+
+
+class Alternating(ReferenceLM):
+    """The oracle, but the first of every two draws says nothing that was asked for."""
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        """Return the answers."""
+        answers = super().generate_until(requests, disable_tqdm)
+        return [
+            "ok" if draw % 2 == 0 else answer for (_, draw), answer in zip(with_draws(requests), answers, strict=True)
+        ]
+
+
+SECTIONS = {
+    "verbalizer": ("verbalizer_sst2_unnatural_0_1", verbalizer_section),
+    "manyifeval": ("manyifeval_n03", manyifeval_section),
+    "ifbench": ("ifbench", ifbench_section),
+    "hierarchy": ("hierarchy_system_user", hierarchy_section),
+    "paired_mcq": ("paired_mcq_arc_challenge_low", paired_mcq_section),
+    "natural_instructions": (OF_FAMILY["natural_instructions"], natural_instructions_section),
+}
+
+
+@pytest.mark.harness
+@pytest.mark.usefixtures("language_data")
+@pytest.mark.parametrize("family", SECTIONS)
+def test_what_is_said_of_an_answer_is_about_the_draw_that_is_shown(family: str, tmp_path: Path) -> None:
+    task, of_family = SECTIONS[family]
+    options: dict[str, Any] = {"limit": 20, "bootstrap_iters": 0, "gen_kwargs": "do_sample=true,temperature=1.0"}
+    drawn = evaluate(
+        Alternating("oracle"), [task], {"repeats": 2}, tmp_path, apply_chat_template=family == "hierarchy", **options
+    )
+    found = section_on(of_family, tmp_path)
+    assert not any("cannot be shown" in issue.text for issue in found.issues)
+    for example in found.examples:
+        assert example.answer == "ok"
+        said = " ".join((example.why, *(f"{name}: {value}" for name, value in example.facts)))
+        for wrong in ("score: right", "all followed", "Follows all", "Follows one of two", "it follows all"):
+            assert wrong not in said, said
+        if family == "hierarchy":
+            (doc,) = (line["doc"] for line in drawn["samples"][task] if line["doc_id"] == example.row)
+            right = score(doc, ["ok"])
+            verdict = next((verdict for verdict, metric in VERDICTS.items() if right[metric]), "neither")
+            assert dict(example.facts)["verdict"] == verdict
+    if family == "paired_mcq":
+        assert found.examples

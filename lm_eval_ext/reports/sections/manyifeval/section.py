@@ -21,6 +21,7 @@ from lm_eval_ext.reports.sections.examples import (
     answers_in,
     by_instruction,
     examples,
+    of_shown_draw,
     scored,
     verdict_behaviors,
 )
@@ -135,11 +136,13 @@ def _lost(run: TaskRun, easier: TaskRun) -> tuple[int, int, str] | None:
     """Return the rows of one task prompt in both runs where a type is no longer followed, and the type."""
     rows, other_rows = rows_of(run), rows_of(easier)
     metrics = [metric for metric in type_metrics(run) if metric in type_metrics(easier)]
+    followed = {metric: of_shown_draw(rows, metric) for metric in metrics}
+    follows_all = of_shown_draw(other_rows, PROMPT_LEVEL) == 1
     for row, other_row in enumerate(answers_in(easier, run)):
-        if other_row < 0 or other_rows.values[PROMPT_LEVEL][other_row] != 1:
+        if other_row < 0 or not follows_all[other_row]:
             continue
         for metric in metrics:
-            is_broken = rows.values[metric][row] < rows.denominators[metric][row]
+            is_broken = followed[metric][row] < rows.denominators[metric][row]
             if is_broken and other_rows.denominators[metric][other_row]:
                 return row, int(other_row), metric
     return None
@@ -149,7 +152,7 @@ _LOOSELY, *_REPAIRED = verdict_behaviors("IFEval", _once)
 BEHAVIORS: tuple[Callable[[Iterable[Entry]], Iterator[Candidate]], ...] = (
     Behavior(
         "Follows {one_less} of {instructions} instructions, which counts as a failure at prompt level.",
-        lambda entry, rows: np.isclose(rows.numbers(INST_LEVEL), 1 - 1 / entry["instructions"]),
+        lambda entry, rows: np.isclose(of_shown_draw(rows, INST_LEVEL), 1 - 1 / entry["instructions"]),
         _several,
     ),
     _curse,

@@ -341,7 +341,7 @@ def _differences(placed: Iterable[Entry], metric: str) -> dict[str, Difference]:
         placed: the runs of a task.
         metric: the figure; ``OWN`` for the headline.
     """
-    runs = {entry["placement"]: entry.run for entry in placed if entry.run.rows is not None}
+    runs = {entry["placement"]: entry.run_on_rows for entry in placed if entry.run.rows is not None}
     by_place = {}
     for place in OTHERS:
         if PUBLISHED in runs and place in runs:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.families.paired_mcq.schema import NO_LETTER
-from lm_eval_ext.reports.sections.examples import Answer, Behavior, Candidate, Hits, Pick, scored
+from lm_eval_ext.reports.sections.examples import Answer, Behavior, Candidate, Hits, Pick, of_shown_draw, scored
 from lm_eval_ext.reports.sections.paired_mcq.measures import BIAS, entropies
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.reports.study import Entry, entries_by
@@ -61,7 +61,7 @@ def _depends_on_order(_entry: Entry, rows: Rows) -> Hits:
 def _agree_throughout(_entry: Entry, rows: Rows) -> Hits:
     """Return the matches whose question has the same answer for every order of its options."""
     clusters, differing = _by_question(rows)
-    hits: Hits = (rows.numbers("mismatch") == 0) & (differing[clusters] == 0)
+    hits: Hits = (of_shown_draw(rows, "mismatch") == 0) & (differing[clusters] == 0)
     return hits
 
 
@@ -136,7 +136,7 @@ def details_of(answer: Answer, _beside: Answer | None) -> Mapping[str, str]:
     options = "; ".join(map(option, reading)) if isinstance(reading, list) else READINGS.get(reading, option(reading))
     details[f"text, as read by {run.reader}"] = options
     if "mismatch" in rows.values:
-        details["mismatch"] = "yes" if rows.values["mismatch"][row] else "no"
+        details["mismatch"] = "yes" if of_shown_draw(rows, "mismatch")[row] else "no"
     # What the texts chose in all rows of the question, the most frequent first.
     outcomes = zip(rows.clusters, rows.outcomes["entropy_text"], strict=True)
     counts = Counter(

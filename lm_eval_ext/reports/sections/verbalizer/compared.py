@@ -20,6 +20,7 @@ from lm_eval_ext.families.verbalizer.schema import OF_WORDING, RELIABLE, SENSITI
 from lm_eval_ext.reports.cells import Cells, exists
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap
 from lm_eval_ext.reports.layout import COLUMN, as_estimate, panels, table
+from lm_eval_ext.reports.paired import ROUNDING
 from lm_eval_ext.reports.sections.figures import captioned
 from lm_eval_ext.reports.sections.verbalizer.runs import (
     ACCURACY,
@@ -138,7 +139,7 @@ def gaps(study: Study) -> Figure | None:
     grouping, alike = ("setting", "model", "scope"), ("setting", "model", "which")
     changes = study.gains(in_scopes(compared, datasets), grouping, "which", SIDES, "acc", compared=alike).only(["gain"])
     are_close = grouped(
-        ((about["setting"], about["model"]), abs(line["gain"].value) <= NEAR)
+        ((about["setting"], about["model"]), abs(line["gain"].value) <= NEAR + ROUNDING)
         for about, line in changes.about()
         if about["scope"] in datasets and exists(line["gain"])
     )

@@ -116,6 +116,25 @@ def test_a_model_that_lacks_label_words_of_another_has_no_change_beside_it(tmp_p
     assert cells["sst2"].value == pytest.approx(-3 / 4)
 
 
+def test_a_change_is_over_the_rows_of_all_wordings_alone(tmp_path: Path) -> None:
+    # Other words were asked on 20 of the 40 rows, on which every answer changes in the same way.
+    scores = {GOLDEN: [1] * 20 + [0] * 20, SST2: [0] * 20 + [1] * 20, YES_NO: [1] * 20, NO_YES: [0] * 20}
+    write_run(tmp_path / "one", scores, recorded=OF_GAPS, arguments={"pretrained": "one"})
+    ((_, line),) = numbers(section_of(tmp_path / "one"), "verbalizer_gaps").items()
+    change = line["sst2"]
+    assert (change.value, change.rows, change.answers) == (-1, 20, 40)
+    assert change.high < -0.5
+
+
+def test_changes_of_ten_points_are_within_ten_points(tmp_path: Path) -> None:
+    path = write_run(
+        tmp_path / "one", {GOLDEN: right(8, of=10), SST2: right(7, of=10)}, arguments={"pretrained": "one"}
+    )
+    without_samples(path.parent)
+    ((about, _),) = numbers(section_of(tmp_path / "one"), "verbalizer_gaps").items()
+    assert "1 of 1" in about
+
+
 def test_without_natural_words_there_is_no_change(tmp_path: Path) -> None:
     write_run(tmp_path / "one", {SST2: [1, 0], NO_YES: [1, 0], FOO_BAR: [1, 1]}, arguments={"pretrained": "one"})
     assert "verbalizer_gaps" not in names(section_of(tmp_path / "one"))
