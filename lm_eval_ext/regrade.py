@@ -519,7 +519,10 @@ def prompt_and_instructions(
             f"{', '.join(prompt_row)}"
         )
     with _naming(where, prompt_row):
-        return prompt, instructions_of(prompt_row["instruction_id_list"], prompt_row["kwargs"])
+        instructions = instructions_of(prompt_row["instruction_id_list"], prompt_row["kwargs"])
+        if not instructions:
+            raise ValueError("no instructions; expected at least one")
+    return prompt, instructions
 
 
 def _prompt_row(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> Mapping[str, Any]:

@@ -724,3 +724,17 @@ def test_an_expression_that_exceeds_the_limits_is_named(expression: str) -> None
     assert f"`{expression}`" in TEXT
     with pytest.raises(ValueError, match=re.escape(repr(expression))):
         instruction("keywords:existence", {"keywords": [expression]}).require_judgeable()
+
+
+@pytest.mark.parametrize("mode", ["--floors", "--audit", "--trip-wires"])
+def test_a_row_without_instructions_is_named_in_every_mode(
+    mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {"prompt": "Why?", "response": "So.", **ASKED},
+        {"prompt": "x", "response": "y", "instruction_id_list": [], "kwargs": []},
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"".join(lines(*rows)))
+    assert main(["verify", str(path), mode]) == 1
+    assert "row 2, fields 'instruction_id_list' and 'kwargs': no instructions" in capsys.readouterr().err

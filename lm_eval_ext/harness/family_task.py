@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -213,7 +214,22 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
         config["repeats"] = metadata.get("repeats", config.get("repeats", 1))
         # 0.4 does this by itself; 0.5 would keep every response, even one that only pads the processes' shares.
         config.setdefault("filter_list", [{"name": "none", "filter": [{"function": "take_first"}]}])
-        super().__init__(config={**config, "metric_list": metric_list(config["metric_list"])})
+        if "until" not in (config.get("generation_kwargs") or {"until": ()}):
+            raise ValueError(
+                f"task {config['task']!r}: generation_kwargs without until replace those of the template, so that "
+                'answers would end at the first blank line; add until, such as ["<|endoftext|>"], or leave '
+                "generation_kwargs to --gen_kwargs"
+            )
+        try:
+            super().__init__(config={**config, "metric_list": metric_list(config["metric_list"])})
+        except TypeError as error:
+            unknown = re.search(r"unexpected keyword argument '(.+)'", str(error))
+            if unknown is None:
+                raise
+            raise ValueError(
+                f"task {config['task']!r}: unknown key {unknown[1]!r}; expected keys of the harness's YAML and those "
+                f"of tasks/{self.FAMILY}/README.md"
+            ) from error
         self.sampler = Demonstrations(self.demonstrations)
         # 0.5 downloads on first access. Errors in the rows must be reported before the model generates anything.
         _ = self.dataset
@@ -616,9 +632,11 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
 
     def _details(self, metrics: Iterable[str]) -> frozenset[str]:
         """Return which of some metrics the samples have, but not the results."""
+        # Without scores, no metric of how answers were generated is one of the run's, either.
+        beside = {ENDED} if self.scores_rows else {ENDED, PROMPT_TRUNCATED_RATE}
         if self.reports_details:
-            return frozenset({ENDED}).intersection(metrics)
+            return frozenset(beside).intersection(metrics)
         of_family = {name for name, metric in self.metrics.items() if metric.is_detail}
         # Cut off answers make a score that is not one of the model: the results say so.
         reported = {TRUNCATED_RATE} if self._cuts_off else set()
-        return frozenset(of_family | {DRAWS, ENDED}).difference(reported).intersection(metrics)
+        return frozenset(of_family | {DRAWS} | beside).difference(reported).intersection(metrics)

@@ -14,7 +14,7 @@ from lm_eval_ext import tasks_dir
 from lm_eval_ext.harness.requests import answer_of
 from lm_eval_ext.models.reference import ReferenceLM
 from tests.conftest import Harness
-from tests.harness.tasks import OF_FAMILY, evaluate, make, options_of
+from tests.harness.tasks import OF_FAMILY, evaluate, make, make_own, options_of
 from tests.known_answers import text_of
 
 pytestmark = pytest.mark.harness
@@ -151,3 +151,43 @@ def test_a_row_that_a_task_has_not_is_named(row: int) -> None:
     task = OF_FAMILY["manyifeval"]
     with pytest.raises(ValueError, match=rf"task '{task}': --samples names row {row}; expected 0 to \d+$"):
         evaluate("reference", [task], {}, samples={task: [0, row]}, bootstrap_iters=0)
+
+
+@pytest.mark.parametrize(
+    ("included", "keys", "message"),
+    [
+        (
+            "manyifeval/leaves/manyifeval_n03.yaml",
+            {"repeets": 2},
+            "unknown key 'repeets'; expected keys of the harness's",
+        ),
+        (
+            "hierarchy/leaves/hierarchy_tool.yaml",
+            {"arms": "tool"},
+            r"unknown key 'arms'; .* of tasks/hierarchy/README\.md",
+        ),
+        (
+            "manyifeval/leaves/manyifeval_n03.yaml",
+            {"generation_kwargs": {"max_gen_toks": 512}},
+            r"generation_kwargs without until .* first blank line; add until, such as \[",
+        ),
+    ],
+)
+def test_a_leaf_of_ones_own_says_what_is_wrong_with_it(
+    tmp_path: Path, included: str, keys: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=rf"^task 'mine': {message}"):
+        make_own(tmp_path, {"include": f"{tasks_dir()}/{included}", "task": "mine", **keys}, source="embedded")
+
+
+def test_a_leaf_of_ones_own_may_have_its_own_generation_arguments(tmp_path: Path) -> None:
+    arguments = {"until": ["<|endoftext|>"], "do_sample": False}
+    leaf = {
+        "include": f"{tasks_dir()}/manyifeval/_dense",
+        "task": "mine",
+        "instructions": 10,
+        "generation_kwargs": arguments,
+    }
+    task = make_own(tmp_path, leaf, source="embedded")
+    task.build_all_requests(limit=1)
+    assert task.instances[0].args[1] == arguments

@@ -15,6 +15,7 @@ from lm_eval_ext.endings import Answer, has_truncated_prompt
 from lm_eval_ext.harness.endings import listen
 from lm_eval_ext.harness.engines import room_for_prompts
 from lm_eval_ext.harness.requests import KnownInstance
+from lm_eval_ext.harness.versions import HAS_SCORERS
 from lm_eval_ext.models.conversation import ConversationLM
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.recognition import Choice
@@ -225,6 +226,7 @@ def test_of_an_lm_of_an_unknown_class_nothing_is_known() -> None:
     assert room_for_prompts(Engine(), {"max_gen_toks": 20}) is None
 
 
+@pytest.mark.skipif(HAS_SCORERS, reason="0.5.0.dev1 fails on --samples whose first row is not 0")
 def test_a_run_in_parts_or_with_several_seeds_has_what_any_of_them_lost(tmp_path: Path) -> None:
     whole, truncated = CutShort(0), CutShort(0, truncated=10)
     halves = {"first": range(10), "second": range(10, 20)}

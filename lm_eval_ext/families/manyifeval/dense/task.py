@@ -176,8 +176,8 @@ class DenseTask(PlacedTask):
         """Say what the rows cost, because a report may be as long as the model's context; see the base class."""
         super().before_requests()
         tokens = self._count * self._form.tokens_per_instruction
-        message = "%s: %d prompts of about %d tokens each, and up to %d new tokens for each (max_gen_toks)"
-        limit = self.config.generation_kwargs["max_gen_toks"]
+        message = "%s: %d prompts of about %d tokens each, and up to %s new tokens for each (max_gen_toks)"
+        limit = self.config.generation_kwargs.get("max_gen_toks", "the model's number of")
         logging.getLogger(f"lm_eval.{__name__}").info(message, self.config.task, len(self.eval_docs), tokens, limit)
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
