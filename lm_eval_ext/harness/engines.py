@@ -42,7 +42,7 @@ def check(lm: Any, task: str, asking: Asking, arguments: Mapping[str, Any]) -> N
     Raises:
         ValueError: it cannot answer them.
     """
-    lm = _asked_in_the_end(lm)
+    lm = _generating_lm(lm)
     room = room_for_prompts(lm, arguments)
     if room is not None and room < 1:
         raise ValueError(
@@ -69,7 +69,7 @@ def check(lm: Any, task: str, asking: Asking, arguments: Mapping[str, Any]) -> N
         )
 
 
-def _asked_in_the_end(lm: Any) -> Any:
+def _generating_lm(lm: Any) -> Any:
     """Return the LM that generates the texts: that in a cache of responses, and the base of one that wraps another."""
     while (inner := lm.lm if isinstance(lm, CachingLM) else vars(lm).get("base")) is not None:
         lm = inner

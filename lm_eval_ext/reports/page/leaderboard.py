@@ -299,10 +299,9 @@ def _standings(
     if len(taking_part) < 2 or headline.higher_is_better is None:
         return standings
     best = (max if headline.higher_is_better else min)(taking_part, key=lambda model: taking_part[model])
-    if any(pair.obstacle for model in taking_part for pair in _pairs(evidence, runs[best], runs[model])):
-        # None is the best of scores that are not comparable, such as those of two versions of a task.
-        return standings
-    if any(not _have_same_rows(pair) for model in taking_part for pair in _pairs(evidence, runs[best], runs[model])):
+    pairs = [pair for model in taking_part for pair in _pairs(evidence, runs[best], runs[model])]
+    if any(pair.obstacle or not _have_same_rows(pair) for pair in pairs):
+        # None is the best of scores that are not comparable, such as those of two versions of a task or of other rows.
         return standings
     for model, value in taking_part.items():
         is_best = value == taking_part[best]
