@@ -74,6 +74,18 @@ def require_writable(path: Path, description: str) -> None:
         raise ReportError(f"{path}: its folder does not exist; create it first")
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder to write to, and those above it, unless they exist.
+
+    Raises:
+        ReportError: one of them is a file.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise ReportError(f"{folder}: there is a file of this name, or above it; expected a folder") from error
+
+
 def require_apart(outputs: Iterable[tuple[str, Path]], inputs: Iterable[Path]) -> None:
     """Raise if a file would be written over one that is read, or over another one that is written.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.output import is_replaced, require_apart, require_writable, write
+from lm_eval_ext.reports.output import is_replaced, make_folder, require_apart, require_writable, write
 
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full, which is always a full disk")
@@ -42,6 +42,16 @@ def test_a_file_is_neither_written_over_one_that_is_read_nor_twice(
 def test_files_apart_and_streams_can_be_written(tmp_path: Path) -> None:
     inputs, streams = [tmp_path / "read", Path(os.devnull)], [("-c", Path(os.devnull)), ("-d", Path(os.devnull))]
     require_apart([("-a", tmp_path / "one"), ("-b", tmp_path / "two"), *streams], inputs)
+
+
+@pytest.mark.parametrize("name", ["file", "file/folder"])
+def test_a_file_in_the_place_of_a_folder_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ReportError, match=f"{name}: there is a file of this name, or above it; expected a folder"):
+        make_folder(tmp_path / name)
+    make_folder(tmp_path / "folder" / "below")
+    make_folder(tmp_path / "folder" / "below")
+    assert names(tmp_path / "folder") == ["below"]
 
 
 def names(folder: Path) -> list[str]:

@@ -328,7 +328,7 @@ def _plan(options: argparse.Namespace) -> int:
         for name, reason in left_out.items():
             terminal.remark(f"not planned for: {name}: {reason}")
     if options.parts is not None:
-        options.parts.mkdir(parents=True, exist_ok=True)
+        output.make_folder(options.parts)
         output.write({command.path: command.rows.encode() for command in commands if command.path})
     width = terminal.width()
     # One by one, because each takes a moment.

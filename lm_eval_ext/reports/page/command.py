@@ -17,7 +17,7 @@ from lm_eval_ext.reports.gate.bounds import bounds_of
 from lm_eval_ext.reports.gate.commands import add_bounds_to
 from lm_eval_ext.reports.gate.sides import candidates_at, loaded, nothing_to_compare, separate_sides
 from lm_eval_ext.reports.gate.terminal import remark
-from lm_eval_ext.reports.output import is_replaced, require_apart, require_writable, write
+from lm_eval_ext.reports.output import is_replaced, make_folder, require_apart, require_writable, write
 from lm_eval_ext.reports.page.answers import ANSWERS_EACH, MOST_ANSWERS, MOST_OF_MODEL
 from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.page.drawing import contents
@@ -166,7 +166,7 @@ def _reported(options: argparse.Namespace, every: Sequence[str], places: Opened)
     figures = {} if folder is None else {folder / name: content for name, content in contents(report).items()}
     require_apart([*page_file, *(("--export", path) for path in figures)], read)
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     write(figures if is_printed else {output: text, **figures})
     if is_printed:
         sys.stdout.buffer.write(text)

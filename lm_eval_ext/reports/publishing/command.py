@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lm_eval_ext.cli.parser import place_and_value
 from lm_eval_ext.reports.errors import ReportError
-from lm_eval_ext.reports.output import require_apart, write
+from lm_eval_ext.reports.output import make_folder, require_apart, write
 from lm_eval_ext.reports.publishing.published import (
     HUB_ID,
     RELATIONSHIPS,
@@ -130,7 +130,7 @@ def _export(options: argparse.Namespace) -> int:
             )
     require_apart([("--output", path) for path in contents], files_at(every_place))
     for path in contents:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
     write(contents)
     for path in contents:
         print(one_line(str(path)))
