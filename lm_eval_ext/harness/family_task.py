@@ -214,7 +214,8 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
         config["repeats"] = metadata.get("repeats", config.get("repeats", 1))
         # 0.4 does this by itself; 0.5 would keep every response, even one that only pads the processes' shares.
         config.setdefault("filter_list", [{"name": "none", "filter": [{"function": "take_first"}]}])
-        if "until" not in (config.get("generation_kwargs") or {"until": ()}):
+        generation = config.get("generation_kwargs")
+        if generation and "until" not in generation:
             raise ValueError(
                 f"task {config['task']!r}: generation_kwargs without until replace those of the template, so that "
                 'answers would end at the first blank line; add until, such as ["<|endoftext|>"], or leave '
@@ -414,7 +415,7 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
         """Find the rows that ``--limit`` and ``--samples`` leave without some of their variants.
 
         Raises:
-            ValueError: ``--samples`` names a row that the task has not.
+            ValueError: ``--samples`` names a row that the task does not have.
         """
         if samples is not None:
             # The harness asks a row once, however often it is named.
@@ -558,8 +559,10 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
         )
         self._knows_endings, self._cuts_off, self._truncates_prompts = known > 0, cut_off > 0, truncated > 0
         if self.scores_rows:
-            there = {TRUNCATED_RATE: self._knows_endings, PROMPT_TRUNCATED_RATE: self._truncates_prompts}
-            self.metrics |= {name: self.SCHEMA.metric(name) for name, is_there in there.items() if is_there}
+            if self._knows_endings:
+                self.metrics |= {TRUNCATED_RATE: self.SCHEMA.metric(TRUNCATED_RATE)}
+            if self._truncates_prompts:
+                self.metrics |= {PROMPT_TRUNCATED_RATE: self.SCHEMA.metric(PROMPT_TRUNCATED_RATE)}
 
     def _answers_to(self, doc: dict[str, Any]) -> Sequence[Any]:
         """Return the answers to a row, of each draw."""
@@ -633,10 +636,10 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
     def _details(self, metrics: Iterable[str]) -> frozenset[str]:
         """Return which of some metrics the samples have, but not the results."""
         # Without scores, no metric of how answers were generated is one of the run's, either.
-        beside = {ENDED} if self.scores_rows else {ENDED, PROMPT_TRUNCATED_RATE}
+        of_generation = {ENDED} if self.scores_rows else {ENDED, PROMPT_TRUNCATED_RATE}
         if self.reports_details:
-            return frozenset(beside).intersection(metrics)
+            return frozenset(of_generation).intersection(metrics)
         of_family = {name for name, metric in self.metrics.items() if metric.is_detail}
         # Cut off answers make a score that is not one of the model: the results say so.
         reported = {TRUNCATED_RATE} if self._cuts_off else set()
-        return frozenset(of_family | {DRAWS} | beside).difference(reported).intersection(metrics)
+        return frozenset(of_family | of_generation | {DRAWS}).difference(reported).intersection(metrics)

@@ -73,6 +73,8 @@ def test_exactly_the_prompts_are_truncated_that_the_context_has_no_room_for(
     expected = [float(tokens(prompt) + NEW > context) for prompt in prompts]
     assert [line[RATE] for line in run["samples"][LABELS]] == expected
     assert shares(run, LABELS) == [pytest.approx(statistics.fmean(expected))]
+    # Tables say that fewer are better.
+    assert run["higher_is_better"][LABELS][RATE] is False
     assert 0 < sum(expected) < ROWS
     assert f"{sum(expected):.0f} of {ROWS} prompts {SAID} of {context} tokens" in caplog.text
     runs = load([tmp_path])
