@@ -21,7 +21,6 @@ from lm_eval_ext.reports.gate.text import (
     LEFT,
     CellTexts,
     by_issue,
-    change_cells,
     checked_cells,
     compared_cells,
     finding_in_words,
@@ -98,15 +97,17 @@ def folded(untrusted: str, lines: Sequence[str]) -> list[str]:
 def in_full(described: Described) -> list[str]:
     """Return the lines of an outcome in Markdown, without a heading."""
     outcome = described.outcome
-    checks = outcome.requirement is not None
-    limits = (
-        "At worst, at best: the one-sided limits of the change" if checks else "95 %: confidence interval of the change"
-    )
-    floors = floor_rows(outcome, NAMES)
-    if checks:
-        rows = [_cells_of_check(finding) for finding in by_harm(outcome.findings, outcome)]
-    else:
+    if outcome.requirement is None:
+        limits = "95 %: confidence interval of the change"
         rows = [compared_cells(finding, NAMES) for finding in outcome.findings]
+    else:
+        limits = "At worst, at best: the one-sided limits of the change"
+        rows = [
+            # The change says the same.
+            {heading: text for heading, text in checked_cells(finding).items() if heading not in ("drop", "limits")}
+            for finding in by_harm(outcome.findings, outcome)
+        ]
+    floors = floor_rows(outcome, NAMES)
     issues = [(finding.name, str(issue)) for finding in outcome.findings for issue in finding.issues]
     issues += [(finding.name, f"not compared: {finding.issues[0]}") for finding in outcome.unpaired]
     return [
@@ -120,17 +121,6 @@ def in_full(described: Described) -> list[str]:
         *(f"- {name}: {escaped(title)}" for name, title in zip(NAMES, described.titles, strict=True)),
         *(f"- {escaped(notice)}" for notice in described.notices),
     ]
-
-
-def _cells_of_check(finding: Finding) -> CellTexts:
-    """Return the row of a finding in a check."""
-    cells: dict[str, str] = {}
-    for heading, text in checked_cells(finding).items():
-        if heading == "drop":
-            cells |= change_cells(finding)
-        elif heading != "limits":
-            cells[heading] = text
-    return cells
 
 
 def _table(rows: Sequence[CellTexts]) -> list[str]:

@@ -10,7 +10,6 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from math import isfinite, isnan
@@ -22,9 +21,10 @@ from lm_eval_ext.reports.gate.findings import Finding, Outcome
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.text import (
     FLOORS_READING,
+    GAP,
     HOLM,
+    Column,
     by_issue,
-    change_cells,
     check_reading,
     checked_cells,
     compare_issues,
@@ -32,6 +32,7 @@ from lm_eval_ext.reports.gate.text import (
     listed_findings,
     metric,
     noise_in_words,
+    placed,
     reading,
     sampled_text,
     unlisted_in_words,
@@ -45,7 +46,6 @@ WIDEST_TEXT = 100
 """Sentences are not wider than this, however wide the window is."""
 LEAST_NAME = 20
 """The least room for names; longer ones have a line of their own."""
-GAP = 2
 CLEAREST = 10
 """The number of tasks that a comparison lists, unless all are asked for."""
 TO_DECIDE = 3
@@ -101,34 +101,7 @@ def wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
         )
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Columns of a table that fit a window.
-
-    Attributes:
-        places: which of the cells of a row they show; the first is the name.
-        widths: the width of each; a name that is longer has a line of its own.
-        are_numbers: whether each is aligned to the right.
-    """
-
-    places: tuple[int, ...]
-    widths: tuple[int, ...]
-    are_numbers: tuple[bool, ...]
-
-    def lines(self, cells: Sequence[str]) -> Iterator[str]:
-        """Yield the line of a row, or two."""
-        texts = [cells[place] for place in self.places]
-        if len(texts[0]) > self.widths[0]:
-            yield texts[0]
-            texts[0] = ""
-        placed = [
-            text.rjust(width) if is_number else text.ljust(width)
-            for text, width, is_number in zip(texts, self.widths, self.are_numbers, strict=True)
-        ]
-        yield (" " * GAP).join(placed).rstrip()
-
-
-def columns(head: Sequence[str], rows: Sequence[Sequence[str]], width: int, needed: int) -> Columns:
+def fitting_columns(head: Sequence[str], rows: Sequence[Sequence[str]], width: int, needed: int) -> list[Column]:
     """Return the first columns of a table: as many as are needed, and more as far as they fit beside whole names.
 
     Args:
@@ -143,30 +116,24 @@ def columns(head: Sequence[str], rows: Sequence[Sequence[str]], width: int, need
         fitting += 1
     room = width - sum(widths[1:fitting]) - GAP * (fitting - 1)
     widths[0] = min(widths[0], max(room, LEAST_NAME))
-    texts = [
-        column for column in range(len(head)) if any(row[column][:1].isalpha() or "[" in row[column] for row in rows)
-    ]
-    are_numbers = tuple(column > 0 and column not in texts for column in range(fitting))
-    return Columns(tuple(range(fitting)), tuple(widths[:fitting]), are_numbers)
+    are_texts = [any(row[place][:1].isalpha() or "[" in row[place] for row in rows) for place in range(fitting)]
+    return [(widths[place], place > 0 and not are_texts[place]) for place in range(fitting)]
 
 
 def fitted(width: int, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield the lines of a table; with too many columns for the window, it continues below with the names again."""
-    every = columns(head, rows, width, len(head))
-    blocks: list[list[int]] = [[]]
-    for place in every.places[1:]:
-        if blocks[-1] and every.widths[0] + sum(GAP + every.widths[column] for column in (*blocks[-1], place)) > width:
-            blocks.append([])
-        blocks[-1].append(place)
-    for number, block in enumerate(blocks):
-        places = (0, *block)
-        part = Columns(
-            places, tuple(every.widths[place] for place in places), tuple(every.are_numbers[place] for place in places)
-        )
+    columns = fitting_columns(head, rows, width, len(head))
+    # The places of the cells in each part of the table.
+    parts = [[0]]
+    for place in range(1, len(head)):
+        if len(parts[-1]) > 1 and sum(columns[column][0] + GAP for column in (*parts[-1], place)) - GAP > width:
+            parts.append([0])
+        parts[-1].append(place)
+    for number, places in enumerate(parts):
         if number:
             yield ""
         for cells in (head, *rows):
-            yield from part.lines(cells)
+            yield from placed([cells[place] for place in places], [columns[place] for place in places])
 
 
 def check_screen(
@@ -230,16 +197,16 @@ def findings_lines(outcome: Outcome, findings: Iterable[Finding], width: int) ->
     bound, rows = bound_of(listed), {}
     headings = CHECKED if bound else {"allowed": "allowed", **CHECKED}
     for finding in listed:
-        cells = {**compared_cells(finding, SIDES), **checked_cells(finding), **change_cells(finding)}
+        cells = {**compared_cells(finding, SIDES), **checked_cells(finding)}
         rows[finding.name] = [finding.name, *(cells[name] for name in headings.values())]
     head = [f"allowed drop: {bound}" if bound else "", *headings]
-    placed = columns(head, [*rows.values()], width, CHECKED_NEEDED + len(headings) - len(CHECKED))
-    yield from placed.lines(head)
+    columns = fitting_columns(head, [*rows.values()], width, CHECKED_NEEDED + len(headings) - len(CHECKED))
+    yield from placed(head, columns)
     for verdict, of_verdict in groupby(listed, lambda finding: finding.verdict):
         with_verdict = [*of_verdict]
         yield verdict
         for finding in with_verdict:
-            yield from placed.lines(rows[finding.name])
+            yield from placed(rows[finding.name], columns)
             yield from wrapped((f"    {issue}" for issue in _remarks(finding) if counts[str(issue)] == 1), width)
         yield from wrapped(_to_decide(with_verdict), width)
     shared = [(finding.name, str(issue)) for finding in listed for issue in _remarks(finding) if counts[str(issue)] > 1]
@@ -283,12 +250,14 @@ def compare_screen(
     yield from wrapped((f"{side}: {title}" for side, title in zip(SIDES, titles, strict=True)), width)
     for name, findings in (("groups", groups), (tasks_heading, listed)):
         if findings:
-            cells = [{**compared_cells(finding, SIDES), "": finding.name} for finding in findings]
-            rows = [[of_one[heading] for heading in ("", *COMPARED.values())] for of_one in cells]
-            placed = columns([name, *COMPARED], rows, width, COMPARED_NEEDED)
+            head, rows = [name, *COMPARED], list[list[str]]()
+            for finding in findings:
+                cells = compared_cells(finding, SIDES)
+                rows.append([finding.name, *(cells[heading] for heading in COMPARED.values())])
+            columns = fitting_columns(head, rows, width, COMPARED_NEEDED)
             yield ""
-            for row in ([name, *COMPARED], *rows):
-                yield from placed.lines(row)
+            for row in (head, *rows):
+                yield from placed(row, columns)
     if more := tasks[len(listed) :]:
         counts = Counter(finding.verdict for finding in more)
         yield f"{len(more)} more ({', '.join(f'{count} {verdict}' for verdict, count in counts.items())}): --all"

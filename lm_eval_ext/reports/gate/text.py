@@ -32,6 +32,8 @@ HOLM = "p (Holm)"
 """The heading of p-values that are adjusted for the number of comparisons."""
 LINES_LISTED = 10
 """The most findings on single tasks and groups that are listed, where there are many and they are no regression."""
+GAP = 2
+"""The number of spaces between two columns."""
 LEFT = ("", "verdict", "task or group", "metric", "95 %", "limits", "candidate is", "answer")
 """The headings of columns of text; those of numbers are aligned to the right."""
 READING: Mapping[str, str] = dict(
@@ -107,11 +109,16 @@ def compared_cells(finding: Finding, names: tuple[str, str]) -> CellTexts:
 
 
 def checked_cells(finding: Finding) -> CellTexts:
-    """Return the row of a finding in a check."""
-    difference, drop = finding.difference, finding.drop
-    unit: Unit = "share" if finding.is_share else "number"
+    """Return the row of a finding in a check, with its drop and with the change that this is.
+
+    How far the change goes at worst and at best, by its one-sided limits, stands in columns of their own, because in
+    brackets the limits would pass for the wider interval that ``compare`` shows of the same change.
+    """
+    difference, drop, change = finding.difference, finding.drop, finding.change
+    units: tuple[Unit, Unit] = ("share", "change") if finding.is_share else ("number", "number")
     numbers = (difference.before, difference.after, drop.value, drop.low, drop.high)
-    before, after, value, low, high = (figure(number, unit, 2) for number in numbers)
+    before, after, value, low, high = (figure(number, units[0], 2) for number in numbers)
+    worst, best = (change.high, change.low) if change is drop else (change.low, change.high)
     return {
         "verdict": finding.verdict,
         "task or group": finding.name,
@@ -120,24 +127,14 @@ def checked_cells(finding: Finding) -> CellTexts:
         "candidate": after,
         "drop": value,
         "limits": f"[{low}, {high}]" if drop.has_interval else MISSING,
+        "change": figure(change.value, units[1], 2),
+        "at worst": figure(worst, units[1], 2),
+        "at best": figure(best, units[1], 2),
         "allowed": f"{100 * finding.allowed if finding.is_share else finding.allowed:g}",
         HOLM: p_value(finding.adjusted),
         "rows": str(difference.rows or MISSING),
         **_flips(finding),
     }
-
-
-def change_cells(finding: Finding) -> CellTexts:
-    """Return the change that a check judges, and how far it goes at worst and at best, by its one-sided limits.
-
-    They stand in columns of their own, because in brackets they would pass for the wider interval that ``compare``
-    shows of the same change.
-    """
-    change = finding.change
-    ends = (change.high, change.low) if change is finding.drop else (change.low, change.high)
-    unit: Unit = "change" if finding.is_share else "number"
-    numbers = zip(("change", "at worst", "at best"), (change.value, *ends), strict=True)
-    return {name: figure(number, unit, 2) for name, number in numbers}
 
 
 def _flips(finding: Finding) -> CellTexts:
@@ -164,21 +161,37 @@ def floor_rows(outcome: Outcome, names: tuple[str, str]) -> list[CellTexts]:
     return rows
 
 
+Column = tuple[int, bool]
+"""The width of a column, and whether it has numbers, which are aligned to the right."""
 Layout = Callable[[Sequence[str], Sequence[Sequence[str]]], Iterator[str]]
 """Yields the lines of a table with these headings and rows."""
+
+
+def placed(cells: Sequence[str], columns: Sequence[Column]) -> Iterator[str]:
+    """Yield the line of a row, or two: a name, the first cell, that is wider than its column has a line of its own.
+
+    Args:
+        cells: those beyond the last column are left out.
+        columns: of the table.
+    """
+    name, *others = cells
+    if len(name) > columns[0][0]:
+        yield name
+        name = ""
+    texts = [
+        text.rjust(width) if is_number else text.ljust(width)
+        for text, (width, is_number) in zip((name, *others), columns, strict=False)
+    ]
+    yield (" " * GAP).join(texts).rstrip()
 
 
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield the lines of a table, the first with its headings; a column of names has none."""
     head = [name.removeprefix("task or group") for name in head]
-    lines = [head, *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for cells in lines:
-        placed = [
-            cell.ljust(width) if name in LEFT or name.endswith(" is") else cell.rjust(width)
-            for name, cell, width in zip(head, cells, widths, strict=True)
-        ]
-        yield "  ".join(placed).rstrip()
+    widths = (max(map(len, column)) for column in zip(head, *rows, strict=True))
+    columns = [(width, not (name in LEFT or name.endswith(" is"))) for name, width in zip(head, widths, strict=True)]
+    for cells in (head, *rows):
+        yield from placed(cells, columns)
 
 
 def compare_text(outcome: Outcome, names: tuple[str, str], titles: tuple[str, str]) -> Iterator[str]:
