@@ -66,7 +66,8 @@ def add_compare_to(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``compare``."""
     _add_sides_to(parser, RUN)
     _add_files_to(parser, [name for name in FILES if name != "junit"])
-    parser.set_defaults(run=_compare)
+    # What ``check`` alone takes is not given.
+    parser.set_defaults(run=_compare, junit=None, again=[], bounds=None)
 
 
 def add_check_to(parser: argparse.ArgumentParser) -> None:
@@ -396,15 +397,12 @@ def _told(sides: Sides, candidate: str = "", *, is_first: bool = True) -> list[s
 
 def _files(options: argparse.Namespace) -> dict[str, Path]:
     """Return the files to write, by the name of the option."""
-    paths = {name: getattr(options, name, None) for name in FILES}
-    return {name: path for name, path in paths.items() if path is not None}
+    return {name: path for name in FILES if (path := getattr(options, name)) is not None}
 
 
 def _require_apart(options: argparse.Namespace) -> None:
     """Raise if a file to write is also read, or written twice."""
-    places = [*options.candidate, *options.against, *getattr(options, "again", ())]
-    if getattr(options, "bounds", None) is not None:
-        places.append(options.bounds)
+    places = [*options.candidate, *options.against, *options.again, *([options.bounds] if options.bounds else [])]
     files = [(f"--{name}", path) for name, path in _files(options).items() if path != PRINTED]
     output.require_apart(files, files_at(places))
 
@@ -435,14 +433,20 @@ def _described(
         one_line(f"{', '.join([*runs.labels.values(), *settings_of(runs.counting)])} ({', '.join(side.names)})")
         for runs, side in zip((sides.before, sides.after), places, strict=True)
     )
-    return Described(
-        outcome,
-        (old, new),
-        notices,
-        _properties(sides, (old, new)) | ({"required": outcome.requirement} if outcome.requirement else {}),
-        max((run.file.date for run in sides.after.counting), default=0.0),
-        one_line(name),
-    )
+    properties = {"lm-eval-ext": __version__}
+    for side, title, runs in zip(NAMES, (old, new), (sides.before, sides.after), strict=True):
+        properties[side] = title
+        files = [run.file.content for run in runs.counting]
+        for fact, values in (
+            ("lm-eval", [content.get("lm_eval_version") for content in files]),
+            ("task versions", [run.metadata.get("version") for run in runs.counting]),
+            ("setting", settings_of(runs.counting) or ["default"]),
+        ):
+            properties[f"{side}: {fact}"] = ", ".join(sorted({str(value) for value in values}))
+    if outcome.requirement:
+        properties["required"] = outcome.requirement
+    date = max((run.file.date for run in sides.after.counting), default=0.0)
+    return Described(outcome, (old, new), notices, properties, date, one_line(name))
 
 
 def _show(options: argparse.Namespace, checked: Sequence[Described]) -> None:
@@ -462,29 +466,11 @@ def _show(options: argparse.Namespace, checked: Sequence[Described]) -> None:
         else:
             text = compare_text(outcome, NAMES, titles)
         lines = [*text, *floors_text(outcome, NAMES), *sampled_text(outcome, NAMES, options.k)]
-    contents = {}
-    for kind, path in _files(options).items():
-        content = candidates.file(kind, checked)
-        if path == PRINTED:
-            lines = content.decode().splitlines()
-        else:
-            contents[path] = content
+    contents = {path: candidates.file(kind, checked) for kind, path in _files(options).items()}
+    if PRINTED in contents:
+        lines = contents.pop(PRINTED).decode().splitlines()
     _print(lines)
     output.write(contents)
-
-
-def _properties(sides: Sides, titles: tuple[str, str]) -> dict[str, str]:
-    properties = {"lm-eval-ext": __version__}
-    for name, title, runs in zip(NAMES, titles, (sides.before, sides.after), strict=True):
-        properties[name] = title
-        files = [run.file.content for run in runs.counting]
-        for fact, values in (
-            ("lm-eval", [content.get("lm_eval_version") for content in files]),
-            ("task versions", [run.metadata.get("version") for run in runs.counting]),
-            ("setting", settings_of(runs.counting) or ["default"]),
-        ):
-            properties[f"{name}: {fact}"] = ", ".join(sorted({str(value) for value in values}))
-    return properties
 
 
 def _print(lines: Iterable[str]) -> None:
