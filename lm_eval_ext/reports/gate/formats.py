@@ -13,6 +13,7 @@ from math import isfinite, nan
 from typing import Any
 from xml.etree import ElementTree
 
+from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.gate.decision import WORDS, by_harm, decision, lost_most
 from lm_eval_ext.reports.gate.findings import GO_ON, NOTHING, Finding, Outcome
 from lm_eval_ext.reports.gate.power import ALPHA
@@ -143,31 +144,23 @@ def escaped(text: str) -> str:
 
 def record(finding: Finding) -> dict[str, Any]:
     """Return the numbers of a finding, by name; shares from 0 to 1, and ``None`` for what is unknown."""
-    unit, difference, drop = finding.unit, finding.difference, finding.drop
-    above, noise = finding.above, finding.noise
-    excess_low, excess_high = noise.excess.limits(ALPHA, ALPHA) if noise else (nan, nan)
+    unit, difference, above, noise = finding.unit, finding.difference, finding.above, finding.noise
+    excess = noise.excess if noise else NOTHING.mean
     numbers = {
         "baseline": difference.before,
         "candidate": difference.after,
-        "change": difference.change.value,
-        "change_low": difference.change.low,
-        "change_high": difference.change.high,
-        "drop": drop.value,
-        "drop_low": drop.low,
-        "drop_high": drop.high,
+        **_with_ends("change", difference.change),
+        **_with_ends("drop", finding.drop),
         "max_drop": finding.allowed,
         "p": finding.p,
         "p_holm": finding.adjusted,
         "rows_to_decide": finding.rows_to_decide,
         "floor": above.floor.value.figure if above else nan,
         "changed_again": noise.again if noise else nan,
-        "excess": noise.excess.value if noise else nan,
-        "excess_low": excess_low,
-        "excess_high": excess_high,
+        **_with_ends("excess", Estimate(excess.value, *excess.limits(ALPHA, ALPHA))),
     }
     for name, side in zip(NAMES, above.sides if above else [NOTHING.change] * 2, strict=True):
-        for end, value in (("", side.value), ("_low", side.low), ("_high", side.high)):
-            numbers[f"{name}_above_floor{end}"] = value
+        numbers |= _with_ends(f"{name}_above_floor", side)
     return {
         "name": finding.name,
         "family": finding.family,
@@ -183,6 +176,11 @@ def record(finding: Finding) -> dict[str, Any]:
         **dict(zip(("got_better", "got_worse"), finding.flips, strict=True)),
         "issues": [str(issue) for issue in finding.issues],
     }
+
+
+def _with_ends(name: str, estimate: Estimate) -> dict[str, float]:
+    """Return a number of a finding, by its name, and the ends of its interval."""
+    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
 def json_of(described: Described) -> dict[str, Any]:
