@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from lm_eval_ext.reports.gate import terminal
-from lm_eval_ext.reports.gate.check import WITHIN
 from lm_eval_ext.reports.gate.decision import WORDS, decision
 from lm_eval_ext.reports.gate.findings import Finding, Outcome
 from lm_eval_ext.reports.gate.formats import (
@@ -186,7 +185,7 @@ def screen(
 
 def _to_read(outcome: Outcome, *, everything: bool = False) -> list[Finding]:
     """Return the findings that a reader must look at: those that do not show what is best to be shown."""
-    best = WITHIN[outcome.requirement or "no-regression"]
+    best = outcome.verdicts[-1]
     return [finding for finding in listed_findings(outcome, everything=everything) if finding.verdict != best]
 
 

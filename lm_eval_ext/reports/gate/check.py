@@ -25,10 +25,6 @@ from lm_eval_ext.reports.statistics import holm
 from lm_eval_ext.reports.wording import amount
 from lm_eval_ext.results.issue import Issue, error, note, warning
 
-BEYOND: Mapping[Requirement, str] = {"no-regression": "REGRESSION", "no-worse": "REGRESSION", "same": "DIFFERENT"}
-"""The verdict where the change is shown to be larger than allowed."""
-WITHIN: Mapping[Requirement, str] = {"no-regression": "NOT WORSE", "no-worse": "NOT WORSE", "same": "SAME"}
-"""The verdict where it is shown not to be."""
 RESOLUTION = 0.1
 """The drop that the rows must at least be able to show, unless they show that there is none."""
 MANY = 20
@@ -130,16 +126,10 @@ def _measured(unit: Compared, allowed: float, criteria: Criteria, k: int | None,
         issues = (
             note("how many answers change is not tested: the score is no share, and its bound is in its own unit"),
         )
-    return Finding(
-        unit.name,
-        unit.family,
-        "",
-        unit,
-        unit.difference,
+    return replace(
+        Finding.of_check(unit, allowed),
         issues=issues,
         sampled=sampled(unit, k),
-        allowed=allowed,
-        mean_drop=unit.mean_drop,
         noise=None if isinstance(of_noise, Issue) else of_noise,
         spending=look.parts.spending([before.task for before, _ in unit.runs], look.number) if look else SINGLE_LOOK,
     )
@@ -216,18 +206,7 @@ def comparable(
             continue
         else:
             issues = (unit.gap, *(issue for issue in unit.issues if issue.severity == "warning"))
-            findings.append(
-                Finding(
-                    name,
-                    unit.family,
-                    "CANNOT TELL",
-                    unit,
-                    unit.difference,
-                    issues=issues,
-                    allowed=bound,
-                    mean_drop=unit.mean_drop,
-                )
-            )
+            findings.append(replace(Finding.of_check(unit, bound), verdict="CANNOT TELL", issues=issues))
             continue
         findings.append(Finding(name, sides.family(name), "CANNOT TELL", issues=(reason,), allowed=bound))
     return testable, findings
@@ -243,15 +222,16 @@ def with_verdict(finding: Finding, criteria: Criteria, alpha: float, *, left_to_
         left_to_overall: whether the mean of all drops must be able to show a large drop instead.
     """
     requirement = criteria.requirement
+    beyond, *_, within = STATUS[requirement]
     warnings, notes = _about_rows(finding)
     if finding.adjusted < ALPHA:
-        return replace(finding, verdict=BEYOND[requirement], issues=(*warnings, *notes))
+        return replace(finding, verdict=beyond, issues=(*warnings, *notes))
     if warnings:
         return replace(finding, verdict="CANNOT TELL", issues=(*warnings, *notes))
     level = finding.spending.level(ALPHA)
     if all(change.p_below(finding.allowed) < level for change in finding.tested(requirement)):
         at_end = [note(_at_end(finding))] if _room(finding, requirement) <= finding.allowed else []
-        return replace(finding, verdict=WITHIN[requirement], issues=(*at_end, *notes))
+        return replace(finding, verdict=within, issues=(*at_end, *notes))
     if finding.spending.goes_on:
         return replace(finding, verdict=GO_ON, issues=tuple(notes))
     if finding.p < ALPHA:
@@ -278,7 +258,8 @@ def _undecided(finding: Finding, criteria: Criteria, alpha: float, *, left_to_ov
         return _cannot_tell(finding, f"{_at_end(finding)}: {less}leave it out of the bounds")
     # What is undecided never passes where the same is required.
     is_same = criteria.requirement == "same"
-    visible = inf if is_same else max(criteria.resolution * finding.scale, 2 * finding.allowed)
+    scale = finding.unit.scale if finding.unit else 1.0
+    visible = inf if is_same else max(criteria.resolution * scale, 2 * finding.allowed)
     # What the rows exclude, they could have shown.
     if finding.drop.high >= visible and smallest_regression(drop, finding.allowed, alpha) > visible:
         needed = rows_to_show(drop, visible, finding.allowed, alpha) * _rows_per_row(finding)
@@ -299,7 +280,7 @@ def _cannot_tell(finding: Finding, problem: str) -> Finding:
 
 def _room(finding: Finding, requirement: Requirement) -> float:
     """Return the largest change that the baseline's score leaves room for, in a direction that counts."""
-    most = finding.worst_drop
+    most = finding.unit.worst_drop if finding.unit else finding.difference.before
     return max(most, 1 - most) if requirement == "same" else most
 
 

@@ -86,6 +86,12 @@ class Finding:
     noise: Noise | None = None
     spending: Spending = SINGLE_LOOK
 
+    @classmethod
+    def of_check(cls, unit: Compared, allowed: float) -> Finding:
+        """Return what is measured of a task or group in a check with such a bound, without a verdict."""
+        measured = unit.difference
+        return cls(unit.name, unit.family, "", unit, measured, allowed=allowed, mean_drop=unit.mean_drop)
+
     @property
     def is_overall(self) -> bool:
         """Whether it is about the mean of all that was compared."""
@@ -110,16 +116,6 @@ class Finding:
     def change(self) -> Estimate:
         """Candidate minus baseline, with the limits of ``drop``; of what is lower if better, the drop itself."""
         return self.drop if self.unit is not None and self.unit.sign < 0 else self.gain
-
-    @property
-    def scale(self) -> float:
-        """What a share of its score is a share of: 1, or the baseline's score if that is no share."""
-        return 1.0 if self.is_share else abs(self.difference.before)
-
-    @property
-    def worst_drop(self) -> float:
-        """The largest drop that the baseline's score leaves room for."""
-        return self.unit.worst_drop if self.unit else self.difference.before
 
     def tested(self, requirement: Requirement) -> tuple[MeanChange, ...]:
         """Return what must be within what is allowed.

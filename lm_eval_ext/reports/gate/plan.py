@@ -190,8 +190,7 @@ def of_baseline(
             continue
         else:
             design, about = by_assumption
-        scale = 1.0 if unit.is_share else abs(unit.difference.before)
-        plans.append(Planned(name, design, bounds[name], about, scale, unit.worst_drop))
+        plans.append(Planned(name, design, bounds[name], about, unit.scale, unit.worst_drop))
     if not plans:
         raise ReportError(f"nothing to plan for: {'; '.join(f'{name}: {reason}' for name, reason in left_out.items())}")
     return plans, left_out, parts_of_level(sum(unit.is_share for unit in testable.values()), len(testable))

@@ -123,6 +123,11 @@ class Compared:
         return self.difference.mean if self.sign < 0 else -self.difference.mean
 
     @property
+    def scale(self) -> float:
+        """What a share of its score is a share of: 1, or the first side's score if that is no share."""
+        return 1.0 if self.is_share else abs(self.difference.before)
+
+    @property
     def worst_drop(self) -> float:
         """The largest drop that the first side's score leaves room for."""
         before = self.difference.before
@@ -164,16 +169,16 @@ class Compared:
         for severity, side, runs in severities:
             if severity == "note" and (limits := limits_in_words([self])):
                 issues.append(note(f"not all rows were evaluated: {limits}"))
-            tasks_of: dict[str, dict[str, None]] = {}
-            for pair in self.pairs:
-                task = pair.before.task
-                for issue in pair.issues:
-                    if issue.severity == severity:
-                        # Both sides may have it, and what names its task says so once more in a list of all tasks.
-                        tasks_of.setdefault(issue.text.removeprefix(f"{task}: "), {})[task] = None
+            # Both sides may have one, and what names its task says so once more in a list of all tasks.
+            of_severity = dict.fromkeys(
+                (issue.text.removeprefix(f"{pair.before.task}: "), pair.before.task)
+                for pair in self.pairs
+                for issue in pair.issues
+                if issue.severity == severity
+            )
             of_tasks = [
-                text if len(tasks) == len(self.pairs) else f"{text} ({named([*tasks], TASKS_NAMED)})"
-                for text, tasks in tasks_of.items()
+                text if len(tasks) == len(self.pairs) else f"{text} ({named(tasks, TASKS_NAMED)})"
+                for text, tasks in grouped(of_severity).items()
             ]
             if (more := len(of_tasks) - ISSUES_LISTED) > 0:
                 of_tasks[ISSUES_LISTED:] = [f"and {more} more {severity}s about its tasks"]
