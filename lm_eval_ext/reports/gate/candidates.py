@@ -99,11 +99,12 @@ def _cell(finding: Finding | None) -> tuple[str, str]:
     return finding.verdict, checked_cells(finding)["drop"] if finding.drop.exists else ""
 
 
-def text(checked: Sequence[Described], k: int | None = None) -> Iterator[str]:
+def text(checked: Sequence[Described], *, everything: bool = False, k: int | None = None) -> Iterator[str]:
     """Yield the lines: a table of all verdicts, what a reader must know of each candidate, and the method.
 
     Args:
         checked: the checks.
+        everything: whether to list all findings, however many there are.
         k: the number of draws that ``--k`` gives.
 
     Raises:
@@ -115,7 +116,7 @@ def text(checked: Sequence[Described], k: int | None = None) -> Iterator[str]:
     words = f"{worst.lower()}: {len(names)} of {len(checked)} candidates"
     yield f"{words} ({named(names)})" if len(names) < len(checked) else words
     yield ""
-    listed = {finding.name for outcome in outcomes for finding in listed_findings(outcome)}
+    listed = {finding.name for outcome in outcomes for finding in listed_findings(outcome, everything=everything)}
     rows = {
         name: [*map(_cell, of_candidates)] for name, of_candidates in by_headline(outcomes).items() if name in listed
     }
@@ -129,8 +130,8 @@ def text(checked: Sequence[Described], k: int | None = None) -> Iterator[str]:
     for candidate in checked:
         yield ""
         yield f"{candidate.name}: {verdict_in_words(candidate.outcome)}"
-        yield from finding_lines(_to_read(candidate.outcome))
-        if unlisted := unlisted_in_words(candidate.outcome):
+        yield from finding_lines(_to_read(candidate.outcome, everything=everything))
+        if unlisted := unlisted_in_words(candidate.outcome, everything=everything):
             yield f"{unlisted}: all are in --json, --csv and --markdown"
         yield from (f"not checked: {unpaired.name}: {unpaired.issues[0]}" for unpaired in candidate.outcome.unpaired)
         yield f"candidate: {candidate.titles[1]}"
@@ -183,7 +184,7 @@ def screen(
     yield from terminal.wrapped([reading("side by side"), *reading_of, reading("each by itself")], width)
 
 
-def _to_read(outcome: Outcome, *, everything: bool = False) -> list[Finding]:
+def _to_read(outcome: Outcome, *, everything: bool) -> list[Finding]:
     """Return the findings that a reader must look at: those that do not show what is best to be shown."""
     best = outcome.verdicts[-1]
     return [finding for finding in listed_findings(outcome, everything=everything) if finding.verdict != best]

@@ -454,7 +454,7 @@ def _show(options: argparse.Namespace, checked: Sequence[Described]) -> None:
     outcome, titles, width = checked[0].outcome, checked[0].titles, terminal.width()
     if len(checked) > 1:
         if width is None:
-            lines = [*candidates.text(checked, options.k)]
+            lines = [*candidates.text(checked, everything=options.all, k=options.k)]
         else:
             lines = [*candidates.screen(checked, width, everything=options.all, k=options.k)]
     elif width is not None:

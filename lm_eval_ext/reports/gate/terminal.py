@@ -165,7 +165,7 @@ def check_screen(
 
 def unlisted_lines(outcome: Outcome, *, everything: bool) -> Iterator[str]:
     """Yield what is not in the table of a check: how many other findings there are, and what the baseline lacks."""
-    if (unlisted := unlisted_in_words(outcome)) and not everything:
+    if unlisted := unlisted_in_words(outcome, everything=everything):
         yield f"{unlisted}: --all"
     yield from (f"{finding.name} is not checked: {finding.issues[0]}" for finding in outcome.unpaired)
 

@@ -267,7 +267,7 @@ def check_text(outcome: Outcome, titles: tuple[str, str], *, everything: bool = 
     """
     yield verdict_in_words(outcome)
     yield from finding_lines(listed_findings(outcome, everything=everything))
-    if (unlisted := unlisted_in_words(outcome)) and not everything:
+    if unlisted := unlisted_in_words(outcome, everything=everything):
         yield f"{unlisted}: all are in --json, --csv and --markdown"
     for finding in outcome.unpaired:
         yield f"not checked: {finding.name}: {finding.issues[0]}"
@@ -292,7 +292,7 @@ def check_reading(outcome: Outcome) -> Iterator[str]:
             yield reading("looks", number=outcome.look.number, count=outcome.look.parts.count)
 
 
-def listed_findings(outcome: Outcome, *, everything: bool = False) -> list[Finding]:
+def listed_findings(outcome: Outcome, *, everything: bool) -> list[Finding]:
     """Return the findings to list: everything, or of many their mean, what decides, and the worst others."""
     if everything or outcome.overall is None:
         return [*outcome.findings]
@@ -301,9 +301,9 @@ def listed_findings(outcome: Outcome, *, everything: bool = False) -> list[Findi
     return [finding for finding in outcome.findings if finding.name in decisive or finding.name in further]
 
 
-def unlisted_in_words(outcome: Outcome) -> str:
+def unlisted_in_words(outcome: Outcome, *, everything: bool) -> str:
     """Return how many findings are not listed, by verdict; empty if all are."""
-    names = {finding.name for finding in listed_findings(outcome)}
+    names = {finding.name for finding in listed_findings(outcome, everything=everything)}
     counts = Counter(finding.verdict.lower() for finding in outcome.findings if finding.name not in names)
     more = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     return f"and {counts.total()} more ({more})" if more else ""

@@ -140,6 +140,20 @@ def test_the_text_has_a_column_for_each_candidate_and_the_findings_to_read(capsy
     assert "Each candidate is checked by itself" in parts[-1]
 
 
+def test_of_many_headlines_all_are_listed_if_asked_for(capsys: Output) -> None:
+    tasks = {f"task{number:02}": MadeUp(right(20, of=40)) for number in range(21)}
+    for name in ("many", "many-one", "many-two"):
+        write_other_run(Path(name), tasks, model=f"owner/{name}")
+    words, more = f"{CHECK} --against many --", "and 11 more (11 inconclusive): all are in --json, --csv and --markdown"
+    for option, listed, remarks in (("", 10, 2), ("--all ", 21, 0)):
+        call(words.replace("--against", f"{option}--against"), "many-one", "many-two")
+        lines = capsys.readouterr().out.splitlines()
+        # In the table, and for each candidate, none of whose headlines is decided.
+        assert sum(line.startswith("task") for line in lines) == listed
+        assert sum(line.startswith("INCONCLUSIVE  task") for line in lines) == 2 * listed
+        assert lines.count(more) == remarks
+
+
 def test_what_is_known_of_the_baseline_is_told_once(capsys: Output) -> None:
     for name in ("old", "fine", "less"):
         with edited(Path(name)) as content:
