@@ -39,21 +39,16 @@ def found_in(xml: str) -> ElementTree.Element:
     return ElementTree.parse(xml).getroot()  # noqa: S314 # our own
 
 
-def properties_in(xml: str) -> dict[str | None, str | None]:
-    return {each.get("name"): each.get("value") for each in found_in(xml).iter("property")}
-
-
 @pytest.fixture(autouse=True)
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def runs(folder: Path) -> Path:
     """Return the working directory, with a baseline, a worse run and one that lacks a task."""
-    monkeypatch.chdir(tmp_path)
     for name, scores in (
         ("baseline", {SST2: right(50), SNLI: right(50)}),
         ("worse", {SST2: right(30), SNLI: right(50)}),
         ("less", {SST2: right(50)}),
     ):
         write_run(Path(name), scores, arguments={"pretrained": f"owner/{name}"})
-    return tmp_path
+    return folder
 
 
 # compare
@@ -169,14 +164,6 @@ def test_findings_are_written_as_json_and_csv_with_all_digits(capsys: Output) ->
     assert json.loads(capsys.readouterr().out)["findings"][0]["name"] == SST2
 
 
-@pytest.mark.parametrize("command", ["compare", "check"])
-@pytest.mark.parametrize(("words", "lacking"), [("a b", "--against"), ("--against a", "CANDIDATE")])
-def test_a_candidate_and_a_baseline_are_both_needed(command: str, words: str, lacking: str, capsys: Output) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        call(f"{command} {words}")
-    assert f"the following arguments are required: {lacking}" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("kind", ["zip", "gztar"])
 def test_a_side_may_be_an_archive_and_is_named_as_such(runs: Path, capsys: Output, kind: str) -> None:
     packed = shutil.make_archive(str(runs / "packed"), kind, runs, "worse")
@@ -234,22 +221,24 @@ def test_a_model_served_otherwise_is_the_same_different_or_cannot_be_told(
     assert (root.get("failures"), root.get("errors")) == {0: ("0", "0"), 1: ("1", "1"), 2: ("0", "1")}[status]
 
 
-def test_markdown_goes_to_a_file_or_takes_the_place_of_the_text(capsys: Output) -> None:
-    words = "check worse --against baseline --max-drop 0.02 --markdown"
-    assert call(f"{words} verdict.md") == 1
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("markdown", f"**Do not ship:** regression in {escaped(SST2)} (50.0 → 30.0)."),
+        ("markdown", "<details><summary>lm-eval-ext check: regression: 1 of 2</summary>\n\n| verdict |"),
+        ("junit", '<failure message="acc ↑ 50.00 → 30.00, drop 20.00 ['),
+        ("json", '"verdict": "REGRESSION",'),
+        ("csv", f"\n{SST2},verbalizer,False,acc,True,True,REGRESSION,0.5,0.3,"),
+    ],
+)
+def test_what_was_found_goes_to_a_file_or_takes_the_place_of_the_text(kind: str, said: str, capsys: Output) -> None:
+    words = f"check worse --against baseline --max-drop 0.02 --{kind}"
+    assert call(f"{words} verdict") == 1
     assert capsys.readouterr().out.startswith("regression: 1 of 2\n")
     assert call(f"{words} -") == 1
-    written = Path("verdict.md").read_text(encoding="utf-8")
+    written = Path("verdict").read_text(encoding="utf-8")
     assert capsys.readouterr().out == written
-    assert written.startswith(f"**Do not ship:** regression in {escaped(SST2)} (50.0 → 30.0).")
-    assert "<details><summary>lm-eval-ext check: regression: 1 of 2</summary>\n\n| verdict |" in written
-
-
-def test_junit_takes_the_place_of_the_text_as_well(capsys: Output) -> None:
-    assert call("check worse --against baseline --max-drop 0.02 --junit check.xml") == 1
-    capsys.readouterr()
-    assert call("check worse --against baseline --max-drop 0.02 --junit -") == 1
-    assert capsys.readouterr().out.strip() == Path("check.xml").read_text(encoding="utf-8").strip()
+    assert said in written
 
 
 def test_the_files_of_a_check_that_fails_say_why_instead_of_what_an_earlier_one_found(capsys: Output) -> None:
@@ -266,6 +255,9 @@ def test_the_files_of_a_check_that_fails_say_why_instead_of_what_an_earlier_one_
     capsys.readouterr()
     assert call(f"{words} --markdown -") == 2
     assert capsys.readouterr().out == markdown
+
+
+ONE_LOOK = "--look and --of: expected both, such as --look 2 --of 4, or neither"
 
 
 @pytest.mark.parametrize(
@@ -288,6 +280,11 @@ def test_the_files_of_a_check_that_fails_say_why_instead_of_what_an_earlier_one_
             "worse --max-drop 0 --junit out --markdown out", "--junit and --markdown: both name out", id="one"
         ),
         pytest.param("worse --max-drop 0 --junit /dev/full", "/dev/full: No space left on device", id="full"),
+        pytest.param("worse --max-drop 0 --look 2", ONE_LOOK, id="a look at parts without a number"),
+        pytest.param("worse --max-drop 0 --of 4", ONE_LOOK, id="a number of parts without a look"),
+        pytest.param(
+            "worse --max-drop 0 --look 5 --of 4", "--look 5: expected 1 to 4, the number of parts", id="a look too many"
+        ),
     ],
 )
 def test_an_error_of_check_cannot_tell(capsys: Output, words: str, complaint: str) -> None:
@@ -308,13 +305,18 @@ def test_an_error_of_check_cannot_tell(capsys: Output, words: str, complaint: st
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        *((f"--max-drop={share}", "expected a share from 0 to 1") for share in ("2", "-0.01", "nan", "two")),
-        ("--max-drop 0 --same --require no-worse", "--require: not allowed with argument --same"),
+        *(
+            (f"check a --against b --max-drop={share}", "expected a share from 0 to 1")
+            for share in ("2", "-0.01", "nan", "x")
+        ),
+        ("check a --against b --same --require no-worse", "--require: not allowed with argument --same"),
+        *((f"{command} a b", "are required: --against") for command in ("compare", "check")),
+        *((f"{command} --against a", "are required: CANDIDATE") for command in ("compare", "check")),
     ],
 )
-def test_wrong_options_are_rejected(capsys: Output, words: str, complaint: str) -> None:
+def test_wrong_or_missing_options_are_rejected(capsys: Output, words: str, complaint: str) -> None:
     with pytest.raises(SystemExit, match="2"):
-        call(f"check worse --against baseline {words}")
+        call(words)
     assert complaint in capsys.readouterr().err
 
 
@@ -435,7 +437,7 @@ def test_the_settings_of_a_model_follow_its_name(capsys: Output) -> None:
     assert call("check b --against a --max-drop 0.2 --junit findings.xml") == 2
     setting = "chat template: 01234567, few-shot examples: 4"
     assert f"baseline: one (a); candidate: one, {setting} (b)" in capsys.readouterr().out
-    properties = properties_in("findings.xml")
+    properties = {each.get("name"): each.get("value") for each in found_in("findings.xml").iter("property")}
     assert (properties["baseline: setting"], properties["candidate: setting"]) == ("default", setting)
     assert (properties["baseline: task versions"], properties["candidate: lm-eval"]) == ("1.0", "0.4.13")
     assert (properties["candidate"], "lm-eval-ext" in properties) == (f"one, {setting} (b)", True)
@@ -549,8 +551,3 @@ def test_check_takes_several_draws_of_each_side(
     assert call(f"check {words} --against", *baseline, "--", *candidate) == status
     printed = capsys.readouterr()
     assert said in printed.out + printed.err
-
-
-def test_a_list_without_a_task_is_no_plan() -> None:
-    with pytest.raises(ReportError, match="--tasks ',' names no task; expected names with commas between them"):
-        call("plan --tasks , --max-drop 0.02")

@@ -37,11 +37,8 @@ from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import CONFIG, SST2, write_run
 from tests.reports.gate.parts import write_part
 from tests.reports.gate.recorded_ifeval import TASK, write_ifeval_runs
-from tests.reports.gate.test_commands import call
+from tests.reports.gate.test_commands import Output, call
 from tests.reports.gate.two_runs import GOLDEN, SNLI, right
-
-Output = pytest.CaptureFixture[str]
-
 
 # The levels of the tests
 
@@ -188,11 +185,13 @@ def test_parts_that_were_asked_otherwise_are_no_parts(tmp_path: Path) -> None:
 # A look
 
 
+SAME = {SST2: right(200, 400), GOLDEN: right(200, 400)}
+
+
 @pytest.fixture
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[int, list[int]]:
+def rows_of_parts(folder: Path) -> dict[int, list[int]]:
     """Return the rows of each of four parts of a baseline in the working directory; half of its 400 rows are right."""
-    monkeypatch.chdir(tmp_path)
-    write_run(Path("old"), {SST2: right(200, 400), GOLDEN: right(200, 400)}, arguments={"pretrained": "owner/old"})
+    write_run(folder / "old", SAME, arguments={"pretrained": "owner/old"})
     (runs,) = loaded(Path("old"))
     parts = parts_of(runs, 4).of_answers(runs.counting[0])
     return {part: rows_of(runs.counting[0]).ids[parts == part].tolist() for part in range(1, 5)}
@@ -202,11 +201,10 @@ def look_at(number: int, *more: object) -> int:
     return call(f"check new --against old --max-drop 0.05 --look {number} --of 4", *more)
 
 
-def test_a_look_goes_on_until_it_is_decided(folders: dict[int, list[int]], capsys: Output) -> None:
-    same = {SST2: right(200, 400), GOLDEN: right(200, 400)}
+def test_a_look_goes_on_until_it_is_decided(rows_of_parts: dict[int, list[int]], capsys: Output) -> None:
     statuses, verdicts = [], []
     for number in range(1, 5):
-        write_part(Path("new"), number, same, folders[number])
+        write_part(Path("new"), number, SAME, rows_of_parts[number])
         statuses.append(look_at(number))
         verdicts.append(capsys.readouterr().out.splitlines()[:2])
     assert statuses == [3, 0, 0, 0]
@@ -217,9 +215,9 @@ def test_a_look_goes_on_until_it_is_decided(folders: dict[int, list[int]], capsy
     assert ", 200 rows, " in verdicts[1][1]
 
 
-def test_a_look_says_what_has_become_worse(folders: dict[int, list[int]], capsys: Output) -> None:
-    worse = {SST2: right(20, 400), GOLDEN: right(200, 400)}
-    write_part(Path("new"), 1, worse, folders[1])
+def test_a_look_says_what_has_become_worse(rows_of_parts: dict[int, list[int]], capsys: Output) -> None:
+    worse = {SST2: right(20, 400), GOLDEN: SAME[GOLDEN]}
+    write_part(Path("new"), 1, worse, rows_of_parts[1])
     assert look_at(1, "--json", "look.json", "--junit", "look.xml") == 1
     output = capsys.readouterr()
     assert output.out.startswith("look 1 of 4: regression: 1 of 2; it is decided")
@@ -233,10 +231,8 @@ def test_a_look_says_what_has_become_worse(folders: dict[int, list[int]], capsys
     assert "<skipped" in Path("look.xml").read_text(encoding="utf-8")
 
 
-def test_of_many_tasks_a_look_ends_where_their_mean_has_decided(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
-) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("folder")
+def test_of_many_tasks_a_look_ends_where_their_mean_has_decided(capsys: Output) -> None:
     tasks = {f"task{number:02}": MadeUp([1.0] * 280 + [0.0] * 120) for number in range(25)}
     for name in ("old", "new"):
         write_other_run(Path(name), tasks, model=f"owner/{name}")
@@ -249,45 +245,34 @@ def test_of_many_tasks_a_look_ends_where_their_mean_has_decided(
     assert Path("look.md").read_text(encoding="utf-8").startswith("**Ship:**")
 
 
-def test_a_look_does_not_see_the_parts_to_come(folders: dict[int, list[int]]) -> None:
+def test_a_look_does_not_see_the_parts_to_come(rows_of_parts: dict[int, list[int]]) -> None:
     same, worse = right(200, 400), right(0, 400)
-    scores = [same[row] if row in {*folders[1], *folders[2]} else worse[row] for row in range(400)]
+    scores = [same[row] if row in {*rows_of_parts[1], *rows_of_parts[2]} else worse[row] for row in range(400)]
     write_run(Path("new"), {SST2: scores, GOLDEN: same}, arguments={"pretrained": "owner/new"})
     assert [look_at(number) for number in (1, 2, 3)] == [3, 0, 1]
 
 
-def test_rows_that_should_be_there_are_named(folders: dict[int, list[int]], capsys: Output) -> None:
-    same = {SST2: right(200, 400), GOLDEN: right(200, 400)}
-    write_part(Path("new"), 1, same, folders[1])
-    write_part(Path("new"), 2, same, folders[2][2:])
+def test_rows_that_should_be_there_are_named(rows_of_parts: dict[int, list[int]], capsys: Output) -> None:
+    write_part(Path("new"), 1, SAME, rows_of_parts[1])
+    write_part(Path("new"), 2, SAME, rows_of_parts[2][2:])
     assert look_at(1) == 3
     assert look_at(2) == 2
-    first, second = folders[2][:2]
+    first, second = rows_of_parts[2][:2]
     assert f"lacks rows (doc_id) of the parts so far, {GOLDEN}: {first}, {second}; {SST2}: " in capsys.readouterr().err
     assert look_at(3) == 2
     assert "and 92 more" in capsys.readouterr().err
 
 
-def test_a_baseline_can_be_in_parts_too(folders: dict[int, list[int]]) -> None:
-    same = {SST2: right(200, 400), GOLDEN: right(200, 400)}
+def test_a_baseline_can_be_in_parts_too(rows_of_parts: dict[int, list[int]]) -> None:
     for number in range(1, 5):
-        write_part(Path("in-parts"), number, same, folders[number], arguments="old")
-    write_run(Path("new"), same, arguments={"pretrained": "owner/new"})
+        write_part(Path("in-parts"), number, SAME, rows_of_parts[number], arguments="old")
+    write_run(Path("new"), SAME, arguments={"pretrained": "owner/new"})
     assert [call(f"check new --against in-parts --max-drop 0.05 --look {look} --of 4") for look in (1, 2)] == [3, 0]
 
 
-@pytest.mark.parametrize("words", ["--look 2", "--of 4", "--look 5 --of 4"])
-def test_a_look_is_one_of_several(words: str, folders: dict[int, list[int]], capsys: Output) -> None:
-    assert folders
-    assert call(f"check new --against old --max-drop 0.05 {words}") == 2
-    both = "--look and --of: expected both, such as --look 2 --of 4, or neither"
-    beyond = "--look 5: expected 1 to 4, the number of parts (--of)"
-    assert (beyond if "--look 5" in words else both) in capsys.readouterr().err
-
-
-def test_the_same_is_looked_for_in_both_directions(folders: dict[int, list[int]], capsys: Output) -> None:
-    better = {SST2: right(380, 400), GOLDEN: right(200, 400)}
-    write_part(Path("new"), 1, better, folders[1])
+def test_the_same_is_looked_for_in_both_directions(rows_of_parts: dict[int, list[int]], capsys: Output) -> None:
+    better = {SST2: right(380, 400), GOLDEN: SAME[GOLDEN]}
+    write_part(Path("new"), 1, better, rows_of_parts[1])
     assert look_at(1, "--same") == 1
     assert capsys.readouterr().out.startswith("look 1 of 4: different: 1 of 2")
 

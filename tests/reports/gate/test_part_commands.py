@@ -19,10 +19,8 @@ from lm_eval_ext.results.recognition import Choice
 from tests.conftest import EvaluateEach
 from tests.recorded_runs import unpacked
 from tests.reports.files import CONFIG, SST2, write_run
-from tests.reports.gate.test_commands import call
+from tests.reports.gate.test_commands import Output, call
 from tests.reports.gate.two_runs import GOLDEN, SNLI, right
-
-Output = pytest.CaptureFixture[str]
 
 
 def commands_of(
@@ -97,10 +95,8 @@ def test_too_many_rows_for_a_command_go_to_files(tmp_path: Path, monkeypatch: py
     assert len(commands_of(tmp_path, files=tmp_path)) == 2
 
 
-def test_plan_prints_what_looks_save_and_the_commands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
-) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("folder")
+def test_plan_prints_what_looks_save_and_the_commands(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
     # The table without looks is not looked at; the other one says what a hundred pairs show, too.
     monkeypatch.setattr(plan, "PAIRS", 5)
     monkeypatch.setattr(plan, "PAIRS_LOOKED_AT", 100)
@@ -124,11 +120,8 @@ def test_plan_prints_what_looks_save_and_the_commands(
 
 
 @pytest.mark.usefixtures("few_pairs")
-def test_tasks_of_the_harness_are_run_in_parts_by_their_groups(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    places = {version: place.name for version, place in unpacked(tmp_path)}
+def test_tasks_of_the_harness_are_run_in_parts_by_their_groups(folder: Path, capsys: Output) -> None:
+    places = {version: place.name for version, place in unpacked(folder)}
     assert call(f"plan --against {places['0.4.13']} --max-drop 0.05 --looks 2 --metric acc") == 0
     lines = capsys.readouterr().out.splitlines()
     (words, _) = (shlex.split(line) for line in lines if line.startswith("lm_eval "))
@@ -147,45 +140,25 @@ def test_tasks_of_the_harness_are_run_in_parts_by_their_groups(
     assert lines[-1].endswith("--max-drop 0.05 --metric acc --look 2 --of 2")
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("--rows 100 --looks 2", "--looks: expected --against BASELINE with it"),
-        ("--against old --parts made", "--parts: expected --looks with it"),
-    ],
-)
-def test_options_that_do_not_go_together(words: str, said: str) -> None:
-    with pytest.raises(ReportError, match=said):
-        call(f"plan --max-drop 0.02 {words}")
-
-
-@pytest.mark.parametrize("looks", ["1", "21", "two"])
-def test_the_number_of_looks_has_limits(looks: str, capsys: Output) -> None:
-    with pytest.raises(SystemExit):
-        call(f"plan --against old --max-drop 0.02 --looks {looks}")
-    assert "expected a" in capsys.readouterr().err
-
-
 TASKS = "verbalizer_sst2_unnatural_flipped,verbalizer_sst2_natural_golden,manyifeval_n02,paired_mcq_opinionqa_low"
 """Of three families; the first two ask the same rows."""
 METADATA = json.dumps({"source": "embedded", "answer_classifier": "rules"})
 
 
 @pytest.mark.harness
-@pytest.mark.usefixtures("few_pairs")
+@pytest.mark.usefixtures("few_pairs", "sentence_data")
 def test_a_candidate_that_is_run_in_parts_is_judged_by_the_rows_so_far(
-    tmp_path: Path, evaluate_each: EvaluateEach, monkeypatch: pytest.MonkeyPatch, capsys: Output, sentence_data: None
+    folder: Path, evaluate_each: EvaluateEach, capsys: Output
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     options = ["--model", "reference", "--model_args", "policy=oracle", "--tasks", TASKS, "--metadata", METADATA]
-    evaluate_each(tmp_path, {"old": [*options, "--limit", "60"]})
+    evaluate_each(folder, {"old": [*options, "--limit", "60"]})
     capsys.readouterr()
     assert call("plan --against old --max-drop 0.02 --looks 3 --parts parts") == 0
     commands = [line for line in capsys.readouterr().out.splitlines() if line.startswith("lm_eval ")]
     # Without the name of the program, and with other places for what it writes.
     first, second, third = (shlex.split(command)[1:-3] for command in commands)
     assert [*map(len, (first, second, third))] == [len(first)] * 3
-    evaluate_each(tmp_path, {"new/1": first, "new/2": second})
+    evaluate_each(folder, {"new/1": first, "new/2": second})
     capsys.readouterr()
     check = "--against old --max-drop 0.02 --of 3 --look"
     assert call(f"check new {check} 1") == 3

@@ -11,26 +11,24 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.reports.gate import plan, terminal
+from lm_eval_ext.reports.gate import terminal
 from lm_eval_ext.reports.gate.terminal import fitted, wrapped
 from tests.reports.files import SST2, write_run
-from tests.reports.gate.test_commands import call
+from tests.reports.gate.test_commands import Output, call
 from tests.reports.gate.two_runs import SNLI, right, write_draws
 
-Output = pytest.CaptureFixture[str]
 LONG = "verbalizer_with_a_name_that_is_longer_than_any_column_of_eighty"
 TASKS = [f"verbalizer_task_{number:02}" for number in range(15)]
 
 
 @pytest.fixture(autouse=True)
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Write a baseline, a worse run, and one that lacks a task, and print to a terminal of eighty columns."""
-    monkeypatch.chdir(tmp_path)
     scores = {task: right(90) for task in (SST2, LONG, *TASKS)}
     tree: dict[str, Any] = {"group_subtasks": {"level": [SST2, *TASKS], LONG: []}}
     worse = {**scores, SST2: right(20), LONG: right(88), TASKS[3]: right(80)}
     for name, of_run in (("old", scores), ("worse", worse), ("same", scores), ("less", {**scores, LONG: []})):
-        write_run(Path(name), of_run, arguments={"pretrained": f"owner/{name}"}, **tree)
+        write_run(folder / name, of_run, arguments={"pretrained": f"owner/{name}"}, **tree)
     monkeypatch.setattr(terminal, "width", lambda stream=None: 80)
 
 
@@ -173,9 +171,8 @@ def test_several_candidates_each_have_a_decision(capsys: Output) -> None:
     assert "same: Ship: none of 2 headlines is worse by more than 20 points." in said
 
 
-def test_commands_of_parts_are_not_broken(capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
-    for pairs in ("PAIRS", "PAIRS_LOOKED_AT"):
-        monkeypatch.setattr(plan, pairs, 10)
+@pytest.mark.usefixtures("few_pairs")
+def test_commands_of_parts_are_not_broken(capsys: Output) -> None:
     call("plan --against old --looks 2 --max-drop 0.02")
     lines = capsys.readouterr().out.splitlines()
     # They are there to be copied.
