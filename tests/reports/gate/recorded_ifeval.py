@@ -6,7 +6,7 @@ import gzip
 import json
 from pathlib import Path
 
-from tests.reports.files import write_tasks
+from tests.other_files import MadeUp, write_other_run
 
 TASK, METRIC = "ifeval", "prompt_level_strict_acc"
 
@@ -26,30 +26,9 @@ def write_ifeval_runs(data: Path, into: Path) -> list[Path]:
         for line in map(json.loads, recorded):
             right.setdefault(line["model"], {})[line["key"]] = all(line["strict"])
     keys = sorted(set.intersection(*map(set, right.values())))
-    folders = []
-    for model, verdicts in right.items():
-        lines = [
-            {
-                "doc": {"key": key},
-                "doc_hash": f"{key}",
-                "prompt_hash": f"{key}",
-                "target_hash": "0",
-                "filter": "none",
-                "resps": [[""]],
-                "filtered_resps": [""],
-                METRIC: verdicts[key],
-            }
-            for key in keys
-        ]
-        score = sum(verdicts[key] for key in keys) / len(keys)
-        folder = into / model
-        write_tasks(
-            folder,
-            {TASK: lines},
-            {TASK: {"alias": TASK, f"{METRIC},none": score}},
-            {TASK: {}},
-            config={"model": "hf", "model_args": {"pretrained": model}},
-            higher_is_better={TASK: {METRIC: True}},
+    return [
+        write_other_run(
+            into / model, {TASK: MadeUp([float(verdicts[key]) for key in keys], metric=METRIC)}, model=model
         )
-        folders.append(folder)
-    return folders
+        for model, verdicts in right.items()
+    ]

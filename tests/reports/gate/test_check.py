@@ -20,7 +20,7 @@ from lm_eval_ext.reports.page.verdict import Verdict
 from lm_eval_ext.results.load import load_apart
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited
-from tests.reports.gate.two_runs import GOLDEN, SNLI, Scores, only, right, sides, sides_in
+from tests.reports.gate.two_runs import GOLDEN, SNLI, Scores, by_name, only, right, sides, sides_in
 from tests.reports.planted import plant
 
 GROUP = "verbalizer_natural"
@@ -186,9 +186,7 @@ def test_that_two_runs_are_the_same_takes_rows_for_both_directions(tmp_path: Pat
 def test_holms_method_counts_units_that_must_be_the_same(tmp_path: Path) -> None:
     before = {task: right(800, of=1000) for task in (SST2, SNLI)}
     both = between(tmp_path, before, {SST2: right(837, of=1000), SNLI: right(800, of=1000)})
-    findings = {
-        each.name: each for each in check(both, dict.fromkeys(before, 0.02), Criteria(requirement="same")).findings
-    }
+    findings = by_name(check(both, dict.fromkeys(before, 0.02), Criteria(requirement="same")))
     assert findings[SST2].adjusted == pytest.approx(2 * findings[SST2].p)
     assert findings[SNLI].verdict == "SAME"
 

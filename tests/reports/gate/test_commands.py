@@ -20,7 +20,7 @@ from lm_eval_ext.cli import parser_for
 from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.gate.formats import escaped
 from lm_eval_ext.sources import RowsError
-from tests.reports.files import SST2, edited, samples_of, write_run
+from tests.reports.files import SST2, edited, edited_lines, results_in, samples_of, write_run
 from tests.reports.gate.two_runs import SNLI, right, write_draws
 from tests.reports.planted import without_samples
 
@@ -66,17 +66,13 @@ def test_compare_prints_what_changed(capsys: Output) -> None:
 def test_any_metric_of_a_family_can_be_compared_and_checked_in_its_better_direction(capsys: Output) -> None:
     for folder in ("baseline", "worse"):
         for task in (SST2, SNLI):
-            (results,) = Path(folder).glob("**/results_*.json")
-            lines = samples_of(results, task).read_text(encoding="utf-8").splitlines()
             # Only the samples have a detail, here 30 answers of the worse run that were cut off.
-            cut = [
-                {**json.loads(line), "truncated_rate": float(folder == "worse" and row < 30)}
-                for row, line in enumerate(lines)
-            ]
-            samples_of(results, task).write_text("".join(json.dumps(line) + "\n" for line in cut), encoding="utf-8")
+            with edited_lines(samples_of(results_in(Path(folder)), task)) as lines:
+                for row, line in enumerate(lines):
+                    line["truncated_rate"] = float(folder == "worse" and row < 30)
     assert call("compare worse --against baseline --metric prior_rate") == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[4].split()[:5] == [SST2, "prior_rate", "↓", "50.0", "70.0"]
+    first = capsys.readouterr().out.splitlines()[4]
+    assert first.split()[:5] == [SST2, "prior_rate", "↓", "50.0", "70.0"]
     for metric, better in (("acc", "↑"), ("prior_rate", "↓"), ("truncated_rate", "↓")):
         assert call(f"check worse --against baseline --max-drop 0.02 --metric {metric}") == 1
         assert f"{metric} {better} " in capsys.readouterr().out

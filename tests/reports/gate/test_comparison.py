@@ -17,14 +17,14 @@ from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.results.load import load_apart
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited_lines, results_in, samples_of
-from tests.reports.gate.two_runs import GOLDEN, NAMES, SNLI, right, sides, sides_in, sides_of
+from tests.reports.gate.two_runs import GOLDEN, NAMES, SNLI, by_name, right, sides, sides_in, sides_of
 from tests.reports.planted import plant
 
 TREE = {"level": [SST2, SNLI]}
 
 
 def found(both: Sides) -> dict[str, Finding]:
-    return {each.name: each for each in compare(both).findings}
+    return by_name(compare(both))
 
 
 def test_a_task_has_a_change_and_an_interval_that_its_p_value_agrees_with(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_p_values_are_adjusted_for_the_number_of_comparisons_apart_for_groups(
 ) -> None:
     before = dict.fromkeys(tasks, right(50))
     both = compare(sides(tmp_path, before, {**before, SST2: right(54)}, groups=groups))
-    findings = {each.name: each for each in both.findings}
+    findings = by_name(both)
     assert {name: each.adjusted / each.p for name, each in findings.items()} == pytest.approx(factors)
     assert [findings[SST2].p, findings[SNLI].p] == pytest.approx([0.0407, 1], abs=1e-4)
     assert (findings[SST2].verdict, both.tests) == ("unclear", tests)

@@ -34,7 +34,7 @@ from lm_eval_ext.results.recognition import Choice
 from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 from lm_eval_ext.sources import RowsError
 from tests.other_files import MadeUp, write_other_run
-from tests.reports.files import CONFIG, SST2, write_run
+from tests.reports.files import CONFIG, SST2, edited, write_run
 from tests.reports.gate.parts import write_part
 from tests.reports.gate.recorded_ifeval import TASK, write_ifeval_runs
 from tests.reports.gate.test_commands import Output, call
@@ -175,9 +175,8 @@ def test_of_a_row_that_several_parts_have_the_newest_counts(tmp_path: Path) -> N
 def test_parts_that_were_asked_otherwise_are_no_parts(tmp_path: Path) -> None:
     first = write_part(tmp_path, 1, {SST2: right(5, 10)}, range(5))
     write_part(tmp_path, 2, {SST2: right(5, 10)}, range(5, 10))
-    content = json.loads(first.read_text(encoding="utf-8"))
-    content["configs"][SST2]["metadata"] = {**content["configs"][SST2]["metadata"], "version": 0.9}
-    first.write_text(json.dumps(content), encoding="utf-8")
+    with edited(first) as content:
+        content["configs"][SST2]["metadata"]["version"] = 0.9
     with pytest.raises(RowsError, match=r"are not two parts of one run: .*version 0\.9 in .*, 1\.0 in .*; expected"):
         loaded(tmp_path)
 

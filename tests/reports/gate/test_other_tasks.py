@@ -156,13 +156,16 @@ def test_the_same_has_no_direction(tmp_path: Path) -> None:
 # What is no share, or no mean
 
 
-def test_a_perplexity_has_a_bound_of_its_own(tmp_path: Path) -> None:
-    def texts(nats: Sequence[float]) -> dict[str, MadeUp]:
-        items = [[-value, 10] for value in nats]
-        return {"text": MadeUp(items, float(np.exp(np.mean(nats) / 10)), "word_perplexity", None, higher=False)}
+def texts(nats: Sequence[float], aggregation: str | None = "weighted_perplexity") -> MadeUp:
+    """Return texts of ten words, each with so many nats."""
+    with np.errstate(over="ignore"):
+        perplexity = float(np.exp(np.mean(nats) / 10))
+    return MadeUp([[-value, 10] for value in nats], perplexity, "word_perplexity", aggregation, higher=False)
 
+
+def test_a_perplexity_has_a_bound_of_its_own(tmp_path: Path) -> None:
     better, worse = 20 + np.sin(np.arange(50)), 24 + 2 * np.sin(np.arange(50))
-    sides = made_up(tmp_path, texts(better.tolist()), texts(worse.tolist()))
+    sides = made_up(tmp_path, {"text": texts(better.tolist(), None)}, {"text": texts(worse.tolist(), None)})
     found = finding(sides, BY_DEFAULT)
     assert found.verdict == "CANNOT TELL"
     assert "give it a bound in its own unit in --bounds, under [tasks]" in str(found.issues[0])
@@ -177,12 +180,7 @@ def test_a_perplexity_has_a_bound_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_score_that_is_infinite_cannot_be_compared(tmp_path: Path) -> None:
-    def text(nats: float) -> dict[str, MadeUp]:
-        figure = float(np.exp(np.float64(nats)))
-        return {"text": MadeUp([[-nats, 1]] * 5, figure, "word_perplexity", "weighted_perplexity", higher=False)}
-
-    with np.errstate(over="ignore"):
-        sides = made_up(tmp_path, text(3.0), text(800.0))
+    sides = made_up(tmp_path, {"text": texts([30.0] * 5)}, {"text": texts([8000.0] * 5)})
     assert [str(each.issues[0]) for each in compare(sides).unpaired] == ["a score is not a finite number"]
     found = finding(sides, Bounds(None, {"text": 1.0}, "bounds.toml"))
     assert (found.verdict, str(found.issues[0])) == ("CANNOT TELL", "a score is not a finite number")
@@ -279,13 +277,8 @@ def test_several_runs_given_as_one_are_the_mean_of_their_scores(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def write(name: str, seed: int, nats: float, values: Sequence[float]) -> str:
-        texts = [[-nats - row % 3, 10] for row in range(30)]
-        perplexity = float(np.exp((nats + 1) / 10))
-        tasks = {
-            "text": MadeUp(texts, perplexity, "word_perplexity", None, higher=False),
-            "quiz": MadeUp(values),
-            "test": MadeUp(values[:50]),
-        }
+        of_texts = texts([nats + row % 3 for row in range(30)], None)
+        tasks = {"text": of_texts, "quiz": MadeUp(values), "test": MadeUp(values[:50])}
         score = (sum(values) + sum(values[:50])) / 150
         folder = tmp_path / f"{name}{seed}"
         groups, scores = {"exam": ["quiz", "test"]}, {"exam": {"acc,none": score}}
@@ -363,21 +356,18 @@ def test_rows_that_no_side_calls_positive_do_not_make_f1_certain(tmp_path: Path)
     assert only(compare(made_up(tmp_path / "wrong", {"t": task}, {"t": wrong}))).difference.rows == 6
 
 
+def exported(run: Path) -> dict[str, list[str]]:
+    """Return what a report on a run exports of its tasks and groups, by name."""
+    assert main(["report", str(run), "-o", str(run / "page.html"), "--export", str(run / "exported")]) == 0
+    lines = (run / "exported/any_task_scores.csv").read_text(encoding="utf-8").splitlines()
+    return {cells[0]: cells for cells in (line.split(",") for line in lines)}
+
+
 def test_the_interval_of_a_score_is_that_of_the_rows_with_a_number(tmp_path: Path) -> None:
-    exported = []
-    for name, values in (("few", [1.0] * 10), ("padded", [1.0] * 10 + [NOTHING] * 190)):
-        write_other_run(tmp_path / name, {"t": scored(values)})
-        words = [
-            "report",
-            str(tmp_path / name),
-            "-o",
-            str(tmp_path / f"{name}.html"),
-            "--export",
-            str(tmp_path / "out"),
-        ]
-        assert main(words) == 0
-        exported.append((tmp_path / "out/any_task_scores.csv").read_text(encoding="utf-8").splitlines()[1])
-    few, padded = (line.split(",") for line in exported)
+    few, padded = (
+        exported(write_other_run(tmp_path / name, {"t": scored(values)}))["t"]
+        for name, values in (("few", [1.0] * 10), ("padded", [1.0] * 10 + [NOTHING] * 190))
+    )
     assert few[-3:] == padded[-3:]
     assert few[-2] != few[-1]
 
@@ -433,16 +423,7 @@ def test_a_task_of_a_group_weighs_by_all_of_its_rows(
     assert [unit.difference.before, unit.difference.after] == pytest.approx(expected)
     assert unit.difference.change.value == pytest.approx(expected[1] - expected[0])
     if metric == "acc":
-        assert (
-            main(["report", str(tmp_path / "0"), "-o", str(tmp_path / "r.html"), "--export", str(tmp_path / "out")])
-            == 0
-        )
-        (line,) = (
-            line
-            for line in (tmp_path / "out/any_task_scores.csv").read_text(encoding="utf-8").splitlines()
-            if line.startswith("both,")
-        )
-        assert float(line.split(",")[3]) == pytest.approx(expected[0])
+        assert float(exported(tmp_path / "0")["both"][3]) == pytest.approx(expected[0])
 
 
 def test_the_rows_that_are_advised_are_rows_of_the_task(tmp_path: Path) -> None:

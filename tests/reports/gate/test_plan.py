@@ -23,6 +23,7 @@ from lm_eval_ext.sources import RowsError
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import SST2, write_run
 from tests.reports.gate.test_commands import Output, call
+from tests.reports.gate.test_other_tasks import f1_of, scored, texts
 from tests.reports.gate.two_runs import right, sides, sides_of, with_answers, write_draws
 
 NO_YES = "verbalizer_sst2_unnatural_no_yes"
@@ -78,8 +79,8 @@ def planned(sides: Sides, bounds: dict[str, float], changed: float | None = None
     return plan
 
 
-def lines_of(*plans: Planned) -> list[str]:
-    return list(text(plans, 1))
+def lines_of(plan: Planned) -> list[str]:
+    return list(text([plan], 1))
 
 
 def test_rows_and_answers_are_those_of_the_baseline(tmp_path: Path) -> None:
@@ -158,24 +159,16 @@ def others(folder: Path) -> Sides:
     generator = np.random.default_rng(4)
     for name in ("a", "b"):
         exam, test = ((generator.random(rows) < 0.7).astype(float).tolist() for rows in (200, 50))
-        texts = [[-float(nats), 10] for nats in generator.gamma(100, 0.2, 80)]
-        pairs = generator.integers(0, 2, (60, 2)).tolist()
-        positive, predicted = (sum(pair[place] for pair in pairs) for place in (0, 1))
+        nats, pairs = generator.gamma(100, 0.2, 80).tolist(), generator.integers(0, 2, (60, 2)).tolist()
         gaps = [float("nan") if row % 5 == 0 else float(generator.random() < 0.7) for row in range(90)]
         tasks = {
             "exam": MadeUp(exam),
             "test": MadeUp(test),
-            "text": MadeUp(
-                texts,
-                np.exp(-sum(nats for nats, _ in texts) / 800),
-                "word_perplexity",
-                "weighted_perplexity",
-                higher=False,
-            ),
-            "pairs": MadeUp(pairs, 2 * sum(a * b for a, b in pairs) / (positive + predicted), "f1", "f1"),
+            "text": texts(nats),
+            "pairs": f1_of(*((gold, said, 1) for gold, said in pairs)),
             "length": MadeUp(generator.integers(0, 80, 70).astype(float).tolist(), metric="tokens"),
             "odd": MadeUp([1.0, 0.0], metric="thing", higher=None),
-            "gaps": MadeUp(gaps, float(np.nanmean(gaps)), aggregation="nanmean"),
+            "gaps": scored(gaps),
         }
         scores = {"both": {"alias": "both", "acc,none": (np.mean(exam) + np.mean(test)) / 2}}
         write_other_run(folder / name, tasks, model=name, groups={"both": ["exam", "test"]}, scores=scores)

@@ -25,8 +25,9 @@ from lm_eval_ext.reports.gate.power import Design, chance_beyond, simulate, smal
 from lm_eval_ext.reports.gate.text import check_text
 from lm_eval_ext.reports.gate.units import Sides
 from tests.other_files import MadeUp, write_other_run
+from tests.reports.files import edited
 from tests.reports.gate.test_other_tasks import made_up
-from tests.reports.gate.two_runs import only, sides_of
+from tests.reports.gate.two_runs import by_name, only, sides_of
 
 BOTH = {"both": ["few", "many"]}
 GENERATOR = [20231101, 41]
@@ -296,10 +297,8 @@ def test_names_are_no_formulas_and_no_zero_is_negative(tmp_path: Path) -> None:
 def test_tasks_that_all_have_other_versions_have_a_page_that_cannot_tell(tmp_path: Path) -> None:
     for name, version in (("old", 1.0), ("new", 2.0)):
         folder = write_other_run(tmp_path / name, {"quiz": MadeUp([1.0, 0.0] * 50)}, model=f"owner/{name}")
-        (results,) = folder.glob("results_*.json")
-        content = json.loads(results.read_text(encoding="utf-8"))
-        content["versions"]["quiz"] = version
-        results.write_text(json.dumps(content), encoding="utf-8")
+        with edited(folder) as content:
+            content["versions"]["quiz"] = version
     page = tmp_path / "page.html"
     assert main(["report", str(tmp_path / "new"), "--against", str(tmp_path / "old"), "-o", str(page)]) == 0
     text = page.read_text(encoding="utf-8")
@@ -327,7 +326,7 @@ def test_the_mean_of_many_says_nothing_about_a_score_that_is_not_in_it(tmp_path:
     outcome = check(sides, bounds, Criteria("no-worse"))
     assert outcome.overall is not None
     assert outcome.overall.verdict == "NOT WORSE"
-    (rate,) = (finding for finding in outcome.findings if finding.name == "wer")
+    rate = by_name(outcome)["wer"]
     assert (rate.verdict, outcome.status) == ("CANNOT TELL", 2)
     # Nor does it excuse one that its rows leave open.
     rates = [1.0 + number % 7 / 10 for number in range(200)]
@@ -335,7 +334,7 @@ def test_the_mean_of_many_says_nothing_about_a_score_that_is_not_in_it(tmp_path:
     before, after = (MadeUp(values, metric="wer", higher=False) for values in (rates, near))
     sides = made_up(tmp_path / "open", shares | {"wer": before}, shares | {"wer": after})
     outcome = check(sides, dict.fromkeys(shares, 0.02) | {"wer": 0.005}, Criteria("no-worse"))
-    (rate,) = (finding for finding in outcome.findings if finding.name == "wer")
+    rate = by_name(outcome)["wer"]
     assert outcome.overall is not None
     assert (outcome.overall.verdict, rate.verdict, outcome.status) == ("NOT WORSE", "INCONCLUSIVE", 2)
 

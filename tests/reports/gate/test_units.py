@@ -203,6 +203,11 @@ TEMPLATE = {"chat_template": "t", "chat_template_sha": "c"}
             {"config": {"generation_kwargs": {"max_gen_toks": 1}}},
             "different setting: generation_kwargs: none in A, {'max_gen_toks': 1} in B",
         ),
+        # Of the same weights, too.
+        (
+            {**TEMPLATE, "arguments": {"pretrained": "owner/one"}},
+            "different setting: chat_template_sha: none in A, c in B",
+        ),
     ],
 )
 def test_different_settings_are_a_warning(tmp_path: Path, changed: Mapping[str, Any], warning: str) -> None:
@@ -274,11 +279,6 @@ def test_another_seed_of_the_generation_is_no_other_setting(tmp_path: Path) -> N
             for config in content["configs"].values():
                 config["generation_kwargs"] = arguments
     assert "warning" not in told(sides_in(tmp_path).take(SST2))
-
-
-def test_the_same_weights_with_a_chat_template_and_without_one_are_asked_in_two_ways(tmp_path: Path) -> None:
-    sides(tmp_path, BOTH, BOTH, of_after={**TEMPLATE, "arguments": {"pretrained": "owner/one"}})
-    assert told(sides_in(tmp_path).take(SST2))["warning"] == ["different setting: chat_template_sha: none in A, c in B"]
 
 
 def test_a_warning_about_a_group_names_the_affected_tasks(tmp_path: Path) -> None:

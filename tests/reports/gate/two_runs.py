@@ -82,6 +82,11 @@ def only(outcome: Outcome) -> Finding:
     return finding
 
 
+def by_name(outcome: Outcome) -> dict[str, Finding]:
+    """Return the findings by what they are about."""
+    return {finding.name: finding for finding in outcome.findings}
+
+
 def with_answers(runs: Runs, answers: Iterable[Floats]) -> Runs:
     """Return runs whose tasks have other values of ``acc``, each of shape (rows,)."""
     changed = []
