@@ -22,12 +22,10 @@ def compare(sides: Sides, k: int | None = None) -> Outcome:
     units: dict[str, Compared] = {}
     for name in sides.known:
         unit = sides.take(name)
-        if isinstance(unit, Issue):
-            unpaired.append(not_compared(name, sides, unit))
-        elif not unit.difference.change.exists:
-            unpaired.append(not_compared(name, sides, unit.gap))
-        else:
+        if isinstance(unit, Compared) and unit.difference.change.exists:
             units[name] = unit
+        else:
+            unpaired.append(not_compared(name, sides, unit if isinstance(unit, Issue) else unit.gap))
     p = {name: unit.difference.mean.p for name, unit in units.items()}
     # Two lists: correcting for hundreds of single tasks must not hide what a handful of groups shows.
     adjusted: dict[str, float] = {}

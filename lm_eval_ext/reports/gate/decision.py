@@ -94,22 +94,22 @@ def _reason(outcome: Outcome) -> str:
     headlines = [finding for finding in outcome.findings if not finding.is_overall]
     status, look = outcome.status, outcome.look
     deciding = [finding for finding in by_harm(outcome.findings, outcome) if outcome.status_of(finding) == status > 0]
+    # What blocks, before what is only undecided where more is required.
+    blocking = [finding for finding in deciding if finding.verdict == "CANNOT TELL"]
+    deciding = blocking or deciding
     counts = _counted([finding for finding in headlines if finding not in deciding], outcome)
     if status == 1:
         noun = "difference" if outcome.requirement == "same" else "regression"
         mostly = _mostly(deciding[0]) if len(deciding) == 1 else ""
         return f"{noun} in {named([*map(_with_scores, deciding)], IN_SENTENCE)}{mostly}.{counts}"
+    if blocking:
+        names = []
+        for finding in blocking:
+            # As briefly as possible.
+            reason = re.split("[;:] | if the true ", str(finding.issues[0]))[0] if finding.issues else ""
+            names.append(f"{name_of(finding)} ({reason})" if reason else name_of(finding))
+        return f"{named(names, IN_SENTENCE)}.{counts}"
     if status == 2:
-        # What blocks, before what is only undecided where more is required.
-        blocking = [finding for finding in deciding if finding.verdict == "CANNOT TELL"]
-        counts = _counted([finding for finding in headlines if finding not in (blocking or deciding)], outcome)
-        if blocking:
-            names = []
-            for finding in blocking:
-                # As briefly as possible.
-                reason = re.split("[;:] | if the true ", str(finding.issues[0]))[0] if finding.issues else ""
-                names.append(f"{name_of(finding)} ({reason})" if reason else name_of(finding))
-            return f"{named(names, IN_SENTENCE)}.{counts}"
         return f"{_undecided(deciding, outcome.clearly_worse, ', and only what is not worse passes')}{counts}"
     if status == 3 and look:
         return f"evaluate part {look.number + 1} of {look.parts.count}.{_counted(headlines, outcome)}"
