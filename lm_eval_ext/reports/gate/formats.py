@@ -104,7 +104,7 @@ def in_full(described: Described) -> list[str]:
     else:
         limits = "At worst, at best: the one-sided limits of the change"
         rows = [
-            # The change says the same.
+            # The change says the same as the drop and its limits.
             {heading: text for heading, text in checked_cells(finding).items() if heading not in ("drop", "limits")}
             for finding in by_harm(outcome.findings, outcome)
         ]

@@ -117,7 +117,7 @@ def fitting_columns(head: Sequence[str], rows: Sequence[Sequence[str]], width: i
     room = width - sum(widths[1:fitting]) - GAP * (fitting - 1)
     widths[0] = min(widths[0], max(room, LEAST_NAME))
     are_texts = [any(row[place][:1].isalpha() or "[" in row[place] for row in rows) for place in range(fitting)]
-    return [(widths[place], place > 0 and not are_texts[place]) for place in range(fitting)]
+    return [Column(widths[place], place > 0 and not are_texts[place]) for place in range(fitting)]
 
 
 def fitted(width: int, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -126,7 +126,7 @@ def fitted(width: int, head: Sequence[str], rows: Sequence[Sequence[str]]) -> It
     # The places of the cells in each part of the table.
     parts = [[0]]
     for place in range(1, len(head)):
-        if len(parts[-1]) > 1 and sum(columns[column][0] + GAP for column in (*parts[-1], place)) - GAP > width:
+        if len(parts[-1]) > 1 and sum(columns[column].width + GAP for column in (*parts[-1], place)) - GAP > width:
             parts.append([0])
         parts[-1].append(place)
     for number, places in enumerate(parts):

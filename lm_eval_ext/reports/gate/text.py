@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import isinf, isnan
 from pathlib import Path
 
@@ -161,10 +162,21 @@ def floor_rows(outcome: Outcome, names: tuple[str, str]) -> list[CellTexts]:
     return rows
 
 
-Column = tuple[int, bool]
-"""The width of a column, and whether it has numbers, which are aligned to the right."""
 Layout = Callable[[Sequence[str], Sequence[Sequence[str]]], Iterator[str]]
 """Yields the lines of a table with these headings and rows."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        width: its width.
+        has_numbers: whether it has numbers, which are aligned to the right.
+    """
+
+    width: int
+    has_numbers: bool
 
 
 def placed(cells: Sequence[str], columns: Sequence[Column]) -> Iterator[str]:
@@ -175,12 +187,12 @@ def placed(cells: Sequence[str], columns: Sequence[Column]) -> Iterator[str]:
         columns: of the table.
     """
     name, *others = cells
-    if len(name) > columns[0][0]:
+    if len(name) > columns[0].width:
         yield name
         name = ""
     texts = [
-        text.rjust(width) if is_number else text.ljust(width)
-        for text, (width, is_number) in zip((name, *others), columns, strict=False)
+        text.rjust(column.width) if column.has_numbers else text.ljust(column.width)
+        for text, column in zip((name, *others), columns, strict=False)
     ]
     yield (" " * GAP).join(texts).rstrip()
 
@@ -189,7 +201,9 @@ def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
     """Yield the lines of a table, the first with its headings; a column of names has none."""
     head = [name.removeprefix("task or group") for name in head]
     widths = (max(map(len, column)) for column in zip(head, *rows, strict=True))
-    columns = [(width, not (name in LEFT or name.endswith(" is"))) for name, width in zip(head, widths, strict=True)]
+    columns = [
+        Column(width, not (name in LEFT or name.endswith(" is"))) for name, width in zip(head, widths, strict=True)
+    ]
     for cells in (head, *rows):
         yield from placed(cells, columns)
 
