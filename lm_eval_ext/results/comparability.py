@@ -343,7 +343,7 @@ def _seeds(run: TaskRun) -> dict[str, str]:
     """Return the seeds that a run's draws depend on, those that are recorded, by name."""
     seeds = {
         "of the model": dict(run.model.arguments).get(SAMPLING_SEED),
-        "of the generation": (run.config.get("generation_kwargs") or {}).get(SAMPLING_SEED),
+        "of the generation": run.generation.get(SAMPLING_SEED),
         **{name.partition("_")[0]: run.file.config.get(name) for name in OF_RUN},
     }
     return {name: str(seed) for name, seed in seeds.items() if seed is not None}
@@ -356,10 +356,9 @@ def without_seed(run: TaskRun) -> TaskRun:
         arguments=tuple((name, value) for name, value in run.model.arguments if name != SAMPLING_SEED),
         setting=without_arguments(run, run.model.setting, (SAMPLING_SEED,)),
     )
-    generation = run.config.get("generation_kwargs")
     config = dict(run.config)
-    if isinstance(generation, dict):
-        config["generation_kwargs"] = {name: value for name, value in generation.items() if name != SAMPLING_SEED}
+    if run.generation:
+        config["generation_kwargs"] = {name: value for name, value in run.generation.items() if name != SAMPLING_SEED}
     return replace(run, model=model, setting=without_arguments(run, run.setting, (SAMPLING_SEED,)), config=config)
 
 

@@ -126,6 +126,12 @@ class TaskRun:
         return metadata
 
     @property
+    def generation(self) -> Mapping[str, Any]:
+        """The generation arguments of the task; empty if they are not recorded."""
+        arguments = self.config.get("generation_kwargs")
+        return arguments if isinstance(arguments, dict) else {}
+
+    @property
     def placement(self) -> str:
         """Where its prompts state the instructions; empty for the published place."""
         return self.schema.placement(self.metadata)
