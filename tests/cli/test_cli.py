@@ -18,7 +18,9 @@ from lm_eval_ext.cli import COMMANDS, ERRORS, doctor, main, parser_for
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.conftest import ROOT, offline_environment
 from tests.forks import Forks
+from tests.tables import tables
 
+TABLES = tables(__file__)
 COMMAND = str(Path(sys.executable).parent / "lm-eval-ext")
 ALL = sum(1 for _ in (ROOT / "tasks").rglob("*.yaml"))
 """How many tasks and groups there are: each has a file."""
@@ -146,25 +148,7 @@ def test_output_and_errors_are_printed_on_an_ascii_terminal(monkeypatch: pytest.
     assert streams["stderr"].getvalue() == rb"lm-eval-ext: gr\xfc\xdfe.jsonl: No such file or directory" + b"\n"
 
 
-@pytest.mark.parametrize(
-    ("command", "status", "out", "err"),
-    [
-        ("tasks-path >&-", 0, "", ""),
-        (
-            "manyifeval export --source nowhere >&-",
-            1,
-            "",
-            "lm-eval-ext: source 'nowhere' is neither a file nor a folder",
-        ),
-        # not on standard output, where data are expected
-        ("manyifeval export --source nowhere 2>&-", 1, "", ""),
-        ("verify - <&-", 1, "", "lm-eval-ext: standard input: no rows; expected one response per line"),
-        ("verify - <&- >&- 2>&-", 1, "", ""),
-        ("tasks-path >/dev/full", 1, "", "lm-eval-ext: No space left on device"),
-        ("--help | true", 0, "", ""),
-        ("nonsense 2>&1 | true", 2, "", ""),
-    ],
-)
+@pytest.mark.parametrize(("command", "status", "out", "err"), TABLES["streams"])
 def test_a_closed_or_full_stream_causes_no_traceback(command: str, status: int, out: str, err: str) -> None:
     script = f"set -o pipefail; {shlex.quote(COMMAND)} {command}"
     process = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)

@@ -13,26 +13,13 @@ import lm_eval_ext
 from lm_eval_ext.cli import main
 from lm_eval_ext.cli.parser import place_and_value
 from tests.conftest import offline_environment
+from tests.tables import tables
 
+TABLES = tables(__file__)
 MODULE = (sys.executable, "-m", "lm_eval_ext")
 
 
-@pytest.mark.parametrize(
-    ("line", "error"),
-    [
-        ("docter", "lm-eval-ext: error: unknown command docter; did you mean doctor?"),
-        ("xyzzy", "lm-eval-ext: error: unknown command xyzzy; see --help for the list"),
-        ("--verison", "lm-eval-ext: error: unknown option --verison; did you mean --version?"),
-        ("manyifeval exprot", "lm-eval-ext manyifeval: error: unknown command exprot; did you mean export?"),
-        ("doctor --sorce=hub", "lm-eval-ext doctor: error: unknown option --sorce; did you mean --source?"),
-        # Before what the mistyped option leaves missing.
-        (
-            "check a --agianst b",
-            "lm-eval-ext check: error: unknown option --agianst; did you mean --against or --again?",
-        ),
-        ("doctor --xyzzy", "lm-eval-ext doctor: error: unknown option --xyzzy; see --help for the list"),
-    ],
-)
+@pytest.mark.parametrize(("line", "error"), TABLES["typos"])
 def test_the_error_for_a_typo_suggests_similar_names(line: str, error: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(line.split())

@@ -13,7 +13,9 @@ from lm_eval_ext.cli import main
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from lm_eval_ext.verifiers import verify
 from tests.leaves import write_leaf
+from tests.tables import tables
 
+TABLES = tables(__file__)
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
 
 
@@ -121,39 +123,14 @@ def test_a_task_that_is_not_ours_has_no_rows_to_print(tmp_path: Path, capsys: py
     assert "task 'plain' has no class of this package" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("form=mixed", "expected a JSON object"),
-        ('["form"]', "expected a JSON object"),
-        ('{"row_seed": 7}', "row_seed has an option of its own: --row-seed"),
-        ('{"source": "hub"}', "source has an option of its own: --source"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), TABLES["metadata"])
 def test_invalid_metadata_are_an_error(given: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["rows", "manyifeval_n03", "--metadata", given])
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("manyifeval_n3",), "no task, group or tag 'manyifeval_n3' of this package; did you mean manyifeval_n03"),
-        (("qqqqqqqqqqq",), "no task, group or tag 'qqqqqqqqqqq' of this package; lm_eval ls tasks lists them"),
-        (("topic",), "tag 'topic' of this package; lm_eval ls tasks lists them; for a task of your own"),
-        (("topic", "--include_path", "no/such"), "--include_path no/such: no such folder; expected one with YAML"),
-        (("manyifeval_n03", "--metadata", '{"row_sed": 7}'), "unknown key 'row_sed'; did you mean row_seed?"),
-        (("ifbench", "--metadata", '{"form": "mixed"}'), "task 'ifbench': metadata form 'mixed'; only the manyifeval_"),
-        (("manyifeval_dense_n010", "--metadata", '{"form": "x"}'), "form 'x'; expected one of keywords, mixed"),
-        (("manyifeval_n03", "--row-seed", "-2"), "task 'manyifeval_n03': metadata row_seed -2"),
-        (
-            ("verbalizer_sst2_natural_golden", "--metadata", '{"paraphrases": 1}'),
-            "metadata paraphrases 1; expected a whole number from",
-        ),
-        (("manyifeval_n03", "--metadata", '{"paraphrases": 2}'), "metadata paraphrases 2; its instruction has no"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), TABLES["requests"])
 def test_an_invalid_request_is_one_line(
     words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,9 @@ from tests.reports.manyifeval_files import of_model, row
 from tests.reports.sections.manyifeval.test_placements import N02, placed
 from tests.reports.sections.paired_mcq.test_section import LOW
 from tests.reports.sections.paired_mcq.test_temperatures import drawn
+from tests.tables import tables
 
+TABLES = tables(__file__)
 SNLI = "verbalizer_snli_unnatural_flipped"
 
 
@@ -68,28 +70,7 @@ def test_rows_of_two_datasets_are_never_the_same_row(tmp_path: Path) -> None:
     assert [len(runs.dataset_rows[run.dataset]) for run in runs.counting] == [2, 2]
 
 
-@pytest.mark.parametrize(
-    ("models", "labels"),
-    [
-        ({"f/1": {"pretrained": "owner/small"}, "g/1": "pretrained=owner/large,dtype=float16"}, ["large", "small"]),
-        # Within a folder by name: a folder's own says nothing, for the harness makes one up for some models.
-        (
-            {
-                "f/1": {"pretrained": "m-70b"},
-                "f/2": {"pretrained": "M-7b"},
-                "f/3": {"pretrained": "a"},
-                "g/1": {"pretrained": "b"},
-            },
-            ["b", "a", "M-7b", "m-70b"],
-        ),
-        # Models that differ only in arguments are next to each other.
-        (
-            {"g/1": {"pretrained": "b"}, "f/1": {"pretrained": "a"}, "f/2": {"pretrained": "b", "dtype": "float16"}},
-            ["b, no dtype", "b, dtype=float16", "a"],
-        ),
-    ],
-    ids=["short names", "by argument and name", "alike"],
-)
+@pytest.mark.parametrize(("models", "labels"), TABLES["order"].values(), ids=TABLES["order"].keys())
 def test_models_and_their_runs_are_in_argument_order(models: dict[str, Any], labels: list[str], tmp_path: Path) -> None:
     for folder, arguments in models.items():
         write_run(tmp_path / folder, {SST2: [1]}, arguments=arguments)
