@@ -248,25 +248,13 @@ def test_lines_of_a_filter_without_scores_are_not_read(tmp_path: Path) -> None:
     assert texts(runs) == ()
 
 
-@pytest.mark.parametrize(
-    ("scores", "changed", "said"),
-    [
-        ([1, 1, 0], {"version": 2.0}, "different versions of {} (1.0, 2.0): their scores are not comparable"),
-        (
-            [1, 1, 0],
-            {"rows_hash": "others"},
-            "models were evaluated on different rows of {}: their scores are not comparable",
-        ),
-        ([1], {}, "different numbers of rows in {} (1 of two, 3 of one): their scores are over different rows"),
-    ],
-)
-def test_scores_of_two_models_that_cannot_be_compared_are_named(
-    scores: list[float], changed: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    write_run(tmp_path / "a", {SST2: [1, 1, 0], SNLI: [1]})
-    arguments = {"pretrained": "two"}
-    write_run(tmp_path / "b", {SST2: scores}, arguments=arguments, config=metadata(**changed))
-    assert texts(load([tmp_path])) == (said.format(SST2),)
+@pytest.mark.parametrize("case", TABLES["said"].values(), ids=TABLES["said"].keys())
+def test_what_makes_scores_of_several_runs_or_rows_doubtful_is_named(case: dict[str, Any], tmp_path: Path) -> None:
+    for folder, run in case["runs"].items():
+        given = {**run, "config": metadata(**run.get("config", {}))}
+        write_run(tmp_path / folder, given.pop("scores"), **given)
+    said = [str(issue).replace(f"{tmp_path}/", "") for issue in load([tmp_path]).issues]
+    assert said == case["said"]
 
 
 def test_a_task_without_rows_is_left_out_and_named(tmp_path: Path) -> None:
@@ -277,34 +265,10 @@ def test_a_task_without_rows_is_left_out_and_named(tmp_path: Path) -> None:
     assert runs.empty == {SST2}
 
 
-def test_embedded_rows_and_a_limit_are_reported(tmp_path: Path) -> None:
-    write_run(tmp_path, {SST2: [1]}, config=metadata(source="embedded"), call={"limit": 2})
-    assert texts(load([tmp_path])) == (
-        "All rows are embedded: written for demonstrations and tests, not comparable with other results",
-        f"one: evaluated with --limit 2: {SST2}",
-    )
-
-
-def test_a_newer_run_with_fewer_rows_reports_how_many_it_replaces(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", {SST2: [1, 1, 0]})
-    write_run(tmp_path / "b", {SST2: [1]}, date=2000)
-    (note,) = texts(load([tmp_path]))
-    assert note.endswith("is newer (1 instead of 3 rows)")
-
-
 def test_embedded_rows_do_not_replace_real_ones(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1]})
     write_run(tmp_path / "b", {SST2: [1]}, date=2000, config=metadata(source="embedded"))
     assert sorted(load([tmp_path]).labels.values()) == ["one, embedded rows", "one, no rows"]
-
-
-def test_mixed_versions_within_a_group_are_named(tmp_path: Path) -> None:
-    tree: dict[str, Any] = {"group_subtasks": {"level": [SST2, SNLI]}}
-    write_run(tmp_path / "a", {SST2: [1]}, **tree)
-    write_run(tmp_path / "b", {SNLI: [1]}, config=metadata(version=2.0), **tree)
-    assert texts(load([tmp_path])) == (
-        "different versions of the tasks of level (1.0, 2.0): its figures are not comparable",
-    )
 
 
 @pytest.mark.parametrize(
