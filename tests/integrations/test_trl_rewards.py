@@ -17,7 +17,9 @@ from lm_eval_ext.integrations.trl_rewards import AllFollowed, InstructionReward,
 from lm_eval_ext.verifiers import EDITIONS, Edition, verify
 from tests.integrations.documentation import code, write_prompts
 from tests.integrations.rows import pairs, verified
+from tests.tables import tables
 
+TABLES = tables(__file__)
 NO_COMMA: dict[str, Any] = {"instruction_id_list": [["punctuation:no_comma"]], "kwargs": [[{}]]}
 
 
@@ -67,16 +69,7 @@ def test_columns_of_the_dataset_change_no_option() -> None:
     assert ShareFollowed()(["*a, b*"], **NO_COMMA, loose=[True], edition=["repaired"], strip_reasoning=[0]) == [0.0]
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"instruction_id_list": [None]}, "instruction_id_list must be a list, found None"),
-        ({"instruction_id_list": [[]], "kwargs": [[]]}, "no instructions; expected at least one"),
-        ({"instruction_id_list": [["punctuation:no_coma"]]}, "did you mean 'punctuation:no_comma'"),
-        ({"kwargs": [[{}, {}]]}, "kwargs has 2 entries; expected 1"),
-        ({"kwargs": [[{"commas": 0}]]}, "unknown argument 'commas'"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "message"), TABLES["malformed rows"])
 def test_a_malformed_row_has_no_reward_and_the_log_names_it_once(
     changed: dict[str, Any], message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -120,19 +113,7 @@ def test_a_column_that_is_not_there_is_an_error() -> None:
         ShareFollowed()(["a"], instruction_id_list=[["x"]], kwargs=[[], []])
 
 
-@pytest.mark.parametrize(
-    "completion",
-    [
-        None,
-        5,
-        [],
-        [{"role": "user", "content": "a"}],
-        [{"role": "assistant"}],
-        [said(5)],
-        [said([5])],
-        [said([{"type": "text"}])],
-    ],
-)
+@pytest.mark.parametrize("completion", TABLES["completions"])
 def test_a_completion_that_is_no_text_has_no_reward(completion: object) -> None:
     assert ShareFollowed()([completion], **NO_COMMA) == [None]
 

@@ -125,17 +125,7 @@ def test_the_newer_of_two_runs_is_used_and_the_older_one_named(tmp_path: Path) -
     assert texts(runs) == (f"{older}: not used for {SST2}: {newer} is newer",)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"arguments": {"pretrained": "owner/one", "dtype": "float16"}},
-        {"config": {"num_fewshot": 4}},
-        {"chat_template_sha": "0123456789"},
-        {"system_instruction_sha": "0123456789"},
-        {"call": {"gen_kwargs": {"max_gen_toks": 16384}}},
-    ],
-    ids=["another argument", "few-shot examples", "chat template", "system instruction", "generation"],
-)
+@pytest.mark.parametrize("other", TABLES["settings"].values(), ids=TABLES["settings"].keys())
 def test_the_same_weights_in_other_settings_are_not_replaced(other: dict[str, Any], tmp_path: Path) -> None:
     write_run(tmp_path / "1", {SST2: [1]})
     write_run(tmp_path / "2", {SST2: [0]}, date=2000, **other)

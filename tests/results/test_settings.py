@@ -24,7 +24,9 @@ from lm_eval_ext.results.runs import Decoding, settings_of
 from tests.conftest import save
 from tests.reports.files import SST2, write_run
 from tests.reports.manyifeval_files import of_model, row, write_rows
+from tests.tables import tables
 
+TABLES = tables(__file__)
 N01 = "manyifeval_n01"
 COT = "verbalizer_cot_sst2_unnatural_flipped"
 LONG = {"max_gen_toks": 8192}
@@ -125,22 +127,7 @@ def test_two_sides_are_compared_task_by_task_in_the_setting_of_each(tmp_path: Pa
     assert same.issues == ()
 
 
-@pytest.mark.parametrize(
-    ("model", "generation", "temperature"),
-    [
-        ("vllm", {"do_sample": True}, 1.0),
-        # The harness sends 0 to a server unless there is a temperature, whether or not it is to sample.
-        ("local-chat-completions", {"do_sample": True}, 0.0),
-        ("local-chat-completions", {"do_sample": True, "temperature": 0.7}, 0.7),
-        ("local-chat-completions", {"do_sample": False, "temperature": 0.7}, 0.7),
-        ("anthropic-chat-completions", {"do_sample": False, "temperature": 0.7}, 0.7),
-        ("litellm-chat", {"do_sample": False, "temperature": 0.7}, 0.7),
-        ("sglang-generate", {"do_sample": False, "temperature": 0.7}, 0.7),
-        ("sglang", {"do_sample": True}, 0.0),
-        ("vllm", {"do_sample": False, "temperature": 0.7}, 0.0),
-        ("openai-completions", {}, 0.0),
-    ],
-)
+@pytest.mark.parametrize(("model", "generation", "temperature"), TABLES["temperatures"])
 def test_the_temperature_is_the_one_that_the_harness_sends(
     model: str, generation: Mapping[str, Any], temperature: float, tmp_path: Path
 ) -> None:
