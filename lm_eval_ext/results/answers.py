@@ -8,7 +8,7 @@ character; the row that asked decides only between several answers to one prompt
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice, starmap
@@ -345,6 +345,8 @@ def _pair(where: str, row: Mapping[str, Any]) -> tuple[RequestKey, str]:
         raise RowsError(f"{where}: expected {ROW}, or messages in place of the prompt; found {', '.join(row)}")
     if response is not None and not isinstance(response, str):
         raise RowsError(f"{where}, field 'response': expected text or null, found {short_repr(response)}")
+    if not isinstance(row.get("key"), Hashable):
+        raise RowsError(f"{where}, field 'key': expected text or a number, found {short_repr(row['key'])}")
     try:
         return (GENERATED, prompt_text(of_one_message(prompt))), response or ""
     except (KeyError, TypeError, ValueError) as error:
