@@ -10,18 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval import simple_evaluate
-from lm_eval.loggers import EvaluationTracker
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.reports.gate.units import Compared, Sides
 from lm_eval_ext.reports.page.build import provenance
 from lm_eval_ext.results.comparability import as_one
 from lm_eval_ext.results.issue import note, warning
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import Decoding, settings_of
-from tests.conftest import save
+from tests.harness.tasks import evaluate
 from tests.reports.files import SST2, write_run
 from tests.reports.manyifeval_files import of_model, row, write_rows
 from tests.tables import tables
@@ -153,30 +149,13 @@ def test_recorded_answers_were_sampled_as_when_they_were_given(tmp_path: Path) -
 def test_draws_of_a_real_model_are_told_apart_by_temperature_and_seed(tiny_model: Path, tmp_path: Path) -> None:
     texts = {}
     for temperature, seed, repeats in ((None, 1, 1), (0.7, 1, 1), (0.7, 2, 1), (0.7, 3, 3)):
-        manager = TaskManager(
-            include_path=tasks_dir(),
-            include_defaults=False,
-            metadata={"source": "embedded", "answer_classifier": "rules", "repeats": repeats},
-        )
         folder = tmp_path / ("repeated" if repeats > 1 else "single") / f"{temperature}-{seed}"
-        tracker = EvaluationTracker(output_path=str(folder))
         drawn = f",do_sample=true,temperature={temperature}" if temperature else ""
-        results = simple_evaluate(
-            "hf",
-            model_args=f"pretrained={tiny_model},device=cpu",
-            tasks=[TASK],
-            task_manager=manager,
-            limit=2,
-            bootstrap_iters=0,
-            gen_kwargs=f"max_gen_toks=8{drawn}",
-            random_seed=seed,
-            numpy_random_seed=seed,
-            torch_random_seed=seed,
-            evaluation_tracker=tracker,
-            log_samples=True,
-        )
-        texts[temperature, seed] = [sample["resps"] for sample in results["samples"][TASK]]
-        save(results, tracker)
+        options: dict[str, Any] = {"limit": 2, "bootstrap_iters": 0, "gen_kwargs": f"max_gen_toks=8{drawn}"}
+        options |= dict.fromkeys(("random_seed", "numpy_random_seed", "torch_random_seed"), seed)
+        arguments = f"pretrained={tiny_model},device=cpu"
+        found = evaluate("hf", [TASK], {"repeats": repeats}, folder, model_args=arguments, **options)
+        texts[temperature, seed] = [sample["resps"] for sample in found["samples"][TASK]]
     assert texts[0.7, 1] != texts[0.7, 2]
     # Three draws of one run: another text each time.
     assert all(len(draws) == 3 and len(set(draws)) > 1 for (draws,) in texts[0.7, 3])
