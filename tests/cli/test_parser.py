@@ -56,17 +56,8 @@ def test_the_module_runs_the_command() -> None:
     assert found.stdout == f"lm-eval-ext {lm_eval_ext.__version__}\n"
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("lm-eval-ext ", {"doctor", "verify", "report", "check"}),
-        ("lm-eval-ext doc", {"doctor"}),
-        ("lm-eval-ext manyifeval ", {"export", "statistics"}),
-        ("lm-eval-ext verify --edition ", {"faithful", "repaired", "multi_if"}),
-        ("lm-eval-ext check a --ag", {"--against"}),
-    ],
-)
-def test_a_shell_can_complete_commands(line: str, words: set[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("line", "words"), TABLES["completions"])
+def test_a_shell_can_complete_commands(line: str, words: list[str], tmp_path: Path) -> None:
     pytest.importorskip("argcomplete", reason="the extra completion is not installed")
     # What argcomplete's function of a shell sets.
     asked = {
@@ -78,7 +69,7 @@ def test_a_shell_can_complete_commands(line: str, words: set[str], tmp_path: Pat
     }
     subprocess.run(MODULE, env=offline_environment(**asked), capture_output=True, check=True)
     found = {word.strip() for word in (tmp_path / "words").read_text(encoding="utf-8").split("\n")}
-    assert words <= found
+    assert {*words} <= found
 
 
 def test_a_place_may_contain_an_equals_sign_and_its_value_has_no_white_space_around_it() -> None:
