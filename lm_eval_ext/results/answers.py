@@ -260,6 +260,7 @@ def _answers_in(
         repeats: how many draws of it were requested, if known.
         of_run: an answer that has what all answers of the task have.
     """
+    of_row = replace(of_run, row=line["doc_id"])
     for number, responses in enumerate(line["resps"]):
         logged = line["arguments"][f"gen_args_{number}"]
         arguments = [logged[f"arg_{place}"] for place in range(len(logged))]
@@ -281,17 +282,9 @@ def _answers_in(
             draws = draws[: len(beside)]
         else:
             beside = ()
-        yield (
-            request_key(kind, arguments),
-            replace(
-                of_run,
-                row=line["doc_id"],
-                draws=draws,
-                settings=settings,
-                as_messages=not isinstance(arguments[0], str),
-                beside=beside,
-            ),
-        )
+        as_messages = not isinstance(arguments[0], str)
+        answer = replace(of_row, draws=draws, settings=settings, as_messages=as_messages, beside=beside)
+        yield request_key(kind, arguments), answer
 
 
 def _answer(kind: str, response: Any) -> Any:
