@@ -143,9 +143,8 @@ def test_a_missing_task_or_fewer_rows_are_refused(tmp_path: Path) -> None:
     for order in (folders, folders[::-1]):
         with pytest.raises(RowsError, match="one-2 lacks verbalizer_snli_unnatural_flipped"):
             together(order)
-    folders = write_draws(tmp_path / "less", {SST2: [[1.0, 0.0]]}) + write_draws(
-        tmp_path / "less", {SST2: [[1.0]]}, seed=2
-    )
+    less = tmp_path / "less"
+    folders = write_draws(less, {SST2: [[1.0, 0.0]]}) + write_draws(less, {SST2: [[1.0]]}, seed=2)
     with pytest.raises(RowsError, match="2 and 1 rows"):
         together(folders)
 

@@ -135,11 +135,9 @@ def test_the_temperature_is_the_one_that_the_harness_sends(
 
 
 def test_recorded_answers_were_sampled_as_when_they_were_given(tmp_path: Path) -> None:
-    given = {"model": "openai-chat-completions", "model_args": {"model": "gpt-5"}}
+    given = {"model": "openai-chat-completions", "model_args": {"model": "gpt-5"}, "samples": "a"}
     greedy = {"generation_kwargs": {"do_sample": False, "temperature": 0.0}}
-    write_run(
-        tmp_path, {SST2: [1, 0]}, call={"model": "recorded", "recorded": {**given, "samples": "a"}}, config=greedy
-    )
+    write_run(tmp_path, {SST2: [1, 0]}, call={"model": "recorded", "recorded": given}, config=greedy)
     runs = load([tmp_path])
     assert runs.counting[0].decoding.temperature == 1.0
     assert any("sends temperature 1 and no stop strings to gpt-5" in str(issue) for issue in runs.issues)

@@ -214,14 +214,11 @@ def test_a_record_says_who_what_and_how_well(tmp_path: Path) -> None:
 
 def test_a_record_has_the_temperature_that_was_sent(tmp_path: Path) -> None:
     server = {"model": "openai-chat-completions", "model_args": {"model": "gpt-5", "pretrained": "owner/one"}}
-    write_run(
-        tmp_path, {SST2: [1]}, call=server, config={"generation_kwargs": {"do_sample": False, "temperature": 0.0}}
-    )
+    greedy = {"generation_kwargs": {"do_sample": False, "temperature": 0.0}}
+    write_run(tmp_path, {SST2: [1]}, call=server, config=greedy)
     (record,) = records(tmp_path).values()
-    (temperature,) = {
-        result["generation_config"]["generation_args"]["temperature"] for result in record["evaluation_results"]
-    }
-    assert temperature == 1.0
+    arguments = [result["generation_config"]["generation_args"] for result in record["evaluation_results"]]
+    assert {given["temperature"] for given in arguments} == {1.0}
 
 
 ELSEWHERE = "/home/somebody/rows"
