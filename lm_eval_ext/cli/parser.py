@@ -7,10 +7,12 @@ import difflib
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from math import inf
-from typing import Any
+from typing import Any, TypeVar
+
+N = TypeVar("N", int, float)
 
 
 class Parser(argparse.ArgumentParser):
@@ -114,10 +116,7 @@ def seed(text: str) -> int:
     Raises:
         argparse.ArgumentTypeError: it is none.
     """
-    with suppress(ValueError):
-        if -(2**63) <= (number := int(text)) < 2**63:
-            return number
-    raise argparse.ArgumentTypeError(f"expected a whole number of at most 64 bits, found {text!r}")
+    return _number(text, int, lambda number: -(2**63) <= number < 2**63, "a whole number of at most 64 bits")
 
 
 def share(text: str) -> float:
@@ -126,10 +125,7 @@ def share(text: str) -> float:
     Raises:
         argparse.ArgumentTypeError: it is none.
     """
-    with suppress(ValueError):
-        if 0 <= (number := float(text)) < 1:
-            return number
-    raise argparse.ArgumentTypeError(f"expected a number, at least 0 and less than 1, found {text!r}")
+    return _number(text, float, lambda number: 0 <= number < 1, "a number, at least 0 and less than 1")
 
 
 def positive(text: str) -> float:
@@ -138,10 +134,14 @@ def positive(text: str) -> float:
     Raises:
         argparse.ArgumentTypeError: it is none.
     """
+    return _number(text, float, lambda number: 0 < number < inf, "a number above 0")
+
+
+def _number(text: str, kind: Callable[[str], N], is_allowed: Callable[[N], bool], expected: str) -> N:
     with suppress(ValueError):
-        if 0 < (number := float(text)) < inf:
+        if is_allowed(number := kind(text)):
             return number
-    raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
+    raise argparse.ArgumentTypeError(f"expected {expected}, found {text!r}")
 
 
 def place_and_value(text: str, *, form: str, example: str, pattern: str = ".+") -> tuple[str, str]:

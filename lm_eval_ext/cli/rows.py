@@ -5,15 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lm_eval_ext.cli.progress import checking
 from lm_eval_ext.metadata import ROW_SEED
 from lm_eval_ext.sources import EMBEDDED, HUB, RowsError
-
-if TYPE_CHECKING:
-    from lm_eval_ext.harness.family_task import FamilyTask
 
 
 def add_rows_to(rows: argparse.ArgumentParser) -> None:
@@ -62,16 +58,12 @@ def _run(options: argparse.Namespace) -> int:
         except ValueError as error:  # what a leaf or its metadata are wrong about, or the task's name
             raise RowsError(str(error)) from error
     for name, task in tasks.items():
-        for row in rows_of(name, task):
+        # In the order in which they are asked.
+        for doc in task.eval_docs:
+            answer = task.known_answers(doc)["oracle"]
+            # Null where no answer is known.
+            oracle = answer() if callable(answer) else answer
             # ASCII works in any terminal and locale.
-            print(json.dumps(row))
+            print(json.dumps({"task": name, "doc": doc, "prompt": task.doc_to_text(doc), "oracle": oracle}))
     sys.stdout.flush()
     return 0
-
-
-def rows_of(name: str, task: FamilyTask) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of a task, in the order in which they are asked; ``oracle`` is null where no answer is known."""
-    for doc in task.eval_docs:
-        answer = task.known_answers(doc)["oracle"]
-        oracle = answer() if callable(answer) else answer
-        yield {"task": name, "doc": doc, "prompt": task.doc_to_text(doc), "oracle": oracle}

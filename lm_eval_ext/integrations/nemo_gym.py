@@ -72,7 +72,7 @@ class InstructionServer(gym.SimpleResourcesServer):
             rewarded = broken(f"{where}: grading_mode: {error}")
         is_broken = rewarded.score is None
         fields = {
-            "reward": rewarding.broken_reward if rewarded.score is None else rewarded.score,
+            "reward": rewarding.paid(rewarded),
             "follow_all_instructions": rewarded.verdict.follow_all_instructions if rewarded.verdict else None,
             "follow_instruction_list": list(rewarded.verdict.follow_instruction_list) if rewarded.verdict else [],
             "mask_sample": is_broken,

@@ -47,6 +47,5 @@ class InstructionVerifier(VerifierFunction):
         if _ANSWER in prediction:
             prediction = prediction.replace(_ANSWER, "").replace("</answer>", "").strip()
         rewarded = self.rewarding.rewarded(prediction, labelled(label), named("row", query), query)
-        if rewarded.score is None:
-            return VerificationResult(score=self.rewarding.broken_reward, reasoning=f"broken: {rewarded.error}")
-        return VerificationResult(score=rewarded.score, reasoning=f"not followed: {', '.join(rewarded.missed)}")
+        reasoning = f"broken: {rewarded.error}" if rewarded.error else f"not followed: {', '.join(rewarded.missed)}"
+        return VerificationResult(score=self.rewarding.paid(rewarded), reasoning=reasoning)

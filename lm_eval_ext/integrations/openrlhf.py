@@ -45,7 +45,7 @@ def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence
             rewarded = broken(f"{where}: its query does not have the end of its prompt, after which a response begins")
         else:
             rewarded = rewarding.rewarded(response, labelled(label), where, prompt)
-        scores.append(rewarding.broken_reward if rewarded.score is None else rewarded.score)
+        scores.append(rewarding.paid(rewarded))
         parts.append(rewarding.parts(rewarded))
     rewards = torch.tensor(scores, dtype=torch.float)
     names = parts[0] if parts else ()

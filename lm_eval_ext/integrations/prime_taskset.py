@@ -20,7 +20,7 @@ except ModuleNotFoundError as error:
         "that has no verifiers/ of its own, which would hide it"
     ) from error
 
-from lm_eval_ext.integrations.rows import Judging, RowError, refuse_tests, row_columns, row_instructions
+from lm_eval_ext.integrations.rows import Judging, RowError, naming, refuse_tests, row_columns, row_instructions
 from lm_eval_ext.verifiers import Edition, Verdict
 from lm_eval_ext.verifiers.tokenization import require_for
 
@@ -65,8 +65,10 @@ class InstructionTask(vf.Task[InstructionData, vf.State, InstructionTaskConfig])
         reply = trace.root_reply if trace.root_reply is not None else "".join(replies[-1:])
         where = f"task {self.data.idx}"
         row = {"instruction_id_list": self.data.instruction_id_list, "kwargs": self.data.kwargs}
+        instructions = row_instructions(row, where)
         judging = Judging(self.config.edition, self.config.strip_reasoning)
-        return judging.verdict(reply, row_instructions(row, where), where, self.config.loose)
+        with naming(where):
+            return judging.answer(reply).follows(instructions, judging.edition, self.config.loose)
 
 
 class InstructionTasksetConfig(vf.TasksetConfig):

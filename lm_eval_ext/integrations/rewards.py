@@ -124,7 +124,7 @@ class Rewarding(Judging):
                 raise RowError(f"{where}: expected a response that is text, found {response!r}")
             with naming(where):
                 text = without_end_tokens(response or "", self.end_tokens)
-                answer = self._answer(with_opening_tag(text, prompt_text) if self.strip_reasoning else text)
+                answer = self.answer(with_opening_tag(text, prompt_text) if self.strip_reasoning else text)
                 verdict = answer.follows(instructions, self.edition, self.loose)
                 score = self._score(verdict, answer, instructions, prompt_text)
         except (RowError, MissingDataError) as error:
@@ -145,14 +145,15 @@ class Rewarding(Judging):
             "broken": float(verdict is None),
         }
 
-    def _answer(self, response: str) -> Response:
-        return Response(response, strip_reasoning=self.strip_reasoning)
+    def paid(self, rewarded: Rewarded) -> float:
+        """Return the reward that a trainer is given which cannot leave out a row."""
+        return self.broken_reward if rewarded.score is None else rewarded.score
 
     def _score(self, verdict: Verdict, answer: Response, instructions: Sequence[Checker], prompt: str) -> float:
         if self.shape == "all":
             return float(verdict.follow_all_instructions)
         if self.shape == "share_above_floor":
-            answers = (self._answer(text) for text in answers_to(prompt).values())
+            answers = (self.answer(text) for text in answers_to(prompt).values())
             floor = max(answer.follows(instructions, self.edition, self.loose).share for answer in answers)
             return max(0.0, verdict.share - floor) / (1 - floor) if floor < 1 else 0.0
         if self.shape == "length_corrected" and not any(map(asks_to_be_short, instructions)):

@@ -53,28 +53,25 @@ class Judging:
         if self.edition not in ALL_EDITIONS:
             raise ValueError(f"unknown edition {self.edition!r}; expected {' or '.join(map(repr, ALL_EDITIONS))}")
 
-    def verdict(self, response: str, instructions: tuple[Checker, ...], where: str, loose: bool) -> Verdict:
-        """Return which instructions a response follows.
-
-        Args:
-            response: the model's response.
-            instructions: of the response's row.
-            where: names the row in errors.
-            loose: whether a variant of the response suffices.
-
-        Raises:
-            RowError: the response cannot be judged.
-        """
-        with naming(where):
-            return Response(response, strip_reasoning=self.strip_reasoning).follows(instructions, self.edition, loose)
+    def answer(self, response: str) -> Response:
+        """Return a response as it is judged."""
+        return Response(response, strip_reasoning=self.strip_reasoning)
 
     def strict_and_loose(self, response: str, instructions: tuple[Checker, ...], where: str) -> dict[str, Verdict]:
         """Return the two verdicts by the words with which the harness's names tell them apart.
 
         In the repaired edition, ``repaired`` and ``repaired_loose`` replace ``strict`` and ``loose``.
+
+        Args:
+            response: the model's response.
+            instructions: of the response's row.
+            where: names the row in errors.
+
+        Raises:
+            RowError: the response cannot be judged.
         """
         with naming(where):
-            answer = Response(response, strip_reasoning=self.strip_reasoning)
+            answer = self.answer(response)
             verdicts = (answer.follows(instructions, self.edition, loose) for loose in (False, True))
             return dict(zip(words(self.edition), verdicts, strict=True))
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from lm_eval_ext.integrations.rewards import Rewarded, Rewarding, Shape, broken
+from lm_eval_ext.integrations.rewards import Rewarding, Shape, broken
 from lm_eval_ext.integrations.rows import RowError, named, row_columns, text_in
 from lm_eval_ext.verifiers.rows import COLUMNS, GROUND_TRUTH
 
@@ -66,18 +66,15 @@ class InstructionReward(Rewarding):
             key = f" with key {columns['key'][index]!r}" if columns.get("key") is not None else ""
             prompt = prompts[index] if prompts is not None else None
             where = named(f"row{key}", prompt)
-            rewarded.append(self._of(completion, row, where, prompt))
+            try:
+                rewarded.append(self.rewarded(_text(completion, where), row, where, prompt))
+            except RowError as error:
+                rewarded.append(broken(str(error)))
         if log_metric is not None and rewarded:
             parts = [self.parts(reward) for reward in rewarded]
             for name in ("empty", "trip_wire", "broken"):
                 log_metric(f"{type(self).__name__}/{name}", fmean(values[name] for values in parts))
         return [reward.score for reward in rewarded]
-
-    def _of(self, completion: object, row: Mapping[str, Any], where: str, prompt: object) -> Rewarded:
-        try:
-            return self.rewarded(_text(completion, where), row, where, prompt)
-        except RowError as error:
-            return broken(str(error))
 
 
 @dataclass(frozen=True)

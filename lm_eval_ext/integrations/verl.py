@@ -39,6 +39,5 @@ def compute_score(
     prompt = extra.get("prompt")
     where = named(f"{data_source}, row {extra.get('index', 'without an index')}", prompt)
     rewarded = rewarding.rewarded(solution_str, labelled(ground_truth, extra), where, prompt)
-    score = rewarding.broken_reward if rewarded.score is None else rewarded.score
     parts = rewarding.parts(rewarded)
-    return {"score": score, "acc": parts["all_followed"], **parts}
+    return {"score": rewarding.paid(rewarded), "acc": parts["all_followed"], **parts}

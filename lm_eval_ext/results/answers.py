@@ -8,7 +8,7 @@ character; the row that asked decides only between several answers to one prompt
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice, starmap
@@ -260,6 +260,7 @@ def _answers_in(
         repeats: how many draws of it were requested, if known.
         of_run: an answer that has what all answers of the task have.
     """
+    of_row = replace(of_run, row=line["doc_id"])
     for number, responses in enumerate(line["resps"]):
         logged = line["arguments"][f"gen_args_{number}"]
         arguments = [logged[f"arg_{place}"] for place in range(len(logged))]
@@ -281,17 +282,9 @@ def _answers_in(
             draws = draws[: len(beside)]
         else:
             beside = ()
-        yield (
-            request_key(kind, arguments),
-            replace(
-                of_run,
-                row=line["doc_id"],
-                draws=draws,
-                settings=settings,
-                as_messages=not isinstance(arguments[0], str),
-                beside=beside,
-            ),
-        )
+        as_messages = not isinstance(arguments[0], str)
+        answer = replace(of_row, draws=draws, settings=settings, as_messages=as_messages, beside=beside)
+        yield request_key(kind, arguments), answer
 
 
 def _answer(kind: str, response: Any) -> Any:
@@ -345,6 +338,8 @@ def _pair(where: str, row: Mapping[str, Any]) -> tuple[RequestKey, str]:
         raise RowsError(f"{where}: expected {ROW}, or messages in place of the prompt; found {', '.join(row)}")
     if response is not None and not isinstance(response, str):
         raise RowsError(f"{where}, field 'response': expected text or null, found {short_repr(response)}")
+    if not isinstance(row.get("key"), Hashable):
+        raise RowsError(f"{where}, field 'key': expected text or a number, found {short_repr(row['key'])}")
     try:
         return (GENERATED, prompt_text(of_one_message(prompt))), response or ""
     except (KeyError, TypeError, ValueError) as error:

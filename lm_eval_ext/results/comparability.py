@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -176,12 +177,9 @@ class PairOfRuns:
             return []
         listed = ", ".join(f"{100 * share:.1f} % in {name}" for share, name in zip(shares, self.names, strict=True))
         text = f"prompts lost their beginnings, for which the context has no room: {listed}"
-        first, second = self.before.rows, self.after.rows
-        if first is not None and second is not None:
-            lost = [np.nan_to_num(rows.numbers(PROMPT_TRUNCATED_RATE.name)) for rows in (first, second)]
-            first_places, second_places = in_common(first.ids, second.ids)
-            if np.array_equal(lost[0][first_places], lost[1][second_places]):
-                return [note(f"the same {text}")]
+        lost = [np.nan_to_num(rows.numbers(PROMPT_TRUNCATED_RATE.name))[places] for rows, places in self._common]
+        if lost and np.array_equal(lost[0], lost[1]):
+            return [note(f"the same {text}")]
         # Nobody can be compared with a side that was not shown what it was asked.
         return [warning(text)]
 
@@ -205,11 +203,16 @@ class PairOfRuns:
 
     def _hashes(self, field: str) -> tuple[NDArray[np.bytes_], NDArray[np.bytes_]]:
         """Return the hashes of the common rows; none where each model has its own rows or prompts."""
-        first, second = self.before.rows, self.after.rows
-        if first is None or second is None or self.before.schema.prompt_facts:
+        if not self._common or self.before.schema.prompt_facts:
             return np.array([], "S1"), np.array([], "S1")
-        first_places, second_places = in_common(first.ids, second.ids)
-        return getattr(first, field)[first_places], getattr(second, field)[second_places]
+        before, after = (getattr(rows, field)[places] for rows, places in self._common)
+        return before, after
+
+    @cached_property
+    def _common(self) -> Sequence[tuple[Rows, NDArray[np.int64]]]:
+        """The rows of both sides, with the places of those that both have; empty if a side has no samples."""
+        rows = [run.rows for run in (self.before, self.after) if run.rows is not None]
+        return [*zip(rows, in_common(*(side.ids for side in rows)), strict=True)] if len(rows) == 2 else []
 
     def _values(self, fact: str, before: object, after: object) -> str:
         first, second = ("none" if value is None else value for value in (before, after))
@@ -343,7 +346,7 @@ def _seeds(run: TaskRun) -> dict[str, str]:
     """Return the seeds that a run's draws depend on, those that are recorded, by name."""
     seeds = {
         "of the model": dict(run.model.arguments).get(SAMPLING_SEED),
-        "of the generation": (run.config.get("generation_kwargs") or {}).get(SAMPLING_SEED),
+        "of the generation": run.generation.get(SAMPLING_SEED),
         **{name.partition("_")[0]: run.file.config.get(name) for name in OF_RUN},
     }
     return {name: str(seed) for name, seed in seeds.items() if seed is not None}
@@ -356,10 +359,9 @@ def without_seed(run: TaskRun) -> TaskRun:
         arguments=tuple((name, value) for name, value in run.model.arguments if name != SAMPLING_SEED),
         setting=without_arguments(run, run.model.setting, (SAMPLING_SEED,)),
     )
-    generation = run.config.get("generation_kwargs")
     config = dict(run.config)
-    if isinstance(generation, dict):
-        config["generation_kwargs"] = {name: value for name, value in generation.items() if name != SAMPLING_SEED}
+    if run.generation:
+        config["generation_kwargs"] = {name: value for name, value in run.generation.items() if name != SAMPLING_SEED}
     return replace(run, model=model, setting=without_arguments(run, run.setting, (SAMPLING_SEED,)), config=config)
 
 

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -216,18 +217,18 @@ def _variants_as_one_model(runs: Sequence[TaskRun]) -> list[TaskRun]:
     A task may be run with several placements of its instructions, or sampled in several ways (``SAMPLING``). Each run
     keeps its own ``setting``.
     """
-    runs = [replace(run, model=_without(run.model, (PLACEMENT,))) if run.placement else run for run in runs]
+
+    def unsampled(run: TaskRun) -> EvaluatedModel:
+        return replace(run.model, setting=without_arguments(run, run.model.setting, SAMPLING))
+
+    runs = [replace(run, model=_without(run.model, (PLACEMENT,))) for run in runs]
     # Only families whose report has a figure over temperatures take part.
-    bases = [
-        replace(run.model, setting=without_arguments(run, run.model.setting, SAMPLING))
-        if run.schema.over_temperatures
-        else None
+    decodings = grouped(((unsampled(run), run.task), run.decoding) for run in runs if run.schema.over_temperatures)
+    swept = {model for (model, _), of_task in decodings.items() if len({*of_task}) > 1}
+    return [
+        replace(run, model=unsampled(run)) if run.schema.over_temperatures and unsampled(run) in swept else run
         for run in runs
     ]
-    pairs = [*zip(runs, bases, strict=True)]
-    decodings = grouped(((base, run.task), run.decoding) for run, base in pairs if base is not None)
-    swept = {base for (base, _), of_task in decodings.items() if len({*of_task}) > 1}
-    return [replace(run, model=base) if base in swept else run for run, base in pairs]
 
 
 def _options_as_one_model(runs: Sequence[TaskRun]) -> list[TaskRun]:
@@ -242,14 +243,13 @@ def _options_as_one_model(runs: Sequence[TaskRun]) -> list[TaskRun]:
         counts = Counter(task for model in models for task in tasks[model])
         disjoint = [model for model in models if all(counts[task] == 1 for task in tasks[model])]
         if len(disjoint) > 1:
-            # An option that all share keeps its value.
-            values = {option: {dict(model.setting).get(option) for model in disjoint} for option in OPTIONS}
-            options = [
-                (option, next(iter(of_option)) or "" if len(of_option) == 1 else BY_TASK)
-                for option, of_option in values.items()
-                if of_option != {None}
-            ]
-            merged |= dict.fromkeys(disjoint, replace(base, setting=(*base.setting, *options)))
+            setting = [*base.setting]
+            for option in OPTIONS:
+                values = {dict(model.setting).get(option, "") for model in disjoint}
+                # An option that all share keeps its value.
+                if value := BY_TASK if len(values) > 1 else values.pop():
+                    setting.append((option, value))
+            merged |= dict.fromkeys(disjoint, replace(base, setting=tuple(setting)))
     return [replace(run, model=merged.get(run.model, run.model)) for run in runs]
 
 
@@ -267,24 +267,28 @@ def _with_roles(runs: Sequence[TaskRun], *, merge_variants: bool, parts: bool) -
     Those in figures are in the order in which a run of their kind was first made, and of their decoding: issues name
     them in this order.
     """
-    # First the runs with rows: of each decoding, the newest.
-    latest, issues = newest(
-        [run for run in runs if run.count],
-        lambda run: (_run_key(run), run.decoding if merge_variants and run.schema.over_temperatures else None),
-    )
-    roles: list[tuple[TaskRun, Role]] = []
-    for decoded in grouped((_run_key(run), run) for run in latest.values()).values():
-        for place, run in enumerate(sorted(decoded, key=lambda run: run.decoding)):
-            is_placed = merge_variants and run.placement
-            roles.append((run, Role.PLACED if is_placed else Role.SWEPT if place else Role.COUNTS))
-    # Then those without rows: only where one is newer than all others of its task is it said that it was not evaluated.
-    with_empty, _ = newest(runs, _run_key)
-    roles += [(run, Role.UNEVALUATED) for run in with_empty.values() if not run.count]
-    # Whatever has no role by now was replaced, or is a part.
-    known = {id(run) for run, _ in roles}
-    roles += [(run, Role.PART if parts and run.count else Role.OLDER) for run in runs if id(run) not in known]
-    roles.sort(key=lambda pair: [*Role].index(pair[1]))
-    return [replace(run, role=role) for run, role in roles], [] if parts else issues
+
+    def variant(run: TaskRun) -> Hashable:
+        return _run_key(run), run.decoding if merge_variants and run.schema.over_temperatures else None
+
+    newest_runs, _ = newest(runs, _run_key)
+    in_figures, replaced = newest([run for run in runs if run.count], variant)
+    by_task = grouped((_run_key(run), run) for run in in_figures.values())
+    by_decoding = {key: sorted(of_task, key=lambda run: run.decoding) for key, of_task in by_task.items()}
+
+    def role(run: TaskRun) -> Role:
+        if not run.count:
+            return Role.UNEVALUATED if run is newest_runs[_run_key(run)] else Role.OLDER
+        if run is not in_figures[variant(run)]:
+            return Role.PART if parts else Role.OLDER
+        if merge_variants and run.placement:
+            return Role.PLACED
+        return Role.COUNTS if run is by_decoding[_run_key(run)][0] else Role.SWEPT
+
+    # Each run where it is first.
+    in_order = {id(run): run for run in chain(*by_decoding.values(), newest_runs.values(), runs)}
+    with_roles = [replace(run, role=role(run)) for run in in_order.values()]
+    return sorted(with_roles, key=lambda run: [*Role].index(run.role)), [] if parts else replaced
 
 
 def _run_key(run: TaskRun) -> Hashable:

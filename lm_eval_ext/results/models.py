@@ -160,16 +160,15 @@ _ALWAYS_SAMPLED = ("o1", "o3", "o4", "5")
 contains one of these, also ``gpt-3.5-turbo`` (up to 0.5.0.dev1, the newest version there is)."""
 
 
-def temperature_sent(file: ResultFile, generation: Mapping[str, Any]) -> tuple[float | None, str]:
-    """Return the temperature that a server was sent if it is not the one that a run asks for, and why.
+def temperature_sent(file: ResultFile, generation: Mapping[str, Any]) -> tuple[float, str]:
+    """Return the temperature at which a run was decoded, 0 if greedily, and why it was sampled although it asks not to.
 
     Args:
         file: the results.
         generation: the generation arguments of a task.
 
     Returns:
-        The temperature, and a sentence without a subject, which is empty if the answers were not sampled; ``(None,
-        "")`` if the run was decoded as it asks for.
+        The temperature, and a sentence that is empty if the answers were not sampled, or as the run asks for.
     """
     # Recorded answers were sampled as they were when they were given.
     config = {**file.config, **recorded_run(file)}
@@ -178,16 +177,15 @@ def temperature_sent(file: ResultFile, generation: Mapping[str, Any]) -> tuple[f
     kind, model = of_model.get("base") or str(config.get("model")), of_model.get("model", "")
     if kind in CHAT_OF_OPENAI and any(part in model for part in _ALWAYS_SAMPLED):
         return 1.0, f"--model {kind} sends temperature 1 and no stop strings to {model}, whatever a run asks for"
-    temperature = generation.get("temperature")
-    if kind not in BY_TEMPERATURE_ALONE:
-        return None, ""
-    if generation.get("do_sample") and "temperature" not in generation:
-        # Unlike vLLM, which then samples at 1.
-        return 0.0, ""
-    if generation.get("do_sample") is not False:
-        return None, ""
+    by_temperature, do_sample = kind in BY_TEMPERATURE_ALONE, generation.get("do_sample")
+    # Without a temperature, vLLM, for example, samples at 1.
+    temperature = generation.get("temperature", 1.0 if do_sample and not by_temperature else 0.0)
     if isinstance(temperature, bool) or not isinstance(temperature, int | float) or temperature <= 0:
-        return None, ""
+        return 0.0, ""
+    if do_sample is not False:
+        return float(temperature), ""
+    if not by_temperature:
+        return 0.0, ""
     return float(temperature), f"--model {kind} sends temperature {temperature:g} although do_sample is false"
 
 

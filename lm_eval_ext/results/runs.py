@@ -126,6 +126,12 @@ class TaskRun:
         return metadata
 
     @property
+    def generation(self) -> Mapping[str, Any]:
+        """The generation arguments of the task; empty if they are not recorded."""
+        arguments = self.config.get("generation_kwargs")
+        return arguments if isinstance(arguments, dict) else {}
+
+    @property
     def placement(self) -> str:
         """Where its prompts state the instructions; empty for the published place."""
         return self.schema.placement(self.metadata)
@@ -164,18 +170,11 @@ class TaskRun:
     @cached_property
     def decoding(self) -> Decoding:
         """How its texts were decoded, according to its generation arguments and its seeds, or as its LM does anyway."""
-        recorded = self.config.get("generation_kwargs")
-        arguments: dict[str, Any] = recorded if isinstance(recorded, dict) else {}
-        temperature = arguments.get("temperature", 1.0 if arguments.get("do_sample") else 0.0)
-        sent, _ = temperature_sent(self.file, arguments)
-        if sent is None:
-            is_number = isinstance(temperature, int | float) and not isinstance(temperature, bool)
-            is_greedy = not is_number or arguments.get("do_sample") is False or temperature <= 0
-            sent = 0.0 if is_greedy else float(temperature)
-        if not sent:
+        temperature, _ = temperature_sent(self.file, self.generation)
+        if not temperature:
             return Decoding(0.0)
-        seeds = [arguments.get(SAMPLING_SEED), *(self.file.config.get(name) for name in OF_RUN)]
-        return Decoding(sent, "/".join(str(seed) for seed in seeds if seed is not None))
+        seeds = [self.generation.get(SAMPLING_SEED), *(self.file.config.get(name) for name in OF_RUN)]
+        return Decoding(temperature, "/".join(str(seed) for seed in seeds if seed is not None))
 
     @property
     def samples_name(self) -> str:

@@ -58,8 +58,7 @@ class Truncation:
 
 def limit_of(run: TaskRun) -> int | None:
     """Return the most new tokens of an answer, as the results have it."""
-    arguments = run.config.get("generation_kwargs")
-    limit = arguments.get("max_gen_toks") if isinstance(arguments, dict) else None
+    limit = run.generation.get("max_gen_toks")
     return limit if isinstance(limit, int) else None
 
 
@@ -71,10 +70,8 @@ def truncation(run: TaskRun) -> Truncation | None:
         share = run.figure(TRUNCATED_RATE.name)
         return None if share is None else Truncation(run.name, metric, limit, share, np.nan, np.nan)
     cut_off = rows.draws_of(TRUNCATED_RATE.name) > 0
+    scores = rows.draws_of(metric) if metric in rows.values else np.full(cut_off.shape, np.nan)
     share = float(cut_off.mean())
-    if metric not in rows.values:
-        return Truncation(run.name, metric, limit, share, np.nan, np.nan)
-    scores = rows.draws_of(metric)
     return Truncation(run.name, metric, limit, share, _mean(scores[cut_off]), _mean(scores[~cut_off]))
 
 

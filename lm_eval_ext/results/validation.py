@@ -190,7 +190,7 @@ def _without_template(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
 
 def _sampled_anyway(runs: Sequence[TaskRun], name: str) -> list[Issue]:
     """Return which tasks were sampled although the run asks for something else, and why."""
-    reasons = [(temperature_sent(run.file, run.config.get("generation_kwargs") or {})[1], run.name) for run in runs]
+    reasons = [(temperature_sent(run.file, run.generation)[1], run.name) for run in runs]
     return [
         warning(
             f"{name}: {reason}: answers to {named(tasks)} were sampled, although the results say otherwise, and "

@@ -13,26 +13,13 @@ import lm_eval_ext
 from lm_eval_ext.cli import main
 from lm_eval_ext.cli.parser import place_and_value
 from tests.conftest import offline_environment
+from tests.tables import tables
 
+TABLES = tables(__file__)
 MODULE = (sys.executable, "-m", "lm_eval_ext")
 
 
-@pytest.mark.parametrize(
-    ("line", "error"),
-    [
-        ("docter", "lm-eval-ext: error: unknown command docter; did you mean doctor?"),
-        ("xyzzy", "lm-eval-ext: error: unknown command xyzzy; see --help for the list"),
-        ("--verison", "lm-eval-ext: error: unknown option --verison; did you mean --version?"),
-        ("manyifeval exprot", "lm-eval-ext manyifeval: error: unknown command exprot; did you mean export?"),
-        ("doctor --sorce=hub", "lm-eval-ext doctor: error: unknown option --sorce; did you mean --source?"),
-        # Before what the mistyped option leaves missing.
-        (
-            "check a --agianst b",
-            "lm-eval-ext check: error: unknown option --agianst; did you mean --against or --again?",
-        ),
-        ("doctor --xyzzy", "lm-eval-ext doctor: error: unknown option --xyzzy; see --help for the list"),
-    ],
-)
+@pytest.mark.parametrize(("line", "error"), TABLES["typos"])
 def test_the_error_for_a_typo_suggests_similar_names(line: str, error: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(line.split())
@@ -69,17 +56,8 @@ def test_the_module_runs_the_command() -> None:
     assert found.stdout == f"lm-eval-ext {lm_eval_ext.__version__}\n"
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("lm-eval-ext ", {"doctor", "verify", "report", "check"}),
-        ("lm-eval-ext doc", {"doctor"}),
-        ("lm-eval-ext manyifeval ", {"export", "statistics"}),
-        ("lm-eval-ext verify --edition ", {"faithful", "repaired", "multi_if"}),
-        ("lm-eval-ext check a --ag", {"--against"}),
-    ],
-)
-def test_a_shell_can_complete_commands(line: str, words: set[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("line", "words"), TABLES["completions"])
+def test_a_shell_can_complete_commands(line: str, words: list[str], tmp_path: Path) -> None:
     pytest.importorskip("argcomplete", reason="the extra completion is not installed")
     # What argcomplete's function of a shell sets.
     asked = {
@@ -91,7 +69,7 @@ def test_a_shell_can_complete_commands(line: str, words: set[str], tmp_path: Pat
     }
     subprocess.run(MODULE, env=offline_environment(**asked), capture_output=True, check=True)
     found = {word.strip() for word in (tmp_path / "words").read_text(encoding="utf-8").split("\n")}
-    assert words <= found
+    assert {*words} <= found
 
 
 def test_a_place_may_contain_an_equals_sign_and_its_value_has_no_white_space_around_it() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,12 +14,14 @@ from lm_eval_ext.cli import main
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from lm_eval_ext.verifiers import verify
 from tests.leaves import write_leaf
+from tests.tables import tables
 
+TABLES = tables(__file__)
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
 
 
-def printed(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, object]]:
-    assert main(["rows", *words, "--source", "embedded"]) == 0
+def printed(capsys: pytest.CaptureFixture[str], *words: str, source: object = "embedded") -> list[dict[str, Any]]:
+    assert main(["rows", *words, "--source", str(source)]) == 0
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
@@ -27,7 +30,6 @@ def test_rows_have_their_prompt_and_an_answer_that_the_verifiers_accept(capsys: 
     assert [len(default), len(fresh)] == [100, 100]
     for row in fresh:
         doc, oracle = row["doc"], row["oracle"]
-        assert isinstance(doc, dict)
         assert row["prompt"] == doc["prompt"]
         assert verify(str(oracle), doc["instruction_id_list"], doc["kwargs"]).follow_all_instructions
     assert not {row["prompt"] for row in default} & {row["prompt"] for row in fresh}
@@ -47,7 +49,7 @@ def test_every_row_is_printed_in_each_of_its_wordings(capsys: pytest.CaptureFixt
     assert len(rows) == 300
     assert len({row["prompt"] for row in rows[:3]}) == 3
     assert len({row["oracle"] for row in rows[:3]}) == 1
-    assert [row["doc"]["paraphrase"] for row in rows[:6]] == [1, 2, 3, 1, 2, 3]  # type: ignore[index]
+    assert [row["doc"]["paraphrase"] for row in rows[:6]] == [1, 2, 3, 1, 2, 3]
 
 
 def test_metadata_choose_other_rows_as_in_a_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,9 +57,7 @@ def test_metadata_choose_other_rows_as_in_a_run(capsys: pytest.CaptureFixture[st
     default, fresh = (printed(capsys, "manyifeval_dense_n010", *form, *seed) for seed in ((), ("--row-seed", "7")))
     assert [len(default), len(fresh)] == [10, 10]
     for row in (*default, *fresh):
-        doc = row["doc"]
-        assert isinstance(doc, dict)
-        assert row["oracle"] == doc["witness"]
+        assert row["oracle"] == row["doc"]["witness"]
         assert str(row["prompt"]).count("\n- Section ") == 10
     assert not {row["prompt"] for row in default} & {row["prompt"] for row in fresh}
 
@@ -66,37 +66,28 @@ def test_the_rows_of_an_own_task_are_printed(tmp_path: Path, capsys: pytest.Capt
     write_leaf(tmp_path, "topic")
     lines = [json.dumps({"text": f"text {number}", "label": number % 2}) for number in range(120)]
     (tmp_path / "topic_test.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    words = ("topic", "--include_path", str(tmp_path), "--source", str(tmp_path))
-    assert main(["rows", *words]) == 0
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    words = ("topic", "--include_path", str(tmp_path))
+    rows = printed(capsys, *words, source=tmp_path)
     assert len(rows) == 100
     assert all(row["oracle"] == ("bar" if row["doc"]["label"] else "foo") for row in rows)
-    assert main(["rows", *words, "--metadata", '{"rows": "all"}']) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 120
+    assert len(printed(capsys, *words, "--metadata", '{"rows": "all"}', source=tmp_path)) == 120
 
 
 def test_a_row_that_no_known_answer_follows_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    ids, kwargs = (
-        ["keywords:existence", "keywords:forbidden_words"],
-        [{"keywords": ["cat"]}, {"forbidden_words": ["cat"]}],
-    )
-    rows: list[dict[str, object]] = [
-        {
-            "key": key,
-            "task_prompt": f"Write {key}.",
-            "prompt": f"Write {key}.\nBelow.",
-            "instruction_id_list": ["punctuation:no_comma", "startend:quotation"] if key == 1 else ids,
-            "kwargs": [{}, {}] if key == 1 else kwargs,
-            "not_conflict_rules_list": [],
-            "rules": [],
-        }
-        for key in (1, 2)
+    kept = {"instruction_id_list": ["punctuation:no_comma", "startend:quotation"], "kwargs": [{}, {}]}
+    contradicting = {
+        "instruction_id_list": ["keywords:existence", "keywords:forbidden_words"],
+        "kwargs": [{"keywords": ["cat"]}, {"forbidden_words": ["cat"]}],
+    }
+    rows = [
+        {"key": key, "task_prompt": f"Write {key}.", "prompt": f"Write {key}.\nBelow.", **instructions}
+        for key, instructions in enumerate((kept, contradicting), start=1)
     ]
+    lists: dict[str, object] = {"not_conflict_rules_list": [], "rules": []}
     path = tmp_path / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    assert main(["rows", "manyifeval_n02", "--source", str(path)]) == 0
-    found = [json.loads(line)["oracle"] for line in capsys.readouterr().out.splitlines()]
-    assert (isinstance(found[0], str), found[1]) == (True, None)
+    path.write_text("".join(json.dumps({**row, **lists}) + "\n" for row in rows), encoding="utf-8")
+    known, unknown = (row["oracle"] for row in printed(capsys, "manyifeval_n02", source=path))
+    assert (isinstance(known, str), unknown) == (True, None)
 
 
 def test_questions_are_printed_where_the_classifier_cannot_be_loaded(
@@ -121,39 +112,14 @@ def test_a_task_that_is_not_ours_has_no_rows_to_print(tmp_path: Path, capsys: py
     assert "task 'plain' has no class of this package" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("form=mixed", "expected a JSON object"),
-        ('["form"]', "expected a JSON object"),
-        ('{"row_seed": 7}', "row_seed has an option of its own: --row-seed"),
-        ('{"source": "hub"}', "source has an option of its own: --source"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), TABLES["metadata"])
 def test_invalid_metadata_are_an_error(given: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["rows", "manyifeval_n03", "--metadata", given])
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("manyifeval_n3",), "no task, group or tag 'manyifeval_n3' of this package; did you mean manyifeval_n03"),
-        (("qqqqqqqqqqq",), "no task, group or tag 'qqqqqqqqqqq' of this package; lm_eval ls tasks lists them"),
-        (("topic",), "tag 'topic' of this package; lm_eval ls tasks lists them; for a task of your own"),
-        (("topic", "--include_path", "no/such"), "--include_path no/such: no such folder; expected one with YAML"),
-        (("manyifeval_n03", "--metadata", '{"row_sed": 7}'), "unknown key 'row_sed'; did you mean row_seed?"),
-        (("ifbench", "--metadata", '{"form": "mixed"}'), "task 'ifbench': metadata form 'mixed'; only the manyifeval_"),
-        (("manyifeval_dense_n010", "--metadata", '{"form": "x"}'), "form 'x'; expected one of keywords, mixed"),
-        (("manyifeval_n03", "--row-seed", "-2"), "task 'manyifeval_n03': metadata row_seed -2"),
-        (
-            ("verbalizer_sst2_natural_golden", "--metadata", '{"paraphrases": 1}'),
-            "metadata paraphrases 1; expected a whole number from",
-        ),
-        (("manyifeval_n03", "--metadata", '{"paraphrases": 2}'), "metadata paraphrases 2; its instruction has no"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), TABLES["requests"])
 def test_an_invalid_request_is_one_line(
     words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,39 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from lm_eval_ext.verifiers import Edition, verify
+from tests.tables import tables
 
-ROWS: list[dict[str, Any]] = [
-    {
-        "key": 1,
-        "prompt": "Name two colors without a comma, and mention red.",
-        "instruction_id_list": ["punctuation:no_comma", "keywords:existence"],
-        "kwargs": [{}, {"keywords": ["red"], "num_words": None}],
-    },
-    {
-        "key": 2,
-        "prompt": "Greet me in one to four words, in lower case, and end with a period.",
-        "instruction_id_list": [
-            "length_constraints:number_words",
-            "change_case:capital_word_frequency",
-            "startend:end_checker",
-        ],
-        "kwargs": [
-            {"num_words": 5, "relation": "less than"},
-            {"capital_frequency": 1, "capital_relation": "less than"},
-            {"end_phrase": "."},
-        ],
-    },
-]
-RESPONSES = [
-    ["Red and blue", "<think>Red, perhaps?</think>Red and blue", "blue, tired", "", "Sure, here it is:\nred\nblue"],
-    [
-        "hello there.",
-        "*Hello* there, my DEAR old friend",
-        "<think>hello.",
-        "hello there.\nRegards, a model",
-        "HELLO.",
-    ],
-]
+_TABLES = tables(__file__)
+ROWS: list[dict[str, Any]] = _TABLES["rows"]
+RESPONSES: list[list[str]] = _TABLES["responses"]
 """Five responses to each row."""
 
 

@@ -49,6 +49,13 @@ def mock_model() -> Any:
     return get_model("mockllm/model", custom_outputs=answer)
 
 
+def score(metadata: dict[str, Any], response: str, **options: Any) -> dict[str, float]:
+    """Return the values of a response to a sample."""
+    state = SimpleNamespace(sample_id="a", metadata=metadata, output=SimpleNamespace(completion=response))
+    values: dict[str, float] = asyncio.run(instructions_followed(**options)(state, None)).value
+    return values
+
+
 @pytest.mark.slow
 def test_the_documented_evaluation_gives_the_figures_of_verify(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -94,11 +101,8 @@ def test_a_dataset_that_is_no_file_is_one_of_the_hub(tmp_path: Path, monkeypatch
 
 def test_the_repaired_edition_has_figures_of_its_own_names() -> None:
     row, _ = pairs()[0]
-    state = SimpleNamespace(
-        sample_id="a", metadata=row, output=SimpleNamespace(completion="<think>Red,</think>so tired *")
-    )
     faithful, repaired, thinking = (
-        asyncio.run(instructions_followed(**options)(state, None)).value
+        score(row, "<think>Red,</think>so tired *", **options)
         for options in ({}, {"edition": "repaired"}, {"strip_reasoning": False})
     )
     assert faithful["inst_level_strict_acc"] == 1.0
@@ -112,21 +116,16 @@ def test_the_repaired_edition_has_figures_of_its_own_names() -> None:
 
 
 def test_a_sample_counts_by_its_instructions_in_whatever_form_its_metadata_are() -> None:
-    ids, kwargs = (
-        ["punctuation:no_comma", "keywords:existence", "keywords:existence"],
-        [{}, *[{"keywords": ["red"]}] * 2],
-    )
-    packed = json.dumps([{"instruction_id": ids, "kwargs": kwargs}])
-    for many in (
+    ids = ["punctuation:no_comma", "keywords:existence", "keywords:existence"]
+    kwargs = [{}, {"keywords": ["red"]}, {"keywords": ["red"]}]
+    one = SampleScore(score=Score(value=1.0), sample_metadata={"instruction_id_list": ids[:1], "kwargs": kwargs[:1]})
+    for metadata in (
         {"instruction_id_list": ids, "kwargs": kwargs},
         {"instruction_id_list": json.dumps(ids), "kwargs": json.dumps(kwargs)},
-        {"ground_truth": packed},
+        {"ground_truth": json.dumps([{"instruction_id": ids, "kwargs": kwargs}])},
     ):
-        one = {"instruction_id_list": ids[:1], "kwargs": kwargs[:1]}
-        scores = [
-            SampleScore(score=Score(value=value), sample_metadata=of) for value, of in ((1 / 3, many), (1.0, one))
-        ]
-        assert instruction_accuracy()(scores) == pytest.approx(2 / 4)
+        many = SampleScore(score=Score(value=1 / 3), sample_metadata=metadata)
+        assert instruction_accuracy()([many, one]) == pytest.approx(2 / 4)
 
 
 def test_an_unknown_edition_is_an_error_before_the_evaluation() -> None:
@@ -156,6 +155,5 @@ def test_a_row_of_if_rlvr_becomes_a_sample_with_ifevals_columns() -> None:
 
 
 def test_a_sample_without_instructions_is_an_error_that_names_it() -> None:
-    state = SimpleNamespace(sample_id="a", metadata={}, output=SimpleNamespace(completion="Hi"))
     with pytest.raises(RowError, match=r"^sample 'a': no 'instruction_id_list' and no 'kwargs'"):
-        asyncio.run(instructions_followed()(state, None))
+        score({}, "Hi")

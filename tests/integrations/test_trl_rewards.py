@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,9 @@ from lm_eval_ext.integrations.trl_rewards import AllFollowed, InstructionReward,
 from lm_eval_ext.verifiers import EDITIONS, Edition, verify
 from tests.integrations.documentation import code, write_prompts
 from tests.integrations.rows import pairs, verified
+from tests.tables import tables
 
+TABLES = tables(__file__)
 NO_COMMA: dict[str, Any] = {"instruction_id_list": [["punctuation:no_comma"]], "kwargs": [[{}]]}
 
 
@@ -67,30 +69,18 @@ def test_columns_of_the_dataset_change_no_option() -> None:
     assert ShareFollowed()(["*a, b*"], **NO_COMMA, loose=[True], edition=["repaired"], strip_reasoning=[0]) == [0.0]
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"instruction_id_list": [None]}, "instruction_id_list must be a list, found None"),
-        ({"instruction_id_list": [[]], "kwargs": [[]]}, "no instructions; expected at least one"),
-        ({"instruction_id_list": [["punctuation:no_coma"]]}, "did you mean 'punctuation:no_comma'"),
-        ({"kwargs": [[{}, {}]]}, "kwargs has 2 entries; expected 1"),
-        ({"kwargs": [[{"commas": 0}]]}, "unknown argument 'commas'"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "message"), TABLES["malformed rows"])
 def test_a_malformed_row_has_no_reward_and_the_log_names_it_once(
     changed: dict[str, Any], message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken.cache_clear()
     # In every batch it is at another place.
     for place in range(3):
-        row = {name: [value[0]] * 3 for name, value in (NO_COMMA | changed).items()}
-        keys = [7 if number == place else None for number in range(3)]
-        whole: dict[str, Any] = {
-            **row,
-            **{name: [row[name][0] if key else NO_COMMA[name][0] for key in keys] for name in NO_COMMA},
-        }
-        rewards = ShareFollowed()(["a"] * 3, prompts=["Say  something"] * 3, key=keys, **whole)
-        assert rewards == [None if key else 1.0 for key in keys]
+        batch = {"key": [None] * 3, **{name: column * 3 for name, column in NO_COMMA.items()}}
+        for name, (value,) in (NO_COMMA | changed | {"key": [7]}).items():
+            batch[name][place] = value
+        rewards = ShareFollowed()(["a"] * 3, prompts=["Say  something"] * 3, **batch)
+        assert rewards == [None if key else 1.0 for key in batch["key"]]
     (record,) = caplog.records
     assert "cannot be judged: row with key 7 ('Say something'): " in record.message
     assert message in record.message
@@ -123,19 +113,7 @@ def test_a_column_that_is_not_there_is_an_error() -> None:
         ShareFollowed()(["a"], instruction_id_list=[["x"]], kwargs=[[], []])
 
 
-@pytest.mark.parametrize(
-    "completion",
-    [
-        None,
-        5,
-        [],
-        [{"role": "user", "content": "a"}],
-        [{"role": "assistant"}],
-        [said(5)],
-        [said([5])],
-        [said([{"type": "text"}])],
-    ],
-)
+@pytest.mark.parametrize("completion", TABLES["completions"])
 def test_a_completion_that_is_no_text_has_no_reward(completion: object) -> None:
     assert ShareFollowed()([completion], **NO_COMMA) == [None]
 
@@ -166,20 +144,31 @@ def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Judged:
     return seen
 
 
+@pytest.fixture
+def documented_training(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Any]]:
+    """Return a function that trains as on the page, two steps with the prompts in the folder, and returns the log."""
+    pytest.importorskip("trl", reason="trl is not installed (extra: trl)")
+    monkeypatch.chdir(tmp_path)
+
+    def train() -> list[Any]:
+        names: dict[str, Any] = {}
+        exec(code("TRL").replace("Qwen/Qwen2.5-0.5B-Instruct", str(tiny_model)), names)  # noqa: S102 # it is our page
+        assert names["trainer"].state.global_step == 2
+        log: list[Any] = names["trainer"].state.log_history
+        return log
+
+    return train
+
+
 @pytest.mark.slow
 def test_the_documented_training_takes_two_steps_by_the_verdicts_of_verify(
-    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judged: Judged
+    documented_training: Callable[[], list[Any]], tmp_path: Path, judged: Judged
 ) -> None:
-    pytest.importorskip("trl", reason="trl is not installed (extra: trl)")
     rows = {row["prompt"]: row for row in map(json.loads, write_prompts(tmp_path).read_text("utf-8").splitlines())}
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    exec(code("TRL").replace("Qwen/Qwen2.5-0.5B-Instruct", str(tiny_model)), names)  # noqa: S102 # it is our page
-    assert names["trainer"].state.global_step == 2
+    logged = [line for line in documented_training() if "rewards/ShareFollowed/mean" in line]
     assert len(judged) == 2 * 2 * 4
     for name, prompt, completion, reward in judged:
         assert reward == verified(rows[prompt], completion)[name == "AllFollowed"]
-    logged = [line for line in names["trainer"].state.log_history if "rewards/ShareFollowed/mean" in line]
     for name in ("ShareFollowed", "AllFollowed"):
         rewards = [reward for of, _, _, reward in judged if of == name]
         means = [sum(rewards[start : start + 4]) / 4 for start in (0, 4)]
@@ -188,9 +177,8 @@ def test_the_documented_training_takes_two_steps_by_the_verdicts_of_verify(
 
 @pytest.mark.slow
 def test_a_training_goes_on_after_a_row_that_cannot_be_judged(
-    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judged: Judged
+    documented_training: Callable[[], list[Any]], tmp_path: Path, judged: Judged
 ) -> None:
-    pytest.importorskip("trl", reason="trl is not installed (extra: trl)")
     write_prompts(tmp_path).write_text(
         "\n".join(
             json.dumps({"prompt": prompt, "instruction_id_list": [name], "kwargs": [{}]})
@@ -198,12 +186,8 @@ def test_a_training_goes_on_after_a_row_that_cannot_be_judged(
         ),
         encoding="utf-8",
     )
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    exec(code("TRL").replace("Qwen/Qwen2.5-0.5B-Instruct", str(tiny_model)), names)  # noqa: S102 # it is our page
-    assert names["trainer"].state.global_step == 2
+    logged = [line["AllFollowed/broken"] for line in documented_training() if "AllFollowed/broken" in line]
     assert {(prompt, reward is None) for _, prompt, _, reward in judged} == {("Say it.", False), ("Say more.", True)}
-    logged = [line["AllFollowed/broken"] for line in names["trainer"].state.log_history if "AllFollowed/broken" in line]
     assert sorted(logged) == [0, 1]
 
 

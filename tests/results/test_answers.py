@@ -14,7 +14,9 @@ from lm_eval_ext.results.answers import GENERATED, LIKELIHOOD, read_recording, r
 from lm_eval_ext.results.files import read
 from lm_eval_ext.results.models import evaluated_model, labels, missing_answers
 from lm_eval_ext.sources import RowsError
+from tests.tables import tables
 
+TABLES = tables(__file__)
 TIME = "2026-01-01T00-00-00.000001"
 PROMPT = "Say yes."
 SETTINGS = {"until": ["\n"], "max_gen_toks": 7}
@@ -125,18 +127,7 @@ def test_a_malformed_line_is_named(changed: Mapping[str, Any], message: str, tmp
         read_recording(str(write(tmp_path, line(**changed))))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", r"f\.jsonl: no rows; expected one {\"prompt\": …, \"response\": …} per line"),
-        ("[]", "row 1: expected an object"),
-        ("{", "row 1: not JSON"),
-        ('{"prompt": "Hi"}', "row 1: expected {.*found prompt"),
-        ('\n{"response": "Ho", "key": 1}', "row 2: expected .* messages in place of the prompt; found response, key"),
-        ('{"prompt": "Hi", "response": 7}', "row 1, field 'response': expected text or null, found 7"),
-        ('{"prompt": [{"role": "user"}], "response": ""}', "row 1, field 'prompt': expected text or messages"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), TABLES["malformed files"])
 def test_a_malformed_file_of_responses_is_named(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "f.jsonl"
     path.write_text(text, encoding="utf-8")

@@ -17,7 +17,9 @@ from lm_eval_ext.results.runs import Runs, rows_of
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, edited, edited_lines, results_in, samples_of
 from tests.reports.gate.two_runs import SAMPLING, write_draws
+from tests.tables import tables
 
+TABLES = tables(__file__)
 DRAWS = {SST2: [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]}
 
 
@@ -108,28 +110,7 @@ def test_sampled_runs_with_the_same_scores_are_warned_of(tmp_path: Path) -> None
     assert not together(write_draws(tmp_path / "other", DRAWS)).issues
 
 
-@pytest.mark.parametrize(
-    ("place", "changed", "said"),
-    [
-        (
-            ("configs", SST2, "generation_kwargs"),
-            {"temperature": 1.0},
-            r"generation_kwargs \{.*0.7\} and \{.*1.0\}; expected runs that differ in the seed alone",
-        ),
-        (("configs", SST2, "metadata"), {"version": 2.0}, "version 1.0 in one-1, 2.0 in one-2"),
-        (
-            ("config", "model_args"),
-            {"pretrained": "owner/two"},
-            "model argument pretrained owner/one and owner/two",
-        ),
-        ((), {"chat_template": "t", "chat_template_sha": "beef"}, "setting chat template none and beef"),
-        (
-            ("config", "model_args"),
-            {"seed": 1},
-            r"one-1 and one-2 have the same seeds \(of the model 1\) in .*, so they are one draw.*--seed 1",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("place", "changed", "said"), TABLES["differences"])
 def test_what_differs_in_anything_but_the_seed_is_refused(
     tmp_path: Path, place: Sequence[str], changed: dict[str, Any], said: str
 ) -> None:
@@ -162,9 +143,8 @@ def test_a_missing_task_or_fewer_rows_are_refused(tmp_path: Path) -> None:
     for order in (folders, folders[::-1]):
         with pytest.raises(RowsError, match="one-2 lacks verbalizer_snli_unnatural_flipped"):
             together(order)
-    folders = write_draws(tmp_path / "less", {SST2: [[1.0, 0.0]]}) + write_draws(
-        tmp_path / "less", {SST2: [[1.0]]}, seed=2
-    )
+    less = tmp_path / "less"
+    folders = write_draws(less, {SST2: [[1.0, 0.0]]}) + write_draws(less, {SST2: [[1.0]]}, seed=2)
     with pytest.raises(RowsError, match="2 and 1 rows"):
         together(folders)
 

@@ -19,7 +19,9 @@ from tests.reports.manyifeval_files import of_model, row
 from tests.reports.sections.manyifeval.test_placements import N02, placed
 from tests.reports.sections.paired_mcq.test_section import LOW
 from tests.reports.sections.paired_mcq.test_temperatures import drawn
+from tests.tables import tables
 
+TABLES = tables(__file__)
 SNLI = "verbalizer_snli_unnatural_flipped"
 
 
@@ -38,13 +40,8 @@ def test_a_run_contains_its_rows_with_their_scores(tmp_path: Path) -> None:
     write_run(tmp_path, {SST2: [1, 0, 1, 1]})
     runs = load([tmp_path])
     (run,) = runs.counting
-    assert (run.task, run.family.name, run.reader, run.count, run.headline.name) == (
-        SST2,
-        "verbalizer",
-        "answer",
-        4,
-        "acc",
-    )
+    assert (run.task, run.family.name, run.count) == (SST2, "verbalizer", 4)
+    assert (run.reader, run.headline.name) == ("answer", "acc")
     assert rows_of(run).values["acc"].tolist() == [1, 0, 1, 1]
     assert rows_of(run).ids.tolist() == [0, 1, 2, 3]
     assert rows_of(run).line(2)["doc"] == {"sentence": "review 2", "golden_label": "negative"}
@@ -68,28 +65,7 @@ def test_rows_of_two_datasets_are_never_the_same_row(tmp_path: Path) -> None:
     assert [len(runs.dataset_rows[run.dataset]) for run in runs.counting] == [2, 2]
 
 
-@pytest.mark.parametrize(
-    ("models", "labels"),
-    [
-        ({"f/1": {"pretrained": "owner/small"}, "g/1": "pretrained=owner/large,dtype=float16"}, ["large", "small"]),
-        # Within a folder by name: a folder's own says nothing, for the harness makes one up for some models.
-        (
-            {
-                "f/1": {"pretrained": "m-70b"},
-                "f/2": {"pretrained": "M-7b"},
-                "f/3": {"pretrained": "a"},
-                "g/1": {"pretrained": "b"},
-            },
-            ["b", "a", "M-7b", "m-70b"],
-        ),
-        # Models that differ only in arguments are next to each other.
-        (
-            {"g/1": {"pretrained": "b"}, "f/1": {"pretrained": "a"}, "f/2": {"pretrained": "b", "dtype": "float16"}},
-            ["b, no dtype", "b, dtype=float16", "a"],
-        ),
-    ],
-    ids=["short names", "by argument and name", "alike"],
-)
+@pytest.mark.parametrize(("models", "labels"), TABLES["order"].values(), ids=TABLES["order"].keys())
 def test_models_and_their_runs_are_in_argument_order(models: dict[str, Any], labels: list[str], tmp_path: Path) -> None:
     for folder, arguments in models.items():
         write_run(tmp_path / folder, {SST2: [1]}, arguments=arguments)
@@ -144,17 +120,7 @@ def test_the_newer_of_two_runs_is_used_and_the_older_one_named(tmp_path: Path) -
     assert texts(runs) == (f"{older}: not used for {SST2}: {newer} is newer",)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"arguments": {"pretrained": "owner/one", "dtype": "float16"}},
-        {"config": {"num_fewshot": 4}},
-        {"chat_template_sha": "0123456789"},
-        {"system_instruction_sha": "0123456789"},
-        {"call": {"gen_kwargs": {"max_gen_toks": 16384}}},
-    ],
-    ids=["another argument", "few-shot examples", "chat template", "system instruction", "generation"],
-)
+@pytest.mark.parametrize("other", TABLES["settings"].values(), ids=TABLES["settings"].keys())
 def test_the_same_weights_in_other_settings_are_not_replaced(other: dict[str, Any], tmp_path: Path) -> None:
     write_run(tmp_path / "1", {SST2: [1]})
     write_run(tmp_path / "2", {SST2: [0]}, date=2000, **other)
@@ -267,25 +233,13 @@ def test_lines_of_a_filter_without_scores_are_not_read(tmp_path: Path) -> None:
     assert texts(runs) == ()
 
 
-@pytest.mark.parametrize(
-    ("scores", "changed", "said"),
-    [
-        ([1, 1, 0], {"version": 2.0}, "different versions of {} (1.0, 2.0): their scores are not comparable"),
-        (
-            [1, 1, 0],
-            {"rows_hash": "others"},
-            "models were evaluated on different rows of {}: their scores are not comparable",
-        ),
-        ([1], {}, "different numbers of rows in {} (1 of two, 3 of one): their scores are over different rows"),
-    ],
-)
-def test_scores_of_two_models_that_cannot_be_compared_are_named(
-    scores: list[float], changed: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    write_run(tmp_path / "a", {SST2: [1, 1, 0], SNLI: [1]})
-    arguments = {"pretrained": "two"}
-    write_run(tmp_path / "b", {SST2: scores}, arguments=arguments, config=metadata(**changed))
-    assert texts(load([tmp_path])) == (said.format(SST2),)
+@pytest.mark.parametrize("case", TABLES["said"].values(), ids=TABLES["said"].keys())
+def test_what_makes_scores_of_several_runs_or_rows_doubtful_is_named(case: dict[str, Any], tmp_path: Path) -> None:
+    for folder, run in case["runs"].items():
+        given = {**run, "config": metadata(**run.get("config", {}))}
+        write_run(tmp_path / folder, given.pop("scores"), **given)
+    said = [str(issue).replace(f"{tmp_path}/", "") for issue in load([tmp_path]).issues]
+    assert said == case["said"]
 
 
 def test_a_task_without_rows_is_left_out_and_named(tmp_path: Path) -> None:
@@ -296,34 +250,10 @@ def test_a_task_without_rows_is_left_out_and_named(tmp_path: Path) -> None:
     assert runs.empty == {SST2}
 
 
-def test_embedded_rows_and_a_limit_are_reported(tmp_path: Path) -> None:
-    write_run(tmp_path, {SST2: [1]}, config=metadata(source="embedded"), call={"limit": 2})
-    assert texts(load([tmp_path])) == (
-        "All rows are embedded: written for demonstrations and tests, not comparable with other results",
-        f"one: evaluated with --limit 2: {SST2}",
-    )
-
-
-def test_a_newer_run_with_fewer_rows_reports_how_many_it_replaces(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", {SST2: [1, 1, 0]})
-    write_run(tmp_path / "b", {SST2: [1]}, date=2000)
-    (note,) = texts(load([tmp_path]))
-    assert note.endswith("is newer (1 instead of 3 rows)")
-
-
 def test_embedded_rows_do_not_replace_real_ones(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {SST2: [1]})
     write_run(tmp_path / "b", {SST2: [1]}, date=2000, config=metadata(source="embedded"))
     assert sorted(load([tmp_path]).labels.values()) == ["one, embedded rows", "one, no rows"]
-
-
-def test_mixed_versions_within_a_group_are_named(tmp_path: Path) -> None:
-    tree: dict[str, Any] = {"group_subtasks": {"level": [SST2, SNLI]}}
-    write_run(tmp_path / "a", {SST2: [1]}, **tree)
-    write_run(tmp_path / "b", {SNLI: [1]}, config=metadata(version=2.0), **tree)
-    assert texts(load([tmp_path])) == (
-        "different versions of the tasks of level (1.0, 2.0): its figures are not comparable",
-    )
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from lm_eval_ext.cli import main
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.results.files import MOST_MEMBERS, read, short_repr
 from lm_eval_ext.results.load import find_runs, load
-from lm_eval_ext.results.runs import Runs, rows_of
+from lm_eval_ext.results.runs import Decoding, Runs, rows_of
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import CONFIG, SST2, edited, edited_lines, samples_of, verbalizer_line, write_run
 
@@ -112,6 +112,14 @@ def test_a_task_whose_name_is_a_path_is_not_read(name: str, tmp_path: Path) -> N
     runs = load([tmp_path])
     assert [run.task for run in runs.counting] == [GOLDEN]
     assert texts(runs) == (f"{path}, task {name!r}: its name is a path; expected the name of a task; left out",)
+
+
+@pytest.mark.parametrize("arguments", ["temperature=1", [1], 3])
+def test_generation_arguments_that_are_no_object_are_none(arguments: object, tmp_path: Path) -> None:
+    write_run(tmp_path, {SST2: [1]}, config={"generation_kwargs": arguments})
+    runs = load([tmp_path])
+    assert runs.counting[0].decoding == Decoding(0.0)
+    assert texts(runs) == ()
 
 
 def test_a_task_whose_name_is_too_long_for_a_file_has_no_samples(tmp_path: Path) -> None:

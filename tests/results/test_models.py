@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,98 +24,40 @@ from lm_eval_ext.results.models import (
 )
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, write_run
+from tests.tables import tables
+
+TABLES = tables(__file__)
 
 
-def named(kind: str, setting: dict[str, str] | None = None, /, **given: str) -> EvaluatedModel:
-    return EvaluatedModel(kind, tuple(sorted(given.items())), tuple((setting or {}).items()))
+def model(kind: str, arguments: Mapping[str, str], setting: Mapping[str, str] = {}) -> EvaluatedModel:  # read only
+    return EvaluatedModel(kind, tuple(sorted(arguments.items())), tuple(setting.items()))
 
 
-@pytest.mark.parametrize(
-    ("who", "name"),
-    [
-        (named("hf", pretrained="Owner/Small-1B"), "Small-1B"),
-        (named("hf", pretrained="/models/small/", dtype="float16"), "small"),
-        (named("hf", pretrained="/models/foo/checkpoint-500"), "checkpoint-500"),
-        (named("hf", pretrained="./out/"), "out"),
-        (named("hf", pretrained="./out/."), "out"),
-        (named("hf", pretrained="C:\\models\\small\\"), "small"),
-        (named("hf", pretrained="."), "hf pretrained=."),
-        (named("/models/foo/checkpoint-500/"), "checkpoint-500"),
-        (named("hf", pretrained="owner/Small-1B-GGUF", gguf_file="Small-1B.Q4_1.gguf"), "Small-1B.Q4_1"),
-        (named("hf", pretrained="/models/x", gguf_file="q4/Small-1B.gguf"), "Small-1B"),
-        (named("self_refine", base="hf", pretrained="x", gguf_file="m.gguf"), "m, self_refine"),
-        (named("local-chat-completions", model="big", base_url="http://localhost/v1"), "big"),
-        (named("reference", policy="oracle"), "reference policy=oracle"),
-        (named("reference"), "reference"),
-        (named("self_refine", base="hf", pretrained="owner/x", strategy="feedback"), "x, self_refine feedback"),
-        (named("self_refine", base="reference", policy="drop_one"), "reference policy=drop_one, self_refine"),
-    ],
-)
-def test_a_model_is_named_after_its_weights(who: EvaluatedModel, name: str) -> None:
-    assert labels([who]) == {who: name}
+@pytest.mark.parametrize(("who", "name"), TABLES["names"])
+def test_a_model_is_named_after_its_weights(who: Sequence[Any], name: str) -> None:
+    assert [*labels([model(*who)]).values()] == [name]
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "names"),
-    [
-        (named("hf", pretrained="a/m"), named("hf", pretrained="b/m"), ["m, pretrained=a/m", "m, pretrained=b/m"]),
-        (
-            named("hf", pretrained="/models/a/checkpoint-5"),
-            named("hf", pretrained="/models/b/checkpoint-5"),
-            ["checkpoint-5, pretrained=a/checkpoint-5", "checkpoint-5, pretrained=b/checkpoint-5"],
-        ),
-        (named("hf", pretrained="m"), named("hf", pretrained="./m"), ["m, pretrained=m", "m, pretrained=./m"]),
-        (named("hf", pretrained="m"), named("vllm", pretrained="m"), ["m, kind=hf", "m, kind=vllm"]),
-        (
-            # What they share is not in their names.
-            named("hf", pretrained="m", dtype="float16", revision="1"),
-            named("hf", pretrained="m", dtype="float16"),
-            ["m, revision=1", "m, no revision"],
-        ),
-        (
-            named("hf", pretrained="a", gguf_file="m.gguf"),
-            named("hf", pretrained="b", gguf_file="m.gguf"),
-            ["m, pretrained=a", "m, pretrained=b"],
-        ),
-        (
-            named("hf", {"few-shot examples": "4"}, pretrained="m"),
-            named("hf", {"chat template": "0123456789abcdef"}, pretrained="m"),
-            ["m, no chat template, 4-shot", "m, chat template 01234567, no few-shot examples"],
-        ),
-    ],
-    ids=["owners", "folders", "a folder and the hub", "engines", "revisions", "folders of one file", "settings"],
+    ("first", "second", "names"), TABLES["distinguished"].values(), ids=TABLES["distinguished"].keys()
 )
 def test_models_of_the_same_name_are_distinguished_by_what_differs(
-    first: EvaluatedModel, second: EvaluatedModel, names: list[str]
+    first: Sequence[Any], second: Sequence[Any], names: list[str]
 ) -> None:
-    assert list(labels([first, second]).values()) == names
+    assert list(labels([model(*first), model(*second)]).values()) == names
 
 
 def test_models_with_different_arguments_never_share_a_name() -> None:
     several = [
-        named("hf", pretrained="m"),
-        named("hf", pretrained="m", dtype="float16"),
-        named("hf", pretrained="m, no dtype"),
-        named("hf", {"gen_kwargs": "a=1"}, pretrained="m"),
+        model("hf", {"pretrained": "m"}),
+        model("hf", {"pretrained": "m", "dtype": "float16"}),
+        model("hf", {"pretrained": "m, no dtype"}),
+        model("hf", {"pretrained": "m"}, {"gen_kwargs": "a=1"}),
     ]
-    found = labels(several)
-    assert len(set(found.values())) == len(several)
+    assert len({*labels(several).values()}) == len(several)
 
 
-@pytest.mark.parametrize(
-    ("found", "expected"),
-    [
-        ({"a": 1, "b": None}, {"a": "1", "b": "None"}),
-        ("a=1,b=x=y", {"a": "1", "b": "x=y"}),
-        # As the harness reads text: a mapping of the same arguments is the same model.
-        (
-            "a=true,b=none,c=1e-3,d=+2,e='3',f=False",
-            {"a": "True", "b": "None", "c": "0.001", "d": "2", "e": "3", "f": "False"},
-        ),
-        ("", {}),
-        (None, {}),
-    ],
-)
+@pytest.mark.parametrize(("found", "expected"), TABLES["arguments"])
 def test_model_arguments_are_a_mapping_or_a_string(found: object, expected: dict[str, str]) -> None:
     assert arguments(found) == expected
 
@@ -202,26 +145,7 @@ def test_models_of_unknown_size_are_listed_in_order(tmp_path: Path) -> None:
     assert [size.in_words for size in read_sizes(path).by_name.values()] == ["1 of 2", "2 of 2", ""]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[a", "not TOML"),
-        ("a = []", "'a' is '[]'; expected a table for each family"),
-        ("a = ['b', 3]", 'or a list in order of size: GPT = ["gpt-3.5", "gpt-4"], the smallest first'),
-        ("a = ['b', 'b']", "the model 'b' is twice in the family 'a'; expected one"),
-        ("a = ['b']\n[c]\nb = 8", "the model 'b' is in the families 'a' and 'c'; expected one"),
-        ("", "no models; expected a table for each family"),
-        ("a = 3", "'a' is '3'; expected a table for each family: [Pythia] with lines like"),
-        ("[a]", "'a' is '{}'; expected a table"),
-        ('[a]\nb = "7X"', "[a], 'b': '7X'; expected a number of parameters, for example \"70M\""),
-        ("[a]\nb = -3", "[a], 'b': -3; expected a number of parameters"),
-        ("[a]\nb = 0.5", "[a], 'b': 0.5; expected"),
-        ("[a]\nb = true", "[a], 'b': True; expected"),
-        ("[a]\nb = nan", "[a], 'b': nan; expected"),
-        ("[a]\nb = [7]", "[a], 'b': [7]; expected"),
-        ("[a]\nb = 7\n[c]\nb = 8", "the model 'b' is in the families 'a' and 'c'; expected one"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), TABLES["malformed sizes"])
 def test_an_invalid_file_is_named_with_what_was_expected(text: str, message: str, tmp_path: Path) -> None:
     path = written(tmp_path, text)
     with pytest.raises(RowsError) as error:

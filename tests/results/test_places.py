@@ -20,7 +20,7 @@ from lm_eval_ext.results import places
 from lm_eval_ext.results.places import extract, opened
 from lm_eval_ext.sources import RowsError
 from tests.forks import Forks
-from tests.hub import MAIN, Hub, serve
+from tests.hub import MAIN, serve
 from tests.reports.files import SST2, write_run
 from tests.reports.gate.two_runs import right
 from tests.test_hub import environment
@@ -128,10 +128,6 @@ def run(forks: Forks, folder: Path, endpoint: str, words: Sequence[Sequence[str]
     return process.stdout, process.stderr
 
 
-def downloaded(hub: Hub) -> set[str]:
-    return {Path(path).name for path in hub.downloads("")}
-
-
 def test_results_are_read_from_the_hub_if_asked_for_and_then_from_its_cache(forks: Forks, tmp_path: Path) -> None:
     files = repository(tmp_path)
     first, second = "hf://datasets/our-team/baselines/runs", "hf://datasets/our-team/baselines@main/second.tar.gz"
@@ -155,7 +151,8 @@ def test_results_are_read_from_the_hub_if_asked_for_and_then_from_its_cache(fork
     assert "@v9: could not be downloaded from the Hugging Face Hub: " in errors
     assert "If it is private, set HF_TOKEN. Without the hub, give a folder or an archive" in errors
     assert "/other: no results_*.json there" in errors
-    assert downloaded(hub) == {"second.tar.gz", *(path.name for path in (tmp_path / "first").iterdir())}
+    downloaded = {Path(path).name for path in hub.downloads("")}
+    assert downloaded == {"second.tar.gz", *(path.name for path in (tmp_path / "first").iterdir())}
 
     page = tmp_path / "page.html"
     other = ["report", "hf://datasets/our-team/other", "-o", str(page)]

@@ -12,34 +12,15 @@ from lm_eval_ext.results.runs import Runs, TaskRun, possible_weights, rows_of
 from lm_eval_ext.sources import RowsError
 from tests.own_tasks import GROUPS, RUNNABLE
 from tests.reports.files import SST2, write_run
+from tests.tables import tables
 
 pytestmark = pytest.mark.harness
 
 # The harness's order is that of the task's metrics and filters.
 FIRST = Choice()
 
-MAIN = {
-    "colors_few": ("acc", True),
-    "colors_many": ("acc", True),
-    "shapes_few": ("acc", True),
-    "shapes_many": ("acc", True),
-    "sums": ("exact_match", True),
-    "told": ("prompt_level_strict_acc", True),
-    "plain_text": ("word_perplexity", False),
-    "pairs": ("f1", True),
-    "translated": ("bleu", True),
-}
-AGGREGATIONS = {
-    "told": {"prompt_level_strict_acc": "mean", "inst_level_strict_acc": "mean of items"},
-    "plain_text": {
-        "word_perplexity": "weighted_perplexity",
-        "byte_perplexity": "weighted_perplexity",
-        "bits_per_byte": "bits_per_byte",
-    },
-    "pairs": {"f1": "f1", "mcc": "matthews_corrcoef", "acc": "mean"},
-    "translated": {"bleu": "bleu", "chrf": "chrf", "ter": "ter"},
-    "sums": {"exact_match": "mean"},
-}
+TABLES = tables(__file__)
+MAIN, AGGREGATIONS = TABLES["main"], TABLES["aggregations"]
 
 
 def runs_in(folder: Path, choice: Choice = FIRST) -> Runs:
@@ -54,7 +35,7 @@ def run_of(runs: Runs, task: str) -> TaskRun:
 
 def test_every_task_has_its_main_metric_and_direction(other_runs: list[Path]) -> None:
     runs = runs_in(other_runs[0])
-    found = {run.task: (run.headline.name, run.headline.higher_is_better) for run in runs.counting}
+    found = {run.task: [run.headline.name, run.headline.higher_is_better] for run in runs.counting}
     assert found == {task: main for task, main in MAIN.items() if task in found}
     assert {*found} == {*RUNNABLE, *(f"{group}_{size}" for group in GROUPS for size in ("few", "many"))}
     # Nothing about them is a reason to doubt their figures.

@@ -10,21 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval import simple_evaluate
-from lm_eval.loggers import EvaluationTracker
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.reports.gate.units import Compared, Sides
 from lm_eval_ext.reports.page.build import provenance
 from lm_eval_ext.results.comparability import as_one
 from lm_eval_ext.results.issue import note, warning
 from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.runs import Decoding, settings_of
-from tests.conftest import save
+from tests.harness.tasks import evaluate
 from tests.reports.files import SST2, write_run
 from tests.reports.manyifeval_files import of_model, row, write_rows
+from tests.tables import tables
 
+TABLES = tables(__file__)
 N01 = "manyifeval_n01"
 COT = "verbalizer_cot_sst2_unnatural_flipped"
 LONG = {"max_gen_toks": 8192}
@@ -125,22 +123,7 @@ def test_two_sides_are_compared_task_by_task_in_the_setting_of_each(tmp_path: Pa
     assert same.issues == ()
 
 
-@pytest.mark.parametrize(
-    ("model", "generation", "temperature"),
-    [
-        ("vllm", {"do_sample": True}, 1.0),
-        # The harness sends 0 to a server unless there is a temperature, whether or not it is to sample.
-        ("local-chat-completions", {"do_sample": True}, 0.0),
-        ("local-chat-completions", {"do_sample": True, "temperature": 0.7}, 0.7),
-        ("local-chat-completions", {"do_sample": False, "temperature": 0.7}, 0.7),
-        ("anthropic-chat-completions", {"do_sample": False, "temperature": 0.7}, 0.7),
-        ("litellm-chat", {"do_sample": False, "temperature": 0.7}, 0.7),
-        ("sglang-generate", {"do_sample": False, "temperature": 0.7}, 0.7),
-        ("sglang", {"do_sample": True}, 0.0),
-        ("vllm", {"do_sample": False, "temperature": 0.7}, 0.0),
-        ("openai-completions", {}, 0.0),
-    ],
-)
+@pytest.mark.parametrize(("model", "generation", "temperature"), TABLES["temperatures"])
 def test_the_temperature_is_the_one_that_the_harness_sends(
     model: str, generation: Mapping[str, Any], temperature: float, tmp_path: Path
 ) -> None:
@@ -152,11 +135,9 @@ def test_the_temperature_is_the_one_that_the_harness_sends(
 
 
 def test_recorded_answers_were_sampled_as_when_they_were_given(tmp_path: Path) -> None:
-    given = {"model": "openai-chat-completions", "model_args": {"model": "gpt-5"}}
+    given = {"model": "openai-chat-completions", "model_args": {"model": "gpt-5"}, "samples": "a"}
     greedy = {"generation_kwargs": {"do_sample": False, "temperature": 0.0}}
-    write_run(
-        tmp_path, {SST2: [1, 0]}, call={"model": "recorded", "recorded": {**given, "samples": "a"}}, config=greedy
-    )
+    write_run(tmp_path, {SST2: [1, 0]}, call={"model": "recorded", "recorded": given}, config=greedy)
     runs = load([tmp_path])
     assert runs.counting[0].decoding.temperature == 1.0
     assert any("sends temperature 1 and no stop strings to gpt-5" in str(issue) for issue in runs.issues)
@@ -166,30 +147,13 @@ def test_recorded_answers_were_sampled_as_when_they_were_given(tmp_path: Path) -
 def test_draws_of_a_real_model_are_told_apart_by_temperature_and_seed(tiny_model: Path, tmp_path: Path) -> None:
     texts = {}
     for temperature, seed, repeats in ((None, 1, 1), (0.7, 1, 1), (0.7, 2, 1), (0.7, 3, 3)):
-        manager = TaskManager(
-            include_path=tasks_dir(),
-            include_defaults=False,
-            metadata={"source": "embedded", "answer_classifier": "rules", "repeats": repeats},
-        )
         folder = tmp_path / ("repeated" if repeats > 1 else "single") / f"{temperature}-{seed}"
-        tracker = EvaluationTracker(output_path=str(folder))
         drawn = f",do_sample=true,temperature={temperature}" if temperature else ""
-        results = simple_evaluate(
-            "hf",
-            model_args=f"pretrained={tiny_model},device=cpu",
-            tasks=[TASK],
-            task_manager=manager,
-            limit=2,
-            bootstrap_iters=0,
-            gen_kwargs=f"max_gen_toks=8{drawn}",
-            random_seed=seed,
-            numpy_random_seed=seed,
-            torch_random_seed=seed,
-            evaluation_tracker=tracker,
-            log_samples=True,
-        )
-        texts[temperature, seed] = [sample["resps"] for sample in results["samples"][TASK]]
-        save(results, tracker)
+        options: dict[str, Any] = {"limit": 2, "bootstrap_iters": 0, "gen_kwargs": f"max_gen_toks=8{drawn}"}
+        options |= dict.fromkeys(("random_seed", "numpy_random_seed", "torch_random_seed"), seed)
+        arguments = f"pretrained={tiny_model},device=cpu"
+        found = evaluate("hf", [TASK], {"repeats": repeats}, folder, model_args=arguments, **options)
+        texts[temperature, seed] = [sample["resps"] for sample in found["samples"][TASK]]
     assert texts[0.7, 1] != texts[0.7, 2]
     # Three draws of one run: another text each time.
     assert all(len(draws) == 3 and len(set(draws)) > 1 for (draws,) in texts[0.7, 3])

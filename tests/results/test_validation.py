@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,28 +21,31 @@ def warnings(folder: Path) -> list[str]:
 
 
 def write_answers(
-    folder: Path, kinds: Sequence[str], texts: Sequence[str], *, samples: bool = True, task: str = SST2, **changed: Any
+    folder: Path, *answers: tuple[int, str, str], samples: bool = True, task: str = SST2, **changed: Any
 ) -> None:
-    """Write a run whose answers are all invalid.
+    """Write a run whose answers are all wrong.
 
     Args:
         folder: made if it is not there.
-        kinds: by row, the metric of its kind; empty for a valid one.
-        texts: by row, the response.
+        answers: how many, the metric of their kind (empty for valid ones), and the response.
         samples: whether there are any.
         task: its name.
         changed: see ``write_run``.
     """
-    names = sorted({*kinds, "empty_rate"} - {""})
-    path = write_run(folder, {task: [0.0] * len(kinds)}, samples=samples, **changed)
-    rows = [{**{name: float(name == kind) for name in names}, "invalid_rate": float(bool(kind))} for kind in kinds]
+    names = sorted({"empty_rate", *(kind for _, kind, _ in answers)} - {""})
+    rows: list[dict[str, Any]] = [
+        {**{name: float(name == kind) for name in names}, "invalid_rate": float(bool(kind)), "resps": [[text]]}
+        for count, kind, text in answers
+        for _ in range(count)
+    ]
+    path = write_run(folder, {task: [0.0] * len(rows)}, samples=samples, **changed)
     if samples:
         with edited_lines(samples_of(path, task)) as lines:
-            for line, scores, text in zip(lines, rows, texts, strict=True):
-                line |= {**scores, "resps": [[text]]}
+            for line, row in zip(lines, rows, strict=True):
+                line.update(row)
     with edited(path) as content:
         for name in (*names, "invalid_rate"):
-            content["results"][task][f"{name},answer"] = sum(scores[name] for scores in rows) / len(rows)
+            content["results"][task][f"{name},answer"] = sum(row[name] for row in rows) / len(rows)
 
 
 # A chat template that was forgotten
@@ -111,7 +114,7 @@ def test_missing_answers_and_their_origin_are_said(tmp_path: Path) -> None:
 
 
 def test_nearly_all_answers_are_empty(tmp_path: Path) -> None:
-    write_answers(tmp_path, ["empty_rate"] * 9 + [""], [BLANK] * 9 + ["positive"])
+    write_answers(tmp_path, (9, "empty_rate", BLANK), (1, "", "positive"))
     # They are invalid, too, which is not said besides.
     (found,) = warnings(tmp_path)
     assert found.startswith(f"one: nearly all answers to {SST2} are empty (empty_rate at least 0.9)")
@@ -119,7 +122,7 @@ def test_nearly_all_answers_are_empty(tmp_path: Path) -> None:
 
 def test_answers_cut_off_while_reasoning_name_the_limit_and_the_remedy(tmp_path: Path) -> None:
     config = {"generation_kwargs": {"max_gen_toks": 64}}
-    write_answers(tmp_path, ["empty_rate"] + [""] * 9, [THOUGHT] + ["positive"] * 9, config=config)
+    write_answers(tmp_path, (1, "empty_rate", THOUGHT), (9, "", "positive"), config=config)
     assert warnings(tmp_path) == [
         f"one: many answers to {SST2} end inside a reasoning block, at the limit of 64 new tokens: raise it, for "
         "example --gen_kwargs max_gen_toks=4096"
@@ -127,31 +130,26 @@ def test_answers_cut_off_while_reasoning_name_the_limit_and_the_remedy(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("kinds", "texts"),
+    "answers",
     [
-        (["empty_rate"] * 8 + [""] * 2, [BLANK] * 8 + ["positive"] * 2),
-        (["empty_rate"] + [""] * 10, [THOUGHT] + ["positive"] * 10),
-        (["empty_rate"] * 2 + [""] * 9, [THOUGHT, BLANK] + ["positive"] * 9),
-        (["empty_rate"] * 2 + [""] * 8, ["<think>a</think>"] * 2 + ["positive"] * 8),
-        (["invalid_other"] * 8 + [""] * 2, ["positive"] * 10),
-        (["invalid_prior"] * 10, ["positive"] * 10),
-    ],
-    ids=[
-        "8 of 10 empty",
-        "1 of 11 cut off",
-        "1 of 11 cut off, and one blank",
-        "closed blocks",
-        "8 of 10 invalid",
-        "the words' own meanings",
+        pytest.param([(8, "empty_rate", BLANK), (2, "", "positive")], id="8 of 10 empty"),
+        pytest.param([(1, "empty_rate", THOUGHT), (10, "", "positive")], id="1 of 11 cut off"),
+        pytest.param(
+            [(1, "empty_rate", THOUGHT), (1, "empty_rate", BLANK), (9, "", "positive")],
+            id="1 of 11 cut off, and one blank",
+        ),
+        pytest.param([(2, "empty_rate", "<think>a</think>"), (8, "", "positive")], id="closed blocks"),
+        pytest.param([(8, "invalid_other", "positive"), (2, "", "positive")], id="8 of 10 invalid"),
+        pytest.param([(10, "invalid_prior", "positive")], id="the words' own meanings"),
     ],
 )
-def test_nothing_is_said_of_answers_that_measure_the_model(kinds: list[str], texts: list[str], tmp_path: Path) -> None:
-    write_answers(tmp_path, kinds, texts)
+def test_nothing_is_said_of_answers_that_measure_the_model(answers: list[tuple[int, str, str]], tmp_path: Path) -> None:
+    write_answers(tmp_path, *answers)
     assert warnings(tmp_path) == []
 
 
 def test_without_samples_nothing_is_known_of_why_answers_are_empty(tmp_path: Path) -> None:
-    write_answers(tmp_path, ["empty_rate"] * 4, [THOUGHT] * 4, samples=False)
+    write_answers(tmp_path, (4, "empty_rate", THOUGHT), samples=False)
     found = warnings(tmp_path)
     assert not any("reasoning block" in text for text in found)
     assert any("are empty (empty_rate at least 0.9)" in text for text in found)
@@ -170,7 +168,7 @@ def test_without_samples_nothing_is_known_of_why_answers_are_empty(tmp_path: Pat
 def test_nearly_all_answers_are_invalid_and_a_recorded_chat_template_is_not_asked_about(
     recorded: Mapping[str, Any], question: str, tmp_path: Path
 ) -> None:
-    write_answers(tmp_path, ["invalid_echo"] * 9 + ["empty_rate"], ["Movie review"] * 10, **recorded)
+    write_answers(tmp_path, (9, "invalid_echo", "Movie review"), (1, "empty_rate", "Movie review"), **recorded)
     (found,) = warnings(tmp_path)
     assert found.startswith(
         f"one: nearly all answers to {SST2} are invalid (invalid_rate at least 0.9; mostly invalid_echo)"
@@ -188,6 +186,6 @@ def test_a_result_that_predates_the_kinds_is_warned_of_too(tmp_path: Path) -> No
 
 def test_one_warning_covers_the_tasks_of_a_model(tmp_path: Path) -> None:
     for number, task in enumerate((SST2, SNLI)):
-        write_answers(tmp_path, ["empty_rate"] * 10, [BLANK] * 10, task=task, stamp=f"2026-01-02T03-04-0{number}.6")
+        write_answers(tmp_path, (10, "empty_rate", BLANK), task=task, stamp=f"2026-01-02T03-04-0{number}.6")
     (found,) = warnings(tmp_path)
     assert f"nearly all answers to {SNLI}, {SST2} are empty" in found

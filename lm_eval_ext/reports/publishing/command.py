@@ -29,10 +29,11 @@ from lm_eval_ext.results.places import opened
 from lm_eval_ext.results.truncation import truncated_prompts
 
 HUB_EVAL_RESULTS, EVERY_EVAL_EVER = "hub-eval-results", "every-eval-ever"
-NEEDED: Mapping[str, Mapping[str, str]] = {
+OPTIONS: Mapping[str, Mapping[str, str]] = {
     HUB_EVAL_RESULTS: {
         "benchmark": "--benchmark NAME=OWNER/DATASET:TASK_ID for each task or group to publish: a benchmark dataset on "
         "the hub, and the id of a task in its eval.yaml",
+        "source_url": "",
     },
     EVERY_EVAL_EVER: {
         "organization": "--organization NAME: who ran the evaluation",
@@ -40,8 +41,7 @@ NEEDED: Mapping[str, Mapping[str, str]] = {
         f"{', '.join(RELATIONSHIPS)}",
     },
 }
-"""What each format needs and results do not say, by option."""
-OPTIONAL: Mapping[str, tuple[str, ...]] = {HUB_EVAL_RESULTS: ("source_url",), EVERY_EVAL_EVER: ()}
+"""The options of each format: what it needs and results do not say, or an empty text if it can do without."""
 
 
 def add_publish_to(export: argparse.ArgumentParser) -> None:
@@ -50,7 +50,7 @@ def add_publish_to(export: argparse.ArgumentParser) -> None:
     export.add_argument(
         "--format",
         required=True,
-        choices=tuple(NEEDED),
+        choices=tuple(OPTIONS),
         help="hub-eval-results: .eval_results/*.yaml in model repositories on the Hugging Face Hub; every-eval-ever: "
         "records of the EvalEval coalition's database",
     )
@@ -138,11 +138,11 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _require_options(options: argparse.Namespace) -> None:
-    missing = [description for name, description in NEEDED[options.format].items() if not getattr(options, name)]
-    if missing:
+    needed = OPTIONS[options.format].items()
+    if missing := [description for name, description in needed if description and not getattr(options, name)]:
         raise ReportError(f"the format {options.format} needs what results do not say; give {'; and '.join(missing)}")
-    for form, needed in NEEDED.items():
-        for name in (*needed, *OPTIONAL[form]):
+    for form, names in OPTIONS.items():
+        for name in names:
             if form != options.format and getattr(options, name):
                 raise ReportError(f"--{name.replace('_', '-')} belongs to --format {form}, not to {options.format}")
     for text in (*(name for _, name in options.ids), *(dataset for _, dataset, _ in options.benchmark)):

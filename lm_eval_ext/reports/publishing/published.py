@@ -414,15 +414,13 @@ def _is_local(path: str) -> bool:
 
 def _generation_config(score: PublishedScore) -> dict[str, Any]:
     run = score.run
-    recorded = run.config.get("generation_kwargs")
-    recorded = recorded if isinstance(recorded, dict) else {}
     arguments: dict[str, float] = {}
-    if recorded:
+    if run.generation:
         # As it was sent, whatever the run asked for.
         arguments["temperature"] = run.decoding.temperature
-    if (top_p := _number(recorded.get("top_p"))) is not None:
+    if (top_p := _number(run.generation.get("top_p"))) is not None:
         arguments["top_p"] = top_p
-    if (most := _number(recorded.get("max_gen_toks"))) is not None:
+    if (most := _number(run.generation.get("max_gen_toks"))) is not None:
         arguments["max_tokens"] = int(most)
     details = {name: str(value) for name, value in run.setting if name != RECORDED_ANSWERS}
     if len(details) < len(run.setting):

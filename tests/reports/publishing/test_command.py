@@ -94,39 +94,39 @@ def test_an_option_of_another_form_is_a_usage_error(
     assert "expected " in capsys.readouterr().err
 
 
+def notes(run: Path) -> str:
+    """Publish a run, and return what the file says of its score."""
+    out = run.with_name("out")
+    assert call(*HUB, run, "-o", out, "--model-id", f"{run}=a/b", *BENCHMARK) == 0
+    (written,) = (out / "a/b/.eval_results").iterdir()
+    (entry,) = yaml.safe_load(written.read_text(encoding="utf-8"))
+    return str(entry["notes"])
+
+
 @pytest.mark.parametrize(("limit", "option"), [(4.0, "--limit 4"), (None, "--samples")])
 def test_a_run_of_some_rows_says_so_everywhere(
-    limit: float | None, option: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    limit: float | None, option: str, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with edited(run) as content:
         content["config"]["limit"] = limit
         content["n-samples"][SST2]["original"] += 1
-    assert call(*HUB, run, "-o", tmp_path / "out", "--model-id", f"{run}=a/b", *BENCHMARK) == 0
+    assert notes(run).endswith(f"{option}: only some of the rows")
     assert f"warning: a/b: made with {option}, so the scores are of some of the rows" in capsys.readouterr().err
-    (written,) = (tmp_path / "out/a/b/.eval_results").iterdir()
-    assert yaml.safe_load(written.read_text(encoding="utf-8"))[0]["notes"].endswith(f"{option}: only some of the rows")
 
 
-def test_a_run_with_prompts_that_were_cut_off_says_so_everywhere(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_prompts_that_were_cut_off_and_missing_answers_are_said_everywhere(
+    run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with edited(run) as content:
         content["results"][SST2]["prompt_truncated_rate,answer"] = 0.25
-    assert call(*HUB, run, "-o", tmp_path / "out", "--model-id", f"{run}=a/b", *BENCHMARK) == 0
-    assert f"warning: a/b: prompts lost their beginnings; the files say so: {SST2}" in capsys.readouterr().err
-    (written,) = (tmp_path / "out/a/b/.eval_results").iterdir()
-    notes = yaml.safe_load(written.read_text(encoding="utf-8"))[0]["notes"]
-    assert notes.endswith("the context had no room for the beginning of 25.0 % of the prompts")
-
-
-def test_answers_that_were_not_recorded_are_said(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with edited(run) as content:
         content["config"]["recorded"] = {"missing": {SST2: 3}}
-    assert call(*HUB, run, "-o", tmp_path / "out", "--model-id", f"{run}=a/b", *BENCHMARK) == 0
-    assert f"a/b: answers that were not recorded count as empty; the files say so: {SST2}" in capsys.readouterr().err
-    (written,) = (tmp_path / "out/a/b/.eval_results").iterdir()
-    notes = yaml.safe_load(written.read_text(encoding="utf-8"))[0]["notes"]
-    assert notes.endswith("3 answers were not recorded and count as empty")
+    assert notes(run).endswith(
+        "; 3 answers were not recorded and count as empty; the context had no room for the beginning of 25.0 % of the "
+        "prompts"
+    )
+    said = capsys.readouterr().err
+    assert f"warning: a/b: answers that were not recorded count as empty; the files say so: {SST2}\n" in said
+    assert f"warning: a/b: prompts lost their beginnings; the files say so: {SST2}\n" in said
 
 
 def test_a_score_that_is_no_number_is_left_out_and_named(

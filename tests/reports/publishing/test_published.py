@@ -27,9 +27,11 @@ from tests.other_files import MadeUp, write_other_run
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import CONFIG, SST2, edited, write_run
 from tests.reports.gate.two_runs import SNLI, right
+from tests.tables import tables
 
 pytestmark = pytest.mark.harness
 
+TABLES = tables(__file__)
 ID = "our-team/model"
 
 
@@ -45,16 +47,7 @@ def test_the_id_is_what_was_loaded_from_the_hub(tmp_path: Path) -> None:
     assert call_in_words(model.runs[0].model) == "--model hf dtype=bfloat16"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        ({"pretrained": "/models/one"}, "pretrained is '/models/one'"),
-        ({"pretrained": "gpt2"}, "pretrained is 'gpt2'"),
-        ({"policy": "oracle"}, "it has no argument `pretrained`"),
-        ({"pretrained": "owner/one", "peft": "owner/adapter"}, "it was run with peft"),
-        ({"pretrained": "owner/one", "base": "hf", "strategy": "feedback"}, "it was run with base"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "why"), TABLES["ids"])
 def test_an_id_that_the_results_do_not_say_is_asked_for_and_taken(
     tmp_path: Path, arguments: dict[str, str], why: str
 ) -> None:
@@ -221,36 +214,17 @@ def test_a_record_says_who_what_and_how_well(tmp_path: Path) -> None:
 
 def test_a_record_has_the_temperature_that_was_sent(tmp_path: Path) -> None:
     server = {"model": "openai-chat-completions", "model_args": {"model": "gpt-5", "pretrained": "owner/one"}}
-    write_run(
-        tmp_path, {SST2: [1]}, call=server, config={"generation_kwargs": {"do_sample": False, "temperature": 0.0}}
-    )
+    greedy = {"generation_kwargs": {"do_sample": False, "temperature": 0.0}}
+    write_run(tmp_path, {SST2: [1]}, call=server, config=greedy)
     (record,) = records(tmp_path).values()
-    (temperature,) = {
-        result["generation_config"]["generation_args"]["temperature"] for result in record["evaluation_results"]
-    }
-    assert temperature == 1.0
+    arguments = [result["generation_config"]["generation_args"] for result in record["evaluation_results"]]
+    assert {given["temperature"] for given in arguments} == {1.0}
 
 
 ELSEWHERE = "/home/somebody/rows"
 
 
-@pytest.mark.parametrize(
-    ("task", "source", "path", "expected"),
-    [
-        (SST2, "hub", "nyu-mll/glue", {"source_type": "hf_dataset", "hf_repo": "nyu-mll/glue"}),
-        (SST2, "hub", "sst2", {"source_type": "hf_dataset"}),
-        (SST2, ELSEWHERE, "sst2", {"source_type": "other"}),
-        (SST2, "hub", ELSEWHERE, {"source_type": "other"}),
-        # The harness gives --metadata to all tasks of a run, so the source of another task is not that of its rows.
-        ("quiz", ELSEWHERE, "o/q", {"dataset_name": "o/q", "source_type": "hf_dataset", "hf_repo": "o/q"}),
-        ("quiz", ELSEWHERE, "gsm8k", {"dataset_name": "gsm8k", "source_type": "hf_dataset"}),
-        ("quiz", ELSEWHERE, ELSEWHERE, {"source_type": "other"}),
-        ("quiz", ELSEWHERE, r"C:\somebody\rows", {"source_type": "other"}),
-        ("quiz", ELSEWHERE, "json", {"source_type": "other"}),
-        # Rows that the task's own code makes.
-        ("quiz", ELSEWHERE, None, {"source_type": "other"}),
-    ],
-)
+@pytest.mark.parametrize(("task", "source", "path", "expected"), TABLES["sources"])
 def test_where_the_rows_came_from_is_said_without_local_paths(
     task: str, source: str, path: str | None, expected: dict[str, str], tmp_path: Path
 ) -> None:
