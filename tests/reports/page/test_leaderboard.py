@@ -22,7 +22,7 @@ from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import SST2, edited, write_run
+from tests.reports.files import SST2, edited, write_models, write_run
 from tests.reports.gate.two_runs import SNLI, right
 from tests.reports.manyifeval_files import row, write_rows
 from tests.reports.page.model_runs import GOLDEN, LEVELS, write_model
@@ -177,8 +177,8 @@ def test_a_leaderboard_has_the_levels_of_every_family_and_the_other_tasks(tmp_pa
 
 
 def test_the_best_is_marked_with_what_is_not_clearly_worse(tmp_path: Path) -> None:
-    for name, count in {"v": 60, "w": 58, "x": 30, "y": 60, "z": 59}.items():
-        write_run(tmp_path / name, {SST2: right(count)}, arguments={"pretrained": f"owner/{name}"})
+    counts = {"v": 60, "w": 58, "x": 30, "y": 60, "z": 59}
+    write_models(tmp_path, {name: {SST2: right(count)} for name, count in counts.items()})
     # Nobody is compared with answers that are known.
     write_run(tmp_path / "0", {SST2: right(100)}, arguments={"policy": "oracle"}, call={"model": "reference"})
     (board,) = boards(tmp_path)
@@ -204,7 +204,7 @@ def test_many_models_are_listed_by_their_mean_rank_and_what_has_no_figure_is_las
     counts = {"a": (60, 90), "b": (62, 60), "c": (61, 55), "d": (50, 50), "e": (95, None)}
     for name, of_tasks in counts.items():
         scores = {task: right(count) for task, count in zip((SST2, SNLI), of_tasks, strict=True) if count is not None}
-        write_run(tmp_path / name, scores, arguments={"pretrained": f"owner/{name}"})
+        write_models(tmp_path, {name: scores})
     (board,) = boards(tmp_path)
     assert board.models == ("b", "a", "c", "e", "d")
 
@@ -255,8 +255,7 @@ def test_a_model_with_only_part_of_a_headline_has_no_value(tmp_path: Path) -> No
 
 
 def test_on_different_rows_none_is_the_best(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", {SST2: right(60)}, arguments={"pretrained": "owner/a"})
-    write_run(tmp_path / "b", {SST2: right(16, of=20)}, arguments={"pretrained": "owner/b"})
+    write_models(tmp_path, {"a": {SST2: right(60)}, "b": {SST2: right(16, of=20)}})
     ((headline,),) = (board.headlines for board in boards(tmp_path))
     assert len(shown(headline)) == 2
     assert not any(standing.is_best or standing.is_close for standing in headline.standings.values())
