@@ -142,28 +142,12 @@ def test_it_is_said_since_when_a_headline_is_worse(verdicts: str, words: str) ->
 
 def made_up(names: Sequence[str], headlines: int = 1) -> SideBySide:
     """Return verdicts on candidates of these names, each with drops of its own."""
-    return SideBySide(
-        tuple(
-            Verdict(
-                ("old", name),
-                Outcome(
-                    tuple(
-                        Finding(
-                            f"task {task}",
-                            "",
-                            "NOT WORSE",
-                            allowed=0.02,
-                            mean_drop=MeanChange.of_error(0.01 * number, 0.02, 100, 99),
-                        )
-                        for task in range(headlines)
-                    ),
-                    requirement="no-regression",
-                ),
-                (),
-            )
-            for number, name in enumerate(names)
-        )
-    )
+    verdicts = []
+    for number, name in enumerate(names):
+        drop = MeanChange.of_error(0.01 * number, 0.02, 100, 99)
+        findings = [Finding(f"task {task}", "", "NOT WORSE", allowed=0.02, mean_drop=drop) for task in range(headlines)]
+        verdicts.append(Verdict(("old", name), Outcome(tuple(findings), requirement="no-regression"), ()))
+    return SideBySide(tuple(verdicts))
 
 
 @pytest.mark.parametrize(

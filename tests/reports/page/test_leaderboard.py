@@ -40,6 +40,10 @@ def shown(headline: Headline) -> list[str]:
     return [model for model, standing in headline.standings.items() if standing.estimate.exists]
 
 
+def tasks_of_headlines(folder: Path) -> dict[str, tuple[str, ...]]:
+    return {headline.name: headline.tasks for headline in headlines_of_one_level(load([folder]))}
+
+
 @pytest.mark.parametrize(
     ("groups", "expected"),
     [
@@ -54,14 +58,13 @@ def test_each_lowest_group_and_each_ungrouped_task_is_a_headline(
     groups: Mapping[str, Sequence[str]], expected: Mapping[str, tuple[str, ...]], tmp_path: Path
 ) -> None:
     write_run(tmp_path, {SST2: [1], SNLI: [1], GOLDEN: [1], "verbalizer_own": [1]}, group_subtasks=groups)
-    found = {one.name: one.tasks for one in headlines_of_one_level(load([tmp_path]))}
-    assert found == {**expected, "verbalizer_own": ("verbalizer_own",)}
+    assert tasks_of_headlines(tmp_path) == {**expected, "verbalizer_own": ("verbalizer_own",)}
 
 
 def test_many_ungrouped_tasks_are_one_headline(tmp_path: Path) -> None:
-    write_run(tmp_path, {f"verbalizer_own_{number}": [1] for number in range(7)})
-    (headline,) = headlines_of_one_level(load([tmp_path]))
-    assert (headline.name, len(headline.tasks)) == ("verbalizer, 7 tasks with acc", 7)
+    tasks = [f"verbalizer_own_{number}" for number in range(7)]
+    write_run(tmp_path, {task: [1] for task in tasks})
+    assert tasks_of_headlines(tmp_path) == {"verbalizer, 7 tasks with acc": (*tasks,)}
 
 
 def with_facts(path: Path, facts: Mapping[str, Mapping[str, Any]]) -> None:
@@ -92,18 +95,14 @@ def test_a_group_over_several_levels_is_a_headline_for_each_level(tmp_path: Path
     tasks = {f"manyifeval_n{number:02}": [row(1, [True] * number)] for number in numbers}
     with edited(write_rows(tmp_path, tasks)) as content:
         content["group_subtasks"] = {"manyifeval": [*reversed(tasks)]}
-    assert [(one.name, one.tasks) for one in headlines_of_one_level(load([tmp_path]))] == [
-        (task, (task,)) for task in tasks
-    ]
+    assert [*tasks_of_headlines(tmp_path).items()] == [(task, (task,)) for task in tasks]
 
 
 def test_the_tasks_of_one_level_of_a_group_are_a_headline(tmp_path: Path) -> None:
     facts = {SST2: {"prompting": "chain_of_thought"}, SNLI: {"prompting": "chain_of_thought"}, GOLDEN: {}}
     with_facts(write_run(tmp_path, {task: [1] for task in facts}, group_subtasks={"mine": [*facts]}), facts)
-    assert [(one.name, one.tasks) for one in headlines_of_one_level(load([tmp_path]))] == [
-        (GOLDEN, (GOLDEN,)),
-        ("mine, chain of thought", (SST2, SNLI)),
-    ]
+    by_level = {GOLDEN: (GOLDEN,), "mine, chain of thought": (SST2, SNLI)}
+    assert [*tasks_of_headlines(tmp_path).items()] == [*by_level.items()]
 
 
 def test_a_group_without_its_own_headline_is_split_into_tasks(tmp_path: Path) -> None:
