@@ -168,10 +168,8 @@ class Study:
         equal_facts = [fact for fact in facts if fact not in compared]
         every = list(entries)
         groups = entries_by(every, facts)
-        questions: dict[Key, set[Hashable]] = {}
-        for group in groups.values():
-            key = tuple(group[0][fact] for fact in equal_facts)
-            questions.setdefault(key, set()).update(entry.question for entry in group)
+        asked = entries_by(every, equal_facts)
+        questions = {key: {entry.question for entry in of_key} for key, of_key in asked.items()}
         lines_of_means = {}
         for key in self._crossed(every, blocks, within) if lines is None else lines:
             group, about = groups.get(key, []), dict(zip(facts, key, strict=True))

@@ -13,22 +13,19 @@ from scipy import stats
 
 from lm_eval_ext.reports.paired import ByDataset, Difference, MeanChange, RowSums, difference_of
 from lm_eval_ext.reports.statistics import Floats
-from lm_eval_ext.results.load import load, load_apart
+from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import TaskRun
 from tests.reports.files import SST2, write_run
-from tests.reports.gate.two_runs import GOLDEN, Scores, right
+from tests.reports.gate.two_runs import GOLDEN, Scores, right, sides
 from tests.sampling import sampled
 
 
 def difference(folder: Path, before: Scores, after: Scores) -> Difference:
     """Return the difference between two runs, the first task of one with the first of the other, and so on."""
-    write_run(folder / "a", before, arguments={"pretrained": "owner/one"})
-    write_run(folder / "b", after, arguments={"pretrained": "owner/two"})
-    first, second = load_apart([[folder / "a"], [folder / "b"]])
-    by_task = [{run.task: run for run in runs.counting} for runs in (first, second)]
-    return difference_of(
-        [(by_task[0][one], by_task[1][other]) for one, other in zip(before, after, strict=True)], "acc"
-    )
+    both = sides(folder, before, after)
+    by_task = [{run.task: run for run in runs.counting} for runs in (both.before, both.after)]
+    pairs = [(by_task[0][one], by_task[1][other]) for one, other in zip(before, after, strict=True)]
+    return difference_of(pairs, "acc")
 
 
 def only_run(folder: Path, **changed: Any) -> TaskRun:
