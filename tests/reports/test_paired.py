@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lm_eval_ext.reports.paired import ByDataset, Difference, MeanChange, RowSums, difference_of
+from lm_eval_ext.reports.paired import Difference, MeanChange, RowSums, difference_of
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import TaskRun
@@ -171,10 +171,9 @@ def test_equal_answers_exclude_only_changes_of_which_rows_would_show_one() -> No
 def test_how_far_answers_change_together_is_their_mean_square_by_rows_over_that_by_answers() -> None:
     def of_rows(answers: Floats) -> MeanChange:
         """Return the change of rows with so many answers, shape (rows, answers)."""
-        changes: ByDataset = {
-            "a": [(np.arange(len(answers), dtype=np.int32), of_answer, 1.0) for of_answer in answers.T]
-        }
-        return MeanChange.of_rows(RowSums.of_answers(changes), answers.size)
+        rows = np.arange(len(answers), dtype=np.int32)
+        sums = RowSums.of_answers(("a", rows, of_answer, 1.0) for of_answer in answers.T)
+        return MeanChange.of_rows(sums, answers.size)
 
     whole = np.repeat([[1.0], [-1.0], [0.0]], [20, 20, 60], axis=0) * np.ones((1, 4))
     assert of_rows(whole).clustering == pytest.approx(1)

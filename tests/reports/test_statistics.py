@@ -43,6 +43,11 @@ def mean_of(values: Floats, clusters: NDArray[np.int64] | None = None, dataset: 
 # The bootstrap's interval
 
 
+def test_the_standard_error_of_an_accuracy_is_the_binomial_one() -> None:
+    # That of 1,000 resamples is off by 1 / sqrt(2 * 1000) = 2.2 %; four times that is never seen.
+    assert np.std(mean_of(answers()).value.values[1:]) == pytest.approx(ERROR, rel=0.09)
+
+
 def test_the_interval_of_an_accuracy_is_the_binomial_one() -> None:
     found = estimate(mean_of(answers()).value)
     low, high = stats.binom.ppf([0.025, 0.975], ROWS, 0.3) / ROWS
@@ -55,8 +60,7 @@ def test_copies_of_an_answer_do_not_narrow_the_interval() -> None:
     copies = np.repeat(answers(), 9)
     of_rows = mean_of(copies, np.repeat(np.arange(ROWS), 9))
     assert of_rows.value.values == pytest.approx(mean_of(answers()).value.values)
-    # As if they were nine times as many rows, the error would be a third. That of 1,000 resamples is off by
-    # 1 / sqrt(2 * 1000) = 2.2 %; four times that is never seen.
+    # As if they were nine times as many rows, the error would be a third.
     assert np.std(mean_of(copies).value.values[1:]) == pytest.approx(ERROR / 3, rel=0.09)
 
 
