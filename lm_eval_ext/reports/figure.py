@@ -359,6 +359,11 @@ class Report:
     verdicts: Sequence[Verdict] = ()
     leaderboard: Sequence[Board] = ()
 
+    @property
+    def figures(self) -> Sequence[Figure]:
+        """All figures: the summary, and those of the sections."""
+        return [self.summary, *(figure for section in self.sections for figure in section.figures)]
+
     def anchor(self, model: str, tasks: Collection[str]) -> str:
         """Return the name of the element that shows the answers of a model behind a figure over some tasks.
 

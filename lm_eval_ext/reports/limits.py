@@ -167,10 +167,14 @@ class Tail:
         # Not deviations**3: powers above the second take numpy longer than all the rest.
         thirds = 2 * shares**3 * shrunk_third * of_datasets(squared * deviations)
         made_up = shares**2 * shrunk * (pulls * (farthest - centers)) ** 2
-        # Welch and Satterthwaite.
         of_variance = squares + made_up
-        known = of_variance > 0
-        freedom = np.maximum(rows if is_share else rows - 1, 1)
+        varies = of_variance > 0
+        # Rows that do not vary have no error that a quantile could be of.
+        freedom = float(len(values))
+        if varies.any():
+            # Welch and Satterthwaite.
+            freedoms = np.maximum(rows if is_share else rows - 1, 1)
+            freedom = float(of_variance.sum() ** 2 / (of_variance[varies] ** 2 / freedoms[varies]).sum())
         return cls(
             float((shares * means).sum()),
             float(squares.sum()),
@@ -178,12 +182,7 @@ class Tail:
             shares * pulls,
             farthest,
             means,
-            # Rows that do not vary have no error that a quantile could be of.
-            float(
-                of_variance.sum() ** 2 / (of_variance[known] ** 2 / freedom[known]).sum()
-                if known.any()
-                else len(values)
-            ),
+            freedom,
             unseen,
         )
 

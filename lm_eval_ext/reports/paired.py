@@ -6,7 +6,7 @@ row succeed and fail together. Datasets are strata. ``compare``, ``check`` and t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isinf, isnan, nan, sqrt
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.limits import Tail, Unseen
 from lm_eval_ext.reports.statistics import Floats
-from lm_eval_ext.results.issue import Issue
+from lm_eval_ext.results.issue import Issue, grouped
 from lm_eval_ext.results.rows import Rows, in_common
 from lm_eval_ext.results.runs import TaskRun, rows_of
 
@@ -26,8 +26,8 @@ ONE_SIDE = 0.025
 ROUNDING = 1e-9
 """The largest difference of two scores that are the same: the order of draws changes how their mean is rounded."""
 
-ByDataset = dict[str, list[tuple[NDArray[np.int32], Floats, float]]]
-"""For each dataset and task, the dataset rows of its answers, their values, and the weight of each answer."""
+AnswersOfTask = tuple[str, NDArray[np.int32], Floats, float]
+"""The dataset of a task, the dataset rows of its answers, their values, and the weight of each answer."""
 Measure = str | Callable[[Rows], Floats]
 """A metric, or what returns a number for each row of a task, shape (rows,)."""
 
@@ -53,16 +53,11 @@ class RowSums:
     rows_by_dataset: tuple[int, ...]
 
     @classmethod
-    def of_answers(cls, answers: ByDataset) -> RowSums:
+    def of_answers(cls, answers: Iterable[AnswersOfTask]) -> RowSums:
         """Return the sums over each row with answers."""
         return cls._of_parts(
-            {
-                dataset: [
-                    (clusters, np.stack([values, np.full(len(values), weight), np.abs(values)]))
-                    for clusters, values, weight in of_dataset
-                ]
-                for dataset, of_dataset in answers.items()
-            }
+            (dataset, clusters, np.stack([values, np.full(len(values), weight), np.abs(values)]))
+            for dataset, clusters, values, weight in answers
         )
 
     @classmethod
@@ -74,21 +69,20 @@ class RowSums:
     @classmethod
     def mean_of(cls, scores: Iterable[RowSums]) -> RowSums:
         """Return the sums of the mean of several scores, which weigh alike; they may be about the same rows."""
-        parts: dict[str, list[tuple[NDArray[np.int32], Floats]]] = {}
+        parts = list[tuple[str, NDArray[np.int32], Floats]]()
         for score in scores:
             sums = np.stack([score.values, score.weights, score.sizes]) / score.weights.sum()
             ends = np.cumsum(score.rows_by_dataset)[:-1]
-            of_datasets = zip(np.split(score.clusters, ends), np.split(sums, ends, axis=1), strict=True)
-            for dataset, of_dataset in zip(score.datasets, of_datasets, strict=True):
-                parts.setdefault(dataset, []).append(of_dataset)
+            parts += zip(score.datasets, np.split(score.clusters, ends), np.split(sums, ends, axis=1), strict=True)
         return cls._of_parts(parts)
 
     @classmethod
-    def _of_parts(cls, parts: Mapping[str, list[tuple[NDArray[np.int32], Floats]]]) -> RowSums:
-        """Return the sums over rows of values, weights and sizes, shape (3, answers), by dataset."""
+    def _of_parts(cls, parts: Iterable[tuple[str, NDArray[np.int32], Floats]]) -> RowSums:
+        """Return the sums over rows of parts: a dataset, rows, and their values, weights and sizes, shape (3, n)."""
+        by_dataset = grouped((dataset, (clusters, of_answers)) for dataset, clusters, of_answers in parts)
         sums: list[Floats] = []
         rows: list[NDArray[np.int32]] = []
-        for of_dataset in parts.values():
+        for of_dataset in by_dataset.values():
             of_rows = np.zeros((3, 1 + max(int(clusters.max()) for clusters, _ in of_dataset)))
             for clusters, of_answers in of_dataset:
                 of_rows += [np.bincount(clusters, added, of_rows.shape[1]) for added in of_answers]
@@ -96,7 +90,7 @@ class RowSums:
             sums.append(of_rows[:, has_answers])
             rows.append(np.flatnonzero(has_answers).astype(np.int32))
         values, weights, sizes = np.concatenate(sums, axis=1)
-        return cls(values, weights, sizes, np.concatenate(rows), (*parts,), tuple(map(len, rows)))
+        return cls(values, weights, sizes, np.concatenate(rows), (*by_dataset,), tuple(map(len, rows)))
 
     def select(self, rows: NDArray[np.bool_]) -> RowSums:
         """Return some of the rows.
@@ -288,7 +282,7 @@ def difference_of(
     Raises:
         ValueError: a run has no samples.
     """
-    changes: ByDataset = {}
+    changes: list[AnswersOfTask] = []
     before = after = 0.0
     answers = lost = added = uncounted = increased = decreased = 0
     for first, second in pairs:
@@ -318,7 +312,7 @@ def difference_of(
         before, after = before + weight * old.sum(), after + weight * new.sum()
         increased += int(np.count_nonzero(new - old > ROUNDING))
         decreased += int(np.count_nonzero(new - old < -ROUNDING))
-        changes.setdefault(first.dataset, []).append((clusters[known], weight * (new - old), weight))
+        changes.append((first.dataset, clusters[known], weight * (new - old), weight))
     if not answers:
         return Difference.none(lost, added)
     by_row = RowSums.of_answers(changes)

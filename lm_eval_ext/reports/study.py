@@ -166,13 +166,12 @@ class Study:
         blocks = [(block,) if isinstance(block, str) else block for block in by]
         facts = tuple(chain.from_iterable(blocks))
         equal_facts = [fact for fact in facts if fact not in compared]
-        groups = entries_by(entries, facts)
-        questions: dict[Key, set[Hashable]] = {}
-        for group in groups.values():
-            key = tuple(group[0][fact] for fact in equal_facts)
-            questions.setdefault(key, set()).update(entry.question for entry in group)
+        every = list(entries)
+        groups = entries_by(every, facts)
+        asked = entries_by(every, equal_facts)
+        questions = {key: {entry.question for entry in of_key} for key, of_key in asked.items()}
         lines_of_means = {}
-        for key in self._crossed(groups, blocks, within) if lines is None else lines:
+        for key in self._crossed(every, blocks, within) if lines is None else lines:
             group, about = groups.get(key, []), dict(zip(facts, key, strict=True))
             is_whole = {entry.question for entry in group} == questions.get(tuple(about[fact] for fact in equal_facts))
             lines_of_means[key] = {
@@ -199,19 +198,15 @@ class Study:
         """
         groups = entries_by(entries, cells.by)
 
-        def floors(about: Mapping[str, Any]) -> tuple[Replicates, str, Replicates]:
-            group = groups.get(tuple(about[fact] for fact in cells.by), [])
-            is_complete = bool(group) and exists(about[column]) and all(entry.mask is None for entry in group)
+        def floors(group: Sequence[Entry], mean: Replicates) -> Mapping[str, Replicates | str]:
+            is_complete = bool(group) and exists(mean) and all(entry.mask is None for entry in group)
             runs = [entry.run for entry in group]
             floor = self.evidence.floor(runs, metric or group[0].metric) if is_complete else None
-            return (
-                (UNKNOWN, "", UNKNOWN) if floor is None else (floor.value, floor.in_words, floor.above(about[column]))
-            )
+            if floor is None:
+                return {FLOOR: UNKNOWN, FLOOR_BY: "", ABOVE_FLOOR: UNKNOWN}
+            return {FLOOR: floor.value, FLOOR_BY: floor.in_words, ABOVE_FLOOR: floor.above(mean)}
 
-        lines = {
-            key: {**line, **dict(zip((FLOOR, FLOOR_BY, ABOVE_FLOOR), floors({**about, **line}), strict=True))}
-            for key, (about, line) in zip(cells.lines, cells.about(), strict=True)
-        }
+        lines = {key: {**line, **floors(groups.get(key, []), line[column])} for key, line in cells.lines.items()}
         known = any(exists(line[FLOOR]) for line in lines.values())
         return replace(cells, lines=lines) if known else cells
 
@@ -261,30 +256,20 @@ class Study:
 
         return replace(wide.with_columns({"gain": gain}), metrics={**wide.metrics, "gain": [metric]})
 
-    def _crossed(self, keys: Iterable[Key], blocks: Sequence[tuple[str, ...]], within: int) -> Iterator[Key]:
+    def _crossed(self, entries: Iterable[Entry], blocks: Sequence[tuple[str, ...]], within: int) -> Iterator[Key]:
         """Yield every combination of the values of blocks of facts, in order; see ``means``."""
-        combinations, sizes = list(keys), [len(block) for block in blocks]
         if within:
-            by_first = grouped((key[: sizes[0]], key[sizes[0] :]) for key in combinations)
+            by_first = entries_by(entries, blocks[0])
             for first in self._block_in_order(blocks[0], by_first):
                 yield from ((*first, *key) for key in self._crossed(by_first[first], blocks[1:], within - 1))
             return
-        starts = [sum(sizes[:place]) for place in range(len(sizes))]
-        values = (
-            self._block_in_order(block, {key[start : start + len(block)] for key in combinations})
-            for start, block in zip(starts, blocks, strict=True)
-        )
+        values = (self._block_in_order(block, entries_by(entries, block)) for block in blocks)
         yield from (tuple(chain.from_iterable(combination)) for combination in product(*values))
 
     def _block_in_order(self, block: tuple[str, ...], values: Collection[Key]) -> list[Key]:
         """Return the values of facts that belong together, in the order of the first fact, then of the next."""
-        ordered = list(values)
-        # Sorts are stable, so the first fact comes last.
-        for place, fact in reversed([*enumerate(block)]):
-            order = self.in_order(fact, [combination[place] for combination in values])
-            ranks = {value: rank for rank, value in enumerate(order)}
-            ordered.sort(key=lambda combination: ranks[combination[place]])
-        return ordered
+        orders = [self.in_order(fact, [key[place] for key in values]) for place, fact in enumerate(block)]
+        return sorted(values, key=lambda key: [order.index(value) for order, value in zip(orders, key, strict=True)])
 
     def _mean(self, group: Sequence[Entry], measure: Measure) -> Replicates:
         # Without samples it is unknown how much each of several runs contributes to such a mean.

@@ -97,6 +97,13 @@ def write_run(  # noqa: PLR0913 # a file of results has many parts
     )
 
 
+def write_models(folder: Path, scores: Mapping[str, Mapping[str, Sequence[float]]], **options: Any) -> list[Path]:
+    """Write a run of each model, by its name; return their folders, which have the same names."""
+    for name, of_tasks in scores.items():
+        write_run(folder / name, of_tasks, arguments={"pretrained": f"owner/{name}"}, **options)
+    return [folder / name for name in scores]
+
+
 def write_tasks(  # noqa: PLR0913 # a file of results has many parts
     folder: Path,
     lines: Mapping[str, Sequence[Mapping[str, Any]]],

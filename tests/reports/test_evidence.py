@@ -16,7 +16,7 @@ from lm_eval_ext.cli import main
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.schema import Metric
 from lm_eval_ext.floors import CONSTANT, CONTENT_FREE_ANSWERS, IN_WORDS
-from lm_eval_ext.reports.evidence import Evidence, Floor, floors_of
+from lm_eval_ext.reports.evidence import ByAnswer, Evidence, Floor, floors_of
 from lm_eval_ext.reports.gate.text import FLOORS_READING
 from lm_eval_ext.reports.page.build import build
 from lm_eval_ext.reports.statistics import RESAMPLES, Population, Replicates, estimate
@@ -103,48 +103,39 @@ def has_floor(metric: Metric) -> bool:
     return bool(metric.higher_is_better) and metric.range == (0, 1) and metric.per_row == "number"
 
 
-def floored(run: TaskRun) -> dict[str, dict[str, float]]:
-    """Return by answer the figures of all metrics that have a floor."""
+def by_answer(run: TaskRun) -> ByAnswer:
     found = floors_of(run)
     assert not isinstance(found, Issue), str(found)
+    return found
+
+
+def floored(run: TaskRun) -> dict[str, dict[str, float]]:
+    """Return by answer the figures of all metrics that have a floor."""
     return {
         answer: {name: float(values.mean()) for name, values in scores.items() if has_floor(run.schema.metric(name))}
-        for answer, scores in found.items()
+        for answer, scores in by_answer(run).items()
     }
+
+
+def floor_of(evidence: Evidence, *runs: TaskRun) -> Floor:
+    """Return that of the headline of some tasks."""
+    floor = evidence.floor(runs, runs[0].headline.name)
+    assert floor is not None
+    return floor
+
+
+TEXTS, CHAT = (*CONTENT_FREE_ANSWERS,), {"chat": True}
 
 
 @pytest.mark.parametrize(
     ("answers", "tasks", "options"),
     [
-        pytest.param((*CONTENT_FREE_ANSWERS,), OWN_ANSWERS, FEW, id="texts"),
-        pytest.param(
-            (*CONTENT_FREE_ANSWERS,),
-            [N01],
-            {"placement": "before", **FEW},
-            id="instructions before",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            (*CONTENT_FREE_ANSWERS,),
-            ["manyifeval_dense_n020"],
-            {"form": "mixed", **FEW},
-            id="sections",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            (*CONTENT_FREE_ANSWERS,),
-            ["ifbench_two_turns"],
-            {"chat": True, **FEW},
-            id="two turns",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            (*CONTENT_FREE_ANSWERS,),
-            ["hierarchy_document", "hierarchy_tool"],
-            {"chat": True, **FEW},
-            id="conversations",
-        ),
-        pytest.param((*CONTENT_FREE_ANSWERS, CONSTANT), LABELS, RULES, id="labels and options"),
+        pytest.param(TEXTS, OWN_ANSWERS, FEW, id="texts"),
+        pytest.param(TEXTS, [N01], {"placement": "before", **FEW}, id="instructions before", marks=pytest.mark.slow),
+        pytest.param(TEXTS, ["manyifeval_dense_n020"], {"form": "mixed", **FEW}, id="sections", marks=pytest.mark.slow),
+        pytest.param(TEXTS, ["ifbench_two_turns"], CHAT | FEW, id="two turns", marks=pytest.mark.slow),
+        pytest.param(TEXTS, ["hierarchy_document", "hierarchy_tool"], CHAT | FEW, id="conversations"),
+        pytest.param((*TEXTS, CONSTANT), LABELS, RULES, id="labels and options"),
         pytest.param((CONSTANT,), [OF_FAMILY["verbalizer"]], {"paraphrases": 2}, id="wordings", marks=pytest.mark.slow),
     ],
 )
@@ -196,14 +187,10 @@ def test_the_answer_is_the_best_over_all_tasks_and_weighs_them_as_their_group_do
     tasks = [N01, "manyifeval_n02"]
     evidence = Evidence(load([result_folder("ok", tasks)]))
     runs = evidence.runs.counting
-    by_answer = {
-        answer: np.mean([floored(run)[answer]["prompt_level_strict_acc"] for run in runs])
-        for answer in CONTENT_FREE_ANSWERS
-    }
-    floor = evidence.floor(runs, "prompt_level_strict_acc")
-    assert floor is not None
-    assert floor.answer == max(by_answer, key=by_answer.__getitem__) == "echo"
-    assert floor.value.figure == pytest.approx(by_answer["echo"])
+    means = {answer: np.mean([floored(run)[answer]["prompt_level_strict_acc"] for run in runs]) for answer in TEXTS}
+    floor = floor_of(evidence, *runs)
+    assert floor.answer == max(means, key=means.__getitem__) == "echo"
+    assert floor.value.figure == pytest.approx(means["echo"])
     assert floor.value.values.shape == (1 + RESAMPLES,)
     assert floor.in_words == IN_WORDS["echo"]
 
@@ -214,25 +201,21 @@ def test_no_answer_is_named_as_the_best_if_all_score_the_same(
 ) -> None:
     evidence = Evidence(load([result_folder("ok", [N01])]))
     (run,) = evidence.runs.counting
-    found = floors_of(run)
-    assert not isinstance(found, Issue)
+    found = by_answer(run)
     if edited:
         found = {answer: {name: 0 * values for name, values in of.items()} for answer, of in found.items()}
     monkeypatch.setattr("lm_eval_ext.reports.evidence.floors_of", lambda _: found)
-    floor = evidence.floor([run], run.headline.name)
-    assert floor is not None
-    assert floor.in_words == said
+    assert floor_of(evidence, run).in_words == said
 
 
 def test_a_score_above_the_floor_is_0_at_the_floor_and_1_if_all_is_right(result_folder: ResultFolder) -> None:
     sides = load_apart([[result_folder(policy, [N01])] for policy in ("oracle", "echo", "ok")])
     evidence = Evidence(sides[0])
-    above = []
-    for (run,) in (side.counting for side in sides):
-        floor = evidence.floor([run], run.headline.name)
-        assert floor is not None
-        above.append(estimate(floor.above(evidence.mean([run], run.headline.name))))
-    oracle, echo, ok = above
+    oracle, echo, ok = (
+        estimate(floor_of(evidence, run).above(evidence.mean([run], run.headline.name)))
+        for side in sides
+        for run in side.counting
+    )
     assert [oracle.value, echo.value] == pytest.approx([1, 0])
     assert ok.low < ok.value < min(0, ok.high)
     assert ok.rows == 100
@@ -251,7 +234,7 @@ def test_floors_are_computed_once_for_all_models_with_the_same_rows(
 
     monkeypatch.setattr("lm_eval_ext.reports.evidence.floors_of", counting)
     evidence = Evidence(load([result_folder(policy, [N01]) for policy in ("oracle", "echo", "ok")]))
-    floors = [evidence.floor([run], run.headline.name) for run in evidence.runs.counting]
+    floors = [floor_of(evidence, run) for run in evidence.runs.counting]
     assert len(floors) == 3
     assert len({id(floor) for floor in floors}) == 1
     assert read == [N01]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lm_eval_ext.reports.cells import Cells
-from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Forest, HeatMap, Mark
+from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Forest, HeatMap, Series
 from lm_eval_ext.reports.layout import COLUMN, NO_ESTIMATE, as_estimate, drawn, evenly, heat_maps, panels, table
 from lm_eval_ext.reports.statistics import RESAMPLES, Replicates
 
@@ -22,10 +22,9 @@ def models(count: int) -> Cells:
 
 
 def test_bars_are_grouped_by_one_fact_with_a_bar_for_each_value_of_another() -> None:
+    series = (Series("2", (HALF, ALL)), Series("1", (ALL, NO_ESTIMATE)))
     mark = drawn(CELLS, Bars, "model", "n", axis="accuracy", reference=0.5)
-    assert isinstance(mark, Bars)
-    assert (mark.categories, mark.axis, mark.reference) == (("a", "b"), "accuracy", 0.5)
-    assert [(one.name, one.values) for one in mark.series] == [("2", (HALF, ALL)), ("1", (ALL, NO_ESTIMATE))]
+    assert mark == Bars(("a", "b"), series, "accuracy", reference=0.5)
 
 
 def test_a_heat_map_has_a_cell_for_every_pair_and_none_where_there_is_no_figure() -> None:
@@ -35,34 +34,28 @@ def test_a_heat_map_has_a_cell_for_every_pair_and_none_where_there_is_no_figure(
 
 
 def test_curves_run_over_numbers_in_ascending_order_and_predictions_are_dashed() -> None:
+    series = (Series("a", (ALL, HALF)), Series("b", (NO_ESTIMATE, ALL), dashed=True))
     mark = drawn(CELLS, Curves, "n", "model", dashed=["b"], x_axis="instructions", axis="accuracy")
-    assert isinstance(mark, Curves)
-    assert mark.x == (1, 2)
-    assert [(one.name, one.values, one.dashed) for one in mark.series] == [
-        ("a", (ALL, HALF), False),
-        ("b", (NO_ESTIMATE, ALL), True),
-    ]
+    assert mark == Curves((1, 2), series, "instructions", "accuracy")
 
 
 def test_a_forest_has_one_value_for_each_category() -> None:
     cells = Cells(("task",), {("t1",): {"gain": HALF}, ("t2",): {"gain": ALL}})
-    assert drawn(cells, Forest, "task", axis="gain", unit="change") == Forest(
-        ("t1", "t2"), (HALF, ALL), "gain", "change"
-    )
+    forest = Forest(("t1", "t2"), (HALF, ALL), "gain", "change")
+    assert drawn(cells, Forest, "task", axis="gain", unit="change") == forest
 
 
-@pytest.mark.parametrize("mark", [Bars, HeatMap])
-def test_columns_are_drawn_side_by_side(mark: type[Mark]) -> None:
+def test_columns_are_drawn_side_by_side() -> None:
     cells = Cells(("model",), {("a",): {"prompt": HALF, "instruction": ALL}})
-    found = drawn(cells, mark, "model", COLUMN, axis="accuracy")
-    names = [one.name for one in found.series] if isinstance(found, Bars) else list(getattr(found, "columns", ()))
-    assert names == ["prompt", "instruction"]
+    series = (Series("prompt", (HALF,)), Series("instruction", (ALL,)))
+    assert drawn(cells, Bars, "model", COLUMN, axis="accuracy") == Bars(("a",), series, "accuracy")
+    cell_map = HeatMap(("a",), ("prompt", "instruction"), ((HALF, ALL),), "accuracy")
+    assert drawn(cells, HeatMap, "model", COLUMN, axis="accuracy") == cell_map
 
 
 def test_given_columns_are_there_in_every_panel() -> None:
     mark = drawn(CELLS.where(lambda about: about["model"] == "b"), Bars, "model", "n", columns=[1, 2], axis="")
-    assert isinstance(mark, Bars)
-    assert [(one.name, one.values) for one in mark.series] == [("1", (NO_ESTIMATE,)), ("2", (ALL,))]
+    assert mark == Bars(("b",), (Series("1", (NO_ESTIMATE,)), Series("2", (ALL,))), "")
 
 
 def test_there_is_a_panel_for_every_combination_of_values_with_these_as_its_title() -> None:

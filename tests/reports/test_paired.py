@@ -11,24 +11,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lm_eval_ext.reports.paired import ByDataset, Difference, MeanChange, RowSums, difference_of
+from lm_eval_ext.reports.paired import Difference, MeanChange, RowSums, difference_of
 from lm_eval_ext.reports.statistics import Floats
-from lm_eval_ext.results.load import load, load_apart
+from lm_eval_ext.results.load import load
 from lm_eval_ext.results.runs import TaskRun
 from tests.reports.files import SST2, write_run
-from tests.reports.gate.two_runs import GOLDEN, Scores, right
+from tests.reports.gate.two_runs import GOLDEN, Scores, right, sides
 from tests.sampling import sampled
 
 
 def difference(folder: Path, before: Scores, after: Scores) -> Difference:
     """Return the difference between two runs, the first task of one with the first of the other, and so on."""
-    write_run(folder / "a", before, arguments={"pretrained": "owner/one"})
-    write_run(folder / "b", after, arguments={"pretrained": "owner/two"})
-    first, second = load_apart([[folder / "a"], [folder / "b"]])
-    by_task = [{run.task: run for run in runs.counting} for runs in (first, second)]
-    return difference_of(
-        [(by_task[0][one], by_task[1][other]) for one, other in zip(before, after, strict=True)], "acc"
-    )
+    both = sides(folder, before, after)
+    by_task = [{run.task: run for run in runs.counting} for runs in (both.before, both.after)]
+    pairs = [(by_task[0][one], by_task[1][other]) for one, other in zip(before, after, strict=True)]
+    return difference_of(pairs, "acc")
 
 
 def only_run(folder: Path, **changed: Any) -> TaskRun:
@@ -174,10 +171,9 @@ def test_equal_answers_exclude_only_changes_of_which_rows_would_show_one() -> No
 def test_how_far_answers_change_together_is_their_mean_square_by_rows_over_that_by_answers() -> None:
     def of_rows(answers: Floats) -> MeanChange:
         """Return the change of rows with so many answers, shape (rows, answers)."""
-        changes: ByDataset = {
-            "a": [(np.arange(len(answers), dtype=np.int32), of_answer, 1.0) for of_answer in answers.T]
-        }
-        return MeanChange.of_rows(RowSums.of_answers(changes), answers.size)
+        rows = np.arange(len(answers), dtype=np.int32)
+        sums = RowSums.of_answers(("a", rows, of_answer, 1.0) for of_answer in answers.T)
+        return MeanChange.of_rows(sums, answers.size)
 
     whole = np.repeat([[1.0], [-1.0], [0.0]], [20, 20, 60], axis=0) * np.ones((1, 4))
     assert of_rows(whole).clustering == pytest.approx(1)

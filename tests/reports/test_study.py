@@ -200,6 +200,7 @@ def test_tasks_weigh_alike_where_the_family_says_so(tmp_path: Path) -> None:
 
 # The same rows
 
+OTHER_NUMBERS = "their numbers of rows differ, and without samples it is unknown which rows they share"
 TEXTS = SameRows("not compared on {dataset}", "rows left out", "{count} of {dataset}")
 
 
@@ -220,9 +221,8 @@ def test_rows_are_not_selected_where_all_runs_have_all(tmp_path: Path) -> None:
 def test_runs_without_common_rows_are_not_compared_and_it_is_said_why(tmp_path: Path) -> None:
     found = study_of(tmp_path, {"a": {GOLDEN: [1, 1, 0], SST2: [1]}}, samples=False)
     entries, issues = found.on_same_rows(found.entries, ("model", "dataset"), TEXTS)
-    reason = "their numbers of rows differ, and without samples it is unknown which rows they share"
-    assert issues == [error(f"a: not compared on sst2: {reason}")]
-    assert {entry.reason for entry in entries} == {reason}
+    assert issues == [error(f"a: not compared on sst2: {OTHER_NUMBERS}")]
+    assert {entry.reason for entry in entries} == {OTHER_NUMBERS}
 
 
 def test_models_that_lack_tasks_of_others_are_named(tmp_path: Path) -> None:
@@ -238,25 +238,12 @@ def test_models_that_lack_tasks_of_others_are_named(tmp_path: Path) -> None:
 # Shared rows
 
 
-def runs(folder: Path, scores: Mapping[str, Sequence[float]], *, samples: bool = True) -> tuple[TaskRun, ...]:
-    write_run(folder, scores, samples=samples)
-    return load([folder]).counting
-
-
-@pytest.mark.parametrize(
-    ("scores", "reason"),
-    [
-        ({GOLDEN: [1, 0], SST2: [1, 0]}, ""),
-        (
-            {GOLDEN: [1, 0, 1], SST2: [1, 0]},
-            "their numbers of rows differ, and without samples it is unknown which rows they share",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("scores", "reason"), [([1, 0], ""), ([1, 0, 1], OTHER_NUMBERS)])
 def test_without_samples_an_equal_number_of_rows_counts_as_the_same_rows(
-    scores: Mapping[str, Sequence[float]], reason: str, tmp_path: Path
+    scores: Sequence[float], reason: str, tmp_path: Path
 ) -> None:
-    found = shared_rows(runs(tmp_path, scores, samples=False))
+    write_run(tmp_path, {GOLDEN: scores, SST2: [1, 0]}, samples=False)
+    found = shared_rows(load([tmp_path]).counting)
     assert (found.masks, found.left_out, found.reason) == ((None, None), 0, reason)
 
 

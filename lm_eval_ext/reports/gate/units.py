@@ -18,7 +18,7 @@ from lm_eval_ext.reports.evidence import Evidence, Floor
 from lm_eval_ext.reports.figure import Estimate
 from lm_eval_ext.reports.paired import (
     ROUNDING,
-    ByDataset,
+    AnswersOfTask,
     Difference,
     MeanChange,
     RowSums,
@@ -310,7 +310,7 @@ def _of_sums(unit: Compared) -> Difference:
     """
     metric = unit.headline.name
     total, before, after = 0.0, 0.0, 0.0
-    contributed: ByDataset = {}
+    contributed: list[AnswersOfTask] = []
     answers = lost = added = uncounted = 0
     for pair in unit.runs:
         runs = [rows_of(run) for run in pair]
@@ -338,7 +338,7 @@ def _of_sums(unit: Compared) -> Difference:
         total, before, after = total + weight, before + weight * old, after + weight * new
         of_rows = pseudo_values(new - old, without[1] - without[0])
         share = weight / len(dataset_rows)
-        contributed.setdefault(pair[0].dataset, []).append((dataset_rows, share * of_rows, share))
+        contributed.append((pair[0].dataset, dataset_rows, share * of_rows, share))
     if not answers:
         return Difference.none(lost, added)
     by_row = RowSums.of_answers(contributed)

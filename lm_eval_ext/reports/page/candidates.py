@@ -64,18 +64,16 @@ class SideBySide:
         """What to do about which candidates, and why; what must not be shipped comes first."""
         allowed = {verdict.allowed for verdict in self.verdicts}
         margin = f"{self.baseline} by more than {allowed.pop() if len(allowed) == 1 else 'is allowed'}"
-        names: dict[str, list[str]] = {}
-        for status, word in WORDS.items():
-            for verdict in self.verdicts:
-                if verdict.outcome.status == status:
-                    if verdict.by_verdict["REGRESSION"]:
-                        reason = f"worse than {margin} in at least one headline"
-                    elif len(verdict.by_verdict["NOT WORSE"]) == len(verdict.outcome.findings):
-                        reason = f"not worse than {margin} in any headline"
-                    else:
-                        reason = "no regression is shown, but at least one headline is undecided"
-                    names.setdefault(f"{word} ({reason})", []).append(verdict.names[1])
-        return " ".join(f"{head}: {named(candidates)}." for head, candidates in names.items())
+        order, pairs = [*WORDS], list[tuple[str, str]]()
+        for verdict in sorted(self.verdicts, key=lambda verdict: order.index(verdict.outcome.status)):
+            if verdict.by_verdict["REGRESSION"]:
+                reason = f"worse than {margin} in at least one headline"
+            elif len(verdict.by_verdict["NOT WORSE"]) == len(verdict.outcome.findings):
+                reason = f"not worse than {margin} in any headline"
+            else:
+                reason = "no regression is shown, but at least one headline is undecided"
+            pairs.append((f"{WORDS[verdict.outcome.status]} ({reason})", verdict.names[1]))
+        return " ".join(f"{head}: {named(candidates)}." for head, candidates in grouped(pairs).items())
 
     @property
     def since(self) -> list[str]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
-from itertools import chain
 from math import isnan, nan
 from typing import get_args
 
@@ -68,14 +67,12 @@ def page(report: Report) -> str:
     Raises:
         ReportError: matplotlib is not installed.
     """
-    every = [report.summary, *(figure for section in report.sections for figure in section.figures)]
-    looks, tells = drawing.looks(every), len(report.runs) <= MOST_TOLD
+    looks, tells = drawing.looks(report.figures), len(report.runs) <= MOST_TOLD
     is_sortable = not report.verdicts and any(not board.is_turned for board in report.leaderboard)
     # A verdict or a leaderboard takes the place of the summary.
-    summary = None if report.verdicts or report.leaderboard else _drawn([report.summary], looks, tells)[0]
-    drawn_figures = iter(_drawn([figure for section in report.sections for figure in section.figures], looks, tells))
-    sections = [(section, [next(drawn_figures) for _ in section.figures]) for section in report.sections]
-    drawn = [*filter(None, [summary]), *chain.from_iterable(figures for _, figures in sections)]
+    shown = report.figures[1:] if report.verdicts or report.leaderboard else report.figures
+    drawn = _drawn(shown, looks, tells)
+    by_name = {drawn_figure.figure.name: drawn_figure for drawn_figure in drawn}
     is_told = any("<title>" in svg for drawn_figure in drawn for _, drawings in drawn_figure.panels for svg in drawings)
     scripts = [name for name, is_needed in {"leaderboard.js": is_sortable, "marks.js": is_told}.items() if is_needed]
     return _template().render(
@@ -83,13 +80,13 @@ def page(report: Report) -> str:
         together=SideBySide(tuple(report.verdicts)) if len(report.verdicts) > 1 else None,
         is_sortable=is_sortable,
         scripts=[Markup((files(__package__) / name).read_text(encoding="utf-8")) for name in scripts],  # noqa: S704 # our own
-        summary=summary,
-        sections=sections,
+        summary=by_name.get(report.summary.name),
+        sections=[(section, [by_name[figure.name] for figure in section.figures]) for section in report.sections],
         papers={name: family.paper for name, family in FAMILIES.items()},
         drawn=drawn,
         anchors=[
             *(f"section-{section.name}" for section in report.sections),
-            *(figure.name for figure in every),
+            *(figure.name for figure in report.figures),
             *(f"answers-{section.name}" for section in report.sections if section.answers),
             "reading",
             "runs",

@@ -85,11 +85,6 @@ class Headline:
         return f"{self.metric} {ARROWS[self.higher_is_better]}".rstrip()
 
     @property
-    def heading(self) -> str:
-        """Its name, its metric and whether higher is better."""
-        return f"{self.name} ({self.metric_with_arrow})"
-
-    @property
     def short(self) -> str:
         """Its name without that of its family, which is said elsewhere."""
         return self.name.removeprefix(f"{self.family}_").removeprefix(f"{self.family}, ") or self.name
@@ -165,10 +160,7 @@ class Board:
     @property
     def families(self) -> Mapping[str, Sequence[Headline]]:
         """The headlines of each family."""
-        return {
-            family: [headline for headline in self.headlines if headline.family == family]
-            for family in dict.fromkeys(headline.family for headline in self.headlines)
-        }
+        return grouped((headline.family, headline) for headline in self.headlines)
 
     def adds_to(self, overview: Board) -> bool:
         """Return whether it has a headline that an overview lacks."""
@@ -210,7 +202,7 @@ def _measured(evidence: Evidence, headlines: Sequence[Headline]) -> Iterator[Hea
     jobs = [partial(_measured_standings, evidence, headline, by_model) for headline, by_model in complete]
     standings = in_processes(jobs, large=evidence.is_large)
     for (headline, by_model), floor, of_models in zip(complete, floors, standings, strict=True):
-        yield replace(headline, standings=of_models, guess=_guess(by_model, headline), floor=floor)
+        yield replace(headline, standings=of_models, guess=_guess(by_model), floor=floor)
 
 
 def _measured_standings(
@@ -338,18 +330,13 @@ def _pairs(evidence: Evidence, before: Sequence[TaskRun], after: Sequence[TaskRu
     return tuple(PairOfRuns(run, of_task[run.task], names) for run in before)
 
 
-def _guess(runs: Mapping[EvaluatedModel, Sequence[TaskRun]], headline: Headline) -> float | None:
+def _guess(runs: Mapping[EvaluatedModel, Sequence[TaskRun]]) -> float | None:
     """Return what random guessing scores, as a mean over the tasks; ``None`` if it is unknown for one."""
     of_model = next(iter(runs.values()), ())
-    known = [
-        (guess, 1 if run.schema.tasks_weigh_alike else run.count)
-        for run in of_model
-        if (guess := run.schema.guess(run.metadata)) is not None
-    ]
-    if not known or len(known) < len(headline.tasks):
+    known = [guess for run in of_model if (guess := run.schema.guess(run.metadata)) is not None]
+    if not known or len(known) < len(of_model):
         return None
-    guesses, sizes = zip(*known, strict=True)
-    return float(np.average(guesses, weights=sizes))
+    return float(np.average(known, weights=[1 if run.schema.tasks_weigh_alike else run.count for run in of_model]))
 
 
 def _floor(evidence: Evidence, headline: Headline, runs: Mapping[EvaluatedModel, Sequence[TaskRun]]) -> Floor | None:
@@ -362,26 +349,23 @@ def _floor(evidence: Evidence, headline: Headline, runs: Mapping[EvaluatedModel,
 def summary(evidence: Evidence, boards: Sequence[Board]) -> Figure:
     """Return the leaderboard as a figure, for export: a drawing for each family, and one table."""
     labels = evidence.runs.labels
+    every = [headline for board in boards if not board.is_overview for headline in board.headlines]
     panels = []
-    of_families = [board for board in boards if not board.is_overview]
-    for board in of_families:
-        for family, headlines in board.families.items():
-            drawn = [headline for headline in headlines if headline.unit == "share"]
-            models = _models_with_figures(evidence.runs, drawn)
-            values = tuple(tuple(headline.standings[name].estimate for headline in drawn) for name in models)
-            metrics = [*dict.fromkeys(headline.metric for headline in drawn)]
-            # The panel's title and its axis say the family and, of all columns, the metric.
-            columns_drawn = tuple(
-                f"{headline.short} {headline.metric if len(metrics) > 1 else ''}".rstrip()
-                + f" {ARROWS[headline.higher_is_better]}".rstrip()
-                for headline in drawn
-            )
-            better = {headline.higher_is_better for headline in drawn}
-            direction = better.pop() if len(better) == 1 else None
-            if models:
-                drawing = HeatMap(tuple(models), columns_drawn, values, ", ".join(metrics), higher_is_better=direction)
-                panels.append(Panel(family, drawing))
-    every = [headline for board in of_families for headline in board.headlines]
+    for family, drawn in grouped((headline.family, headline) for headline in every if headline.unit == "share").items():
+        models = _models_with_figures(evidence.runs, drawn)
+        values = tuple(tuple(headline.standings[name].estimate for headline in drawn) for name in models)
+        metrics = [*dict.fromkeys(headline.metric for headline in drawn)]
+        # The panel's title and its axis say the family and, of all columns, the metric.
+        columns_drawn = tuple(
+            f"{headline.short} {headline.metric if len(metrics) > 1 else ''}".rstrip()
+            + f" {ARROWS[headline.higher_is_better]}".rstrip()
+            for headline in drawn
+        )
+        better = {headline.higher_is_better for headline in drawn}
+        direction = better.pop() if len(better) == 1 else None
+        if models:
+            drawing = HeatMap(tuple(models), columns_drawn, values, ", ".join(metrics), higher_is_better=direction)
+            panels.append(Panel(family, drawing))
     return Figure(
         "summary",
         "Headline metrics",
@@ -389,7 +373,7 @@ def summary(evidence: Evidence, boards: Sequence[Board]) -> Figure:
         "numbers of instructions. ↑: higher is better, ↓: lower is better.",
         tuple(panels),
         Table(
-            ("model", *(headline.heading for headline in every)),
+            ("model", *(f"{headline.name} ({headline.metric_with_arrow})" for headline in every)),
             tuple((name, *(headline.standings[name].estimate for headline in every)) for name in labels.values()),
         ),
     )

@@ -1,8 +1,11 @@
-"""A written page, read as a browser does."""
+"""A page that the command writes, read as a browser does."""
 
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from pathlib import Path
+
+from lm_eval_ext.cli import main
 
 BY_THEMSELVES = {"td": {"td", "th"}, "th": {"td", "th"}, "tr": {"td", "th", "tr"}, "dd": {"dt"}, "dt": {"dd"}}
 """What an element closes where it begins, as HTML has it; what contains these closes them where it ends."""
@@ -11,6 +14,13 @@ VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 
 Cell = tuple[str, dict[str, str], str]
 """Name, attributes and text of a cell of a table."""
+
+
+def report(folder: Path, *words: object) -> str:
+    """Return the page that ``lm-eval-ext report`` writes to a folder, about what these words name."""
+    page = folder / "report.html"
+    assert main(["report", *map(str, words), "-o", str(page)]) == 0
+    return page.read_text(encoding="utf-8")
 
 
 class Read(HTMLParser):

@@ -9,7 +9,19 @@ from math import nan
 from typing import Any
 
 from lm_eval_ext.reports.cells import Cells, Key
-from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Example, Figure, HeatMap, Mark, Report, Section, Unit
+from lm_eval_ext.reports.figure import (
+    Bars,
+    Curves,
+    Estimate,
+    Example,
+    Figure,
+    HeatMap,
+    Mark,
+    Panel,
+    Report,
+    Section,
+    Unit,
+)
 from lm_eval_ext.reports.layout import panels, table
 from lm_eval_ext.results.issue import error, note, warning
 
@@ -81,15 +93,13 @@ def parts(names: Sequence[str]) -> Figure:
     mismatches = {"no constraint": 0.05, "first letter": 0.12, "letter and text": 0.33, "text only": 0.46}
     values = {(name, level, "mismatch"): value for name in names for level, value in mismatches.items()}
     found = figure("mismatch", Bars, values, ("model", "constraint", "measure"), axis="mismatch", part="refusal")
-    return replace(
-        found,
-        panels=tuple(
-            replace(panel, mark=replace(panel.mark, series=(replace(series, parts=(0.0, 0.02, 0.2, 0.46)),)))
-            for panel in found.panels
-            if isinstance(panel.mark, Bars)
-            for series in panel.mark.series
-        ),
-    )
+    with_parts = list[Panel]()
+    for panel in found.panels:
+        assert isinstance(panel.mark, Bars)
+        (series,) = panel.mark.series
+        refusals = replace(series, parts=(0.0, 0.02, 0.2, 0.46))
+        with_parts.append(replace(panel, mark=replace(panel.mark, series=(refusals,))))
+    return replace(found, panels=tuple(with_parts))
 
 
 def curves(names: Sequence[str]) -> Figure:

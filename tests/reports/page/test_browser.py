@@ -42,50 +42,6 @@ KNOWN = 8
 """Policies of the reference model, in all families: a report of real files."""
 MODELS = (1, KNOWN, 20)
 SCHEMES = ("light", "dark")
-EXPAND = "document.querySelectorAll('details').forEach(d => d.open = true)"
-# What a reader sees: the computed color of a text, and its background.
-CONTRASTS = """() => {
-  const parse = c => { const n = c.match(/[\\d.]+/g).map(Number); return {rgb: n.slice(0, 3), alpha: n[3] ?? 1}; };
-  const luminance = rgb => { const [r, g, b] = rgb.map(v => { v /= 255;
-    return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-  const behind = element => { for (let e = element; e; e = e.parentElement) {
-    const c = parse(getComputedStyle(e).backgroundColor); if (c.alpha === 1) return c.rgb; } return [255, 255, 255]; };
-  const contrast = (a, b) => { const [x, y] = [luminance(a), luminance(b)].sort((p, q) => q - p);
-    return (x + 0.05) / (y + 0.05); };
-  const found = [];
-  for (const e of document.querySelectorAll("body *")) {
-    if (e.closest("svg") || !e.checkVisibility()) continue;
-    if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
-    found.push([e.tagName.toLowerCase(), e.textContent.slice(0, 40),
-      contrast(parse(getComputedStyle(e).color).rgb, behind(e))]);
-  }
-  for (const svg of document.querySelectorAll("svg")) {
-    const roles = ["good", "bad", "plain", "change"].map(hue => `^='var(--${hue}`).concat("='var(--missing)");
-    // Many cells of a color are thick lines.
-    const painted = cell => cell.hasAttribute("stroke") ? "stroke" : "fill";
-    const cells = [...svg.querySelectorAll(roles.flatMap(r => [`path[fill${r}']`, `path[stroke${r}']`]).join())];
-    for (const text of svg.checkVisibility() ? svg.querySelectorAll("text") : []) {
-      const box = text.getBBox();
-      const point = svg.createSVGPoint();
-      point.x = box.x + box.width / 2; point.y = box.y + box.height / 2;
-      const cell = text.hasAttribute("transform") ? null : cells.find(
-        c => painted(c) === "fill" ? c.isPointInFill(point) : c.isPointInStroke(point));
-      found.push([cell ? "cell" : "svg", text.textContent, contrast(parse(getComputedStyle(text).fill).rgb,
-        cell ? parse(getComputedStyle(cell)[painted(cell)]).rgb : behind(svg))]);
-    }
-  }
-  return found; }"""
-OVERLAPS = """() => [...document.querySelectorAll("svg")].filter(svg => svg.checkVisibility()).flatMap(svg => {
-  const texts = [...svg.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
-  const found = [];
-  for (let i = 0; i < texts.length; i++) for (let j = i + 1; j < texts.length; j++) {
-    const [a, b] = [texts[i][1], texts[j][1]];
-    const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-    const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-    // Boxes of text are higher than their letters; upright ones are wider.
-    if (wide > 4 && high > 4) found.push([svg.getAttribute("aria-label"), texts[i][0], texts[j][0], wide, high]);
-  }
-  return found; })"""
 
 
 @dataclass
@@ -122,13 +78,14 @@ class Reader:
     def open(self, models: int, width: int = 1280, expanded: bool = False) -> Opened:
         """Open the report of a number of models in a separate window, in light colors."""
         context = self.browser.new_context(viewport={"width": width, "height": 900}, color_scheme="light")
+        context.add_init_script(path=Path(__file__).with_name("seen.js"))
         opened = Opened(context.new_page(), [], [])
         opened.page.on("console", lambda m: opened.trouble.append(m.text) if m.type in {"error", "warning"} else None)
         opened.page.on("pageerror", lambda error: opened.trouble.append(str(error)))
         opened.page.on("request", lambda request: opened.requests.append(request.url))
         opened.page.goto(self.files[models].as_uri())
         if expanded:
-            opened.page.evaluate(EXPAND)
+            opened.page.evaluate("expand()")
         return opened
 
 
@@ -164,18 +121,10 @@ def test_the_page_opens_from_disk_without_an_error_or_a_request(reader: Reader, 
 def test_every_drawing_is_fully_visible_and_nothing_scrolls_sideways(reader: Reader, width: int, models: int) -> None:
     opened = reader.look(models, width)
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
-    figures = opened.page.evaluate(
-        # What is folded is looked at, too.
-        "[...document.querySelectorAll('figure')].map(f => {"
-        "const folded = f.querySelector(':scope > details:not(.numbers)'); if (folded) folded.open = true;"
-        "const boxes = [...f.querySelectorAll('svg')].filter(s => s.checkVisibility()).map(s => {"
-        "const b = s.getBoundingClientRect(); return [b.left, b.right, b.width, b.height]; });"
-        "if (folded) folded.open = false; return [f.id, boxes]; })"
-    )
+    figures = opened.page.evaluate("drawings()")
     report = reader.reports[models]
     # A leaderboard is a table, in place of the figure that is exported.
-    first = [] if report.leaderboard else [report.summary]
-    expected = [*first, *(figure for section in report.sections for figure in section.figures)]
+    expected = report.figures[1:] if report.leaderboard else report.figures
     assert [(name, len(boxes)) for name, boxes in figures] == [
         (f.name, len(split_constant(f.panels)[0])) for f in expected
     ]
@@ -192,12 +141,7 @@ def test_every_drawing_is_fully_visible_and_nothing_scrolls_sideways(reader: Rea
 
 @pytest.mark.parametrize("models", MODELS)
 def test_a_table_that_fits_its_card_is_not_cut_off(reader: Reader, models: int) -> None:
-    tables = reader.look(models, 1200).page.evaluate(
-        "[...document.querySelectorAll('details.numbers')].map(d => {"
-        "d.open = true; const e = d.querySelector('.scroll');"
-        "const seen = [e.closest('figure').id, e.scrollWidth, e.clientWidth, d.clientWidth];"
-        "d.open = false; return seen; })"
-    )
+    tables = reader.look(models, 1200).page.evaluate("widthsOfTables()")
     assert tables
     assert [(name, wide, seen) for name, wide, seen, room in tables if seen < wide <= room] == []
 
@@ -205,49 +149,28 @@ def test_a_table_that_fits_its_card_is_not_cut_off(reader: Reader, models: int) 
 @pytest.mark.parametrize("models", [KNOWN, 20], ids=["leaderboard", "figures"])
 def test_on_a_phone_every_number_is_visible_and_named(reader: Reader, models: int) -> None:
     page = reader.look(models, 390, expanded=True).page
-    outside = "[...document.querySelectorAll('td, th')].filter(e => e.getBoundingClientRect().right > innerWidth)"
-    assert page.evaluate(f"{outside}.map(e => e.textContent)") == []
+    assert page.evaluate("cellsOutside()") == []
     # Without the heading of its column a number says nothing.
-    named = "[...document.querySelectorAll('td')].map(e => getComputedStyle(e, '::before').content)"
-    headings = "[...document.querySelectorAll('th')].map(e => e.textContent)"
-    assert {f'"{text}"' for text in page.evaluate(headings)} >= {*page.evaluate(named)}
+    named = page.evaluate("all('td').map(e => style(e, '::before').content)")
+    assert {f'"{text}"' for text in page.evaluate("all('th').map(e => e.textContent)")} >= {*named}
 
 
 @pytest.mark.parametrize(("width", "columns"), [(1200, 3), (390, 1)])
 def test_drawings_are_side_by_side_if_there_is_room(reader: Reader, width: int, columns: int) -> None:
-    lefts = reader.look(20, width).page.evaluate(
-        "[...document.querySelectorAll('.body')].map("
-        "b => new Set([...b.querySelectorAll('.panel')].map(p => p.getBoundingClientRect().left)).size)"
-    )
-    assert max(lefts) == columns
+    assert max(reader.look(20, width).page.evaluate("columnsOfDrawings()")) == columns
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_all_text_of_drawings_is_large_enough_to_read(reader: Reader, width: int) -> None:
-    sizes = reader.look(20, width).page.evaluate(
-        "[...document.querySelectorAll('svg text')].filter(t => t.checkVisibility()).map(t => [t.textContent,"
-        "parseFloat(getComputedStyle(t).fontSize) * t.ownerSVGElement.getBoundingClientRect().width"
-        "/ t.ownerSVGElement.viewBox.baseVal.width])"
-    )
+    sizes = reader.look(20, width).page.evaluate("sizesOfTexts()")
     assert len(sizes) > 1000
     assert [(text, size) for text, size in sizes if size < 10] == []
 
 
 @pytest.mark.parametrize("models", MODELS)
-def test_no_two_texts_of_a_drawing_overlap(reader: Reader, models: int) -> None:
-    assert reader.look(models, 390).page.evaluate(OVERLAPS) == []
-
-
-@pytest.mark.parametrize("models", MODELS)
-def test_no_text_extends_beyond_its_drawing(reader: Reader, models: int) -> None:
-    outside = reader.look(models, 390).page.evaluate(
-        "[...document.querySelectorAll('svg text')].filter(t => {"
-        "if (!t.checkVisibility()) return false; const a = t.getBoundingClientRect(),"
-        "b = t.ownerSVGElement.getBoundingClientRect();"
-        "return a.left < b.left - 3 || a.right > b.right + 3 || a.top < b.top - 3 || a.bottom > b.bottom + 3; })"
-        ".map(t => t.textContent)"
-    )
-    assert outside == []
+@pytest.mark.parametrize("texts", ["overlaps()", "beyondDrawings()"])
+def test_no_two_texts_of_a_drawing_overlap_and_none_extends_beyond_it(reader: Reader, texts: str, models: int) -> None:
+    assert reader.look(models, 390).page.evaluate(texts) == []
 
 
 @contextmanager
@@ -261,7 +184,7 @@ def preferring(scheme: str, page: Any) -> Iterator[None]:
 
 
 def without_contrast(found: Sequence[tuple[str, str, float]]) -> list[tuple[str, str, float]]:
-    """Return the texts that are hard to read, of what ``CONTRASTS`` found."""
+    """Return the texts that are hard to read, of what ``contrasts`` found."""
     return [(kind, text, contrast) for kind, text, contrast in found if contrast < 4.5]
 
 
@@ -272,7 +195,7 @@ def test_with_everything_expanded_all_text_has_contrast_and_nothing_scrolls_side
     page = reader.look(20, 390, expanded=True).page
     with preferring(scheme, page):
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        found = page.evaluate(CONTRASTS)
+        found = page.evaluate("contrasts()")
     kinds = {kind for kind, _, _ in found}
     assert {"h1", "p", "li", "a", "td", "th", "i", "pre", "dt", "dd", "caption", "summary", "svg", "cell"} <= kinds
     assert without_contrast(found) == []
@@ -281,23 +204,18 @@ def test_with_everything_expanded_all_text_has_contrast_and_nothing_scrolls_side
 def test_a_link_opens_the_answers_that_it_leads_to(reader: Reader) -> None:
     page = reader.open(KNOWN, 390).page
     (name, *_) = [one.anchor for section in reader.reports[KNOWN].sections for one in section.answers if one.shown]
-    shown = (
-        f"[...document.getElementById({name!r}).parentElement.querySelectorAll('pre')].map(e => e.checkVisibility())"
-    )
+    shown = f"all('pre', document.getElementById({name!r}).parentElement).map(e => e.checkVisibility())"
     assert not any(page.evaluate(shown))
     page.evaluate(f"location.hash = {name!r}")
     page.wait_for_function(f"{shown}.every(Boolean)")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     for scheme in SCHEMES:
         with preferring(scheme, page):
-            assert without_contrast(page.evaluate(CONTRASTS)) == []
+            assert without_contrast(page.evaluate("contrasts()")) == []
     # On paper are the answers that a reader has opened, and no others: there may be thousands.
     page.emulate_media(media="print")
     page.wait_for_function(f"{shown}.every(Boolean)")
-    printed = page.evaluate(
-        "[...document.querySelectorAll('.answers article')].filter(e => e.checkVisibility()).length"
-    )
-    assert printed == 2
+    assert page.evaluate("counts('.answers article')") == [2]
 
 
 def test_light_and_dark_mode_look_different(reader: Reader) -> None:
@@ -305,36 +223,22 @@ def test_light_and_dark_mode_look_different(reader: Reader) -> None:
     colors = []
     for scheme in SCHEMES:
         with preferring(scheme, page):
-            colors += page.evaluate(
-                "['body', '.card', 'svg path[fill^=\"var(--good\"]'].map(s => {"
-                "const c = getComputedStyle(document.querySelector(s));"
-                "return s.startsWith('svg') ? c.fill : c.backgroundColor; })"
-            )
+            colors += page.evaluate("['body', '.card'].map(selector => style(all(selector)[0]).backgroundColor)")
+            colors.append(page.evaluate("style(all('svg path[fill^=\"var(--good\"]')[0]).fill"))
     assert not {*colors[:3]} & {*colors[3:]}
 
 
 def test_collapsed_tables_are_printed_in_light_colors(reader: Reader) -> None:
     page = reader.open(20, 794).page
-    # Answers are printed on request, by opening them.
-    closed = "[...document.querySelectorAll('details:not([open])')].filter(d => !d.closest('.examples'))"
-    assert page.evaluate(f"{closed}.length") > 5
-    cells = (
-        f"{closed}.flatMap(d => [...d.querySelectorAll('td, pre, dd')])"
-        # On paper, a table that is set in lines leaves out what there is no figure of.
-        ".filter(e => e.textContent.trim() && !e.matches('.wide .no'))"
-    )
-    heights = (
-        f"{cells}.map(e => e.checkVisibility({{contentVisibilityAuto: true}}) ? e.getBoundingClientRect().height : 0)"
-    )
-    assert max(page.evaluate(heights)) == 0
+    assert max(page.evaluate("heightsOfFolded()")) == 0
     for scheme in SCHEMES:
         page.emulate_media(media="print", color_scheme=scheme)
         # What was skipped is laid out with the next frame.
         page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        printed = page.evaluate(heights)
+        printed = page.evaluate("heightsOfFolded()")
         assert len(printed) > 500
         assert min(printed) > 5
-        assert page.evaluate("getComputedStyle(document.querySelector('h1')).color") == "rgb(27, 32, 38)"
+        assert page.evaluate("style(all('h1')[0]).color") == "rgb(27, 32, 38)"
         # Nothing sticks out to the right, where the paper ends.
         assert page.evaluate("document.documentElement.scrollWidth") <= 794
 
@@ -346,9 +250,9 @@ def test_the_printed_length_does_not_depend_on_what_is_collapsed(reader: Reader)
         return len(re.findall(rb"/Type ?/Page\b", page.pdf()))
 
     closed = length()
-    page.evaluate(EXPAND)
+    page.evaluate("expand()")
     with_answers = length()
-    page.evaluate("document.querySelectorAll('.examples').forEach(d => d.open = false)")
+    page.evaluate("all('.examples').forEach(d => d.open = false)")
     assert with_answers > length() == closed > 10
 
 
@@ -366,31 +270,17 @@ def test_collapsed_tables_and_links_are_operable_by_keyboard(reader: Reader) -> 
         if tag == "SUMMARY" and text.startswith("Instructive"):
             page.keyboard.press("Enter")
             assert page.evaluate("document.activeElement.parentElement.open")
-    summaries, links = (
-        page.evaluate(f"[...document.querySelectorAll('{tag}')].filter(e => e.checkVisibility()).length")
-        for tag in ("summary", "a")
-    )
-    assert (reached.count("SUMMARY"), reached.count("A")) == (summaries, links)
-    assert links > 12
     # Tables that scroll are reached, too.
-    assert reached.count("DIV") == page.evaluate(
-        "[...document.querySelectorAll('.scroll')].filter(e => e.checkVisibility()).length"
-    )
+    assert [reached.count(tag) for tag in ("SUMMARY", "A", "DIV")] == page.evaluate("counts('summary', 'a', '.scroll')")
+    assert reached.count("A") > 12
 
 
 def test_the_contents_stay_in_sight_and_say_what_was_jumped_to(reader: Reader) -> None:
     page = reader.open(7, 1200).page
     page.click("nav a[href='#sizes']")
     page.wait_for_timeout(700)
-    box = page.evaluate(
-        "(({top, left, right}) => [top, left, right])(document.querySelector('nav').getBoundingClientRect())"
-    )
-    assert box == [0, 0, 200]
-    color = "e => getComputedStyle(e).borderLeftColor"
-    marked = page.evaluate(
-        f"[...document.querySelectorAll('nav a')].filter(e => ({color})(e) != 'rgba(0, 0, 0, 0)').length"
-    )
-    assert marked == 1
+    assert page.evaluate("all('nav').map(box).map(b => [b.top, b.left, b.right])") == [[0, 0, 200]]
+    assert page.evaluate("all('nav a').filter(e => style(e).borderLeftColor != 'rgba(0, 0, 0, 0)').length") == 1
     # Folded on a phone, and not printed.
     page = reader.open(7, 390).page
     assert not page.is_visible("nav a")
@@ -402,12 +292,7 @@ def test_the_contents_stay_in_sight_and_say_what_was_jumped_to(reader: Reader) -
 
 def test_a_mark_says_its_value_where_it_is_pointed_at(reader: Reader) -> None:
     page = reader.look(7, 1200).page
-    told = page.evaluate(
-        "[...document.querySelectorAll(':is(#by_verbalizer, #rounds) svg:last-of-type :has(> title)')].map(p => {"
-        "p.scrollIntoView({block: 'center', behavior: 'instant'}); const b = p.getBoundingClientRect();"
-        "const at = right => document.elementFromPoint(b.left + b.width / 2 + right, b.top + b.height / 2).textContent;"
-        "return [p.textContent, at(0), at(5)]; })"
-    )
+    told = page.evaluate("told(':is(#by_verbalizer, #rounds) svg:last-of-type :has(> title)')")
     # A cell of each model and verbalizer; a point of each model and round, of which those that are close overlap.
     cells, points = told[:42], told[42:]
     assert len(points) == 42
@@ -421,8 +306,7 @@ def test_a_mark_says_its_value_where_it_is_pointed_at(reader: Reader) -> None:
 def test_what_marks_say_is_read_by_keyboard_at_one_stop_for_each_figure(reader: Reader) -> None:
     page = reader.open(7, 1200).page
     told, said = ":is(#by_verbalizer, #rounds) svg :has(> title)", "document.querySelector('.said')?.textContent"
-    stops = page.evaluate(f"[...document.querySelectorAll('{told}')].filter(e => e.tabIndex === 0).length")
-    assert stops == 2
+    assert page.evaluate(f"all('{told}').filter(e => e.tabIndex === 0).length") == 2
     page.focus("#by_verbalizer svg [tabindex='0']")
     cells = [page.evaluate(said)]
     for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"):
@@ -444,30 +328,20 @@ def test_what_marks_say_is_read_by_keyboard_at_one_stop_for_each_figure(reader: 
 # On a phone, tables are lists and answers scroll; in a wide window, large tables do.
 @pytest.mark.parametrize(("models", "width"), [*((models, 390) for models in MODELS), (20, 1200)])
 def test_what_scrolls_is_reached_by_keyboard(reader: Reader, models: int, width: int) -> None:
-    page = reader.look(models, width, expanded=True).page
-    out_of_reach = page.evaluate(
-        "[...document.querySelectorAll('pre, .scroll, .sideways')].filter(e => e.tabIndex < 0 && ["
-        "[getComputedStyle(e).overflowY, e.scrollHeight - e.clientHeight],"
-        "[getComputedStyle(e).overflowX, e.scrollWidth - e.clientWidth]"
-        "].some(([overflow, hidden]) => /auto|scroll/.test(overflow) && hidden > 0)).length"
-    )
-    assert out_of_reach == 0
+    assert reader.look(models, width, expanded=True).page.evaluate("outOfReach()") == []
 
 
 @pytest.mark.parametrize("models", MODELS)
 def test_no_level_of_headings_is_left_out(reader: Reader, models: int) -> None:
     page = reader.look(models, 390, expanded=True).page
-    levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3, h4, h5')].map(e => Number(e.tagName[1]))")
+    levels = page.evaluate("all('h1, h2, h3, h4, h5').map(e => Number(e.tagName[1]))")
     assert levels[0] == 1
     assert all(deeper <= level + 1 for level, deeper in pairwise(levels))
 
 
 def test_the_heads_of_tables_break_between_words_only(reader: Reader) -> None:
     page = reader.look(20, 1200, expanded=True).page
-    heads = page.evaluate(
-        "[...document.querySelectorAll('thead th')].map(e => [e.textContent, e.getBoundingClientRect().width,"
-        "parseFloat(getComputedStyle(e).fontSize)])"
-    )
+    heads = page.evaluate("heads()")
     # A letter is some half as wide as it is high.
     cut = [
         (text, width)

@@ -17,16 +17,12 @@ from lm_eval_ext.reports.page.candidates import DRAWN, SideBySide, along, since_
 from lm_eval_ext.reports.page.verdict import Verdict
 from lm_eval_ext.reports.paired import MeanChange
 from tests.other_files import MadeUp, write_other_run
-from tests.reports.files import SST2, write_run
-from tests.reports.gate.two_runs import SNLI, right
-from tests.reports.page.reading import Read
+from tests.reports.files import SST2, write_models, write_run
+from tests.reports.gate.two_runs import SNLI
+from tests.reports.page.model_runs import ROWS, rights
+from tests.reports.page.reading import Read, report
 
-ROWS = 400
 STEPS = (500, 1000, 1500)
-
-
-def rights(percent: int) -> list[float]:
-    return right(ROWS * percent // 100, of=ROWS)
 
 
 @pytest.fixture
@@ -44,16 +40,13 @@ def training(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def report(folder: Path, names: Sequence[object], *more: str) -> str:
+def page_on(folder: Path, names: Sequence[object], *more: object) -> str:
     """Return the page on candidates."""
-    page = folder / "page.html"
-    given = [str(folder / str(name)) for name in names]
-    assert main(["report", *given, "--against", str(folder / "old"), "-o", str(page), *more]) == 0
-    return page.read_text(encoding="utf-8")
+    return report(folder, *(folder / str(name) for name in names), "--against", folder / "old", *more)
 
 
 def test_the_page_has_the_verdicts_of_check_on_each_candidate(training: Path) -> None:
-    text, found = report(training, STEPS), training / "found.json"
+    text, found = page_on(training, STEPS), training / "found.json"
     given = [str(training / str(step)) for step in STEPS]
     assert main(["check", *given, "--against", str(training / "old"), "--max-drop", "0.02", "--json", str(found)]) == 1
     tables = Read(text).tables
@@ -89,9 +82,9 @@ def test_the_page_has_the_verdicts_of_check_on_each_candidate(training: Path) ->
 def test_what_was_lost_is_that_of_the_last_candidate_that_is_not_to_be_shipped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, share in (("old", 60), ("1", 30), ("2", 20), ("3", 60), ("4", 60)):
-        write_run(tmp_path / name, {SST2: rights(share)}, arguments={"pretrained": f"owner/{name}"})
-    text = report(tmp_path, (1, 2, 3, 4))
+    shares = {"old": 60, "1": 30, "2": 20, "3": 60, "4": 60}
+    write_models(tmp_path, {name: {SST2: rights(share)} for name, share in shares.items()})
+    text = page_on(tmp_path, (1, 2, 3, 4))
     assert "Do not ship (worse than old by more than 2 points in at least one headline): 1, 2." in text
     assert "Most lost at 2:" in text
     link = re.search(r'<ul class="lost".*?<li><a href="#([^"]*)">', text, re.DOTALL)
@@ -101,7 +94,9 @@ def test_what_was_lost_is_that_of_the_last_candidate_that_is_not_to_be_shipped(
 
 
 def test_each_headline_is_drawn_along_the_candidates_and_exported(training: Path) -> None:
-    text = report(training, STEPS, "--export", str(training / "figures"), "--bounds", str(bounds(training)))
+    bounds = training / "bounds.toml"
+    bounds.write_text("max_drop = 0.02\n[tasks]\ntext = 0.5", encoding="utf-8")
+    text = page_on(training, STEPS, "--export", training / "figures", "--bounds", bounds)
     assert '<figure id="candidates"' in text
     assert 'id="section-candidates"' in text
     names = {path.name for path in (training / "figures").glob("candidates*")}
@@ -122,16 +117,10 @@ def test_each_headline_is_drawn_along_the_candidates_and_exported(training: Path
     assert numbers == pytest.approx([0.0, 0.1, -1.5])
 
 
-def bounds(folder: Path) -> Path:
-    path = folder / "bounds.toml"
-    path.write_text("max_drop = 0.02\n[tasks]\ntext = 0.5", encoding="utf-8")
-    return path
-
-
 def test_a_candidate_that_was_the_baseline_at_another_date_has_a_name_of_its_own(tmp_path: Path) -> None:
     for number, (name, model) in enumerate({"old": "owner/one", "new": "owner/one", "other": "owner/other"}.items()):
         write_run(tmp_path / name, {SST2: rights(60)}, arguments={"pretrained": model}, date=1000.0 * number)
-    text = report(tmp_path, ["new", "other"])
+    text = page_on(tmp_path, ["new", "other"])
     assert "<h1>one (candidate one) and other (candidate other) against one (the baseline)</h1>" in text
 
 
@@ -153,28 +142,12 @@ def test_it_is_said_since_when_a_headline_is_worse(verdicts: str, words: str) ->
 
 def made_up(names: Sequence[str], headlines: int = 1) -> SideBySide:
     """Return verdicts on candidates of these names, each with drops of its own."""
-    return SideBySide(
-        tuple(
-            Verdict(
-                ("old", name),
-                Outcome(
-                    tuple(
-                        Finding(
-                            f"task {task}",
-                            "",
-                            "NOT WORSE",
-                            allowed=0.02,
-                            mean_drop=MeanChange.of_error(0.01 * number, 0.02, 100, 99),
-                        )
-                        for task in range(headlines)
-                    ),
-                    requirement="no-regression",
-                ),
-                (),
-            )
-            for number, name in enumerate(names)
-        )
-    )
+    verdicts = []
+    for number, name in enumerate(names):
+        drop = MeanChange.of_error(0.01 * number, 0.02, 100, 99)
+        findings = [Finding(f"task {task}", "", "NOT WORSE", allowed=0.02, mean_drop=drop) for task in range(headlines)]
+        verdicts.append(Verdict(("old", name), Outcome(tuple(findings), requirement="no-regression"), ()))
+    return SideBySide(tuple(verdicts))
 
 
 @pytest.mark.parametrize(

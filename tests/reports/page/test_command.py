@@ -15,26 +15,17 @@ from lm_eval_ext.cli import main
 from lm_eval_ext.reports.page.answers import anchor
 from lm_eval_ext.reports.wording import figure as figure_in_words
 from tests.other_files import MadeUp, write_other_run
-from tests.reports.files import SST2, samples_of, write_run
-from tests.reports.page.reading import Read
+from tests.reports.files import SST2, samples_of, write_models, write_run
+from tests.reports.page.model_runs import GOLDEN
+from tests.reports.page.reading import Read, report
 
-WORDS = {
-    "natural": "verbalizer_sst2_natural_golden",
-    "neutral": "verbalizer_sst2_neutral_foo_bar",
-    "unnatural": "verbalizer_sst2_unnatural_flipped",
-}
-
-
-def of_page(path: Path) -> Read:
-    return Read(path.read_text(encoding="utf-8"))
+LEVELS = ("natural", "neutral", "unnatural")
 
 
 @pytest.fixture(scope="module")
 def tables(known_runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Read:
     """Return the tables of one report of everybody whose right figures are known."""
-    page = tmp_path_factory.mktemp("page") / "report.html"
-    assert main(["report", *map(str, known_runs), "-o", str(page)]) == 0
-    return of_page(page)
+    return Read(report(tmp_path_factory.mktemp("page"), *known_runs))
 
 
 @pytest.mark.slow
@@ -48,9 +39,8 @@ def test_page_and_figures_do_not_depend_on_the_number_of_processes(
             monkeypatch.setattr(f"lm_eval_ext.{module}.LARGE", 0)
         monkeypatch.setattr(os, "sched_getaffinity", lambda _process, cores=cores: set(range(cores)))
         folder = tmp_path / str(cores)
-        options = ["-o", str(folder / "report.html"), "--export", str(folder), "--answers", "2"]
         folder.mkdir()
-        assert main(["report", str(known_runs[4]), str(known_runs[-1]), *options]) == 0
+        report(folder, known_runs[4], known_runs[-1], "--export", folder, "--answers", "2")
         written.append({path.name: path.read_bytes() for path in folder.iterdir()})
     assert written[0] == written[1]
 
@@ -62,7 +52,7 @@ def test_page_and_figures_do_not_depend_on_the_number_of_processes(
         *(
             ("verbalizer_naturalness", (policy, "direct", level), {"accuracy": accuracy})
             for policy, accuracies in (("oracle", (1, 1, 1)), ("prior", (1, 0, 0)))
-            for level, accuracy in zip(WORDS, accuracies, strict=True)
+            for level, accuracy in zip(LEVELS, accuracies, strict=True)
         ),
         # It follows all instructions but one.
         *(
@@ -94,7 +84,7 @@ def test_known_answers_have_the_scores_that_are_known(
 def test_random_answers_are_right_half_of_the_time(tables: Read) -> None:
     accuracies = [
         float(tables.numbers("verbalizer_naturalness", "reference policy=random", "direct", level)["accuracy"])
-        for level in WORDS
+        for level in LEVELS
     ]
     # 100 coin tosses, in percent: within four standard deviations of 5, and different for every word.
     assert all(30 <= accuracy <= 70 for accuracy in accuracies)
@@ -111,7 +101,7 @@ def test_the_echo_scores_the_same_little_under_each_encoding(tables: Read) -> No
 def test_the_leaderboard_has_each_familys_headline_for_the_models_that_ran_it(tables: Read) -> None:
     # No task has levels that the overview leaves to a table of the family.
     assert [name for name in tables.tables if name.startswith("leaderboard")] == ["leaderboard"]
-    natural, unnatural = f"{WORDS['natural']} acc ↑", f"{WORDS['unnatural']} acc ↑"
+    natural, unnatural = f"{GOLDEN} acc ↑", f"{SST2} acc ↑"
     prior = tables.numbers("leaderboard", "reference policy=prior")
     assert [float(prior[words]) for words in (natural, unnatural)] == [1.0, 0.0]
     assert float(tables.numbers("leaderboard", "random guess")[natural]) == 0.5
@@ -123,28 +113,22 @@ def test_the_leaderboard_has_each_familys_headline_for_the_models_that_ran_it(ta
 
 def test_the_page_and_its_figures_are_written_and_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(tmp_path / "run", {SST2: [1, 0]})
-    page, figures = tmp_path / "a.html", tmp_path / "figures"
-    assert main(["report", str(tmp_path / "run"), "-o", str(page), "--export", str(figures)]) == 0
+    figures = tmp_path / "figures"
+    assert report(tmp_path, tmp_path / "run", "--export", figures).startswith("<!DOCTYPE html>")
     exported = sorted(figures.iterdir())
     assert {path.suffix for path in exported} == {".png", ".csv"}
-    assert capsys.readouterr().out == f"{page}\n{figures} ({len(exported)} files)\n"
-    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert capsys.readouterr().out == f"{tmp_path / 'report.html'}\n{figures} ({len(exported)} files)\n"
 
 
 def test_sizes_give_curves_that_are_exported_like_other_figures(tmp_path: Path) -> None:
     for number, size in enumerate(("7b", "13b")):
         write_run(tmp_path / size, {SST2: [number, 1]}, arguments={"pretrained": f"llama-{size}"})
-    sizes, page, figures = (tmp_path / name for name in ("models.toml", "a.html", "figures"))
+    sizes, figures = tmp_path / "models.toml", tmp_path / "figures"
     sizes.write_text('[LLaMA]\nllama-7b = "6.7B"\nllama-13b = 13_015_864_320\n', encoding="utf-8")
-    options = ["--sizes", str(sizes), "-o", str(page), "--export", str(figures)]
-    assert main(["report", str(tmp_path), *options]) == 0
-    found = of_page(page)
-    expected = {"unnatural, direct": "50.0", "rows": "2"}
-    assert found.numbers("verbalizer_scaling", "LLaMA", "llama-7b", "6700000000") == expected
-    assert found.numbers("verbalizer_scaling", "LLaMA", "llama-13b", "13015864320") == {
-        "unnatural, direct": "100.0",
-        "rows": "2",
-    }
+    found = Read(report(tmp_path, tmp_path, "--sizes", sizes, "--export", figures))
+    for model, size, accuracy in (("llama-7b", "6700000000", "50.0"), ("llama-13b", "13015864320", "100.0")):
+        of_model = found.numbers("verbalizer_scaling", "LLaMA", model, size)
+        assert of_model == {"unnatural, direct": accuracy, "rows": "2"}
     header, first, *_ = (figures / "verbalizer_scaling.csv").read_text(encoding="utf-8").splitlines()
     assert header == 'family,model,parameters,"unnatural, direct","unnatural, direct low","unnatural, direct high",rows'
     assert first.startswith("LLaMA,llama-7b,6700000000,0.5,")
@@ -155,42 +139,33 @@ def test_without_a_file_the_recorded_sizes_are_used(tmp_path: Path) -> None:
     for size, count in (("7b", 6_738_415_616), ("13b", 13_015_864_320)):
         arguments, call = {"pretrained": f"llama-{size}"}, {"model_num_parameters": count}
         write_run(tmp_path / size, {SST2: [0, 1]}, arguments=arguments, call=call)
-    page = tmp_path / "a.html"
-    assert main(["report", str(tmp_path), "-o", str(page)]) == 0
-    assert of_page(page).numbers("verbalizer_scaling", "llama-…", "llama-7b", "6738415616")
+    assert Read(report(tmp_path, tmp_path)).numbers("verbalizer_scaling", "llama-…", "llama-7b", "6738415616")
 
 
 def test_omissions_are_reported_on_the_page_and_on_standard_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_run(tmp_path / "run", {SST2: [1, 0]}, samples=False)
-    page = tmp_path / "report.html"
-    assert main(["report", str(tmp_path / "run"), "-o", str(page)]) == 0
+    page = report(tmp_path, tmp_path / "run")
     assert f"lm-eval-ext: warning: {tmp_path}" in (said := capsys.readouterr().err)
     assert f"no samples of {SST2} next to it" in said
-    assert f"no samples of {SST2} next to it" in page.read_text(encoding="utf-8")
+    assert f"no samples of {SST2} next to it" in page
 
 
 def test_a_model_name_cannot_clear_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(tmp_path / "1", {SST2: [1]}, arguments={"pretrained": "x\x1b[2J"})
     write_run(tmp_path / "2", {SST2: [1, 0]}, arguments={"pretrained": "y"})
-    assert main(["report", str(tmp_path), "-o", str(tmp_path / "report.html")]) == 0
+    report(tmp_path, tmp_path)
     said = capsys.readouterr().err
     assert "x<U+001B>[2J" in said
     assert "\x1b" not in said
 
 
 def test_the_answers_are_those_of_the_models_that_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folders = []
-    for number, name in enumerate("abcdef"):
-        folders.append(
-            str(write_run(tmp_path / name, {SST2: [1.0] * number + [0.0] * 6}, arguments={"pretrained": name}))
-        )
-    path = tmp_path / "report.html"
+    write_models(tmp_path, {name: {SST2: [1.0] * number + [0.0] * 6} for number, name in enumerate("abcdef")})
 
     def shown(*words: str) -> list[str]:
-        assert main(["report", *folders, *words, "-o", str(path)]) == 0
-        page = path.read_text(encoding="utf-8")
+        page = report(tmp_path, tmp_path, *words)
         return [name for name in "abcdef" if f'id="{anchor(name, SST2)}"' in page]
 
     assert shown() == ["f"]
@@ -199,16 +174,13 @@ def test_the_answers_are_those_of_the_models_that_are_named(tmp_path: Path, caps
     )
     assert shown("--answers-of", "b", "--answers-of", "d") == ["b", "d"]
     assert "answers are those of" not in capsys.readouterr().err
-    assert main(["report", *folders, "--answers-of", "g"]) == 1
+    assert main(["report", str(tmp_path), "--answers-of", "g"]) == 1
     assert "--answers-of g: no model of the page has this name; expected one of" in capsys.readouterr().err
 
 
 def test_the_page_is_byte_identical_for_the_same_files(tmp_path: Path) -> None:
-    write_run(tmp_path / "run", {SST2: [1, 0, 1], WORDS["natural"]: [1, 1, 0]})
-    pages = [tmp_path / "1.html", tmp_path / "2.html"]
-    for page in pages:
-        main(["report", str(tmp_path / "run"), "-o", str(page)])
-    assert pages[0].read_bytes() == pages[1].read_bytes()
+    write_run(tmp_path / "run", {SST2: [1, 0, 1], GOLDEN: [1, 1, 0]})
+    assert report(tmp_path, tmp_path / "run") == report(tmp_path, tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -271,7 +243,7 @@ def test_a_device_receives_only_the_page(tmp_path: Path, capsys: pytest.CaptureF
 def test_if_a_figure_cannot_be_drawn_neither_page_nor_figures_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_run(tmp_path / "run", {SST2: [1, 0], WORDS["natural"]: [1, 1]})
+    write_run(tmp_path / "run", {SST2: [1, 0], GOLDEN: [1, 1]})
     drawn = []
 
     def failing(drawing: object) -> bytes:
@@ -307,9 +279,7 @@ def test_a_report_about_an_archive_names_it_and_not_where_it_was_extracted(
 ) -> None:
     write_run(tmp_path / "run", {SST2: [1.0, 0.0]})
     packed = shutil.make_archive(str(tmp_path / name), "zip", tmp_path, "run")
-    page = tmp_path / "page.html"
-    assert main(["report", packed, "-o", str(page), "--name", f"{packed}=the old one"]) == 0
-    text = unescape(page.read_text(encoding="utf-8")) + capsys.readouterr().err
+    text = unescape(report(tmp_path, packed, "--name", f"{packed}=the old one")) + capsys.readouterr().err
     assert "the old one" in text
     assert f"{packed}/run/results_" in text
     assert "/lm-eval-ext-" not in text
@@ -317,7 +287,5 @@ def test_a_report_about_an_archive_names_it_and_not_where_it_was_extracted(
 
 def test_tasks_that_are_not_ours_are_on_the_page(tmp_path: Path) -> None:
     run = write_other_run(tmp_path / "run", {"quiz": MadeUp([1.0, 1.0, 1.0, 0.0])})
-    page = tmp_path / "report.html"
-    assert main(["report", str(run), "-o", str(page)]) == 0
-    texts = [text for row in of_page(page).tables["any_task_scores"] for _, _, text in row]
+    texts = [text for row in Read(report(tmp_path, run)).tables["any_task_scores"] for _, _, text in row]
     assert [text for text in texts if text.startswith("75.0 [")]

@@ -46,16 +46,23 @@ MANY = 10
 @cache
 def all_drawn(count: int) -> list[tuple[Figure, list[str]]]:
     """Return the figures and drawings of a report of so many models."""
-    report = sample.report(count)
-    figures = [report.summary, *(figure for section in report.sections for figure in section.figures)]
+    figures = sample.report(count).figures
     alike = looks(figures)
     return [(figure, [svg for panel in svgs(figure, alike) for svg in panel]) for figure in figures]
 
 
+def figure_of(*marks: Mark) -> Figure:
+    return Figure("name", "title", "", tuple(Panel("", mark) for mark in marks), TABLE)
+
+
+def parsed(svg: str) -> ElementTree.Element:
+    return ElementTree.fromstring(svg)  # noqa: S314 # our own
+
+
 def drawn(mark: Mark) -> ElementTree.Element:
     """Return the only panel of a figure with this mark, as it is on a phone."""
-    ((svg, _),) = svgs(Figure("name", "title", "", (Panel("", mark),), TABLE), {})
-    return ElementTree.fromstring(svg)  # noqa: S314 # our own
+    ((svg, _),) = svgs(figure_of(mark), {})
+    return parsed(svg)
 
 
 def texts(svg: ElementTree.Element) -> list[str]:
@@ -101,6 +108,10 @@ def line_ends(svg: ElementTree.Element, color: str) -> list[str]:
     return [lines_of(path) for path in svg.iter(f"{SVG}path") if path.get("stroke") == f"var(--{color})"]
 
 
+def dashed(svg: ElementTree.Element) -> list[str]:
+    return [lines_of(path) for path in svg.iter(f"{SVG}path") if path.get("stroke-dasharray")]
+
+
 def one(*values: float) -> tuple[Estimate, ...]:
     return tuple(map(Estimate, values))
 
@@ -109,7 +120,7 @@ def one(*values: float) -> tuple[Estimate, ...]:
 def test_every_drawing_is_well_formed_small_and_narrow_enough_for_a_phone(count: int) -> None:
     for figure, drawings in all_drawn(count):
         for svg in drawings:
-            root = ElementTree.fromstring(svg)  # noqa: S314 # our own
+            root = parsed(svg)
             box = [float(number) for number in (root.get("viewBox") or "").split()]
             assert box[:2] == [0, 0]
             assert box[2] in {NARROW, ROOMY_WIDTHS.get(len(figure.panels))}
@@ -158,14 +169,14 @@ def test_the_users_matplotlib_settings_have_no_effect_and_are_kept() -> None:
 
     figure = sample.bars(sample.models(2))
     expected, picture = svgs(figure, {}), pngs(figure, {})
-    ours: Any = {
+    theirs: Any = {
         "font.size": 30,
         "axes.grid": True,
         "text.parse_math": True,
         "savefig.bbox": "tight",
         "axes.facecolor": "k",
     }
-    with matplotlib.rc_context(ours):
+    with matplotlib.rc_context(theirs):
         assert (svgs(figure, {}), pngs(figure, {})) == (expected, picture)
         assert matplotlib.rcParams["font.size"] == 30
 
@@ -282,7 +293,7 @@ def test_an_unknown_part_of_a_bar_is_not_drawn() -> None:
 )
 def test_an_empty_drawing_is_a_drawing(mark: Mark) -> None:
     assert len(list(drawn(mark).iter())) > 1
-    (png,) = pngs(Figure("name", "title", "", (Panel("", mark),), TABLE), {})
+    (png,) = pngs(figure_of(mark), {})
     assert png.startswith(b"\x89PNG")
 
 
@@ -297,8 +308,7 @@ def test_the_reference_line_is_at_its_value_and_labeled() -> None:
     svg = drawn(mark)
     assert "random guessing (25%)" in texts(svg)
     (bar,) = spans(paths(svg, "series0")[0])
-    dashed = [lines_of(path) for path in svg.iter(f"{SVG}path") if path.get("stroke-dasharray")]
-    assert any(line.startswith(f"M{bar[1]:g} ") for line in dashed)
+    assert any(line.startswith(f"M{bar[1]:g} ") for line in dashed(svg))
 
 
 def test_a_curve_rises_with_its_values_and_breaks_where_one_is_missing() -> None:
@@ -328,8 +338,7 @@ def test_the_reference_line_of_curves_is_at_its_value_and_labeled() -> None:
     assert "chance (25%)" in texts(svg)
     # It begins and ends at the height of the first value.
     heights = [float(y) for line in line_ends(svg, "series0") for y in re.findall(r"[ML][\d.]+ ([\d.]+)", line)]
-    dashed = [lines_of(path) for path in svg.iter(f"{SVG}path") if path.get("stroke-dasharray")]
-    assert any(re.fullmatch(rf"M[\d.]+ {max(heights):g}H[\d.]+", line) for line in dashed)
+    assert any(re.fullmatch(rf"M[\d.]+ {max(heights):g}H[\d.]+", line) for line in dashed(svg))
 
 
 @pytest.mark.parametrize(
@@ -354,27 +363,20 @@ def test_a_magnitude_has_two_or_three_digits(count: int, name: str) -> None:
 
 def test_predicted_curves_are_dashed_and_have_no_markers() -> None:
     svg = drawn(Curves((1, 2), (Series("predicted", one(0.5, 0.25), dashed=True),), "n", "accuracy"))
-    assert [path for path in svg.iter(f"{SVG}path") if path.get("stroke-dasharray")]
+    assert dashed(svg)
     assert not list(svg.iter(f"{SVG}use"))
 
 
 def test_twenty_series_are_distinguishable_without_color() -> None:
     names = [f"m{n}" for n in range(20)]
     curves = drawn(Curves((1, 2), tuple(Series(name, one(0.1, 0.2)) for name in names), "n", "accuracy"))
-    markers = {
-        (path.get("fill"), path.get("d"))
-        for path in curves.iter(f"{SVG}path")
-        if path.get("id", "").startswith("name-")
-    }
-    assert len(markers) == 20
+    markers = [path for path in curves.iter(f"{SVG}path") if path.get("id", "").startswith("name-")]
+    assert len({(marker.get("fill"), marker.get("d")) for marker in markers}) == 20
     bars = drawn(Bars(("a",), tuple(Series(name, one(0.5)) for name in names), "accuracy"))
-    everything = list(bars.iter(f"{SVG}path"))
-    looks = {
-        (path.get("fill"), after.get("fill") if (after.get("fill") or "").startswith("url") else None)
-        for path, after in pairwise(everything)
-        if (path.get("fill") or "").startswith("var(--series")
-    }
-    assert len(looks) == 20
+    # A pattern is drawn over the color of its bar.
+    fills = [path.get("fill", "") for path in bars.iter(f"{SVG}path")]
+    colored = [(fill, over) for fill, over in pairwise(fills) if fill.startswith("var(--series")]
+    assert len({(fill, over if over.startswith("url") else "") for fill, over in colored}) == 20
 
 
 def test_each_number_of_a_heat_map_has_the_color_of_its_value() -> None:
@@ -434,8 +436,8 @@ def test_good_and_bad_have_other_colors_and_the_legend_says_which(
     ids=["curves", "heat map", "other rows", "bars", "forest"],
 )
 def test_a_mark_without_its_number_or_interval_beside_it_tells_them(mark: Mark, told: list[str]) -> None:
-    ((narrow, wide),) = svgs(Figure("name", "title", "", (Panel("", mark),), TABLE), {})
-    titles = [title.text for title in ElementTree.fromstring(wide).iter(f"{SVG}title")]  # noqa: S314 # our own
+    ((narrow, wide),) = svgs(figure_of(mark), {})
+    titles = [title.text for title in parsed(wide).iter(f"{SVG}title")]
     assert titles == [text.format("50.0% [40.0, 60.0]") for text in told]
     # The narrow one is for a phone, where nothing is pointed at.
     assert "<title>" not in narrow
@@ -443,8 +445,7 @@ def test_a_mark_without_its_number_or_interval_beside_it_tells_them(mark: Mark, 
 
 def test_a_level_has_one_look_in_every_drawing() -> None:
     def of(*names: str) -> Figure:
-        mark = Bars(("a",), tuple(Series(name, one(0.5)) for name in names), "accuracy")
-        return Figure("name", "title", "", (Panel("", mark),), TABLE)
+        return figure_of(Bars(("a",), tuple(Series(name, one(0.5)) for name in names), "accuracy"))
 
     figures = [of("natural", "unnatural"), of("m1", "m2"), of("natural", "neutral", "unnatural"), of("unnatural")]
     alike = looks(figures)
@@ -498,9 +499,8 @@ def test_an_axis_has_room_for_its_values_and_zero(
 
 
 def test_the_panels_of_a_figure_share_an_axis() -> None:
-    panels = tuple(Panel(str(v), Bars(("a",), (Series("", one(v)),), "accuracy")) for v in (0.1, 0.9))
-    for svg in chain.from_iterable(svgs(Figure("name", "title", "", panels, TABLE), {})):
-        assert "100%" in svg
+    marks = (Bars(("a",), (Series("", one(value)),), "accuracy") for value in (0.1, 0.9))
+    assert all("100%" in svg for svg in chain.from_iterable(svgs(figure_of(*marks), {})))
 
 
 def test_math_or_markup_in_a_name_is_shown_literally() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from math import inf, nan
 from pathlib import Path
 
@@ -13,12 +12,11 @@ import pytest
 from lm_eval_ext.cli import main
 from lm_eval_ext.reports.gate.findings import Finding
 from lm_eval_ext.reports.page.verdict import Line
-from lm_eval_ext.reports.paired import Difference, MeanChange
 from lm_eval_ext.results.issue import warning
-from tests.reports.files import SST2, write_run
+from tests.reports.files import SST2, write_models, write_run
 from tests.reports.gate.two_runs import SNLI, right
 from tests.reports.page.model_runs import GOLDEN, rights, write_model
-from tests.reports.page.reading import Read
+from tests.reports.page.reading import Read, report
 
 LEVEL = "manyifeval, 2 instructions"
 
@@ -30,9 +28,9 @@ def sides(tmp_path: Path) -> tuple[Path, Path]:
     return write_model(tmp_path / "new", "owner/new", {SST2: 30, SNLI: 49, GOLDEN: 100}, (85, 52)), old
 
 
-def lines_of(page: Path) -> dict[str, dict[str, tuple[dict[str, str], list[str]]]]:
+def lines_of(page: str) -> dict[str, dict[str, tuple[dict[str, str], list[str]]]]:
     """Return attributes and words of the verdict's table by headline; a level's headline is the group and the level."""
-    tables = Read(page.read_text(encoding="utf-8")).tables
+    tables = Read(page).tables
     lines = [*tables["verdict"][1:], *tables["levels"][1:]]
     return {
         # The metric and its arrow follow the name of a headline.
@@ -42,12 +40,10 @@ def lines_of(page: Path) -> dict[str, dict[str, tuple[dict[str, str], list[str]]
 
 
 def test_the_verdict_has_the_figures_of_check(sides: tuple[Path, Path], tmp_path: Path) -> None:
-    page, findings = tmp_path / "page.html", tmp_path / "findings.json"
-    both = [str(sides[0]), "--against", str(sides[1])]
-    assert main(["report", *both, "-o", str(page)]) == 0
+    findings, both = tmp_path / "findings.json", [str(sides[0]), "--against", str(sides[1])]
+    lines = lines_of(report(tmp_path, *both))
     assert main(["check", *both, "--max-drop", "0.02", "--json", str(findings)]) == 1
-    content = json.loads(findings.read_text(encoding="utf-8"))
-    lines, expected = lines_of(page), {one["name"]: one for one in content["findings"]}
+    expected = {one["name"]: one for one in json.loads(findings.read_text(encoding="utf-8"))["findings"]}
     assert expected.keys() == lines.keys() - {"manyifeval, 1 instruction", LEVEL}
     assert {one["verdict"] for one in expected.values()} >= {"REGRESSION", "INCONCLUSIVE", "NOT WORSE"}
     for name, one in expected.items():
@@ -70,11 +66,7 @@ def test_the_verdict_has_the_figures_of_check(sides: tuple[Path, Path], tmp_path
 
 
 def test_the_page_begins_with_the_verdict_and_shows_both_models(sides: tuple[Path, Path], tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    assert (
-        main(["report", str(sides[0]), "--against", str(sides[1]), "-o", str(page), "--name", f"{sides[0]}=mine"]) == 0
-    )
-    text = page.read_text(encoding="utf-8")
+    text = report(tmp_path, sides[0], "--against", sides[1], "--name", f"{sides[0]}=mine")
     assert "<h1>mine against old</h1>" in text
     assert text.index('<section id="verdict"') < text.index("<figure")
     assert 'id="leaderboard"' not in text
@@ -90,12 +82,7 @@ def test_the_page_begins_with_the_verdict_and_shows_both_models(sides: tuple[Pat
 def test_one_model_at_two_dates_is_two_models_of_the_page(tmp_path: Path) -> None:
     for number, count in enumerate((60, 30)):
         write_run(tmp_path / str(number), {SST2: right(count)}, date=1000.0 * number)
-    page = tmp_path / "page.html"
-    assert (
-        main(["report", str(tmp_path / "1"), "--against", str(tmp_path / "0"), "-o", str(page), "--max-drop", "0.4"])
-        == 0
-    )
-    text = page.read_text(encoding="utf-8")
+    text = report(tmp_path, tmp_path / "1", "--against", tmp_path / "0", "--max-drop", "0.4")
     assert "<h1>one (the candidate) against one (the baseline)</h1>" in text
     assert "NOT WORSE" in text
 
@@ -123,11 +110,6 @@ def test_sides_that_cannot_be_compared_are_an_error_and_no_page(
     assert not (tmp_path / "page.html").exists()
 
 
-def finding(name: str, verdict: str, before: float = 0.6, after: float = 0.5) -> Finding:
-    change = MeanChange.of_error(after - before, 0.01, 10, 9)
-    return Finding(name, "", verdict, difference=Difference(before, after, change), allowed=0.02)
-
-
 @pytest.mark.parametrize(
     ("verdict", "rows", "issue", "remark"),
     [
@@ -141,26 +123,23 @@ def finding(name: str, verdict: str, before: float = 0.6, after: float = 0.5) ->
     ],
 )
 def test_a_line_says_what_would_decide_or_why_nothing_does(verdict: str, rows: float, issue: str, remark: str) -> None:
-    found = replace(finding("a", verdict), rows_to_decide=rows, issues=(warning(issue),) if issue else ())
-    assert Line(found).remark == remark
+    issues = (warning(issue),) if issue else ()
+    assert Line(Finding("a", "", verdict, rows_to_decide=rows, issues=issues)).remark == remark
 
 
 def test_what_both_sides_are_warned_of_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("old", "new"):
-        write_run(tmp_path / name, {SST2: rights(60)}, arguments={"pretrained": f"owner/{name}"}, call={"limit": 400})
-    both = [str(tmp_path / "new"), "--against", str(tmp_path / "old")]
-    assert main(["report", *both, "-o", str(tmp_path / "page.html")]) == 0
+    scores = {SST2: rights(60)}
+    old, new = write_models(tmp_path, {"old": scores, "new": scores}, call={"limit": 400})
+    report(tmp_path, new, "--against", old)
     said = [line for line in capsys.readouterr().err.splitlines() if "--limit" in line]
     assert said == [f"lm-eval-ext: warning: old, new: evaluated with --limit 400: {SST2}"]
 
 
 def test_against_a_baseline_a_heat_map_is_of_what_changed(tmp_path: Path) -> None:
-    for name, count in {"old": 60, "new": 59}.items():
-        write_run(tmp_path / name, {SST2: right(count)}, arguments={"pretrained": f"owner/{name}"})
-    page, exported = tmp_path / "page.html", tmp_path / "figures"
-    given = ["report", str(tmp_path / "new"), "--against", str(tmp_path / "old"), "-o", str(page)]
-    assert main([*given, "--export", str(exported)]) == 0
-    figure = re.search(r'<figure[^>]*id="verbalizer_words".*?</figure>', page.read_text(encoding="utf-8"), re.DOTALL)
+    old, new = write_models(tmp_path, {"old": {SST2: right(60)}, "new": {SST2: right(59)}})
+    exported = tmp_path / "figures"
+    page = report(tmp_path, new, "--against", old, "--export", exported)
+    figure = re.search(r'<figure[^>]*id="verbalizer_words".*?</figure>', page, re.DOTALL)
     assert figure
     assert "<title>new minus old, flipped: \N{MINUS SIGN}1.0 points</title>" in figure[0]
     # The numbers are those of both sides.

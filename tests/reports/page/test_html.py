@@ -342,8 +342,7 @@ def test_a_folded_figure_shows_its_title_only(is_folded: bool) -> None:
 
 
 def test_a_caption_has_two_sentences_at_most_and_leaves_the_statistics_to_the_page(known_runs: list[Path]) -> None:
-    found = build(load(known_runs))
-    figures = [found.summary, *(drawn for section in found.sections for drawn in section.figures)]
+    figures = build(load(known_runs)).figures
     assert len(figures) > 15
     for drawn in figures:
         sentences = re.findall(r"[.?!]”?(?=\s|$)", drawn.reading)

@@ -22,7 +22,7 @@ from lm_eval_ext.results.load import load, load_apart
 from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import SST2, edited, write_run
+from tests.reports.files import SST2, edited, write_models, write_run
 from tests.reports.gate.two_runs import SNLI, right
 from tests.reports.manyifeval_files import row, write_rows
 from tests.reports.page.model_runs import GOLDEN, LEVELS, write_model
@@ -40,6 +40,10 @@ def shown(headline: Headline) -> list[str]:
     return [model for model, standing in headline.standings.items() if standing.estimate.exists]
 
 
+def tasks_of_headlines(folder: Path) -> dict[str, tuple[str, ...]]:
+    return {headline.name: headline.tasks for headline in headlines_of_one_level(load([folder]))}
+
+
 @pytest.mark.parametrize(
     ("groups", "expected"),
     [
@@ -54,14 +58,13 @@ def test_each_lowest_group_and_each_ungrouped_task_is_a_headline(
     groups: Mapping[str, Sequence[str]], expected: Mapping[str, tuple[str, ...]], tmp_path: Path
 ) -> None:
     write_run(tmp_path, {SST2: [1], SNLI: [1], GOLDEN: [1], "verbalizer_own": [1]}, group_subtasks=groups)
-    found = {one.name: one.tasks for one in headlines_of_one_level(load([tmp_path]))}
-    assert found == {**expected, "verbalizer_own": ("verbalizer_own",)}
+    assert tasks_of_headlines(tmp_path) == {**expected, "verbalizer_own": ("verbalizer_own",)}
 
 
 def test_many_ungrouped_tasks_are_one_headline(tmp_path: Path) -> None:
-    write_run(tmp_path, {f"verbalizer_own_{number}": [1] for number in range(7)})
-    (headline,) = headlines_of_one_level(load([tmp_path]))
-    assert (headline.name, len(headline.tasks)) == ("verbalizer, 7 tasks with acc", 7)
+    tasks = [f"verbalizer_own_{number}" for number in range(7)]
+    write_run(tmp_path, {task: [1] for task in tasks})
+    assert tasks_of_headlines(tmp_path) == {"verbalizer, 7 tasks with acc": (*tasks,)}
 
 
 def with_facts(path: Path, facts: Mapping[str, Mapping[str, Any]]) -> None:
@@ -92,18 +95,14 @@ def test_a_group_over_several_levels_is_a_headline_for_each_level(tmp_path: Path
     tasks = {f"manyifeval_n{number:02}": [row(1, [True] * number)] for number in numbers}
     with edited(write_rows(tmp_path, tasks)) as content:
         content["group_subtasks"] = {"manyifeval": [*reversed(tasks)]}
-    assert [(one.name, one.tasks) for one in headlines_of_one_level(load([tmp_path]))] == [
-        (task, (task,)) for task in tasks
-    ]
+    assert [*tasks_of_headlines(tmp_path).items()] == [(task, (task,)) for task in tasks]
 
 
 def test_the_tasks_of_one_level_of_a_group_are_a_headline(tmp_path: Path) -> None:
     facts = {SST2: {"prompting": "chain_of_thought"}, SNLI: {"prompting": "chain_of_thought"}, GOLDEN: {}}
     with_facts(write_run(tmp_path, {task: [1] for task in facts}, group_subtasks={"mine": [*facts]}), facts)
-    assert [(one.name, one.tasks) for one in headlines_of_one_level(load([tmp_path]))] == [
-        (GOLDEN, (GOLDEN,)),
-        ("mine, chain of thought", (SST2, SNLI)),
-    ]
+    by_level = {GOLDEN: (GOLDEN,), "mine, chain of thought": (SST2, SNLI)}
+    assert [*tasks_of_headlines(tmp_path).items()] == [*by_level.items()]
 
 
 def test_a_group_without_its_own_headline_is_split_into_tasks(tmp_path: Path) -> None:
@@ -177,8 +176,8 @@ def test_a_leaderboard_has_the_levels_of_every_family_and_the_other_tasks(tmp_pa
 
 
 def test_the_best_is_marked_with_what_is_not_clearly_worse(tmp_path: Path) -> None:
-    for name, count in {"v": 60, "w": 58, "x": 30, "y": 60, "z": 59}.items():
-        write_run(tmp_path / name, {SST2: right(count)}, arguments={"pretrained": f"owner/{name}"})
+    counts = {"v": 60, "w": 58, "x": 30, "y": 60, "z": 59}
+    write_models(tmp_path, {name: {SST2: right(count)} for name, count in counts.items()})
     # Nobody is compared with answers that are known.
     write_run(tmp_path / "0", {SST2: right(100)}, arguments={"policy": "oracle"}, call={"model": "reference"})
     (board,) = boards(tmp_path)
@@ -204,7 +203,7 @@ def test_many_models_are_listed_by_their_mean_rank_and_what_has_no_figure_is_las
     counts = {"a": (60, 90), "b": (62, 60), "c": (61, 55), "d": (50, 50), "e": (95, None)}
     for name, of_tasks in counts.items():
         scores = {task: right(count) for task, count in zip((SST2, SNLI), of_tasks, strict=True) if count is not None}
-        write_run(tmp_path / name, scores, arguments={"pretrained": f"owner/{name}"})
+        write_models(tmp_path, {name: scores})
     (board,) = boards(tmp_path)
     assert board.models == ("b", "a", "c", "e", "d")
 
@@ -255,8 +254,7 @@ def test_a_model_with_only_part_of_a_headline_has_no_value(tmp_path: Path) -> No
 
 
 def test_on_different_rows_none_is_the_best(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", {SST2: right(60)}, arguments={"pretrained": "owner/a"})
-    write_run(tmp_path / "b", {SST2: right(16, of=20)}, arguments={"pretrained": "owner/b"})
+    write_models(tmp_path, {"a": {SST2: right(60)}, "b": {SST2: right(16, of=20)}})
     ((headline,),) = (board.headlines for board in boards(tmp_path))
     assert len(shown(headline)) == 2
     assert not any(standing.is_best or standing.is_close for standing in headline.standings.values())

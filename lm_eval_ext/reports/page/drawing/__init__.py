@@ -177,9 +177,8 @@ def contents(report: Report) -> dict[str, bytes]:
         ReportError: matplotlib is not installed.
     """
     files: dict[str, bytes] = {}
-    figures = [report.summary, *(figure for section in report.sections for figure in section.figures)]
-    names = looks(figures)
-    for figure, drawn in zip(figures, in_turn(pngs, figures, names), strict=True):
+    alike = looks(report.figures)
+    for figure, drawn in zip(report.figures, in_turn(pngs, report.figures, alike), strict=True):
         files[f"{figure.name}.csv"] = table_as_csv(figure.table.counted).encode()
         files |= {f"{name}.png": png for name, png in zip(_names(figure), drawn, strict=True)}
     return files

@@ -263,11 +263,8 @@ def _curves(mark: Curves, sheet: Sheet) -> Drawing:
     for number, series, line in zip(looks, mark.series, lines, strict=True):
         shift = 0.0
         if series in measured and len(measured) > _MOST_BANDS:
-            shift = (
-                (measured.index(series) - (len(measured) - 1) / 2)
-                * min(_DODGE, _MOST_DODGED / len(measured))
-                * per_pixel
-            )
+            from_middle = measured.index(series) - (len(measured) - 1) / 2
+            shift = from_middle * min(_DODGE, _MOST_DODGED / len(measured)) * per_pixel
             whiskers(axes, [x + shift for x in places], series.values, color(number), across=False)
         elif series in measured:
             _band(axes, places, series, number)
