@@ -31,7 +31,7 @@ from lm_eval_ext.self_refine.loop import Refined, Round
 from lm_eval_ext.turns import Turns
 from tests.across_versions import plain_instance
 from tests.harness.servers import Planted, engine, of_sglang, of_vllm, served
-from tests.harness.tasks import OF_FAMILY, PLAYED, evaluate, of_transformers
+from tests.harness.tasks import CASES, OF_FAMILY, PLAYED, evaluate, of_transformers
 from tests.wordy_models import build_model_of_words
 
 pytestmark = pytest.mark.harness
@@ -73,32 +73,11 @@ def shares(run: Mapping[str, Any], task: str) -> list[float]:
 # Judgments.
 
 
-@pytest.mark.parametrize(
-    ("said", "stops", "ended"),
-    [
-        (StopReport("length"), ["\n\n"], LIMIT),
-        (StopReport("eos_token"), ["\n\n"], ITSELF),
-        (StopReport("stop_sequence"), ["\n\n"], STOP),
-        # In a batch, generation went on until the limit, but the text is cut at the stop string.
-        (StopReport("length", generated="one\n\ntwo"), ["\n\n"], STOP),
-        (StopReport("eos_token", generated="one\ntwo"), ["\n\n"], ITSELF),
-        # Most servers say the same of both.
-        (StopReport("stop"), ["\n\n"], STOP),
-        (StopReport("stop"), [], ITSELF),
-        # An end-of-text token is how a model ends by itself.
-        (StopReport("stop"), ["<|endoftext|>", "</s>"], ITSELF),
-        (StopReport("stop", "\n\n", names_matches=True), ["\n\n"], STOP),
-        (StopReport("stop", None, names_matches=True), ["\n\n"], ITSELF),
-        (StopReport("stop", 2, names_matches=True), ["\n\n"], ITSELF),
-        (StopReport("stop", "<|im_end|>", names_matches=True), ["\n\n"], ITSELF),
-        (StopReport("content_filter"), [], UNKNOWN),
-        (StopReport(""), ["\n\n"], UNKNOWN),
-    ],
-)
+@pytest.mark.parametrize(("said", "stops", "ended"), CASES["endings"])
 def test_an_ending_is_what_the_engine_says_and_unknown_without_its_word(
-    said: StopReport, stops: Sequence[str], ended: str
+    said: Mapping[str, Any], stops: Sequence[str], ended: str
 ) -> None:
-    assert ending_by(said, stops) == ended
+    assert ending_by(StopReport(**said), stops) == ended
 
 
 def test_a_stop_string_counts_only_after_the_reasoning_that_the_harness_removes() -> None:
@@ -106,20 +85,9 @@ def test_a_stop_string_counts_only_after_the_reasoning_that_the_harness_removes(
     assert (ending_by(said, ["\n\n"]), ending_by(said, ["\n\n"], "</think>")) == (STOP, ITSELF)
 
 
-@pytest.mark.parametrize(
-    ("choice", "said"),
-    [
-        ({"finish_reason": "length"}, StopReport("length")),
-        ({"finish_reason": "stop", "stop_reason": "\n"}, StopReport("stop", "\n", names_matches=True)),
-        ({"finish_reason": "stop", "stop_reason": None}, StopReport("stop", None, names_matches=True)),
-        ({"finish_reason": "stop", "matched_stop": 7}, StopReport("stop", 7, names_matches=True)),
-        ({"stop_reason": "max_tokens", "content": []}, StopReport("max_tokens")),
-        ({"finish_reason": None}, StopReport("")),
-        ({}, StopReport("")),
-    ],
-)
-def test_what_a_server_says_is_read_in_the_words_of_each(choice: Mapping[str, Any], said: StopReport) -> None:
-    assert report_of_server(choice) == said
+@pytest.mark.parametrize(("choice", "said"), CASES["words_of_servers"])
+def test_what_a_server_says_is_read_in_the_words_of_each(choice: Mapping[str, Any], said: Mapping[str, Any]) -> None:
+    assert report_of_server(choice) == StopReport(**said)
 
 
 def test_an_ending_survives_other_processes_and_the_cache_of_responses() -> None:
