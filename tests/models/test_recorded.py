@@ -15,7 +15,6 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import cli
-from lm_eval_ext.harness.responses import with_opening
 from lm_eval_ext.models.recorded import RecordedLM
 from lm_eval_ext.results.load import load
 from lm_eval_ext.sources import RowsError
@@ -333,11 +332,6 @@ def test_a_chat_template_that_was_not_recorded_is_an_error(first: Path, tmp_path
         (tmp_path / samples.name).write_bytes(samples.read_bytes())
     with pytest.raises(ValueError, match=r"--apply_chat_template, but results_\S+ has no chat template"):
         RecordedLM(str(tmp_path)).apply_chat_template([{"role": "user", "content": "Hi"}])
-
-
-def test_a_response_that_begins_with_the_tag_that_was_restored_gets_no_second_one() -> None:
-    once = with_opening("Hm.", "Why?<think>\n")
-    assert with_opening(once, "Why?<think>\n") == once == "<think>\nHm."
 
 
 @pytest.mark.parametrize(
