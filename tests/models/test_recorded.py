@@ -15,6 +15,7 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import cli
+from lm_eval_ext.harness.lm import PASSED_TO_EVERY_LM
 from lm_eval_ext.models.recorded import RecordedLM
 from lm_eval_ext.results.load import load
 from lm_eval_ext.sources import RowsError
@@ -233,6 +234,13 @@ def test_pairs_of_prompt_and_response_are_answers_whoever_asks(tmp_path: Path) -
         lm.generate_until([asked("Hi!")])
     with pytest.raises(NotImplementedError, match=r"some-model\.jsonl has no log-likelihoods, only texts"):
         lm.loglikelihood([])
+
+
+@pytest.mark.parametrize("name", PASSED_TO_EVERY_LM)
+def test_what_the_harness_passes_to_every_lm_is_no_wrong_argument(name: str, tmp_path: Path) -> None:
+    arguments: dict[str, Any] = {name: True}
+    path = write_jsonl(tmp_path / "f.jsonl", [{"prompt": "Hi", "response": "Ho"}])
+    assert RecordedLM(path, **arguments).generate_until([asked("Hi")]) == ["Ho"]
 
 
 def test_a_conversation_of_one_message_is_that_message(tmp_path: Path) -> None:
