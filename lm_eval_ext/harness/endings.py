@@ -18,6 +18,8 @@ import inspect
 import logging
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from traceback import walk_stack
 from typing import TYPE_CHECKING, Any
 
 import lm_eval.evaluator
@@ -32,7 +34,7 @@ from lm_eval_ext.endings import (
     report_of_server,
     report_of_tokens,
 )
-from lm_eval_ext.harness.engines import refuse_mixed_stops, stop_strings, truncates
+from lm_eval_ext.harness.engines import listed, refuse_mixed_stops, stop_strings, truncates
 from lm_eval_ext.harness.lm import CachingLM
 from lm_eval_ext.harness.requests import KnownInstance
 
@@ -48,11 +50,9 @@ def lm_of_run() -> Any:
 
     No version of the harness passes it to a task, but the function that does the evaluation has it.
     """
-    frame = inspect.currentframe()
-    while frame is not None:
+    for frame, _ in walk_stack(inspect.currentframe()):
         if frame.f_code is _EVALUATION:
             return frame.f_locals.get("lm")
-        frame = frame.f_back
     return None
 
 
@@ -67,7 +67,7 @@ def listen(lm: Any) -> None:
         return
     # By its class: an LM that wraps another passes on that one's attributes.
     if hasattr(type(lm), "parse_generations"):
-        lm.parse_generations = _Parser(lm.parse_generations)
+        lm.parse_generations = partial(_with_reports, lm.parse_generations)
     elif hasattr(type(lm), "_model_generate"):
         lm._model_generate = _Batch(lm, lm._model_generate)
     else:
@@ -104,29 +104,20 @@ class _Reported(str):
         return reported
 
 
-class _Parser:
-    """An API model's ``parse_generations``, whose texts have what the server said of them."""
-
-    def __init__(self, parse: Callable[..., list[str | None]]) -> None:
-        self._parse = parse
-
-    def __call__(self, *args: Any, **kwargs: Any) -> list[str | None]:
-        texts = self._parse(*args, **kwargs)
-        outputs = kwargs.get("outputs", args[0] if args else None)
-        reports = [report for output in _listed(outputs) for report in _reports_in(output)]
-        if len(reports) != len(texts):
-            # What cannot be parsed has one empty text.
-            return texts
-        # A text that is null because the model was cut off while it reasoned is an empty answer, which the harness
-        # makes of it, too, but without its ending. Any other null is left to the harness.
-        return [
-            _Reported.of(text or "", report) if text is not None or ending_by(report, ()) == LIMIT else text
-            for text, report in zip(texts, reports, strict=True)
-        ]
-
-
-def _listed(outputs: Any) -> Sequence[Any]:
-    return outputs if isinstance(outputs, list) else [outputs]
+def _with_reports(parse: Callable[..., list[str | None]], *args: Any, **kwargs: Any) -> list[str | None]:
+    """Return what an API model's ``parse_generations`` does, but each text with what the server said of it."""
+    texts = parse(*args, **kwargs)
+    outputs = kwargs.get("outputs", args[0] if args else None)
+    reports = [report for output in listed(outputs) for report in _reports_in(output)]
+    if len(reports) != len(texts):
+        # What cannot be parsed has one empty text.
+        return texts
+    # A text that is null because the model was cut off while it reasoned is an empty answer, which the harness
+    # makes of it, too, but without its ending. Any other null is left to the harness.
+    return [
+        _Reported.of(text or "", report) if text is not None or ending_by(report, ()) == LIMIT else text
+        for text, report in zip(texts, reports, strict=True)
+    ]
 
 
 def _reports_in(output: Any) -> list[StopReport]:
@@ -173,8 +164,7 @@ def _ends(lm: Any) -> Collection[int]:
     """Return the tokens with which a transformers model ends by itself."""
     settings = getattr(getattr(lm, "model", None), "generation_config", None)
     ends = [lm.eot_token_id, getattr(settings, "eos_token_id", None)]
-    listed = [end for of_one in ends for end in (of_one if isinstance(of_one, list) else [of_one])]
-    return frozenset(end for end in listed if end is not None)
+    return frozenset(end for of_one in ends for end in listed(of_one) if end is not None)
 
 
 def _report_of_engine(output: Any) -> StopReport:

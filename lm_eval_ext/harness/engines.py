@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from functools import lru_cache
+from functools import lru_cache, partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -191,42 +191,37 @@ def warn_of_thinking(asking: Asking) -> None:
 
 def explain_missing_logprobs(lm: Any) -> None:
     """Let an API model say what is wrong if its server returns no log-probabilities, or not those of every token."""
-    parse = getattr(lm, "parse_logprobs", None) if hasattr(type(lm), "parse_logprobs") else None
-    if parse is not None and not isinstance(parse, _Logprobs):
-        lm.parse_logprobs = _Logprobs(lm, parse)
+    # Every task of a run asks for it.
+    if hasattr(type(lm), "parse_logprobs") and "parse_logprobs" not in vars(lm):
+        lm.parse_logprobs = partial(_checked_logprobs, lm, lm.parse_logprobs)
 
 
-class _Logprobs:
-    def __init__(self, lm: Any, parse: Callable[..., Any]) -> None:
-        self._lm, self._parse = lm, parse
-
-    def __call__(self, outputs: Any, tokens: Any = None, **kwargs: Any) -> Any:
-        try:
-            parsed = self._parse(outputs=outputs, tokens=tokens, **kwargs)
-        except (KeyError, TypeError) as error:
+def _checked_logprobs(lm: Any, parse: Callable[..., Any], outputs: Any, tokens: Any = None, **kwargs: Any) -> Any:
+    """Return what an API model's ``parse_logprobs`` does, if a server has returned one for each token."""
+    try:
+        parsed = parse(outputs=outputs, tokens=tokens, **kwargs)
+    except (KeyError, TypeError) as error:
+        raise ValueError(
+            f"the server at {lm.base_url} returns no log-probabilities of its prompts (the fields echo and logprobs of "
+            "a request for completions), which tasks with log-likelihoods need, such as paired_mcq; use a server that "
+            "does, or a task without them, such as text_mcq"
+        ) from error
+    # SGLang's own API has another form, without choices.
+    choices = [
+        choice
+        for answer in listed(outputs)
+        for choice in sorted(answer.get("choices", ()), key=lambda choice: choice["index"])
+    ]
+    for choice, prompt in zip(choices, tokens or (), strict=False):
+        count = len(choice["logprobs"]["token_logprobs"])
+        # The harness has one token generated.
+        if count != len(prompt) + 1:
             raise ValueError(
-                f"the server at {self._lm.base_url} returns no log-probabilities of its prompts (the fields echo and "
-                "logprobs of a request for completions), which tasks with log-likelihoods need, such as paired_mcq; "
-                "use a server that does, or a task without them, such as text_mcq"
-            ) from error
-        answers = outputs if isinstance(outputs, list) else [outputs]
-        # SGLang's own API has another form, without choices.
-        choices = [
-            choice
-            for answer in answers
-            for choice in sorted(answer.get("choices", ()), key=lambda choice: choice["index"])
-        ]
-        for choice, prompt in zip(choices, tokens or (), strict=False):
-            count = len(choice["logprobs"]["token_logprobs"])
-            # The harness has one token generated.
-            if count != len(prompt) + 1:
-                raise ValueError(
-                    f"the server at {self._lm.base_url} returns {count} log-probabilities for a prompt of "
-                    f"{len(prompt)} tokens and the one that it generates, so that they are not where the harness "
-                    "looks for them; use a server that returns one for each token, or a task without "
-                    "log-likelihoods, such as text_mcq"
-                )
-        return parsed
+                f"the server at {lm.base_url} returns {count} log-probabilities for a prompt of {len(prompt)} tokens "
+                "and the one that it generates, so that they are not where the harness looks for them; use a server "
+                "that returns one for each token, or a task without log-likelihoods, such as text_mcq"
+            )
+    return parsed
 
 
 # SGLang: the class cuts every answer of a batch at the stop strings of the batch's last request (up to 0.5.0.dev1).
@@ -255,3 +250,8 @@ def stop_strings(arguments: Mapping[str, Any]) -> list[str]:
     """Return the stop strings in the generation arguments of a request."""
     stops = arguments.get("until") or []
     return [stops] if isinstance(stops, str) else list(stops)
+
+
+def listed(value: Any) -> list[Any]:
+    """Return what may be one thing or a list of them as a list."""
+    return value if isinstance(value, list) else [value]

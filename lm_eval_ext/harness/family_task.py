@@ -313,8 +313,7 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
     def system_prompt(self, doc: dict[str, Any]) -> str:
         """Return the system prompt of a row as the harness builds it; empty if there is none."""
         description = resolve_field(self, doc, self.config.description) or ""
-        prompt: str = maybe_delimit(self.asking.system_instruction, description, self.config.fewshot_delimiter)
-        return prompt
+        return maybe_delimit(self.asking.system_instruction, description, self.config.fewshot_delimiter)
 
     def unscored(self, _doc: dict[str, Any], _results: list[Any]) -> dict[str, Any]:
         """Return the metrics that a run without scores (``--predict_only``) records of a row, too."""

@@ -14,6 +14,7 @@ from lm_eval.api.registry import filter_registry, get_model
 
 __all__ = [
     "LM",
+    "PASSED_TO_EVERY_LM",
     "CacheHook",
     "CachingLM",
     "Filter",
@@ -23,6 +24,10 @@ __all__ = [
     "register",
     "with_draws",
 ]
+
+
+PASSED_TO_EVERY_LM = ("batch_size", "max_batch_size", "device", "trust_remote_code")
+"""Arguments that the harness passes to every LM; to one without weights, they say nothing."""
 
 
 class LMWithoutWeights(LM):  # type: ignore[misc] # the harness ships no types

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from functools import lru_cache
+from traceback import walk_stack
 
 import lm_eval
 from lm_eval.tasks import TaskManager
@@ -32,8 +33,7 @@ def metadata_of_run() -> tuple[frozenset[str], frozenset[str] | None]:
     """
     manager, of_model = None, frozenset[str]()
     # No version of the harness tells a task which of its metadata come from where; the calls that load it know.
-    frame = inspect.currentframe()
-    while frame is not None:
+    for frame, _ in walk_stack(inspect.currentframe()):
         if manager is None and isinstance(caller := frame.f_locals.get("self"), TaskManager):
             manager = caller
         if frame.f_code is _RUN:
@@ -42,7 +42,6 @@ def metadata_of_run() -> tuple[frozenset[str], frozenset[str] | None]:
                 (simple_parse_args_string(model_args) if isinstance(model_args, str) else model_args) or ()
             )
             break
-        frame = frame.f_back
     if manager is None:
         return of_model, None
     _check_metadata(manager, of_model)

@@ -28,28 +28,13 @@ GenerationTask: Any = lm_eval.api.task.GenerateTask if HAS_SCORERS else lm_eval.
 """The harness's class for tasks that generate text."""
 
 try:
-    from lm_eval.api.utils import maybe_delimit
-except ModuleNotFoundError:
+    from lm_eval.api import utils
+except ImportError:
     # 0.5 renamed the module.
-    from lm_eval.api._utils import maybe_delimit
+    from lm_eval.api import _utils as utils
 
-__all__ = [
-    "HAS_SCORERS",
-    "OLDEST",
-    "TESTED",
-    "GenerationTask",
-    "aggregate_by",
-    "asked_once",
-    "keep_filters",
-    "maybe_delimit",
-    "metric_list",
-    "one_request",
-    "resolve_field",
-    "standard_errors",
-    "task_index",
-    "template_environment",
-    "with_details",
-]
+maybe_delimit: Callable[..., str] = utils.maybe_delimit
+"""Joins two texts with a delimiter, unless one of them is empty."""
 
 
 @cache

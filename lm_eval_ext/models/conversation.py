@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lm_eval_ext.harness.requests import KnownInstance, TurnsInstance
 from lm_eval_ext.models.wrapping import WrappingLM, messages_by
@@ -12,7 +12,7 @@ from lm_eval_ext.turns import Play, Turns, play
 from lm_eval_ext.verifiers import without_reasoning
 
 if TYPE_CHECKING:
-    from lm_eval_ext.harness.lm import LM, Instance
+    from lm_eval_ext.harness.lm import Instance
 
 log = logging.getLogger("lm_eval.models.conversation")
 """A child of the harness's logger, because the harness shows no other progress messages."""
@@ -38,9 +38,6 @@ class ConversationLM(WrappingLM):
     PURPOSE = "to converse with, and its arguments, as in --model_args base=hf,pretrained=MODEL"
     CONFIGURED_BY = "kind of wrapper"
     takes_turns = True
-
-    def __init__(self, base: str | LM | None = None, **arguments: Any) -> None:
-        super().__init__(base, arguments)
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[Turns]:
         """Return the last answer to each request, in order, with all answers."""

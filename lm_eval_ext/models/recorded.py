@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lm_eval_ext.endings import Answer, ending_of, has_truncated_prompt
 from lm_eval_ext.families.manyifeval.answers import RowInstance
-from lm_eval_ext.harness.lm import LMWithoutWeights, with_draws
+from lm_eval_ext.harness.lm import PASSED_TO_EVERY_LM, LMWithoutWeights, with_draws
 from lm_eval_ext.harness.requests import TurnsInstance
 from lm_eval_ext.metadata import digest
 from lm_eval_ext.models.chat_template import ChatTemplate, templates_of
-from lm_eval_ext.models.wrapping import WITHOUT_EFFECT
 from lm_eval_ext.results.answers import (
     GENERATED,
     LIKELIHOOD,
@@ -73,7 +72,7 @@ class RecordedLM(LMWithoutWeights):
             hub; or a file of JSON lines with ``prompt`` (or ``messages``) and ``response``.
         missing: ``error``, or ``empty`` to take texts that were not recorded as empty; the results then count them.
         model: the name of the model if there are the answers of several.
-        others: arguments that the harness passes to every LM (``WITHOUT_EFFECT``), which are ignored.
+        others: arguments that the harness passes to every LM (``PASSED_TO_EVERY_LM``), which are ignored.
 
     Raises:
         ValueError: an argument is missing or invalid, or requests have no recorded answer, or several; the message
@@ -84,7 +83,7 @@ class RecordedLM(LMWithoutWeights):
     takes_turns = True
 
     def __init__(self, samples: str | None = None, missing: str = "error", model: str = "", **others: Any) -> None:
-        if unknown := [name for name in others if name not in WITHOUT_EFFECT]:
+        if unknown := [name for name in others if name not in PASSED_TO_EVERY_LM]:
             raise ValueError(f"--model {NAME}: no argument {unknown[0]!r}; expected samples, missing or model")
         super().__init__()
         if not samples:

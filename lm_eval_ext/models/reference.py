@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext.endings import ITSELF, Answer
 from lm_eval_ext.floors import CONTENT_FREE_ANSWERS
-from lm_eval_ext.harness.lm import LMWithoutWeights, with_draws
+from lm_eval_ext.harness.lm import PASSED_TO_EVERY_LM, LMWithoutWeights, with_draws
 from lm_eval_ext.harness.requests import KnownInstance, answer_of
 
 if TYPE_CHECKING:
@@ -49,9 +49,8 @@ class ReferenceLM(LMWithoutWeights):
         seed: the seed of the draw if a policy has several answers. A draw depends only on the seed, the task, the row
             and, if the row is answered several times, the number of the draw; not on batches, order or the number of
             processes.
-        batch_size, max_batch_size, device, trust_remote_code: accepted because the harness passes them to every LM, but
-            ignored.
-        others: no further arguments exist; each is an error.
+        others: arguments that the harness passes to every LM (``PASSED_TO_EVERY_LM``), which are ignored. Any other is
+            an error.
 
     Raises:
         ValueError: there is no such argument, or ``policy`` is a misspelling of one of ``POLICIES``; on the first
@@ -61,20 +60,11 @@ class ReferenceLM(LMWithoutWeights):
 
     tokenizer_name = "reference"
 
-    def __init__(  # noqa: PLR0913, PLR0917 # as many as the harness passes
-        self,
-        policy: str = "oracle",
-        seed: int | str = 0,
-        batch_size: int | str | None = None,
-        max_batch_size: int | None = None,
-        device: str | None = None,
-        trust_remote_code: bool | str | None = None,
-        **others: Any,
-    ) -> None:
+    def __init__(self, policy: str = "oracle", seed: int | str = 0, **others: Any) -> None:
         super().__init__()
-        for name in others:
-            hint = _near(name, ("policy", "seed"))
-            raise ValueError(f"--model reference: no argument {name!r}; {hint or 'expected policy or seed'}")
+        if unknown := [name for name in others if name not in PASSED_TO_EVERY_LM]:
+            hint = _near(unknown[0], ("policy", "seed"))
+            raise ValueError(f"--model reference: no argument {unknown[0]!r}; {hint or 'expected policy or seed'}")
         if policy not in POLICIES and (hint := _near(policy, POLICIES)):
             raise ValueError(f"--model reference: no policy {policy!r}; {hint}")
         self.policy = policy

@@ -107,7 +107,7 @@ class SelfRefineLM(WrappingLM):
                 f"--model {NAME}: early_stop={early_stop!r}; expected true or false, as in early_stop=false"
             )
         self.strategy, self.rounds, self.early_stop = STRATEGIES[chosen], int(number), stops
-        super().__init__(base, arguments)
+        super().__init__(base, **arguments)
         # Without the default, so that caches of versions without this argument remain valid.
         stop = {} if self.early_stop else {"early_stop": False}
         self.model_arguments = {**self.model_arguments, "strategy": chosen, "rounds": self.rounds, **stop, **_VERSION}

@@ -51,7 +51,7 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
     PURPOSE: ClassVar[str]
     CONFIGURED_BY: ClassVar[str]
 
-    def __init__(self, base: str | LM | None, arguments: dict[str, Any]) -> None:
+    def __init__(self, base: str | LM | None = None, **arguments: Any) -> None:
         super().__init__()
         name = base if isinstance(base, str) else type(base).__name__
         self.model_arguments: Mapping[str, Any] = {"base": name, **arguments}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from importlib import import_module
@@ -14,6 +15,9 @@ from typing import Any, Protocol
 from unittest.mock import MagicMock
 
 import pytest
+from lm_eval.api.registry import get_model
+
+from tests.loopback import serving
 
 
 @dataclass
@@ -76,6 +80,15 @@ def handler_of(planted: Answering) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
     return Handler
+
+
+@contextmanager
+def served(planted: Planted, **arguments: Any) -> Iterator[Any]:
+    """Yield an LM of the harness that asks a server."""
+    pytest.importorskip("tenacity", reason="tenacity is not installed (extra: api)")
+    model, path = ("local-chat-completions", "chat/") if planted.chat else ("local-completions", "")
+    with serving(handler_of(planted)) as address:
+        yield get_model(model)(model="any", base_url=f"{address}/v1/{path}completions", **arguments)
 
 
 class Tokenizer:

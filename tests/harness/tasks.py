@@ -10,12 +10,15 @@ from typing import Any
 
 import yaml
 from lm_eval import simple_evaluate
+from lm_eval.api.registry import get_model
 from lm_eval.loggers import EvaluationTracker
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from tests.conftest import save
 
+CASES: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("utf-8"))
+"""The tables of data of the tests in this folder."""
 OF_FAMILY = {
     "verbalizer": "verbalizer_sst2_unnatural_0_1",
     "manyifeval": "manyifeval_n02",
@@ -82,6 +85,11 @@ def evaluate(
     if tracker:
         save({**found}, tracker)
     return found
+
+
+def of_transformers(model: Path, **arguments: Any) -> Any:
+    """Return an LM of the harness with the weights in a folder."""
+    return get_model("hf")(pretrained=str(model), device="cpu", **{"max_length": 4096, "batch_size": 4, **arguments})
 
 
 def make_own(folder: Path, leaf: Mapping[str, Any], **metadata: object) -> Any:

@@ -30,9 +30,8 @@ from lm_eval_ext.models.conversation import ConversationLM
 from lm_eval_ext.self_refine.loop import Refined, Round
 from lm_eval_ext.turns import Turns
 from tests.across_versions import plain_instance
-from tests.harness.servers import Planted, engine, handler_of, of_sglang, of_vllm
-from tests.harness.tasks import OF_FAMILY, PLAYED, evaluate
-from tests.loopback import serving
+from tests.harness.servers import Planted, engine, of_sglang, of_vllm, served
+from tests.harness.tasks import CASES, OF_FAMILY, PLAYED, evaluate, of_transformers
 from tests.wordy_models import build_model_of_words
 
 pytestmark = pytest.mark.harness
@@ -54,6 +53,12 @@ def lines(run: Mapping[str, Any], task: str) -> list[dict[str, Any]]:
     return [line for line in run["samples"][task] if line["filter"] == reader]
 
 
+def evaluated(model: Any, *tasks: str, metadata: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Any]:
+    """Evaluate some rows of tasks, with few new tokens unless the options say otherwise."""
+    few = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": f"max_gen_toks={LIMITED}"}
+    return evaluate(model, tasks, metadata or {}, **{**few, **options})
+
+
 def shares(run: Mapping[str, Any], task: str) -> list[float]:
     """Return the task's truncated rates, by filter; those of its samples are the same."""
     found = {name: value for name, value in run["results"][task].items() if name.startswith("truncated_rate,")}
@@ -68,32 +73,11 @@ def shares(run: Mapping[str, Any], task: str) -> list[float]:
 # Judgments.
 
 
-@pytest.mark.parametrize(
-    ("said", "stops", "ended"),
-    [
-        (StopReport("length"), ["\n\n"], LIMIT),
-        (StopReport("eos_token"), ["\n\n"], ITSELF),
-        (StopReport("stop_sequence"), ["\n\n"], STOP),
-        # In a batch, generation went on until the limit, but the text is cut at the stop string.
-        (StopReport("length", generated="one\n\ntwo"), ["\n\n"], STOP),
-        (StopReport("eos_token", generated="one\ntwo"), ["\n\n"], ITSELF),
-        # Most servers say the same of both.
-        (StopReport("stop"), ["\n\n"], STOP),
-        (StopReport("stop"), [], ITSELF),
-        # An end-of-text token is how a model ends by itself.
-        (StopReport("stop"), ["<|endoftext|>", "</s>"], ITSELF),
-        (StopReport("stop", "\n\n", names_matches=True), ["\n\n"], STOP),
-        (StopReport("stop", None, names_matches=True), ["\n\n"], ITSELF),
-        (StopReport("stop", 2, names_matches=True), ["\n\n"], ITSELF),
-        (StopReport("stop", "<|im_end|>", names_matches=True), ["\n\n"], ITSELF),
-        (StopReport("content_filter"), [], UNKNOWN),
-        (StopReport(""), ["\n\n"], UNKNOWN),
-    ],
-)
+@pytest.mark.parametrize(("said", "stops", "ended"), CASES["endings"])
 def test_an_ending_is_what_the_engine_says_and_unknown_without_its_word(
-    said: StopReport, stops: Sequence[str], ended: str
+    said: Mapping[str, Any], stops: Sequence[str], ended: str
 ) -> None:
-    assert ending_by(said, stops) == ended
+    assert ending_by(StopReport(**said), stops) == ended
 
 
 def test_a_stop_string_counts_only_after_the_reasoning_that_the_harness_removes() -> None:
@@ -101,20 +85,9 @@ def test_a_stop_string_counts_only_after_the_reasoning_that_the_harness_removes(
     assert (ending_by(said, ["\n\n"]), ending_by(said, ["\n\n"], "</think>")) == (STOP, ITSELF)
 
 
-@pytest.mark.parametrize(
-    ("choice", "said"),
-    [
-        ({"finish_reason": "length"}, StopReport("length")),
-        ({"finish_reason": "stop", "stop_reason": "\n"}, StopReport("stop", "\n", names_matches=True)),
-        ({"finish_reason": "stop", "stop_reason": None}, StopReport("stop", None, names_matches=True)),
-        ({"finish_reason": "stop", "matched_stop": 7}, StopReport("stop", 7, names_matches=True)),
-        ({"stop_reason": "max_tokens", "content": []}, StopReport("max_tokens")),
-        ({"finish_reason": None}, StopReport("")),
-        ({}, StopReport("")),
-    ],
-)
-def test_what_a_server_says_is_read_in_the_words_of_each(choice: Mapping[str, Any], said: StopReport) -> None:
-    assert report_of_server(choice) == said
+@pytest.mark.parametrize(("choice", "said"), CASES["words_of_servers"])
+def test_what_a_server_says_is_read_in_the_words_of_each(choice: Mapping[str, Any], said: Mapping[str, Any]) -> None:
+    assert report_of_server(choice) == StopReport(**said)
 
 
 def test_an_ending_survives_other_processes_and_the_cache_of_responses() -> None:
@@ -158,8 +131,18 @@ def ending_model(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     )
 
 
-def lm(model: Path, **arguments: Any) -> Any:
-    return get_model("hf")(pretrained=str(model), device="cpu", max_length=4096, **arguments)
+def endings_of(lm: Any) -> list[bool]:
+    """Have an LM note of each text that it generates whether the model ended it."""
+    ended: list[bool] = []
+    generate = lm._model_generate
+
+    def noted(context: Any, **asked: Any) -> Any:
+        tokens = generate(context=context, **asked)
+        ended.extend(lm.eot_token_id in row[context.shape[1] :] for row in tokens.tolist())
+        return tokens
+
+    lm._model_generate = noted
+    return ended
 
 
 def lengths(model: Path, prompts: Sequence[str], most: int) -> list[int]:
@@ -179,8 +162,7 @@ def lengths(model: Path, prompts: Sequence[str], most: int) -> list[int]:
 
 @pytest.mark.parametrize("batch", [1, 5])
 def test_exactly_the_answers_are_cut_off_that_the_model_would_have_gone_on_with(ending_model: Path, batch: int) -> None:
-    options: dict[str, Any] = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": f"max_gen_toks={LIMITED}"}
-    run = evaluate(lm(ending_model, batch_size=batch), [LETTERS], {}, **options)
+    run = evaluated(of_transformers(ending_model, batch_size=batch), LETTERS)
     whole = lengths(ending_model, [line["arguments"][0][0] for line in lines(run, LETTERS)], most=LIMITED + 1)
     # The model's end is a token, too: with as many as are allowed, the last of which is the end, nothing is cut off.
     expected = [LIMIT if length > LIMITED else ITSELF for length in whole]
@@ -191,25 +173,24 @@ def test_exactly_the_answers_are_cut_off_that_the_model_would_have_gone_on_with(
 
 
 def test_a_stop_string_ends_an_answer_in_a_batch_in_which_others_go_on(ending_model: Path) -> None:
-    options: dict[str, Any] = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": f"max_gen_toks={LIMITED},until=HALT"}
-    alone, batched = (
-        lines(evaluate(lm(ending_model, batch_size=batch), [LETTERS], {}, **options), LETTERS) for batch in (1, 6)
-    )
+    def said(batch: int, gen_kwargs: str) -> list[dict[str, Any]]:
+        lm = of_transformers(ending_model, batch_size=batch)
+        return lines(evaluated(lm, LETTERS, gen_kwargs=gen_kwargs), LETTERS)
+
+    alone, batched = (said(batch, f"max_gen_toks={LIMITED},until=HALT") for batch in (1, 6))
     assert [line["ended"] for line in batched] == [line["ended"] for line in alone]
     assert Counter(line["ended"] for line in alone).keys() == {STOP, ITSELF, LIMIT}
-    options |= {"gen_kwargs": f"max_gen_toks={LIMITED}"}
-    free = lines(evaluate(lm(ending_model), [LETTERS], {}, **options), LETTERS)
-    for stopped, line in zip(alone, free, strict=True):
+    for stopped, line in zip(alone, said(1, f"max_gen_toks={LIMITED}"), strict=True):
         assert (stopped["ended"] == STOP) == ("HALT" in generated(line))
         assert "HALT" not in generated(stopped)
 
 
 def test_every_family_says_how_its_answers_ended(ending_model: Path, sentence_data: None) -> None:
     tasks = [*OF_FAMILY.values(), LETTERS]
-    options: dict[str, Any] = {"limit": 4, "bootstrap_iters": 0, "gen_kwargs": "max_gen_toks=2"}
-    base = lm(ending_model, batch_size=4)
-    asked = evaluate(base, [task for task in tasks if task != PLAYED], {}, apply_chat_template=True, **options)
-    played = evaluate(ConversationLM(base), [PLAYED], {}, apply_chat_template=True, **options)
+    options: dict[str, Any] = {"limit": 4, "apply_chat_template": True, "gen_kwargs": "max_gen_toks=2"}
+    base = of_transformers(ending_model)
+    asked = evaluated(base, *(task for task in tasks if task != PLAYED), **options)
+    played = evaluated(ConversationLM(base), PLAYED, **options)
     cut_off = 0
     for task in tasks:
         run = played if task == PLAYED else asked
@@ -222,28 +203,19 @@ def test_every_family_says_how_its_answers_ended(ending_model: Path, sentence_da
 
 
 def test_a_share_of_zero_is_in_the_samples_but_not_in_the_results() -> None:
-    run = evaluate("reference", [LABELS], {}, limit=3, bootstrap_iters=0, model_args="policy=oracle")
+    run = evaluated("reference", LABELS, limit=3, model_args="policy=oracle")
     assert [(line["ended"], line["truncated_rate"]) for line in run["samples"][LABELS]] == [(ITSELF, 0.0)] * 3
     assert shares(run, LABELS) == []
     assert "truncated_rate" not in run["higher_is_better"][LABELS]
-    detailed = evaluate("reference", [LABELS], {"details": True}, limit=3, bootstrap_iters=0)
+    detailed = evaluated("reference", LABELS, metadata={"details": True}, limit=3)
     assert shares(detailed, LABELS) == [0.0]
 
 
 def test_each_draw_says_how_it_ended(ending_model: Path) -> None:
+    own = of_transformers(ending_model)
+    ended = endings_of(own)
     sampled = f"do_sample=true,temperature=1.0,max_gen_toks={LIMITED}"
-    options: dict[str, Any] = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": sampled}
-    own, without_end = lm(ending_model, batch_size=4), 0
-    generate = own._model_generate
-
-    def counted(context: Any, **asked: Any) -> Any:
-        nonlocal without_end
-        tokens = generate(context=context, **asked)
-        without_end += sum(own.eot_token_id not in row[context.shape[1] :] for row in tokens.tolist())
-        return tokens
-
-    own._model_generate = counted
-    run = evaluate(own, [LABELS], {"repeats": 3}, **options)
+    run = evaluated(own, LABELS, metadata={"repeats": 3}, gen_kwargs=sampled)
     different = 0
     for line in run["samples"][LABELS]:
         assert len(line["ended"]) == len(line["resps"][0]) == 3
@@ -252,13 +224,12 @@ def test_each_draw_says_how_it_ended(ending_model: Path) -> None:
         assert line["truncated_rate"] == pytest.approx(sum(cut) / 3)
         different += len({*cut}) > 1
     assert different
-    assert shares(run, LABELS) == [pytest.approx(without_end / (3 * ROWS))]
+    assert shares(run, LABELS) == [pytest.approx(ended.count(False) / (3 * ROWS))]
 
 
 def test_answers_from_the_cache_still_say_how_they_ended(ending_model: Path, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": f"max_gen_toks={LIMITED}"}
     first, again = (
-        evaluate(lm(ending_model), [LETTERS], {}, use_cache=str(tmp_path / "cache"), **options) for _ in range(2)
+        evaluated(of_transformers(ending_model), LETTERS, use_cache=str(tmp_path / "cache")) for _ in range(2)
     )
     endings = [line["ended"] for line in lines(first, LETTERS)]
     assert {LIMIT, ITSELF} == set(endings)
@@ -266,19 +237,10 @@ def test_answers_from_the_cache_still_say_how_they_ended(ending_model: Path, tmp
 
 
 def test_a_refined_answer_ended_as_its_last_round_did(ending_model: Path, sentence_data: None) -> None:
-    own = lm(ending_model, batch_size=8)
-    ended: list[bool] = []
-    generate = own._model_generate
-
-    def noted(context: Any, **asked: Any) -> Any:
-        tokens = generate(context=context, **asked)
-        ended.extend(own.eot_token_id in row[context.shape[1] :] for row in tokens.tolist())
-        return tokens
-
-    own._model_generate = noted
+    own = of_transformers(ending_model, batch_size=8)
+    ended = endings_of(own)
     refining = get_model("self_refine")(base=own, strategy="all_false", rounds=1)
-    options: dict[str, Any] = {"limit": 24, "bootstrap_iters": 0, "gen_kwargs": "max_gen_toks=1"}
-    run = evaluate(refining, [COUNTS], {}, **options)
+    run = evaluated(refining, COUNTS, limit=24, gen_kwargs="max_gen_toks=1")
     # First answers, then revised ones.
     assert len(ended) == 48
     assert (ended[:24].count(False) > 0, ended[24:]) == (True, [True] * 24)
@@ -292,14 +254,10 @@ def test_a_refined_answer_ended_as_its_last_round_did(ending_model: Path, senten
 @pytest.mark.parametrize("concurrent", [1, 8])
 @pytest.mark.parametrize("chat", [True, False], ids=["chat", "completions"])
 def test_the_word_of_a_server_reaches_the_row_that_it_is_about(chat: bool, concurrent: int) -> None:
-    pytest.importorskip("tenacity", reason="tenacity is not installed (extra: api)")
     planted = Planted(chat, failures=1)
-    with serving(handler_of(planted)) as address:
-        model, path = ("local-chat-completions", "chat/") if chat else ("local-completions", "")
-        batch = {} if chat else {"tokenizer_backend": None, "batch_size": 2}
-        url = f"{address}/v1/{path}completions"
-        served = get_model(model)(model="any", base_url=url, num_concurrent=concurrent, max_retries=3, **batch)
-        run = evaluate(served, [COUNTS], {}, limit=24, bootstrap_iters=0, apply_chat_template=chat)
+    batch = {} if chat else {"tokenizer_backend": None, "batch_size": 2}
+    with served(planted, num_concurrent=concurrent, max_retries=3, **batch) as lm:
+        run = evaluate(lm, [COUNTS], {}, limit=24, bootstrap_iters=0, apply_chat_template=chat)
     # The stop string of manyifeval is an end-of-text token.
     expected = {"stop": ITSELF, "length": LIMIT, "content_filter": UNKNOWN, None: UNKNOWN}
     endings = []
@@ -314,13 +272,9 @@ def test_the_word_of_a_server_reaches_the_row_that_it_is_about(chat: bool, concu
 
 
 def test_a_run_of_which_nothing_is_known_has_no_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("tenacity", reason="tenacity is not installed (extra: api)")
     monkeypatch.setattr(Planted, "reason", lambda *_: None)
-    with serving(handler_of(Planted(chat=False))) as address:
-        served = get_model("local-completions")(
-            model="any", base_url=f"{address}/v1/completions", tokenizer_backend=None
-        )
-        run = evaluate(served, [COUNTS], {"details": True}, limit=3, bootstrap_iters=0)
+    with served(Planted(chat=False), tokenizer_backend=None) as lm:
+        run = evaluated(lm, COUNTS, metadata={"details": True}, limit=3)
     assert shares(run, COUNTS) == []
     assert not any("truncated_rate" in line or "ended" in line for line in run["samples"][COUNTS])
 
@@ -351,6 +305,6 @@ def test_the_word_of_an_engine_reaches_its_text(name: str, completion: Any, monk
 
 
 def test_a_run_without_scores_says_how_its_answers_ended() -> None:
-    run = evaluate("reference", [LABELS], {}, limit=3, bootstrap_iters=0, predict_only=True)
+    run = evaluated("reference", LABELS, limit=3, predict_only=True)
     assert [line["ended"] for line in lines(run, LABELS)] == [ITSELF] * 3
     assert not any(name.startswith(("ended", "truncated")) for name in run["results"][LABELS])

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from lm_eval.api.registry import get_model
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.harness.endings import listen
 from lm_eval_ext.harness.engines import not_to_think, thinks_unless_told, warn_once
 from lm_eval_ext.harness.requests import Asking
 from lm_eval_ext.results.load import load
 from tests.across_versions import plain_instance
 from tests.conftest import Harness
-from tests.harness.servers import Planted, engine, handler_of, of_sglang
-from tests.harness.tasks import OF_FAMILY, evaluate
+from tests.harness.servers import Planted, engine, handler_of, of_sglang, served
+from tests.harness.tasks import OF_FAMILY, evaluate, of_transformers
 from tests.loopback import serving
 
 pytestmark = pytest.mark.harness
@@ -114,10 +109,6 @@ def thinker(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def of_transformers(folder: Path, **arguments: Any) -> Any:
-    return get_model("hf")(pretrained=str(folder), device="cpu", max_length=4096, batch_size=4, **arguments)
-
-
 def evaluated(lm: Any, *tasks: str, template: bool = True) -> Mapping[str, Any]:
     options: dict[str, Any] = {"limit": 2, "bootstrap_iters": 0, "gen_kwargs": "max_gen_toks=4"}
     return evaluate(lm, tasks, {}, apply_chat_template=template, **options)
@@ -198,49 +189,44 @@ def test_sglang_is_not_asked_what_it_would_cut_at_the_stop_strings_of_another_ta
 
 @pytest.mark.parametrize("task", [LETTERS, OBEYING[0], LABELS])
 def test_a_server_for_completions_is_not_sent_conversations(task: str, sentence_data: None) -> None:
-    pytest.importorskip("tenacity", reason="tenacity is not installed (extra: api)")
     planted = Planted(chat=False)
-    with serving(handler_of(planted)) as address:
-        lm = get_model("local-completions")(model="any", base_url=f"{address}/v1/completions", tokenizer_backend=None)
-        with pytest.raises(
-            ValueError, match="LocalCompletionsAPI would send conversations, but a server for completions"
-        ):
-            evaluated(lm, task)
+    with (
+        served(planted, tokenizer_backend=None) as lm,
+        pytest.raises(ValueError, match="LocalCompletionsAPI would send conversations, but a server for completions"),
+    ):
+        evaluated(lm, task)
     assert planted.asked == []
 
 
-def test_a_server_without_log_probabilities_is_named(tiny_model: Path) -> None:
-    pytest.importorskip("tenacity", reason="tenacity is not installed (extra: api)")
-    with serving(handler_of(Planted(chat=False))) as address:
-        url = f"{address}/v1/completions"
-        lm = get_model("local-completions")(model="any", base_url=url, tokenizer=str(tiny_model), max_retries=1)
-        with pytest.raises(ValueError, match=rf"the server at {url} returns no log-probabilities of its prompts"):
-            evaluated(lm, LETTERS, template=False)
+class WithoutTheGeneratedToken(Planted):
+    """A server that returns the log-probabilities of the prompt alone."""
+
+    def answer(self, asked: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+        tokens = asked["prompt"][0]
+        of_prompt = {"token_logprobs": [-1.0 for _ in tokens], "top_logprobs": [{"": -1.0} for _ in tokens]}
+        return 200, {"choices": [{"index": 0, "text": "", "logprobs": of_prompt}]}
 
 
-def test_a_server_that_returns_too_few_log_probabilities_is_named(tiny_model: Path) -> None:
-    pytest.importorskip("tenacity", reason="tenacity is not installed (extra: api)")
-
-    class WithoutTheGeneratedToken(Planted):
-        def answer(self, asked: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
-            tokens = asked["prompt"][0]
-            of_prompt = {"token_logprobs": [-1.0 for _ in tokens], "top_logprobs": [{"": -1.0} for _ in tokens]}
-            return 200, {"choices": [{"index": 0, "text": "", "logprobs": of_prompt}]}
-
-    with serving(handler_of(WithoutTheGeneratedToken(chat=False))) as address:
-        url = f"{address}/v1/completions"
-        lm = get_model("local-completions")(model="any", base_url=url, tokenizer=str(tiny_model), max_retries=1)
-        with pytest.raises(ValueError, match=r"returns (\d+) log-probabilities for a prompt of \1 tokens and the one"):
-            evaluated(lm, LETTERS, template=False)
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        (Planted, r"the server at http://\S+/v1/completions returns no log-probabilities of its prompts"),
+        (WithoutTheGeneratedToken, r"returns (\d+) log-probabilities for a prompt of \1 tokens and the one"),
+    ],
+)
+def test_a_server_without_all_log_probabilities_is_named(server: type[Planted], said: str, tiny_model: Path) -> None:
+    with (
+        served(server(chat=False), tokenizer=str(tiny_model), max_retries=1) as lm,
+        pytest.raises(ValueError, match=said),
+    ):
+        evaluated(lm, LETTERS, template=False)
 
 
 def test_arms_of_a_hierarchy_say_once_that_their_prompts_cannot_be_seen(
     caplog: pytest.LogCaptureFixture, sentence_data: None
 ) -> None:
-    pytest.importorskip("tenacity", reason="tenacity is not installed (extra: api)")
-    with serving(handler_of(Planted(chat=True))) as address:
-        url = f"{address}/v1/chat/completions"
-        evaluated(get_model("local-chat-completions")(model="any", base_url=url), *OBEYING)
+    with served(Planted(chat=True)) as lm:
+        evaluated(lm, *OBEYING)
     assert caplog.text.count("the server makes the prompts out of the messages") == 1
 
 
@@ -248,42 +234,3 @@ def test_the_reference_lm_takes_what_the_command_passes_to_every_lm(harness: Har
     run = harness("--model", "reference", "--tasks", LABELS, "--limit", "2", "--trust_remote_code", source="embedded")
     assert run.status == 0, run.output[-3000:]
     assert run.score(LABELS, "acc") == 1
-
-
-def test_an_argument_of_a_model_is_no_misspelling_of_ours_when_a_task_is_loaded_before_the_run() -> None:
-    given = {"source": "embedded", "tokenizer_mode": "slow", "max_length_limit": 5}
-    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=given)
-    assert LABELS in manager.load([LABELS])["tasks"]
-    with pytest.raises(ValueError, match="unknown key 'tokeniser'; did you mean tokenizer"):
-        TaskManager(
-            include_path=tasks_dir(), include_defaults=False, metadata={"source": "embedded", "tokeniser": "slow"}
-        ).load([LABELS])
-
-
-@pytest.mark.usefixtures("sentence_data")
-@pytest.mark.parametrize(
-    ("metadata", "said", "fails"),
-    [
-        (
-            {"version": 1.0, "row_sed": 3},
-            "its metadata have a key 'row_sed', which nothing reads; did you mean row_se",
-            False,
-        ),
-        ({"verison": 1.0}, "task 'mine': its metadata have no version. The metadata of a leaf replace those", True),
-        ({"version": 1.0, "owner": "me"}, "", False),
-    ],
-)
-def test_a_typo_in_the_metadata_of_a_leaf_is_said(
-    metadata: Mapping[str, Any], said: str, fails: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    leaf = {"include": f"{tasks_dir()}/manyifeval/_manyifeval", "task": "mine", "instructions": 1, "metadata": metadata}
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(leaf))), encoding="utf-8")
-    manager = TaskManager(include_path=str(tmp_path), include_defaults=False, metadata={"source": "embedded"})
-    if fails:
-        with pytest.raises(ValueError, match=said):
-            manager.load(["mine"])
-        assert "did you mean version" in caplog.text
-        return
-    task = manager.load(["mine"])["tasks"]["mine"]
-    assert str(task.config.metadata["version"]) == "1.0+embedded"
-    assert (said or "which nothing reads") in caplog.text if said else "which nothing reads" not in caplog.text

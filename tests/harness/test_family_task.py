@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.harness.requests import answer_of
@@ -111,18 +110,38 @@ def test_keys_that_nothing_reads_are_warned_of_once_a_run(caplog: pytest.LogCapt
     )
 
 
+OWN_LEAF = {"include": f"{tasks_dir()}/manyifeval/_manyifeval", "task": "mine", "instructions": 1}
+
+
 @pytest.mark.usefixtures("sentence_data")
-def test_metadata_of_a_leaf_may_have_any_key(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    leaf = {
-        "include": f"{tasks_dir()}/manyifeval/_manyifeval",
-        "task": "mine",
-        "instructions": 1,
-        "metadata": {"version": 1.0, "repeat": "once", "owner": "me"},
-    }
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(leaf), encoding="utf-8")
-    manager = TaskManager(include_path=str(tmp_path), include_defaults=False, metadata={"source": "embedded"})
-    assert manager.load(["mine"])["tasks"]["mine"].config.metadata["owner"] == "me"
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        ({"row_sed": 3}, "its metadata have a key 'row_sed', which nothing reads; did you mean row_se"),
+        ({"owner": "me"}, ""),
+    ],
+)
+def test_metadata_of_a_leaf_may_have_any_key_but_a_typo_is_said(
+    own: Mapping[str, Any], said: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    metadata = make_own(tmp_path, {**OWN_LEAF, "metadata": {"version": 1.0, **own}}, source="embedded").config.metadata
+    assert metadata.items() >= {"version": "1.0+embedded", **own}.items()
+    assert said in caplog.text
+    assert ("which nothing reads" in caplog.text) == bool(said)
     assert "--metadata" not in caplog.text
+
+
+def test_metadata_of_a_leaf_without_a_version_are_an_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    message = "task 'mine': its metadata have no version. The metadata of a leaf replace those"
+    with pytest.raises(ValueError, match=message):
+        make_own(tmp_path, {**OWN_LEAF, "metadata": {"verison": 1.0}}, source="embedded")
+    assert "did you mean version" in caplog.text
+
+
+def test_an_argument_of_a_model_is_no_misspelling_of_ours_when_a_task_is_loaded_before_the_run() -> None:
+    make(TASKS[0], {"tokenizer_mode": "slow", "max_length_limit": 5})
+    with pytest.raises(ValueError, match="unknown key 'tokeniser'; did you mean tokenizer"):
+        make(TASKS[0], {"tokeniser": "slow"})
 
 
 @pytest.mark.parametrize(
@@ -156,18 +175,10 @@ def test_a_row_that_a_task_has_not_is_named(row: int) -> None:
 @pytest.mark.parametrize(
     ("included", "keys", "message"),
     [
+        ("manyifeval/leaves/manyifeval_n03", {"repeets": 2}, "unknown key 'repeets'; expected keys of the harness's"),
+        ("hierarchy/leaves/hierarchy_tool", {"arms": "tool"}, r"unknown key 'arms'; .* of tasks/hierarchy/README\.md"),
         (
-            "manyifeval/leaves/manyifeval_n03.yaml",
-            {"repeets": 2},
-            "unknown key 'repeets'; expected keys of the harness's",
-        ),
-        (
-            "hierarchy/leaves/hierarchy_tool.yaml",
-            {"arms": "tool"},
-            r"unknown key 'arms'; .* of tasks/hierarchy/README\.md",
-        ),
-        (
-            "manyifeval/leaves/manyifeval_n03.yaml",
+            "manyifeval/leaves/manyifeval_n03",
             {"generation_kwargs": {"max_gen_toks": 512}},
             r"generation_kwargs without until .* first blank line; add until, such as \[",
         ),
@@ -177,17 +188,12 @@ def test_a_leaf_of_ones_own_says_what_is_wrong_with_it(
     tmp_path: Path, included: str, keys: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=rf"^task 'mine': {message}"):
-        make_own(tmp_path, {"include": f"{tasks_dir()}/{included}", "task": "mine", **keys}, source="embedded")
+        make_own(tmp_path, {"include": f"{tasks_dir()}/{included}.yaml", "task": "mine", **keys}, source="embedded")
 
 
 def test_a_leaf_of_ones_own_may_have_its_own_generation_arguments(tmp_path: Path) -> None:
     arguments = {"until": ["<|endoftext|>"], "do_sample": False}
-    leaf = {
-        "include": f"{tasks_dir()}/manyifeval/_dense",
-        "task": "mine",
-        "instructions": 10,
-        "generation_kwargs": arguments,
-    }
-    task = make_own(tmp_path, leaf, source="embedded")
+    leaf = {"include": f"{tasks_dir()}/manyifeval/_dense", "task": "mine", "instructions": 10}
+    task = make_own(tmp_path, {**leaf, "generation_kwargs": arguments}, source="embedded")
     task.build_all_requests(limit=1)
     assert task.instances[0].args[1] == arguments

@@ -16,7 +16,7 @@ from lm_eval.api.registry import get_model
 from tests.conftest import written
 from tests.forks import Forks
 from tests.harness.servers import handler_of
-from tests.harness.tasks import OF_FAMILY, evaluate
+from tests.harness.tasks import OF_FAMILY, evaluate, of_transformers
 from tests.loopback import serving
 from tests.sampling import sampled
 
@@ -33,7 +33,7 @@ class Killed(BaseException):
 
 def breaking(model: Path, name: str, after: int) -> tuple[Any, list[int]]:
     """Return a model that is killed in a call of one of its methods, and a list with the number of calls so far."""
-    lm, calls = get_model("hf")(pretrained=str(model), device="cpu", max_length=4096, batch_size=1), [0]
+    lm, calls = of_transformers(model, batch_size=1), [0]
     method = getattr(lm, name)
 
     def counted(*args: Any, **kwargs: Any) -> Any:
@@ -158,12 +158,7 @@ def test_a_run_that_the_system_kills_loses_at_most_its_last_answer(
             served = f"base_url={address}/v1/completions,tokenizer={tiny_model},max_retries=1,max_length=9999"
             options = [served, "--tasks", f"{COUNTS},{LETTERS}", "--limit", "8", "--log_samples"]
             options += ["--metadata", '{"source": "embedded", "answer_classifier": "rules"}']
-            options += [
-                "--use_cache",
-                str(tmp_path / name / "cache"),
-                "--output_path",
-                str(tmp_path / name / "results"),
-            ]
+            options += ["--use_cache", f"{tmp_path / name}/cache", "--output_path", f"{tmp_path / name}/results"]
             process = warm.run("-c", NAMED_AFTER_ITS_PROCESS, json.dumps(options), folder=tmp_path)
         assert process.returncode in {0, -signal.SIGKILL}, process.stdout + process.stderr
         return process.returncode, killing.asked

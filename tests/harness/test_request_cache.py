@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from lm_eval_ext.families.paired_mcq.prompt import Prompt
 from lm_eval_ext.harness.requests import answer_of, fingerprint, functions
 from lm_eval_ext.sources import EMBEDDED_FOLDER
-from tests.harness.tasks import OF_FAMILY, Playing, make, make_own, options_of
+from tests.harness.tasks import CASES, OF_FAMILY, Playing, make, make_own, options_of
 from tests.known_answers import text_of
 from tests.leaves import TOPIC, TRIVIA
 from tests.sampling import sampled
@@ -61,19 +62,16 @@ def asked(task: Any, **options: Any) -> list[tuple[str, Any]]:
 
 def other_rows(family: str, folder: Path) -> dict[str, str]:
     """Write a folder with other rows of the family's task, and return the metadata that choose it."""
-    folder.mkdir()
-    name = ONE_FEWER[family]
-    text = (EMBEDDED_FOLDER / name).read_text(encoding="utf-8")
-    if name.endswith(".json"):
+    shutil.copytree(EMBEDDED_FOLDER, folder)
+    path = folder / ONE_FEWER[family]
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":
         content = json.loads(text)
         content["Instances"] = content["Instances"][::-1]
         text = json.dumps(content)
     else:
         text = "".join(reversed(text.splitlines(keepends=True)[3:]))
-    (folder / Path(name).name).write_text(text, encoding="utf-8")
-    for path in EMBEDDED_FOLDER.iterdir():
-        if path.is_file() and not (folder / path.name).exists():
-            (folder / path.name).write_bytes(path.read_bytes())
+    (folder / path.name).write_text(text, encoding="utf-8")
     return {"source": str(folder)}
 
 
@@ -151,46 +149,14 @@ def test_an_edited_template_changes_the_fingerprint(family: str) -> None:
     assert asked(edited, cache_requests=True) != plain
 
 
-LEAVES: Mapping[str, Mapping[str, Any]] = {
-    "topic": {**TOPIC, "rows": 12, "training_split": "test", "num_fewshot": 3, "prior": {"yes": "foo", "no": "bar"}},
-    "trivia": {
-        **TRIVIA,
-        "doc_to_choice": "{{choices.text}}",
-        "doc_to_target": "answer",
-        "constraint": "medium",
-        "paired": True,
-    },
-}
-EDITS = [
-    ("topic", {"doc_to_text": "What is it about? {{text}}"}),
-    ("topic", {"doc_to_text": "{{text}}{% if text == 'text 8' %}!{% endif %}"}),
-    ("topic", {"doc_to_choice": {"yes": "bar", "no": "foo"}}),
-    ("topic", {"prior": {"yes": "bar", "no": "foo"}}),
-    ("topic", {"description": "Attention."}),
-    ("topic", {"gen_prefix": "So"}),
-    ("topic", {"fewshot_delimiter": "\n"}),
-    ("topic", {"target_delimiter": "\n"}),
-    ("topic", {"fewshot_config": {"doc_to_text": "Example: {{text}}"}}),
-    ("topic", {"rows": 9}),
-    ("trivia", {"doc_to_text": "{{question}} Really?"}),
-    ("trivia", {"doc_to_choice": "{{choices.text[::-1]}}"}),
-    ("trivia", {"doc_to_target": "{{1 - answer}}"}),
-    ("trivia", {"constraint": "low"}),
-    ("trivia", {"paired": False}),
-    ("trivia", {"target_delimiter": ""}),
-    ("trivia", {"description": "Attention."}),
-    ("trivia", {"rows": 2}),
-]
-"""A leaf, and what is edited in it."""
-
-
 def own(folder: Path, name: str, edit: Mapping[str, Any]) -> Any:
     """Return the task of a user's leaf, with rows next to it."""
     topics = [{"text": f"text {number}", "label": number % 2} for number in range(30)]
     trivia = [{"question": f"{n}?", "choices": {"text": [f"{n}", f"{n}0"]}, "answer": n % 2} for n in range(3)]
     rows = {"topic": topics, "trivia": trivia}[name]
     (folder / f"{name}_test.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    return make_own(folder, {**LEAVES[name], **edit})
+    leaf = {"topic": TOPIC, "trivia": TRIVIA}[name]
+    return make_own(folder, {**leaf, **CASES["leaves"][name], **edit})
 
 
 def built(task: Any, **options: Any) -> list[tuple[str, Any, dict[str, Any]]]:
@@ -202,7 +168,7 @@ def built(task: Any, **options: Any) -> list[tuple[str, Any, dict[str, Any]]]:
     ]
 
 
-@pytest.mark.parametrize(("name", "edit"), EDITS)
+@pytest.mark.parametrize(("name", "edit"), CASES["edits"])
 def test_editing_a_key_of_a_leaf_changes_the_requests(name: str, edit: dict[str, Any], tmp_path: Path) -> None:
     plain = built(own(tmp_path, name, {}), cache_requests=True)
     fresh = built(own(tmp_path, name, edit))

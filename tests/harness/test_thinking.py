@@ -137,17 +137,7 @@ def test_thinking_that_only_the_model_knows_of_is_refused_too(thinking_model: Pa
         )
 
 
-@pytest.mark.parametrize(
-    ("prompt", "response", "restored"),
-    [
-        ("assistant:<think>\n", "So", "<think>\nSo"),
-        ("assistant:<Thinking>", "", "<Thinking>"),
-        ("assistant:<think>\n", "So</think>yes", "So</think>yes"),
-        ("assistant:<think>\n\n</think>\n", "So", "So"),
-        ("Write <think> here:", "So", "So"),
-        ("assistant:<think>\n", None, None),
-    ],
-)
+@pytest.mark.parametrize(("prompt", "response", "restored"), harness_tasks.CASES["openings"])
 def test_the_opening_tag_is_restored_where_the_block_is_never_closed(
     prompt: str, response: str | None, restored: str | None
 ) -> None:

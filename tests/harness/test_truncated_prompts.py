@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from lm_eval.api.model import TemplateLM
-from lm_eval.api.registry import get_model
 
 from lm_eval_ext.endings import Answer, has_truncated_prompt
 from lm_eval_ext.harness.endings import listen
@@ -24,21 +23,22 @@ from lm_eval_ext.self_refine.loop import Feedback, Refined, Round
 from lm_eval_ext.turns import Turns
 from tests.across_versions import plain_instance
 from tests.cut_short import CutShort
-from tests.harness.servers import Planted, engine, handler_of, of_sglang, of_vllm
-from tests.harness.tasks import OF_FAMILY, PLAYED, evaluate
-from tests.loopback import serving
+from tests.harness.servers import Planted, engine, of_sglang, of_vllm, served
+from tests.harness.tasks import OF_FAMILY, PLAYED, evaluate, of_transformers
 
 pytestmark = pytest.mark.harness
 
 LABELS, COUNTS = OF_FAMILY["verbalizer"], OF_FAMILY["manyifeval"]
 ROWS, NEW = 8, 3
 OPTIONS: Mapping[str, Any] = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": f"max_gen_toks={NEW}"}
+SAMPLED = {**OPTIONS, "gen_kwargs": f"max_gen_toks={NEW},do_sample=true,temperature=1.0"}
+TWICE = {"repeats": 2}
 RATE = "prompt_truncated_rate"
 SAID = "do not fit into the model's context"
 
 
 def lm(model: Path, context: int) -> Any:
-    return get_model("hf")(pretrained=str(model), device="cpu", max_length=context, batch_size=4)
+    return of_transformers(model, max_length=context)
 
 
 def tokens(prompt: str) -> int:
@@ -59,6 +59,11 @@ def context(prompts: Sequence[str]) -> int:
     return int(statistics.median_low(map(tokens, prompts))) + NEW
 
 
+def truncated(prompts: Sequence[str], context: int) -> list[float]:
+    """Return the rate of each prompt, 1 if a context has no room for all of it."""
+    return [float(tokens(prompt) + NEW > context) for prompt in prompts]
+
+
 def shares(run: Mapping[str, Any], task: str) -> list[float]:
     return [value for name, value in run["results"][task].items() if name.startswith(f"{RATE},")]
 
@@ -70,7 +75,7 @@ def test_exactly_the_prompts_are_truncated_that_the_context_has_no_room_for(
     tiny_model: Path, prompts: Sequence[str], context: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     run = evaluate(lm(tiny_model, context), [LABELS], {}, tmp_path, **OPTIONS)
-    expected = [float(tokens(prompt) + NEW > context) for prompt in prompts]
+    expected = truncated(prompts, context)
     assert [line[RATE] for line in run["samples"][LABELS]] == expected
     assert shares(run, LABELS) == [pytest.approx(statistics.fmean(expected))]
     # Tables say that fewer are better.
@@ -102,10 +107,9 @@ def test_new_tokens_that_fill_the_context_are_refused_before_anything_is_generat
 
 
 def test_every_draw_says_so(tiny_model: Path, prompts: Sequence[str], context: int) -> None:
-    sampled = {**OPTIONS, "gen_kwargs": f"max_gen_toks={NEW},do_sample=true,temperature=1.0"}
-    run = evaluate(lm(tiny_model, context), [LABELS], {"repeats": 2}, **sampled)
-    for line, prompt in zip(run["samples"][LABELS], prompts, strict=True):
-        assert line["draws"][RATE] == [float(tokens(prompt) + NEW > context)] * 2
+    run = evaluate(lm(tiny_model, context), [LABELS], TWICE, **SAMPLED)
+    expected = [[rate] * 2 for rate in truncated(prompts, context)]
+    assert [line["draws"][RATE] for line in run["samples"][LABELS]] == expected
 
 
 def test_answers_from_the_cache_say_so(tiny_model: Path, context: int, tmp_path: Path) -> None:
@@ -119,13 +123,12 @@ def test_answers_from_the_cache_say_so(tiny_model: Path, context: int, tmp_path:
 def test_a_recorded_run_says_so_when_it_is_scored_again(
     predict_only: bool, tiny_model: Path, prompts: Sequence[str], context: int, tmp_path: Path
 ) -> None:
-    metadata = {"repeats": 2}
-    sampled = {**OPTIONS, "gen_kwargs": f"max_gen_toks={NEW},do_sample=true,temperature=1.0"}
-    first = evaluate(lm(tiny_model, context), [LABELS], metadata, tmp_path, predict_only=predict_only, **sampled)
+    own = lm(tiny_model, context)
+    first = evaluate(own, [LABELS], TWICE, tmp_path, predict_only=predict_only, **SAMPLED)
     assert (shares(first, LABELS) == []) == predict_only
-    again = evaluate("recorded", [LABELS], metadata, model_args=f"samples={tmp_path}", **sampled)
-    expected = [float(tokens(prompt) + NEW > context) for prompt in prompts]
-    assert [line["draws"][RATE] for line in again["samples"][LABELS]] == [[share, share] for share in expected]
+    again = evaluate("recorded", [LABELS], TWICE, model_args=f"samples={tmp_path}", **SAMPLED)
+    expected = [[rate] * 2 for rate in truncated(prompts, context)]
+    assert [line["draws"][RATE] for line in again["samples"][LABELS]] == expected
 
 
 def test_a_conversation_that_grows_out_of_the_context_says_so(
@@ -171,21 +174,16 @@ def test_engines_that_are_not_installed_truncate_alike(
 # Servers, whose context the harness does not know.
 
 
-def served(address: str, model: Path, **arguments: Any) -> Any:
-    pytest.importorskip("tenacity", reason="tenacity is not installed (extra: api)")
-    given: dict[str, Any] = {"model": "mine", "tokenizer": str(model), "max_retries": 1, **arguments}
-    return get_model("local-completions")(base_url=f"{address}/v1/completions", **given)
-
-
 @pytest.mark.parametrize("wraps", [False, True], ids=["by itself", "in a conversation"])
 def test_a_server_is_sent_no_prompt_of_which_the_harness_would_leave_nothing(wraps: bool, tiny_model: Path) -> None:
     planted = Planted(chat=False)
     # What harness and tasks assume unless they are told otherwise: 2,048 tokens, and 2,048 new ones.
     options: dict[str, Any] = {"limit": 2, "bootstrap_iters": 0, "apply_chat_template": True}
-    with serving(handler_of(planted)) as address:
-        lm = served(address, tiny_model)
-        with pytest.raises(ValueError, match=r"'ifbench': 2048 new tokens leave no room .* of 2047 tokens"):
-            evaluate(ConversationLM(lm) if wraps else lm, ["ifbench"], {}, **options)
+    with (
+        served(planted, tokenizer=str(tiny_model), max_retries=1) as lm,
+        pytest.raises(ValueError, match=r"'ifbench': 2048 new tokens leave no room .* of 2047 tokens"),
+    ):
+        evaluate(ConversationLM(lm) if wraps else lm, ["ifbench"], {}, **options)
     assert planted.asked == []
 
 
@@ -194,26 +192,25 @@ def test_the_prompts_that_a_server_is_not_sent_whole_are_known(
     concurrent: int, tiny_model: Path, prompts: Sequence[str], context: int
 ) -> None:
     planted = Planted(chat=False)
-    with serving(handler_of(planted)) as address:
-        # The class keeps one token for itself.
-        lm = served(address, tiny_model, max_length=context + 1, num_concurrent=concurrent)
+    # The class keeps one token for itself.
+    own: dict[str, Any] = {"tokenizer": str(tiny_model), "max_length": context + 1, "num_concurrent": concurrent}
+    with served(planted, **own) as lm:
         run = evaluate(lm, [LABELS], {}, **OPTIONS)
-    expected = [float(tokens(prompt) + NEW > context) for prompt in prompts]
-    assert [line[RATE] for line in run["samples"][LABELS]] == expected
+    assert [line[RATE] for line in run["samples"][LABELS]] == truncated(prompts, context)
     sent = sorted(len(prompt) for asked in planted.asked for prompt in asked["prompt"])
     assert sent == sorted(min(tokens(prompt), context - NEW) for prompt in prompts)
 
 
 def test_a_server_that_is_sent_texts_gets_them_whole(tiny_model: Path) -> None:
     arguments = {"max_gen_toks": 2048}
-    api = served("http://localhost", tiny_model, tokenized_requests=False)
-    assert room_for_prompts(api, arguments) is None
-    assert room_for_prompts(served("http://localhost", tiny_model, max_length=3000), arguments) == 951
+    for own, room in (({"tokenized_requests": False}, None), ({"max_length": 3000}, 951)):
+        with served(Planted(chat=False), tokenizer=str(tiny_model), **own) as api:
+            assert room_for_prompts(api, arguments) == room
     # An encoder has a context of its own.
-    own = lm(tiny_model, 3000)
-    assert room_for_prompts(own, arguments) == 952
-    own.backend = "seq2seq"
-    assert room_for_prompts(own, arguments) == 3000
+    local = lm(tiny_model, 3000)
+    assert room_for_prompts(local, arguments) == 952
+    local.backend = "seq2seq"
+    assert room_for_prompts(local, arguments) == 3000
 
 
 def test_of_an_lm_of_an_unknown_class_nothing_is_known() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import jinja2
 import pytest
+import yaml
 
 from lm_eval_ext.models.chat_template import ChatTemplate
 
@@ -18,33 +21,8 @@ MESSAGES = [
     {"role": "assistant", "content": "Because."},
     {"role": "user", "content": "And?  "},
 ]
-TURNS = (
-    "{{ bos_token }}{% for message in messages %}<|{{ message['role'] }}|>\n{{ message['content'] }}{{ eos_token }}\n"
-    "{% endfor %}{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
-)
 DATE = datetime(1970, 1, 1)
-TEMPLATES = {
-    "turns": TURNS,
-    "blocks on lines of their own": """
-    {%- for message in messages %}
-        {% if message.role == "system" %}
-            {% continue %}
-        {% endif %}
-        [{{ message.content | trim }}]
-        {% if loop.index > 2 %}
-            {% break %}
-        {% endif %}
-    {%- endfor %}
-    """,
-    "JSON": "{% for message in messages %}{{ message | tojson }}{% endfor %}{{ messages | tojson(indent=2) }}",
-    "for training": (
-        "{% for message in messages %}{% if message.role == 'assistant' %}{% generation %}{{ message.content }}\n"
-        "{% endgeneration %}{% else %}{{ message.content }}\n{% endif %}{% endfor %}"
-    ),
-    "trimmed": "{% for message in messages %}{{ message.role }}: {{ message.content | trim }}\n{% endfor %}",
-    "variables": "{% if enable_thinking is defined and not enable_thinking %}off{% endif %}{{ tools is none }}" + TURNS,
-    "no system message": "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}" + TURNS,
-}
+TEMPLATES: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("templates.yaml").read_text("utf-8"))
 
 
 def of_transformers(source: str, messages: list[dict[str, str]], **options: Any) -> str:

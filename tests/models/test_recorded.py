@@ -10,17 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import cli
-from lm_eval_ext.harness.responses import with_opening
+from lm_eval_ext.harness.lm import PASSED_TO_EVERY_LM
 from lm_eval_ext.models.recorded import RecordedLM
 from lm_eval_ext.results.load import load
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import Response
 from tests.across_versions import plain_instance
 from tests.conftest import Run, written
+from tests.families.jsonl import write_jsonl
 from tests.harness.tasks import evaluate
 from tests.own_tasks import RUNNABLE, write_tasks
 from tests.own_tasks import evaluate as evaluate_others
@@ -29,36 +31,9 @@ from tests.own_tasks import evaluate as evaluate_others
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("language_data")]
 
 ROWS = 4
-CHAT = {"apply_chat_template": True}
-RUNS: Mapping[str, tuple[str, str, Sequence[str], Mapping[str, Any]]] = {
-    # Policies whose scores differ between rows, where there are any.
-    "verbalizer": ("reference", "policy=random,seed=7", ["verbalizer_snli_unnatural_flipped"], {"num_fewshot": 2}),
-    "manyifeval": ("reference", "policy=drop_one", ["manyifeval_n02", "manyifeval_dense_n010"], {}),
-    "manyifeval, chat": (
-        "reference",
-        "policy=drop_one",
-        ["manyifeval_n03"],
-        {**CHAT, "system_instruction": "Be brief."},
-    ),
-    "ifbench": ("reference", "policy=drop_one", ["ifbench"], {}),
-    "ifbench, two turns": ("two_turns", "base=reference,policy=drop_one", ["ifbench_two_turns"], CHAT),
-    "hierarchy": ("reference", "policy=last", ["hierarchy_system_user", "hierarchy_tool", "hierarchy_turns_t04"], CHAT),
-    "conversation": ("conversation", "base=reference,policy=last", ["manyifeval_turns"], CHAT),
-    "paired_mcq": ("reference", "policy=chatty", ["paired_mcq_opinionqa_medium", "text_mcq_arc_challenge_low"], {}),
-    "natural_instructions": (
-        "reference",
-        "policy=echo",
-        ["natural_instructions_subtask002_quoref_answer_generation_positive"],
-        {},
-    ),
-    "self_refine": (
-        "self_refine",
-        "base=reference,policy=drop_one,strategy=feedback_each,rounds=2",
-        ["manyifeval_n03"],
-        CHAT,
-    ),
-}
-"""By name: model, arguments, tasks and options of a run."""
+RUNS: Mapping[str, tuple[str, str, Sequence[str], Mapping[str, Any]]] = yaml.safe_load(
+    Path(__file__).with_name("runs.yaml").read_text("utf-8")
+)
 
 
 def recorded(folder: Path, again: Path, tasks: Sequence[str], arguments: str = "", **options: Any) -> dict[str, Any]:
@@ -104,13 +79,15 @@ def test_tasks_that_are_not_ours_are_scored_again_as_they_were(tmp_path: Path) -
     )
     one = run_of(first)
     assert len(one.samples) == len(RUNNABLE) > 2
-    scores = {task: figures(found["results"][task]) for task in RUNNABLE}
-    assert scores == {task: figures(one.results["results"][task]) for task in RUNNABLE}
+    assert figures(found) == figures(one.results)
 
 
-def figures(results: Mapping[str, Any]) -> dict[str, Any]:
-    # Standard errors of other aggregations are bootstrapped.
-    return {name: value for name, value in results.items() if "_stderr" not in name}
+def figures(run: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the figures of each task, without standard errors: those of some aggregations are bootstrapped."""
+    return {
+        task: {name: value for name, value in results.items() if "_stderr" not in name}
+        for task, results in run["results"].items()
+    }
 
 
 def test_every_draw_of_a_row_is_given_again_and_a_single_one_is_the_first(
@@ -182,15 +159,9 @@ def test_answers_of_a_run_without_scores_are_scored(first: Path, tmp_path: Path)
     assert scores == [row["prompt_level_strict_acc"] for row in run_of(first).samples[task]] == [1.0] * ROWS
 
 
-def test_missing_log_likelihoods_are_an_error_even_then(first: Path) -> None:
+def test_missing_log_likelihoods_are_an_error_even_then(first: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"25 of 25 requests for a log-likelihood: paired_mcq_arc_challenge_medium"):
-        evaluate(
-            "recorded",
-            ["paired_mcq_arc_challenge_medium"],
-            {},
-            model_args=f"samples={first},missing=empty",
-            limit=5,
-        )
+        recorded(first, tmp_path, ["paired_mcq_arc_challenge_medium"], ",missing=empty", limit=5)
 
 
 def test_an_answer_to_another_prompt_is_none(first: Path, tmp_path: Path) -> None:
@@ -246,9 +217,9 @@ def test_compare_shows_what_a_change_of_the_code_changed(
 # Files of responses.
 
 
-def file_of(path: Path, *rows: Mapping[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+def of_rows(folder: Path, *rows: Mapping[str, Any], model: str = "") -> RecordedLM:
+    """Return the LM with the responses in a file."""
+    return RecordedLM(write_jsonl(folder / "some-model.jsonl", rows), model=model)
 
 
 def asked(prompt: str, row: int = 0, doc: Mapping[str, Any] | None = None) -> Any:
@@ -256,13 +227,7 @@ def asked(prompt: str, row: int = 0, doc: Mapping[str, Any] | None = None) -> An
 
 
 def test_pairs_of_prompt_and_response_are_answers_whoever_asks(tmp_path: Path) -> None:
-    lm = RecordedLM(
-        str(
-            file_of(
-                tmp_path / "some-model.jsonl", {"prompt": "Hi", "response": "Ho"}, {"prompt": "A", "response": None}
-            )
-        )
-    )
+    lm = of_rows(tmp_path, {"prompt": "Hi", "response": "Ho"}, {"prompt": "A", "response": None})
     assert lm.generate_until([asked("A"), asked("Hi"), asked("Hi", row=5)]) == ["", "Ho", "Ho"]
     assert lm.get_model_info()["recorded"]["model_args"] == {"model": "some-model"}
     with pytest.raises(ValueError, match=r"1 of 1 requests .* its prompt, which begins 'Hi!'"):
@@ -271,41 +236,45 @@ def test_pairs_of_prompt_and_response_are_answers_whoever_asks(tmp_path: Path) -
         lm.loglikelihood([])
 
 
+@pytest.mark.parametrize("name", PASSED_TO_EVERY_LM)
+def test_what_the_harness_passes_to_every_lm_is_no_wrong_argument(name: str, tmp_path: Path) -> None:
+    arguments: dict[str, Any] = {name: True}
+    path = write_jsonl(tmp_path / "f.jsonl", [{"prompt": "Hi", "response": "Ho"}])
+    assert RecordedLM(path, **arguments).generate_until([asked("Hi")]) == ["Ho"]
+
+
 def test_a_conversation_of_one_message_is_that_message(tmp_path: Path) -> None:
     message = {"role": "user", "content": "Hi"}
-    lm = RecordedLM(str(file_of(tmp_path / "f.jsonl", {"messages": [message], "response": "Ho"})))
+    lm = of_rows(tmp_path, {"messages": [message], "response": "Ho"})
     assert lm.apply_chat_template([message]) == "Hi"
     system = [{"role": "system", "content": "Be brief."}, message]
     with pytest.raises(ValueError, match="1 of 1 requests"):
         lm.generate_until([asked(lm.apply_chat_template(system))])
-    lm = RecordedLM(str(file_of(tmp_path / "f.jsonl", {"messages": system, "response": "Ho"})))
+    lm = of_rows(tmp_path, {"messages": system, "response": "Ho"})
     assert lm.generate_until([asked(lm.apply_chat_template(system))]) == ["Ho"]
 
 
 def test_one_of_several_models_is_chosen_by_its_name(tmp_path: Path) -> None:
     rows = [{"model": name, "prompt": "Hi", "response": f"{name}!"} for name in ("a", "b")]
-    path = str(file_of(tmp_path / "f.jsonl", *rows))
-    assert RecordedLM(path, model="b").generate_until([asked("Hi")]) == ["b!"]
+    assert of_rows(tmp_path, *rows, model="b").generate_until([asked("Hi")]) == ["b!"]
     with pytest.raises(
         RowsError, match=r"answers of 2 models \(recorded model=a, recorded model=b\); expected one: name"
     ):
-        RecordedLM(path)
+        of_rows(tmp_path, *rows)
     with pytest.raises(RowsError, match="answers of no model called 'c'"):
-        RecordedLM(path, model="c")
+        of_rows(tmp_path, *rows, model="c")
 
 
 def test_a_model_may_be_called_by_its_last_name_where_that_is_its_own(tmp_path: Path) -> None:
     names = ("here/Large-1B", "there/Large-1B", "there/Small-1B")
     rows = [{"model": name, "prompt": "Hi", "response": f"{name}!"} for name in names]
-    path = str(file_of(tmp_path / "f.jsonl", *rows))
     for called, name in (*((name, name) for name in names), ("Small-1B", names[2])):
-        assert RecordedLM(path, model=called).generate_until([asked("Hi")]) == [f"{name}!"]
+        assert of_rows(tmp_path, *rows, model=called).generate_until([asked("Hi")]) == [f"{name}!"]
     with pytest.raises(
         RowsError, match=r"answers of 2 models \(.*here/Large-1B, .*there/Large-1B\); expected one: name"
     ):
-        RecordedLM(path, model="Large-1B")
-    alone = str(file_of(tmp_path / "alone.jsonl", rows[0]))
-    assert RecordedLM(alone).generate_until([asked("Hi")]) == ["here/Large-1B!"]
+        of_rows(tmp_path, *rows, model="Large-1B")
+    assert of_rows(tmp_path, rows[0]).generate_until([asked("Hi")]) == ["here/Large-1B!"]
 
 
 DATED = "{{ strftime_now('%d %b %Y, %H') }}: {{ messages[0].content }}"
@@ -314,12 +283,10 @@ DATED = "{{ strftime_now('%d %b %Y, %H') }}: {{ messages[0].content }}"
 def test_each_run_has_the_date_of_its_own_in_the_zone_of_its_machine(
     first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    message = [{"role": "user", "content": "Hi"}]
+    hours = {"manyifeval_n02": "01 Mar 2026, 18", "paired_mcq_arc_challenge_low": "02 Mar 2026, 19"}
     # Begun a day apart, in New York, at six and at seven in the evening there, and finished two hours later.
-    for task, begun, finished, hour in (
-        ("manyifeval_n02", 1_772_406_000, "2026-03-01T20-00-00.123456", "01 Mar 2026, 18"),
-        ("paired_mcq_arc_challenge_low", 1_772_496_000, "2026-03-02T21-00-00.123456", "02 Mar 2026, 19"),
-    ):
+    clocks = (1_772_406_000, "2026-03-01T20-00-00.123456"), (1_772_496_000, "2026-03-02T21-00-00.123456")
+    for (task, hour), (begun, finished) in zip(hours.items(), clocks, strict=True):
         (results,) = first.glob("*/results_*.json")
         content = json.loads(results.read_text(encoding="utf-8"))
         tables = {name: {task: content[name][task]} for name in ("results", "configs", "versions", "n-samples")}
@@ -332,13 +299,9 @@ def test_each_run_has_the_date_of_its_own_in_the_zone_of_its_machine(
         monkeypatch.setenv("TZ", zone)
         time.tzset()
         lm = RecordedLM(str(tmp_path))
-        for task, hour in (
-            ("manyifeval_n02", "01 Mar 2026, 18"),
-            ("paired_mcq_arc_challenge_low", "02 Mar 2026, 19"),
-            # Of a prompt that nobody recorded, that of the newest run.
-            ("another", "02 Mar 2026, 19"),
-        ):
-            assert lm.apply_chat_template([{**message[0], "content": task}]) == f"{hour}: {task}"
+        # Of a prompt that nobody recorded, that of the newest run.
+        for task, hour in (*hours.items(), ("another", "02 Mar 2026, 19")):
+            assert lm.apply_chat_template([{"role": "user", "content": task}]) == f"{hour}: {task}"
     monkeypatch.undo()
     time.tzset()
 
@@ -347,9 +310,9 @@ def test_several_answers_to_a_prompt_are_draws_unless_their_keys_differ(tmp_path
     draws = [{"prompt": "Hi", "response": text} for text in ("1", "2")]
     request = asked("Hi")
     request.repeats = 2
-    assert RecordedLM(str(file_of(tmp_path / "f.jsonl", *draws))).generate_until([request, request]) == ["1", "2"]
+    assert of_rows(tmp_path, *draws).generate_until([request, request]) == ["1", "2"]
     keyed = [{"prompt": "Hi", "response": f"{key}", "key": key} for key in (1, 2)]
-    lm = RecordedLM(str(file_of(tmp_path / "f.jsonl", *keyed)))
+    lm = of_rows(tmp_path, *keyed)
     assert lm.generate_until([asked("Hi", doc={"key": 2}), asked("Hi", doc={"key": 1})]) == ["2", "1"]
     with pytest.raises(
         ValueError, match=r"a_task, row 0: its prompt has 2 recorded answers, which differ, and none is of"
@@ -368,36 +331,15 @@ def test_the_newest_run_of_a_row_counts(tmp_path: Path) -> None:
     assert [row["resps"][0][0][:7] for row in run_of(tmp_path / "again").samples[task]] == ["prior: "] * 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "no samples; name what was recorded"),
-        ({"samples": "f", "missing": "none"}, "missing='none'; expected error or empty"),
-        ({"samples": "f", "mising": "empty"}, "no argument 'mising'; expected samples, missing or model"),
-        ({"samples": "no/such/folder"}, "samples=no/such/folder: No such file"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments: Mapping[str, str], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        RecordedLM(**arguments)
-
-
 def test_a_chat_template_that_was_not_recorded_is_an_error(first: Path, tmp_path: Path) -> None:
     results = next(first.glob("*/results_*.json"))
-    copied = tmp_path / results.name
+    of_others = {"config": {"model": "hf", "model_args": "pretrained=m"}}
     content = json.loads(results.read_text(encoding="utf-8"))
-    copied.write_text(
-        json.dumps({**content, "config": {"model": "hf", "model_args": "pretrained=m"}}), encoding="utf-8"
-    )
+    (tmp_path / results.name).write_text(json.dumps({**content, **of_others}), encoding="utf-8")
     for samples in first.glob("*/samples_*.jsonl"):
         (tmp_path / samples.name).write_bytes(samples.read_bytes())
     with pytest.raises(ValueError, match=r"--apply_chat_template, but results_\S+ has no chat template"):
         RecordedLM(str(tmp_path)).apply_chat_template([{"role": "user", "content": "Hi"}])
-
-
-def test_a_response_that_begins_with_the_tag_that_was_restored_gets_no_second_one() -> None:
-    once = with_opening("Hm.", "Why?<think>\n")
-    assert with_opening(once, "Why?<think>\n") == once == "<think>\nHm."
 
 
 @pytest.mark.parametrize(

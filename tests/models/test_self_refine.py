@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval.api.model import CachingLM
+from lm_eval.api.model import LM, CachingLM
 
 from lm_eval_ext.families.manyifeval.answers import RowInstance, known_answers
 from lm_eval_ext.models.self_refine import SelfRefineLM
+from lm_eval_ext.self_refine.loop import Feedback, Refined
 from lm_eval_ext.self_refine.strategies import STRATEGIES, VERSION
 from tests.across_versions import plain_instance
 from tests.self_refine.scripted import FIRST_PROMPT, NO_COMMAS, QUOTED, TASK, ScriptedLM, request, row
@@ -53,8 +54,12 @@ def judging_together(answer: str, ending: str = DIRECT_ALL) -> str:
     )
 
 
-def judging_one(answer: str, instruction: str, ending: str) -> str:
-    return about(answer, f"The response should follow this instruction:\n- {instruction}\n\nDoes it? {ending}")
+def judging_each(answer: str, ending: str) -> list[str]:
+    """Return the prompts that are about an instruction each, the first and the second one."""
+    return [
+        about(answer, f"The response should follow this instruction:\n- {instruction}\n\nDoes it? {ending}")
+        for instruction in (NO_COMMAS, QUOTED)
+    ]
 
 
 DIRECT = "Answer with one word: YES or NO."
@@ -93,35 +98,23 @@ SEQUENCES: Mapping[str, list[tuple[list[str], list[str]]]] = {
     ],
     "feedback_cot": [
         ([FIRST_PROMPT], [COMMA_BARE]),
-        (
-            [judging_together(COMMA_BARE, REASONED_ALL)],
-            ["1. One, after Blue.\n2. Bare.\n\nVerdicts:\n1: NO\n2: NO"],
-        ),
+        ([judging_together(COMMA_BARE, REASONED_ALL)], ["1. One.\n2. Bare.\n\nVerdicts:\n1: NO\n2: NO"]),
         ([revising(COMMA_BARE, NO_COMMAS, QUOTED)], [BARE]),
-        (
-            [judging_together(BARE, REASONED_ALL)],
-            ["1. YES, none.\n2. It is wrapped.\n\nVerdicts:\n1: YES\n2: YES"],
-        ),
+        ([judging_together(BARE, REASONED_ALL)], ["1. YES, none.\n2. Wrapped.\n\nVerdicts:\n1: YES\n2: YES"]),
     ],
     "feedback_each": [
         ([FIRST_PROMPT], [COMMA_BARE]),
-        ([judging_one(COMMA_BARE, NO_COMMAS, DIRECT), judging_one(COMMA_BARE, QUOTED, DIRECT)], ["NO", "NO"]),
+        (judging_each(COMMA_BARE, DIRECT), ["NO", "NO"]),
         ([revising(COMMA_BARE, NO_COMMAS, QUOTED)], [BARE]),
-        ([judging_one(BARE, NO_COMMAS, DIRECT), judging_one(BARE, QUOTED, DIRECT)], ["YES", "NO"]),
+        (judging_each(BARE, DIRECT), ["YES", "NO"]),
         ([revising(BARE, QUOTED)], [DONE]),
-        ([judging_one(DONE, NO_COMMAS, DIRECT), judging_one(DONE, QUOTED, DIRECT)], ["YES", "YES"]),
+        (judging_each(DONE, DIRECT), ["YES", "YES"]),
     ],
     "feedback_each_cot": [
         ([FIRST_PROMPT], [COMMA_BARE]),
-        (
-            [judging_one(COMMA_BARE, NO_COMMAS, REASONED), judging_one(COMMA_BARE, QUOTED, REASONED)],
-            ["There is one after Blue.\nVerdict: NO", "It is not wrapped.\nVerdict: NO"],
-        ),
+        (judging_each(COMMA_BARE, REASONED), ["There is one.\nVerdict: NO", "It is not wrapped.\nVerdict: NO"]),
         ([revising(COMMA_BARE, NO_COMMAS, QUOTED)], [DONE]),
-        (
-            [judging_one(DONE, NO_COMMAS, REASONED), judging_one(DONE, QUOTED, REASONED)],
-            ["None is left.\nVerdict: YES", "It is wrapped.\nVerdict: YES"],
-        ),
+        (judging_each(DONE, REASONED), ["None is left.\nVerdict: YES", "It is wrapped.\nVerdict: YES"]),
     ],
     "oracle": [
         ([FIRST_PROMPT], [BARE]),
@@ -151,13 +144,26 @@ def test_each_strategy_sends_exactly_these_prompts(strategy: str) -> None:
     assert answer == answers[-1]
 
 
-def test_a_row_repaired_in_round_2_is_unchanged_in_round_3() -> None:
-    early, late = row("Describe a hill."), row("Describe a lake.")
-    revisions = {"hill": iter([COMMA_BARE] * 2), "lake": iter([COMMA_BARE] * 4)}
-    base = ScriptedLM(lambda prompt: next(revisions["hill" if "hill" in prompt else "lake"], DONE))
-    answers = SelfRefineLM(base, strategy="oracle", rounds=5).generate_until([request(early), request(late)])
+def hill_or_lake(prompt: str) -> str:
+    """Return which of two rows a prompt is about."""
+    return "hill" if "hill" in prompt else "lake"
 
-    asked = [["hill" if "hill" in prompt else "lake" for prompt in call] for call in base.calls]
+
+def hill_and_lake() -> list[RowInstance]:
+    return [request(row("Describe a hill.")), request(row("Describe a lake."))]
+
+
+def verdicts_of(answer: Refined) -> list[tuple[bool | None, ...] | None]:
+    """Return the verdicts on the answer of each round."""
+    return [one.feedback.verdicts if one.feedback else None for one in answer.rounds]
+
+
+def test_a_row_repaired_in_round_2_is_unchanged_in_round_3() -> None:
+    revisions = {"hill": iter([COMMA_BARE] * 2), "lake": iter([COMMA_BARE] * 4)}
+    base = ScriptedLM(lambda prompt: next(revisions[hill_or_lake(prompt)], DONE))
+    answers = SelfRefineLM(base, strategy="oracle", rounds=5).generate_until(hill_and_lake())
+
+    asked = [[*map(hill_or_lake, call)] for call in base.calls]
     # first answers, rounds 1 and 2, rounds 3 and 4; after round 4 nothing is broken
     assert asked == [["hill", "lake"], ["hill", "lake"], ["hill", "lake"], ["lake"], ["lake"]]
     assert [len(answer.rounds) for answer in answers] == [3, 5]
@@ -165,8 +171,6 @@ def test_a_row_repaired_in_round_2_is_unchanged_in_round_3() -> None:
 
 
 def test_without_early_stopping_a_kept_answer_is_judged_in_every_round() -> None:
-    early, late = row("Describe a hill."), row("Describe a lake.")
-
     def reply(prompt: str) -> str:
         if "YES" not in prompt:
             return BARE
@@ -175,13 +179,13 @@ def test_without_early_stopping_a_kept_answer_is_judged_in_every_round() -> None
 
     base = ScriptedLM(reply)
     model = SelfRefineLM(base, strategy="feedback", rounds=3, early_stop="false")
-    hill, lake = model.generate_until([request(early), request(late)])
+    hill, lake = model.generate_until(hill_and_lake())
 
-    asked = [["hill" if "hill" in prompt else "lake" for prompt in call] for call in base.calls]
+    asked = [[*map(hill_or_lake, call)] for call in base.calls]
     # first answers, then three times: both are judged, and one is revised
     assert asked == [["hill", "lake"], *([["hill", "lake"], ["lake"]] * 3)]
     assert [len(answer.rounds) for answer in (hill, lake)] == [1 + 3, 1 + 3]
-    assert [one.feedback and one.feedback.verdicts for one in hill.rounds] == [(True, True)] * 3 + [None]
+    assert verdicts_of(hill) == [(True, True)] * 3 + [None]
     assert {one.answer for one in hill.rounds} == {BARE}
     # the first answer, three judgments, and no revision or three
     assert [answer.requests for answer in (hill, lake)] == [1 + 3, 1 + 3 + 3]
@@ -216,8 +220,7 @@ def test_reasoning_is_kept_in_the_rounds_but_not_in_later_prompts() -> None:
     (answer,) = SelfRefineLM(base, strategy="feedback", rounds=1).generate_until([request()])
     assert base.calls[1:] == [[judging_together(BARE)], [revising(BARE, QUOTED)]]
     assert [one.answer for one in answer.rounds] == [thinking, DONE]
-    assert answer.rounds[0].feedback is not None
-    assert answer.rounds[0].feedback.verdicts == (True, False)
+    assert verdicts_of(answer)[0] == (True, False)
 
 
 def test_a_null_completion_is_an_empty_answer() -> None:
@@ -230,10 +233,7 @@ def test_an_instruction_with_an_unparsable_judgment_is_revised() -> None:
     base = ScriptedLM([BARE, "YES", "I could not say.", DONE, "YES", "YES"])
     (answer,) = SelfRefineLM(base, strategy="feedback_each", rounds=2).generate_until([request()])
     assert base.calls[2] == [revising(BARE, QUOTED)]
-    feedback = answer.rounds[0].feedback
-    assert feedback is not None
-    assert feedback.verdicts == (True, None)
-    assert feedback.replies == ("YES", "I could not say.")
+    assert answer.rounds[0].feedback == Feedback((True, None), ("YES", "I could not say."))
 
 
 def test_everything_except_generation_is_delegated_to_the_base() -> None:
@@ -253,45 +253,9 @@ def test_everything_except_generation_is_delegated_to_the_base() -> None:
     assert model.get_model_info() == {"model_sha": "abc", "self_refine_version": VERSION}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, r"--model self_refine: no base; name the model .* base=hf,pretrained=MODEL"),
-        ({"base": "recorded"}, r"base=recorded has no answers to the prompts that are made of answers; to score a run"),
-        ({"base": "self_refine"}, r"base=self_refine wraps itself; name the model whose answers"),
-        (
-            {"base": "hg", "pretrained": "x"},
-            r"base='hg' is not a model of the harness; Attempted to load model 'hg', but no",
-        ),
-        (
-            {"base": "reference", "strategy": "orakel"},
-            r"--model self_refine: no strategy 'orakel'; expected one of none, without_feedback,",
-        ),
-        ({"base": "reference", "strategy": ["oracle"]}, r"no strategy \['oracle'\]; expected one of none"),
-        ({"base": "reference", "rounds": "²"}, r"rounds='²' is not a whole number of 1 or more"),
-        ({"base": "reference", "rounds": 0}, r"rounds=0 is not a whole number of 1 or more"),
-        ({"base": "reference", "rounds": "many"}, r"rounds='many' is not a whole number of 1 or more"),
-        ({"base": "reference", "rounds": 2.5}, r"rounds=2.5 is not a whole number of 1 or more"),
-        (
-            {"base": "reference", "early_stop": "never"},
-            r"early_stop='never'; expected true or false, as in early_stop=",
-        ),
-        ({"base": "reference", "early_stop": 0}, r"early_stop=0; expected true or false"),
-        ({"base": "reference", "round": 2}, r"no argument 'round'; did you mean 'rounds'"),
-        ({"base": "reference", "stratgy": "none"}, r"no argument 'stratgy'; did you mean 'strategy'"),
-        ({"base": ScriptedLM([]), "policy": "oracle"}, r"base is an LM object .* found \{'policy': 'oracle'\}"),
-    ],
-)
-def test_invalid_arguments_are_rejected(arguments: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        SelfRefineLM(**arguments)  # type: ignore[arg-type]
-
-
-def test_invalid_base_arguments_are_reported_as_the_bases() -> None:
-    with pytest.raises(
-        ValueError, match=r"--model self_refine: base=reference cannot be created with \{'polcy': 'x'\}: .*'policy'\?"
-    ):
-        SelfRefineLM("reference", polcy="x")
+def test_a_base_that_is_an_object_takes_no_arguments() -> None:
+    with pytest.raises(ValueError, match=r"base is an LM object .* found \{'policy': 'oracle'\}"):
+        SelfRefineLM(ScriptedLM([]), policy="oracle")
 
 
 def test_the_base_receives_its_arguments() -> None:
@@ -326,10 +290,8 @@ def test_each_judgment_is_assigned_to_its_row_and_instruction(strategy: str) -> 
             return DONE
         return "NO" if ("hill" in prompt) == (NO_COMMAS in prompt) else "YES"
 
-    rows = [request(row("Describe a hill.")), request(row("Describe a lake."))]
-    answers = SelfRefineLM(ScriptedLM(reply), strategy=strategy, rounds=1).generate_until(rows)
-    feedback = [answer.rounds[0].feedback for answer in answers]
-    assert [judged and judged.verdicts for judged in feedback] == [(False, True), (True, False)]
+    answers = SelfRefineLM(ScriptedLM(reply), strategy=strategy, rounds=1).generate_until(hill_and_lake())
+    assert [verdicts_of(answer)[0] for answer in answers] == [(False, True), (True, False)]
 
 
 def test_without_rows_no_request_is_sent() -> None:
@@ -385,26 +347,29 @@ def test_the_log_describes_each_step(caplog: pytest.LogCaptureFixture) -> None:
 ANSWERED: dict[str, Any] = {"base": "reference", "policy": "drop_one", "strategy": "oracle", "rounds": 2}
 
 
+def answered(cache: Path, base: LM, strategy: str, rounds: int) -> Any:
+    """Return the answer to a row, with a cache of responses."""
+    (answer,) = CachingLM(SelfRefineLM(base, strategy, rounds), str(cache)).generate_until([request()])
+    return answer
+
+
 def test_a_cache_keeps_the_rounds(tmp_path: Path) -> None:
-    path = str(tmp_path / "responses.db")
     first, again = (
-        CachingLM(SelfRefineLM(ScriptedLM(replies), "oracle", rounds=2), path).generate_until([request()])
-        for replies in ([BARE, DONE], [])
+        answered(tmp_path / "responses.db", ScriptedLM(replies), "oracle", 2) for replies in ([BARE, DONE], [])
     )
-    assert again == first == [DONE]
-    assert (again[0].rounds, again[0].planned) == (first[0].rounds, 2)
+    assert again == first == DONE
+    assert (again.rounds, again.planned) == (first.rounds, 2)
 
 
 def test_an_interrupted_run_resumes_where_it_stopped(tmp_path: Path) -> None:
-    path = str(tmp_path / "responses.db")
-    judged = "1: YES\n2: NO"
-    asked = ScriptedLM([BARE, judged])  # and then it has no reply any more
+    cache = tmp_path / "responses.db"
+    asked = ScriptedLM([BARE, "1: YES\n2: NO"])  # and then it has no reply any more
     with pytest.raises(StopIteration):
-        CachingLM(SelfRefineLM(asked, "feedback", rounds=1), path).generate_until([request()])
+        answered(cache, asked, "feedback", 1)
     assert [len(call) for call in asked.calls] == [1, 1, 1]
 
     rest = ScriptedLM([DONE])
-    (answer,) = CachingLM(SelfRefineLM(rest, "feedback", rounds=1), path).generate_until([request()])
+    answer = answered(cache, rest, "feedback", 1)
     assert rest.calls == [[revising(BARE, QUOTED)]]
     assert [one.answer for one in answer.rounds] == [BARE, DONE]
 
@@ -416,10 +381,7 @@ def test_an_interrupted_run_resumes_where_it_stopped(tmp_path: Path) -> None:
         # Meant to change no answer
         (ANSWERED | {"batch_size": 8, "max_batch_size": 16, "device": "cpu"}, ""),
         (ANSWERED | {"rounds": 3}, "a separate cache for each model and strategy"),
-        (
-            ANSWERED | {"strategy": "all_false"},
-            r"the responses of .*'strategy': 'oracle'.* of .*'strategy': 'all_false'",
-        ),
+        (ANSWERED | {"strategy": "all_false"}, "the responses of .*'strategy': 'oracle'.* of .*'strategy': 'all_f"),
         (ANSWERED | {"policy": "oracle"}, "'policy': 'drop_one'.*'policy': 'oracle'"),
         (ANSWERED | {"seed": 1}, "'seed': '1'"),
         ({"base": ScriptedLM([]), "strategy": "oracle", "rounds": 2}, "'base': 'reference'.*'base': 'ScriptedLM'"),
@@ -437,7 +399,7 @@ def test_a_cache_serves_only_the_same_base_with_the_same_arguments(
 
 
 def test_a_cache_filled_by_another_model_is_rejected(tmp_path: Path) -> None:
-    path = str(tmp_path / "responses.db")
-    CachingLM(ScriptedLM([BARE]), path).generate_until([request()])
+    path = tmp_path / "responses.db"
+    CachingLM(ScriptedLM([BARE]), str(path)).generate_until([request()])
     with pytest.raises(ValueError, match="contains the responses of another model"):
-        CachingLM(SelfRefineLM(ScriptedLM([]), strategy="oracle"), path)
+        answered(path, ScriptedLM([]), "oracle", 1)

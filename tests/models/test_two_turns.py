@@ -82,12 +82,6 @@ def test_rows_without_a_second_message_are_an_error_before_any_request() -> None
     assert base.calls == []
 
 
-def test_without_a_base_the_error_says_what_for() -> None:
-    message = r"two_turns: no base; name the model to converse with, and its arguments, as in"
-    with pytest.raises(ValueError, match=message):
-        TwoTurnsLM()
-
-
 def test_a_cache_of_responses_keeps_both_answers_and_serves_no_other_model(tmp_path: Path) -> None:
     path = str(tmp_path / "cache.db")
     first = ScriptedLM(["Because.", "14"])

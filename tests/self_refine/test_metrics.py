@@ -46,10 +46,8 @@ ALL_FOUR_CELLS = run(
 
 def test_a_run_reports_the_four_confusion_counts() -> None:
     counts = {
-        "feedback_true_positives": 2
-        + 2
-        + 1
-        + 1,  # rows 3, 4: both; row 1, round 2: quotation; row 2, round 2: no commas
+        # rows 3, 4: both; row 1, round 2: quotation; row 2, round 2: no commas
+        "feedback_true_positives": 2 + 2 + 1 + 1,
         "feedback_false_positives": 1 + 1 + 1,  # rows 1, 2: quotation; row 1, round 2: no commas
         "feedback_false_negatives": 1,  # row 1: no commas
         "feedback_true_negatives": 1 + 1,  # row 2: no commas; row 2, round 2: quotation, which could not be read

@@ -109,7 +109,7 @@ def encode(instruction: Instruction, encoding: Encoding, input_text: str, exampl
     """
     parts = []
     for field in encoding.fields:
-        value = instruction.text(field)
+        value: str | None = getattr(instruction, field)
         if value is None:
             raise missing_field(instruction.task, instruction.origin, field)
         if value:

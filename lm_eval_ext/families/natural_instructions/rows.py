@@ -164,7 +164,7 @@ def _fit(instruction: Instruction, encoding: Encoding, index: int, most: int, bu
     prompt, examples, fits = prompt_that_fits(instruction, encoding, index, most, budget)
     if fits:
         return prompt, examples
-    parts = {HEADINGS[field]: instruction.text(field) or "" for field in encoding.fields}
+    parts = {HEADINGS[field]: getattr(instruction, field) or "" for field in encoding.fields}
     parts["input"] = instruction.instances[index].input
     longest = max(parts, key=lambda part: budget.measure(parts[part]))
     fewest = "with one example" if encoding.fewest else "without examples"

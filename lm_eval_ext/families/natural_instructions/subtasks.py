@@ -145,11 +145,6 @@ class Instruction:
     negative: tuple[Example, ...]
     instances: tuple[Instance, ...]
 
-    def text(self, field: Field) -> str | None:
-        """Return one of the text fields."""
-        value: str | None = getattr(self, field)
-        return value
-
 
 NONE = "-"
 """The placeholder for an empty field in a version-1 file."""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from tests.families.jsonl import read_jsonl
 
+CASES: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("utf-8"))
+"""The tables of data of the tests in this folder."""
 TASK = "subtask900_ferries"
 
 

@@ -12,7 +12,7 @@ import pytest
 from lm_eval_ext.cli import main
 from lm_eval_ext.families.natural_instructions.scores import BleurtError, bleurt_scorer
 from lm_eval_ext.families.natural_instructions.task import NaturalInstructionsTask
-from tests.families.natural_instructions.task_files import TASK, folder_with, version_1
+from tests.families.natural_instructions.task_files import CASES, TASK, folder_with, version_1
 
 torch = pytest.importorskip("torch", reason="torch is not installed (extra: bleurt)")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed (extra: bleurt)")
@@ -66,22 +66,9 @@ def score(folder: Path, prediction: str, *references: str) -> float:
     return found
 
 
-WINDOW = "the bird sings by the window."
-
-
 @pytest.mark.parametrize(
     ("narrow", "reference", "prediction", "expected"),
-    [
-        # Computed by bleurt-pytorch 0.0.1 under transformers 4.57.6 on these very checkpoints.
-        (BERT, WINDOW, WINDOW, -0.0602421),
-        (BERT, WINDOW, "The unloved cat sleeps", -0.0597207),
-        (BERT, "the cat", "a fox", -0.0551483),
-        (BERT, "the cat sleeps, the dog", "", -0.0589339),
-        (REMBERT, WINDOW, WINDOW, -1.0913287),
-        (REMBERT, WINDOW, "The unloved cat sleeps", -1.0966754),
-        (REMBERT, "the cat", "a fox", -1.1099678),
-        (REMBERT, "the cat sleeps, the dog", "", -1.0906191),
-    ],
+    [(narrow, *case) for narrow, kind in ((BERT, "bert"), (REMBERT, "rembert")) for case in CASES["bleurt"][kind]],
 )
 def test_scores_equal_those_of_the_original_package(
     narrow: int | None, reference: str, prediction: str, expected: float, tmp_path: Path

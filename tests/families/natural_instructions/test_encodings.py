@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from lm_eval_ext.families.natural_instructions.encodings import (
 from lm_eval_ext.families.natural_instructions.subtasks import Example, Instance, Instruction, read
 from lm_eval_ext.sources import RowsError
 from tests.families.jsonl import read_jsonl
-from tests.families.natural_instructions.task_files import write
+from tests.families.natural_instructions.task_files import CASES, write
 
 FIELDS = "Definition + Prompt + Things to Avoid + Emphasis & Caution"
 EXPLAINED = "Negative Examples Full Explanations + Positive Examples Full Explanations"
@@ -141,41 +142,10 @@ def test_the_six_differing_prompts_match_with_the_examples_of_the_other_copy(
     assert [ours(instruction, sample) for sample in published] == [sample["encoded_prompt"] for sample in published]
 
 
-@pytest.mark.parametrize(
-    ("encoding", "prompt"),
-    [
-        ("instance", "input: Gulls wade.\noutput:"),
-        ("prompt", "Prompt: Name the tide.\ninput: Gulls wade.\noutput:"),
-        (
-            "prompt_definition",
-            "Definition: You are told how high the water stands.\nPrompt: Name the tide.\ninput: Gulls wade.\noutput:",
-        ),
-        (
-            "positive",
-            "input: The mud is dry.\noutput: low\ninput: Boats float.\noutput: high\ninput: Gulls wade.\noutput:",
-        ),
-        (
-            "all",
-            "Definition: You are told how high the water stands.\nPrompt: Name the tide.\n"
-            "Things to Avoid: Do not guess.\n"
-            "Negative Example1- \ninput: The mud is dry.\noutput: wet\nreason: Not a tide.suggestion: Say low.\n"
-            "Negative Example2- \ninput: Boats float.\noutput: no\nreason: Vague.\n"
-            "Positive Example1- \ninput: The mud is dry.\noutput: low\nreason: No water is seen.\n"
-            "Positive Example2- \ninput: Boats float.\noutput: high\n"
-            "input: Gulls wade.\noutput:",
-        ),
-        (
-            "prompt_negative",
-            "Prompt: Name the tide.\n"
-            "Negative Example1- \ninput: The mud is dry.\noutput: wet\nreason: Not a tide.suggestion: Say low.\n"
-            "Negative Example2- \ninput: Boats float.\noutput: no\nreason: Vague.\n"
-            "input: Gulls wade.\noutput:",
-        ),
-    ],
-)
-def test_an_encoding_is_written_out_in_full(encoding: str, prompt: str) -> None:
+@pytest.mark.parametrize(("encoding", "lines"), CASES["prompts"].items())
+def test_an_encoding_is_written_out_in_full(encoding: str, lines: Sequence[str]) -> None:
     shown = ALL_ENCODINGS[encoding]
-    assert encode(TIDES, shown, "Gulls wade. ", examples=most_examples(TIDES, shown)) == prompt
+    assert encode(TIDES, shown, "Gulls wade. ", examples=most_examples(TIDES, shown)) == "\n".join(lines)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.predictions import score
 from lm_eval_ext.sources import RowsError
+from tests.families.natural_instructions.task_files import CASES
 
 
 def row(prediction: str | None, *references: str, task: str = "t", encoding: Any = "e") -> dict[str, Any]:
@@ -150,29 +151,11 @@ def test_the_means_do_not_depend_on_the_order_of_the_rows() -> None:
     assert list(scored(*rows[::-1])["encodings"]) == ["e0", "e1", "e2"]
 
 
-@pytest.mark.parametrize(
-    ("line", "complaint"),
-    [
-        (b"no json", "row 3: not JSON in UTF-8"),
-        (b"[1]", "row 3: expected an object, found list"),
-        (b'{"encoding": "e", "prediction": "x"}', "row 3: no field 'task'; expected task, prediction, encoding, ref"),
-        (b'{"task": "t", "encoding": "e", "references": ["x"]}', "row 3: no field 'prediction'"),
-        (b'{"task": 3, "encoding": "e", "prediction": "x"}', "row 3, field 'task': expected the name of a task, fo"),
-        (b'{"task": "t", "encoding": [], "prediction": "x"}', r"row 3, field 'encoding': .*, found \[\]"),
-        (b'{"task": "t", "encoding": ["e", 1], "prediction": "x"}', "row 3, field 'encoding'"),
-        (b'{"task": "t", "encoding": null, "prediction": "x"}', "row 3, field 'encoding': .*, found None"),
-        (b'{"task": "t", "encoding": "e", "prediction": ["x"]}', "row 3, field 'prediction': expected text or null"),
-        (
-            b'{"task": "t", "encoding": "e", "prediction": "x", "references": "x"}',
-            "row 3, field 'references': expected a list of texts or null, found 'x'",
-        ),
-        (b'{"task": "t", "encoding": "e", "prediction": "x", "references": [null]}', "row 3, field 'references'"),
-    ],
-)
-def test_a_bad_row_is_named_with_its_file_and_line(line: bytes, complaint: str) -> None:
+@pytest.mark.parametrize(("line", "complaint"), CASES["wrong_predictions"])
+def test_a_bad_row_is_named_with_its_file_and_line(line: str, complaint: str) -> None:
     good = json.dumps(row("x", "x")).encode()
-    with pytest.raises(RowsError, match=f"^rows.jsonl, {complaint}"):
-        score([good, b"\n", line], "rows.jsonl")  # a blank line is none, but counts in the numbering
+    with pytest.raises(RowsError, match=f"^rows.jsonl, row 3{complaint}"):
+        score([good, b"\n", line.encode()], "rows.jsonl")  # a blank line is none, but counts in the numbering
 
 
 @pytest.mark.parametrize("lines", [[], [b"\n", b"  \n"]])

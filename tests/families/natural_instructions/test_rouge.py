@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tracemalloc
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,36 +17,14 @@ from hypothesis import strategies as st
 from lm_eval_ext.families.natural_instructions import scores
 from lm_eval_ext.families.natural_instructions.scores import has_words, rouge_l
 from tests.families.jsonl import read_jsonl
+from tests.families.natural_instructions.task_files import CASES
 
 
-@pytest.mark.parametrize(
-    ("prediction", "references", "expected"),
-    [
-        ("the cat sat", ["the cat sat"], 1.0),
-        ("The CAT, sat!", ["the cat sat"], 1.0),  # case and punctuation are not seen
-        # LCS "the cat" 2; precision 2/3, recall 2/4: 2 * 2/3 * 2/4 / (2/3 + 2/4) = (2/3) / (7/6) = 4/7
-        ("the cat sat", ["the cat is fat"], 4 / 7),
-        # LCS "a c" 2, not a substring; precision 2/2, recall 2/3: 2 * 1 * 2/3 / (5/3) = 4/5
-        ("a c", ["a b c"], 4 / 5),
-        # Order counts: LCS 1; precision and recall 1/2
-        ("b a", ["a b"], 1 / 2),
-        # Stems: "running" and "runs" are both "run"; "dogs" is "dog"
-        ("dogs running", ["dog runs"], 1.0),
-        # ... but words of up to three letters are not stemmed: "was" is not "wa"; LCS 1 of 2 and 2
-        ("was hot", ["wa hot"], 1 / 2),
-        ("cat", ["dog", "the cat", "bird"], 2 / 3),  # the best: precision 1, recall 1/2
-        ("cat", ["dog", "cat", "the cat"], 1.0),
-        ("", ["cat"], 0.0),
-        ("?!", ["?!"], 0.0),  # no letter, no digit
-        ("кот", ["кот"], 0.0),  # not Latin ones either
-        ("42", ["42"], 1.0),
-        ("\ud800 cat", ["cat"], 1.0),  # half a surrogate pair, as a JSON file may hold
-    ],
-)
+@pytest.mark.parametrize(("prediction", "references", "expected"), CASES["rouge_l"])
 def test_the_score_is_the_f_measure_of_the_best_reference(
-    prediction: str, references: list[str], expected: float
+    prediction: str, references: list[str], expected: int | str
 ) -> None:
-    assert rouge_l(prediction, references) == pytest.approx(expected, abs=1e-12)
+    assert rouge_l(prediction, references) == pytest.approx(float(Fraction(expected)), abs=1e-12)
 
 
 def test_a_prediction_without_references_is_an_error() -> None:

@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from lm_eval_ext.families.natural_instructions.subtasks import (
 )
 from lm_eval_ext.sources import RowsError
 from tests.families.jsonl import read_jsonl
-from tests.families.natural_instructions.task_files import TASK, version_1, version_2, write
+from tests.families.natural_instructions.task_files import CASES, TASK, version_1, version_2, write
 from tests.forks import Forks
 from tests.loopback import serving_folder
 from tests.test_hub import environment
@@ -105,53 +105,59 @@ def read_file(folder: Path, content: object) -> Instruction:
     return read(write(folder, content), TASK)
 
 
-def test_a_version_1_file_is_read_verbatim(tmp_path: Path) -> None:
-    path = write(tmp_path, V1)
-    assert read(path, TASK) == Instruction(
-        task=TASK,
-        origin=str(path),
-        title="Where the ferry is",
-        prompt="Say whether the ferry waits. ",
-        definition="You are told what is seen from the quay.\nAnswer in a word.",
-        avoid="",
-        emphasis="Fog hides much.  ",
-        positive=POSITIVE,
-        negative=(
-            Example("The quay is empty.", "lost", "Not a state.", "Say gone."),
-            Example("A horn sounds.", "music"),
-        ),
-        instances=INSTANCES,
-    )
+OF_V1 = Instruction(
+    task=TASK,
+    origin="",
+    title="Where the ferry is",
+    prompt="Say whether the ferry waits. ",
+    definition="You are told what is seen from the quay.\nAnswer in a word.",
+    avoid="",
+    emphasis="Fog hides much.  ",
+    positive=POSITIVE,
+    negative=(Example("The quay is empty.", "lost", "Not a state.", "Say gone."), Example("A horn sounds.", "music")),
+    instances=INSTANCES,
+)
+OF_V2 = replace(
+    OF_V1,
+    title=None,
+    prompt=None,
+    definition="You are told what is seen from the quay.\nAnswer in a word.\nFog hides much.  ",
+    negative=(Example("The quay is empty.", "lost", "Not a state."), Example("A horn sounds.", "music")),
+    avoid=None,
+    emphasis=None,
+)
 
 
-def test_a_version_2_file_has_only_a_definition(tmp_path: Path) -> None:
-    path = write(tmp_path, V2)
-    assert read(path, TASK) == Instruction(
-        task=TASK,
-        origin=str(path),
-        title=None,
-        prompt=None,
-        definition="You are told what is seen from the quay.\nAnswer in a word.\nFog hides much.  ",
-        avoid=None,
-        emphasis=None,
-        positive=POSITIVE,
-        negative=(Example("The quay is empty.", "lost", "Not a state."), Example("A horn sounds.", "music")),
-        instances=INSTANCES,
-    )
+@pytest.mark.parametrize(("content", "expected"), [(V1, OF_V1), (V2, OF_V2)], ids=["version 1", "version 2"])
+def test_a_file_is_read_verbatim(content: object, expected: Instruction, tmp_path: Path) -> None:
+    path = write(tmp_path, content)
+    assert read(path, TASK) == replace(expected, origin=str(path))
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
+    ("content", "field", "expected"),
     [
-        ("-", ""),
-        ("", ""),
-        ("- ", "- "),  # occurs in the published prompts
-        (" Fog. ", " Fog. "),
-        ("-Fog", "-Fog"),
+        (version_1(**{"Emphasis & Caution": "-"}), "emphasis", ""),
+        (version_1(**{"Emphasis & Caution": ""}), "emphasis", ""),
+        # Occurs in the published prompts.
+        (version_1(**{"Emphasis & Caution": "- "}), "emphasis", "- "),
+        (version_1(**{"Emphasis & Caution": " Fog. "}), "emphasis", " Fog. "),
+        (version_1(**{"Emphasis & Caution": "-Fog"}), "emphasis", "-Fog"),
+        # Older files of version 2 have a plain text here, and reasons by their name in version 1.
+        (V2 | {"Definition": "One text."}, "definition", "One text."),
+        (V2 | {"Definition": ["One. ", "Two."]}, "definition", "One. \nTwo."),
+        (
+            V2 | {"Positive Examples": [{"input": "a", "output": "b", "reason": "c"}]},
+            "positive",
+            (Example("a", "b", "c"),),
+        ),
+        # Equal instances keep their positions, and a reference need not be in a list.
+        (version_1(Instances=[V1["Instances"][0], *V1["Instances"]]), "instances", (INSTANCES[0], *INSTANCES)),
+        (instance(input="Fog.", output="gone"), "instances", (INSTANCES[0], Instance("Fog.", ("gone",)))),
     ],
 )
-def test_a_text_is_kept_unless_it_is_only_a_dash(tmp_path: Path, value: str, text: str) -> None:
-    assert read_file(tmp_path, version_1(**{"Emphasis & Caution": value})).emphasis == text
+def test_a_field_is_kept_in_each_of_its_forms(tmp_path: Path, content: object, field: str, expected: object) -> None:
+    assert getattr(read_file(tmp_path, content), field) == expected
 
 
 @pytest.mark.parametrize("field", NAMES)
@@ -197,27 +203,8 @@ def test_a_reason_or_suggestion_may_be_absent_or_a_dash(
     assert found == Example("Fog.", "gone", reason, suggestion)
 
 
-def test_an_older_version_2_file_has_reasons_and_a_plain_string_definition(tmp_path: Path) -> None:
-    old = V2 | {"Definition": "One text.", "Positive Examples": [{"input": "a", "output": "b", "reason": "c"}]}
-    found = read_file(tmp_path, old)
-    assert found.definition == "One text."
-    assert found.positive == (Example("a", "b", "c"),)
-
-
-def test_a_definition_in_parts_is_joined_by_line_feeds(tmp_path: Path) -> None:
-    assert read_file(tmp_path, V2 | {"Definition": ["One. ", "Two."]}).definition == "One. \nTwo."
-
-
-def test_equal_instances_keep_their_positions(tmp_path: Path) -> None:
-    one, other = V1["Instances"]
-    assert read_file(tmp_path, version_1(Instances=[one, one, other])).instances == (INSTANCES[0], *INSTANCES)
-
-
-def test_a_reference_need_not_be_in_a_list(tmp_path: Path) -> None:
-    assert read_file(tmp_path, instance(input="Fog.", output="gone")).instances[1] == Instance("Fog.", ("gone",))
-
-
-BROKEN: dict[str, tuple[object, str]] = {
+OF_VERSION = {1: V1, 2: V2}
+BROKEN: Mapping[str, tuple[object, str]] = {
     "Latin-1": (b'{"Title": "caf\xe9"}', r"not JSON in UTF-8 \('utf-8' .* position 14"),
     "cut off": ('{"Title": "a",\n "Prompt"', r"not JSON in UTF-8 \(.*line 2 column 10"),
     "nested beyond reason": ("[" * 100_000, "not JSON in UTF-8"),
@@ -229,46 +216,19 @@ BROKEN: dict[str, tuple[object, str]] = {
     ),
     "nothing": ({}, "not a task file; .*; found no fields$"),
     "without instances": (without(V1, "Instances"), "no field 'Instances'; found Title, Prompt,"),
-    "no instances": (version_1(Instances=[]), "field 'Instances': expected at least one, found none"),
-    "instances: object": (version_1(Instances={}), "field 'Instances': expected a list, found {}"),
-    "instance: text": (version_1(Instances=["a"]), "Instances, index 0: expected an object, found 'a'"),
-    "instance: dash": (version_1(Instances=["-"]), "Instances, index 0: expected an object, found '-'"),
-    "instance without input": (instance(output=["a"]), "Instances, index 1: no field 'input'; found output$"),
-    "input: list": (
-        instance(input=["a"], output=["b"]),
-        r"Instances, index 1, field 'input': expected text, found \['a'\]",
-    ),
-    "no reference": (
-        instance(input="a", output=[]),
-        r"Instances, index 1, field 'output': expected a list of at least one reference, found \[\]",
-    ),
-    "reference: number": (
-        instance(input="a", output=["b", 7]),
-        "Instances, index 1, field 'output', number 2: expected text, found 7",
-    ),
-    "input: half a character": (
+    "input is half a character": (
         instance(input="cut \ud83d", output=["b"]),
         r"Instances, index 1, field 'input': expected text, found half a surrogate pair \('\\ud83d'\); fix or",
     ),
-    "reference: half a character": (
+    "reference is half a character": (
         instance(input="a", output=["\ud83d"]),
         "Instances, index 1, field 'output', number 1: expected text, found half a surrogate pair",
     ),
-    "definition: list, v1": (version_1(Definition=["a"]), r"field 'Definition': expected text, found \['a'\]"),
-    "definition: number, v2": (V2 | {"Definition": 7}, "field 'Definition': expected text, found 7"),
-    "definition: list with a number, v2": (
-        V2 | {"Definition": ["a", 7]},
-        r"field 'Definition': expected a list of texts, found \['a', 7\]",
-    ),
-    "examples: list": (version_1(Examples=[]), r"Examples: expected an object, found \[\]"),
-    "example: text": (
-        positive(EXAMPLES["Positive Examples"][0], "a"),
-        "Positive Examples, number 2: expected an object, found 'a'",
-    ),
-    "reason: number": (
-        positive({"input": "a", "output": "b", "reason": 7}),
-        "Positive Examples, number 1, field 'reason': expected text, found 7",
-    ),
+    **{
+        f"{wrong}, version {version}": (OF_VERSION[version] | changes, message)
+        for version, cases in CASES["wrong_files"].items()
+        for wrong, (changes, message) in cases.items()
+    },
 }
 
 

@@ -114,7 +114,7 @@ def _train(options: argparse.Namespace) -> int:
     require_libraries()
     from lm_eval_ext.families.natural_instructions.finetuning import trainee  # noqa: PLC0415 # torch, an extra
 
-    trainee.require_device(options.device)
+    trainee.chosen_device(options.device)  # so is a device that is not there
     backend = trainee.backend_of(options.base)
     if backend != "causal" and options.rank:
         raise TrainingError(f"--rank is for causal models; {options.base} is an encoder-decoder, trained as a whole")
@@ -174,7 +174,7 @@ def _train_one(
     if trainee.is_trained(output, described):
         print(f"{output}: already trained", file=sys.stderr)
     else:
-        trainee.train(options.base, recipe, described, material, dev, output, options.device)
+        trainee.train(options.base, recipe, described, material, dev, output, trainee.chosen_device(options.device))
     print(f"{output}\n{_evaluation(output, subtasks[0], options, backend)}", flush=True)
 
 

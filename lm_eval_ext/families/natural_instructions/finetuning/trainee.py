@@ -36,18 +36,18 @@ Batch = dict[str, torch.Tensor]
 """``input_ids``, ``attention_mask`` and ``labels``, each of shape (pairs, tokens)."""
 
 
-def require_device(device: str | None) -> None:
-    """Check that a device is there.
+def chosen_device(device: str | None) -> str:
+    """Return the device to train on: ``cpu``, ``cuda`` or ``mps``; by default the accelerator, if there is one.
 
     Raises:
         TrainingError: the device is not there.
     """
     is_available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if device is not None and not is_available[device]:
-        raise TrainingError(
-            f"--device {device}: torch finds no such device here; available: "
-            f"{', '.join(name for name in is_available if is_available[name])}"
-        )
+    available = [name for name in is_available if is_available[name]]
+    if device is not None and device not in available:
+        raise TrainingError(f"--device {device}: torch finds no such device here; available: {', '.join(available)}")
+    # No machine has both accelerators.
+    return device or available[-1]
 
 
 def is_trained(output: Path, described: Mapping[str, Any]) -> bool:
@@ -86,7 +86,7 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
     material: Sequence[SubtaskPairs],
     dev: Sequence[Pair],
     output: Path,
-    device: str | None,
+    device: str,
 ) -> None:
     """Fine-tune a model, or continue where an earlier run with the same description stopped.
 
@@ -100,22 +100,19 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
         dev: the pairs whose loss is reported after every epoch; they do not influence the training.
         output: the folder for the model, its tokenizer and ``training.json``, which has the description, the numbers of
             pairs and the mean losses of every epoch.
-        device: ``cpu``, ``cuda`` or ``mps``; by default the accelerator, if there is one. One device is used.
+        device: see ``chosen_device``. One device is used.
 
     Raises:
         TrainingError: the base cannot be loaded, the checkpoint belongs to another training, or the training diverges.
     """
-    torch_device = device or (
-        "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    )
     pairs, size = pairs_in(material), recipe.batch_size
-    with renamed_at_the_end(output) as folder, seeded(recipe.seed, torch_device), _without_own_displays():
+    with renamed_at_the_end(output) as folder, seeded(recipe.seed, device), _without_own_displays():
         loaded = load_base(base)
-        network = with_lora(loaded.network, recipe.rank).to(torch_device)
+        network = with_lora(loaded.network, recipe.rank).to(device)
         order, seeds = torch.Generator(), count(recipe.seed)
 
         def loss(batch: Sequence[Pair]) -> torch.Tensor:
-            tensors = {name: tensor.to(torch_device) for name, tensor in batch_of(loaded, batch).items()}
+            tensors = {name: tensor.to(device) for name, tensor in batch_of(loaded, batch).items()}
             batch_loss: torch.Tensor = network(**tensors).loss
             return batch_loss
 
@@ -128,9 +125,7 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
             clip=CLIP,
             fused=True,
         )
-        losses, dev_losses = loop.run(
-            Checkpoint(folder / CHECKPOINT, {**described, "device": torch_device, **versions()})
-        )
+        losses, dev_losses = loop.run(Checkpoint(folder / CHECKPOINT, {**described, "device": device, **versions()}))
         record = {
             "recipe": described,
             "pairs": len(pairs),
