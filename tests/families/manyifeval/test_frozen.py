@@ -12,7 +12,7 @@ import pytest
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.instructions import compose, is_as_intended, writer
-from lm_eval_ext.families.instructions.kinds import BY_ID, FIFTEEN, LARGER_POOL, conflicting
+from lm_eval_ext.families.instructions.kinds import FIFTEEN, KINDS, LARGER_POOL, conflicting
 from lm_eval_ext.families.manyifeval import cousins, rows
 from lm_eval_ext.families.manyifeval.dense import rows as dense
 from lm_eval_ext.families.manyifeval.frozen import Part, frozen
@@ -78,7 +78,7 @@ def test_of_ifevals_own_instructions_the_first_of_each_slot_is_kept_with_its_arg
         for each in one.own:
             too_long = isinstance(each, NumberWords) and each.relation == "at least" and each.num_words > 500
             if each.id in FIFTEEN.weights and not too_long:
-                first.setdefault(BY_ID[each.id].slot, each)
+                first.setdefault(KINDS[each.id].slot, each)
         assert set(first.values()) <= set(ten[one.key]), one.key
         kept += len(first)
     assert kept > 50
