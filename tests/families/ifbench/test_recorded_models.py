@@ -14,6 +14,7 @@ import pytest
 
 from lm_eval_ext.families.ifbench.rows import IFEVAL, IFBenchRow, published_rows, repaired_rows
 from lm_eval_ext.families.ifbench.scores import score
+from lm_eval_ext.families.instructions import columns_of
 from tests.conftest import ROOT
 
 VERDICTS = ("strict", "loose", "repaired")
@@ -54,8 +55,7 @@ def recorded(folder: Path) -> Mapping[str, Mapping[int, Mapping[str, Any]]]:
 
 
 def scored(row: IFBenchRow, response: str | None) -> Mapping[str, Any]:
-    ids, kwargs = zip(*((one.id, one.arguments()) for one in row.instructions), strict=True)
-    return score({"instruction_id_list": ids, "kwargs": kwargs}, [response])
+    return score(columns_of(row.instructions), [response])
 
 
 def accuracies(of_rows: Iterable[IFBenchRow], answers: Mapping[int, str | None]) -> list[str]:
