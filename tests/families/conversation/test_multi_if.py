@@ -17,7 +17,7 @@ from lm_eval_ext.families.conversation.multi_if import contradiction, published_
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instruction, multi_if, verify
 from tests.conftest import EvaluateEach, Run
-from tests.families.jsonl import write_rows
+from tests.families.jsonl import WRONG_ROWS, write_rows
 from tests.harness.tasks import make
 
 pytestmark = pytest.mark.harness
@@ -148,18 +148,10 @@ ROW = {
 }
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"turn_1_prompt": "Why?"}, "row 1, field 'turn_1_prompt, content': expected text, found None"),
-        ({"turn_1_kwargs": "[]"}, "row 1, turn 1, .*kwargs has 0 entries; expected 1, one per instruction"),
-        ({"turn_1_prompt": ""}, "row 1: no turn; expected a prompt in turn_1_prompt"),
-        ({"language": None}, "row 1, field 'language': expected text, found None"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "message"), WRONG_ROWS["multi_if"].values(), ids=WRONG_ROWS["multi_if"])
 def test_an_invalid_row_is_an_error_that_names_it(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
     write_rows(tmp_path / "multi_if_train.jsonl", [{**ROW, **changed}])
-    with pytest.raises(RowsError, match=message):
+    with pytest.raises(RowsError, match=f"row 1{message}"):
         published_rows(str(tmp_path))
 
 

@@ -20,7 +20,7 @@ from lm_eval_ext.families.manyifeval.rows import (
 )
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instruction
-from tests.families.jsonl import write_jsonl, write_rows
+from tests.families.jsonl import WRONG_ROWS, write_jsonl, write_rows
 from tests.families.manyifeval.files import published_rows
 
 FIELDS = ("key", "prompt", "instruction_id_list", "kwargs", "task_prompt", "not_conflict_rules_list", "rules")
@@ -114,39 +114,8 @@ def test_keys_may_be_strings(tmp_path: Path) -> None:
 
 # Errors: SMALL with its row 3 changed
 
-ID_LIST = "instruction_id_list"
 
-
-def frequency(**changes: Any) -> dict[str, Any]:
-    arguments = {"keyword": "fox", "frequency": 2, "relation": "at least"} | changes
-    return {ID_LIST: ["keywords:frequency"], "kwargs": [arguments]}
-
-
-# what is changed; what the message says after "row 3"
-BROKEN: dict[str, tuple[dict[str, Any], str]] = {
-    "key null": ({"key": None}, ", field 'key': expected a number or text, found None"),
-    "key a fraction": ({"key": 1.5}, ", field 'key': .* found 1.5"),
-    "key true": ({"key": True}, ", field 'key': .* found True"),
-    "key a list": ({"key": [8]}, r", field 'key': .* found \[8\]"),
-    "prompt null": ({"prompt": None}, ", field 'prompt': expected text, found None"),
-    "prompt blank": ({"prompt": " \n"}, ", field 'prompt': expected text"),
-    "task prompt a number": ({"task_prompt": 5}, ", field 'task_prompt': expected text, found 5"),
-    "task prompt empty": ({"task_prompt": ""}, ", field 'task_prompt': expected text, found ''"),
-    "ids null": ({ID_LIST: None}, f", field '{ID_LIST}': expected a list of instruction ids, found None"),
-    "ids a text": ({ID_LIST: "punctuation:no_comma"}, f", field '{ID_LIST}': expected a list"),
-    "ids empty": ({ID_LIST: [], "kwargs": []}, f", field '{ID_LIST}': expected a list"),
-    "an unknown id": ({ID_LIST: ["punctuation:no_coma"]}, f".*'{ID_LIST}'.*did you mean 'punctuation:no_comma'"),
-    "an id that is no text": ({ID_LIST: [["punctuation:no_comma"]]}, f".*'{ID_LIST}'.*unknown instruction"),
-    "kwargs null": ({"kwargs": None}, ".*'kwargs': kwargs must be a list, found None"),
-    "an argument of the wrong type": (frequency(frequency="2"), ".*'kwargs': .*frequency must be a whole number"),
-    "an unknown relation": (frequency(relation="at most"), ".*'kwargs': .*relation must be 'at least' or 'less than'"),
-    # IFEval takes keywords for regular expressions. This one is none: no response could be judged, and that should
-    # be known before the model has answered.
-    "a keyword that cannot be judged": (frequency(keyword="(net"), r".*'kwargs': .*'\(net'"),
-}
-
-
-@pytest.mark.parametrize(("change", "message"), BROKEN.values(), ids=BROKEN.keys())
+@pytest.mark.parametrize(("change", "message"), WRONG_ROWS["published"].values(), ids=WRONG_ROWS["published"])
 def test_an_invalid_value_is_named_by_row_and_field(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = write_jsonl(tmp_path / "rows.jsonl", [*SMALL[:2], SMALL[2] | change, SMALL[3]])
     with pytest.raises(RowsError, match=rf"rows\.jsonl, row 3{message}"):
