@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval import simple_evaluate
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.manyifeval.placement import AGREED, STATED, placed
 from lm_eval_ext.families.manyifeval.schema import PLACEMENTS
 from lm_eval_ext.harness.requests import Asking
 from lm_eval_ext.sources import RowsError
 from tests.conftest import EvaluateEach, Harness, Run
-from tests.harness.tasks import make
+from tests.harness.tasks import evaluate, make
 
 pytestmark = pytest.mark.harness
 
@@ -123,17 +120,8 @@ ELSEWHERE = (
 
 @pytest.mark.parametrize("placement", ["earlier_turn", "system"])
 def test_who_ignores_the_system_message_follows_what_stands_elsewhere(placement: str) -> None:
-    metadata = {"source": "embedded", "placement": placement}
-    found = simple_evaluate(
-        "reference",
-        model_args="policy=ignore_system",
-        tasks=list(KINDS),
-        task_manager=TaskManager(include_path=[tasks_dir()], include_defaults=False, metadata=metadata),
-        limit=2,
-        bootstrap_iters=0,
-        apply_chat_template=True,
-    )
-    assert found is not None
+    asked: dict[str, Any] = {"model_args": "policy=ignore_system", "limit": 2, "apply_chat_template": True}
+    found = evaluate("reference", KINDS, {"placement": placement}, bootstrap_iters=0, **asked)
     for task, headline in KINDS.items():
         assert found["results"][task][f"{headline},none"] == (0.0 if placement == "system" else 1.0), task
         assert str(found["versions"][task]).endswith(f"+embedded+{placement}"), task
