@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,13 @@ from lm_eval_ext.families.ifbench.task import known_answers
 from lm_eval_ext.families.ifbench.texts import overlap, respond
 from lm_eval_ext.families.instructions import bank
 from lm_eval_ext.families.instructions.writer import break_one
-from lm_eval_ext.verifiers import EDITIONS, Checker, Response, instruction
+from lm_eval_ext.verifiers import instruction
 from lm_eval_ext.verifiers.ifbench.small_groups import stop_words
-from tests.known_answers import text_of
+from tests.known_answers import text_of, verdicts
 
 NO_WITNESS = {"105": ("format:options", "format:newline"), "212": ("words:consonants", "ratio:overlap")}
 """The published rows without one: an option of two words, each on a new line; and a response with 54 % of its word
 trigrams in a reference that has only one of words with consonant clusters."""
-
-
-def verdicts(text: str | None, instructions: Sequence[Checker], *, loose: bool = False) -> list[tuple[bool, ...]]:
-    """Return the verdicts, edition by edition."""
-    assert text is not None
-    return [Response(text).follows(instructions, edition, loose).follow_instruction_list for edition in EDITIONS]
 
 
 def check(row: IFBenchRow) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import string
-from collections.abc import Sequence
 from itertools import combinations, product
 from typing import Any
 
@@ -43,7 +42,7 @@ from lm_eval_ext.verifiers.ifrlvr.words import (
     WordCountDifferentNumbers,
 )
 from tests.families.manyifeval.table_4 import FIFTEEN
-from tests.known_answers import text_of
+from tests.known_answers import text_of, verdicts
 
 AT_LEAST: Relation = "at least"
 LESS_THAN: Relation = "less than"
@@ -80,12 +79,6 @@ ARGUMENTS: dict[str, list[dict[str, Any]]] = {
     "startend:quotation": [{}],
     "punctuation:no_comma": [{}],
 }
-
-
-def verdicts(text: str | None, instructions: Sequence[Checker]) -> list[tuple[bool, ...]]:
-    """Return the strict verdicts, edition by edition."""
-    assert text is not None
-    return [Response(text).follows(instructions, edition).follow_instruction_list for edition in EDITIONS]
 
 
 def test_the_table_above_lists_all_fifteen_instructions() -> None:

@@ -48,11 +48,6 @@ def test_a_missing_field_is_named(tmp_path: Path, field: str) -> None:
         task_prompts(path, "test")
 
 
-def test_keys_may_be_numbers(tmp_path: Path) -> None:
-    path = write_jsonl(tmp_path / "mine.jsonl", [row | {"key": number} for number, row in enumerate(SMALL)])
-    assert [prompt.key for prompt in task_prompts(path, "test")] == [0, 1, 2]
-
-
 def test_further_columns_do_not_matter(tmp_path: Path) -> None:
     extra = [{**row, "topic": "weather"} for row in SMALL]
     for name, rows in (("all", extra), ("first", [extra[0], *SMALL[1:]]), ("last", [*SMALL[:2], extra[2]])):

@@ -174,19 +174,10 @@ def test_spans_are_joined_and_capitalized() -> None:
 def test_a_copy_gives_the_same_rows_in_a_folder_under_any_of_its_names_and_by_path_under_any(
     tmp_path: Path, source: str, ifeval: Rows, name: str, given: str
 ) -> None:
-    write_rows(tmp_path / name, ifeval)
+    # The order of the file does not matter. Parquet has a null for every argument of another instruction.
+    write_rows(tmp_path / name, ifeval[::-1])
     for split in SPLITS:
         assert task_prompts(str(tmp_path / given), split) == task_prompts(source, split)
-
-
-def test_nulls_for_the_arguments_of_other_instructions_are_ignored(tmp_path: Path, source: str, ifeval: Rows) -> None:
-    names = {name for row in ifeval for arguments in row["kwargs"] for name in arguments}
-    assert len(names) > 10
-    padded = [
-        row | {"kwargs": [dict.fromkeys(names) | arguments for arguments in row["kwargs"]]} for row in ifeval[::-1]
-    ]
-    path = write_jsonl(tmp_path / "ifeval_train.jsonl", padded)
-    assert task_prompts(path, "test") == task_prompts(source, "test")  # the order of the file does not matter either
 
 
 # Errors
