@@ -13,7 +13,7 @@ from itertools import product
 from string import ascii_lowercase
 from typing import Any, Literal
 
-from lm_eval_ext.families.instructions import named_lines
+from lm_eval_ext.families.instructions import lines_of, named_lines
 from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.checker import RELATIONS
 
@@ -147,18 +147,7 @@ LETTERS = tuple(
     if prose_has(letter, relation, number)
 )
 """What is sensible in a text of usual length, from few to many."""
-ENDINGS = (
-    "nothing else is planned",
-    "the board has agreed",
-    "this is all for now",
-    "more will follow soon",
-    "the figures are final",
-    "no further steps are needed",
-    "that is still an open point",
-    "the next report has the rest",
-    "both sides are satisfied",
-    "there is no other solution",
-)
+ENDINGS = lines_of(__package__, "endings.txt")
 SECTION_LETTERS = "cgkmvw"
 """Of the letter that a section needs; none is in a conjunction, a relation or in P.S."""
 SENTENCES = ("section:exact_sentences", "length_constraints:number_sentences")
