@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.prompts import SPLITS, origin, task_prompts
+from lm_eval_ext.families.manyifeval.prompts import SPLITS, content_of, task_prompts
 from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, rows_with_count
 from lm_eval_ext.sources import EMBEDDED_FOLDER, RowsError
 from tests.families.jsonl import WRONG_ROWS, read_jsonl, write_jsonl
@@ -19,7 +19,7 @@ def test_our_task_prompts_in_a_folder_or_a_file_give_the_embedded_rows(tmp_path:
     for split in SPLITS:
         write_jsonl(tmp_path / f"manyifeval_{split}.jsonl", read_jsonl(EMBEDDED_FOLDER / f"manyifeval_{split}.jsonl"))
         assert all_rows(str(tmp_path), split) == all_rows("embedded", split)
-    assert origin(str(tmp_path)) == origin("embedded")
+    assert content_of(str(tmp_path), "test") == content_of("embedded", "test")
     assert task_prompts(str(tmp_path / "manyifeval_test.jsonl"), "test") == task_prompts("embedded", "test")
 
 

@@ -19,7 +19,7 @@ from lm_eval_ext.cli import main
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.kinds import FIFTEEN as POOL_OF_15
 from lm_eval_ext.families.manyifeval.command import statistics
-from lm_eval_ext.families.manyifeval.prompts import SPLITS, origin, task_prompts
+from lm_eval_ext.families.manyifeval.prompts import SPLITS, content_of, task_prompts
 from lm_eval_ext.families.manyifeval.rows import (
     InstructionRow,
     Selection,
@@ -37,6 +37,7 @@ from tests.families.manyifeval.files import published_rows
 from tests.families.manyifeval.table_4 import FIFTEEN
 
 COUNTS = range(1, 11)
+BARE = "bare task prompts, instructions composed"
 
 
 def test_every_number_of_instructions_has_the_same_task_prompts(source: str) -> None:
@@ -123,7 +124,7 @@ def test_a_row_seed_draws_task_prompts_and_instructions_whatever_the_source(sour
     assert not {row.task_prompt for row in fresh} & {row.task_prompt for row in default}
     require_witnesses(fresh)
     assert len({rows_hash(evaluated(Selection(source, 3, row_seed=row_seed))) for row_seed in (None, 7)}) == 2
-    assert origin(source, 7) == "task prompts and instructions composed under the row seed"
+    assert content_of(source, "test", 7).value == "task prompts and instructions composed under the row seed"
 
 
 def test_the_splits_of_a_row_seed_share_no_task_prompt() -> None:
@@ -139,7 +140,7 @@ def test_a_row_seed_keeps_bare_task_prompts_of_ones_own(tmp_path: Path) -> None:
     fresh = all_rows(str(path), "test", 7)
     assert [row.task_prompt for row in fresh] == [one["task_prompt"] for one in bare for _ in COUNTS]
     assert fresh != all_rows(str(path), "test", 8)
-    assert origin(str(path), 7) == origin(str(path)) == "bare task prompts, instructions composed"
+    assert {content_of(path, "test", row_seed).value for row_seed in (7, None)} == {BARE}
 
 
 def test_a_row_seed_for_finished_rows_is_an_error(tmp_path: Path) -> None:
@@ -181,10 +182,10 @@ def test_the_hash_covers_prompts_arguments_and_order_but_not_the_file(tmp_path: 
 
 def test_the_results_record_the_kind_of_rows(source: str, tmp_path: Path) -> None:
     finished = write_jsonl(tmp_path / "finished.jsonl", published_rows())
-    assert origin(finished) == "finished rows in the published schema"
-    assert origin("embedded") == "bare task prompts, instructions composed"
+    assert content_of(finished, "test").value == "finished rows in the published schema"
+    assert content_of("embedded", "test").value == BARE
     if source != "embedded":
-        assert origin(source) == "task prompts cut out of google/IFEval, instructions composed"
+        assert content_of(source, "test").value == "task prompts cut out of google/IFEval, instructions composed"
 
 
 # Prints every row of the sources with its witness, every hash, some answers of the reference model, and the hash of
