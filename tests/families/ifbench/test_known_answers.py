@@ -71,7 +71,7 @@ def test_the_oracle_follows_every_instruction_in_every_edition(runs: Mapping[str
 def test_a_policys_scores_are_those_that_it_implies(
     source: str, policy: str, expected: Sequence[float], request: pytest.FixtureRequest
 ) -> None:
-    where = source if source == "embedded" else str(request.getfixturevalue("shared_data") / "ifeval")
+    where = source if source == "embedded" else str(request.getfixturevalue("real_ifeval"))
     assert scores(evaluated(f"policy={policy}", ONE_TURN, where)) == pytest.approx(expected, rel=1e-12)
 
 
@@ -85,9 +85,9 @@ def test_a_policys_scores_are_those_that_it_implies(
     ],
 )
 def test_every_repaired_row_can_be_followed_and_not_every_published_one(
-    task: str, policy: str, expected: Sequence[float], shared_data: Path
+    task: str, policy: str, expected: Sequence[float], real_ifeval: str
 ) -> None:
-    run = evaluated(f"policy={policy}", task, str(shared_data / "ifeval"))
+    run = evaluated(f"policy={policy}", task, real_ifeval)
     assert scores(run, task) == pytest.approx(expected, rel=1e-12)
     # The groups are IFBench's.
     assert any(name.startswith("loose_acc_") for name in run["results"][task]) == task.startswith("ifbench")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,8 +36,8 @@ def test_every_embedded_row_has_a_witness_and_can_be_broken(dataset: str) -> Non
         check(row)
 
 
-def test_298_of_the_300_published_rows_have_a_witness(shared_data: Path) -> None:
-    found = published_rows(str(shared_data / "ifeval"), ONE_TURN).rows
+def test_298_of_the_300_published_rows_have_a_witness(real_ifeval: str) -> None:
+    found = published_rows(real_ifeval, ONE_TURN).rows
     for row in found:
         if row.key not in NO_WITNESS:
             check(row)
@@ -46,8 +45,8 @@ def test_298_of_the_300_published_rows_have_a_witness(shared_data: Path) -> None
     assert without == NO_WITNESS
 
 
-def test_where_instructions_exclude_each_other_the_oracle_follows_all_but_one(shared_data: Path) -> None:
-    for row in published_rows(str(shared_data / "ifeval"), ONE_TURN).rows:
+def test_where_instructions_exclude_each_other_the_oracle_follows_all_but_one(real_ifeval: str) -> None:
+    for row in published_rows(real_ifeval, ONE_TURN).rows:
         if row.key in NO_WITNESS:
             answer = text_of(known_answers(row), "oracle")
             assert [sum(verdict) for verdict in verdicts(answer, row.instructions)] == [1, 1]

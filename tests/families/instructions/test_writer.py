@@ -334,7 +334,7 @@ def step(request: pytest.FixtureRequest) -> int:
 @pytest.fixture(scope="module", params=["embedded", "real"])
 def rows(request: pytest.FixtureRequest, step: int) -> tuple[InstructionRow, ...]:
     """Return some of the 1,000 test rows of a source, or all."""
-    source = "embedded" if request.param == "embedded" else str(request.getfixturevalue("shared_data") / "ifeval")
+    source = "embedded" if request.param == "embedded" else str(request.getfixturevalue("real_ifeval"))
     found = all_rows(source, "test")
     assert len(found) == 1000
     return found[::step]

@@ -52,8 +52,8 @@ def test_exported_rows_are_read_back_unchanged_from_a_file_or_folder(tmp_path: P
         assert repeated == without_witness(other)
 
 
-def test_exported_rows_from_ifeval_are_read_back_unchanged(tmp_path: Path, shared_data: Path) -> None:
-    ours = all_rows(str(shared_data / "ifeval"), "test")
+def test_exported_rows_from_ifeval_are_read_back_unchanged(tmp_path: Path, real_ifeval: str) -> None:
+    ours = all_rows(real_ifeval, "test")
     path = write_jsonl(tmp_path / "rows.jsonl", as_published(ours))
     assert all_rows(path, "test") == without_witness(ours)
 
@@ -192,12 +192,11 @@ def test_a_folder_with_only_test_rows_names_the_missing_file(tmp_path: Path) -> 
         all_rows(str(tmp_path), "fewshot")
 
 
-def test_evaluated_task_prompts_are_not_few_shot_examples(tmp_path: Path, shared_data: Path) -> None:
+def test_evaluated_task_prompts_are_not_few_shot_examples(tmp_path: Path, real_ifeval: str) -> None:
     # The published file holds all 216 task prompts, those of the other splits too; a copy of IFEval is next to it.
-    real = str(shared_data / "ifeval")
-    everything = [row for split in ("test", "train", "fewshot") for row in all_rows(real, split)]
+    everything = [row for split in ("test", "train", "fewshot") for row in all_rows(real_ifeval, split)]
     write_jsonl(tmp_path / "manyifeval_test.jsonl", as_published(everything))
-    (tmp_path / "ifeval_train.jsonl").symlink_to(shared_data / "ifeval" / "ifeval_input_data.jsonl")
+    (tmp_path / "ifeval_train.jsonl").symlink_to(Path(real_ifeval) / "ifeval_input_data.jsonl")
     evaluated = {row.task_prompt for row in rows_with_count(Selection(str(tmp_path), 2))}
     assert len(evaluated) == 216
     try:

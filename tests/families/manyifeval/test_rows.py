@@ -244,11 +244,10 @@ def test_the_embedded_few_shot_examples_have_not_changed() -> None:
     )
 
 
-def test_the_rows_reconstructed_from_ifeval_have_not_changed(shared_data: Path) -> None:
-    where = str(shared_data / "ifeval")
-    hashes = [rows_hash(evaluated(Selection(where, count))) for count in (1, 5, 10)]
+def test_the_rows_reconstructed_from_ifeval_have_not_changed(real_ifeval: str) -> None:
+    hashes = [rows_hash(evaluated(Selection(real_ifeval, count))) for count in (1, 5, 10)]
     assert hashes == ["724900260d6733f4", "84297c9faa35da0e", "e77060ac080659fd"]
-    assert rows_hash(evaluated(Selection(where, 1, single=True))) == "29ef36cdbb8f2eac"
+    assert rows_hash(evaluated(Selection(real_ifeval, 1, single=True))) == "29ef36cdbb8f2eac"
 
 
 def test_ten_instructions_are_shown_as_in_table_6() -> None:
