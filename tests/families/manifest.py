@@ -151,20 +151,21 @@ def ifbench() -> Family:
 def hierarchy() -> Family:
     metrics = up("obeys") | down("obeys_rival", "neither", "empty_rate")
     details = up("obeys_repaired") | down("obeys_rival_repaired", "both")
-    arms = ("system", "user", "aligned", "system_user", "user_later", "document", "tool")
-    groups: dict[str, list[str]] = {"hierarchy": [f"hierarchy_{arm}" for arm in arms], "hierarchy_turns": []}
-    facts: dict[str, Mapping[str, object]] = {
-        f"hierarchy_{arm}": {"arm": arm, "turns": None, "slipped": None} for arm in arms
+    arms: dict[str, dict[str, object]] = {
+        f"hierarchy_{arm}": {"arm": arm, "turns": None, "slipped": None}
+        for arm in ("system", "user", "aligned", "system_user", "user_later", "document", "tool")
     }
-    for name, slipped in (("hierarchy_turns", False), ("hierarchy_turns_slipped", True)):
-        for turns in (2, 4, 8, 12, 20):
-            facts[f"{name}_t{turns:02d}"] = {"arm": "system", "turns": turns, "slipped": slipped}
-            groups["hierarchy_turns"].append(f"{name}_t{turns:02d}")
+    conversations: dict[str, dict[str, object]] = {
+        f"{name}_t{turns:02d}": {"arm": "system", "turns": turns, "slipped": slipped}
+        for name, slipped in (("hierarchy_turns", False), ("hierarchy_turns_slipped", True))
+        for turns in (2, 4, 8, 12, 20)
+    }
     leaves = {
-        name: Leaf(metrics, details, 1280, 100, {"dataset": "manyifeval", **of}, 1.1) for name, of in facts.items()
+        name: Leaf(metrics, details, 1280, 100, {"dataset": "manyifeval", **facts})
+        for name, facts in {**arms, **conversations}.items()
     }
     # Arms are never pooled.
-    return Family((17, 2, 0), leaves, groups)
+    return Family((17, 2, 0), leaves, {"hierarchy": [*arms], "hierarchy_turns": [*conversations]})
 
 
 def conversation() -> Family:

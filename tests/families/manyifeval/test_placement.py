@@ -14,7 +14,7 @@ from lm_eval_ext.families.manyifeval.schema import PLACEMENTS
 from lm_eval_ext.harness.requests import Asking
 from lm_eval_ext.sources import RowsError
 from tests.conftest import EvaluateEach, Harness, Run
-from tests.harness.tasks import evaluate, make
+from tests.harness.tasks import evaluate, make, only, shown
 
 pytestmark = pytest.mark.harness
 
@@ -157,20 +157,6 @@ def test_what_only_a_server_renders_cannot_be_checked(
 
 def test_a_template_may_write_the_system_message_elsewhere_but_not_leave_it_out() -> None:
     task = make("manyifeval_n02", {"placement": "system"})
-    doc = task.eval_docs[0]
-
-    def shown(roles: tuple[str, ...]) -> Any:
-        return task.fewshot_context(
-            doc,
-            num_fewshot=0,
-            system_instruction=None,
-            apply_chat_template=True,
-            fewshot_as_multiturn=False,
-            chat_template=lambda messages, **_: "\n\n".join(
-                message["content"] for message in messages if message["role"] in roles
-            ),
-        )
-
-    assert shown(("system", "user")) == f"{doc[STATED]}\n\n{doc['task_prompt']}"
+    assert shown(task, only("system", "user")) == [f"{doc[STATED]}\n{doc['task_prompt']}" for doc in task.eval_docs]
     with pytest.raises(ValueError, match="template makes lacks the instructions: it has no such role"):
-        shown(("user",))
+        shown(make("manyifeval_n02", {"placement": "system"}), only("user"))
