@@ -335,6 +335,12 @@ def real_rows(shared_data: Path) -> str:
 
 
 @pytest.fixture(scope="session")
+def real_ifeval(shared_data: Path) -> str:
+    """Return the folder with real rows of IFEval and IFBench, as a source."""
+    return str(shared_data / "ifeval")
+
+
+@pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build a two-layer Llama with random weights, a byte-level tokenizer and a chat template."""
     torch = pytest.importorskip("torch", reason="torch is not installed (extra: hf)")

@@ -121,6 +121,11 @@ class Metric:
         return name == self.name or fnmatchcase(name, self.name)
 
 
+def share_metric(name: str, needs: tuple[str, ...] = (), explains: str = "") -> Metric:
+    """Return a metric whose rows hold ``[followed, asked]``: the share of all rows' occurrences that are followed."""
+    return Metric(name, True, share_followed, needs, explains=explains, per_row="ratio")
+
+
 EMPTY_RATE = Metric("empty_rate", higher_is_better=False, in_groups=True, drawn=False)
 """A metric of every family: the share of rows whose response has no answer (``verifiers.verify.is_empty``). A report
 warns where it is high, and draws it where it is a part of something."""

@@ -1,13 +1,19 @@
-"""Rows as files of JSON lines or Parquet, the forms in which a user may give them."""
+"""Rows as files of JSON lines or Parquet, the forms in which a user may give them; and what may be wrong with them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import datasets
+import yaml
+
+WRONG_ROWS: Mapping[str, Mapping[str, Sequence[Any]]] = yaml.safe_load(
+    Path(__file__).with_name("wrong_rows.yaml").read_text(encoding="utf-8")
+)
+"""By format: by what is wrong, what is changed in a row, and what the error says of it, as a regular expression."""
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from pathlib import Path
+
+import yaml
 
 from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
 from tests.families.manyifeval.table_4 import FIFTEEN
@@ -148,20 +151,21 @@ def ifbench() -> Family:
 def hierarchy() -> Family:
     metrics = up("obeys") | down("obeys_rival", "neither", "empty_rate")
     details = up("obeys_repaired") | down("obeys_rival_repaired", "both")
-    arms = ("system", "user", "aligned", "system_user", "user_later", "document", "tool")
-    groups: dict[str, list[str]] = {"hierarchy": [f"hierarchy_{arm}" for arm in arms], "hierarchy_turns": []}
-    facts: dict[str, Mapping[str, object]] = {
-        f"hierarchy_{arm}": {"arm": arm, "turns": None, "slipped": None} for arm in arms
+    arms: dict[str, dict[str, object]] = {
+        f"hierarchy_{arm}": {"arm": arm, "turns": None, "slipped": None}
+        for arm in ("system", "user", "aligned", "system_user", "user_later", "document", "tool")
     }
-    for name, slipped in (("hierarchy_turns", False), ("hierarchy_turns_slipped", True)):
-        for turns in (2, 4, 8, 12, 20):
-            facts[f"{name}_t{turns:02d}"] = {"arm": "system", "turns": turns, "slipped": slipped}
-            groups["hierarchy_turns"].append(f"{name}_t{turns:02d}")
+    conversations: dict[str, dict[str, object]] = {
+        f"{name}_t{turns:02d}": {"arm": "system", "turns": turns, "slipped": slipped}
+        for name, slipped in (("hierarchy_turns", False), ("hierarchy_turns_slipped", True))
+        for turns in (2, 4, 8, 12, 20)
+    }
     leaves = {
-        name: Leaf(metrics, details, 1280, 100, {"dataset": "manyifeval", **of}, 1.1) for name, of in facts.items()
+        name: Leaf(metrics, details, 1280, 100, {"dataset": "manyifeval", **facts})
+        for name, facts in {**arms, **conversations}.items()
     }
     # Arms are never pooled.
-    return Family((17, 2, 0), leaves, groups)
+    return Family((17, 2, 0), leaves, {"hierarchy": [*arms], "hierarchy_turns": [*conversations]})
 
 
 def conversation() -> Family:
@@ -232,29 +236,10 @@ PUBLISHED = (
 # By their numbers, as the paper's section 4.2 and the published folder of the evaluation split have them.
 TWELVE = ("002", "003", "005", "008", "022", "033", "034", "039", "040", "044", "045", "052")
 ABLATED = ("019", "033", "040")
-# Category -> how many of the 61 are of it.
-CATEGORIES = {
-    "question_generation": 13,
-    "answer_generation": 16,
-    "incorrect_answer_generation": 8,
-    "classification": 12,
-    "minimal_text_modification": 7,
-    "long_text_generation": 3,
-    "verification": 2,
-}
-# Source dataset -> how many of the 61 were made from it (section 3.1; Table 8).
-SOURCE_DATASETS = {
-    "quoref": 2,
-    "mctaco": 19,
-    "cosmosqa": 4,
-    "drop": 3,
-    "winogrande": 7,
-    "qasc": 7,
-    "essential_terms": 2,
-    "miscellaneous": 3,
-    "multirc": 11,
-    "ropes": 3,
-}
+COUNTS: Mapping[str, int] = yaml.safe_load(
+    Path(__file__).with_name("natural_instructions.yaml").read_text(encoding="utf-8")
+)
+"""How many subtasks are of each category, and of each source dataset."""
 
 
 def numbered(*numbers: str) -> list[str]:
@@ -276,9 +261,10 @@ def natural_instructions() -> Family:
             else numbered(*sorted({*ABLATED, *TWELVE}) if encoding in PUBLISHED else ABLATED)
         )
     }
-    of = {name: [each for each, subtask in SUBTASKS.items() if subtask.category == name] for name in CATEGORIES}
-    of |= {name: [each for each, one in SUBTASKS.items() if one.source_dataset == name] for name in SOURCE_DATASETS}
-    assert {name: len(subtasks) for name, subtasks in of.items()} == CATEGORIES | SOURCE_DATASETS
+    of = {
+        name: [each for each, one in SUBTASKS.items() if name in (one.category, one.source_dataset)] for name in COUNTS
+    }
+    assert {name: len(subtasks) for name, subtasks in of.items()} == COUNTS
     groups = {family: [f"{family}_{encoding}" for encoding in FIVE]}
     groups |= {f"{family}_{encoding}": members(numbered(*TWELVE), encoding) for encoding in FIVE}
     inner: list[tuple[str, Sequence[str], Sequence[str]]] = [

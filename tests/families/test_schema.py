@@ -68,11 +68,8 @@ def answered(task: Any, number: int = 0, policy: str = "oracle") -> dict[str, An
     doc = task.eval_docs[number]
     if family_of(task.FAMILY) != "paired_mcq":
         known = task.known_answers(doc)
-        return dict(
-            task.process_results(
-                doc, [text_of(known, policy) if policy in known else Turns("nothing", "nothing at all")]
-            )
-        )
+        text = text_of(known, policy) if policy in known else Turns("nothing", "nothing at all")
+        return dict(task.process_results(doc, [text]))
     # Each row's text names another letter, and each first token another one still.
     letters = [(float(place == (3 * number) % len(doc["options"])), False) for place in range(len(doc["options"]))]
     reading = json.dumps({"reading": "ABCD"[number % 4] if policy == "oracle" else "refused", "certainty": 1.0})

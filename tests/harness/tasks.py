@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,21 @@ class Playing:
 
     def as_lines(self, messages: list[dict[str, str]], **_options: Any) -> str:
         return as_lines(messages)
+
+
+def only(*roles: str, render: Callable[[str], str] = str) -> Callable[..., str]:
+    """Return a chat template that leaves out the messages of all other roles."""
+
+    def template(messages: Iterable[Mapping[str, Any]], **_options: Any) -> str:
+        return "\n".join(render(message["content"]) for message in messages if message["role"] in roles)
+
+    return template
+
+
+def shown(task: Any, template: Callable[..., Any]) -> list[Any]:
+    """Return the prompts of a task's rows in a conversation, as a chat template makes them."""
+    task.build_all_requests(apply_chat_template=True, chat_template=template, limit=100)
+    return [instance.args[0] for instance in task.instances]
 
 
 CHAT = {"apply_chat_template": True, "chat_template": as_lines}

@@ -13,6 +13,7 @@ from typing import Any
 
 from lm_eval_ext.families.conversation.schema import MOST_TURNS
 from lm_eval_ext.families.ifbench.witnesses import respond
+from lm_eval_ext.families.instructions import columns_of
 from lm_eval_ext.families.instructions.writer import break_one
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, rows_with_count
 from lm_eval_ext.metadata import digest, seeded_generator
@@ -137,8 +138,7 @@ def document(row: Row) -> dict[str, Any]:
         "key": row.key,
         "prompt": row.messages[0],
         "messages": list(row.messages),
-        "instruction_id_list": [instruction.id for instruction in row.instructions],
-        "kwargs": [instruction.arguments() for instruction in row.instructions],
+        **columns_of(row.instructions),
         "in_force": list(map(list, row.in_force)),
         "witness": row.witness,
     }

@@ -16,6 +16,7 @@ from lm_eval_ext.families.schema import (
     Schema,
     mean_length,
     share_followed,
+    share_metric,
 )
 
 MOST_TURNS = 10
@@ -77,7 +78,7 @@ SCHEMA = Schema(
         # Only rows that lose one count. A turn is no share, so that no figure is computed from a row's.
         Metric("first_loss_turn", True, share_followed, (ADDING,), per_row=None, drawn=False, range=COUNT),
         Metric("first_loss_place", None, share_followed, (ADDING,), per_row=None, drawn=False, range=COUNT),
-        Metric("first_loss_recovered", True, share_followed, (ADDING,), per_row="ratio"),
+        share_metric("first_loss_recovered", (ADDING,)),
         *_steps((MULTI_IF,)),
         *(metric for language in LANGUAGES for metric in _steps((MULTI_IF, language), language)),
         replace(EMPTY_RATE, explains=HEADLINE),
@@ -95,10 +96,7 @@ SCHEMA = Schema(
             )
         ),
         # Of the rows that have the turn.
-        *(
-            Metric(in_turn(turn), True, share_followed, (in_turn(turn),), explains=HEADLINE, per_row="ratio")
-            for turn in range(1, MOST_TURNS + 1)
-        ),
+        *(share_metric(in_turn(turn), (in_turn(turn),), HEADLINE) for turn in range(1, MOST_TURNS + 1)),
         Metric(TURNS, None, mean_length, explains=HEADLINE, per_row=None, drawn=False, range=COUNT),
     ),
     headlines=(STRICT,),

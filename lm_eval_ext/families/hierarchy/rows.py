@@ -82,14 +82,7 @@ class Rivals:
 @cache
 def rivals() -> tuple[Rivals, ...]:
     """Return the pairs; in the file, ``null`` stands for a word of the row's own, and a list for options."""
-    return tuple(
-        Rivals(
-            pair["name"],
-            pair["group"],
-            *((pair[place]["id"], _options(pair[place]["arguments"])) for place in ("first", "second")),
-        )
-        for pair in map(json.loads, lines_of(__package__, "rivals.jsonl"))
-    )
+    return tuple(Rivals(**_options(json.loads(line))) for line in lines_of(__package__, "rivals.jsonl"))
 
 
 def _options(read: Any) -> Any:

@@ -12,6 +12,7 @@ from lm_eval_ext.endings import MORE_ROOM
 from lm_eval_ext.families.hierarchy.rows import MOST_TURNS, Arm, Row, rows, rows_hash
 from lm_eval_ext.families.hierarchy.schema import ARMS, SCHEMA, SLIPPED, TURNS
 from lm_eval_ext.families.hierarchy.scores import score
+from lm_eval_ext.families.instructions import columns_of
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.families.manyifeval.prompts import NAME, TEST, configure_source
 from lm_eval_ext.families.manyifeval.task import ManyIFEvalTask
@@ -93,8 +94,7 @@ class HierarchyTask(FamilyTask):
                 "prompt": self._arm.request(row),
                 "pair": row.pair.name,
                 "group": row.pair.group,
-                "instruction_id_list": [instruction.id for instruction in (row.own, row.rival)],
-                "kwargs": [instruction.arguments() for instruction in (row.own, row.rival)],
+                **columns_of((row.own, row.rival)),
                 "witness": row.answer("own"),
             }
             for row in evaluated

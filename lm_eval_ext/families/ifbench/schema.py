@@ -13,7 +13,7 @@ from lm_eval_ext.families.schema import (
     Metric,
     Schema,
     mean_length,
-    share_followed,
+    share_metric,
 )
 
 HEADLINE = "prompt_level_loose_acc"
@@ -31,22 +31,18 @@ TWO_TURNS, GROUPS = "two turns", "groups of instructions"
 PROMPT_LOOSE = Metric(HEADLINE, higher_is_better=True)
 
 
-def _share(name: str, explains: str = "", needs: tuple[str, ...] = ()) -> Metric:
-    return Metric(name, True, share_followed, needs, explains=explains, per_row="ratio")
-
-
 SCHEMA = Schema(
     metrics=(
         PROMPT_LOOSE,
-        _share("inst_level_loose_acc"),
+        share_metric("inst_level_loose_acc"),
         Metric("prompt_level_strict_acc", higher_is_better=True, explains=HEADLINE),
-        _share("inst_level_strict_acc", "inst_level_loose_acc"),
+        share_metric("inst_level_strict_acc", explains="inst_level_loose_acc"),
         Metric("prompt_level_repaired_acc", higher_is_better=True, explains=HEADLINE),
-        _share("inst_level_repaired_acc", "inst_level_loose_acc"),
+        share_metric("inst_level_repaired_acc", explains="inst_level_loose_acc"),
         EMPTY_RATE,
         replace(TRUNCATED_RATE, explains=HEADLINE),
         PROMPT_TRUNCATED_RATE,
-        *(_share(name, "inst_level_loose_acc", (GROUPS,)) for name in OF_GROUPS.values()),
+        *(share_metric(name, (GROUPS,), "inst_level_loose_acc") for name in OF_GROUPS.values()),
         # The report computes the figures of the types from it; as metrics, they would fill the table of results.
         Metric(VERDICTS, None, mean_length, explains="inst_level_loose_acc", per_row=None, drawn=False, range=COUNT),
         replace(PROMPT_LOOSE, name=FIRST_TURN, higher_is_better=None, needs=(TWO_TURNS,)),

@@ -26,6 +26,7 @@ from lm_eval_ext.families.ifbench.schema import GROUPS, SCHEMA
 from lm_eval_ext.families.ifbench.schema import TWO_TURNS as HAS_TWO_TURNS
 from lm_eval_ext.families.ifbench.scores import score
 from lm_eval_ext.families.ifbench.witnesses import respond
+from lm_eval_ext.families.instructions import columns_of
 from lm_eval_ext.families.instructions.writer import break_one
 from lm_eval_ext.families.leaf import refuse_rows
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, as_dataset
@@ -177,8 +178,7 @@ def document(row: IFBenchRow) -> dict[str, Any]:
         "key": row.key,
         "prompt": row.prompt,
         **({"second": row.second} if row.second else {}),
-        "instruction_id_list": [instruction.id for instruction in row.instructions],
-        "kwargs": [instruction.arguments() for instruction in row.instructions],
+        **columns_of(row.instructions),
         "witness": respond(row.instructions) or "",
     }
 

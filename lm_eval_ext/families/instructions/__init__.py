@@ -88,6 +88,14 @@ def instructions_of_row(where: str, row: Mapping[str, Any]) -> tuple[Checker, ..
     return instructions
 
 
+def columns_of(instructions: Sequence[Checker]) -> dict[str, Any]:
+    """Return instructions as a row has them in IFEval's columns; the inverse of ``verifiers.instructions_of``."""
+    return {
+        "instruction_id_list": [instruction.id for instruction in instructions],
+        "kwargs": [instruction.arguments() for instruction in instructions],
+    }
+
+
 def check_keys(origin: str, keys: list[Any]) -> None:
     """Check that all keys are numbers or that all are text.
 
@@ -148,16 +156,11 @@ def accuracies(response: str | None, verdicts: Mapping[str, Verdict]) -> dict[st
         Of each verdict, whether all instructions are followed (``prompt_level_…``, 1 or 0; equation 1), and the share
         of followed ones (``inst_level_…``; equation 2); ``empty_rate`` (1 if there is no answer).
     """
-    strict, loose, repaired = verdicts["strict"], verdicts["loose"], verdicts["repaired"]
-    return {
-        "prompt_level_strict_acc": float(strict.follow_all_instructions),
-        "inst_level_strict_acc": strict.share,
-        "prompt_level_loose_acc": float(loose.follow_all_instructions),
-        "inst_level_loose_acc": loose.share,
-        "prompt_level_repaired_acc": float(repaired.follow_all_instructions),
-        "inst_level_repaired_acc": repaired.share,
-        EMPTY_RATE.name: float(is_empty(response)),
-    }
+    metrics: dict[str, float] = {}
+    for name, verdict in verdicts.items():
+        metrics[f"prompt_level_{name}_acc"] = float(verdict.follow_all_instructions)
+        metrics[f"inst_level_{name}_acc"] = verdict.share
+    return {**metrics, EMPTY_RATE.name: float(is_empty(response))}
 
 
 def occurrences(metrics: Mapping[Label, str], labels: Sequence[Label], verdict: Verdict) -> dict[str, Occurrences]:

@@ -13,7 +13,7 @@ from itertools import product
 from string import ascii_lowercase
 from typing import Any, Literal
 
-from lm_eval_ext.families.instructions import named_lines
+from lm_eval_ext.families.instructions import lines_of, named_lines
 from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.checker import RELATIONS
 
@@ -85,6 +85,23 @@ class Draws:
 
 
 @dataclass(frozen=True)
+class Kind:
+    """A type of instructions.
+
+    Attributes:
+        slot: what it is about: two types with one slot exclude each other.
+        arguments: what its arguments are drawn from.
+        excludes: the types of other slots that exclude it.
+        wide: what the arguments are drawn from in the larger pool, if it differs.
+    """
+
+    slot: str
+    arguments: Arguments = field(default_factory=dict)
+    excludes: tuple[str, ...] = ()
+    wide: Arguments | None = None
+
+
+@dataclass(frozen=True)
 class InSection:
     """A type where it is about one of several sections of a text.
 
@@ -99,27 +116,6 @@ class InSection:
     statement: str
     arguments: Arguments = field(default_factory=dict)
     excludes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A type of instructions.
-
-    Attributes:
-        id: the checker's id.
-        slot: what it is about: two types with one slot exclude each other; empty if it is only about sections.
-        arguments: what its arguments are drawn from.
-        wide: what they are drawn from in the larger pool, if it differs.
-        excludes: the types of other slots that exclude it.
-        section: the type where it is about a section; ``None`` if it cannot be.
-    """
-
-    id: str
-    slot: str = ""
-    arguments: Arguments = field(default_factory=dict)
-    wide: Arguments | None = None
-    excludes: tuple[str, ...] = ()
-    section: InSection | None = None
 
 
 # Frequency of letters in English prose, per thousand letters, rounded.
@@ -151,150 +147,57 @@ LETTERS = tuple(
     if prose_has(letter, relation, number)
 )
 """What is sensible in a text of usual length, from few to many."""
-ENDINGS = (
-    "nothing else is planned",
-    "the board has agreed",
-    "this is all for now",
-    "more will follow soon",
-    "the figures are final",
-    "no further steps are needed",
-    "that is still an open point",
-    "the next report has the rest",
-    "both sides are satisfied",
-    "there is no other solution",
-)
+ENDINGS = lines_of(__package__, "endings.txt")
 SECTION_LETTERS = "cgkmvw"
 """Of the letter that a section needs; none is in a conjunction, a relation or in P.S."""
 SENTENCES = ("section:exact_sentences", "length_constraints:number_sentences")
 """Whether a title, a bullet point or a postscript is a sentence is a matter of taste."""
 
-KINDS: tuple[Kind, ...] = (
-    Kind(
-        "keywords:existence",
-        "existence",
-        arguments={"keywords": Words(2)},
-        section=InSection("existence", 'contains the word "{keywords[0]}"', {"keywords": Words(1)}),
-    ),
-    Kind(
-        "keywords:frequency",
-        "frequency",
-        arguments={"keyword": WORD, "relation": RELATIONS, "frequency": range(1, 4)},
-        section=InSection(
-            "frequency",
-            'contains the word "{keyword}" at least {frequency} times',
-            {"keyword": WORD, "frequency": (2, 3), "relation": "at least"},
-        ),
-    ),
-    Kind(
-        "keywords:forbidden_words",
-        "forbidden",
-        arguments={"forbidden_words": Words(2)},
-        section=InSection(
-            "forbidden", 'does not contain the word "{forbidden_words[0]}"', {"forbidden_words": Words(1)}
-        ),
-    ),
-    Kind(
-        "keywords:letter_frequency",
-        "letter",
-        arguments=LETTERS,
-        section=InSection(
-            "letter",
-            'contains the letter "{letter}" at least {let_frequency} times',
-            {"letter": LETTER, "let_frequency": (3, 4, 5), "let_relation": "at least"},
-        ),
-    ),
-    Kind("length_constraints:number_paragraphs", "length", arguments={"num_paragraphs": range(2, 6)}),
-    Kind(
-        "length_constraints:number_words",
+KINDS: Mapping[str, Kind] = {
+    "keywords:existence": Kind("existence", {"keywords": Words(2)}),
+    "keywords:frequency": Kind("frequency", {"keyword": WORD, "relation": RELATIONS, "frequency": range(1, 4)}),
+    "keywords:forbidden_words": Kind("forbidden", {"forbidden_words": Words(2)}),
+    "keywords:letter_frequency": Kind("letter", LETTERS),
+    "length_constraints:number_paragraphs": Kind("length", {"num_paragraphs": range(2, 6)}),
+    "length_constraints:number_words": Kind(
         "length",
-        arguments={"relation": RELATIONS, "num_words": range(100, 501)},
+        {"relation": RELATIONS, "num_words": range(100, 501)},
         wide={"relation": RELATIONS, "num_words": {"at least": range(100, 501), "less than": range(250, 501)}},
-        section=InSection(
-            "words",
-            "has {relation} {num_words} words",
-            {"relation": RELATIONS, "num_words": {"at least": range(35, 56, 5), "less than": range(40, 61, 5)}},
-        ),
     ),
-    Kind(
-        "section:exact_sentences",
-        section=InSection("sentences", "has exactly {num_sentences} sentences", {"num_sentences": (2, 3, 4)}),
-    ),
-    Kind(
-        "length_constraints:number_sentences",
+    "length_constraints:number_sentences": Kind(
         "length",
-        arguments={"relation": RELATIONS, "num_sentences": {"at least": range(2, 21), "less than": range(4, 21)}},
-        wide={"relation": RELATIONS, "num_sentences": range(8, 21)},
+        {"relation": RELATIONS, "num_sentences": {"at least": range(2, 21), "less than": range(4, 21)}},
         excludes=("ratio:sentence_type", "ratio:sentence_balance"),
-        section=InSection(
-            "sentences", "has at least {num_sentences} sentences", {"num_sentences": (3, 4, 5), "relation": "at least"}
-        ),
+        wide={"relation": RELATIONS, "num_sentences": range(8, 21)},
     ),
-    Kind(
-        "length_constraints:nth_paragraph_first_word",
+    "length_constraints:nth_paragraph_first_word": Kind(
         "length",
-        arguments=tuple(
+        tuple(
             {"num_paragraphs": count, "nth_paragraph": nth, "first_word": WORD}
             for count in range(2, 6)
             for nth in range(2, count + 1)
         ),
     ),
-    Kind(
-        "count:word_count_range",
-        "length",
-        arguments=tuple({"min_words": low, "max_words": range(low + 50, low + 151)} for low in range(150, 351)),
-        section=InSection(
-            "words",
-            "has {min_words} to {max_words} words",
-            tuple({"min_words": low, "max_words": low + 20} for low in range(20, 36, 5)),
-        ),
+    "count:word_count_range": Kind(
+        "length", tuple({"min_words": low, "max_words": range(low + 50, low + 151)} for low in range(150, 351))
     ),
-    Kind("count:unique_word_count", "length", arguments={"N": range(80, 151)}),
-    Kind(
-        "detectable_content:number_placeholders",
-        "placeholders",
-        arguments={"num_placeholders": range(1, 5)},
-        section=InSection(
-            "placeholders",
-            "contains at least {num_placeholders} placeholders in square brackets, such as [date]",
-            {"num_placeholders": (2, 3)},
-        ),
-    ),
-    Kind(
-        "detectable_format:number_bullet_lists",
-        "list",
-        arguments={"num_bullets": range(1, 6)},
-        section=InSection(
-            "list",
-            'contains exactly {num_bullets} bullet points, each on a line that starts with "* "',
-            {"num_bullets": (2, 3, 4)},
-            excludes=SENTENCES,
-        ),
-    ),
-    Kind("format:list", "list", arguments={"sep": ("=>", "->", "~")}),
+    "count:unique_word_count": Kind("length", {"N": range(80, 151)}),
+    "detectable_content:number_placeholders": Kind("placeholders", {"num_placeholders": range(1, 5)}),
+    "detectable_format:number_bullet_lists": Kind("list", {"num_bullets": range(1, 6)}),
+    "format:list": Kind("list", {"sep": ("=>", "->", "~")}),
     # Dividers of paragraphs, and highlights, have asterisks without a hyphen after them.
-    Kind(
-        "format:sub-bullets",
-        "list",
-        excludes=("length_constraints:number_paragraphs", "detectable_format:number_highlighted_sections"),
+    "format:sub-bullets": Kind(
+        "list", excludes=("length_constraints:number_paragraphs", "detectable_format:number_highlighted_sections")
     ),
-    Kind(
-        "detectable_format:number_highlighted_sections",
-        "highlights",
-        arguments={"num_highlights": range(1, 6)},
-        section=InSection(
-            "highlights", "highlights at least {num_highlights} of its words like *this*", {"num_highlights": (2, 3)}
-        ),
-    ),
+    "detectable_format:number_highlighted_sections": Kind("highlights", {"num_highlights": range(1, 6)}),
     # Sections have numbers and are written as they are.
-    Kind(
-        "detectable_format:multiple_sections",
+    "detectable_format:multiple_sections": Kind(
         "parts",
-        arguments={"section_spliter": ("Section", "Part", "Chapter"), "num_sections": range(2, 6)},
+        {"section_spliter": ("Section", "Part", "Chapter"), "num_sections": range(2, 6)},
         excludes=("count:numbers", "format:thesis", "change_case:english_capital", "change_case:english_lowercase"),
     ),
     # Nothing comes before the first label, and labels are written as they are.
-    Kind(
-        "format:output_template",
+    "format:output_template": Kind(
         "parts",
         excludes=(
             "detectable_format:title",
@@ -305,126 +208,133 @@ KINDS: tuple[Kind, ...] = (
             "change_case:english_lowercase",
         ),
     ),
-    Kind(
-        "section:first_letter",
-        section=InSection("beginning", 'starts with the letter "{letter}"', {"letter": tuple("abcdefhlmoprst")}),
+    "detectable_format:title": Kind("beginning"),
+    "format:thesis": Kind("beginning", excludes=("change_case:english_capital", "format:title_case")),
+    "words:start_verb": Kind("beginning"),
+    "change_case:english_capital": Kind("case"),
+    "change_case:english_lowercase": Kind("case"),
+    "change_case:capital_word_frequency": Kind(
+        "case", {"capital_relation": RELATIONS, "capital_frequency": range(1, 21)}
     ),
-    Kind(
-        "detectable_format:title",
-        "beginning",
-        section=InSection(
-            "beginning", "contains a title in double angular brackets, such as <<title>>", excludes=SENTENCES
-        ),
-    ),
-    Kind("format:thesis", "beginning", excludes=("change_case:english_capital", "format:title_case")),
-    Kind("words:start_verb", "beginning"),
-    Kind("change_case:english_capital", "case"),
-    Kind("change_case:english_lowercase", "case"),
-    Kind("section:lowercase", section=InSection("case", "contains no capital letters")),
-    Kind("section:capitals", section=InSection("case", "is written in capital letters only")),
-    Kind(
-        "change_case:capital_word_frequency",
-        "case",
-        arguments={"capital_relation": RELATIONS, "capital_frequency": range(1, 21)},
-        section=InSection(
-            "case",
-            "contains at least {capital_frequency} words in all capital letters",
-            {"capital_frequency": (2, 3), "capital_relation": "at least"},
-        ),
-    ),
-    Kind("format:title_case", "case"),
+    "format:title_case": Kind("case"),
     # A quotation mark comes first, and ends the last sentence, which IFBench's code then does not count.
-    Kind(
-        "startend:quotation",
-        "quotes",
-        excludes=("words:start_verb", "format:thesis", "ratio:sentence_type", "ratio:sentence_balance"),
-        section=InSection("quotes", "is enclosed in double quotation marks"),
+    "startend:quotation": Kind(
+        "quotes", excludes=("words:start_verb", "format:thesis", "ratio:sentence_type", "ratio:sentence_balance")
     ),
-    Kind("format:quotes", "quotes"),
-    Kind("format:quote_unquote", "quotes"),
-    Kind(
-        "startend:end_checker",
+    "format:quotes": Kind("quotes"),
+    "format:quote_unquote": Kind("quotes"),
+    "startend:end_checker": Kind(
         "ending",
-        arguments={
-            "end_phrase": ("That is all there is to say", "The rest is up to the reader", "Here the answer ends")
-        },
-        section=InSection("ending", 'ends with the words "{end_phrase}"', {"end_phrase": ENDINGS}),
+        {"end_phrase": ("That is all there is to say", "The rest is up to the reader", "Here the answer ends")},
     ),
     # A response begins in one way.
-    Kind(
-        "words:words_position",
-        "ending",
-        arguments={"keyword": WORD},
-        excludes=("detectable_format:title", "format:thesis", "startend:quotation"),
+    "words:words_position": Kind(
+        "ending", {"keyword": WORD}, excludes=("detectable_format:title", "format:thesis", "startend:quotation")
     ),
-    Kind(
-        "detectable_content:postscript",
-        "postscript",
-        arguments={"postscript_marker": ("P.S.", "P.P.S")},
-        section=InSection(
-            "ending",
-            'ends with a postscript that starts with "{postscript_marker}"',
-            {"postscript_marker": "P.S."},
-            excludes=(*SENTENCES, "section:lowercase"),
-        ),
-    ),
-    Kind("punctuation:no_comma", "comma", section=InSection("comma", "contains no comma")),
-    Kind("count:punctuation", "ends of sentences", excludes=("punctuation:no_comma",)),
-    Kind("ratio:sentence_type", "ends of sentences"),
-    Kind("ratio:sentence_balance", "ends of sentences"),
+    "detectable_content:postscript": Kind("postscript", {"postscript_marker": ("P.S.", "P.P.S")}),
+    "punctuation:no_comma": Kind("comma"),
+    "count:punctuation": Kind("ends of sentences", excludes=("punctuation:no_comma",)),
+    "ratio:sentence_type": Kind("ends of sentences"),
+    "ratio:sentence_balance": Kind("ends of sentences"),
     # The last thing of each sentence is an emoji; "P.S." ends one.
-    Kind(
-        "format:emoji",
-        "ends of sentences",
-        excludes=("detectable_content:postscript", "startend:end_checker", "words:words_position"),
+    "format:emoji": Kind(
+        "ends of sentences", excludes=("detectable_content:postscript", "startend:end_checker", "words:words_position")
     ),
-    Kind("section:question", section=InSection("question", "contains a question")),
-    Kind(
-        "count:conjunctions",
-        "conjunctions",
-        arguments={"small_n": range(3, 7)},
-        section=InSection(
-            "conjunctions",
-            "contains at least {small_n} different ones of these words: and, but, for, nor, or, so, yet",
-            {"small_n": (3, 4)},
-        ),
-    ),
-    Kind(
-        "count:numbers",
-        "numbers",
-        arguments={"N": range(3, 13)},
-        section=InSection("numbers", "contains exactly {N} numbers, written in digits", {"N": (2, 3, 4)}),
-    ),
+    "count:conjunctions": Kind("conjunctions", {"small_n": range(3, 7)}),
+    "count:numbers": Kind("numbers", {"N": range(3, 13)}),
     # Names are written as in the list.
-    Kind(
-        "count:person_names",
-        "names",
-        arguments={"N": range(3, 13)},
-        excludes=("change_case:english_capital", "change_case:english_lowercase"),
+    "count:person_names": Kind(
+        "names", {"N": range(3, 13)}, excludes=("change_case:english_capital", "change_case:english_lowercase")
     ),
-    Kind("count:pronouns", "pronouns", arguments={"N": range(5, 21)}),
-    Kind("count:keywords_multiple", "counted keywords", arguments={f"keyword{number}": WORD for number in range(1, 6)}),
-    Kind("format:parentheses", "parentheses"),
-    Kind("ratio:stop_words", "stop words", arguments={"percentage": range(20, 46)}),
-    Kind("sentence:keyword", "keyword", arguments={"word": WORD, "N": range(2, 6)}),
-    Kind(
-        "words:keywords_specific_position", "position", arguments={"keyword": WORD, "n": range(2, 6), "m": range(2, 7)}
-    ),
-    Kind("words:palindrome", "palindromes"),
-    Kind("words:repeats", "repeats", arguments={"small_n": range(8, 13)}),
-)
-"""Every type. Some values in IFEval's ranges would make a row absurd and are not drawn: "1 paragraphs", fewer sentences
-than the bullet points already make, or a letter that prose of the required length cannot avoid (or cannot contain so
-often). Of the larger pool, a response of a page can follow every instruction."""
+    "count:pronouns": Kind("pronouns", {"N": range(5, 21)}),
+    "count:keywords_multiple": Kind("counted keywords", {f"keyword{number}": WORD for number in range(1, 6)}),
+    "format:parentheses": Kind("parentheses"),
+    "ratio:stop_words": Kind("stop words", {"percentage": range(20, 46)}),
+    "sentence:keyword": Kind("keyword", {"word": WORD, "N": range(2, 6)}),
+    "words:keywords_specific_position": Kind("position", {"keyword": WORD, "n": range(2, 6), "m": range(2, 7)}),
+    "words:palindrome": Kind("palindromes"),
+    "words:repeats": Kind("repeats", {"small_n": range(8, 13)}),
+}
+"""Every type of the larger pool, by id. Some values in IFEval's ranges would make a row absurd and are not drawn: "1
+paragraphs", fewer sentences than the bullet points already make, or a letter that prose of the required length cannot
+avoid (or cannot contain so often). Of the larger pool, a response of a page can follow every instruction."""
 
-BY_ID: Mapping[str, Kind] = {kind.id: kind for kind in KINDS}
-IN_SECTIONS: Mapping[str, InSection] = {kind.id: kind.section for kind in KINDS if kind.section}
-"""By id, each type that can be about a section, as it is there."""
-_ABOUT_SECTIONS = (
-    *("existence", "forbidden", "frequency", "letter", "words", "sentences", "case", "beginning", "ending", "comma"),
-    *("list", "placeholders", "highlights", "question", "numbers", "quotes", "conjunctions"),
-)
-"""The slots of sections, in the order in which they are drawn."""
+IN_SECTIONS: Mapping[str, InSection] = {
+    "keywords:existence": InSection("existence", 'contains the word "{keywords[0]}"', {"keywords": Words(1)}),
+    "keywords:forbidden_words": InSection(
+        "forbidden", 'does not contain the word "{forbidden_words[0]}"', {"forbidden_words": Words(1)}
+    ),
+    "keywords:frequency": InSection(
+        "frequency",
+        'contains the word "{keyword}" at least {frequency} times',
+        {"keyword": WORD, "frequency": (2, 3), "relation": "at least"},
+    ),
+    "keywords:letter_frequency": InSection(
+        "letter",
+        'contains the letter "{letter}" at least {let_frequency} times',
+        {"letter": LETTER, "let_frequency": (3, 4, 5), "let_relation": "at least"},
+    ),
+    "length_constraints:number_words": InSection(
+        "words",
+        "has {relation} {num_words} words",
+        {"relation": RELATIONS, "num_words": {"at least": range(35, 56, 5), "less than": range(40, 61, 5)}},
+    ),
+    "count:word_count_range": InSection(
+        "words",
+        "has {min_words} to {max_words} words",
+        tuple({"min_words": low, "max_words": low + 20} for low in range(20, 36, 5)),
+    ),
+    "section:exact_sentences": InSection(
+        "sentences", "has exactly {num_sentences} sentences", {"num_sentences": (2, 3, 4)}
+    ),
+    "length_constraints:number_sentences": InSection(
+        "sentences", "has at least {num_sentences} sentences", {"num_sentences": (3, 4, 5), "relation": "at least"}
+    ),
+    "section:lowercase": InSection("case", "contains no capital letters"),
+    "section:capitals": InSection("case", "is written in capital letters only"),
+    "change_case:capital_word_frequency": InSection(
+        "case",
+        "contains at least {capital_frequency} words in all capital letters",
+        {"capital_frequency": (2, 3), "capital_relation": "at least"},
+    ),
+    "section:first_letter": InSection(
+        "beginning", 'starts with the letter "{letter}"', {"letter": tuple("abcdefhlmoprst")}
+    ),
+    "detectable_format:title": InSection(
+        "beginning", "contains a title in double angular brackets, such as <<title>>", excludes=SENTENCES
+    ),
+    "startend:end_checker": InSection("ending", 'ends with the words "{end_phrase}"', {"end_phrase": ENDINGS}),
+    "detectable_content:postscript": InSection(
+        "ending",
+        'ends with a postscript that starts with "{postscript_marker}"',
+        {"postscript_marker": "P.S."},
+        excludes=(*SENTENCES, "section:lowercase"),
+    ),
+    "punctuation:no_comma": InSection("comma", "contains no comma"),
+    "detectable_format:number_bullet_lists": InSection(
+        "list",
+        'contains exactly {num_bullets} bullet points, each on a line that starts with "* "',
+        {"num_bullets": (2, 3, 4)},
+        excludes=SENTENCES,
+    ),
+    "detectable_content:number_placeholders": InSection(
+        "placeholders",
+        "contains at least {num_placeholders} placeholders in square brackets, such as [date]",
+        {"num_placeholders": (2, 3)},
+    ),
+    "detectable_format:number_highlighted_sections": InSection(
+        "highlights", "highlights at least {num_highlights} of its words like *this*", {"num_highlights": (2, 3)}
+    ),
+    "section:question": InSection("question", "contains a question"),
+    "count:numbers": InSection("numbers", "contains exactly {N} numbers, written in digits", {"N": (2, 3, 4)}),
+    "startend:quotation": InSection("quotes", "is enclosed in double quotation marks"),
+    "count:conjunctions": InSection(
+        "conjunctions",
+        "contains at least {small_n} different ones of these words: and, but, for, nor, or, so, yet",
+        {"small_n": (3, 4)},
+    ),
+}
+"""Every type that can be about a section, by id, as it is there; slot by slot, in the order of ``SECTIONS``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -444,33 +354,36 @@ class Pool:
 
 LARGER_POOL = Pool(
     "wide",
-    {kind.id: 1 for kind in KINDS if kind.slot},
-    {kind.id: kind.arguments if kind.wide is None else kind.wide for kind in KINDS if kind.slot},
+    dict.fromkeys(KINDS, 1),
+    {name: kind.arguments if kind.wide is None else kind.wide for name, kind in KINDS.items()},
 )
 """The larger pool."""
 OTHER_WORDINGS = named_lines(__package__, "phrasings.txt")
 """Of each of ManyIFEval's 15, other wordings than the published one, which mean the same."""
-_SLOTS = Counter(BY_ID[name].slot for name in OTHER_WORDINGS)
+_SLOTS = Counter(KINDS[name].slot for name in OTHER_WORDINGS)
 # Each slot as often as any other, and each type of a slot as often as the others of that slot.
 FIFTEEN = Pool(
     "fifteen",
-    {name: max(_SLOTS.values()) // _SLOTS[BY_ID[name].slot] for name in OTHER_WORDINGS},
-    {name: BY_ID[name].arguments for name in OTHER_WORDINGS},
+    {name: max(_SLOTS.values()) // _SLOTS[KINDS[name].slot] for name in OTHER_WORDINGS},
+    {name: KINDS[name].arguments for name in OTHER_WORDINGS},
 )
 """ManyIFEval's 15 (Table 4). Two in one slot conflict (section 3.1: one variant each of length and case)."""
-SECTIONS = tuple(tuple(name for name, kind in IN_SECTIONS.items() if kind.slot == slot) for slot in _ABOUT_SECTIONS)
-"""The types of instructions about sections, by slot."""
+SECTIONS = tuple(
+    tuple(name for name, kind in IN_SECTIONS.items() if kind.slot == slot)
+    for slot in dict.fromkeys(kind.slot for kind in IN_SECTIONS.values())
+)
+"""The types of instructions about sections, by slot; the order decides which are drawn."""
 PHRASINGS = 5
 """The number of wordings of each of the 15: the published one, and the others."""
 
 
-def conflicting(first: str, second: str, types: Mapping[str, Kind] | Mapping[str, InSection] = BY_ID) -> bool:
+def conflicting(first: str, second: str, types: Mapping[str, Kind] | Mapping[str, InSection] = KINDS) -> bool:
     """Tell whether two ids may not occur in one response, or be about one section; an id conflicts with itself.
 
     Args:
         first: an id.
         second: the other id.
-        types: ``BY_ID`` for a response, ``IN_SECTIONS`` for a section.
+        types: ``KINDS`` for a response, ``IN_SECTIONS`` for a section.
     """
     first_type, second_type = types[first], types[second]
     return first_type.slot == second_type.slot or second in first_type.excludes or first in second_type.excludes

@@ -11,6 +11,7 @@ from functools import partial
 from statistics import fmean
 from typing import Any
 
+from lm_eval_ext.families.instructions import columns_of
 from lm_eval_ext.families.manyifeval.prompts import SPLITS
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, all_rows
 from lm_eval_ext.verifiers import Checker
@@ -81,8 +82,7 @@ def as_published(rows: Sequence[InstructionRow]) -> Iterator[dict[str, Any]]:
         yield {
             "key": row.key,
             "prompt": row.prompt,
-            "instruction_id_list": [instruction.id for instruction in row.instructions],
-            "kwargs": [instruction.arguments() for instruction in row.instructions],
+            **columns_of(row.instructions),
             "task_prompt": row.task_prompt,
             "not_conflict_rules_list": [instruction.describe() for instruction in most[row.key]],
             "rules": [instruction.describe() for instruction in row.instructions],

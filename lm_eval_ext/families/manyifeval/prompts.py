@@ -75,46 +75,36 @@ class Content(Enum):
 def task_prompts(source: str, split: str, row_seed: int | None = None) -> tuple[TaskPrompt, ...]:
     """Return the bare task prompts of one split of a source whose rows are not finished.
 
-    Under a row seed, they come out of the grammar, unless they are a user's own bare ones.
-
     Raises:
         RowsError: the rows are not available or not valid, or a row seed was asked for, and they are finished.
     """
-    if row_seed is not None and draws_prompts(source, split, row_seed):
+    content = content_of(source, split, row_seed)
+    if row_seed is not None and content == Content.FRESH:
         first, end = PARTS[split]
         drawn = prompts_of_seed(row_seed, first, end)
         return tuple(TaskPrompt(key, prompt) for key, prompt in enumerate(drawn, first + 1))
     table = table_of(source, split)
-    return _bare(table) if content_of(table) == Content.BARE else reconstruct(table, split)
+    return _bare(table) if content == Content.BARE else reconstruct(table, split)
 
 
-def draws_prompts(source: str, split: str, row_seed: int) -> bool:
-    """Tell whether a row seed draws the task prompts of a source, too: all but a user's own bare ones.
+def content_of(source: str, split: str, row_seed: int | None = None) -> Content:
+    """Return the content of one split of a source: fresh under a row seed, unless they are a user's own bare prompts.
 
     Raises:
-        RowsError: the rows are finished.
+        RowsError: the rows are not available or not valid, or a row seed was asked for, and they are finished.
     """
-    if source in (sources.HUB, sources.EMBEDDED):
-        return True
+    if row_seed is not None and source in (sources.HUB, sources.EMBEDDED):
+        return Content.FRESH
     table = table_of(source, split)
-    content = content_of(table)
+    content = _content_by_columns(table)
+    if row_seed is None or content == Content.BARE:
+        return content
     if content == Content.FINISHED:
         raise RowsError(
             f"{table.origin}: {ROW_SEED} {row_seed}, but its rows are finished, and nothing is drawn; "
             f"remove {ROW_SEED}, or use bare task prompts ({', '.join(BARE_FIELDS)} only) or another source"
         )
-    return content != Content.BARE
-
-
-def origin(source: str, row_seed: int | None = None) -> str:
-    """Return a description of a source's test rows, to be recorded in the results.
-
-    Raises:
-        RowsError: the rows are not available or not valid, or a row seed was asked for, and they are finished.
-    """
-    if row_seed is not None and draws_prompts(source, TEST, row_seed):
-        return Content.FRESH.value
-    return content_of(table_of(source, TEST)).value
+    return Content.FRESH
 
 
 def configure_source(config: dict[str, Any], source: str, row_seed: int | None) -> None:
@@ -128,7 +118,7 @@ def configure_source(config: dict[str, Any], source: str, row_seed: int | None) 
     Raises:
         RowsError: as ``task_prompts``.
     """
-    config["metadata"]["rows_origin"] = origin(source, row_seed)
+    config["metadata"]["rows_origin"] = content_of(source, TEST, row_seed).value
     config["test_split"] = TEST
     if source != sources.HUB or row_seed is not None:
         config["dataset_path"] = NAME
@@ -147,7 +137,7 @@ def table_of(source: str, split: str) -> Table:
     path = Path(source).expanduser().resolve()
     if path.is_file():
         table = sources.from_file(path)
-        if split != TEST and content_of(table) != Content.IFEVAL:
+        if split != TEST and _content_by_columns(table) != Content.IFEVAL:
             raise RowsError(f"{path}: a single file has no {split} split; give a folder with {NAME}_{split}.jsonl")
         return table
     if not path.is_dir():
@@ -169,8 +159,8 @@ def table_of(source: str, split: str) -> Table:
     return sources.from_file(copy)
 
 
-def content_of(table: Table) -> Content:
-    """Return the content of a table, by its columns; those that nothing reads do not matter."""
+def _content_by_columns(table: Table) -> Content:
+    """Return the content of a table; columns that nothing reads do not matter."""
     known = set(table.columns) & {*COLUMNS, *FURTHER_FIELDS}
     if known <= set(BARE_FIELDS):
         return Content.BARE

@@ -27,7 +27,6 @@ from lm_eval_ext.families.manyifeval.prompts import (
     TEST,
     Content,
     content_of,
-    draws_prompts,
     table_of,
     task_prompts,
 )
@@ -190,17 +189,17 @@ def all_rows(source: str, split: str, row_seed: int | None = None, pool: Pool = 
     if row_seed is not None:
         drawn = task_prompts(source, split, row_seed)
         # The splits of a row seed are told apart by their sizes, but a user's own may be of one size.
-        of_one_size = split != TEST and not draws_prompts(source, split, row_seed)
+        of_one_size = split != TEST and content_of(source, split, row_seed) == Content.BARE
         draw = f"{split}/{len(drawn)}" if of_one_size else len(drawn)
         compositions = compose(drawn, pool, row_seed, draw)
         return tuple(chain.from_iterable(map(nested, drawn, compositions)))
-    table = table_of(source, split)
-    if content_of(table) != Content.FINISHED:
+    if content_of(source, split) != Content.FINISHED:
         return tuple(
             row
             for prompt in task_prompts(source, split)
             for row in nested(prompt, frozen_or_composed(pool, prompt, split))
         )
+    table = table_of(source, split)
     if pool is not FIFTEEN:
         raise RowsError(
             f"{table.origin}: its rows are finished, with instructions of their own, and none are drawn; use bare task "
@@ -242,7 +241,7 @@ def bare_task_prompts(source: str, row_seed: int | None) -> tuple[TaskPrompt, ..
     Raises:
         RowsError: as ``all_rows``.
     """
-    if row_seed is None and content_of(table_of(source, TEST)) == Content.FINISHED:
+    if content_of(source, TEST, row_seed) == Content.FINISHED:
         bare = {row.key: row.task_prompt for row in all_rows(source, TEST, None, FIFTEEN)}
         return tuple(TaskPrompt(key, task_prompt) for key, task_prompt in bare.items())
     return task_prompts(source, TEST, row_seed)

@@ -20,6 +20,7 @@ from lm_eval_ext.families.schema import (
     outcomes_by_row,
     reliable,
     share_followed,
+    share_metric,
 )
 from lm_eval_ext.self_refine.metrics import COUNTS, SHARES, Counts, feedback_shares
 
@@ -123,10 +124,6 @@ def _part(name: str, explains: str, need: str, *, higher_is_better: bool = True)
     return Metric(name, higher_is_better, needs=(need,), explains=explains)
 
 
-def _kind_metric(name: str, need: str, explains: str) -> Metric:
-    return Metric(name, True, share_followed, needs=(need,), explains=explains, per_row="ratio")
-
-
 PROMPT_STRICT = Metric("prompt_level_strict_acc", higher_is_better=True, needs=(PROMPTS,), in_groups=True)
 PRIMACY = Metric("primacy", higher_is_better=None, needs=(DENSE,), range=(-1.0, 1.0))
 """The first third's share minus the last third's, of every form of report: above 0, the beginning of the list is
@@ -176,14 +173,14 @@ SCHEMA = Schema(
             per_row=None,
             range=(-1.0, 1.0),
         ),
-        *(_kind_metric(name, TYPES, "inst_level_strict_acc") for name in OF_TYPES.values()),
+        *(share_metric(name, (TYPES,), "inst_level_strict_acc") for name in OF_TYPES.values()),
         # Only for rows in several variants.
-        *(_kind_metric(name, COUSINS, "inst_level_strict_acc") for name in OF_PHRASINGS.values()),
+        *(share_metric(name, (COUSINS,), "inst_level_strict_acc") for name in OF_PHRASINGS.values()),
         Metric("reliable_at_5", higher_is_better=True, aggregation=reliable, needs=(COUSINS,), per_row=None),
         Metric("reliability_gap", False, reliability_gap, (COUSINS,), explains="reliable_at_5", per_row=None),
         *OF_REPORTS,
         *(metric for metric in OF_SECTIONS if metric not in OF_REPORTS),
-        *(_kind_metric(name, MIXED, "instructions_followed") for name in OF_SECTION_TYPES.values()),
+        *(share_metric(name, (MIXED,), "instructions_followed") for name in OF_SECTION_TYPES.values()),
         # Only for refined answers; the number of rounds depends on the run.
         Metric("prompt_level_strict_acc_round_*", higher_is_better=True, needs=(REFINED,)),
         Metric("inst_level_strict_acc_round_*", higher_is_better=True, needs=(REFINED,)),

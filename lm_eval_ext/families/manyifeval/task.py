@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lm_eval_ext import sources
+from lm_eval_ext.families.instructions import columns_of
 from lm_eval_ext.families.instructions.compose import INSTRUCTIONS
 from lm_eval_ext.families.instructions.kinds import FIFTEEN, LARGER_POOL, Pool
 from lm_eval_ext.families.leaf import refuse_rows
@@ -221,8 +222,7 @@ def document(row: InstructionRow, placement: Placement) -> dict[str, Any]:
         "key": row.key,
         "task_prompt": row.task_prompt,
         "prompt": row.prompt,
-        "instruction_id_list": [instruction.id for instruction in row.instructions],
-        "kwargs": [instruction.arguments() for instruction in row.instructions],
+        **columns_of(row.instructions),
         "witness": row.witness,
         **placed(placement, row.task_prompt, row.prompt),
     }

@@ -11,13 +11,14 @@ from statistics import fmean
 from typing import Any
 
 import pytest
+import yaml
 
 from lm_eval_ext import cli
 from lm_eval_ext.families.conversation.multi_if import contradiction, published_rows
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instruction, multi_if, verify
 from tests.conftest import EvaluateEach, Run
-from tests.families.jsonl import write_rows
+from tests.families.jsonl import WRONG_ROWS, write_rows
 from tests.harness.tasks import make
 
 pytestmark = pytest.mark.harness
@@ -100,39 +101,10 @@ def test_the_published_rows_are_read_and_the_contradictory_are_named(shared_data
     assert ours.isdisjoint(message for row in found for message in row.messages)
 
 
-REQUEST = {"prompt_to_repeat": "Say who, and why."}
+CONTRADICTIONS = yaml.safe_load(Path(__file__).with_name("contradictions.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "near"),
-    [
-        (("punctuation:no_comma", {}), ("combination:repeat_prompt", REQUEST), {"prompt_to_repeat": "Say who."}),
-        (
-            ("keywords:forbidden_words", {"forbidden_words": ["who"]}),
-            ("combination:repeat_prompt", REQUEST),
-            {"prompt_to_repeat": "Say whom."},
-        ),
-        # A longer word that ends with it is another one.
-        (
-            ("keywords:forbidden_words", {"forbidden_words": ["late"]}),
-            ("startend:end_checker", {"end_phrase": "Too late now"}),
-            {"end_phrase": "late"},
-        ),
-        (
-            ("change_case:english_lowercase", {}),
-            ("detectable_format:multiple_sections", {"section_spliter": "PART", "num_sections": 2}),
-            {"section_spliter": "part", "num_sections": 2},
-        ),
-        (
-            ("combination:repeat_prompt", REQUEST),
-            (
-                "length_constraints:nth_paragraph_first_word",
-                {"num_paragraphs": 2, "nth_paragraph": 1, "first_word": "a"},
-            ),
-            {"num_paragraphs": 2, "nth_paragraph": 1, "first_word": "say"},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("one", "other", "near"), CONTRADICTIONS)
 def test_two_instructions_that_no_answer_follows_are_found(
     one: tuple[str, dict[str, Any]], other: tuple[str, dict[str, Any]], near: dict[str, Any]
 ) -> None:
@@ -148,18 +120,10 @@ ROW = {
 }
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"turn_1_prompt": "Why?"}, "row 1, field 'turn_1_prompt, content': expected text, found None"),
-        ({"turn_1_kwargs": "[]"}, "row 1, turn 1, .*kwargs has 0 entries; expected 1, one per instruction"),
-        ({"turn_1_prompt": ""}, "row 1: no turn; expected a prompt in turn_1_prompt"),
-        ({"language": None}, "row 1, field 'language': expected text, found None"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "message"), WRONG_ROWS["multi_if"].values(), ids=WRONG_ROWS["multi_if"])
 def test_an_invalid_row_is_an_error_that_names_it(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
     write_rows(tmp_path / "multi_if_train.jsonl", [{**ROW, **changed}])
-    with pytest.raises(RowsError, match=message):
+    with pytest.raises(RowsError, match=f"row 1{message}"):
         published_rows(str(tmp_path))
 
 

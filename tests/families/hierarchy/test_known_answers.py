@@ -39,14 +39,9 @@ def runs(
     request: pytest.FixtureRequest, evaluate_each: EvaluateEach, tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, Run]:
     shared = ("--metadata", '{"source": "embedded", "details": true}', "--apply_chat_template", "--model", "reference")
-    tasks = dict.fromkeys(POLICIES, "hierarchy,hierarchy_turns") | dict.fromkeys(
-        CONTENT_FREE_ANSWERS, ",".join(OF_FLOORS)
-    )
-    limits = dict.fromkeys(POLICIES, ("--limit", str(request.param)))
-    options = {
-        policy: (*shared, "--model_args", f"policy={policy}", "--tasks", tasks[policy], *limits.get(policy, ()))
-        for policy in tasks
-    }
+    of_policies = ("--tasks", "hierarchy,hierarchy_turns", "--limit", str(request.param))
+    asked = dict.fromkeys(POLICIES, of_policies) | dict.fromkeys(CONTENT_FREE_ANSWERS, ("--tasks", ",".join(OF_FLOORS)))
+    options = {policy: (*shared, "--model_args", f"policy={policy}", *tasks) for policy, tasks in asked.items()}
     return evaluate_each(tmp_path_factory.mktemp("policies"), options)
 
 

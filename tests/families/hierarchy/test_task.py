@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,26 +17,12 @@ from lm_eval_ext.harness.engines import warn_once
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instructions_of
 from tests.conftest import EvaluateEach, Harness
-from tests.harness.tasks import as_lines, make
+from tests.harness.tasks import as_lines, make, only, shown
 from tests.leaves import WRONG_LEAVES
 
 pytestmark = pytest.mark.harness
 
 Messages = Sequence[Mapping[str, Any]]
-
-
-def shown(task: Any, template: Callable[..., Any]) -> list[Any]:
-    task.build_all_requests(apply_chat_template=True, chat_template=template, limit=100)
-    return [instance.args[0] for instance in task.instances]
-
-
-def only(*roles: str, render: Callable[[str], str] = str) -> Callable[..., str]:
-    """Return a template that leaves out the messages of all other roles."""
-
-    def template(messages: Messages, **_options: Any) -> str:
-        return "\n".join(render(message["content"]) for message in messages if message["role"] in roles)
-
-    return template
 
 
 def test_the_user_quotes_a_page_that_the_answer_need_not_heed() -> None:

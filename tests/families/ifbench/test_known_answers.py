@@ -9,28 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval import simple_evaluate
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.ifbench.rows import ONE_TURN, TWO_TURNS, published_rows
 from lm_eval_ext.families.ifbench.scores import score as scored
 from lm_eval_ext.turns import Turns
 from tests.conftest import Harness
+from tests.harness.tasks import evaluate
 
 pytestmark = pytest.mark.harness
 
 LEVELS = [f"{level}_level_{kind}_acc" for level in ("prompt", "inst") for kind in ("strict", "repaired", "loose")]
 
 
-def evaluated(model: str, arguments: str, task: str, source: str, *, chat: bool = False) -> Any:
-    """Run the harness in this process, without the seconds in which it indexes its own tasks."""
-    manager = TaskManager(
-        include_path=tasks_dir(), include_defaults=False, metadata={"source": source, "details": True}
-    )
-    return simple_evaluate(
-        model, arguments, [task], task_manager=manager, bootstrap_iters=0, apply_chat_template=chat, log_samples=True
-    )
+def evaluated(arguments: str, task: str, source: str = "embedded", model: str = "reference", **options: Any) -> Any:
+    metadata = {"source": source, "details": True}
+    return evaluate(model, [task], metadata, model_args=arguments, bootstrap_iters=0, **options)
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +31,10 @@ def runs() -> Mapping[str, Any]:
     """Return the results of each policy, and of two turns."""
     found = {}
     for policy in ("oracle", "drop_one"):
-        found[policy] = evaluated("reference", f"policy={policy}", ONE_TURN, "embedded")
+        found[policy] = evaluated(f"policy={policy}", ONE_TURN)
     for policy in ("oracle", "ignore"):
         arguments = f"base=reference,policy={policy}"
-        found[f"{policy}, two turns"] = evaluated("two_turns", arguments, TWO_TURNS, "embedded", chat=True)
+        found[f"{policy}, two turns"] = evaluated(arguments, TWO_TURNS, model="two_turns", apply_chat_template=True)
     return found
 
 
@@ -78,8 +71,8 @@ def test_the_oracle_follows_every_instruction_in_every_edition(runs: Mapping[str
 def test_a_policys_scores_are_those_that_it_implies(
     source: str, policy: str, expected: Sequence[float], request: pytest.FixtureRequest
 ) -> None:
-    where = source if source == "embedded" else str(request.getfixturevalue("shared_data") / "ifeval")
-    assert scores(evaluated("reference", f"policy={policy}", ONE_TURN, where)) == pytest.approx(expected, rel=1e-12)
+    where = source if source == "embedded" else str(request.getfixturevalue("real_ifeval"))
+    assert scores(evaluated(f"policy={policy}", ONE_TURN, where)) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -92,9 +85,9 @@ def test_a_policys_scores_are_those_that_it_implies(
     ],
 )
 def test_every_repaired_row_can_be_followed_and_not_every_published_one(
-    task: str, policy: str, expected: Sequence[float], shared_data: Path
+    task: str, policy: str, expected: Sequence[float], real_ifeval: str
 ) -> None:
-    run = evaluated("reference", f"policy={policy}", task, str(shared_data / "ifeval"))
+    run = evaluated(f"policy={policy}", task, real_ifeval)
     assert scores(run, task) == pytest.approx(expected, rel=1e-12)
     # The groups are IFBench's.
     assert any(name.startswith("loose_acc_") for name in run["results"][task]) == task.startswith("ifbench")
@@ -102,7 +95,7 @@ def test_every_repaired_row_can_be_followed_and_not_every_published_one(
 
 @pytest.mark.parametrize(("policy", "expected"), [("oracle", 1.0), ("drop_one", 0.0), ("ignore", 0.0)])
 def test_the_rows_of_ifeval_that_were_written_here_have_every_known_answer(policy: str, expected: float) -> None:
-    run = evaluated("reference", f"policy={policy}", "ifeval_published", "embedded")
+    run = evaluated(f"policy={policy}", "ifeval_published")
     assert scores(run, "ifeval_published")[:2] == [expected] * 2
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from lm_eval_ext.families.ifbench.rows import IFEVAL, IFBenchRow, published_rows, repaired_rows
 from lm_eval_ext.families.ifbench.scores import score
+from lm_eval_ext.families.instructions import columns_of
 from tests.conftest import ROOT
 
 VERDICTS = ("strict", "loose", "repaired")
@@ -40,12 +41,12 @@ PAGE = ROOT / "docs/appendix/real-models.md"
 
 
 @cache
-def recorded(folder: Path) -> Mapping[str, Mapping[int, Mapping[str, Any]]]:
+def recorded(folder: str) -> Mapping[str, Mapping[int, Mapping[str, Any]]]:
     """Return by model and key what was recorded of the rows whose prompt it answers."""
-    prompts = {row.key: row.prompt for row in published_rows(str(folder), IFEVAL).rows}
+    prompts = {row.key: row.prompt for row in published_rows(folder, IFEVAL).rows}
     found: dict[str, dict[int, Mapping[str, Any]]] = {}
-    with gzip.open(folder / "mifeval_en_responses.jsonl.gz", "rt", encoding="utf-8") as of_six:
-        of_four = (folder / "ifeval_responses.jsonl").read_text(encoding="utf-8").splitlines()
+    with gzip.open(Path(folder) / "mifeval_en_responses.jsonl.gz", "rt", encoding="utf-8") as of_six:
+        of_four = (Path(folder) / "ifeval_responses.jsonl").read_text(encoding="utf-8").splitlines()
         for line in map(json.loads, (*of_four, *of_six)):
             # Six models' responses are recorded by key alone.
             if line.get("prompt", prompts[line["key"]]) == prompts[line["key"]]:
@@ -54,8 +55,7 @@ def recorded(folder: Path) -> Mapping[str, Mapping[int, Mapping[str, Any]]]:
 
 
 def scored(row: IFBenchRow, response: str | None) -> Mapping[str, Any]:
-    ids, kwargs = zip(*((one.id, one.arguments()) for one in row.instructions), strict=True)
-    return score({"instruction_id_list": ids, "kwargs": kwargs}, [response])
+    return score(columns_of(row.instructions), [response])
 
 
 def accuracies(of_rows: Iterable[IFBenchRow], answers: Mapping[int, str | None]) -> list[str]:
@@ -64,33 +64,33 @@ def accuracies(of_rows: Iterable[IFBenchRow], answers: Mapping[int, str | None])
     return [f"{100 * fmean(one[f'prompt_level_{verdict}_acc'] for one in found):.1f}" for verdict in VERDICTS]
 
 
-def on_the_page(name: str, answers: Mapping[int, str | None], folder: Path) -> bool:
+def on_the_page(name: str, answers: Mapping[int, str | None], folder: str) -> bool:
     """Return whether the page has what these answers score on published and on repaired rows."""
-    both = published_rows(str(folder), IFEVAL).rows, repaired_rows(str(folder), IFEVAL).rows
+    both = published_rows(folder, IFEVAL).rows, repaired_rows(folder, IFEVAL).rows
     figures = [figure for of_rows in both for figure in accuracies(of_rows, answers)]
     return f"| {name} | {' | '.join(figures)} |" in PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("model", [pytest.param(one, marks=() if one in QUICK else pytest.mark.slow) for one in MODELS])
-def test_the_page_has_what_a_model_scores_on_published_and_repaired_rows(model: str, shared_data: Path) -> None:
-    of_model = recorded(shared_data / "ifeval")[MODELS[model]]
+def test_the_page_has_what_a_model_scores_on_published_and_repaired_rows(model: str, real_ifeval: str) -> None:
+    of_model = recorded(real_ifeval)[MODELS[model]]
     answers = {key: line["response"] for key, line in of_model.items()}
     assert len(answers) == 540
     assert OTHER_PROMPT not in answers
-    assert on_the_page(model, answers, shared_data / "ifeval")
+    assert on_the_page(model, answers, real_ifeval)
 
 
-def test_the_page_has_what_the_prompt_itself_scores_on_the_same_rows(shared_data: Path) -> None:
-    prompts = {int(row.key): row.prompt for row in published_rows(str(shared_data / "ifeval"), IFEVAL).rows}
+def test_the_page_has_what_the_prompt_itself_scores_on_the_same_rows(real_ifeval: str) -> None:
+    prompts = {int(row.key): row.prompt for row in published_rows(real_ifeval, IFEVAL).rows}
     del prompts[OTHER_PROMPT]
-    assert on_the_page("floor: the prompt itself", prompts, shared_data / "ifeval")
+    assert on_the_page("floor: the prompt itself", prompts, real_ifeval)
 
 
 @pytest.mark.slow
-def test_the_page_has_how_many_rows_separate_two_models(shared_data: Path) -> None:
+def test_the_page_has_how_many_rows_separate_two_models(real_ifeval: str) -> None:
     def followed(model: str, verdict: str) -> set[int]:
-        of_model = recorded(shared_data / "ifeval")[MODELS[model]]
-        answered = (row for row in published_rows(str(shared_data / "ifeval"), IFEVAL).rows if row.key in of_model)
+        of_model = recorded(real_ifeval)[MODELS[model]]
+        answered = (row for row in published_rows(real_ifeval, IFEVAL).rows if row.key in of_model)
         found = {int(row.key): scored(row, of_model[int(row.key)]["response"]) for row in answered}
         return {key for key, one in found.items() if one[f"prompt_level_{verdict}_acc"]}
 
@@ -110,10 +110,10 @@ def test_the_page_has_how_many_rows_separate_two_models(shared_data: Path) -> No
 
 
 @pytest.mark.parametrize("model", [pytest.param(one, marks=() if one in QUICK else pytest.mark.slow) for one in MODELS])
-def test_published_rows_have_the_recorded_verdicts(model: str, shared_data: Path) -> None:
-    of_model = recorded(shared_data / "ifeval")[MODELS[model]]
+def test_published_rows_have_the_recorded_verdicts(model: str, real_ifeval: str) -> None:
+    of_model = recorded(real_ifeval)[MODELS[model]]
     different = set()
-    for row in published_rows(str(shared_data / "ifeval"), IFEVAL).rows:
+    for row in published_rows(real_ifeval, IFEVAL).rows:
         if line := of_model.get(int(row.key)):
             found = scored(row, line["response"])["instructions"]
             for verdict in ("strict", "loose"):

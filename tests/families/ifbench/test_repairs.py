@@ -25,8 +25,8 @@ WORDS_IN_A_ROW = 7
 """The longest run of a prompt's words that a reason may have, for prompts are not copied into this project."""
 
 
-def published(shared_data: Path, dataset: str) -> Mapping[int | str, IFBenchRow]:
-    return {row.key: row for row in published_rows(str(shared_data / "ifeval"), dataset).rows}
+def published(real_ifeval: str, dataset: str) -> Mapping[int | str, IFBenchRow]:
+    return {row.key: row for row in published_rows(real_ifeval, dataset).rows}
 
 
 def of(dataset: str) -> list[Repair]:
@@ -43,10 +43,10 @@ def test_a_repair_has_a_fault_a_reason_and_at_least_one_reading_that_came_to_it(
 
 
 @pytest.mark.parametrize(("dataset", "corrected", "left_out"), [(IFEVAL, 3, 11), (ONE_TURN, 4, 3)])
-def test_every_repair_is_of_a_published_row(dataset: str, corrected: int, left_out: int, shared_data: Path) -> None:
-    found = repaired_rows(str(shared_data / "ifeval"), dataset)
+def test_every_repair_is_of_a_published_row(dataset: str, corrected: int, left_out: int, real_ifeval: str) -> None:
+    found = repaired_rows(real_ifeval, dataset)
     assert (found.corrected, found.left_out, found.unlike) == (corrected, left_out, ())
-    by_key = published(shared_data, dataset)
+    by_key = published(real_ifeval, dataset)
     assert len(found.rows) == len(by_key) - left_out
     for repair in of(dataset):
         row = by_key[repair.key]
@@ -56,12 +56,12 @@ def test_every_repair_is_of_a_published_row(dataset: str, corrected: int, left_o
             assert at_fault.arguments()[name] == old != new
 
 
-def test_corrected_arguments_are_those_that_the_prompt_states(shared_data: Path) -> None:
-    by_key = published(shared_data, IFEVAL)
+def test_corrected_arguments_are_those_that_the_prompt_states(real_ifeval: str) -> None:
+    by_key = published(real_ifeval, IFEVAL)
     for key, words in ((337, "at least 400"), (1174, "at least 6"), (3311, "'objective'")):
         assert words in by_key[key].prompt
-    of_words = published(shared_data, ONE_TURN)
-    for row in repaired_rows(str(shared_data / "ifeval"), ONE_TURN).rows:
+    of_words = published(real_ifeval, ONE_TURN)
+    for row in repaired_rows(real_ifeval, ONE_TURN).rows:
         asked = of_words[row.key].instructions[0].arguments()
         if row.instructions[0].id == "repeat:repeat_span":
             # What the prompt asks for, by its own indices, is what both editions now accept.
@@ -77,17 +77,17 @@ def verdicts(text: str, row: IFBenchRow) -> tuple[bool, bool]:
     return faithful.follow_all_instructions, repaired.follow_all_instructions
 
 
-def test_every_row_that_is_kept_can_be_followed_and_every_row_that_cannot_is_left_out(shared_data: Path) -> None:
+def test_every_row_that_is_kept_can_be_followed_and_every_row_that_cannot_is_left_out(real_ifeval: str) -> None:
     left_out = {(repair.benchmark, repair.key) for repair in repairs().values() if repair.arguments is None}
     for dataset in DATASETS:
-        assert all(respond(row.instructions) for row in repaired_rows(str(shared_data / "ifeval"), dataset).rows)
-        by_key = published(shared_data, dataset)
+        assert all(respond(row.instructions) for row in repaired_rows(real_ifeval, dataset).rows)
+        by_key = published(real_ifeval, dataset)
         assert {(dataset, key) for key, row in by_key.items() if respond(row.instructions) is None} <= left_out
 
 
-def test_no_reason_quotes_a_prompt(shared_data: Path) -> None:
+def test_no_reason_quotes_a_prompt(real_ifeval: str) -> None:
     for repair in repairs().values():
-        prompt = f" {' '.join(published(shared_data, repair.benchmark)[repair.key].prompt.split())} "
+        prompt = f" {' '.join(published(real_ifeval, repair.benchmark)[repair.key].prompt.split())} "
         reason = repair.reason.split()
         runs = (reason[start : start + WORDS_IN_A_ROW] for start in range(len(reason) - WORDS_IN_A_ROW + 1))
         assert not [run for run in runs if f" {' '.join(run)} " in prompt], repair.key

@@ -40,19 +40,17 @@ def test_there_are_58_types_and_the_embedded_rows_have_each_of_them() -> None:
 
 
 @pytest.mark.parametrize("name", [ONE_TURN, TWO_TURNS])
-def test_no_embedded_prompt_is_a_published_one(name: str, shared_data: Path) -> None:
-    real = {row.prompt for row in published_rows(str(shared_data / "ifeval"), ONE_TURN).rows}
+def test_no_embedded_prompt_is_a_published_one(name: str, real_ifeval: str) -> None:
+    real = {row.prompt for row in published_rows(real_ifeval, ONE_TURN).rows}
     # A whole task that IFBench asks in one wording only is an instruction, and not written anew.
     ours = [row for row in published_rows("embedded", name).rows if not row.instructions[0].id.startswith("custom:")]
     assert not [row.prompt for row in ours if row.prompt in real]
 
 
-def test_the_embedded_rows_of_ifeval_have_each_of_its_25_types_and_no_published_prompt(shared_data: Path) -> None:
+def test_the_embedded_rows_of_ifeval_have_each_of_its_25_types_and_no_published_prompt(real_ifeval: str) -> None:
     found = published_rows("embedded", IFEVAL).rows
     assert {one.id for row in found for one in row.instructions} == {*instruction_ids(ifeval)}
-    assert {row.prompt for row in found}.isdisjoint(
-        row.prompt for row in published_rows(str(shared_data / "ifeval"), IFEVAL).rows
-    )
+    assert {row.prompt for row in found}.isdisjoint(row.prompt for row in published_rows(real_ifeval, IFEVAL).rows)
 
 
 def test_the_embedded_conversations_give_the_instructions_in_the_second_message() -> None:
@@ -77,8 +75,8 @@ def test_a_folder_or_file_in_the_hubs_columns_is_read(tmp_path: Path, suffix: st
     assert two.instructions == (instruction("count:numbers", {"N": 2}),)
 
 
-def test_the_published_rows_are_300_with_344_instructions(shared_data: Path) -> None:
-    found = published_rows(str(shared_data / "ifeval"), ONE_TURN).rows
+def test_the_published_rows_are_300_with_344_instructions(real_ifeval: str) -> None:
+    found = published_rows(real_ifeval, ONE_TURN).rows
     assert len(found) == 300
     assert Counter(len(row.instructions) for row in found) == {1: 256, 2: 44}
     assert {one.id for row in found for one in row.instructions} == TYPES

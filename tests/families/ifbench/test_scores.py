@@ -8,6 +8,7 @@ from typing import Any
 
 from lm_eval_ext.families.ifbench.schema import OF_GROUPS
 from lm_eval_ext.families.ifbench.scores import score
+from lm_eval_ext.families.instructions import columns_of
 from lm_eval_ext.families.schema import mean_length
 from lm_eval_ext.turns import Turns
 from lm_eval_ext.verifiers import Checker, instruction
@@ -19,8 +20,7 @@ INTRODUCED = "Sure: 1, 2 and 3.\nGo to 10 or 20."
 
 def scores(response: str | None, instructions: Sequence[Checker]) -> dict[str, Any]:
     """Return the metrics of a row with some instructions."""
-    ids, kwargs = zip(*((one.id, one.arguments()) for one in instructions), strict=True)
-    return dict(score({"instruction_id_list": ids, "kwargs": kwargs}, [response]))
+    return dict(score(columns_of(instructions), [response]))
 
 
 def test_a_row_has_the_verdicts_by_level_by_group_and_by_instruction() -> None:

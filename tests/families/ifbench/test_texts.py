@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,19 +11,13 @@ from lm_eval_ext.families.ifbench.task import known_answers
 from lm_eval_ext.families.ifbench.texts import overlap, respond
 from lm_eval_ext.families.instructions import bank
 from lm_eval_ext.families.instructions.writer import break_one
-from lm_eval_ext.verifiers import EDITIONS, Checker, Response, instruction
+from lm_eval_ext.verifiers import instruction
 from lm_eval_ext.verifiers.ifbench.small_groups import stop_words
-from tests.known_answers import text_of
+from tests.known_answers import text_of, verdicts
 
 NO_WITNESS = {"105": ("format:options", "format:newline"), "212": ("words:consonants", "ratio:overlap")}
 """The published rows without one: an option of two words, each on a new line; and a response with 54 % of its word
 trigrams in a reference that has only one of words with consonant clusters."""
-
-
-def verdicts(text: str | None, instructions: Sequence[Checker], *, loose: bool = False) -> list[tuple[bool, ...]]:
-    """Return the verdicts, edition by edition."""
-    assert text is not None
-    return [Response(text).follows(instructions, edition, loose).follow_instruction_list for edition in EDITIONS]
 
 
 def check(row: IFBenchRow) -> None:
@@ -44,8 +36,8 @@ def test_every_embedded_row_has_a_witness_and_can_be_broken(dataset: str) -> Non
         check(row)
 
 
-def test_298_of_the_300_published_rows_have_a_witness(shared_data: Path) -> None:
-    found = published_rows(str(shared_data / "ifeval"), ONE_TURN).rows
+def test_298_of_the_300_published_rows_have_a_witness(real_ifeval: str) -> None:
+    found = published_rows(real_ifeval, ONE_TURN).rows
     for row in found:
         if row.key not in NO_WITNESS:
             check(row)
@@ -53,8 +45,8 @@ def test_298_of_the_300_published_rows_have_a_witness(shared_data: Path) -> None
     assert without == NO_WITNESS
 
 
-def test_where_instructions_exclude_each_other_the_oracle_follows_all_but_one(shared_data: Path) -> None:
-    for row in published_rows(str(shared_data / "ifeval"), ONE_TURN).rows:
+def test_where_instructions_exclude_each_other_the_oracle_follows_all_but_one(real_ifeval: str) -> None:
+    for row in published_rows(real_ifeval, ONE_TURN).rows:
         if row.key in NO_WITNESS:
             answer = text_of(known_answers(row), "oracle")
             assert [sum(verdict) for verdict in verdicts(answer, row.instructions)] == [1, 1]

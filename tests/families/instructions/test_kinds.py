@@ -13,7 +13,6 @@ import pytest
 
 from lm_eval_ext.families.instructions.compose import keywords
 from lm_eval_ext.families.instructions.kinds import (
-    BY_ID,
     ENDINGS,
     FIFTEEN,
     IN_SECTIONS,
@@ -43,7 +42,7 @@ def test_of_the_fifteen_only_those_of_length_and_those_of_case_conflict() -> Non
 
 
 def test_exclusion_is_mutual_and_a_type_excludes_itself() -> None:
-    for names, types in ((LARGER_POOL.weights, BY_ID), (IN_SECTIONS, IN_SECTIONS)):
+    for names, types in ((LARGER_POOL.weights, KINDS), (IN_SECTIONS, IN_SECTIONS)):
         for one, other in product(names, repeat=2):
             assert conflicting(one, other, types) is conflicting(other, one, types)
             assert conflicting(one, one, types)
@@ -52,13 +51,13 @@ def test_exclusion_is_mutual_and_a_type_excludes_itself() -> None:
 @pytest.mark.parametrize(
     ("types", "one", "other", "expected"),
     [
-        (BY_ID, "length_constraints:number_words", "change_case:english_capital", False),
-        (BY_ID, "keywords:existence", "keywords:forbidden_words", False),
-        (BY_ID, "detectable_format:title", "startend:quotation", False),
-        (BY_ID, "length_constraints:number_words", "count:unique_word_count", True),
-        (BY_ID, "format:sub-bullets", "length_constraints:number_paragraphs", True),
-        (BY_ID, "count:person_names", "change_case:english_capital", True),
-        (BY_ID, "words:repeats", "count:numbers", False),
+        (KINDS, "length_constraints:number_words", "change_case:english_capital", False),
+        (KINDS, "keywords:existence", "keywords:forbidden_words", False),
+        (KINDS, "detectable_format:title", "startend:quotation", False),
+        (KINDS, "length_constraints:number_words", "count:unique_word_count", True),
+        (KINDS, "format:sub-bullets", "length_constraints:number_paragraphs", True),
+        (KINDS, "count:person_names", "change_case:english_capital", True),
+        (KINDS, "words:repeats", "count:numbers", False),
         (IN_SECTIONS, "section:exact_sentences", "detectable_format:number_bullet_lists", True),
         (IN_SECTIONS, "section:lowercase", "detectable_content:postscript", True),
         (IN_SECTIONS, "section:lowercase", "keywords:existence", False),
@@ -71,10 +70,9 @@ def test_types_conflict_where_no_response_and_no_section_can_follow_both(
 
 
 def test_what_a_type_excludes_is_a_type() -> None:
-    excluded = {name for kind in KINDS for name in kind.excludes}
+    excluded = {name for kind in KINDS.values() for name in kind.excludes}
     assert excluded <= set(LARGER_POOL.weights)
-    assert {name for kind in KINDS if kind.section for name in kind.section.excludes} <= set(IN_SECTIONS)
-    assert len(BY_ID) == len(KINDS)
+    assert {name for kind in IN_SECTIONS.values() for name in kind.excludes} <= set(IN_SECTIONS)
 
 
 def test_each_of_the_83_instructions_is_drawn_or_left_out_for_a_reason() -> None:
@@ -99,7 +97,7 @@ def test_the_page_has_the_slots_of_the_pool() -> None:
     *several, alone = [frozenset(re.findall(r"`([a-z_]+:[a-z_-]+)`", line)) for line in lines]
     slots: defaultdict[str, set[str]] = defaultdict(set)
     for name in LARGER_POOL.weights:
-        slots[BY_ID[name].slot].add(name)
+        slots[KINDS[name].slot].add(name)
     assert {*several, *(frozenset({name}) for name in alone)} == {frozenset(names) for names in slots.values()}
 
 

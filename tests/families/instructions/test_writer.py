@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import string
-from collections.abc import Sequence
 from itertools import combinations, product
 from typing import Any
 
@@ -28,11 +27,25 @@ from lm_eval_ext.families.manyifeval.dense.rows import PER_SECTION, mixed_rows
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, all_rows
 from lm_eval_ext.harness.requests import answer_of
 from lm_eval_ext.verifiers import EDITIONS, Checker, Response, ifrlvr, instruction, instruction_ids
-from lm_eval_ext.verifiers.checker import RELATIONS
+from lm_eval_ext.verifiers.checker import RELATIONS, Relation
+from lm_eval_ext.verifiers.ifeval.format import NumberPlaceholders, Title
+from lm_eval_ext.verifiers.ifeval.keywords import Existence, ForbiddenWords, LetterFrequency, NoComma
+from lm_eval_ext.verifiers.ifeval.language import EnglishCapital, EnglishLowercase
+from lm_eval_ext.verifiers.ifeval.length import NumberParagraphs, NumberSentences, NumberWords
+from lm_eval_ext.verifiers.ifeval.startend import Quotation
+from lm_eval_ext.verifiers.ifrlvr.copying import RepeatPhrase
+from lm_eval_ext.verifiers.ifrlvr.format import Paragraphs2, PunctuationExclamation
+from lm_eval_ext.verifiers.ifrlvr.words import (
+    CountIncrementWord,
+    FirstWordAnswer,
+    LastWordAnswer,
+    WordCountDifferentNumbers,
+)
 from tests.families.manyifeval.table_4 import FIFTEEN
-from tests.known_answers import text_of
+from tests.known_answers import text_of, verdicts
 
-AT_LEAST, LESS_THAN = "at least", "less than"
+AT_LEAST: Relation = "at least"
+LESS_THAN: Relation = "less than"
 
 # instruction -> arguments, the ends of IFEval's ranges among them and numbers beyond
 ARGUMENTS: dict[str, list[dict[str, Any]]] = {
@@ -66,12 +79,6 @@ ARGUMENTS: dict[str, list[dict[str, Any]]] = {
     "startend:quotation": [{}],
     "punctuation:no_comma": [{}],
 }
-
-
-def verdicts(text: str | None, instructions: Sequence[Checker]) -> list[tuple[bool, ...]]:
-    """Return the strict verdicts, edition by edition."""
-    assert text is not None
-    return [Response(text).follows(instructions, edition).follow_instruction_list for edition in EDITIONS]
 
 
 def test_the_table_above_lists_all_fifteen_instructions() -> None:
@@ -237,90 +244,63 @@ def test_every_single_instruction_can_be_followed_and_broken(name: str) -> None:
         assert_followed_and_broken(name, arguments)
 
 
-def letter(which: str, count: int, relation: str) -> Checker:
-    return instruction("keywords:letter_frequency", {"letter": which, "let_frequency": count, "let_relation": relation})
-
-
-def words(count: int, relation: str) -> Checker:
-    return instruction("length_constraints:number_words", {"num_words": count, "relation": relation})
-
-
-def sentences(count: int, relation: str) -> Checker:
-    return instruction("length_constraints:number_sentences", {"num_sentences": count, "relation": relation})
-
-
-def present(*keywords: str) -> Checker:
-    return instruction("keywords:existence", {"keywords": keywords})
-
-
-def absent(*keywords: str) -> Checker:
-    return instruction("keywords:forbidden_words", {"forbidden_words": keywords})
-
-
-def paragraphs(count: int) -> Checker:
-    return instruction("length_constraints:number_paragraphs", {"num_paragraphs": count})
-
-
-def two_times(relation: str) -> Checker:
-    arguments = {"keyword": "fox", "frequency": 2, "relation": relation}
-    return instruction("keywords:word_count_different_numbers", arguments)
-
-
-COMMA = instruction("punctuation:no_comma")
-TITLE = instruction("detectable_format:title")
-QUOTATION = instruction("startend:quotation")
-CAPITAL = instruction("change_case:english_capital")
-SMALL = instruction("change_case:english_lowercase")
-PLACEHOLDERS = instruction("detectable_content:number_placeholders", {"num_placeholders": 3})
+COMMA, TITLE, QUOTATION, CAPITAL, SMALL = NoComma(), Title(), Quotation(), EnglishCapital(), EnglishLowercase()
 
 # instructions, indices to break, whether there is a response
 TOGETHER: dict[str, tuple[list[Checker], list[int], bool]] = {
     "all capitals and all small": ([CAPITAL, SMALL], [], False),
     "not all small and all capitals": ([SMALL, CAPITAL], [0], True),
     "all capitals and not all small": ([CAPITAL, SMALL], [1], True),
-    "a word present and absent": ([present("fox"), absent("Fox")], [], False),
-    "a word present, another absent": ([present("fox"), absent("hen")], [], True),
-    "a word present and a word that contains it absent": ([present("fox"), absent("foxglove")], [], True),
-    "a word present that contains an absent one": ([present("foxglove"), absent("fox")], [], True),
-    "a word present without its letter": ([present("zebra"), letter("z", 1, LESS_THAN)], [], False),
-    "a word present with its letter once": ([present("zebra"), letter("z", 2, LESS_THAN)], [], True),
-    "a letter five times and fewer than five": ([letter("q", 5, AT_LEAST), letter("q", 5, LESS_THAN)], [], False),
-    "a letter exactly four times": ([letter("q", 4, AT_LEAST), letter("q", 5, LESS_THAN)], [], True),
-    "fifty sentences in nine words": ([sentences(50, AT_LEAST), words(9, LESS_THAN)], [], False),
-    "two sentences in a hundred words": ([sentences(3, LESS_THAN), words(100, AT_LEAST)], [], True),
-    "five paragraphs in one sentence": ([sentences(2, LESS_THAN), paragraphs(5)], [], True),
+    "a word present and absent": ([Existence(("fox",)), ForbiddenWords(("Fox",))], [], False),
+    "a word present, another absent": ([Existence(("fox",)), ForbiddenWords(("hen",))], [], True),
+    "a word present and a word that contains it absent": (
+        [Existence(("fox",)), ForbiddenWords(("foxglove",))],
+        [],
+        True,
+    ),
+    "a word present that contains an absent one": ([Existence(("foxglove",)), ForbiddenWords(("fox",))], [], True),
+    "a word present without its letter": ([Existence(("zebra",)), LetterFrequency("z", 1, LESS_THAN)], [], False),
+    "a word present with its letter once": ([Existence(("zebra",)), LetterFrequency("z", 2, LESS_THAN)], [], True),
+    "a letter five times and fewer than five": (
+        [LetterFrequency("q", 5, AT_LEAST), LetterFrequency("q", 5, LESS_THAN)],
+        [],
+        False,
+    ),
+    "a letter exactly four times": ([LetterFrequency("q", 4, AT_LEAST), LetterFrequency("q", 5, LESS_THAN)], [], True),
+    "fifty sentences in nine words": ([NumberSentences(50, AT_LEAST), NumberWords(9, LESS_THAN)], [], False),
+    "two sentences in a hundred words": ([NumberSentences(3, LESS_THAN), NumberWords(100, AT_LEAST)], [], True),
+    "five paragraphs in one sentence": ([NumberSentences(2, LESS_THAN), NumberParagraphs(5)], [], True),
     "a comma within quotation marks": ([QUOTATION, COMMA], [1], True),
-    "placeholders and a title in capitals": ([CAPITAL, TITLE, PLACEHOLDERS], [], True),
-    "no letter e at all": ([letter("e", 1, LESS_THAN)], [], True),
-    "neither e nor t": ([letter("e", 1, LESS_THAN), letter("t", 1, LESS_THAN)], [], True),
-    "no vowel": ([letter(vowel, 1, LESS_THAN) for vowel in "aeiou"], [], False),
-    "every letter ten times": ([letter(each, 10, AT_LEAST) for each in string.ascii_lowercase], [], True),
+    "placeholders and a title in capitals": ([CAPITAL, TITLE, NumberPlaceholders(3)], [], True),
+    "neither e nor t": ([LetterFrequency("e", 1, LESS_THAN), LetterFrequency("t", 1, LESS_THAN)], [], True),
+    "no vowel": ([LetterFrequency(vowel, 1, LESS_THAN) for vowel in "aeiou"], [], False),
+    "every letter ten times": ([LetterFrequency(each, 10, AT_LEAST) for each in string.ascii_lowercase], [], True),
     "the same instruction twice": ([TITLE, TITLE], [], True),
     "the same instruction followed and broken": ([TITLE, TITLE], [0], False),
     "a comma among marks and none": ([COMMA, instruction("count:punctuation")], [], False),
     "a section in both cases": ([instruction("section:lowercase"), instruction("section:capitals")], [], False),
     "one that is not in any pool": ([TITLE, instruction("detectable_format:json_format")], [], False),
     # At least nothing cannot be broken, fewer than nothing not followed.
-    "at least 0 words broken": ([words(0, AT_LEAST)], [0], False),
-    "fewer than 0 words": ([words(0, LESS_THAN)], [], False),
-    "no sentence at all": ([sentences(1, LESS_THAN)], [], False),
+    "at least 0 words broken": ([NumberWords(0, AT_LEAST)], [0], False),
+    "fewer than 0 words": ([NumberWords(0, LESS_THAN)], [], False),
+    "no sentence at all": ([NumberSentences(1, LESS_THAN)], [], False),
     # The published code judges by the relation, and the repaired edition by the number, which the wording states.
-    "exactly two and fewer than two": ([two_times(LESS_THAN)], [], False),
-    "not exactly two and not fewer than two": ([two_times(LESS_THAN)], [0], True),
-    "a phrase without a middle": ([instruction("copy:repeat_phrase", {"phrase": "Never", "small_n": 2})], [], False),
+    "exactly two and fewer than two": ([WordCountDifferentNumbers("fox", 2, LESS_THAN)], [], False),
+    "not exactly two and not fewer than two": ([WordCountDifferentNumbers("fox", 2, LESS_THAN)], [0], True),
+    "a phrase without a middle": ([RepeatPhrase("Never", 2)], [], False),
     "five of IF-RLVR's": (
         [
-            instruction("first_word:first_word_answer", {"first_word": "zebra"}),
-            instruction("last_word:last_word_answer", {"last_word": "wolf"}),
-            instruction("count:count_increment_word", {"keyword1": "fox", "keyword2": "hen"}),
-            instruction("paragraphs:paragraphs2"),
-            instruction("punctuation:punctuation_exclamation"),
+            FirstWordAnswer("zebra"),
+            LastWordAnswer("wolf"),
+            CountIncrementWord("fox", "hen"),
+            Paragraphs2(),
+            PunctuationExclamation(),
         ],
         [],
         True,
     ),
-    "no paragraph at all": ([paragraphs(0)], [], False),
-    "not no paragraph": ([paragraphs(0)], [0], True),
+    "no paragraph at all": ([NumberParagraphs(0)], [], False),
+    "not no paragraph": ([NumberParagraphs(0)], [0], True),
 }
 
 
@@ -337,7 +317,7 @@ def test_only_contradictory_instructions_have_no_response(
 
 
 def test_the_same_instructions_get_the_same_response() -> None:
-    instructions = [COMMA, TITLE, words(100, AT_LEAST), letter("q", 5, AT_LEAST)]
+    instructions = [COMMA, TITLE, NumberWords(100, AT_LEAST), LetterFrequency("q", 5, AT_LEAST)]
     assert respond(instructions) == respond(list(instructions))
     assert break_one(instructions) == break_one(list(instructions))
 
@@ -353,7 +333,7 @@ def step(request: pytest.FixtureRequest) -> int:
 @pytest.fixture(scope="module", params=["embedded", "real"])
 def rows(request: pytest.FixtureRequest, step: int) -> tuple[InstructionRow, ...]:
     """Return some of the 1,000 test rows of a source, or all."""
-    source = "embedded" if request.param == "embedded" else str(request.getfixturevalue("shared_data") / "ifeval")
+    source = "embedded" if request.param == "embedded" else str(request.getfixturevalue("real_ifeval"))
     found = all_rows(source, "test")
     assert len(found) == 1000
     return found[::step]
@@ -376,7 +356,7 @@ def test_ignore_breaks_every_instruction_of_every_row(rows: tuple[InstructionRow
 
 def test_the_dropped_instruction_is_also_broken_loosely_if_possible() -> None:
     # Loose takes the asterisks off, and the divider between two paragraphs with them: then there is one again.
-    one = paragraphs(1)
+    one = NumberParagraphs(1)
     alone = Response(break_one([one]) or "")
     assert alone.follows([one]).follow_instruction_list == (False,)
     assert alone.follows([one], loose=True).follow_instruction_list == (True,)
@@ -397,11 +377,11 @@ def test_a_repeated_instruction_is_dropped_in_every_position() -> None:
 
 
 def test_instructions_that_cannot_be_broken_are_skipped() -> None:
-    always = words(0, AT_LEAST)
+    always = NumberWords(0, AT_LEAST)
     assert break_one([always]) is None
     assert verdicts(break_one([always, TITLE]), [always, TITLE]) == [(True, False)] * 2
     # Even if the one that can be broken is only broken strictly.
-    one = paragraphs(1)
+    one = NumberParagraphs(1)
     assert verdicts(break_one([one, always]), [one, always]) == [(False, True)] * 2
 
 

@@ -11,4 +11,4 @@ def _sentence_data(sentence_data: None) -> None:
 @pytest.fixture(scope="session", params=["embedded", "real"])
 def source(request: pytest.FixtureRequest) -> str:
     """Return the embedded rows and a copy of IFEval, in turn."""
-    return "embedded" if request.param == "embedded" else str(request.getfixturevalue("shared_data") / "ifeval")
+    return "embedded" if request.param == "embedded" else str(request.getfixturevalue("real_ifeval"))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.families.manyifeval.prompts import SPLITS, origin, task_prompts
+from lm_eval_ext.families.manyifeval.prompts import SPLITS, content_of, task_prompts
 from lm_eval_ext.families.manyifeval.rows import Selection, all_rows, rows_with_count
 from lm_eval_ext.sources import EMBEDDED_FOLDER, RowsError
-from tests.families.jsonl import read_jsonl, write_jsonl
+from tests.families.jsonl import WRONG_ROWS, read_jsonl, write_jsonl
 
 SMALL: list[dict[str, Any]] = [{"key": key, "task_prompt": f"Write about {key}."} for key in ("rain", "sea", "3")]
 
@@ -19,7 +19,7 @@ def test_our_task_prompts_in_a_folder_or_a_file_give_the_embedded_rows(tmp_path:
     for split in SPLITS:
         write_jsonl(tmp_path / f"manyifeval_{split}.jsonl", read_jsonl(EMBEDDED_FOLDER / f"manyifeval_{split}.jsonl"))
         assert all_rows(str(tmp_path), split) == all_rows("embedded", split)
-    assert origin(str(tmp_path)) == origin("embedded")
+    assert content_of(str(tmp_path), "test") == content_of("embedded", "test")
     assert task_prompts(str(tmp_path / "manyifeval_test.jsonl"), "test") == task_prompts("embedded", "test")
 
 
@@ -33,36 +33,19 @@ def test_any_number_of_task_prompts_has_one_to_ten_instructions_each(tmp_path: P
     assert [row.key for row in rows_with_count(Selection(path, 1))] == ["rain", "sea", "3"]
 
 
-# row 2 of three; what the message says
-BROKEN: dict[str, tuple[dict[str, Any], str]] = {
-    "a key that is there already": (
-        {"key": "rain", "task_prompt": "Write."},
-        ", field 'key': 'rain' is already row 1; expected one row per key",
-    ),
-    "a number that no column holds": ({"key": 2**70, "task_prompt": "Write."}, ", field 'key': .* of 64 bits or text"),
-    "key a fraction": ({"key": 2.5, "task_prompt": "Write."}, ", field 'key': .* found 2.5"),
-    # They would have to be in one column of one type.
-    "a number among keys that are text": ({"key": 2, "task_prompt": "Write."}, ", field 'key'"),
-    "no key": ({"task_prompt": "Write."}, ": no field 'key'"),
-    "no task prompt": ({"key": "sea"}, ": no field 'task_prompt'"),
-    "a task prompt that is no text": (
-        {"key": "sea", "task_prompt": 5},
-        ", field 'task_prompt': expected text, found 5",
-    ),
-    "a blank task prompt": ({"key": "sea", "task_prompt": " "}, ", field 'task_prompt': expected text, found ' '"),
-}
-
-
-@pytest.mark.parametrize(("row", "message"), BROKEN.values(), ids=BROKEN.keys())
-def test_an_invalid_row_is_named_with_the_field(tmp_path: Path, row: dict[str, Any], message: str) -> None:
-    path = write_jsonl(tmp_path / "mine.jsonl", [SMALL[0], row, SMALL[2]])
+@pytest.mark.parametrize(("change", "message"), WRONG_ROWS["bare"].values(), ids=WRONG_ROWS["bare"])
+def test_an_invalid_row_is_named_with_the_field(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    path = write_jsonl(tmp_path / "mine.jsonl", [SMALL[0], SMALL[1] | change, SMALL[2]])
     with pytest.raises(RowsError, match=rf"mine\.jsonl, row 2{message}"):
         task_prompts(path, "test")
 
 
-def test_keys_may_be_numbers(tmp_path: Path) -> None:
-    path = write_jsonl(tmp_path / "mine.jsonl", [row | {"key": number} for number, row in enumerate(SMALL)])
-    assert [prompt.key for prompt in task_prompts(path, "test")] == [0, 1, 2]
+@pytest.mark.parametrize("field", ["key", "task_prompt"])
+def test_a_missing_field_is_named(tmp_path: Path, field: str) -> None:
+    lacking = {name: value for name, value in SMALL[1].items() if name != field}
+    path = write_jsonl(tmp_path / "mine.jsonl", [SMALL[0], lacking, SMALL[2]])
+    with pytest.raises(RowsError, match=rf"mine\.jsonl, row 2: no field '{field}'"):
+        task_prompts(path, "test")
 
 
 def test_further_columns_do_not_matter(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.instructions import compose, is_as_intended, writer
-from lm_eval_ext.families.instructions.kinds import BY_ID, FIFTEEN, LARGER_POOL, conflicting
+from lm_eval_ext.families.instructions.kinds import FIFTEEN, KINDS, LARGER_POOL, conflicting
 from lm_eval_ext.families.manyifeval import cousins, rows
 from lm_eval_ext.families.manyifeval.dense import rows as dense
 from lm_eval_ext.families.manyifeval.frozen import Part, frozen
@@ -25,8 +25,8 @@ from lm_eval_ext.verifiers.ifeval.length import NumberWords
 GENERATOR = Path(tasks_dir()) / "_default_rows.py"
 
 
-def test_the_files_are_what_the_generator_writes(shared_data: Path) -> None:
-    for part, written in runpy.run_path(str(GENERATOR))["files"](str(shared_data / "ifeval")):
+def test_the_files_are_what_the_generator_writes(real_ifeval: str) -> None:
+    for part, written in runpy.run_path(str(GENERATOR))["files"](real_ifeval):
         assert {row: plain(value) for row, value in written} == frozen(part), part
 
 
@@ -69,16 +69,15 @@ def test_no_default_row_depends_on_what_writes_responses(monkeypatch: pytest.Mon
     assert (list(cousins.cousins(row)), dense.mixed_rows.__wrapped__(50)) == both
 
 
-def test_of_ifevals_own_instructions_the_first_of_each_slot_is_kept_with_its_arguments(shared_data: Path) -> None:
-    where = str(shared_data / "ifeval")
-    ten = {row.key: row.instructions for row in all_rows(where, TEST) if len(row.instructions) == 10}
+def test_of_ifevals_own_instructions_the_first_of_each_slot_is_kept_with_its_arguments(real_ifeval: str) -> None:
+    ten = {row.key: row.instructions for row in all_rows(real_ifeval, TEST) if len(row.instructions) == 10}
     kept = 0
-    for one in task_prompts(where, TEST):
+    for one in task_prompts(real_ifeval, TEST):
         first: dict[str, Checker] = {}
         for each in one.own:
             too_long = isinstance(each, NumberWords) and each.relation == "at least" and each.num_words > 500
             if each.id in FIFTEEN.weights and not too_long:
-                first.setdefault(BY_ID[each.id].slot, each)
+                first.setdefault(KINDS[each.id].slot, each)
         assert set(first.values()) <= set(ten[one.key]), one.key
         kept += len(first)
     assert kept > 50

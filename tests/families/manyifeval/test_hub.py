@@ -34,10 +34,10 @@ def doc_hashes(run: Run) -> dict[str, list[str]]:
 
 @pytest.mark.slow
 def test_rows_come_from_the_hub_by_default_and_from_its_cache_offline(
-    forks: Forks, small_harness: str, tmp_path: Path, shared_data: Path
+    forks: Forks, small_harness: str, tmp_path: Path, real_ifeval: str
 ) -> None:
     home = tmp_path / "home"
-    with serve(ifeval(read_jsonl(shared_data / "ifeval" / "ifeval_input_data.jsonl"))) as hub:
+    with serve(ifeval(read_jsonl(Path(real_ifeval) / "ifeval_input_data.jsonl"))) as hub:
         first = run(forks, tmp_path / "first", small_harness, home, hub.endpoint)
     assert first.status == 0, first.output[-3000:]
     assert hub.downloads(".jsonl") == ["google/IFEval/ifeval_input_data.jsonl"]  # once, for both tasks
@@ -54,7 +54,7 @@ def test_rows_come_from_the_hub_by_default_and_from_its_cache_offline(
             assert metadata["source"] == "hub"
             assert metadata["rows_origin"] == "task prompts cut out of google/IFEval, instructions composed"
             # The rows are those of a copy in a folder.
-            assert metadata["rows_hash"] == rows_hash(evaluated(Selection(str(shared_data / "ifeval"), count)))
+            assert metadata["rows_hash"] == rows_hash(evaluated(Selection(real_ifeval, count)))
             assert found.results["configs"][task]["dataset_path"] == "google/IFEval"
     assert len(set(doc_hashes(first)["manyifeval_n02"])) == 100
     assert doc_hashes(first) == doc_hashes(again)

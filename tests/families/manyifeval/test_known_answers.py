@@ -17,14 +17,13 @@ from lm_eval_ext.families.manyifeval.scores import score as scored
 from lm_eval_ext.regrade import accuracies, regrade
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import Response, without_reasoning
-from tests.conftest import SHARED, EvaluateEach, Harness, Run
+from tests.conftest import EvaluateEach, Harness, Run
 from tests.families.jsonl import write_jsonl
 from tests.families.manyifeval.files import published_rows
 from tests.harness.tasks import make
 
 pytestmark = pytest.mark.harness
 
-REAL = str(SHARED / "data" / "ifeval")
 DISTINCT = {f"manyifeval_n{count:02d}": count for count in range(1, 11)}
 REPEATED = {f"manyifeval_repeat_n{count:02d}": count for count in range(2, 11)}
 LEVELS = [f"{level}_level_{kind}_acc" for level in ("prompt", "inst") for kind in ("strict", "loose", "repaired")]
@@ -52,22 +51,21 @@ SETTINGS = [
 ]
 
 
-def source_of(kind: str, folder: Path) -> str:
+@pytest.fixture
+def source(tmp_path: Path, request: pytest.FixtureRequest) -> str:
     """Return each kind of source: our rows, a folder with IFEval's, a file of finished rows."""
-    if kind == "published":
-        return write_jsonl(folder / "finished.jsonl", published_rows())
-    if kind == "reconstructed" and not Path(REAL).is_dir():
-        pytest.skip(f"the real rows are not at {REAL}")
-    return "embedded" if kind == "embedded" else REAL
+    if request.param == "published":
+        return write_jsonl(tmp_path / "finished.jsonl", published_rows())
+    return "embedded" if request.param == "embedded" else str(request.getfixturevalue("real_ifeval"))
 
 
-@pytest.mark.parametrize(("kind", "policies", "asked"), SETTINGS)
+@pytest.mark.parametrize(("source", "policies", "asked"), SETTINGS, indirect=["source"])
 def test_a_policys_scores_are_those_that_it_implies_in_every_task_and_group(
-    kind: str, policies: Sequence[str], asked: int, evaluate_each: EvaluateEach, tmp_path: Path
+    source: str, policies: Sequence[str], asked: int, evaluate_each: EvaluateEach, tmp_path: Path
 ) -> None:
     # One instruction several times is the same on every source.
-    groups = {"manyifeval": DISTINCT} | ({"manyifeval_repeat": REPEATED} if kind == "embedded" else {})
-    metadata = json.dumps({"source": source_of(kind, tmp_path), "details": True})
+    groups = {"manyifeval": DISTINCT} | ({"manyifeval_repeat": REPEATED} if source == "embedded" else {})
+    metadata = json.dumps({"source": source, "details": True})
     shared = ("--tasks", ",".join(groups), "--metadata", metadata, "--limit", str(asked))
     options = {policy: ("--model", "reference", "--model_args", f"policy={policy}", *shared) for policy in policies}
     for policy, run in evaluate_each(tmp_path, options).items():

@@ -15,6 +15,7 @@ from lm_eval_ext.verifiers import instructions_of
 from tests.across_versions import plain_instance
 from tests.families.manyifeval.table_4 import FIFTEEN
 from tests.harness.tasks import make, make_own
+from tests.leaves import WRONG_LEAVES
 
 pytestmark = pytest.mark.harness
 
@@ -61,25 +62,7 @@ def test_the_leaf_of_single_instructions_has_each_of_the_ten_alone() -> None:
     assert min(counts.values()) >= 20
 
 
-# Leaves that say something wrong
-
-
-COUNTED = r"instructions must be a number from 1 to 10, found "
-ONE_ALONE = r"single, but not with instructions: 1 and repeat: false"
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        *(({"instructions": count}, COUNTED) for count in (0, 11, -1, "3", 2.0, True, None, [3])),
-        ({}, r"instructions must be .* found None"),
-        *(({"instructions": 3, "repeat": value}, r"repeat must be .*found") for value in ("maybe", "false", 3)),
-        *(({"instructions": 3, "single": value}, r"single must be .*found") for value in ("maybe", "false", 3)),
-        ({"instructions": 2, "single": True}, ONE_ALONE),
-        ({"instructions": 1, "repeat": True, "single": True}, ONE_ALONE),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("keys", "message"), WRONG_LEAVES["manyifeval"], ids=str)
 def test_a_wrong_leaf_says_what_is_wrong(tmp_path: Path, keys: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"task 'toy_leaf': {message}"):
         make_own(tmp_path, {**LEAF, **keys}, source="embedded")

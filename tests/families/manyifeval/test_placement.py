@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval import simple_evaluate
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.manyifeval.placement import AGREED, STATED, placed
 from lm_eval_ext.families.manyifeval.schema import PLACEMENTS
 from lm_eval_ext.harness.requests import Asking
 from lm_eval_ext.sources import RowsError
 from tests.conftest import EvaluateEach, Harness, Run
-from tests.harness.tasks import make
+from tests.harness.tasks import evaluate, make, only, shown
 
 pytestmark = pytest.mark.harness
 
@@ -123,17 +120,8 @@ ELSEWHERE = (
 
 @pytest.mark.parametrize("placement", ["earlier_turn", "system"])
 def test_who_ignores_the_system_message_follows_what_stands_elsewhere(placement: str) -> None:
-    metadata = {"source": "embedded", "placement": placement}
-    found = simple_evaluate(
-        "reference",
-        model_args="policy=ignore_system",
-        tasks=list(KINDS),
-        task_manager=TaskManager(include_path=[tasks_dir()], include_defaults=False, metadata=metadata),
-        limit=2,
-        bootstrap_iters=0,
-        apply_chat_template=True,
-    )
-    assert found is not None
+    asked: dict[str, Any] = {"model_args": "policy=ignore_system", "limit": 2, "apply_chat_template": True}
+    found = evaluate("reference", KINDS, {"placement": placement}, bootstrap_iters=0, **asked)
     for task, headline in KINDS.items():
         assert found["results"][task][f"{headline},none"] == (0.0 if placement == "system" else 1.0), task
         assert str(found["versions"][task]).endswith(f"+embedded+{placement}"), task
@@ -169,20 +157,6 @@ def test_what_only_a_server_renders_cannot_be_checked(
 
 def test_a_template_may_write_the_system_message_elsewhere_but_not_leave_it_out() -> None:
     task = make("manyifeval_n02", {"placement": "system"})
-    doc = task.eval_docs[0]
-
-    def shown(roles: tuple[str, ...]) -> Any:
-        return task.fewshot_context(
-            doc,
-            num_fewshot=0,
-            system_instruction=None,
-            apply_chat_template=True,
-            fewshot_as_multiturn=False,
-            chat_template=lambda messages, **_: "\n\n".join(
-                message["content"] for message in messages if message["role"] in roles
-            ),
-        )
-
-    assert shown(("system", "user")) == f"{doc[STATED]}\n\n{doc['task_prompt']}"
+    assert shown(task, only("system", "user")) == [f"{doc[STATED]}\n{doc['task_prompt']}" for doc in task.eval_docs]
     with pytest.raises(ValueError, match="template makes lacks the instructions: it has no such role"):
-        shown(("user",))
+        shown(make("manyifeval_n02", {"placement": "system"}), only("user"))

@@ -20,7 +20,7 @@ from lm_eval_ext.families.manyifeval.rows import (
 )
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import instruction
-from tests.families.jsonl import write_jsonl, write_rows
+from tests.families.jsonl import WRONG_ROWS, write_jsonl, write_rows
 from tests.families.manyifeval.files import published_rows
 
 FIELDS = ("key", "prompt", "instruction_id_list", "kwargs", "task_prompt", "not_conflict_rules_list", "rules")
@@ -52,8 +52,8 @@ def test_exported_rows_are_read_back_unchanged_from_a_file_or_folder(tmp_path: P
         assert repeated == without_witness(other)
 
 
-def test_exported_rows_from_ifeval_are_read_back_unchanged(tmp_path: Path, shared_data: Path) -> None:
-    ours = all_rows(str(shared_data / "ifeval"), "test")
+def test_exported_rows_from_ifeval_are_read_back_unchanged(tmp_path: Path, real_ifeval: str) -> None:
+    ours = all_rows(real_ifeval, "test")
     path = write_jsonl(tmp_path / "rows.jsonl", as_published(ours))
     assert all_rows(path, "test") == without_witness(ours)
 
@@ -114,39 +114,8 @@ def test_keys_may_be_strings(tmp_path: Path) -> None:
 
 # Errors: SMALL with its row 3 changed
 
-ID_LIST = "instruction_id_list"
 
-
-def frequency(**changes: Any) -> dict[str, Any]:
-    arguments = {"keyword": "fox", "frequency": 2, "relation": "at least"} | changes
-    return {ID_LIST: ["keywords:frequency"], "kwargs": [arguments]}
-
-
-# what is changed; what the message says after "row 3"
-BROKEN: dict[str, tuple[dict[str, Any], str]] = {
-    "key null": ({"key": None}, ", field 'key': expected a number or text, found None"),
-    "key a fraction": ({"key": 1.5}, ", field 'key': .* found 1.5"),
-    "key true": ({"key": True}, ", field 'key': .* found True"),
-    "key a list": ({"key": [8]}, r", field 'key': .* found \[8\]"),
-    "prompt null": ({"prompt": None}, ", field 'prompt': expected text, found None"),
-    "prompt blank": ({"prompt": " \n"}, ", field 'prompt': expected text"),
-    "task prompt a number": ({"task_prompt": 5}, ", field 'task_prompt': expected text, found 5"),
-    "task prompt empty": ({"task_prompt": ""}, ", field 'task_prompt': expected text, found ''"),
-    "ids null": ({ID_LIST: None}, f", field '{ID_LIST}': expected a list of instruction ids, found None"),
-    "ids a text": ({ID_LIST: "punctuation:no_comma"}, f", field '{ID_LIST}': expected a list"),
-    "ids empty": ({ID_LIST: [], "kwargs": []}, f", field '{ID_LIST}': expected a list"),
-    "an unknown id": ({ID_LIST: ["punctuation:no_coma"]}, f".*'{ID_LIST}'.*did you mean 'punctuation:no_comma'"),
-    "an id that is no text": ({ID_LIST: [["punctuation:no_comma"]]}, f".*'{ID_LIST}'.*unknown instruction"),
-    "kwargs null": ({"kwargs": None}, ".*'kwargs': kwargs must be a list, found None"),
-    "an argument of the wrong type": (frequency(frequency="2"), ".*'kwargs': .*frequency must be a whole number"),
-    "an unknown relation": (frequency(relation="at most"), ".*'kwargs': .*relation must be 'at least' or 'less than'"),
-    # IFEval takes keywords for regular expressions. This one is none: no response could be judged, and that should
-    # be known before the model has answered.
-    "a keyword that cannot be judged": (frequency(keyword="(net"), r".*'kwargs': .*'\(net'"),
-}
-
-
-@pytest.mark.parametrize(("change", "message"), BROKEN.values(), ids=BROKEN.keys())
+@pytest.mark.parametrize(("change", "message"), WRONG_ROWS["published"].values(), ids=WRONG_ROWS["published"])
 def test_an_invalid_value_is_named_by_row_and_field(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = write_jsonl(tmp_path / "rows.jsonl", [*SMALL[:2], SMALL[2] | change, SMALL[3]])
     with pytest.raises(RowsError, match=rf"rows\.jsonl, row 3{message}"):
@@ -223,12 +192,11 @@ def test_a_folder_with_only_test_rows_names_the_missing_file(tmp_path: Path) -> 
         all_rows(str(tmp_path), "fewshot")
 
 
-def test_evaluated_task_prompts_are_not_few_shot_examples(tmp_path: Path, shared_data: Path) -> None:
+def test_evaluated_task_prompts_are_not_few_shot_examples(tmp_path: Path, real_ifeval: str) -> None:
     # The published file holds all 216 task prompts, those of the other splits too; a copy of IFEval is next to it.
-    real = str(shared_data / "ifeval")
-    everything = [row for split in ("test", "train", "fewshot") for row in all_rows(real, split)]
+    everything = [row for split in ("test", "train", "fewshot") for row in all_rows(real_ifeval, split)]
     write_jsonl(tmp_path / "manyifeval_test.jsonl", as_published(everything))
-    (tmp_path / "ifeval_train.jsonl").symlink_to(shared_data / "ifeval" / "ifeval_input_data.jsonl")
+    (tmp_path / "ifeval_train.jsonl").symlink_to(Path(real_ifeval) / "ifeval_input_data.jsonl")
     evaluated = {row.task_prompt for row in rows_with_count(Selection(str(tmp_path), 2))}
     assert len(evaluated) == 216
     try:

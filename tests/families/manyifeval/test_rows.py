@@ -8,19 +8,18 @@ import json
 import os
 import subprocess
 import sys
-from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import pytest
+import yaml
 
 from lm_eval_ext.cli import main
 from lm_eval_ext.families.instructions import is_as_intended
 from lm_eval_ext.families.instructions.kinds import FIFTEEN as POOL_OF_15
 from lm_eval_ext.families.manyifeval.command import statistics
-from lm_eval_ext.families.manyifeval.prompts import SPLITS, origin, task_prompts
+from lm_eval_ext.families.manyifeval.prompts import SPLITS, content_of, task_prompts
 from lm_eval_ext.families.manyifeval.rows import (
     InstructionRow,
     Selection,
@@ -38,6 +37,7 @@ from tests.families.manyifeval.files import published_rows
 from tests.families.manyifeval.table_4 import FIFTEEN
 
 COUNTS = range(1, 11)
+BARE = "bare task prompts, instructions composed"
 
 
 def test_every_number_of_instructions_has_the_same_task_prompts(source: str) -> None:
@@ -48,29 +48,25 @@ def test_every_number_of_instructions_has_the_same_task_prompts(source: str) -> 
     assert others == [first] * 9
 
 
-def test_every_row_has_a_witness_that_follows_all_its_instructions_strictly_in_both_editions(source: str) -> None:
-    require_witnesses(all_rows(source, "test"))
+@pytest.mark.parametrize("split", SPLITS)
+def test_every_row_has_a_prefix_of_ten_of_the_fifteen_and_a_witness_to_all_of_them(source: str, split: str) -> None:
+    found = all_rows(source, split)
+    assert len(found) == 10 * len(task_prompts(source, split))
+    require_witnesses(found)
 
 
 def require_witnesses(rows: Sequence[InstructionRow]) -> None:
-    """Assert that each task prompt's ten rows have the first of its instructions, and a witness to all of them."""
+    """Assert that each task prompt's ten rows have the first of its ten instructions, all of different types.
+
+    Their witness follows all ten strictly in both editions.
+    """
     for start in range(0, len(rows), 10):
         ten = rows[start + 9]
-        assert len(ten.instructions) == 10
+        types = {instruction.id for instruction in ten.instructions}
+        assert len(ten.instructions) == len(types) == len(types & FIFTEEN) == 10
         assert is_as_intended(ten.witness or "", ten.instructions), ten
         for count, row in enumerate(rows[start : start + 10], start=1):
             assert (row.key, row.instructions, row.witness) == (ten.key, ten.instructions[:count], ten.witness)
-
-
-def test_every_row_has_a_prefix_of_ten_distinct_instructions_of_the_fifteen(source: str) -> None:
-    by_key: defaultdict[object, list[InstructionRow]] = defaultdict(list)
-    for row in all_rows(source, "test"):
-        by_key[row.key].append(row)
-    for of_key in by_key.values():
-        ten = of_key[-1].instructions
-        assert [row.instructions for row in of_key] == [ten[:count] for count in COUNTS]
-        assert len({each.id for each in ten}) == 10
-        assert {each.id for each in ten} <= FIFTEEN
 
 
 # source -> task prompts by split; of google/IFEval as many as in the paper (section 3.1)
@@ -128,7 +124,7 @@ def test_a_row_seed_draws_task_prompts_and_instructions_whatever_the_source(sour
     assert not {row.task_prompt for row in fresh} & {row.task_prompt for row in default}
     require_witnesses(fresh)
     assert len({rows_hash(evaluated(Selection(source, 3, row_seed=row_seed))) for row_seed in (None, 7)}) == 2
-    assert origin(source, 7) == "task prompts and instructions composed under the row seed"
+    assert content_of(source, "test", 7).value == "task prompts and instructions composed under the row seed"
 
 
 def test_the_splits_of_a_row_seed_share_no_task_prompt() -> None:
@@ -144,20 +140,13 @@ def test_a_row_seed_keeps_bare_task_prompts_of_ones_own(tmp_path: Path) -> None:
     fresh = all_rows(str(path), "test", 7)
     assert [row.task_prompt for row in fresh] == [one["task_prompt"] for one in bare for _ in COUNTS]
     assert fresh != all_rows(str(path), "test", 8)
-    assert origin(str(path), 7) == origin(str(path)) == "bare task prompts, instructions composed"
+    assert {content_of(path, "test", row_seed).value for row_seed in (7, None)} == {BARE}
 
 
 def test_a_row_seed_for_finished_rows_is_an_error(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "rows.jsonl", published_rows()[:20])
     with pytest.raises(RowsError, match="row_seed 7, but its rows are finished, and nothing is drawn; remove row_seed"):
         all_rows(str(path), "test", 7)
-
-
-@pytest.mark.parametrize("split", ["train", "fewshot"])
-def test_training_and_few_shot_rows_have_witnesses_like_test_rows(source: str, split: str) -> None:
-    found = all_rows(source, split)
-    assert len(found) == 10 * len(task_prompts(source, split))
-    require_witnesses(found)
 
 
 @pytest.mark.parametrize("count", [2, 10])
@@ -193,10 +182,10 @@ def test_the_hash_covers_prompts_arguments_and_order_but_not_the_file(tmp_path: 
 
 def test_the_results_record_the_kind_of_rows(source: str, tmp_path: Path) -> None:
     finished = write_jsonl(tmp_path / "finished.jsonl", published_rows())
-    assert origin(finished) == "finished rows in the published schema"
-    assert origin("embedded") == "bare task prompts, instructions composed"
+    assert content_of(finished, "test").value == "finished rows in the published schema"
+    assert content_of("embedded", "test").value == BARE
     if source != "embedded":
-        assert origin(source) == "task prompts cut out of google/IFEval, instructions composed"
+        assert content_of(source, "test").value == "task prompts cut out of google/IFEval, instructions composed"
 
 
 # Prints every row of the sources with its witness, every hash, some answers of the reference model, and the hash of
@@ -255,45 +244,13 @@ def test_the_embedded_few_shot_examples_have_not_changed() -> None:
     )
 
 
-def test_the_rows_reconstructed_from_ifeval_have_not_changed(shared_data: Path) -> None:
-    where = str(shared_data / "ifeval")
-    hashes = [rows_hash(evaluated(Selection(where, count))) for count in (1, 5, 10)]
+def test_the_rows_reconstructed_from_ifeval_have_not_changed(real_ifeval: str) -> None:
+    hashes = [rows_hash(evaluated(Selection(real_ifeval, count))) for count in (1, 5, 10)]
     assert hashes == ["724900260d6733f4", "84297c9faa35da0e", "e77060ac080659fd"]
-    assert rows_hash(evaluated(Selection(where, 1, single=True))) == "29ef36cdbb8f2eac"
-
-
-# Table 6: the ten instructions of its example, in its order, as IFEval's schema has them.
-OF_TABLE_6: dict[str, dict[str, Any]] = {
-    "detectable_content:number_placeholders": {"num_placeholders": 3},
-    "detectable_format:number_bullet_lists": {"num_bullets": 2},
-    "startend:quotation": {},
-    "keywords:frequency": {"keyword": "fail", "frequency": 2, "relation": "less than"},
-    "keywords:letter_frequency": {"letter": "b", "let_frequency": 8, "let_relation": "less than"},
-    "detectable_format:title": {},
-    "change_case:capital_word_frequency": {"capital_frequency": 14, "capital_relation": "at least"},
-    "punctuation:no_comma": {},
-    "length_constraints:number_paragraphs": {"num_paragraphs": 2},
-    "keywords:forbidden_words": {"forbidden_words": ["yes", "no"]},
-}
-
-# Table 6, except for the task.
-PROMPT = """\
-Is it cold at the poles for most of the year?
-
-Your response should follow the instructions below:
-- The response must contain at least 3 placeholders represented by square brackets, such as [address].
-- Your answer must contain exactly 2 bullet points. Use the markdown bullet points such as: * This is point 1. * This \
-is point 2
-- Wrap your entire response with double quotation marks.
-- In your response, the word fail should appear less than 2 times.
-- In your response, the letter b should appear less than 8 times.
-- Your answer must contain a title, wrapped in double angular brackets, such as <<poem of joy>>.
-- In your response, words with all capital letters should appear at least 14 times.
-- In your entire response, refrain from the use of any commas.
-- There should be 2 paragraphs. Paragraphs are separated with the markdown divider: ***
-- Do not include keywords ['no', 'yes'] in the response."""
+    assert rows_hash(evaluated(Selection(real_ifeval, 1, single=True))) == "29ef36cdbb8f2eac"
 
 
 def test_ten_instructions_are_shown_as_in_table_6() -> None:
-    ten = instructions_of(list(OF_TABLE_6), list(OF_TABLE_6.values()))
-    assert prompt_of(PROMPT.partition("\n")[0], ten) == PROMPT
+    table = yaml.safe_load(Path(__file__).with_name("table_6.yaml").read_text(encoding="utf-8"))
+    ten = instructions_of(list(table["instructions"]), list(table["instructions"].values()))
+    assert prompt_of(table["prompt"].partition("\n")[0], ten) == table["prompt"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lm_eval_ext.families.instructions import columns_of
 from lm_eval_ext.families.instructions.kinds import FIFTEEN
 from lm_eval_ext.families.manyifeval.schema import OF_TYPES, Residual, curse_residual
 from lm_eval_ext.families.manyifeval.scores import score
@@ -23,8 +24,7 @@ FOX = instruction("keywords:existence", {"keywords": ["fox"]})
 
 def scores(response: str | None, instructions: Sequence[Checker]) -> dict[str, Any]:
     """Return the metrics of a row with some instructions."""
-    ids, kwargs = zip(*((one.id, one.arguments()) for one in instructions), strict=True)
-    return dict(score({"instruction_id_list": ids, "kwargs": kwargs}, [response]))
+    return dict(score(columns_of(instructions), [response]))
 
 
 def levels(response: str, instructions: list[Checker]) -> dict[str, tuple[Any, Any]]:

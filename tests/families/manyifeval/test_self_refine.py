@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval import simple_evaluate
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.models.self_refine import SelfRefineLM
 from tests.conftest import EvaluateEach, Run
+from tests.harness.tasks import evaluate, make
 from tests.self_refine.scripted import ScriptedLM
 
 pytestmark = pytest.mark.harness
@@ -31,9 +29,10 @@ DIRECTIONS = {
 """Whether higher is better."""
 
 
-@pytest.fixture(scope="module")
-def tasks() -> TaskManager:
-    return TaskManager(include_path=tasks_dir(), include_defaults=False, metadata={"source": "embedded"})
+def refined(base: Any, *tasks: str, limit: int, strategy: str, rounds: int = 1, **options: Any) -> dict[str, Any]:
+    """Return the results of a model that refines its answers, in one task if no others are named."""
+    model = SelfRefineLM(base, strategy=strategy, rounds=rounds)
+    return evaluate(model, tasks or [TASK], {}, limit=limit, bootstrap_iters=0, **options)
 
 
 @pytest.mark.parametrize(
@@ -58,11 +57,9 @@ def tasks() -> TaskManager:
     ],
 )
 def test_each_strategy_has_the_expected_scores_with_each_policy(
-    tasks: TaskManager, strategy: str, policy: str, by_round: tuple[float, ...], requests: int
+    strategy: str, policy: str, by_round: tuple[float, ...], requests: int
 ) -> None:
-    model = SelfRefineLM(ReferenceLM(policy), strategy=strategy, rounds=2)
-    results = simple_evaluate(model, tasks=[TASK], task_manager=tasks, limit=4, bootstrap_iters=0)
-    assert results is not None
+    results = refined(ReferenceLM(policy), limit=4, strategy=strategy, rounds=2)
     found = results["results"][TASK]
     assert tuple(found[f"prompt_level_strict_acc_round_{k},none"] for k in range(len(by_round))) == by_round
     assert f"prompt_level_strict_acc_round_{len(by_round)},none" not in found
@@ -71,12 +68,9 @@ def test_each_strategy_has_the_expected_scores_with_each_policy(
     assert DIRECTIONS.items() <= results["higher_is_better"][TASK].items()
 
 
-def test_an_empty_last_answer_keeps_its_rounds_and_metrics(tasks: TaskManager) -> None:
+def test_an_empty_last_answer_keeps_its_rounds_and_metrics() -> None:
     # Two first answers, two refinements: one withheld, and one that follows what it follows.
-    base = ScriptedLM(["Well.", "Well.", "", "Well."])
-    model = SelfRefineLM(base, strategy="all_false", rounds=1)
-    results = simple_evaluate(model, tasks=[TASK], task_manager=tasks, limit=2, bootstrap_iters=0)
-    assert results is not None
+    results = refined(ScriptedLM(["Well.", "Well.", "", "Well."]), limit=2, strategy="all_false", rounds=1)
     found = results["results"][TASK]
     assert found["base_requests,none"] == 2.0
     assert sum(found[f"feedback_{truth}_negatives,none"] for truth in ("true", "false")) == 2 * 3
@@ -87,10 +81,8 @@ def test_an_empty_last_answer_keeps_its_rounds_and_metrics(tasks: TaskManager) -
     assert answers == [["Well.", ""], ["Well.", "Well."]]
 
 
-def test_predict_only_keeps_every_answer(tasks: TaskManager) -> None:
-    model = SelfRefineLM(ReferenceLM("drop_one"), strategy="oracle", rounds=1)
-    results = simple_evaluate(model, tasks=[TASK], task_manager=tasks, limit=1, predict_only=True)
-    assert results is not None
+def test_predict_only_keeps_every_answer() -> None:
+    results = refined(ReferenceLM("drop_one"), limit=1, strategy="oracle", predict_only=True)
     (sample,) = results["samples"][TASK]
     assert len(sample["rounds"]) == 2
     assert sorted(sample["metrics"]) == ["bypass", "ended", "rounds"]
@@ -98,7 +90,7 @@ def test_predict_only_keeps_every_answer(tasks: TaskManager) -> None:
 
 @pytest.mark.parametrize("chat", [True, False])
 def test_few_shot_examples_precede_only_the_first_answer(
-    tasks: TaskManager, chat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    chat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
     calls = []
@@ -106,17 +98,8 @@ def test_few_shot_examples_precede_only_the_first_answer(
         base = ScriptedLM(lambda _prompt: "Well.")
         caplog.clear()
         with caplog.at_level("DEBUG", "lm_eval"):
-            simple_evaluate(
-                SelfRefineLM(base, strategy="all_false", rounds=1),
-                tasks=[TASK],
-                task_manager=tasks,
-                limit=1,
-                num_fewshot=2,
-                apply_chat_template=chat,
-                fewshot_as_multiturn=chat,
-                cache_requests=True,
-                bootstrap_iters=0,
-            )
+            asked = {"num_fewshot": 2, "apply_chat_template": chat, "fewshot_as_multiturn": chat}
+            refined(base, limit=1, strategy="all_false", cache_requests=True, **asked)
         calls.append(base.calls)
     assert "Building contexts" not in caplog.text
     assert calls[0] == calls[1]
@@ -163,27 +146,22 @@ def test_a_real_model_is_prompted_through_its_chat_template(
 
 
 @pytest.mark.parametrize("other", ["verbalizer_sst2_unnatural_flipped", "manyifeval_dense_n010"])
-def test_a_task_whose_answers_cannot_be_refined_is_rejected_by_name(tasks: TaskManager, other: str) -> None:
-    model = SelfRefineLM(ReferenceLM("oracle"), strategy="oracle")
+def test_a_task_whose_answers_cannot_be_refined_is_rejected_by_name(other: str) -> None:
     message = rf"rows without instructions: {other} \(2 requests\)\. .* dense tasks do not count"
     with pytest.raises(ValueError, match=message):
-        simple_evaluate(model, tasks=[TASK, other], task_manager=tasks, limit=2)
+        refined(ReferenceLM("oracle"), TASK, other, limit=2, strategy="oracle")
 
 
 @pytest.mark.parametrize("chat", [True, False])
 @pytest.mark.parametrize("description", ["", "Mind the instructions."])
 @pytest.mark.parametrize("system", [None, "Be brief."])
-def test_system_prompt_and_description_precede_every_prompt(
-    tasks: TaskManager, system: str | None, description: str, chat: bool
-) -> None:
+def test_system_prompt_and_description_precede_every_prompt(system: str | None, description: str, chat: bool) -> None:
     base = ScriptedLM(lambda _prompt: "NO")
     model = SelfRefineLM(base, strategy="feedback_each", rounds=1)
-    task = tasks.load([TASK])["tasks"][TASK]
+    task = make(TASK)
     task.set_config("description", description)
     task.build_all_requests(
         limit=1,
-        rank=0,
-        world_size=1,
         system_instruction=system,
         apply_chat_template=chat,
         chat_template=model.apply_chat_template if chat else None,

@@ -28,18 +28,7 @@ SEED, SECTIONS_SEED = 20261124, 20261125
 """The seeds of the draws of words, and of instructions about sections; changing them changes scores."""
 COUNTS = (10, 20, 50, 100, 200, 300, 400, 500)
 """The numbers of words, or of instructions."""
-SUBJECTS = (
-    "the first year of a ferry company that has changed to electric ships",
-    "a chain of bakeries that wants to open shops in three more cities",
-    "the merger of two hospitals in a rural district",
-    "a publisher of schoolbooks that is losing its readers to tablets",
-    "the restoration of a covered market in the center of an old town",
-    "a maker of bicycles whose most important supplier has gone out of business",
-    "the plans of a museum to pay for a new wing",
-    "a farm cooperative that sells its fruit abroad for the first time",
-    "an airport that has to halve its use of water",
-    "a software firm whose employees have all worked from home for two years",
-)
+SUBJECTS = lines_of(__package__, "subjects.txt")
 PER_SECTION = 5
 """The number of instructions about one section, of five types."""
 LEAD = "Use each of the following {count} words in the report at least once, exactly as it is written here:"

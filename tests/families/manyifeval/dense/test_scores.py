@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 import pytest
+import yaml
 
 from lm_eval_ext.families.instructions.kinds import IN_SECTIONS
 from lm_eval_ext.families.manyifeval.dense.scores import by_place, score_sections, score_words, sections_of
 from lm_eval_ext.families.manyifeval.schema import OF_SECTION_TYPES
 
-WORDS = ("margin", "ferry", "bakery", "orchard", "museum", "voucher")
+READ = yaml.safe_load(Path(__file__).with_name("reports.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("response", "followed", "modified", "primacy"),
-    [
-        ("The margin of the ferry, the bakery, the orchard, a museum and a voucher.", 6, 0, 0.0),
-        ("MARGIN and Ferry.", 2, 0, 1.0),
-        ("museum: voucher!", 2, 0, -1.0),
-        ("Margins and ferries, bakeries", 0, 3, 0.0),
-        ("margin margins", 1, 0, 0.5),
-        ("submargin ferryman", 0, 0, 0.0),
-        ("**margin** _ferry_ bakery-orchard “museum”", 5, 0, 0.5),
-        ("<think>margin ferry</think>bakery", 1, 0, 0.0),
-        ("", 0, 0, 0.0),
-        (None, 0, 0, 0.0),
-    ],
-)
+@pytest.mark.parametrize(("response", "followed", "modified", "primacy"), READ["words"]["reports"])
 def test_words_are_followed_modified_or_omitted(
     response: str | None, followed: int, modified: int, primacy: float
 ) -> None:
-    found = score_words({"words": WORDS}, [response])
+    found = score_words({"words": READ["words"]["listed"]}, [response])
     assert found["words_followed"] == pytest.approx(followed / 6)
     assert found["words_modified"] == pytest.approx(modified / 6)
     assert found["words_omitted"] == pytest.approx(1 - (followed + modified) / 6)
@@ -41,40 +28,18 @@ def test_words_are_followed_modified_or_omitted(
     assert found["empty_rate"] == (not response)
 
 
-GIVEN: list[tuple[int, str, dict[str, Any]]] = [
-    (2, "keywords:existence", {"keywords": ["budget"]}),
-    (1, "punctuation:no_comma", {}),
-    (1, "section:question", {}),
-    (2, "section:question", {}),
-    (1, "section:first_letter", {"letter": "t"}),
-    (2, "punctuation:no_comma", {}),
-]
-DOC = dict(zip(("sections", "types", "arguments"), zip(*GIVEN, strict=True), strict=True))
+DOC = dict(zip(("sections", "types", "arguments"), zip(*READ["instructions"]["listed"], strict=True), strict=True))
 
 
-@pytest.mark.parametrize(
-    ("response", "followed", "omitted", "thirds"),
-    [
-        ("Section 1\nThe end?\nSection 2\nWhat budget?", 6, 0, (1, 1, 1)),
-        # A keyword is a whole word, as a reader sees it.
-        ("Section 1\nThe end?\nSection 2\nWhat budgets?", 5, 0, (0.5, 1, 1)),
-        ("Section 1\nAn end, perhaps.\nSection 2\nThe budget.", 2, 0, (0.5, 0, 0.5)),
-        ("Section 2\nThe budget.", 2, 3, (0.5, 0, 0.5)),
-        ("Section 1\n\nSection 2\nThe budget.", 2, 3, (0.5, 0, 0.5)),
-        ("<think>Section 1\nThe end?</think>Section 2\nWhat budget?", 3, 3, (0.5, 0.5, 0.5)),
-        ("What budget?", 0, 6, (0, 0, 0)),
-        ("", 0, 6, (0, 0, 0)),
-        (None, 0, 6, (0, 0, 0)),
-    ],
-)
+@pytest.mark.parametrize(("response", "followed", "omitted", "thirds"), READ["instructions"]["reports"])
 def test_instructions_are_followed_broken_or_omitted(
-    response: str | None, followed: int, omitted: int, thirds: tuple[float, ...]
+    response: str | None, followed: int, omitted: int, thirds: list[float]
 ) -> None:
     found = score_sections(DOC, [response])
     assert found["instructions_followed"] == pytest.approx(followed / 6)
     assert found["instructions_omitted"] == pytest.approx(omitted / 6)
     assert found["instructions_broken"] == pytest.approx((6 - followed - omitted) / 6)
-    assert tuple(found[f"instructions_followed_{third}_third"] for third in ("first", "middle", "last")) == thirds
+    assert [found[f"instructions_followed_{third}_third"] for third in ("first", "middle", "last")] == thirds
     assert found["primacy"] == thirds[0] - thirds[-1]
     assert found["empty_rate"] == (not response)
 
@@ -112,50 +77,17 @@ def test_every_verdict_is_in_one_third(verdicts: str, thirds: list[float]) -> No
     assert primacy == pytest.approx(thirds[0] - thirds[2])
 
 
-@pytest.mark.parametrize(
-    "heading",
-    [
-        "Section 3",
-        "section 3:",
-        "SECTION 3.",
-        "## Section 3",
-        "### Section 3: Staff and costs",
-        "**Section 3**",
-        "**Section 3: Staff**",
-        "**Section 3:** Staff",
-        "_Section 3_",
-        "Section 3 - Staff",
-        "Section 3 \N{EM DASH} Staff",
-        "  > Section 3\r",
-    ],
-)
+@pytest.mark.parametrize("heading", READ["headings"])
 def test_what_is_below_a_heading_is_a_section(heading: str) -> None:
     report = f"Here it is.\n\n{heading}\nThe staff is small.\n\nIt grows.\n\nSection 4\nMore."
     assert sections_of(report) == {3: "The staff is small.\n\nIt grows.", 4: "More."}
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["Section 3 shows the costs.", "Sections 3", "Section 3rd", "Section three", "In section 3:", "Section 3000"],
-)
+@pytest.mark.parametrize("line", READ["text"])
 def test_other_lines_are_text(line: str) -> None:
     assert sections_of(f"Section 1\n{line}\nEnd.") == {1: f"{line}\nEnd."}
 
 
-@pytest.mark.parametrize(
-    ("report", "expected"),
-    [
-        ("", {}),
-        ("No sections at all.", {}),
-        ("Section 1\n\nSection 2\n  \n", {}),
-        ("Section 1: All is well.\nSection 2: **So far.**", {1: "All is well.", 2: "So far."}),
-        ("Section 2\nLast.\nSection 1\nFirst.", {1: "First.", 2: "Last."}),
-        ("Section 1\nOne.\n\n---\n\n## Section 2\nTwo.\n***\n", {1: "One.", 2: "Two."}),
-        # A table of contents, and a report that repeats itself.
-        ("Section 1: Staff\nSection 2: Costs\n\nSection 1\nOne.\nSection 2\nTwo.", {1: "One.", 2: "Two."}),
-        ("Section 1\nSection 2\n\nSection 1\nOne.\nSection 2\nTwo.\nSection 2\nAgain.", {1: "One.", 2: "Two."}),
-        ("Section 1\nOne.\nSection 101\nToo many.", {1: "One.", 101: "Too many."}),
-    ],
-)
+@pytest.mark.parametrize(("report", "expected"), READ["reports"])
 def test_reports_of_several_kinds(report: str, expected: dict[int, str]) -> None:
     assert sections_of(report) == expected

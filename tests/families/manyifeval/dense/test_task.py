@@ -217,8 +217,6 @@ def expected_of(policy: str, row: MixedRow) -> dict[str, float]:
 @pytest.mark.parametrize("count", [COUNTS[0], COUNTS[2], COUNTS[-1]])
 def test_a_row_in_sections_has_the_scores_that_the_policy_implies(policy: str, count: int) -> None:
     for row in mixed_rows(count)[:: 1 if count < 100 else 10]:
-        types, arguments = zip(*((one.id, one.arguments()) for one in row.instructions), strict=True)
-        doc = {"sections": row.sections, "types": types, "arguments": arguments}
-        found = score_sections(doc, [text_of(section_answers(row), policy)])
+        found = score_sections(row.document, [text_of(section_answers(row), policy)])
         figures = expected_of(policy, row)
         assert {name: found[name] for name in figures} == pytest.approx(figures, abs=1e-12), (policy, row.key)
