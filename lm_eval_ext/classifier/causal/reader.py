@@ -17,6 +17,7 @@ from string import ascii_uppercase
 from typing import Any, Literal
 
 from lm_eval_ext.classifier.availability import (
+    ADAPTER_CONFIG,
     ADAPTER_WEIGHTS,
     DEFAULT,
     Runtime,
@@ -28,7 +29,6 @@ from lm_eval_ext.classifier.reading import Answer, Reader, Reading
 from lm_eval_ext.sources import reason
 from lm_eval_ext.training.run import Recipe
 
-ADAPTER_CONFIG = "adapter_config.json"
 CAUSAL = Recipe(seed=0, epochs=3, batch_size=8, learning_rate=2e-4, rank=16)
 """How an adapter is trained by default."""
 

@@ -13,7 +13,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS
 from lm_eval_ext.families.paired_mcq.first_tokens import first_token
-from lm_eval_ext.families.paired_mcq.prompt import prompt_of
+from lm_eval_ext.families.paired_mcq.prompt import Prompt
 from lm_eval_ext.families.paired_mcq.rows import rows
 from tests.across_versions import filtered, plain_instance
 
@@ -78,7 +78,7 @@ def test_the_letters_of_a_row_cost_one_forward_pass(manager: TaskManager, model:
         for results in (paired, alone)
     )
     for sample, row, other in zip(of_both, found, of_text, strict=True):
-        prompt = prompt_of("medium", row["question"], row["options"])
+        prompt = Prompt("medium")(row)
         *letters, (context, settings) = sample["arguments"]
         assert context == (f"user: {prompt}\nassistant:" if template else prompt)
         # As in the harness's own multiple choice, a template takes the place of the space; but it may have one itself.

@@ -12,7 +12,7 @@ import pytest
 
 from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS
-from lm_eval_ext.families.paired_mcq.prompt import prompt_of
+from lm_eval_ext.families.paired_mcq.prompt import Prompt
 from lm_eval_ext.families.paired_mcq.rows import rows, rows_hash
 from tests.across_versions import arguments_of
 from tests.families.jsonl import write_jsonl
@@ -31,7 +31,7 @@ def test_a_leaf_combines_its_datasets_rows_with_its_levels_instruction(family: s
     found = rows(DATASETS[dataset], "embedded")
     assert task.eval_docs.to_list() == list(found)
     for row in found[:20]:
-        assert task.doc_to_text(row) == prompt_of(level, row["question"], row["options"])
+        assert task.doc_to_text(row) == Prompt(level)(row)
         assert task.doc_to_target(row) == row["gold"]
     assert task.config.metadata["rows_hash"] == rows_hash(DATASETS[dataset], "embedded")
 
