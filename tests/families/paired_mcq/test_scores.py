@@ -118,17 +118,6 @@ def test_every_row_has_every_metric_of_its_task_and_no_other(paired: bool, gold:
     assert len(names) == {(True, False): 14, (True, True): 16, (False, False): 6, (False, True): 7}[paired, gold]
 
 
-@pytest.mark.parametrize(
-    ("loglikelihoods", "letter"),
-    [((-3.0, -1.0, -2.0), "B"), ((-1.0, -1.0, -2.0), "A"), ((-2.0, -1.0, -1.0), "B"), ((-5.0, -5.0, -5.0), "A")],
-    ids=["the highest", "a tie of first and second", "a tie of second and third", "all alike"],
-)
-def test_the_first_token_is_the_most_likely_letter_and_ties_go_to_the_first(
-    loglikelihoods: tuple[float, ...], letter: str
-) -> None:
-    assert first_token("ABC", ("",), loglikelihoods) == ("", letter)
-
-
 def test_recorded_readings_have_the_same_scores() -> None:
     options = options_of(row())
     readings = {
