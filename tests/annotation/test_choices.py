@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import yaml
 
 from lm_eval_ext.annotation.choices import COLUMNS, MODES, label_in, mode_in, options_cell, options_in
 from lm_eval_ext.annotation.sheet import read_sheet, write_sheet
@@ -16,6 +17,8 @@ from lm_eval_ext.cli import main
 from tests.reports.conftest import ResultFolder
 
 TASK, OTHER = "paired_mcq_opinionqa_medium", "paired_mcq_arc_challenge_medium"
+CASES = yaml.safe_load(Path(__file__).with_name("choices.yaml").read_text(encoding="utf-8"))
+ROW = dict.fromkeys(COLUMNS, "") | {"options": "A. Tea\nB. Coffee", "response": "Tea", "model": "m", "task": "t"}
 
 
 @pytest.fixture(scope="module")
@@ -30,30 +33,7 @@ def folders(result_folder: ResultFolder) -> list[str]:
 # What an annotator sees and may write
 
 
-@pytest.mark.parametrize(
-    ("cell", "label"),
-    [
-        ("A", "A"),
-        (" b. ", "B"),
-        ("A, C", ["A", "C"]),
-        ("AC", ["A", "C"]),
-        ("a and c", ["A", "C"]),
-        ("A/B/C", ["A", "B", "C"]),
-        ("refused", "refused"),
-        ("Refused", "refused"),
-        ("none", "none"),
-        # The paper's annotators.
-        ("nan", "none"),
-        ("contradiction", "contradiction"),
-        ("", None),
-        (" ", None),
-        # No labels: the message of the rows' reader quotes them.
-        ("refusal", "refusal"),
-        ("A or maybe B", "A or maybe B"),
-        ("AA", "AA"),
-        ("?", "?"),
-    ],
-)
+@pytest.mark.parametrize(("cell", "label"), CASES["labels"])
 def test_a_label_is_read_as_it_is_written(cell: str, label: object) -> None:
     assert label_in(cell) == label
 
@@ -185,29 +165,18 @@ def _cells(said: str) -> list[list[str]]:
     return [line.strip("|").split("|") for line in first.splitlines()[2:]]
 
 
-@pytest.mark.parametrize(
-    ("changed", "complaint"),
-    [
-        ({"label": "Z"}, "row 1, field 'label': 'Z' is not a letter of the row's options (A, B)"),
-        ({"label": "maybe"}, "row 1, field 'label': 'maybe' is not a letter"),
-        ({"label": "A", "mode": "chatty"}, "row 1, column 'mode': expected one of single choice; "),
-        ({"label": "A", "options": "Tea"}, "row 1, column 'options': expected lines such as"),
-        ({"label": ""}, "none of 1 rows has a label"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "complaint"), CASES["wrong"])
 def test_a_wrong_cell_is_named(
     changed: dict[str, str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    row = dict.fromkeys(COLUMNS, "") | {"options": "A. Tea\nB. Coffee", "response": "Tea"} | changed
-    write_sheet(tmp_path / "one.csv", COLUMNS, [row])
+    write_sheet(tmp_path / "one.csv", COLUMNS, [ROW | changed])
     assert main(["classifier", "labels", str(tmp_path / "one.csv")]) == 1
     assert complaint in capsys.readouterr().err
 
 
 def _labels(sheet: Path, rows: str, *labels: str) -> str:
     """Write a sheet of answers of one model: each letter of ``rows`` is an answer, with its label."""
-    row = dict.fromkeys(COLUMNS, "") | {"options": "A. Tea\nB. Coffee", "response": "Tea", "model": "m", "task": "t"}
-    write_sheet(sheet, COLUMNS, [row | {"row": n, "label": label} for n, label in zip(rows, labels, strict=True)])
+    write_sheet(sheet, COLUMNS, [ROW | {"row": n, "label": label} for n, label in zip(rows, labels, strict=True)])
     return str(sheet)
 
 
