@@ -132,17 +132,9 @@ def test_labels_are_counted_and_become_rows_for_training(
     of_refuser = Counter(
         next(line[0] for line in row["options"].split("\n") if line.endswith(". Refused")) for row in refused
     )
-    (header,) = [line for line in said.splitlines() if line.startswith("| model") and "several" in line]
-    names = [cell.strip() for cell in header.strip("|").split("|")]
-    lines = {cells[0].strip(): dict(zip(names, map(str.strip, cells), strict=False)) for cells in _cells(said)}
-    assert {name: int(lines["reference policy=chatty"][name]) for name in ("A", "B", "several", "none", "all")} == {
-        "A": 2,
-        "B": 1,
-        "several": 1,
-        "none": 1,
-        "all": 5,
-    }
-    assert {name: int(lines["reference policy=refuser"][name]) for name in of_refuser} == of_refuser
+    counts = _counts(said)
+    assert counts["reference policy=chatty"].items() >= {"A": 2, "B": 1, "several": 1, "none": 1, "all": 5}.items()
+    assert counts["reference policy=refuser"].items() >= of_refuser.items()
     assert "Not labeled yet, and left out: 1 of 12 answers." in said
     header, _, *modes = said.split("\n\n")[3].splitlines()
     assert [" ".join(line.split()) for line in (header, *sorted(modes))] == [
@@ -160,9 +152,11 @@ def test_labels_are_counted_and_become_rows_for_training(
     assert main(["classifier", "labels", str(labeled), "--rows", str(out)]) == 1
 
 
-def _cells(said: str) -> list[list[str]]:
-    first = said.split("\n\n")[1]
-    return [line.strip("|").split("|") for line in first.splitlines()[2:]]
+def _counts(said: str) -> dict[str, dict[str, int]]:
+    """Return the first table that is printed, that of the labels: by model, the count in each column."""
+    lines = said.split("\n\n")[1].splitlines()
+    (_, *labels), _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    return {model: dict(zip(labels, map(int, cells), strict=True)) for model, *cells in rows}
 
 
 @pytest.mark.parametrize(("changed", "complaint"), CASES["wrong"])
@@ -226,13 +220,12 @@ def test_the_published_labels_have_their_published_letters(
 ) -> None:
     path = shared_data / "mcq" / "mismatch_train.jsonl"
     assert main(["classifier", "labels", str(path)]) == 0
-    found = [list(map(str.strip, cells)) for cells in _cells(capsys.readouterr().out)]
-    counts: dict[str, Counter[str]] = {cells[0]: Counter() for cells in found}
+    found = _counts(capsys.readouterr().out)
+    counts: dict[str, Counter[str]] = {model: Counter() for model in found}
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         counts[row["model"]][row["label_letter"] if row["label_kind"] == "option" else row["label_kind"]] += 1
     # Counted independently from the file's own fields: A, B, C, … and the number of rows of each model.
-    for cells in found:
-        letters = [counts[cells[0]][letter] for letter in "ABCDEF"]
-        assert list(map(int, cells[1:7])) == letters
-        assert int(cells[-1]) == counts[cells[0]].total()
+    for model, of_model in found.items():
+        assert [*of_model.items()][:6] == [(letter, counts[model][letter]) for letter in "ABCDEF"]
+        assert of_model["all"] == counts[model].total()

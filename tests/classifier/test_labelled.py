@@ -90,36 +90,17 @@ def test_a_malformed_file_is_named_with_the_line(tmp_path: Path) -> None:
 
 
 def asked(question: str, *texts: str) -> Labelled:
-    options = tuple(Option(letter, text) for letter, text in zip("ABCDEFG", texts or ("Tea", "Coffee"), strict=False))
-    return Labelled(Answer("", options), Reading("none"), question=question)
+    return Labelled(Answer("", tuple(map(Option, "AB", texts))), Reading("none"), question=question)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        (asked("Which drink?"), asked("which  drink? "), True),
-        (asked("Which drink?"), asked("Which food?"), False),
-        # Other shuffles and other instructions in front.
-        (
-            asked("Please pick ONE. Question: Which drink?\nA. Tea \nB. Coffee \nAnswer:", "Tea", "Coffee"),
-            asked("Be brief.\nQuestion: Which drink? \nOptions: \nA. Coffee\nB. Tea\nAnswer:", "Coffee", "Tea"),
-            True,
-        ),
-        # Other options do not make it another question, and other words before the options do.
-        (asked("Which drink?\nA. Tea\nB. Coffee"), asked("Which drink?\nA. Milk\nB. Rum", "Milk", "Rum"), True),
-        (asked("Which drink?\nA. Tea\nB. Coffee"), asked("Which hot drink?\nA. Tea\nB. Coffee"), False),
-        # Without a question, the options tell.
-        (asked("", "Tea", "Coffee"), asked("", "coffee", "Tea"), True),
-        (asked("", "Tea", "Coffee"), asked("", "Tea", "Milk"), False),
-        (asked("A. Tea\nB. Coffee"), asked("A. Coffee\nB. Tea", "Coffee", "Tea"), True),
-    ],
-)
-def test_rows_of_the_same_question_are_recognized(one: Labelled, other: Labelled, same: bool) -> None:
-    assert (question_key(one) == question_key(other)) is same
+@pytest.mark.parametrize(("one", "other", "expected"), CASES["questions"])
+def test_rows_of_the_same_question_are_recognized(one: list[str], other: list[str], expected: str) -> None:
+    is_same = question_key(asked(*one)) == question_key(asked(*other))
+    assert is_same == (expected == "same")
 
 
 def test_the_split_keeps_questions_whole() -> None:
-    rows = [asked(f"Question {number % 10}?") for number in range(35)]
+    rows = [asked(f"Question {number % 10}?", "Tea") for number in range(35)]
     taught, held_out = split_by_question(rows, 0.2, seed=0)
     assert len({question_key(row) for row in held_out}) == 2  # 0.2 * 10
     assert not {question_key(row) for row in taught} & {question_key(row) for row in held_out}
@@ -127,7 +108,7 @@ def test_the_split_keeps_questions_whole() -> None:
 
 
 def test_the_split_depends_on_the_seed_and_not_on_the_order() -> None:
-    rows = [asked(f"Question {number}?") for number in range(30)]
+    rows = [asked(f"Question {number}?", "Tea") for number in range(30)]
     held_out = {row.question for row in split_by_question(rows, 0.3, seed=0)[1]}
     assert {row.question for row in split_by_question(rows[::-1], 0.3, seed=0)[1]} == held_out
     assert {row.question for row in split_by_question(rows, 0.3, seed=1)[1]} != held_out
