@@ -55,15 +55,7 @@ def test_a_row_without_options_or_response_is_rejected(field: str) -> None:
         answer_of_row("row 1", row)
 
 
-@pytest.mark.parametrize(
-    ("response", "text"),
-    [
-        (None, ""),
-        ("<think>Tea? No.</think>Coffee", "Coffee"),
-        ("<think>Tea", ""),
-        (" Tea ", " Tea "),
-    ],
-)
+@pytest.mark.parametrize(("response", "text"), CASES["responses"])
 def test_reasoning_is_removed_before_reading(response: str | None, text: str) -> None:
     assert labelled({"label": "A", "response": response}).answer.text == text
 

@@ -7,12 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, ReaderError
+from lm_eval_ext.classifier.availability import ADAPTER_CONFIG, ADAPTER_WEIGHTS, ReaderError
 from lm_eval_ext.classifier.encoder import reader, weights
 from lm_eval_ext.classifier.encoder.weights import (
     DESCRIBED,
@@ -244,29 +245,32 @@ def test_a_folder_without_a_description_is_not_an_adapter(tmp_path: Path, name: 
     assert str(error.value) == expected
 
 
-def test_an_adapter_that_is_damaged_is_an_error_before_it_is_used(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "change", "complaint"),
+    [
+        (ADAPTER_WEIGHTS, lambda content: content[:-1], "the adapter cannot be read: "),
+        (ADAPTER_WEIGHTS, lambda _: b"", "the adapter cannot be read: "),
+        (ADAPTER_CONFIG, lambda _: None, "the adapter cannot be read: "),
+        (
+            ADAPTER_CONFIG,
+            lambda content: content.replace(b'"r": 16', b'"r": 17'),
+            "adapter_config.json has rank 17, and adapter_model.safetensors 16; they are not of one adapter",
+        ),
+    ],
+    ids=["cut off", "empty", "not there", "of another adapter"],
+)
+def test_an_adapter_that_is_damaged_is_an_error_before_it_is_used(
+    tmp_path: Path, name: str, change: Callable[[bytes], bytes | None], complaint: str
+) -> None:
     pytest.importorskip("safetensors")
+    require_adapter(EMBEDDED[0])
     folder = tmp_path / "adapter"
-    (whole,) = EMBEDDED[:1]
-
-    def changed(name: str, content: bytes | None) -> str:
-        """Return the error about a copy with another content of a file."""
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(whole, folder)
-        (folder / name).unlink()
-        if content is not None:
-            (folder / name).write_bytes(content)
-        with pytest.raises(ReaderError) as error:
-            # What a task asks before anything is generated.
-            reader.require(folder)
-        return str(error.value)
-
-    require_adapter(whole)
-    tensors, configuration = (whole / name for name in ("adapter_model.safetensors", "adapter_config.json"))
-    for name, content in ((tensors.name, tensors.read_bytes()[:-1]), (tensors.name, b""), (configuration.name, None)):
-        assert changed(name, content).startswith(f"{folder}: the adapter cannot be read: ")
-    rank = json.loads(configuration.read_bytes())["r"]
-    other = json.dumps({**json.loads(configuration.read_bytes()), "r": rank + 1}).encode()
-    assert f"has rank {rank + 1}, and adapter_model.safetensors {rank}; they are not of one adapter" in changed(
-        configuration.name, other
-    )
+    shutil.copytree(EMBEDDED[0], folder)
+    content = change((folder / name).read_bytes())
+    (folder / name).unlink()
+    if content is not None:
+        (folder / name).write_bytes(content)
+    with pytest.raises(ReaderError) as error:
+        # What a task asks before anything is generated.
+        reader.require(folder)
+    assert str(error.value).startswith(f"{folder}: {complaint}")

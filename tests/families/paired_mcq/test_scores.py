@@ -118,17 +118,13 @@ def test_every_row_has_every_metric_of_its_task_and_no_other(paired: bool, gold:
     assert len(names) == {(True, False): 14, (True, True): 16, (False, False): 6, (False, True): 7}[paired, gold]
 
 
-def test_recorded_readings_have_the_same_scores() -> None:
-    options = options_of(row())
-    readings = {
-        "option": (Reading.of("A"), 0.0),
-        "several": (Reading.of("CA"), 1.0),
-        "refused": (Reading.refusal(options), 1.0),
-        "none": (Reading("none"), 1.0),
-    }
-    for reading, mismatch in readings.values():
-        written = json.loads(json.dumps(reading.value))
-        assert scores(row(), written, "A")["mismatch"] == mismatch
+@pytest.mark.parametrize(
+    ("reading", "mismatch"),
+    [(Reading.of("A"), 0), (Reading.of("CA"), 1), (Reading.refusal(options_of(row())), 1), (Reading("none"), 1)],
+)
+def test_recorded_readings_have_the_same_scores(reading: Reading, mismatch: int) -> None:
+    written = json.loads(json.dumps(reading.value))
+    assert scores(row(), written, "A")["mismatch"] == mismatch
 
 
 # What a figure is computed from, and the figure
