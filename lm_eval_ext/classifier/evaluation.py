@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import compress, pairwise
 
 from lm_eval_ext.classifier.labelled import Labelled
-from lm_eval_ext.classifier.reading import Option, Reader, Reading, refusal_option
+from lm_eval_ext.classifier.reading import ABSTAINED, Option, Reader, Reading, refusal_option
 
 Z_95 = 1.959963984540054
 """The standard normal distribution's 97.5 % quantile."""
@@ -111,7 +111,7 @@ def evaluate(rows: Sequence[Labelled], readings: Readings) -> Evaluation:
     if RULES in readings:
         last = list(readings)[-1]
         hard = [
-            _abstains(rules) or not rules.matches(final)
+            rules == ABSTAINED or not rules.matches(final)
             for rules, final in zip(readings[RULES], readings[last], strict=True)
         ]
         name = "rules abstain" + (f" or disagree with {last}" if last != RULES else "")
@@ -128,10 +128,6 @@ def agree(label: Reading, reading: Reading) -> bool:
 
 def _annotated(reading: Reading) -> Reading:
     return replace(reading, kind="none") if reading.kind == "contradiction" else reading
-
-
-def _abstains(reading: Reading) -> bool:
-    return reading.kind == "none" and reading.certainty == 0
 
 
 Pairs = Sequence[tuple[Labelled, Reading]]
@@ -225,7 +221,7 @@ def error_kinds(pairs: Pairs) -> dict[str, int]:
 
 
 def _kind(reading: Reading, options: Sequence[Option]) -> str:
-    if _abstains(reading):
+    if reading == ABSTAINED:
         return "abstention"
     return "refused option" if reading.letters == (refusal_option(options),) else reading.kind
 

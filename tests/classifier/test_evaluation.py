@@ -24,10 +24,10 @@ from lm_eval_ext.classifier.evaluation import (
     wilson,
 )
 from lm_eval_ext.classifier.labelled import Labelled
-from lm_eval_ext.classifier.reading import Answer, Option, Reading
+from lm_eval_ext.classifier.reading import ABSTAINED, Answer, Option, Reading
 
 A, B, C = (Reading.of([letter]) for letter in "ABC")
-AC, NONE, REFUSED, ABSTAINED = Reading.of(["A", "C"]), Reading("none"), Reading("refused"), Reading("none", (), 0.0)
+AC, NONE, REFUSED = Reading.of(["A", "C"]), Reading("none"), Reading("refused")
 CONTRADICTION = Reading("contradiction", (), 0.9)
 OPTIONS = (Option("A", "Tea"), Option("B", "Coffee"), Option("C", "Refused"))
 

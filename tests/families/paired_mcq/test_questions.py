@@ -254,4 +254,4 @@ def test_an_answer_that_names_two_options_is_an_error(tmp_path: Path, named: Nam
 @pytest.mark.parametrize("right", [3, -1, True, "D", "b", "Refused", "", None, 1.0, ["red"]], ids=repr)
 def test_a_target_that_names_no_option_is_an_error(tmp_path: Path, right: object) -> None:
     with pytest.raises(RowsError, match=r"mine_test\.jsonl, row 1, field 'right': expected the number \(from 0\), the"):
-        golds(tmp_path, (["red", "Refused", "blue"], right))
+        golds(tmp_path, (["Refused", "red", "blue"], right))
