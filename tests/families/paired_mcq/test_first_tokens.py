@@ -192,11 +192,7 @@ FIRST: Mapping[str, tuple[tuple[str, ...], tuple[float, ...], tuple[str, str]]] 
     "a tie of second and third": (("",), (-2, -1, -1), ("", "B")),
     "all alike": (("",), (-5, -5, -5), ("", "A")),
     # A, ▁A, B, ▁B, C, ▁C
-    "the most probable spelling, not the most probable letter without a space": (
-        ("", " "),
-        (-3, -9, -4, -1, -9, -9),
-        (" ", "B"),
-    ),
+    "the best spelling, not the best letter without a space": (("", " "), (-3, -9, -4, -1, -9, -9), (" ", "B")),
     "spellings of one letter are not added": (("", " "), (-2, -2, -1.9, -9, -9, -9), ("", "B")),
     "ties of spellings go to the first": (("", " "), (-1, -1, -1, -1, -1, -1), ("", "A")),
 }
