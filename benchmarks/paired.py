@@ -29,7 +29,7 @@ import yaml
 from benchmarks.ratio import Ratio
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.paired_mcq.datasets import OPINIONQA
-from lm_eval_ext.families.paired_mcq.prompt import LETTERS, prompt_of
+from lm_eval_ext.families.paired_mcq.prompt import LETTERS, Prompt
 from lm_eval_ext.families.paired_mcq.rows import rows
 from lm_eval_ext.sources import EMBEDDED
 
@@ -131,7 +131,7 @@ def _tasks(folder: Path) -> dict[str, Any]:
     prompts = own / "rows.jsonl"
     with prompts.open("w", encoding="utf-8") as file:
         for row in rows(OPINIONQA, EMBEDDED)[:LIMIT]:
-            prompt = prompt_of("medium", row["question"], row["options"])
+            prompt = Prompt("medium")(row)
             file.write(json.dumps({"prompt": prompt, "letters": [*LETTERS[: len(row["options"])]]}) + "\n")
     config = {
         "task": CHOICE,
@@ -179,7 +179,7 @@ def _tokenizer() -> Any:
     import transformers  # noqa: PLC0415
 
     learned = tokenizers.ByteLevelBPETokenizer()
-    texts = [prompt_of("medium", row["question"], row["options"]) for row in rows(OPINIONQA, EMBEDDED)]
+    texts = list(map(Prompt("medium"), rows(OPINIONQA, EMBEDDED)))
     # The letters are requested in the form " B", which occurs in no prompt.
     spaced = [f" {letter}" for letter in LETTERS]
     start, end = "<s>", "</s>"

@@ -11,6 +11,8 @@ from typing import Any
 from lm_eval_ext.sources import reason
 from lm_eval_ext.training.run import missing_libraries
 
+ADAPTER_CONFIG = "adapter_config.json"
+"""The file in which PEFT describes an adapter."""
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 """The file with an adapter's weights. Pickled weights can contain code and are not loaded."""
 

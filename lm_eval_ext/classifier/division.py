@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lm_eval_ext.classifier.availability import ADAPTER_CONFIG
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.evaluation import as_markdown, evaluate, readings
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file, question_key, split_by_question
@@ -160,7 +161,12 @@ def card(  # noqa: PLR0913 # everything that describes a training run
         mode=mode,
         recipe=recipe,
         sources="\n".join(f"| {data.name} | {len(data.rows)} | `{data.sha256}` |" for data in division.files),
-        split=_split(division, share, recipe.seed),
+        share=share,
+        models=f", models held out: {', '.join(division.models)}" if division.models else "",
+        taught=len(division.taught),
+        taught_questions=len(known),
+        held_out=len(division.held_out),
+        held_out_questions=questions(division.held_out),
         base=_base(folder),
         packages=", ".join(f"{package} {version}" for package, version in versions().items()),
         records="".join(
@@ -170,19 +176,9 @@ def card(  # noqa: PLR0913 # everything that describes a training run
     )
 
 
-def _split(division: Division, share: float, seed: int) -> str:
-    """Describe what was trained on and held out."""
-    taught, held_out = division.taught, division.held_out
-    models = f", models held out: {', '.join(division.models)}" if division.models else ""
-    return (
-        f"Split by question (seed {seed}, share {share}{models}): trained on {len(taught)} rows of {questions(taught)} "
-        f"questions; held out {len(held_out)} rows of {questions(held_out)} questions."
-    )
-
-
 def _base(folder: Path) -> str:
     """Describe an adapter's base from the adapter's files; for a local base, its name and its weights' hashes."""
-    description, peft_config = folder / weights.DESCRIPTION, folder / "adapter_config.json"
+    description, peft_config = folder / weights.DESCRIPTION, folder / ADAPTER_CONFIG
     described = json.loads((description if description.is_file() else peft_config).read_text(encoding="utf-8"))
     base = described["base" if description.is_file() else "base_model_name_or_path"]
     revision = described.get("revision")

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import compress, pairwise
 
 from lm_eval_ext.classifier.labelled import Labelled
-from lm_eval_ext.classifier.reading import Option, Reader, Reading, refusal_option
+from lm_eval_ext.classifier.reading import ABSTAINED, Option, Reader, Reading, refusal_option
 
 Z_95 = 1.959963984540054
 """The standard normal distribution's 97.5 % quantile."""
@@ -101,24 +101,23 @@ def evaluate(rows: Sequence[Labelled], readings: Readings) -> Evaluation:
     pairs: dict[str, Pairs] = {
         name: list(zip(rows, reader_readings, strict=True)) for name, reader_readings in readings.items()
     }
-    everywhere = [True] * len(rows)
-    subsets = [("label is one option", [row.label.kind == "option" for row in rows]), ("all rows", everywhere)]
-    slices = [_slice(name, _selected(pairs, mask)) for name, mask in subsets]
+    single = _selected(pairs, [row.label.kind == "option" for row in rows])
     published = {evaluator: _as_published(evaluator, reader_pairs) for evaluator, reader_pairs in pairs.items()}
-    slices.append(_slice(AS_PUBLISHED, published, only_read=True))
+    slices = [
+        _slice("label is one option", single),
+        _slice("all rows", pairs),
+        _slice(AS_PUBLISHED, published, only_read=True),
+    ]
     if RULES in readings:
         last = list(readings)[-1]
         hard = [
-            _abstains(rules) or not rules.matches(final)
+            rules == ABSTAINED or not rules.matches(final)
             for rules, final in zip(readings[RULES], readings[last], strict=True)
         ]
         name = "rules abstain" + (f" or disagree with {last}" if last != RULES else "")
         slices.append(_slice(name, _selected(pairs, hard)))
-    errors = {evaluator: error_kinds(rows, reader_readings) for evaluator, reader_readings in readings.items()}
-    reliable = {
-        evaluator: reliability(readings[evaluator], [agree(row.label, reading) for row, reading in reader_pairs])
-        for evaluator, reader_pairs in pairs.items()
-    }
+    errors = {evaluator: error_kinds(reader_pairs) for evaluator, reader_pairs in pairs.items()}
+    reliable = {evaluator: reliability(reader_pairs) for evaluator, reader_pairs in pairs.items()}
     return Evaluation(tuple(part for part in slices if part.overall), errors, reliable)
 
 
@@ -129,10 +128,6 @@ def agree(label: Reading, reading: Reading) -> bool:
 
 def _annotated(reading: Reading) -> Reading:
     return replace(reading, kind="none") if reading.kind == "contradiction" else reading
-
-
-def _abstains(reading: Reading) -> bool:
-    return reading.kind == "none" and reading.certainty == 0
 
 
 Pairs = Sequence[tuple[Labelled, Reading]]
@@ -154,9 +149,6 @@ def _as_published(evaluator: str, pairs: Pairs) -> Pairs:
 
 
 def _slice(name: str, pairs: Mapping[str, Pairs], *, only_read: bool = False) -> Slice:
-    def scored(read: Pairs) -> ReaderScores:
-        return scores([row.label for row, _ in read], [reading for _, reading in read], only_read=only_read)
-
     overall: dict[str, ReaderScores] = {}
     by_model: dict[str, dict[str, ReaderScores]] = {}
     mean: dict[str, dict[str, float]] = {}
@@ -166,34 +158,33 @@ def _slice(name: str, pairs: Mapping[str, Pairs], *, only_read: bool = False) ->
         model_pairs: dict[str, list[tuple[Labelled, Reading]]] = {}
         for pair in reader_pairs:
             model_pairs.setdefault(pair[0].model or UNNAMED, []).append(pair)
-        cells = {model: scored(model_pairs[model]) for model in sorted(model_pairs)}
-        overall[evaluator], by_model[evaluator] = scored(reader_pairs), cells
+        cells = {model: scores(model_pairs[model], only_read=only_read) for model in sorted(model_pairs)}
+        overall[evaluator], by_model[evaluator] = scores(reader_pairs, only_read=only_read), cells
         mean[evaluator] = {
             figure: sum(getattr(cell, figure) for cell in cells.values()) / len(cells) for figure in AVERAGED
         }
     return Slice(name, overall, by_model, mean)
 
 
-def scores(labels: Sequence[Reading], readings: Sequence[Reading], *, only_read: bool = False) -> ReaderScores:
+def scores(pairs: Pairs, *, only_read: bool = False) -> ReaderScores:
     """Score readings against labels.
 
     Args:
-        labels: the labels, at least one.
-        readings: one reading per label, in the same order.
+        pairs: the rows, at least one, each with a reader's reading.
         only_read: whether macro-F1 is the mean over the classes that readings say, too, as in the paper.
     """
     from sklearn.metrics import f1_score  # noqa: PLC0415 # takes a second
 
-    right = sum(agree(label, reading) for label, reading in zip(labels, readings, strict=True))
-    expected, classes_read = list(map(class_of, labels)), list(map(class_of, readings))
-    low, high = wilson(right, len(labels))
+    count, right = len(pairs), sum(agree(row.label, reading) for row, reading in pairs)
+    expected, classes_read = [class_of(row.label) for row, _ in pairs], [class_of(reading) for _, reading in pairs]
+    low, high = wilson(right, count)
     classes = sorted(set(expected))
     averaged = [name for name in classes if name in classes_read] if only_read else classes
     macro, weighted = (
         float(f1_score(expected, classes_read, labels=names, average=average, zero_division=0.0)) if names else 0.0
         for names, average in ((averaged, "macro"), (classes, "weighted"))
     )
-    return ReaderScores(len(labels), right / len(labels), low, high, macro, weighted)
+    return ReaderScores(count, right / count, low, high, macro, weighted)
 
 
 def class_of(reading: Reading) -> str:
@@ -214,7 +205,7 @@ def wilson(right: int, rows: int) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def error_kinds(rows: Sequence[Labelled], readings: Sequence[Reading]) -> dict[str, int]:
+def error_kinds(pairs: Pairs) -> dict[str, int]:
     """Count the readings that differ from their label, by the kinds of the label and of the reading.
 
     Returns:
@@ -222,7 +213,7 @@ def error_kinds(rows: Sequence[Labelled], readings: Sequence[Reading]) -> dict[s
         first. The refused option is the one that offers a refusal; ``none`` with certainty 0 is an abstention.
     """
     errors: Counter[str] = Counter()
-    for row, reading in zip(rows, readings, strict=True):
+    for row, reading in pairs:
         if not agree(row.label, reading):
             label_kind, reading_kind = _kind(row.label, row.answer.options), _kind(reading, row.answer.options)
             errors[f"{label_kind} read as {'another ' if label_kind == reading_kind else ''}{reading_kind}"] += 1
@@ -230,7 +221,7 @@ def error_kinds(rows: Sequence[Labelled], readings: Sequence[Reading]) -> dict[s
 
 
 def _kind(reading: Reading, options: Sequence[Option]) -> str:
-    if _abstains(reading):
+    if reading == ABSTAINED:
         return "abstention"
     return "refused option" if reading.letters == (refusal_option(options),) else reading.kind
 
@@ -258,20 +249,14 @@ class CertaintyBin:
     accuracy: float
 
 
-def reliability(readings: Sequence[Reading], right: Sequence[bool]) -> list[CertaintyBin]:
-    """Return the non-empty bins of a reader's readings, the least certain first; abstentions are in none.
-
-    Args:
-        readings: the reader's, of each answer.
-        right: for each of them, whether it is right.
-    """
-    judged = [(reading.certainty, is_right) for reading, is_right in zip(readings, right, strict=True)]
+def reliability(pairs: Pairs) -> list[CertaintyBin]:
+    """Return the non-empty bins of a reader's readings, the least certain first; abstentions are in none."""
     bins = []
     for above, most in pairwise(EDGES):
-        inside = [(certainty, is_right) for certainty, is_right in judged if above < certainty <= most]
+        inside = [(row, reading) for row, reading in pairs if above < reading.certainty <= most]
         if inside:
-            certainty = sum(value for value, _ in inside) / len(inside)
-            accuracy = sum(is_right for _, is_right in inside) / len(inside)
+            certainty = sum(reading.certainty for _, reading in inside) / len(inside)
+            accuracy = sum(agree(row.label, reading) for row, reading in inside) / len(inside)
             bins.append(CertaintyBin(above, most, len(inside), certainty, accuracy))
     return bins
 
@@ -301,17 +286,20 @@ def as_markdown(evaluation: Evaluation) -> str:
     kind follow.
     """
     parts = [_slice_as_markdown(part) for part in evaluation.slices]
-    lines = []
-    for evaluator, certainty_bins in evaluation.reliability.items():
-        for certainty_bin in certainty_bins:
-            bounds, accuracy = (
-                f"{certainty_bin.above:g} - {certainty_bin.most:g}",
-                f"{100 * certainty_bin.accuracy:.1f} %",
-            )
-            lines.append([evaluator, bounds, str(certainty_bin.rows), f"{certainty_bin.certainty:.3f}", accuracy])
-    if lines:
+    bins = [
+        [
+            evaluator,
+            f"{certainty_bin.above:g} - {certainty_bin.most:g}",
+            str(certainty_bin.rows),
+            f"{certainty_bin.certainty:.3f}",
+            f"{100 * certainty_bin.accuracy:.1f} %",
+        ]
+        for evaluator, reader_bins in evaluation.reliability.items()
+        for certainty_bin in reader_bins
+    ]
+    if bins:
         header = ["Evaluator", "Certainty", "Rows", "Mean certainty", "Acc"]
-        parts.append("### Accuracy by certainty, all rows\n\n" + table(header, lines))
+        parts.append("### Accuracy by certainty, all rows\n\n" + table(header, bins))
     errors = [
         [evaluator, kind, str(count)] for evaluator, kinds in evaluation.errors.items() for kind, count in kinds.items()
     ]

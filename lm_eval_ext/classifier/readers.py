@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from lm_eval_ext.classifier.availability import (
+    ADAPTER_CONFIG,
     DEFAULT,
     ReaderError,
     Runtime,
@@ -82,7 +83,7 @@ def require(name: str) -> None:
         except ReaderError as error:
             raise unavailable(str(error)) from error
         return
-    if file_of(origin, causal.ADAPTER_CONFIG) is None and file_of(origin, "config.json") is None:
+    if file_of(origin, ADAPTER_CONFIG) is None and file_of(origin, "config.json") is None:
         if Path(origin).is_dir():
             searched = f"the folder {origin!r}"
         else:
@@ -90,7 +91,7 @@ def require(name: str) -> None:
                 " (only the local cache, because HF_HUB_OFFLINE is set)" if is_offline() else ""
             )
         raise unavailable(
-            f"{searched} does not contain a reader: expected {DESCRIPTION} or {causal.ADAPTER_CONFIG} (an adapter) or "
+            f"{searched} does not contain a reader: expected {DESCRIPTION} or {ADAPTER_CONFIG} (an adapter) or "
             "config.json (a model)"
         )
     causal.require(origin)

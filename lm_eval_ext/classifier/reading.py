@@ -74,6 +74,8 @@ class Reading:
         return replace(self, certainty=reading.certainty) == reading
 
 
+ABSTAINED = Reading("none", (), 0.0)
+"""The reading of a reader that cannot tell."""
 Reader = Callable[[Sequence[Answer]], "list[Reading]"]
 """Reads a batch of answers and returns one reading per answer, in the same order."""
 

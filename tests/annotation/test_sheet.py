@@ -12,7 +12,8 @@ import pytest
 from lm_eval_ext.annotation.sheet import Cell, read_sheet, require_new_sheet, write_sheet
 from lm_eval_ext.sources import RowsError
 
-FORMULAS = (
+TEXTS = (
+    # Formulas.
     "=1+1",
     "+1",
     "-1+cmd|' /C calc'!A0",
@@ -23,9 +24,7 @@ FORMULAS = (
     "\uff0b1",
     "\uff0d1",
     "\uff201",
-)
-TEXTS = (
-    *FORMULAS,
+    # Other texts.
     "plain",
     "",
     "'=1+1",

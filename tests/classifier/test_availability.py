@@ -52,10 +52,10 @@ def test_missing_values_are_the_defaults() -> None:
 @pytest.mark.filterwarnings("ignore:for base_model:UserWarning")  # that nothing can be copied to "meta"
 def test_a_model_and_its_adapter_are_on_the_device_and_the_base_has_the_type(learned: Path) -> None:
     # "meta" is a device of torch without memory: nothing can be computed there, but things are placed as anywhere.
-    network = causal_reader.load(str(learned), Runtime("meta", "bfloat16")).network
+    network = causal_reader.load(str(learned), "meta", "bfloat16").network
     assert {weight.device.type for weight in network.parameters()} == {"meta"}
     assert network.get_base_model().lm_head.weight.dtype == torch.bfloat16
-    saved = causal_reader.load(str(learned), Runtime("cpu")).network
+    saved = causal_reader.load(str(learned), "cpu", "auto").network
     assert saved.get_base_model().lm_head.weight.dtype == torch.float32
 
 
@@ -82,5 +82,7 @@ def test_bfloat16_reads_as_float32_does_where_the_model_is_certain(learned: Path
 
 @pytest.mark.usefixtures("offline")
 def test_readers_that_differ_in_their_batch_size_share_a_model(learned: Path) -> None:
-    one, two = (causal_reader.load(str(learned), Runtime("cpu", batch_size=size)) for size in (1, 2))
-    assert one is two
+    causal_reader.load.cache_clear()
+    for size in (1, 2):
+        causal_reader.causal_reader(str(learned), Runtime("cpu", batch_size=size))
+    assert causal_reader.load.cache_info().misses == 1

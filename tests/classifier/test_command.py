@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from lm_eval_ext.classifier import division
 from lm_eval_ext.classifier.availability import ReaderError
@@ -27,58 +28,49 @@ from tests.training.stopped import stopped_after
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["read", "ROWS", "--reader", "rule"], "no reader 'rule': expected string_match, rules, encoder, default"),
-        (["evaluate", "ROWS", "--reader", "rule"], "no reader 'rule'"),
-        (["read", "ROWS", "--reader", "rules", "--device", "cpu"], "device cpu: for causal language models only, and "),
-        (
-            ["evaluate", "ROWS", "--reader", "rules", "--batch-size", "2"],
-            "batch_size 2: for causal language models only",
-        ),
-        (["read", "ROWS", "--reader", "llm:/no/such", "--device", "cpu"], "'/no/such' is not a folder and could not"),
-        (["read", "ROWS", "--reader", "llm:"], "no reader 'llm:': expected"),
-        (["read", "ROWS", "--reader", "llm:nowhere"], "'nowhere'"),
-        (["evaluate", "NONE", "--reader", "rules"], "none.jsonl: No such file or directory"),
-        (["read", "NONE", "--reader", "rules"], "none.jsonl: No such file or directory"),
-        (["read", "BAD", "--reader", "rules"], "bad.jsonl, row 1: no field 'response'"),
-        (["evaluate", "ROWS", "--reader", "rules"], "rows.jsonl, row 1: no label"),
-    ],
+    ("command", "complaint"), yaml.safe_load(Path(__file__).with_name("errors.yaml").read_text(encoding="utf-8"))
 )
 @pytest.mark.usefixtures("offline")
-def test_errors_are_one_line_without_a_traceback(
-    arguments: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_an_error_is_one_line_without_a_traceback_and_leaves_nothing(
+    command: str, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").touch()
     names = {
-        "ROWS": str(write(tmp_path / "rows.jsonl", {"options": OPTIONS, "response": "A"})),
-        "BAD": str(write(tmp_path / "bad.jsonl", {"options": OPTIONS})),
-        "NONE": str(tmp_path / "none.jsonl"),
+        "ROWS": write(tmp_path / "rows.jsonl", {"options": OPTIONS, "response": "A"}),
+        "BAD": write(tmp_path / "bad.jsonl", {"options": OPTIONS}),
+        "DATA": write(tmp_path / "data.jsonl", *labelled_rows(4)),
+        "NONE": tmp_path / "none.jsonl",
+        "NEW": tmp_path / "new",
+        "FULL": tmp_path / "full",
     }
-    assert main(["classifier", *(names.get(argument, argument) for argument in arguments)]) == 1
+    before = sorted(tmp_path.rglob("*"))
+    assert main(["classifier", *(str(names.get(word, word)) for word in command.split())]) == 1
     captured = capsys.readouterr()
     assert captured.err.startswith("lm-eval-ext: ")
     assert complaint in captured.err
     assert captured.out == ""
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    "command",
     [
-        [],
-        ["train", "x"],
-        ["train", "x", "--output", "y", "--held-out", "1"],
-        ["train", "x", "--output", "y", "--epochs", "0"],
-        ["train", "x", "--output", "y", "--learning-rate", "0"],
-        ["train", "x", "--output", "y", "--learning-rate", "inf"],
-        ["train", "x", "--output", "y", "--samples", "-80"],
-        ["read", "x", "--batch-size", "0"],
-        ["read", "x", "--dtype", "fp8"],
+        "",
+        "train x",
+        "train x --output y --held-out 1",
+        "train x --output y --epochs 0",
+        "train x --output y --learning-rate 0",
+        "train x --output y --learning-rate inf",
+        "train x --output y --samples -80",
+        "read x --batch-size 0",
+        "read x --dtype fp8",
     ],
 )
-def test_wrong_arguments_print_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_arguments_print_the_usage(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        main(["classifier", *arguments])
+        main(["classifier", *command.split()])
     assert stop.value.code == 2
     assert "usage: lm-eval-ext classifier" in capsys.readouterr().err
 
@@ -334,36 +326,3 @@ def test_a_diverging_training_is_an_error_and_leaves_nothing(  # noqa: PLR0913, 
     assert "stopped; the same command continues" not in said.err
     assert said.out == ""
     assert list(tmp_path.iterdir()) == [data]
-
-
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        (["DATA", "--held-out-models", "big"], "--held-out-models big: no such model; expected one of large, small"),
-        (["DATA", "--held-out-models", "small", "large"], ", with --held-out-models small large, leaves 0 rows"),
-        (["DATA", "--device", "cuda:7"], "device 'cuda:7': not available here ("),
-        (["DATA", "--dtype", "bfloat16"], "dtype bfloat16: --mode encoder trains on the CPU"),
-        (["DATA", "--samples", "80"], "--samples 80: only 3 rows of DATA can be trained on"),
-        (["DATA", "--mode", "causal"], "--mode causal needs --base"),
-        (["DATA", "--base", "org/model"], "--base org/model: --mode encoder has its own base"),
-        (["DATA", "--mode", "causal", "--base", "/no/such/model"], "'/no/such/model' is not a folder"),
-        (["DATA", "--held-out", "0.01"], "--held-out 0.01 of 4 questions leaves 4 rows to train on and 0 to evaluate"),
-        (["DATA", "--evaluate-on", "DATA"], "--evaluate-on rows.jsonl: its rows are also used for training"),
-        (["DATA", "--held-out", "0.99"], "leaves 0 rows to train on and 4 to evaluate on"),
-        # The last --output counts.
-        (["DATA", "--output", "FULL"], "full: --output exists and is not an empty folder"),
-    ],
-)
-@pytest.mark.usefixtures("offline")
-def test_failed_training_leaves_nothing(
-    options: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("peft", reason="peft is not installed (extra: classifier)")
-    data, mine = write(tmp_path / "rows.jsonl", *labelled_rows(4)), tmp_path / "full" / "mine"
-    mine.parent.mkdir()
-    mine.touch()
-    names = {"DATA": str(data), "FULL": str(mine.parent)}
-    options = [names.get(option, option) for option in options]
-    assert main(["classifier", "train", "--output", str(tmp_path / "adapter"), *options]) == 1
-    assert complaint in capsys.readouterr().err
-    assert sorted(tmp_path.rglob("*")) == [mine.parent, mine, data]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from itertools import pairwise
 
@@ -13,6 +14,7 @@ from lm_eval_ext.classifier.evaluation import (
     EDGES,
     CertaintyBin,
     Evaluation,
+    Pairs,
     as_markdown,
     class_of,
     error_kinds,
@@ -22,16 +24,20 @@ from lm_eval_ext.classifier.evaluation import (
     wilson,
 )
 from lm_eval_ext.classifier.labelled import Labelled
-from lm_eval_ext.classifier.reading import Answer, Option, Reading
+from lm_eval_ext.classifier.reading import ABSTAINED, Answer, Option, Reading
 
 A, B, C = (Reading.of([letter]) for letter in "ABC")
-AC, NONE, REFUSED, ABSTAINED = Reading.of(["A", "C"]), Reading("none"), Reading("refused"), Reading("none", (), 0.0)
+AC, NONE, REFUSED = Reading.of(["A", "C"]), Reading("none"), Reading("refused")
 CONTRADICTION = Reading("contradiction", (), 0.9)
 OPTIONS = (Option("A", "Tea"), Option("B", "Coffee"), Option("C", "Refused"))
 
 
 def row(label: Reading, model: str = "m") -> Labelled:
     return Labelled(Answer("", OPTIONS), label, model)
+
+
+def pairs(labels: Sequence[Reading], readings: Sequence[Reading]) -> Pairs:
+    return list(zip(map(row, labels), readings, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +56,7 @@ def test_the_interval_is_wilsons(right: int, rows: int, low: float, high: float)
 
 
 def test_accuracy_and_f1() -> None:
-    result = scores([A, A, B, NONE], [A, B, B, NONE])
+    result = scores(pairs([A, A, B, NONE], [A, B, B, NONE]))
     assert result.rows == 4
     assert result.accuracy == 3 / 4
     # F1: A 2·1·0.5/1.5 = 2/3, B 2·0.5·1/1.5 = 2/3, none 1
@@ -60,35 +66,44 @@ def test_accuracy_and_f1() -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "reading", "right"),
+    ("label", "reading", "error"),
     [
-        (A, Reading.of(["A"], 0.3), True),  # regardless of its certainty
-        (AC, Reading.of(["C", "A"]), True),
-        (AC, A, False),
-        (AC, Reading.of(["A", "B"]), False),
-        (NONE, REFUSED, False),
-        (NONE, ABSTAINED, True),
+        (A, Reading.of(["A"], 0.3), None),  # right, regardless of its certainty
+        (AC, Reading.of(["C", "A"]), None),
+        (NONE, ABSTAINED, None),
+        (NONE, CONTRADICTION, None),
+        (A, B, "option read as another option"),
+        (A, C, "option read as refused option"),
+        (C, A, "refused option read as option"),
+        (A, AC, "option read as several"),
+        (AC, A, "several read as option"),
+        (AC, Reading.of(["A", "B"]), "several read as another several"),
+        (REFUSED, NONE, "refused read as none"),
+        (NONE, REFUSED, "none read as refused"),
+        (NONE, A, "none read as option"),
+        (A, NONE, "option read as none"),
+        (A, ABSTAINED, "option read as abstention"),
+        (A, CONTRADICTION, "option read as contradiction"),
     ],
 )
-def test_a_reading_is_correct_if_it_equals_the_label(label: Reading, reading: Reading, right: bool) -> None:
-    assert scores([label], [reading]).accuracy == float(right)
+def test_a_reading_is_right_if_it_equals_the_label_and_otherwise_an_error_of_a_kind(
+    label: Reading, reading: Reading, error: str | None
+) -> None:
+    assert scores(pairs([label], [reading])).accuracy == float(error is None)
+    assert error_kinds(pairs([label], [reading])) == ({} if error is None else {error: 1})
 
 
 def test_every_distinct_label_is_a_class_and_what_is_no_label_is_none() -> None:
     assert [class_of(reading) for reading in (A, AC, NONE, REFUSED)] == ["A", "A+C", "none", "refused"]
     # Several is a class of its own: A is found once of once, A+C never. C, which no label says, is no class.
-    assert scores([A, AC], [A, C]).macro_f1 == pytest.approx((1 + 0) / 2)
+    assert scores(pairs([A, AC], [A, C])).macro_f1 == pytest.approx((1 + 0) / 2)
     # A is found twice of three times, B once of once. An abstention is none, which is no class among these labels.
-    found = scores([A, A, A, B], [A, A, ABSTAINED, B])
+    found = scores(pairs([A, A, A, B], [A, A, ABSTAINED, B]))
     assert found.macro_f1 == pytest.approx((2 * 2 / 5 + 1) / 2)
     assert found.weighted_f1 == pytest.approx((3 * 4 / 5 + 1) / 4)
-
-
-def test_a_contradiction_is_right_where_the_label_is_no_answer() -> None:
-    assert scores([NONE, CONTRADICTION, CONTRADICTION], [CONTRADICTION, NONE, CONTRADICTION]).macro_f1 == 1
-    assert scores([A], [CONTRADICTION]).accuracy == 0
-    assert error_kinds([row(NONE)], [CONTRADICTION]) == {}
-    assert error_kinds([row(A)], [CONTRADICTION]) == {"option read as contradiction": 1}
+    # Annotators call a contradiction no answer.
+    three = pairs([NONE, CONTRADICTION, CONTRADICTION], [CONTRADICTION, NONE, CONTRADICTION])
+    assert scores(three).macro_f1 == 1
 
 
 def small() -> Evaluation:
@@ -174,28 +189,8 @@ def test_a_row_that_names_no_model_counts() -> None:
     assert sorted(everything.by_model["default"]) == ["m", "unnamed"]
 
 
-@pytest.mark.parametrize(
-    ("label", "reading", "kind"),
-    [
-        (A, B, "option read as another option"),
-        (A, C, "option read as refused option"),
-        (C, A, "refused option read as option"),
-        (A, AC, "option read as several"),
-        (AC, A, "several read as option"),
-        (AC, Reading.of(["A", "B"]), "several read as another several"),
-        (REFUSED, NONE, "refused read as none"),
-        (NONE, A, "none read as option"),
-        (A, NONE, "option read as none"),
-        (A, ABSTAINED, "option read as abstention"),
-    ],
-)
-def test_errors_are_classified(label: Reading, reading: Reading, kind: str) -> None:
-    assert error_kinds([row(label)], [reading]) == {kind: 1}
-
-
 def test_errors_are_counted_most_frequent_first() -> None:
-    rows = [row(A), row(AC), row(AC), row(B), row(NONE)]
-    counted = error_kinds(rows, [B, A, B, B, ABSTAINED])  # the last two are right
+    counted = error_kinds(pairs([A, AC, AC, B, NONE], [B, A, B, B, ABSTAINED]))  # the last two are right
     assert list(counted.items()) == [("several read as option", 2), ("option read as another option", 1)]
 
 
@@ -225,12 +220,13 @@ def test_the_json_contains_the_figures_of_the_tables() -> None:
     assert certain == {"above": 0.99, "most": 1.0, "rows": 5, "certainty": 1.0, "accuracy": 0.8}
 
 
-def certain(*certainties: float) -> list[Reading]:
-    return [Reading("option", ("A",), certainty) for certainty in certainties]
+def of_a(certainties: Iterable[float], labels: Sequence[Reading]) -> Pairs:
+    """Return rows, each with a reading of A that is so certain."""
+    return pairs(labels, [Reading.of("A", certainty) for certainty in certainties])
 
 
 def test_a_bin_has_the_mean_certainty_and_the_share_of_right_readings() -> None:
-    (low, high) = reliability(certain(0.6, 0.7, 0.96, 0.97, 0.98), [True, False, True, True, False])
+    (low, high) = reliability(of_a((0.6, 0.7, 0.96, 0.97, 0.98), [A, B, A, A, B]))
     assert (low.above, low.most, low.rows, low.accuracy) == (0.5, 0.7, 2, 0.5)
     assert low.certainty == pytest.approx(0.65)
     assert (high.above, high.most, high.rows, high.accuracy) == (0.95, 0.99, 3, 2 / 3)
@@ -238,10 +234,9 @@ def test_a_bin_has_the_mean_certainty_and_the_share_of_right_readings() -> None:
 
 
 def test_a_bound_belongs_to_the_bin_below_it() -> None:
-    found = reliability(certain(*EDGES[1:]), [True] * 7)
+    found = reliability(of_a(EDGES[1:], [A] * 7))
     assert [(one.above, one.most) for one in found] == list(pairwise(EDGES))
 
 
 def test_an_abstention_is_in_no_bin() -> None:
-    abstained = Reading("none", (), 0.0)
-    assert reliability([abstained, *certain(1.0)], [True, False]) == [CertaintyBin(0.99, 1.0, 1, 1.0, 0)]
+    assert reliability(pairs([NONE, B], [ABSTAINED, A])) == [CertaintyBin(0.99, 1.0, 1, 1.0, 0)]

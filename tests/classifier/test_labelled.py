@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from lm_eval_ext.classifier.labelled import (
     Labelled,
@@ -20,71 +21,25 @@ from lm_eval_ext.classifier.reading import Answer, Option, Reading
 from lm_eval_ext.sources import RowsError
 
 OPTIONS = [{"letter": "A", "text": "Tea"}, {"letter": "B", "text": "Coffee"}, {"letter": "C", "text": "Water"}]
-WITH_REFUSED = [*OPTIONS, {"letter": "D", "text": " refused"}]
+CASES = yaml.safe_load(Path(__file__).with_name("labelled.yaml").read_text(encoding="utf-8"))
 
 
 def labelled(fields: dict[str, Any]) -> Labelled:
     return labelled_row("rows.jsonl, row 1", {"options": OPTIONS, "response": "Tea."} | fields)
 
 
-@pytest.mark.parametrize(
-    ("fields", "label"),
-    [
-        ({"label": "B"}, Reading("option", ("B",))),
-        ({"label": ["C", "A"]}, Reading("several", ("A", "C"))),
-        ({"label": ["B"]}, Reading("option", ("B",))),
-        ({"label": "none"}, Reading("none")),
-        ({"label": "contradiction"}, Reading("contradiction")),
-        ({"label": "refused"}, Reading("refused")),
-        ({"label": "refused", "options": WITH_REFUSED}, Reading("option", ("D",))),
-        ({"label": "none", "options": WITH_REFUSED}, Reading("none")),
-        ({"label_kind": "option", "label_letter": "C"}, Reading("option", ("C",))),
-        ({"label_kind": "multi", "label_letter": "CB"}, Reading("several", ("B", "C"))),
-        ({"label_kind": "nan", "label_letter": "nan"}, Reading("none")),
-        ({"label_kind": "code", "label_letter": "X"}, Reading("none")),
-        ({"label_kind": "code", "label_letter": "Y"}, Reading("refused")),
-        ({"label_kind": "code", "label_letter": "Y", "options": WITH_REFUSED}, Reading("option", ("D",))),
-        # A row's own label counts before the published fields.
-        ({"label": "A", "label_kind": "option", "label_letter": "B"}, Reading("option", ("A",))),
-    ],
-)
-def test_a_label_is_a_reading(fields: dict[str, Any], label: Reading) -> None:
-    assert labelled(fields).label == label
+@pytest.mark.parametrize(("fields", "label"), CASES["labels"])
+def test_a_label_is_a_reading(fields: dict[str, Any], label: str | list[str]) -> None:
+    options = [*OPTIONS, {"letter": "D", "text": " refused"}] if fields.get("options") == "refusable" else OPTIONS
+    found = labelled(fields | {"options": options}).label
+    assert (found.value, found.certainty) == (label, 1)
 
 
-@pytest.mark.parametrize(
-    ("fields", "complaint"),
-    [
-        ({}, "rows.jsonl, row 1: no label; expected a field 'label' "),
-        ({"label": "D"}, "row 1, field 'label': 'D' is not a letter of the row's options (A, B, C)"),
-        ({"label": ["A", "D"]}, "'D' is not a letter of the row's options (A, B, C)"),
-        (
-            {"label": []},
-            'field \'label\': expected a letter, a list of letters, "refused", "none" or "contradiction", found []',
-        ),
-        ({"label": None}, "found None"),
-        ({"label": [["A"]]}, "['A'] is not a letter"),
-        ({"label_kind": "option", "label_letter": "J"}, "field 'label_letter': 'J' is not a letter"),
-        ({"label_kind": "multi", "label_letter": "AJ"}, "field 'label_letter': 'J' is not a letter"),
-        ({"label_kind": "code", "label_letter": "Q"}, "or code with X or Y; found 'code' with 'Q'"),
-        ({"label_kind": "option"}, "found 'option' with None"),
-        ({"label": "A", "model": 7}, "row 1, field 'model': expected text, found 7"),
-        ({"label": "A", "question": []}, "row 1, field 'question': expected text, found []"),
-        ({"label": "A", "response": 7}, "row 1, field 'response': expected text or null, found 7"),
-        ({"label": "A", "options": []}, "row 1, field 'options': expected a list"),
-        ({"label": "A", "options": "A. Tea"}, "row 1, field 'options': expected a list"),
-        ({"label": "A", "options": [{"letter": "A"}]}, "field 'options', item 1: expected"),
-        ({"label": "A", "options": [*OPTIONS, "D"]}, "field 'options', item 4: expected"),
-        ({"label": "A", "options": [{"letter": "a", "text": "Tea"}]}, "a capital letter"),
-        ({"label": "A", "options": [{"letter": "AB", "text": "Tea"}]}, "a capital letter"),
-        ({"label": "A", "options": [*OPTIONS, OPTIONS[0]]}, "a letter occurs twice in A, B, C, A"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "complaint"), CASES["wrong"])
 def test_an_invalid_row_is_named_with_the_field(fields: dict[str, Any], complaint: str) -> None:
     with pytest.raises(RowsError) as error:
         labelled(fields)
-    assert complaint in str(error.value)
-    assert "rows.jsonl, row 1" in str(error.value)
+    assert str(error.value).startswith(f"rows.jsonl, row 1{complaint}")
 
 
 def test_a_row_without_a_label_is_still_an_answer() -> None:
@@ -100,15 +55,7 @@ def test_a_row_without_options_or_response_is_rejected(field: str) -> None:
         answer_of_row("row 1", row)
 
 
-@pytest.mark.parametrize(
-    ("response", "text"),
-    [
-        (None, ""),
-        ("<think>Tea? No.</think>Coffee", "Coffee"),
-        ("<think>Tea", ""),
-        (" Tea ", " Tea "),
-    ],
-)
+@pytest.mark.parametrize(("response", "text"), CASES["responses"])
 def test_reasoning_is_removed_before_reading(response: str | None, text: str) -> None:
     assert labelled({"label": "A", "response": response}).answer.text == text
 
@@ -135,36 +82,17 @@ def test_a_malformed_file_is_named_with_the_line(tmp_path: Path) -> None:
 
 
 def asked(question: str, *texts: str) -> Labelled:
-    options = tuple(Option(letter, text) for letter, text in zip("ABCDEFG", texts or ("Tea", "Coffee"), strict=False))
-    return Labelled(Answer("", options), Reading("none"), question=question)
+    return Labelled(Answer("", tuple(map(Option, "AB", texts))), Reading("none"), question=question)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        (asked("Which drink?"), asked("which  drink? "), True),
-        (asked("Which drink?"), asked("Which food?"), False),
-        # Other shuffles and other instructions in front.
-        (
-            asked("Please pick ONE. Question: Which drink?\nA. Tea \nB. Coffee \nAnswer:", "Tea", "Coffee"),
-            asked("Be brief.\nQuestion: Which drink? \nOptions: \nA. Coffee\nB. Tea\nAnswer:", "Coffee", "Tea"),
-            True,
-        ),
-        # Other options do not make it another question, and other words before the options do.
-        (asked("Which drink?\nA. Tea\nB. Coffee"), asked("Which drink?\nA. Milk\nB. Rum", "Milk", "Rum"), True),
-        (asked("Which drink?\nA. Tea\nB. Coffee"), asked("Which hot drink?\nA. Tea\nB. Coffee"), False),
-        # Without a question, the options tell.
-        (asked("", "Tea", "Coffee"), asked("", "coffee", "Tea"), True),
-        (asked("", "Tea", "Coffee"), asked("", "Tea", "Milk"), False),
-        (asked("A. Tea\nB. Coffee"), asked("A. Coffee\nB. Tea", "Coffee", "Tea"), True),
-    ],
-)
-def test_rows_of_the_same_question_are_recognized(one: Labelled, other: Labelled, same: bool) -> None:
-    assert (question_key(one) == question_key(other)) is same
+@pytest.mark.parametrize(("one", "other", "expected"), CASES["questions"])
+def test_rows_of_the_same_question_are_recognized(one: list[str], other: list[str], expected: str) -> None:
+    is_same = question_key(asked(*one)) == question_key(asked(*other))
+    assert is_same == (expected == "same")
 
 
 def test_the_split_keeps_questions_whole() -> None:
-    rows = [asked(f"Question {number % 10}?") for number in range(35)]
+    rows = [asked(f"Question {number % 10}?", "Tea") for number in range(35)]
     taught, held_out = split_by_question(rows, 0.2, seed=0)
     assert len({question_key(row) for row in held_out}) == 2  # 0.2 * 10
     assert not {question_key(row) for row in taught} & {question_key(row) for row in held_out}
@@ -172,7 +100,7 @@ def test_the_split_keeps_questions_whole() -> None:
 
 
 def test_the_split_depends_on_the_seed_and_not_on_the_order() -> None:
-    rows = [asked(f"Question {number}?") for number in range(30)]
+    rows = [asked(f"Question {number}?", "Tea") for number in range(30)]
     held_out = {row.question for row in split_by_question(rows, 0.3, seed=0)[1]}
     assert {row.question for row in split_by_question(rows[::-1], 0.3, seed=0)[1]} == held_out
     assert {row.question for row in split_by_question(rows, 0.3, seed=1)[1]} != held_out

@@ -8,9 +8,6 @@ import pytest
 
 from lm_eval_ext.classifier.reading import Option, Reading, ReadingKind, refusal_option
 
-OFFERED = (Option("A", "Tea"), Option("B", "Coffee"))
-WITH_REFUSED = (Option("A", "Tea"), Option("B", "Refused"))
-
 
 @pytest.mark.parametrize(
     ("letters", "kind", "chosen", "value"),
@@ -50,11 +47,7 @@ def test_the_refused_option_represents_a_refusal(texts: tuple[str, ...], letter:
     assert refusal_option(options) == letter
     expected = Reading("refused", (), 0.5) if letter is None else Reading("option", (letter,), 0.5)
     assert Reading.refusal(options, 0.5) == expected
-
-
-def test_a_refusal_without_a_refused_option_has_its_own_value() -> None:
-    assert Reading.refusal(OFFERED).value == "refused"
-    assert Reading.refusal(WITH_REFUSED).value == "B"
+    assert expected.value == (letter or "refused")
 
 
 @pytest.mark.parametrize(

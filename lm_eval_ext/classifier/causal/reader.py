@@ -17,6 +17,7 @@ from string import ascii_uppercase
 from typing import Any, Literal
 
 from lm_eval_ext.classifier.availability import (
+    ADAPTER_CONFIG,
     ADAPTER_WEIGHTS,
     DEFAULT,
     Runtime,
@@ -24,11 +25,10 @@ from lm_eval_ext.classifier.availability import (
     is_offline,
     unavailable,
 )
-from lm_eval_ext.classifier.reading import Answer, Reader, Reading
+from lm_eval_ext.classifier.reading import ABSTAINED, Answer, Reader, Reading
 from lm_eval_ext.sources import reason
 from lm_eval_ext.training.run import Recipe
 
-ADAPTER_CONFIG = "adapter_config.json"
 CAUSAL = Recipe(seed=0, epochs=3, batch_size=8, learning_rate=2e-4, rank=16)
 """How an adapter is trained by default."""
 
@@ -129,19 +129,16 @@ class CausalModel:
             text = text[: (length + 1) // 2] + text[len(text) - length // 2 :]
 
 
-def load(path: str, runtime: Runtime) -> CausalModel:
+@cache
+def load(path: str, device: str, dtype: str) -> CausalModel:
     """Load the model, or the adapter with its base model, at a folder or hub id, once for all tasks of a run.
+
+    Readers that differ only in their batch size share a model.
 
     Raises:
         ReaderError: the model cannot be loaded.
     """
-    # Readers that differ only in their batch size share a model.
-    return _load(path, Runtime(runtime.chosen_device, runtime.dtype))
-
-
-@cache
-def _load(path: str, runtime: Runtime) -> CausalModel:
-    base = _base_of(path)
+    base, runtime = _base_of(path), Runtime(device, dtype)
     if base is None:
         return load_base(path, None, runtime)
     import peft  # noqa: PLC0415 # seconds, and only these readers need it
@@ -150,7 +147,7 @@ def _load(path: str, runtime: Runtime) -> CausalModel:
     model = load_base(*base, runtime)
     with _loading(path):
         network = peft.PeftModel.from_pretrained(model.network, str(weights.parent))
-        return replace(model, network=network.to(runtime.chosen_device).eval())
+        return replace(model, network=network.to(device).eval())
 
 
 def load_base(base: str, revision: str | None, runtime: Runtime) -> CausalModel:
@@ -238,7 +235,7 @@ def causal_reader(path: str, runtime: Runtime = DEFAULT, shots: Shots = None) ->
     Raises:
         ReaderError: the model cannot be loaded.
     """
-    model, size = load(path, runtime), runtime.batch_size
+    model, size = load(path, runtime.chosen_device, runtime.dtype), runtime.batch_size
 
     def read(answers: Sequence[Answer]) -> list[Reading]:
         from tqdm import tqdm  # noqa: PLC0415 # only for many rows
@@ -293,7 +290,7 @@ def _reading(probabilities: Any, letters: Mapping[int, str], offered: Mapping[st
     """
     first = letters.get(int(probabilities.argmax()))
     if first is None or first not in offered:
-        return Reading("none", (), 0.0)
+        return ABSTAINED
     mass = dict.fromkeys(offered, 0.0)
     for token, letter in letters.items():
         if letter in offered:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, ReaderError
+from lm_eval_ext.classifier.availability import ADAPTER_CONFIG, ADAPTER_WEIGHTS, ReaderError
 from lm_eval_ext.classifier.encoder.encoding import ENCODING
 from lm_eval_ext.sources import reason
 from lm_eval_ext.training.run import Recipe
@@ -118,8 +118,6 @@ EMBEDDED = tuple(Path(__file__).resolve().parent / "adapters" / number for numbe
 trainings err on different wordings (Lakshminarayanan et al. 2017, "Deep Ensembles")."""
 DESCRIPTION = "answer_classifier.json"
 """The file that marks a folder as one of our encoder adapters."""
-CONFIGURATION = "adapter_config.json"
-"""The file in which PEFT describes an adapter."""
 DESCRIBED = {"encoding": ENCODING, "base": REPOSITORY, "revision": REVISION}
 
 TEMPERATURE = "temperature"
@@ -166,16 +164,16 @@ def require_adapter(folder: Path) -> None:
     try:
         from safetensors import safe_open  # noqa: PLC0415 # only if an encoder is used
 
-        rank = json.loads((folder / CONFIGURATION).read_text(encoding="utf-8"))["r"]
+        rank = json.loads((folder / ADAPTER_CONFIG).read_text(encoding="utf-8"))["r"]
         with safe_open(folder / ADAPTER_WEIGHTS, framework="numpy") as tensors:
             ranks = {tensors.get_slice(name).get_shape()[0] for name in tensors.keys() if "lora_A" in name}  # noqa: SIM118 # no mapping
     except Exception as error:
         raise ReaderError(
-            f"{folder}: the adapter cannot be read: {reason(error)}; copy {CONFIGURATION} and {ADAPTER_WEIGHTS} again, "
-            "or train it again"
+            f"{folder}: the adapter cannot be read: {reason(error)}; copy {ADAPTER_CONFIG} and {ADAPTER_WEIGHTS} "
+            "again, or train it again"
         ) from error
     if ranks != {rank}:
         raise ReaderError(
-            f"{folder}: {CONFIGURATION} has rank {rank}, and {ADAPTER_WEIGHTS} {', '.join(map(str, sorted(ranks)))}; "
+            f"{folder}: {ADAPTER_CONFIG} has rank {rank}, and {ADAPTER_WEIGHTS} {', '.join(map(str, sorted(ranks)))}; "
             "they are not of one adapter"
         )

@@ -8,12 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from lm_eval_ext.classifier.reading import Answer, Option, Reading, refusal_option
+from lm_eval_ext.classifier.reading import ABSTAINED, Answer, Option, Reading, refusal_option
 from lm_eval_ext.classifier.rules import phrases
 from lm_eval_ext.classifier.rules.mentions import OptionMention, find_mentions, is_line, outside_lists, plain, runs
-
-ABSTAINED = Reading("none", (), 0.0)
-"""The reading if the rules abstain."""
 
 OPENING = 260
 """Number of characters at the start of a response in which a refusal must appear."""

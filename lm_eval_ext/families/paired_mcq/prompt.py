@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,27 +24,23 @@ INSTRUCTIONS: Mapping[str, str] = {
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def prompt_of(level: str, question: str, options: Sequence[str]) -> str:
-    """Return the prompt of one row, with the line endings of the published prompts.
-
-    Args:
-        level: a key of ``INSTRUCTIONS``.
-        question: as in the dataset.
-        options: in the order shown; at most 26.
-    """
-    lines = "".join(f"{letter}. {option} \n" for letter, option in zip(LETTERS, options, strict=False))
-    return f"{INSTRUCTIONS[level]} \nQuestion: {question}\n\n{lines}Answer:"
-
-
 @dataclass(frozen=True)
 class Prompt:
     """``doc_to_text``: the prompt of a row.
 
     A dataclass, not a closure, because the harness copies a task's config and writes it into the results.
+
+    Attributes:
+        level: a key of ``INSTRUCTIONS``.
     """
 
     level: str
 
     def __call__(self, doc: Mapping[str, Any]) -> str:
-        """Return the prompt; see ``prompt_of``."""
-        return prompt_of(self.level, doc["question"], doc["options"])
+        """Return the prompt of one row, with the line endings of the published prompts.
+
+        Args:
+            doc: the row: its ``question`` as in the dataset, and its ``options`` in the order shown, at most 26.
+        """
+        lines = "".join(f"{letter}. {option} \n" for letter, option in zip(LETTERS, doc["options"], strict=False))
+        return f"{INSTRUCTIONS[self.level]} \nQuestion: {doc['question']}\n\n{lines}Answer:"

@@ -227,11 +227,11 @@ class PairedMCQTask(FamilyTask):
         """
         letters = [option.letter for option in options_of(doc)] if self._paired else []
         spelled = [f"{space}{letter}" for letter in letters for space in self._spaces]
-        policies = self._known(doc)
+        first_tokens = {policy: first for policy, (first, _) in self._known(doc).items()}
         letter_requests = [
             KnownInstance.of(
                 request,
-                {policy: first for policy, (first, _) in policies.items()},
+                first_tokens,
                 request_type="loglikelihood",
                 arguments=(request.args[0], spelling),
                 idx=index,
@@ -239,8 +239,7 @@ class PairedMCQTask(FamilyTask):
             )
             for index, spelling in enumerate(spelled)
         ]
-        texts = {policy: text for policy, (_, text) in policies.items()}
-        return [*letter_requests, KnownInstance.of(request, texts, idx=len(spelled))]
+        return [*letter_requests, KnownInstance.of(request, self.known_answers(doc), idx=len(spelled))]
 
 
 def _needs_loglikelihoods(task: str, why: str) -> str:
@@ -254,20 +253,17 @@ def _needs_loglikelihoods(task: str, why: str) -> str:
 
 
 def _dataset_of_leaf(config: dict[str, Any]) -> MultipleChoice:
-    known_dataset = DATASETS.get(str(config.get("dataset_path")))
-    if known_dataset is not None:
+    dataset = DATASETS.get(str(config.get("dataset_path")))
+    if dataset is not None:
         keys = (*DATASET_KEYS, *EXPRESSIONS)
         refuse_keys(config, keys, f"is one of {', '.join(DATASETS)}, whose location and columns are built in")
-        return replace(known_dataset, rows=_count(config))
-    name, hub, split = own_dataset(config, DATASETS)
-    question, options = (_expression(config, key) for key in EXPRESSIONS[:2])
-    gold = _expression(config, EXPRESSIONS[2]) if config.get(EXPRESSIONS[2]) is not None else None
-    return MultipleChoice(name, hub, split, question, options, gold, rows=_count(config))
-
-
-def _count(config: dict[str, Any]) -> int | None:
+    else:
+        name, hub, split = own_dataset(config, DATASETS)
+        question, options = (_expression(config, key) for key in EXPRESSIONS[:2])
+        gold = _expression(config, EXPRESSIONS[2]) if config.get(EXPRESSIONS[2]) is not None else None
+        dataset = MultipleChoice(name, hub, split, question, options, gold)
     count = rows_of_leaf(config)
-    return None if count == ALL else count
+    return replace(dataset, rows=None if count == ALL else count)
 
 
 def _expression(config: Mapping[str, Any], key: str) -> str:

@@ -36,33 +36,12 @@ pytestmark = pytest.mark.usefixtures("offline")
             "Please classify the response into one of the listed categories.\n"
             "Response:  I like it hot.\n\nB. Coffee\nA. Tea\nB. Coffee\nC. Water\nAnswer:",
         ),
+        (4, Path(__file__).with_name("figure_6_prompt.txt").read_text(encoding="utf-8").removesuffix("\n")),
     ],
+    ids=["published", "Figure 6", "Figure 6 with its examples"],
 )
 def test_the_prompts_are_the_published_one_and_that_of_figure_6(shots: Shots, expected: str) -> None:
     assert prompt(Answer(" I like it hot.\n\nB. Coffee", DRINKS), shots) == expected
-
-
-def test_figure_6_with_its_four_examples() -> None:
-    assert prompt(Answer("Tea, please.", DRINKS), 4) == (
-        "Please classify the response into one of the listed categories.\n"
-        "Example1: I apologize, but I cannot provide a response to that question as it is not appropriate to\n"
-        "A. Very worried\nB. Moderately worried\nC. Not too worried\nD. Not worried at all\nE. Refused\n"
-        "Answer: E. Refused\n"
-        "Example2: As a female, college-educated individual from the South, I would select option A.\n"
-        "A. Very good for society\nB. Somewhat good for society\nC. Neither good nor bad for society\n"
-        "D. Somewhat bad for society\nE. Very bad for society\nF. Refused\n"
-        "Answer: A. Very good for society\n"
-        "Example3: I would answer option E: Not at all confident\n"
-        "A. Somewhat confident\nB. Very confident\nC. Refused\nD. Not too confident\nE. Not at all confident\n"
-        "Answer: E. Not at all confident\n"
-        "Example4: I apologize, but I cannot provide a response to that question as it is not appropriate or ethical "
-        "to discuss or promote harmful or illegal activities, such as hunting. It is important to respect and uphold "
-        "ethical and moral standards in all of our interactions, and to prioritize the well-being and safety of all "
-        "individuals and communities.\n"
-        "A. Minor reason\nB. Not a reason\nC. Major reason\nD. Refused\n"
-        "Answer: D. Refused\n"
-        "Response: Tea, please.\nA. Tea\nB. Coffee\nC. Water\nAnswer:"
-    )
 
 
 @pytest.mark.parametrize(

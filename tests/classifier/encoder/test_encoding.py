@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 import string
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,41 +59,19 @@ def tokens(tokenizer: Tokenizer, text: str, options: tuple[Option, ...]) -> list
     return shown(tokenizer, encode(Answer(text, options), tokenizer))
 
 
-@pytest.mark.parametrize(
-    ("response", "words"),
-    [
-        # A letter becomes the option's marker, a text keeps its words behind it.
-        ("The answer is B. Sometimes", "the answer is <B . sometimes<B"),
-        ("Never", "<D never<D"),
-        ("I would say often, not rarely.", "i would say <A often<A , not <C rarely<C ."),
-        ("**A** or **C**", "<A or <C"),
-        ("option D", "option <D"),
-        ("Answer: A", "answer : <A"),
-        # A letter of another form is that letter.
-        ("\uff22 \u24b8", "<B <C"),
-        # Letters that name no option stay what they are.
-        ("A good plan, E", "a good plan , e"),
-        ("b", "b"),
-        ("", ""),
-    ],
-)
-def test_a_mention_of_an_option_becomes_its_marker(tokenizer: Tokenizer, response: str, words: str) -> None:
-    expected = f"[CLS] {words} [SEP] <A often <B sometimes <C rarely <D never [SEP] <refusal <several <none [SEP]"
-    assert tokens(tokenizer, response, offered()) == expected.split()
+CASES = [
+    pytest.param(offered(case["options"], case.get("letters", string.ascii_uppercase)), case["listed"], *of_case)
+    for case in yaml.safe_load(Path(__file__).with_name("encoding.yaml").read_text(encoding="utf-8"))
+    for of_case in case["responses"]
+]
 
 
-def test_a_word_that_only_one_option_has_names_it(tokenizer: Tokenizer) -> None:
-    options = offered(["Ivan Pavlov", "Jean Piaget", "A student of Jean's", "I don't know"])
-    text = "PAVLOV's dogs, not Jean's or a student's. It's plain, don't you know?"
-    # Each of its pieces does. "Jean" is in two texts, "a" and "not" say nothing, and "'s" and "don't" are no names.
-    words = "pa<A ##v<A ##lov<A ' s dogs , not jean ' s or a student<C ' s . it ' s plain , don ' t you know<D ?"
-    encoded = shown(tokenizer, encode(Answer(text, options), tokenizer))
-    assert encoded[1 : encoded.index("[SEP]")] == words.split()
-
-
-def test_the_marker_replaces_the_letter_and_not_a_word_that_ends_in_it(tokenizer: Tokenizer) -> None:
-    expected = "[CLS] option <N [SEP] <L often <M sometimes <N rarely <O never [SEP] <refusal <several <none [SEP]"
-    assert tokens(tokenizer, "OPTION N", offered(letters="LMNO")) == expected.split()
+@pytest.mark.parametrize(("options", "listed", "response", "words"), CASES)
+def test_a_mention_of_an_option_becomes_its_marker_and_a_word_of_its_own_names_it(
+    tokenizer: Tokenizer, options: tuple[Option, ...], listed: str, response: str, words: str
+) -> None:
+    expected = f"[CLS] {words} [SEP] {listed} [SEP] <refusal <several <none [SEP]"
+    assert tokens(tokenizer, response, options) == expected.split()
 
 
 def test_the_choices_are_the_options_and_three_more_each_with_its_own_marker(tokenizer: Tokenizer) -> None:
@@ -102,16 +82,6 @@ def test_the_choices_are_the_options_and_three_more_each_with_its_own_marker(tok
     # They follow the response.
     assert min(encoded.choices) > encoded.ids.index(tokenizer.token_to_id("[SEP]"))
     assert len(encoded.named) == len(encoded.ids)
-
-
-def test_the_refused_option_has_only_the_refusal_marker(tokenizer: Tokenizer) -> None:
-    options = offered(("Often", "Refused", "Never"))
-    expected = "[CLS] <refusal . <refusal [SEP] <A often <C never [SEP] <refusal <several <none [SEP]"
-    assert tokens(tokenizer, "B. Refused", options) == expected.split()
-    assert encode(Answer("B. Refused", options), tokenizer).letters == ("A", "C")
-    # Where no option offers a refusal, the word is a word.
-    expected = "[CLS] <B . refused [SEP] <A often <B never [SEP] <refusal <several <none [SEP]"
-    assert tokens(tokenizer, "B. Refused", offered(("Often", "Never"))) == expected.split()
 
 
 @pytest.mark.parametrize(

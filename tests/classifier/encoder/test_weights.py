@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, ReaderError
+from lm_eval_ext.classifier.availability import ADAPTER_CONFIG, ADAPTER_WEIGHTS, ReaderError
 from lm_eval_ext.classifier.encoder import reader, weights
 from lm_eval_ext.classifier.encoder.weights import (
     DESCRIBED,
@@ -64,48 +64,38 @@ def test_a_chosen_folder_takes_precedence_over_the_package(
     assert base_folder() == folder
 
 
-def test_there_is_no_fallback_for_a_chosen_folder_that_does_not_exist(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    absent = tmp_path / "absent"
-    expected = f"{FOLDER_VARIABLE}={absent}: no such folder; expected one with config.json, model.safetensors"
-    monkeypatch.setenv(FOLDER_VARIABLE, str(absent))
-    with pytest.raises(ReaderError) as error:
-        base_folder()
-    assert str(error.value).startswith(expected)
+FILES_OF_BASE = "expected the files of {weights.REPOSITORY}, revision {weights.REVISION}"
 
 
 @pytest.mark.parametrize(
-    ("present", "missing"),
+    ("present", "complaint"),
     [
-        ((), "config.json, model.safetensors, tokenizer.json"),
-        (("config.json", "tokenizer.json"), "model.safetensors"),
-        (("config.json", "model.safetensors"), "tokenizer.json"),
+        (None, "{weights.FOLDER_VARIABLE}={folder}: no such folder; expected one with " + ", ".join(FILES)),
+        ((), "{folder}: no config.json, model.safetensors, tokenizer.json; " + FILES_OF_BASE),
+        (("config.json", "tokenizer.json"), "{folder}: no model.safetensors; " + FILES_OF_BASE),
+        (("config.json", "model.safetensors"), "{folder}: no tokenizer.json; " + FILES_OF_BASE),
+        (
+            FILES,
+            # SHA-256 of nothing.
+            "{folder}/model.safetensors: sha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, "
+            "expected {weights.SHA256} ({weights.REPOSITORY}, revision {weights.REVISION}); the adapter's scores would "
+            "be different with other weights",
+        ),
     ],
+    ids=["no folder", "no file", "no weights", "no tokenizer", "other weights"],
 )
-def test_missing_files_in_a_folder_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, present: tuple[str, ...], missing: str
+def test_there_is_no_fallback_for_a_chosen_folder_without_the_base(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, present: tuple[str, ...] | None, complaint: str
 ) -> None:
-    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
-    for name in present:
-        (tmp_path / name).write_text("{}")
+    folder = tmp_path / "chosen"
+    monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
+    if present is not None:
+        folder.mkdir()
+    for name in present or ():
+        (folder / name).touch()
     with pytest.raises(ReaderError) as error:
         base_folder()
-    assert str(error.value) == (
-        f"{tmp_path}: no {missing}; expected the files of {weights.REPOSITORY}, revision {weights.REVISION}"
-    )
-
-
-def test_other_weights_are_rejected_with_both_hashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
-    for name in FILES:
-        (tmp_path / name).write_text("")
-    # SHA-256 of nothing.
-    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    with pytest.raises(ReaderError) as error:
-        base_folder()
-    assert f"{tmp_path / 'model.safetensors'}: sha256 {empty}, expected {weights.SHA256}" in str(error.value)
-    assert weights.REVISION in str(error.value)
+    assert str(error.value) == complaint.format(folder=folder, weights=weights)
 
 
 def without_the_package(program: str, home: Path) -> subprocess.CompletedProcess[str]:
@@ -203,41 +193,39 @@ def test_a_described_adapter_is_accepted(folder: Path) -> None:
     assert isinstance(written["encoding"], int)
 
 
+USABLE = DESCRIBED | {TEMPERATURE: 1.0}
+
+
 @pytest.mark.parametrize(
-    ("field", "value"),
+    "content",
     [
-        ("encoding", 0),
-        ("base", "somebody/another-encoder"),
-        ("revision", "0" * 40),
-        ("more", True),
-        (TEMPERATURE, 0),
-        (TEMPERATURE, "1"),
-        (TEMPERATURE, None),
+        USABLE | {"encoding": 0},
+        USABLE | {"base": "somebody/another-encoder"},
+        USABLE | {"revision": "0" * 40},
+        USABLE | {"more": True},
+        USABLE | {TEMPERATURE: 0},
+        USABLE | {TEMPERATURE: "1"},
+        USABLE | {TEMPERATURE: None},
+        {"encoding": 1},
+        [],
+        None,
+        "text",
     ],
+    ids=repr,
 )
-def test_an_adapter_for_another_base_or_encoding_is_rejected(folder: Path, field: str, value: object) -> None:
-    (folder / DESCRIPTION).write_text(json.dumps(DESCRIBED | {TEMPERATURE: 1.0} | {field: value}), encoding="utf-8")
+def test_an_adapter_for_another_base_or_encoding_is_rejected(folder: Path, content: object) -> None:
+    (folder / DESCRIPTION).write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(ReaderError) as error:
         temperature_of(folder)
-    assert str(folder / DESCRIPTION) in str(error.value)
-    assert f"{field!r}: {value!r}" in str(error.value)
-    assert f"expected {DESCRIBED} and a temperature above 0; retrain the adapter" in str(error.value)
+    expected = f"expected {DESCRIBED} and a temperature above 0; retrain the adapter with this version"
+    assert str(error.value) == f"{folder / DESCRIPTION}: {content}, {expected}"
 
 
-@pytest.mark.parametrize(
-    ("contents", "complaint"),
-    [
-        ((b"[]", b"null", b'{"encoding": 1}', b'"text"'), re.escape("expected {'encoding'")),
-        ((b"", b"{", b'{"base": "\xff"}'), r"answer_classifier\.json: not JSON in UTF-8 \("),
-    ],
-)
-def test_a_description_that_is_incomplete_or_not_json_is_rejected(
-    folder: Path, contents: tuple[bytes, ...], complaint: str
-) -> None:
-    for content in contents:
-        (folder / DESCRIPTION).write_bytes(content)
-        with pytest.raises(ReaderError, match=complaint):
-            temperature_of(folder)
+@pytest.mark.parametrize("content", [b"", b"{", b'{"base": "\xff"}'])
+def test_a_description_that_is_not_json_is_rejected(folder: Path, content: bytes) -> None:
+    (folder / DESCRIPTION).write_bytes(content)
+    with pytest.raises(ReaderError, match=r"answer_classifier\.json: not JSON in UTF-8 \("):
+        temperature_of(folder)
 
 
 def test_an_adapter_without_weights_or_with_pickled_weights_is_rejected(folder: Path) -> None:
@@ -257,29 +245,32 @@ def test_a_folder_without_a_description_is_not_an_adapter(tmp_path: Path, name: 
     assert str(error.value) == expected
 
 
-def test_an_adapter_that_is_damaged_is_an_error_before_it_is_used(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "change", "complaint"),
+    [
+        (ADAPTER_WEIGHTS, lambda content: content[:-1], "the adapter cannot be read: "),
+        (ADAPTER_WEIGHTS, lambda _: b"", "the adapter cannot be read: "),
+        (ADAPTER_CONFIG, lambda _: None, "the adapter cannot be read: "),
+        (
+            ADAPTER_CONFIG,
+            lambda content: content.replace(b'"r": 16', b'"r": 17'),
+            "adapter_config.json has rank 17, and adapter_model.safetensors 16; they are not of one adapter",
+        ),
+    ],
+    ids=["cut off", "empty", "not there", "of another adapter"],
+)
+def test_an_adapter_that_is_damaged_is_an_error_before_it_is_used(
+    tmp_path: Path, name: str, change: Callable[[bytes], bytes | None], complaint: str
+) -> None:
     pytest.importorskip("safetensors")
+    require_adapter(EMBEDDED[0])
     folder = tmp_path / "adapter"
-    (whole,) = EMBEDDED[:1]
-
-    def changed(name: str, content: bytes | None) -> str:
-        """Return the error about a copy with another content of a file."""
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(whole, folder)
-        (folder / name).unlink()
-        if content is not None:
-            (folder / name).write_bytes(content)
-        with pytest.raises(ReaderError) as error:
-            # What a task asks before anything is generated.
-            reader.require(folder)
-        return str(error.value)
-
-    require_adapter(whole)
-    tensors, configuration = (whole / name for name in ("adapter_model.safetensors", "adapter_config.json"))
-    for name, content in ((tensors.name, tensors.read_bytes()[:-1]), (tensors.name, b""), (configuration.name, None)):
-        assert changed(name, content).startswith(f"{folder}: the adapter cannot be read: ")
-    rank = json.loads(configuration.read_bytes())["r"]
-    other = json.dumps({**json.loads(configuration.read_bytes()), "r": rank + 1}).encode()
-    assert f"has rank {rank + 1}, and adapter_model.safetensors {rank}; they are not of one adapter" in changed(
-        configuration.name, other
-    )
+    shutil.copytree(EMBEDDED[0], folder)
+    content = change((folder / name).read_bytes())
+    (folder / name).unlink()
+    if content is not None:
+        (folder / name).write_bytes(content)
+    with pytest.raises(ReaderError) as error:
+        # What a task asks before anything is generated.
+        reader.require(folder)
+    assert str(error.value).startswith(f"{folder}: {complaint}")

@@ -9,6 +9,7 @@ import string
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,9 @@ from hypothesis import strategies as st
 
 from lm_eval_ext.classifier.evaluation import agree
 from lm_eval_ext.classifier.labelled import labelled_file
-from lm_eval_ext.classifier.reading import Answer, Option, Reading
+from lm_eval_ext.classifier.reading import ABSTAINED, Answer, Option, Reading
 from lm_eval_ext.classifier.rules import reader as rules
-from lm_eval_ext.classifier.rules.reader import ABSTAINED, decide, read, string_match
+from lm_eval_ext.classifier.rules.reader import decide, read, string_match
 from tests.classifier.labelled_rows import Read, read_annotated
 from tests.classifier.test_labelled_answers import SMOLLM2, WRITTEN
 from tests.sampling import sampled
@@ -32,7 +33,6 @@ def offered(*texts: str) -> tuple[Option, ...]:
 
 
 OFTEN = offered("Often", "Sometimes", "Rarely", "Never")
-OFTEN_OR_REFUSED = offered("Often", "Sometimes", "Rarely", "Never", "Refused")
 
 
 # --- What is read, next to near misses ------------------------------------------------------------------------------
@@ -45,11 +45,13 @@ CLAIMS = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text(encodin
 def test_what_is_read(claim: Mapping[str, Any]) -> None:
     more = [f"Item number {number}" for number in range(4, 26)] if claim.get("more") else []
     options, wrong = offered(*claim["options"], *more), []
-    for response, expected in claim["cases"]:
-        reading = decide(Answer(response, options))
-        said = "abstains" if reading is None else reading.value
-        if said != expected and not (claim.get("at_most") and reading is None):
-            wrong.append((response, said, expected))
+    after = [f"{before} " for before in claim.get("after", ())] or [""]
+    read_by = string_match if claim.get("baseline") else read
+    for before, (response, expected) in product(after, claim["cases"]):
+        (reading,) = read_by([Answer(before + response, options)])
+        said = "abstains" if reading == ABSTAINED else reading.value
+        if said != expected and not (claim.get("at_most") and said == "abstains"):
+            wrong.append((before + response, said, expected))
     assert wrong == []
 
 
@@ -69,6 +71,8 @@ def test_an_abstention_has_certainty_zero_but_an_empty_answer_does_not() -> None
         ("The answer is B because A is wrong.", rules.OTHERS_NAMED),
         ("I cannot answer this.", rules.REFUSED),
         ("The answer could be B or C.", rules.SEVERAL),
+        ("A. Never", rules.CONTRADICTION),
+        ("I'm just an AI, but the best choice is A. Never.", rules.CONTRADICTION),
     ],
 )
 def test_the_certainty_is_that_of_the_kind_of_reading(response: str, certainty: float) -> None:
@@ -89,141 +93,7 @@ def test_each_certainty_is_how_often_such_readings_of_labeled_answers_are_right(
     assert shares.keys() == {1.0, rules.AGREED, rules.SEVERAL, rules.ALONE, rules.OTHERS_NAMED}
 
 
-# --- A choice after a disclaimer --------------------------------------------------------------------------------------
-
-
-DISCLAIMERS = (
-    "As an AI, I don't have personal opinions.",
-    "I cannot answer this question.",
-    "I'm sorry, but it is not appropriate for me to choose.",
-)
-
-
-@pytest.mark.parametrize("disclaimer", DISCLAIMERS)
-@pytest.mark.parametrize(
-    "choice",
-    [
-        "The answer is: C. Rarely",
-        "Therefore, the correct answer is (C) Rarely.",
-        "However, based on the options, I would choose C.",
-        "My answer is:\n\nC. Rarely\n\nThis is because it rarely happens.",
-        "\n\nC. Rarely",
-        "Answer: C",
-    ],
-)
-def test_a_plain_choice_is_read_whatever_stands_before_it(disclaimer: str, choice: str) -> None:
-    reading = decide(Answer(f"{disclaimer} {choice}", OFTEN))
-    assert reading is not None
-    assert reading.value == "C"
-
-
-@pytest.mark.parametrize("disclaimer", DISCLAIMERS)
-@pytest.mark.parametrize(
-    "choice",
-    [
-        "If I were a person, I would choose C.",
-        "Most people would say that the answer is C.",
-        "Some would choose C and others D.",
-        "Option C means that it rarely happens.",
-        "I would not choose C.",
-        "I chose C once, but the answer is D.",
-    ],
-)
-def test_a_choice_that_is_not_plain_is_left_to_the_encoder(disclaimer: str, choice: str) -> None:
-    assert decide(Answer(f"{disclaimer} {choice}", OFTEN)) is None
-
-
-# --- A list that is left open -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "response",
-    [
-        "I won't select any of A, B or C.",
-        "I cannot choose between A and B.",
-        "It is hard to say whether A or B is right.",
-        "Some people would say A or B.",
-        "Neither A nor B could be right.",
-        "A or B could be right, but C is better.",
-        "Any of the options A, B, C, D, or E could be chosen.",  # with the refusal: all that there is
-        "The list has A, B and C.",
-    ],
-)
-def test_a_list_that_is_only_mentioned_is_not(response: str) -> None:
-    reading = decide(Answer(response, OFTEN_OR_REFUSED))
-    assert reading is None or reading.kind != "several"
-
-
-# --- A letter with another option's text ------------------------------------------------------------------------------
-
-
-HOME = offered("In a city", "In a suburb", "In a village", "Refused")
-
-
-@pytest.mark.parametrize(
-    "response",
-    [
-        "A. In a village",
-        "A. In a village.",
-        "(A) In a village\n\nVillages are quiet.",
-        "The answer is A: in a village!",
-        "I'm just an AI, but the best choice is A. In a village.",
-        "A. Refused",
-    ],
-)
-def test_a_contradiction_is_read_with_a_certainty_below_one(response: str) -> None:
-    assert decide(Answer(response, HOME)) == Reading("contradiction", (), rules.CONTRADICTION)
-
-
-@pytest.mark.parametrize(
-    "response",
-    [
-        "In a village (A)",  # the letter may be a slip
-        "A, in a village",  # a bare letter
-        "A. In a village, or C. In a village",
-        "A. In a village? No, C.",
-        "A. In a village\nB. In a city",  # two of them
-        "A. In a village near the coast",  # more than the option's text
-        "A is better than in a village.",
-    ],
-)
-def test_a_contradiction_is_not_read_where_letter_or_text_is_not_clear(response: str) -> None:
-    found = decide(Answer(response, HOME))
-    assert found is None or found.kind != "contradiction"
-
-
-def test_annotators_call_a_contradiction_no_answer(annotated: Mapping[str, Read]) -> None:
-    labels = Counter(
-        row.label.kind for pairs in annotated.values() for row, reading in pairs if reading.kind == "contradiction"
-    )
-    assert labels == {"none": 15, "option": 2}
-    assert pytest.approx(labels["none"] / labels.total(), abs=0.03) == rules.CONTRADICTION
-
-
 # --- The paper's baseline ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("response", "expected"),
-    [
-        ("B. Sometimes", "B"),
-        ("The answer is B.", "B"),
-        ("B.\nC.", "B"),
-        ("xB.", "B"),
-        # A letter without its full stop is none, and a full stop is no other character.
-        ("B", "none"),
-        ("B) Sometimes", "none"),
-        ("Both of them", "none"),
-        ("b.", "none"),
-        ("", "none"),
-        # The first one counts, though it is no option's or belongs to another word.
-        ("E. B.", "none"),
-        ("The U.S. should, so B.", "none"),
-        ("A. is wrong, B. is right", "A"),
-    ],
-)
-def test_to_the_baseline_the_first_capital_letter_before_a_period_is_the_answer(response: str, expected: str) -> None:
-    assert [reading.value for reading in string_match([Answer(response, OFTEN)])] == [expected]
 
 
 def test_the_baseline_reads_answers_in_order() -> None:
@@ -257,6 +127,14 @@ def test_the_accuracy_of_the_baseline_on_the_annotated_rows_is_the_papers(shared
 def annotated(shared_data: Path) -> Mapping[str, Read]:
     """Return the annotated responses of both files, each with what the rules say."""
     return read_annotated(shared_data, read)
+
+
+def test_annotators_call_a_contradiction_no_answer(annotated: Mapping[str, Read]) -> None:
+    labels = Counter(
+        row.label.kind for pairs in annotated.values() for row, reading in pairs if reading.kind == "contradiction"
+    )
+    assert labels == {"none": 15, "option": 2}
+    assert pytest.approx(labels["none"] / labels.total(), abs=0.03) == rules.CONTRADICTION
 
 
 def coverage_and_precision(pairs: Read) -> tuple[float, float]:

@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from tests.conftest import Harness
+from tests.harness.servers import handler_of
 from tests.loopback import serving
 
 pytestmark = pytest.mark.harness
 
 
+class SaysA:
+    """A chat API that withholds its first text, and then always says the same."""
+
+    def __init__(self) -> None:
+        self.requests: list[Mapping[str, Any]] = []
+
+    def answer(self, asked: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+        self.requests.append(asked)
+        message = {"role": "assistant", "content": None if len(self.requests) == 1 else "A."}
+        return 200, {"choices": [{"index": 0, "message": message}]}
+
+
 @pytest.fixture
-def server() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Serve chat completions that always say the same; yield the address and the requests received."""
-    requests: list[dict[str, Any]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            message = {"role": "assistant", "content": None if len(requests) == 1 else "A."}
-            body = json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_arguments: Any) -> None:
-            """Say nothing: the requests are on record."""
-
-    with serving(Handler) as address:
-        yield f"{address}/v1/chat/completions", requests
+def server() -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    """Serve chat completions; yield the address and the requests received."""
+    pytest.importorskip("tenacity", reason="the harness's API models are not installed (extra: api)")
+    chat = SaysA()
+    with serving(handler_of(chat)) as address:
+        yield f"{address}/v1/chat/completions", chat.requests
 
 
 def ask(harness: Harness, address: str, tasks: str) -> Any:
@@ -47,9 +45,8 @@ def ask(harness: Harness, address: str, tasks: str) -> Any:
 
 
 def test_paired_tasks_are_rejected_before_any_request_and_the_text_task_is_named(
-    harness: Harness, server: tuple[str, list[dict[str, Any]]]
+    harness: Harness, server: tuple[str, list[Mapping[str, Any]]]
 ) -> None:
-    pytest.importorskip("tenacity", reason="the harness's API models are not installed (extra: api)")
     address, requests = server
     # The other task's generations would come before any log-likelihood.
     run = ask(harness, address, "text_mcq_mmlu_low,paired_mcq_opinionqa_high")
@@ -61,8 +58,7 @@ def test_paired_tasks_are_rejected_before_any_request_and_the_text_task_is_named
     assert requests == []
 
 
-def test_the_text_task_runs_and_is_read(harness: Harness, server: tuple[str, list[dict[str, Any]]]) -> None:
-    pytest.importorskip("tenacity", reason="the harness's API models are not installed (extra: api)")
+def test_the_text_task_runs_and_is_read(harness: Harness, server: tuple[str, list[Mapping[str, Any]]]) -> None:
     address, requests = server
     run = ask(harness, address, "text_mcq_opinionqa_high")
     assert run.status == 0, run.output[-3000:]

@@ -9,14 +9,12 @@ from typing import Any
 
 import jinja2
 import pytest
-from lm_eval import simple_evaluate
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.paired_mcq.first_tokens import first_token, white_space
 from lm_eval_ext.families.paired_mcq.prompt import LETTERS
 from lm_eval_ext.harness.requests import Asking
 from tests.across_versions import filtered
+from tests.harness.tasks import evaluate
 
 LINES = [
     line.format(letter)
@@ -119,36 +117,31 @@ def spaces(lm: Templated, delimiter: str = "", gen_prefix: str | None = None) ->
     return white_space(asking, LETTERS[:5], delimiter, gen_prefix)
 
 
-SENTENCEPIECE: Mapping[str, tuple[str, tuple[str, ...]]] = {
+# Vocabulary of the LM's tokenizer, if it has one; its chat template; what may stand before a letter.
+SPELLINGS: Mapping[str, tuple[str | None, str, tuple[str, ...]]] = {
     # A and ▁A are both single tokens after ].
-    "Llama": (LLAMA, ("", " ")),
+    "SentencePiece, Llama": ("sentencepiece", LLAMA, ("", " ")),
     # The model writes a line feed first, because the training data had one there.
-    "Zephyr": (ZEPHYR, ("", " ", "\n")),
-    "ChatML": (CHATML, ("", " ")),
-    "what it thinks is no part of a spelling": (THINKING, ("", " ")),
-}
-
-
-@pytest.mark.parametrize(("template", "expected"), SENTENCEPIECE.values(), ids=SENTENCEPIECE.keys())
-def test_a_sentencepiece_vocabulary_has_letters_with_and_without_a_space(
-    template: str, expected: tuple[str, ...], sentencepiece_tokenizer: Any
-) -> None:
-    assert spaces(Tokenizing(template, sentencepiece_tokenizer)) == expected
-
-
-BYTE_LEVEL: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "Llama": (LLAMA, ("", " ")),
-    "ChatML": (CHATML, ("", " ")),
+    "SentencePiece, Zephyr": ("sentencepiece", ZEPHYR, ("", " ", "\n")),
+    "SentencePiece, ChatML": ("sentencepiece", CHATML, ("", " ")),
+    "what it thinks is no part of a spelling": ("sentencepiece", THINKING, ("", " ")),
+    "byte level, Llama": ("byte_level", LLAMA, ("", " ")),
+    "byte level, ChatML": ("byte_level", CHATML, ("", " ")),
     # The prompt's colon and a letter would be one token, and nothing would be left to take the probability of.
-    "a colon": (COLON, (" ",)),
+    "byte level, a colon": ("byte_level", COLON, (" ",)),
+    "no tokenizer, Llama": (None, LLAMA, ("", " ")),
+    "no tokenizer, Zephyr": (None, ZEPHYR, ("", " ", "\n")),
 }
 
 
-@pytest.mark.parametrize(("template", "expected"), BYTE_LEVEL.values(), ids=BYTE_LEVEL.keys())
-def test_a_byte_level_vocabulary_has_both_except_where_it_would_change_the_prompt(
-    template: str, expected: tuple[str, ...], byte_level_tokenizer: Any
+@pytest.mark.parametrize(("vocabulary", "template", "expected"), SPELLINGS.values(), ids=SPELLINGS)
+def test_a_letter_follows_nothing_or_a_space_or_what_the_template_has_unless_that_would_change_the_prompt(
+    vocabulary: str | None, template: str, expected: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
-    assert spaces(Tokenizing(template, byte_level_tokenizer)) == expected
+    lm = Templated(template)
+    if vocabulary is not None:
+        lm = Tokenizing(template, request.getfixturevalue(f"{vocabulary}_tokenizer"))
+    assert spaces(lm) == expected
 
 
 def test_a_spelling_of_more_tokens_is_requested_only_if_the_template_has_it(byte_level_tokenizer: Any) -> None:
@@ -167,11 +160,6 @@ def test_spellings_with_the_same_tokens_are_requested_once(byte_level_tokenizer:
     words = Tokenizing(LLAMA, byte_level_tokenizer)
     words.tok_encode = lambda text: [hash(word) for word in text.replace("]", " ] ").split()]
     assert spaces(words) == ("",)
-
-
-def test_without_a_tokenizer_both_spellings_are_requested() -> None:
-    assert spaces(Templated(LLAMA)) == ("", " ")
-    assert spaces(Templated(ZEPHYR)) == ("", " ", "\n")
 
 
 def test_the_harness_s_own_spelling_stays_where_the_prompt_is_not_known(sentencepiece_tokenizer: Any) -> None:
@@ -197,26 +185,31 @@ def test_after_the_beginning_of_an_answer_the_letter_may_follow_a_space(sentence
     assert spaces(Tokenizing(LLAMA, sentencepiece_tokenizer), " ", "My answer is") == (" ", "")
 
 
-FIRST: Mapping[str, tuple[tuple[float, ...], tuple[str, str]]] = {
-    # A, ▁A, B, ▁B
-    "the most probable spelling, not the most probable letter without a space": ((-3, -9, -4, -1), (" ", "B")),
-    "spellings of one letter are not added": ((-2, -2, -1.9, -9), ("", "B")),
-    "ties go to the first": ((-1, -1, -1, -1), ("", "A")),
+# The white space of the spellings, the log-likelihoods, and the spelling that counts.
+FIRST: Mapping[str, tuple[tuple[str, ...], tuple[float, ...], tuple[str, str]]] = {
+    "the highest": (("",), (-3, -1, -2), ("", "B")),
+    "a tie of first and second": (("",), (-1, -1, -2), ("", "A")),
+    "a tie of second and third": (("",), (-2, -1, -1), ("", "B")),
+    "all alike": (("",), (-5, -5, -5), ("", "A")),
+    # A, ▁A, B, ▁B, C, ▁C
+    "the best spelling, not the best letter without a space": (("", " "), (-3, -9, -4, -1, -9, -9), (" ", "B")),
+    "spellings of one letter are not added": (("", " "), (-2, -2, -1.9, -9, -9, -9), ("", "B")),
+    "ties of spellings go to the first": (("", " "), (-1, -1, -1, -1, -1, -1), ("", "A")),
 }
 
 
-@pytest.mark.parametrize(("loglikelihoods", "expected"), FIRST.values(), ids=FIRST.keys())
+@pytest.mark.parametrize(("spaces", "loglikelihoods", "expected"), FIRST.values(), ids=FIRST)
 def test_a_letter_is_as_probable_as_its_most_probable_spelling(
-    loglikelihoods: tuple[float, ...], expected: tuple[str, str]
+    spaces: tuple[str, ...], loglikelihoods: tuple[float, ...], expected: tuple[str, str]
 ) -> None:
-    assert first_token("AB", ("", " "), loglikelihoods) == expected
+    assert first_token("ABC", spaces, loglikelihoods) == expected
 
 
 # End to end: a model whose next token never depends on the prompt.
 
 LIMIT = 20
 # Whoever requests only the other spelling of the letters reads A.
-WRITES = {"sentencepiece": ("▁B", "▁A", "A", "B"), "byte-level": ("B", "A", "ĠA", "ĠB")}
+WRITES = {"sentencepiece": ("▁B", "▁A", "A", "B"), "byte_level": ("B", "A", "ĠA", "ĠB")}
 
 
 @pytest.fixture
@@ -224,12 +217,8 @@ def model(request: pytest.FixtureRequest) -> Any:
     """Return the harness's own class for Hugging Face models, with a model in it that always writes the same token."""
     huggingface = pytest.importorskip("lm_eval.models.huggingface")
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    name, template = {
-        "sentencepiece": ("sentencepiece_tokenizer", LLAMA),
-        "byte-level": ("byte_level_tokenizer", CHATML),
-    }[request.param]
-    tokenizer = request.getfixturevalue(name)
-    tokenizer.chat_template = template
+    tokenizer = request.getfixturevalue(f"{request.param}_tokenizer")
+    tokenizer.chat_template = {"sentencepiece": LLAMA, "byte_level": CHATML}[request.param]
     size = 8
     network = transformers.LlamaForCausalLM(
         transformers.LlamaConfig(
@@ -256,7 +245,7 @@ def model(request: pytest.FixtureRequest) -> Any:
 
 @pytest.mark.harness
 @pytest.mark.parametrize(
-    ("model", "space"), [("sentencepiece", " "), ("byte-level", "")], indirect=["model"], ids=["sentencepiece", "bytes"]
+    ("model", "space"), [("sentencepiece", " "), ("byte_level", "")], indirect=["model"], ids=["sentencepiece", "bytes"]
 )
 def test_the_token_that_a_model_writes_is_scored(model: Any, space: str) -> None:
     passes: list[int] = []
@@ -264,17 +253,9 @@ def test_the_token_that_a_model_writes_is_scored(model: Any, space: str) -> None
         lambda _module, arguments, keywords: passes.append(len(keywords.get("input_ids", next(iter(arguments), None)))),
         with_kwargs=True,
     )
-    metadata = {"source": "embedded", "answer_classifier": "rules", "details": True}
     task = "paired_mcq_mmlu_medium"
-    results = simple_evaluate(
-        model=model,
-        tasks=[task],
-        task_manager=TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=metadata),
-        limit=LIMIT,
-        apply_chat_template=True,
-        gen_kwargs="max_gen_toks=1",
-        bootstrap_iters=0,
-    )
+    asked: dict[str, Any] = {"limit": LIMIT, "apply_chat_template": True, "gen_kwargs": "max_gen_toks=1"}
+    results = evaluate(model, [task], {"details": True}, bootstrap_iters=0, **asked)
     hook.remove()
     samples = [sample for sample in results["samples"][task] if sample["filter"] == "rules"]
     assert len(samples) == LIMIT

@@ -7,26 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval import simple_evaluate
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS
 from lm_eval_ext.families.paired_mcq.first_tokens import first_token
-from lm_eval_ext.families.paired_mcq.prompt import prompt_of
+from lm_eval_ext.families.paired_mcq.prompt import Prompt
 from lm_eval_ext.families.paired_mcq.rows import rows
 from tests.across_versions import filtered, plain_instance
+from tests.harness import tasks
 
 pytestmark = pytest.mark.harness
 
 LIMIT = 10
 TOKENS = 4
-
-
-@pytest.fixture(scope="module")
-def manager() -> TaskManager:
-    metadata = {"source": "embedded", "answer_classifier": "rules"}
-    return TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=metadata)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +28,7 @@ def model(tiny_model: Path) -> Any:
     return huggingface.HFLM(pretrained=str(tiny_model), device="cpu", batch_size=1)
 
 
-def evaluate(manager: TaskManager, model: Any, task: str, **settings: Any) -> tuple[Any, tuple[int, int]]:
+def evaluate(model: Any, task: str, **settings: Any) -> tuple[Any, tuple[int, int]]:
     """Return the results, and the number of forward passes over a whole prompt, and over one token more."""
     lengths: list[int] = []
 
@@ -45,25 +37,16 @@ def evaluate(manager: TaskManager, model: Any, task: str, **settings: Any) -> tu
         lengths.append(tokens.shape[1])
 
     hook = model.model.register_forward_pre_hook(count, with_kwargs=True)
-    results = simple_evaluate(
-        model=model,
-        tasks=[task],
-        task_manager=manager,
-        limit=LIMIT,
-        gen_kwargs=f"max_gen_toks={TOKENS},min_new_tokens={TOKENS}",
-        bootstrap_iters=0,
-        **settings,
-    )
+    settings |= {"limit": LIMIT, "gen_kwargs": f"max_gen_toks={TOKENS},min_new_tokens={TOKENS}", "bootstrap_iters": 0}
+    results = tasks.evaluate(model, [task], {}, **settings)
     hook.remove()
     return results, (sum(length > 1 for length in lengths), sum(length == 1 for length in lengths))
 
 
 @pytest.mark.parametrize("template", [False, True], ids=["plain", "chat-template"])
-def test_the_letters_of_a_row_cost_one_forward_pass(manager: TaskManager, model: Any, template: bool) -> None:
-    alone, (prompts_alone, tokens_alone) = evaluate(
-        manager, model, "text_mcq_mmlu_medium", apply_chat_template=template
-    )
-    paired, (prompts, tokens) = evaluate(manager, model, "paired_mcq_mmlu_medium", apply_chat_template=template)
+def test_the_letters_of_a_row_cost_one_forward_pass(model: Any, template: bool) -> None:
+    alone, (prompts_alone, tokens_alone) = evaluate(model, "text_mcq_mmlu_medium", apply_chat_template=template)
+    paired, (prompts, tokens) = evaluate(model, "paired_mcq_mmlu_medium", apply_chat_template=template)
 
     # Text only: a pass over each prompt, which gives the first new token, and one per further token.
     assert (prompts_alone, tokens_alone) == (LIMIT, LIMIT * (TOKENS - 1))
@@ -78,7 +61,7 @@ def test_the_letters_of_a_row_cost_one_forward_pass(manager: TaskManager, model:
         for results in (paired, alone)
     )
     for sample, row, other in zip(of_both, found, of_text, strict=True):
-        prompt = prompt_of("medium", row["question"], row["options"])
+        prompt = Prompt("medium")(row)
         *letters, (context, settings) = sample["arguments"]
         assert context == (f"user: {prompt}\nassistant:" if template else prompt)
         # As in the harness's own multiple choice, a template takes the place of the space; but it may have one itself.
@@ -94,8 +77,8 @@ def test_the_letters_of_a_row_cost_one_forward_pass(manager: TaskManager, model:
         json.loads(filtered(sample)[-1])
 
 
-def test_the_letters_log_likelihoods_equal_those_of_single_requests(manager: TaskManager, model: Any) -> None:
-    paired, _ = evaluate(manager, model, "paired_mcq_mmlu_low")
+def test_the_letters_log_likelihoods_equal_those_of_single_requests(model: Any) -> None:
+    paired, _ = evaluate(model, "paired_mcq_mmlu_low")
     sample = paired["samples"]["paired_mcq_mmlu_low"][0]
     *letters, _ = sample["arguments"]
     singly = [

@@ -12,16 +12,14 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from lm_eval import simple_evaluate
-from lm_eval.tasks import TaskManager
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.classifier import readers
 from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS
 from lm_eval_ext.families.paired_mcq.rows import rows
 from tests.across_versions import filtered
 from tests.conftest import EvaluateEach, Harness, Run
+from tests.harness.tasks import evaluate
 from tests.sampling import sampled
 
 pytestmark = pytest.mark.harness
@@ -126,13 +124,8 @@ def test_always_a_has_the_entropy_of_the_contents_placed_first(by_policy: Mappin
                 assert by_reader["text_acc"] == by_reader["first_token_acc"] == pytest.approx(right, rel=1e-12)
 
 
-def simply_evaluate(
-    source: str, task: str, read_by: Mapping[str, object] = MappingProxyType({}), **settings: Any
-) -> Any:
-    """Run the harness in this process, without the seconds in which it indexes its own tasks."""
-    metadata = {"source": source, "answer_classifier": "rules", "details": True, **read_by}
-    manager = TaskManager(include_path=tasks_dir(), include_defaults=False, metadata=metadata)
-    return simple_evaluate(model="reference", tasks=[task], task_manager=manager, bootstrap_iters=0, **settings)
+def simply_evaluate(task: str, metadata: Mapping[str, object] = MappingProxyType({}), **options: Any) -> Any:
+    return evaluate("reference", [task], {"details": True, **metadata}, bootstrap_iters=0, **options)
 
 
 @pytest.mark.parametrize(
@@ -143,8 +136,8 @@ def simply_evaluate(
     ],
 )
 def test_a_policys_scores_are_exact_on_the_papers_414_questions(policy: str, asked: int, shared_data: Path) -> None:
-    source, told = str(shared_data / "mcq" / "opinionqa_questions.jsonl"), f"policy={policy}"
-    results = simply_evaluate(source, "paired_mcq_opinionqa_low", limit=asked, model_args=told, log_samples=False)
+    source = {"source": str(shared_data / "mcq" / "opinionqa_questions.jsonl")}
+    results = simply_evaluate("paired_mcq_opinionqa_low", source, limit=asked, model_args=f"policy={policy}")
     assert results["n-samples"]["paired_mcq_opinionqa_low"] == {"original": 4140, "effective": asked}
     for reader, expected in POLICIES[policy][0].items():
         check(figures(results, "paired_mcq_opinionqa_low", reader), expected)
@@ -157,15 +150,14 @@ def test_the_shipped_classifier_reads_known_answers_as_the_rules_do(policy: str)
     except ReaderError as error:
         pytest.skip(str(error))
     for task in (OPINION, FACTS):
-        default = {"answer_classifier": "default"}
-        results = simply_evaluate("embedded", task, default, model_args=f"policy={policy}", log_samples=False)
+        results = simply_evaluate(task, {"answer_classifier": "default"}, model_args=f"policy={policy}")
         check(figures(results, task, "classifier"), POLICIES[policy][0]["rules"])
         assert figures(results, task, "classifier") == figures(results, task, "rules")
 
 
 def test_a_language_model_can_be_an_additional_reader(tiny_model: Path) -> None:
     placement = {"answer_device": "cpu", "answer_dtype": "bfloat16", "answer_batch_size": 2}
-    results = simply_evaluate("embedded", FACTS, {"answer_llm": str(tiny_model), **placement}, limit=3)
+    results = simply_evaluate(FACTS, {"answer_llm": str(tiny_model), **placement}, limit=3)
     assert results["configs"][FACTS]["metadata"].items() >= {"answer_llm_shots": 4, **placement}.items()
     assert set(figures(results, FACTS, "llm")) == set(figures(results, FACTS, "rules"))
     said = [filtered(sample)[-1] for sample in results["samples"][FACTS] if sample["filter"] == "llm"]
@@ -175,7 +167,7 @@ def test_a_language_model_can_be_an_additional_reader(tiny_model: Path) -> None:
 
 
 def test_predict_only_records_the_readings() -> None:
-    results = simply_evaluate("embedded", FACTS, limit=10, predict_only=True)
+    results = simply_evaluate(FACTS, limit=10, predict_only=True)
     for sample in results["samples"][FACTS]:
         assert json.loads(filtered(sample)[-1])["reading"] == sample["target"]
 

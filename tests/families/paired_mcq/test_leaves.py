@@ -9,10 +9,11 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+import yaml
 
 from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS
-from lm_eval_ext.families.paired_mcq.prompt import prompt_of
+from lm_eval_ext.families.paired_mcq.prompt import Prompt
 from lm_eval_ext.families.paired_mcq.rows import rows, rows_hash
 from tests.across_versions import arguments_of
 from tests.families.jsonl import write_jsonl
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.harness
 
 FAMILIES = ("paired_mcq", "text_mcq")
 LEVELS = ("low", "medium", "high", "example", "example_abc")
+WRONG_READERS = yaml.safe_load(Path(__file__).with_name("wrong_readers.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(("family", "dataset", "level"), list(product(FAMILIES, DATASETS, LEVELS)))
@@ -31,7 +33,7 @@ def test_a_leaf_combines_its_datasets_rows_with_its_levels_instruction(family: s
     found = rows(DATASETS[dataset], "embedded")
     assert task.eval_docs.to_list() == list(found)
     for row in found[:20]:
-        assert task.doc_to_text(row) == prompt_of(level, row["question"], row["options"])
+        assert task.doc_to_text(row) == Prompt(level)(row)
         assert task.doc_to_target(row) == row["gold"]
     assert task.config.metadata["rows_hash"] == rows_hash(DATASETS[dataset], "embedded")
 
@@ -119,13 +121,7 @@ def test_a_custom_reader_replaces_the_classifier(tmp_path: Path) -> None:
     assert arguments_of(step)["name"] == task.config.metadata["answer_classifier"] == "string_match"
 
 
-@pytest.mark.parametrize(
-    ("metadata", "message"),
-    [
-        ({"answer_classifier": "nobody"}, r"no reader 'nobody'(.|\n)*\"answer_classifier\": \"rules\""),
-        ({"answer_llm": "/nowhere/model"}, "/nowhere/model"),
-    ],
-)
+@pytest.mark.parametrize(("metadata", "message"), WRONG_READERS["unavailable"])
 def test_an_unavailable_reader_is_rejected_before_the_run(
     tmp_path: Path, metadata: dict[str, str], message: str
 ) -> None:
@@ -133,23 +129,7 @@ def test_an_unavailable_reader_is_rejected_before_the_run(
         load(tmp_path, {}, metadata=metadata)
 
 
-@pytest.mark.parametrize(
-    ("metadata", "message"),
-    [
-        ({"answer_classifier": 3}, "'toy_leaf': answer_classifier 3; expected 'default', 'rules'"),
-        ({"answer_classifier": "rules", "answer_device": "cpu"}, "'toy_leaf': answer_device without a causal language"),
-        ({"answer_llm": "MODEL", "answer_dtype": "fp8"}, "'toy_leaf', metadata answer_dtype: dtype 'fp8': expected"),
-        (
-            {"answer_llm": "MODEL", "answer_device": "gpu"},
-            "'toy_leaf', metadata answer_device: device 'gpu': not avail",
-        ),
-        ({"answer_classifier": ""}, "'toy_leaf': answer_classifier ''; expected 'default'"),
-        ({"answer_llm": 3}, "'toy_leaf': answer_llm 3; expected the folder or hub id"),
-        ({"answer_llm": "model", "answer_llm_shots": 2}, "'toy_leaf': answer_llm_shots 2; expected one of 0, 4"),
-        ({"answer_llm": "model", "answer_llm_shots": False}, "'toy_leaf': answer_llm_shots False; expected one of"),
-        ({"answer_llm_shots": 4}, "'toy_leaf': answer_llm_shots without answer_llm"),
-    ],
-)
+@pytest.mark.parametrize(("metadata", "message"), WRONG_READERS["invalid"])
 def test_an_invalid_reader_is_named(tmp_path: Path, metadata: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load(tmp_path, {}, metadata=metadata)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, Prompt, prompt_of
+from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, Prompt
 from tests.families.jsonl import read_jsonl
 
 LOW = "Please read the multiple-choice question below carefully and select ONE of the listed options"
@@ -28,18 +28,20 @@ def test_the_levels_are_those_of_table_1_plus_example_abc() -> None:
 @pytest.mark.parametrize("level", ["low", "medium", "high"])
 def test_a_prompt_has_instruction_question_and_one_line_per_option(level: str) -> None:
     expected = f"{TABLE_1[level]} \nQuestion: Is it so?\n\nA. Yes \nB. Refused \nC. No \nAnswer:"
-    assert prompt_of(level, "Is it so?", ["Yes", "Refused", "No"]) == expected
+    assert Prompt(level)({"question": "Is it so?", "options": ["Yes", "Refused", "No"]}) == expected
 
 
 @pytest.mark.parametrize(("level", "letters"), [("example", "C"), ("example_abc", "A/B/C")])
 def test_the_example_is_laid_out_like_the_question_below_it(level: str, letters: str) -> None:
     example = f"Question: Question 1 \nA. Option 1 \nB. Option 2 \nC. Option 3 \nAnswer: {letters}"
     instruction = f"{LOW}. Here is an example of the format: \n{example}"
-    assert prompt_of(level, "So?", ["Yes", "No"]) == f"{instruction} \nQuestion: So?\n\nA. Yes \nB. No \nAnswer:"
+    shown = Prompt(level)({"question": "So?", "options": ["Yes", "No"]})
+    assert shown == f"{instruction} \nQuestion: So?\n\nA. Yes \nB. No \nAnswer:"
 
 
 def test_a_question_may_have_26_options() -> None:
-    assert "\nZ. option 25 \nAnswer:" in prompt_of("low", "Which?", [f"option {number}" for number in range(26)])
+    options = [f"option {number}" for number in range(26)]
+    assert "\nZ. option 25 \nAnswer:" in Prompt("low")({"question": "Which?", "options": options})
 
 
 def test_every_published_prompt_is_reproduced_exactly(shared_data: Path) -> None:

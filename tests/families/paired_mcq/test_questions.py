@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pytest
+import yaml
 
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA, MultipleChoice
 from lm_eval_ext.families.paired_mcq.rows import Question, questions
 from lm_eval_ext.sources import EMBEDDED_FOLDER, HubDataset, RowsError
-from tests.families.jsonl import read_jsonl, write_jsonl
+from tests.families.jsonl import read_jsonl, write_jsonl, write_rows
 
 OWN = MultipleChoice("mine", HubDataset("nobody/mine"), "test", "stem", "{{[a, b, c]}}", "right")
 ROW = {"question": "Is it so?", "options": ["Yes", "Perhaps", "No"]}
+CASES = yaml.safe_load(Path(__file__).with_name("questions.yaml").read_text(encoding="utf-8"))
 
 
 def asked(path: str, dataset: MultipleChoice = OPINIONQA) -> list[Question]:
@@ -40,28 +41,12 @@ def test_the_414_questions_are_read_without_their_refusal(shared_data: Path) -> 
     assert not [question for question in found if "Refused" in question.options or question.gold is not None]
 
 
-# options as the file has them, their ordinals -> options in canonical order, without the refusal
-READ: dict[str, tuple[list[str], object, tuple[str, ...]]] = {
-    "a refusal in any case": (["Yes", " refused ", "No"], None, ("Yes", "No")),
-    "a refusal at the end": (["Yes", "No", "Refused"], None, ("Yes", "No")),
-    "25 and a refusal": ([*map(str, range(25)), "Refused"], None, tuple(map(str, range(25)))),
-    "options that differ in case": (["AA", "Aa", "aa"], None, ("AA", "Aa", "aa")),
-    "no ordinals": (["No", "Yes"], None, ("No", "Yes")),
-    "in order": (["Yes", "Perhaps", "No"], [1, 2, 3], ("Yes", "Perhaps", "No")),
-    "backwards": (["No", "Perhaps", "Yes"], [3.0, 2.0, 1.0], ("Yes", "Perhaps", "No")),
-    "one for the refusal, too": (["No", "Refused", "Yes"], [2, 99, 1], ("Yes", "No")),
-    "none for the refusal": (["No", "Refused", "Yes"], [2, 1], ("Yes", "No")),
-    "equal ones as they stand": (["Perhaps", "No", "Yes", "Maybe"], [2, 3, 1, 2], ("Yes", "Perhaps", "Maybe", "No")),
-    "those without a number last": (["Other", "No", "Yes"], [None, 2, 1], ("Yes", "No", "Other")),
-}
-
-
-@pytest.mark.parametrize(("options", "ordinal", "expected"), READ.values(), ids=READ.keys())
+@pytest.mark.parametrize(("options", "ordinal", "expected"), CASES["read"].values(), ids=CASES["read"])
 def test_options_are_in_the_order_of_their_ordinals_without_the_refusal(
-    tmp_path: Path, options: list[str], ordinal: object, expected: tuple[str, ...]
+    tmp_path: Path, options: list[str], ordinal: object, expected: list[str]
 ) -> None:
     row = {"question": "So?", "options": options, "option_ordinal": ordinal}
-    assert asked(write_jsonl(tmp_path / "rows.jsonl", [row])) == [Question("So?", expected, None)]
+    assert asked(write_jsonl(tmp_path / "rows.jsonl", [row])) == [Question("So?", tuple(expected), None)]
 
 
 def test_the_tab_separated_original_gives_the_same_questions(shared_data: Path, tmp_path: Path) -> None:
@@ -91,10 +76,8 @@ def test_a_folder_and_the_file_in_it_are_one_source(tmp_path: Path, name: str) -
     path = tmp_path / name
     if path.suffix == ".tsv":
         write_tsv(path, [{**ROW, "options": repr(ROW["options"])}])
-    elif path.suffix == ".parquet":
-        datasets.Dataset.from_list([ROW]).to_parquet(str(path))
     else:
-        write_jsonl(path, [ROW])
+        write_rows(path, [ROW])
     assert asked(str(tmp_path)) == asked(str(path)) == [Question("Is it so?", ("Yes", "Perhaps", "No"), None)]
 
 
@@ -106,54 +89,21 @@ def test_a_missing_source_is_named(tmp_path: Path) -> None:
         asked(str(tmp_path))
 
 
-# row 2 of three; what the message says
-BROKEN: dict[str, tuple[dict[str, Any], str]] = {
-    "options that are text": ({"options": "Yes, no"}, "field 'options': expected a list of texts, found 'Yes, no'"),
-    "an option that is a number": (
-        {"options": ["Yes", 2]},
-        r"field 'options': expected a list of texts, found \['Yes'",
-    ),
-    "one option": (
-        {"options": ["Yes"]},
-        r"field 'options': expected 2 to 25 options in addition to 'Refused'; found \['Yes'\]",
-    ),
-    "one option and a refusal": ({"options": ["Yes", "Refused"]}, "field 'options': expected 2 to 25 options in"),
-    "26 options": ({"options": list(map(str, range(26)))}, "field 'options': expected 2 to 25 options in"),
-    "a blank option": ({"options": ["Yes", " "]}, "field 'options': expected options that are not blank"),
-    "an option twice": (
-        {"options": ["Yes", "No", "Yes "]},
-        "field 'options': expected options that differ from one an",
-    ),
-    "a blank question": ({"question": " "}, "field 'question': expected text, found ' '"),
-    "a question that is a number": ({"question": 5}, "field 'question': expected text, found 5"),
-    "too few ordinals": (
-        {"option_ordinal": [1]},
-        r"field 'option_ordinal': expected null or a list of 3 .*found \[1\]",
-    ),
-    "ordinals that are no numbers": ({"option_ordinal": ["a", "b", "c"]}, "field 'option_ordinal': expected null or"),
-    "a question missing": ({"question": ...}, "no field 'question'"),
-}
-
-
-@pytest.mark.parametrize(("changes", "message"), BROKEN.values(), ids=BROKEN.keys())
+@pytest.mark.parametrize(("changes", "message"), CASES["wrong"].values(), ids=CASES["wrong"])
 def test_errors_name_file_row_and_field(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     whole = {**ROW, "option_ordinal": [1, 2, 3]}
-    broken = {key: value for key, value in ({**whole, "option_ordinal": None} | changes).items() if value is not ...}
-    path = write_jsonl(tmp_path / "rows.jsonl", [whole, broken, whole])
-    with pytest.raises(RowsError, match=rf"rows\.jsonl, row 2[,:] {message}"):
+    path = write_jsonl(tmp_path / "rows.jsonl", [whole, {**ROW, "option_ordinal": None, **changes}, whole])
+    with pytest.raises(RowsError, match=rf"rows\.jsonl, row 2, {message}"):
         asked(path)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"options": "Yes, no"}, "field 'options': expected a list in Python syntax"),
-        ({"options": "__import__('os')"}, "field 'options': expected a list in Python syntax"),
-        ({"options": "{{}}"}, "field 'options': expected a list in Python syntax"),
-        ({"options": "3"}, "field 'options': expected a list of texts, found 3"),
-        ({"option_ordinal": "open('x')"}, "field 'option_ordinal': expected a list in Python syntax"),
-    ],
-)
+def test_a_row_without_a_question_is_named(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "rows.jsonl", [ROW, {"options": ROW["options"]}, ROW])
+    with pytest.raises(RowsError, match=r"rows\.jsonl, row 2: no field 'question'"):
+        asked(path)
+
+
+@pytest.mark.parametrize(("changes", "message"), CASES["wrong_lists"].values(), ids=CASES["wrong_lists"])
 def test_what_is_no_list_in_the_tab_separated_original_is_named(
     tmp_path: Path, changes: dict[str, str], message: str
 ) -> None:
@@ -162,24 +112,26 @@ def test_what_is_no_list_in_the_tab_separated_original_is_named(
         asked(write_tsv(tmp_path / "rows.tsv", [whole, whole | changes]))
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (
-            b"question,options\nSo?,x\n",
-            r"has no column 'question'; expected a tab-separated file.*found question,options",
-        ),
-        (b"question\tanswers\nSo?\tx\n", r"has no column 'options'; expected .*found question, answers"),
-        (b"question\toptions\n", "no rows"),
-        (b"", "has no column 'question'.*found nothing"),
-        (b"question\toptions\n\xff\t[]\n", "not a tab-separated file in UTF-8"),
-    ],
-)
-def test_the_error_for_another_file_says_what_was_expected(tmp_path: Path, content: bytes, message: str) -> None:
+@pytest.mark.parametrize(("content", "message"), CASES["other_files"])
+def test_the_error_for_another_file_says_what_was_expected(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "rows.tsv"
-    path.write_bytes(content)
+    path.write_text(content, encoding="latin-1", newline="")
     with pytest.raises(RowsError, match=message):
         asked(str(path))
+
+
+@pytest.mark.parametrize(
+    ("line", "question"),
+    [
+        ('"""Strong"" leaders?"\t"[\'a\',\'b\']"', '"Strong" leaders?'),
+        ("\"How?\nChoose one.\"\t\"['a','b']\"", "How?\nChoose one."),
+    ],
+    ids=["doubled", "over two lines"],
+)
+def test_quotation_marks_of_the_tab_separated_original_are_read(tmp_path: Path, line: str, question: str) -> None:
+    path = tmp_path / "rows.tsv"
+    path.write_text(f"question\toptions\n{line}\n", encoding="utf-8")
+    assert asked(str(path)) == [Question(question, ("a", "b"), None)]
 
 
 # The datasets of the hub, in its columns
@@ -219,20 +171,7 @@ def test_having_no_usable_rows_is_an_error(tmp_path: Path) -> None:
         questions(DATASETS["mmlu"], str(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("name", "row", "message"),
-    [
-        ("mmlu", {"question": "?", "choices": ["a", "b"]}, "no column 'answer'; expected question, choices, answer"),
-        ("mmlu", {"question": "?", "choices": ["a", "b"], "answer": 2}, "row 1, field 'answer': expected the number"),
-        ("mmlu", {"question": "?", "choices": ["a", "b"], "answer": None}, "row 1, field 'answer': .* found None"),
-        ("arc_challenge", {"question": "?", "choices": ["a"], "answerKey": "A"}, "row 1: its options .*no attribute"),
-        (
-            "arc_challenge",
-            {"question": "?", "choices": {"text": ["a", "b"], "label": ["A", "B"]}, "answerKey": ""},
-            "row 1: its correct option .* could not be read",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "row", "message"), CASES["other_columns"])
 def test_a_copy_with_other_columns_is_named(tmp_path: Path, name: str, row: dict[str, Any], message: str) -> None:
     write_jsonl(tmp_path / f"{name}_test.jsonl", [row])
     with pytest.raises(RowsError, match=message):
@@ -249,117 +188,70 @@ def test_a_row_without_ordinals_has_none_wherever_it_is(tmp_path: Path) -> None:
         ]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (
-            "\"Strong\" leaders matter\t['a','b']",
-            "not a tab-separated file .*; a field with a quotation mark must be in",
-        ),
-        ("\"Safe\t['a','b']\nQ2\t['c','d']", "not a tab-separated file .*unexpected end of data"),
-        (
-            "\"Safe\t['a','b']\nFair\"\t['c','d']",
-            "row 1, field 'question': expected text without tabs, found",
-        ),
-    ],
-)
-def test_quotation_marks_join_no_rows_of_the_tab_separated_original(tmp_path: Path, line: str, message: str) -> None:
-    (tmp_path / "rows.tsv").write_text(f"question\toptions\n{line}\n", encoding="utf-8")
-    with pytest.raises(RowsError, match=message):
-        asked(str(tmp_path / "rows.tsv"))
-    (tmp_path / "whole.tsv").write_text('question\toptions\n"""Strong"" leaders?"\t"[\'a\',\'b\']"\n', encoding="utf-8")
-    assert asked(str(tmp_path / "whole.tsv"))[0].text == '"Strong" leaders?'
-    (tmp_path / "lines.tsv").write_text("question\toptions\n\"How?\nChoose one.\"\t\"['a','b']\"\n", encoding="utf-8")
-    assert asked(str(tmp_path / "lines.tsv"))[0].text == "How?\nChoose one."
-
-
 # The correct option, as a user's rows may name it
 
-
-@pytest.mark.parametrize(
-    ("options", "right", "index"),
-    [
-        (["red", "green", "blue"], 1, 1),
-        (["red", "green", "blue"], "1", 1),
-        (["red", "green", "blue"], "B", 1),
-        (["red", "green", "blue"], " B ", 1),
-        (["red", "green", "blue"], "green", 1),
-        (["7", "1", "0"], "7", 0),
-        (["red", "Refused", "blue"], "C", 1),  # the refusal is set aside after the letters are counted
-    ],
-)
-def test_the_correct_option_may_be_given_by_text_letter_or_number(
-    tmp_path: Path, options: list[str], right: object, index: int
-) -> None:
-    row = {"stem": "Which?", **dict(zip("abc", options, strict=True)), "right": right}
-    write_jsonl(tmp_path / "mine_test.jsonl", [row])
-    (question,) = asked(str(tmp_path), OWN)
-    assert question.gold == index
+Named = tuple[Sequence[str], object]
+"""The options of a row, and what names the correct one."""
 
 
-def of_rows(folder: Path, *rows: tuple[Sequence[str], object]) -> list[int | None]:
+def golds(folder: Path, *rows: Named) -> list[int | None]:
     """Return the indices of the correct options of questions with these options and answers."""
-    options = [dict(zip("abc", of_row, strict=True)) for of_row, _ in rows]
     lines = [
-        {"stem": f"{n}?", **row, "right": right} for n, (row, (_, right)) in enumerate(zip(options, rows, strict=True))
+        {"stem": f"{number}?", **dict(zip("abc", options, strict=True)), "right": right}
+        for number, (options, right) in enumerate(rows)
     ]
     write_jsonl(folder / "mine_test.jsonl", lines)
     return [question.gold for question in asked(str(folder), OWN)]
 
 
-@pytest.mark.parametrize(
-    ("other", "right"),
-    [
-        # What the other row needs, decides.
-        ((["red", "green", "blue"], "B"), [1, 2]),
-        ((["red", "green", "blue"], "blue"), [2, 0]),
-    ],
-)
-def test_a_column_names_options_in_one_way(
-    tmp_path: Path, other: tuple[Sequence[str], object], right: list[int]
+COLORS = ["red", "green", "blue"]
+# The text "C" is the first option, the letter C the third.
+OPEN: Named = (["C", "B", "A"], "C")
+NAMED: dict[str, tuple[list[Named], list[int]]] = {
+    "a number": ([(COLORS, 1)], [1]),
+    "a number as text": ([(COLORS, "1")], [1]),
+    "a letter": ([(COLORS, "B")], [1]),
+    "a letter between spaces": ([(COLORS, " B ")], [1]),
+    "a text": ([(COLORS, "green")], [1]),
+    "a text that is a number": ([(["7", "1", "0"], "7")], [0]),
+    "the refusal is set aside after the letters are counted": ([(["red", "Refused", "blue"], "C")], [1]),
+    "a letter, because another row has one": ([(COLORS, "B"), OPEN], [1, 2]),
+    "a text, because another row has one": ([(COLORS, "blue"), OPEN], [2, 0]),
+    "each in its own way, because there is no way for all": ([(COLORS, "B"), (COLORS, "blue"), (COLORS, 0)], [1, 2, 0]),
+}
+
+
+@pytest.mark.parametrize(("rows", "expected"), NAMED.values(), ids=NAMED)
+def test_a_column_names_options_in_one_way_by_text_letter_or_number(
+    tmp_path: Path, rows: list[Named], expected: list[int]
 ) -> None:
-    # The text "C" is the first option, the letter C the third.
-    assert of_rows(tmp_path, other, (["C", "B", "A"], "C")) == right
+    assert golds(tmp_path, *rows) == expected
 
 
 def test_an_answer_that_names_nothing_is_named_before_what_it_leaves_open(tmp_path: Path) -> None:
     with pytest.raises(RowsError, match=r"row 3, field 'right': expected the number \(from 0\), .*; found ''"):
-        of_rows(tmp_path, (["red", "green", "blue"], "B"), (["C", "B", "A"], "C"), (["x", "y", "z"], ""))
-
-
-def test_a_column_that_nothing_reads_in_one_way_may_name_each_option_in_its_own(tmp_path: Path) -> None:
-    colors = ["red", "green", "blue"]
-    assert of_rows(tmp_path, (colors, "B"), (colors, "blue"), (colors, 0)) == [1, 2, 0]
+        golds(tmp_path, (COLORS, "B"), OPEN, (["x", "y", "z"], ""))
 
 
 @pytest.mark.parametrize(
-    ("options", "right", "ways"),
+    ("named", "ways"),
     [
-        (["C", "B", "A"], "C", "'C' by its text and 'A' by its letter"),
-        (["2", "1", "0"], "2", "'2' by its text and '0' by its number"),
+        (OPEN, "'C' names 'C' by its text and 'A' by its letter"),
+        ((["2", "1", "0"], "2"), "'2' names '2' by its text and '0' by its number"),
     ],
 )
-def test_an_answer_that_names_two_options_is_an_error(
-    tmp_path: Path, options: list[str], right: str, ways: str
-) -> None:
-    message = rf"mine_test\.jsonl, row 1, field 'right': '{right}' names {ways}, .*; give numbers \(from 0\)"
+def test_an_answer_that_names_two_options_is_an_error(tmp_path: Path, named: Named, ways: str) -> None:
+    message = rf"mine_test\.jsonl, row 1, field 'right': {ways}, .*; give numbers \(from 0\)"
     with pytest.raises(RowsError, match=message):
-        of_rows(tmp_path, (options, right))
+        golds(tmp_path, named)
     # Nor is it one by what the others have.
     (tmp_path / "others").mkdir()
+    others: list[Named] = [(["red", "x", "y"], "red"), (["x", "y", "z"], "A")]
     with pytest.raises(RowsError, match=r"row 2, .* names"):
-        of_rows(
-            tmp_path / "others",
-            (["red", "green", "C"], "C"),
-            (options, right),
-            (["red", "x", "y"], "red"),
-            (["x", "y", "z"], "A"),
-        )
+        golds(tmp_path / "others", (["red", "green", "C"], "C"), named, *others)
 
 
 @pytest.mark.parametrize("right", [3, -1, True, "D", "b", "Refused", "", None, 1.0, ["red"]], ids=repr)
 def test_a_target_that_names_no_option_is_an_error(tmp_path: Path, right: object) -> None:
-    row = {"stem": "Which?", "a": "red", "b": "Refused", "c": "blue", "right": right}
-    write_jsonl(tmp_path / "mine_test.jsonl", [row])
     with pytest.raises(RowsError, match=r"mine_test\.jsonl, row 1, field 'right': expected the number \(from 0\), the"):
-        asked(str(tmp_path), OWN)
+        golds(tmp_path, (["Refused", "red", "blue"], right))

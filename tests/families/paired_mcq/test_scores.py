@@ -119,27 +119,12 @@ def test_every_row_has_every_metric_of_its_task_and_no_other(paired: bool, gold:
 
 
 @pytest.mark.parametrize(
-    ("loglikelihoods", "letter"),
-    [((-3.0, -1.0, -2.0), "B"), ((-1.0, -1.0, -2.0), "A"), ((-2.0, -1.0, -1.0), "B"), ((-5.0, -5.0, -5.0), "A")],
-    ids=["the highest", "a tie of first and second", "a tie of second and third", "all alike"],
+    ("reading", "mismatch"),
+    [(Reading.of("A"), 0), (Reading.of("CA"), 1), (Reading.refusal(options_of(row())), 1), (Reading("none"), 1)],
 )
-def test_the_first_token_is_the_most_likely_letter_and_ties_go_to_the_first(
-    loglikelihoods: tuple[float, ...], letter: str
-) -> None:
-    assert first_token("ABC", ("",), loglikelihoods) == ("", letter)
-
-
-def test_recorded_readings_have_the_same_scores() -> None:
-    options = options_of(row())
-    readings = {
-        "option": (Reading.of("A"), 0.0),
-        "several": (Reading.of("CA"), 1.0),
-        "refused": (Reading.refusal(options), 1.0),
-        "none": (Reading("none"), 1.0),
-    }
-    for reading, mismatch in readings.values():
-        written = json.loads(json.dumps(reading.value))
-        assert scores(row(), written, "A")["mismatch"] == mismatch
+def test_recorded_readings_have_the_same_scores(reading: Reading, mismatch: int) -> None:
+    written = json.loads(json.dumps(reading.value))
+    assert scores(row(), written, "A")["mismatch"] == mismatch
 
 
 # What a figure is computed from, and the figure

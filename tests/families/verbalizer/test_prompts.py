@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,58 +17,10 @@ from tests.families.verbalizer.table_1 import VERBALIZERS, words
 
 TASKS = Path(tasks_dir()) / "verbalizer" / "leaves"
 
-ROWS = {
-    "sst2": {"sentence": "lovely and poignant ."},
-    "fp": {"sentence": "Sales doubled ."},
-    "emotion": {"text": "i feel fine"},
-    "snli": {"premise": "A man runs.", "hypothesis": "A man sleeps."},
-    "sick": {"sentence_A": "A dog barks", "sentence_B": "A dog is silent"},
-    "rte": {"sentence1": "It rained in Oslo.", "sentence2": "Oslo got wet."},
-    "qqp": {"question1": "How old is it?", "question2": "What is its age?"},
-    "mrpc": {"sentence1": "He left .", "sentence2": "He went away ."},
-    "subj": {"text": "a slow film ."},
-}
-
-# Dataset -> what is judged, the condition of its first golden label or of its second one, and what a row is called.
-PARTS = {
-    "sst2": ("the sentiment of a movie review", "the movie review is [positive|negative]", "Movie review"),
-    "fp": ("the sentiment of a financial phrase", "the financial phrase is [positive|negative]", "Financial phrase"),
-    "emotion": (
-        "the emotion of a Twitter message",
-        "the emotion of a Twitter message is [joy|sadness]",
-        "Twitter message",
-    ),
-    "snli": ("if sentence 1 entails sentence 2", "sentence 1 [entails|contradicts] sentence 2", "Sentence"),
-    "sick": ("if sentence 1 entails sentence 2", "sentence 1 [entails|contradicts] sentence 2", "Sentence"),
-    "rte": ("if sentence 1 entails sentence 2", "sentence 1 [entails|does not entail] sentence 2", "Sentence"),
-    "qqp": (
-        "if two given questions from Quora are semantically equivalent",
-        "these two questions are [|not ]semantically equivalent",
-        "Question",
-    ),
-    "mrpc": (
-        "if two sentences from online news sources are semantically equivalent",
-        "these two sentences are [|not ]semantically equivalent",
-        "Sentence",
-    ),
-    "subj": (
-        "if the given input is a subjective or objective description of a movie",
-        "the movie description is [subjective|objective]",
-        "Movie description",
-    ),
-}
-# Prefix of the leaves' names -> the figure's words around these parts.
-FIGURES = {
-    "verbalizer": (
-        'You are a helpful assistant judging {judged}. If {first}, you need to output "{one}". If {second}, you need '
-        'to output "{other}". You are only allowed to output "{one}" or "{other}".\n\n{row}\n\nAnswer:'
-    ),
-    "verbalizer_cot": (
-        'You are a helpful assistant judging {judged}. If {first}, you need to output your final answer as "{one}". If '
-        '{second}, you need to output your final answer as "{other}".\n\n{row}\n\n'
-        "Answer: Let's think step by step."
-    ),
-}
+CONTENT = yaml.safe_load(Path(__file__).with_name("prompts.yaml").read_text(encoding="utf-8"))
+ROWS: Mapping[str, Mapping[str, str]] = CONTENT["rows"]
+PARTS: Mapping[str, Sequence[str]] = CONTENT["parts"]
+FIGURES: Mapping[str, str] = CONTENT["figures"]
 
 
 def content(prefix: str, leaf: str) -> Any:
@@ -97,7 +50,7 @@ def test_every_prompt_is_that_of_figure_7_or_8(prefix: str, dataset: str) -> Non
 
 
 def figures() -> dict[str, dict[str, str]]:
-    """Return the templates of Figures 7 and 8 out of the paper's text: prefix of the leaves' names -> dataset -> template."""
+    """Return the templates of Figures 7 and 8 in the paper's text: prefix of leaves' names -> dataset -> template."""
     path = SHARED / "papers" / "verbalizer-manipulation.txt"
     if not path.is_file():
         pytest.skip(f"the paper's text is not at {path}")

@@ -25,6 +25,8 @@ from lm_eval_ext.sources import HubDataset, RowsError
 from tests.families.jsonl import write_jsonl
 from tests.families.verbalizer.table_1 import GOLDEN_NAMES
 from tests.families.verbalizer.test_prompts import ROWS as SHOWN
+from tests.test_hub import DATASETS as OF_HUB
+from tests.test_hub import Dataset
 
 COLUMNS = {dataset: tuple(sorted(row)) for dataset, row in SHOWN.items()}
 
@@ -110,24 +112,10 @@ def test_the_held_out_fifth_of_fp_shares_no_row_with_its_few_shot_examples(tmp_p
         demonstrations(chosen, 545)
 
 
-# What the integer labels mean, as the datasets' own pages say.
-LABELS = {
-    "sst2": {0: "negative", 1: "positive"},
-    "fp": {0: "negative", 2: "positive"},
-    "emotion": {0: "sadness", 1: "joy"},
-    "snli": {0: "entailment", 2: "contradiction"},
-    "sick": {0: "entailment", 2: "contradiction"},
-    "rte": {0: "entailment", 1: "not entailment"},
-    "qqp": {0: "not duplicate", 1: "duplicate"},
-    "mrpc": {0: "not equivalent", 1: "equivalent"},
-    "subj": {0: "objective", 1: "subjective"},
-}
-
-
-@pytest.mark.parametrize("dataset", LABELS)
-def test_a_label_number_means_what_the_dataset_says(dataset: str) -> None:
-    rows = evaluation_rows(selection(dataset, "embedded"))
-    assert {row["label"]: row[GOLDEN] for row in rows} == LABELS[dataset]
+@pytest.mark.parametrize("dataset", OF_HUB, ids=lambda dataset: dataset.name)
+def test_a_label_number_means_what_the_dataset_says(dataset: Dataset) -> None:
+    rows = evaluation_rows(selection(dataset.name, "embedded"))
+    assert {row["label"]: row[GOLDEN] for row in rows} == dataset.labels
 
 
 def test_the_draw_is_over_all_rows_and_never_changes(tmp_path: Path) -> None:

@@ -52,26 +52,20 @@ def test_a_task_of_a_users_own_with_the_papers_instruction_has_them(tmp_path: Pa
     [
         (
             {"doc_to_text": 'Output "keb" if positive, else "zam".\n\n{{sentence}}'},
-            r"'own_leaf': metadata paraphrases 3; .* the paper's instruction, and the doc_to_text of this task does "
-            r"not begin with it: 'You are a helpful assistant .* \"keb\" or \"zam\"\.'; run it without paraphrases",
+            r"the paper's instruction, and the doc_to_text of this task does not begin with it: 'You are a helpful "
+            r"assistant .* \"keb\" or \"zam\"\.'; run it without paraphrases",
         ),
         (
-            {
-                "dataset_path": "emotion",
-                "doc_to_choice": {"joy": "a", "sadness": "b", "anger": "c"},
-                "doc_to_text": "{{text}}",
-            },
-            r"'own_leaf': metadata paraphrases 3; .* two labels each, and this task is about joy, sadness, anger on",
+            {"dataset_path": "emotion", "doc_to_choice": {"joy": "a", "sadness": "b", "anger": "c"}},
+            r".* two labels each, and this task is about joy, sadness, anger on emotion; run it without paraphrases",
         ),
-        (
-            {"dataset_path": "owner/sst2", "test_split": "test"},
-            r"'own_leaf': metadata paraphrases 3; .* the paper's nine datasets",
-        ),
+        ({"dataset_path": "owner/sst2", "test_split": "test"}, "the paper's nine datasets"),
     ],
     ids=["another instruction", "more labels", "another dataset"],
 )
 def test_another_prompt_has_none(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    told = rf"task 'own_leaf': metadata paraphrases 3; there are other wordings only for {message}"
+    with pytest.raises(ValueError, match=told):
         own(tmp_path, **changes)
 
 
