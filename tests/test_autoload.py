@@ -18,7 +18,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import start, tasks_dir
 from lm_eval_ext.autoload import _AFTER, FILTERS, MODELS
-from tests.conftest import ROOT, Harness, offline_environment, written
+from tests.conftest import ROOT, Harness, completed, offline_environment, written
 from tests.forks import Forks
 from tests.small_harness import HARNESS_TASK
 
@@ -39,17 +39,8 @@ def python(tmp_path: Path) -> Python:
     folder.mkdir()
 
     def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        process = subprocess.run(
-            [sys.executable, *arguments],
-            env=environment(tmp_path, **variables),
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        status = process.returncode
-        assert status == 0, process.stderr[-4000:]
+        process = completed(sys.executable, *arguments, folder=folder, environment=environment(tmp_path, **variables))
+        assert process.returncode == 0, process.stderr[-4000:]
         return process
 
     return run
