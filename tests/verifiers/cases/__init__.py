@@ -18,14 +18,14 @@ Case = tuple[dict[str, Any], str, bool, bool]
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def _table(name: str) -> Mapping[str, Any]:
+def table(name: str) -> Any:
+    """Return what is in a YAML file of this folder."""
     text = Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8")
-    loaded: Mapping[str, Any] = yaml.load(text, LOADER)  # noqa: S506 # both are safe
-    return loaded
+    return yaml.load(text, LOADER)  # noqa: S506 # both are safe
 
 
 def _cases(benchmark: str) -> dict[str, Sequence[Case]]:
-    return {name: [tuple(case) for case in cases] for name, cases in _table(benchmark).items()}
+    return {name: [tuple(case) for case in cases] for name, cases in table(benchmark).items()}
 
 
 def _changed(text: str, changes: str | Mapping[str, str]) -> str:
@@ -41,8 +41,8 @@ def _changed(text: str, changes: str | Mapping[str, str]) -> str:
 
 def _custom_cases() -> dict[str, Sequence[Case]]:
     return {
-        name: [({}, _changed(table["text"], changes), *verdicts) for changes, *verdicts in table["cases"]]
-        for name, table in _table("custom").items()
+        name: [({}, _changed(of_type["text"], changes), *verdicts) for changes, *verdicts in of_type["cases"]]
+        for name, of_type in table("custom").items()
     }
 
 
