@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import MissingDataError
-from lm_eval_ext.verifiers.tokenization import PUNKT, STOP_WORDS, TAGGER, find, require
+from lm_eval_ext.verifiers.tokenization import NLTK_DATA, PUNKT, Data, require
 from tests import machine, nltk_places
 from tests.across_versions import bare_name
 from tests.forks import HARNESS, Forks, sharing
@@ -312,23 +312,23 @@ def shared_data() -> Path:
     return folder
 
 
+def _skip_without(*needed: Data) -> None:
+    try:
+        require(*needed)
+    except MissingDataError as error:
+        pytest.skip(str(error))
+
+
 @pytest.fixture(scope="session")
 def sentence_data() -> None:
     """Skip where NLTK's sentence data are not installed."""
-    try:
-        require(PUNKT)
-    except MissingDataError as error:
-        pytest.skip(str(error))
+    _skip_without(PUNKT)
 
 
 @pytest.fixture(scope="session")
-def language_data(sentence_data: None) -> None:
+def language_data() -> None:
     """Skip where NLTK's sentence data, stop words or tagger are not installed."""
-    try:
-        for data in (STOP_WORDS, TAGGER):
-            find(data)
-    except MissingDataError as error:
-        pytest.skip(str(error))
+    _skip_without(*NLTK_DATA)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ Where the editions differ is in ``docs/appendix/ifrlvr-checkers.md``, whose rows
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from collections import Counter
@@ -19,6 +18,7 @@ from lm_eval_ext.verifiers.text import Text
 from lm_eval_ext.verifiers.tokenization import ifeval_sentences
 from tests.conftest import ROOT
 from tests.verifiers.cases import counted, documented, table
+from tests.verifiers.conftest import RecordedRows
 
 PAGE = (ROOT / "docs/appendix/ifrlvr-checkers.md").read_text(encoding="utf-8")
 IDS = instruction_ids(ifrlvr)
@@ -38,12 +38,8 @@ def test_ifevals_own_rules_divide_sentences(text: str, sentences: list[str]) -> 
 
 
 @pytest.fixture(scope="module")
-def recorded(shared_data: Path) -> list[dict[str, Any]]:
-    path = shared_data / "ifeval/ifrlvr_verdicts.jsonl.gz"
-    if not path.is_file():
-        pytest.skip(f"no recorded verdicts at {path}")
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+def recorded(recorded_rows: RecordedRows) -> list[dict[str, Any]]:
+    return recorded_rows("ifrlvr_verdicts.jsonl.gz")
 
 
 @pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.slow)])

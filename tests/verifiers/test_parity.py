@@ -7,7 +7,6 @@ generator is seeded with 0 before the instruction is made, which is the draw tha
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 import re
@@ -25,6 +24,7 @@ from lm_eval_ext.verifiers.text import Text
 from tests.families.jsonl import read_jsonl
 from tests.sampling import sampled
 from tests.verifiers.cases import table
+from tests.verifiers.conftest import RecordedRows
 from tests.verifiers.test_contract import OF_IFEVAL
 
 RESPONSES = (
@@ -128,14 +128,10 @@ EXPLAINED: Mapping[str, Callable[[str, int], bool]] = {
 
 @pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_recorded_verdicts_of_ten_models_differ_only_for_the_documented_reasons(
-    every: int, prompts: Mapping[int, Mapping[str, Any]], shared_data: Path
+    every: int, prompts: Mapping[int, Mapping[str, Any]], recorded_rows: RecordedRows
 ) -> None:
-    path = shared_data / "ifeval/mifeval_en_responses.jsonl.gz"
-    if not path.is_file():
-        pytest.skip(f"no recorded verdicts at {path}")
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        recorded = [*map(json.loads, lines)]
-    for row in read_jsonl(shared_data / "ifeval/ifeval_responses.jsonl"):
+    recorded = recorded_rows("mifeval_en_responses.jsonl.gz")
+    for row in recorded_rows("ifeval_responses.jsonl"):
         recorded.append(row | {kind: row[f"follow_instruction_list_{kind}"] for kind in ("strict", "loose")})
     judged = 0
     found: Counter[str | None] = Counter()
