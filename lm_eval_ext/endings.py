@@ -144,12 +144,9 @@ def report_of_server(choice: Mapping[str, Any]) -> StopReport:
         choice: an entry of ``choices``, or a whole response with a single text (Anthropic). vLLM and SGLang add what
             they stopped at.
     """
-    word = choice.get("finish_reason", choice.get("stop_reason"))
+    said = choice.get("finish_reason", choice.get("stop_reason"))
+    word = said.lower() if isinstance(said, str) else ""
     for names in ("stop_reason", "matched_stop"):
         if "finish_reason" in choice and names in choice:
-            return StopReport(_in_lower_case(word), choice[names], names_matches=True)
-    return StopReport(_in_lower_case(word))
-
-
-def _in_lower_case(word: object) -> str:
-    return word.lower() if isinstance(word, str) else ""
+            return StopReport(word, choice[names], names_matches=True)
+    return StopReport(word)

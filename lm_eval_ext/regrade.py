@@ -527,12 +527,17 @@ def prompt_and_instructions(
 
 def _prompt_row(where: str, row: Mapping[str, Any], prompts: Prompts | None) -> Mapping[str, Any]:
     """Return the mapping that has the instructions: of a file of prompts, of a sample's document, or the row itself."""
-    if prompts is None:
-        return _doc_of_sample(where, row["doc"]) if is_sample(row) else _plain(where, row)
-    try:
-        return prompts.of(row)
-    except ValueError as error:
-        raise RowsError(f"{where}: {error}") from error
+    if prompts is not None:
+        try:
+            return prompts.of(row)
+        except ValueError as error:
+            raise RowsError(f"{where}: {error}") from error
+    if not is_sample(row):
+        return _plain(where, row)
+    doc = _plain(f"{where}, field 'doc'", row["doc"])
+    expected = "samples of a task with verifiable instructions, such as manyifeval_n03 or ifeval"
+    _require(f"{where}, field 'doc'", doc, COLUMNS, expected, hint="")
+    return doc
 
 
 def _prompt_of(row: Mapping[str, Any]) -> str | None:
@@ -543,13 +548,6 @@ def _prompt_of(row: Mapping[str, Any]) -> str | None:
         users = [message for message in messages if message.get("role") == "user"]
         prompt = users[-1].get("content") if users else None
     return prompt if isinstance(prompt, str) else None
-
-
-def _doc_of_sample(where: str, doc: Mapping[str, Any]) -> Mapping[str, Any]:
-    doc = _plain(f"{where}, field 'doc'", doc)
-    expected = "samples of a task with verifiable instructions, such as manyifeval_n03 or ifeval"
-    _require(f"{where}, field 'doc'", doc, COLUMNS, expected, hint="")
-    return doc
 
 
 def _plain(where: str, row: Mapping[str, Any]) -> Mapping[str, Any]:

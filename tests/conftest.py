@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.verifiers import MissingDataError
-from lm_eval_ext.verifiers.tokenization import PUNKT, STOP_WORDS, TAGGER, find, require
+from lm_eval_ext.verifiers.tokenization import NLTK_DATA, PUNKT, Data, require
 from tests import machine, nltk_places
 from tests.across_versions import bare_name
 from tests.forks import HARNESS, Forks, sharing
@@ -71,6 +71,30 @@ lm_eval.utils.make_table = lambda *_: "not made in tests"
 """
 
 
+def completed(
+    *command: str | Path, folder: Path, environment: Mapping[str, str] | None = None, text: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, whatever its exit status.
+
+    Args:
+        command: the program and its arguments.
+        folder: where to run.
+        environment: all its variables, if not those of this process.
+        text: its standard input.
+    """
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=None if environment is None else dict(environment),
+        input=text,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=600,
+        check=False,
+    )
+
+
 def evaluate_sequentially(
     folder: Path,
     runs: Mapping[str, Sequence[str]],
@@ -90,15 +114,8 @@ def evaluate_sequentially(
     """
     script = folder / "sequentially.py"
     script.write_text(SEQUENTIALLY, encoding="utf-8")
-    process = subprocess.run(
-        [sys.executable, *launcher, str(script), json.dumps(options_of(folder, runs))],
-        env=dict(environment),
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    command = [sys.executable, *launcher, str(script), json.dumps(options_of(folder, runs))]
+    process = completed(*command, folder=folder, environment=environment)
     return finished(folder, runs, process.returncode, process.stdout + process.stderr)
 
 
@@ -242,16 +259,9 @@ def harness(tmp_path: Path, small_harness: str, warm: Forks) -> Harness:
             given += ["--metadata", json.dumps({"source": source, "details": details})]
         if environment is None and not launcher:
             return Run(*_evaluate_warm(warm, tmp_path, [given]), *written(output), output)
-        command = [sys.executable, *launcher, "-m", "lm_eval", *given]
-        process = subprocess.run(
-            command,
-            env={**(offline_environment() if environment is None else environment), "PYTHONPATH": small_harness},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
+        command = (sys.executable, *launcher, "-m", "lm_eval", *given)
+        variables = {**(offline_environment() if environment is None else environment), "PYTHONPATH": small_harness}
+        process = completed(*command, folder=tmp_path, environment=variables)
         return Run(process.returncode, process.stdout + process.stderr, *written(output), output)
 
     return run
@@ -302,23 +312,23 @@ def shared_data() -> Path:
     return folder
 
 
+def _skip_without(*needed: Data) -> None:
+    try:
+        require(*needed)
+    except MissingDataError as error:
+        pytest.skip(str(error))
+
+
 @pytest.fixture(scope="session")
 def sentence_data() -> None:
     """Skip where NLTK's sentence data are not installed."""
-    try:
-        require(PUNKT)
-    except MissingDataError as error:
-        pytest.skip(str(error))
+    _skip_without(PUNKT)
 
 
 @pytest.fixture(scope="session")
-def language_data(sentence_data: None) -> None:
+def language_data() -> None:
     """Skip where NLTK's sentence data, stop words or tagger are not installed."""
-    try:
-        for data in (STOP_WORDS, TAGGER):
-            find(data)
-    except MissingDataError as error:
-        pytest.skip(str(error))
+    _skip_without(*NLTK_DATA)
 
 
 @pytest.fixture(scope="session")

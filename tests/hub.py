@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -85,14 +84,6 @@ class Hub:
         """Return, sorted, repository and path of every file whose path ends so; as often as it was downloaded."""
         paths = [request.path for request in self.requests if request.method == "GET" and "/resolve/" in request.path]
         return sorted(re.sub(r"^/datasets/|/resolve/[0-9a-f]{40}", "", path) for path in paths if path.endswith(suffix))
-
-
-@contextmanager
-def closed_port() -> Iterator[str]:
-    """Yield an endpoint that refuses every connection, and that nobody else is given meanwhile."""
-    with socket.socket() as bound_but_not_listening:
-        bound_but_not_listening.bind(("127.0.0.1", 0))
-        yield f"http://127.0.0.1:{bound_but_not_listening.getsockname()[1]}"
 
 
 @contextmanager

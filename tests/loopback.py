@@ -1,7 +1,8 @@
-"""Servers on the loopback interface, each on a free port and for as long as a test needs it."""
+"""Servers on the loopback interface, or none, on a free port and for as long as a test needs it."""
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,3 +40,11 @@ def serving_folder(folder: Path) -> Iterator[tuple[str, list[str]]]:
 
     with serving(partial(Handler, directory=str(folder))) as address:
         yield address, asked
+
+
+@contextmanager
+def closed_port() -> Iterator[str]:
+    """Yield an address that refuses every connection, and that nobody else is given meanwhile."""
+    with socket.socket() as bound_but_not_listening:
+        bound_but_not_listening.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{bound_but_not_listening.getsockname()[1]}"

@@ -7,18 +7,19 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import lm_eval.tasks
 import pytest
+import yaml
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import start, tasks_dir
 from lm_eval_ext.autoload import _AFTER, FILTERS, MODELS
-from tests.conftest import ROOT, Harness, offline_environment, written
+from tests.conftest import ROOT, Harness, completed, offline_environment, written
 from tests.forks import Forks
 from tests.small_harness import HARNESS_TASK
 
@@ -39,17 +40,8 @@ def python(tmp_path: Path) -> Python:
     folder.mkdir()
 
     def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        process = subprocess.run(
-            [sys.executable, *arguments],
-            env=environment(tmp_path, **variables),
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        status = process.returncode
-        assert status == 0, process.stderr[-4000:]
+        process = completed(sys.executable, *arguments, folder=folder, environment=environment(tmp_path, **variables))
+        assert process.returncode == 0, process.stderr[-4000:]
         return process
 
     return run
@@ -119,8 +111,6 @@ def test_simple_evaluate_in_a_script_runs_our_task(observe: Observe, small_harne
         pytest.param(
             ("-m", "accelerate.commands.launch", "--cpu", "--num_processes", "1"),
             id="accelerate launch -m lm_eval",
-            # test_two_processes.py launches a script that runs the same module.
-            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -475,56 +465,24 @@ def test_the_start_hook_waits_for_the_modules_that_the_autoload_patches() -> Non
 
 # A harness of another kind: a stand-in for each, because no release is like it (yet)
 
-REGISTRY = """
-class Registry(dict):
-    def register(self, name, target):
-        self[name] = target
-
-model_registry, filter_registry = Registry(), Registry()
-"""
-MODELS_PACKAGE = """
-from lm_eval.api.registry import model_registry
-model_registry["hf"] = "lm_eval.models.huggingface:HFLM"
-"""
-KNOWN_MANAGER = """
-class TaskManager:
-    def __init__(self, verbosity=None, include_path=None, include_defaults=True, metadata=None):
-        self.arguments = [verbosity, include_path, include_defaults, metadata]
-"""
+STAND_INS = yaml.safe_load(Path(__file__).with_name("stand_ins.yaml").read_text(encoding="utf-8"))
+KNOWN: Mapping[str, str] = STAND_INS["known"]
+IN_A_MODULE: Mapping[str, str] = STAND_INS["served"]["in a module of its own"]["files"]
 
 
-@dataclass(frozen=True)
-class StandIn:
-    """The source of a harness, in three files.
+def write_stand_in(folder: Path, files: Mapping[str, str | None]) -> str:
+    """Write the known harness with other files; return what ``PYTHONPATH`` needs: it wins over the installed harness.
 
-    Attributes:
-        tasks: of ``lm_eval.tasks``; ``None`` makes it a folder without ``__init__.py``.
-        registry: of ``lm_eval.api.registry``; ``None`` if there is no such module.
-        models: of ``lm_eval.models``.
-        manager: of ``lm_eval.tasks.manager``, if there is one.
+    Args:
+        folder: where.
+        files: by their paths in the package; ``None`` leaves a file out.
     """
-
-    tasks: str | None = KNOWN_MANAGER
-    registry: str | None = REGISTRY
-    models: str = MODELS_PACKAGE
-    manager: str | None = None
-
-    def write(self, folder: Path) -> str:
-        """Write the package and return what ``PYTHONPATH`` needs: it wins over the installed harness."""
-        files = {
-            "__init__.py": "",
-            "api/__init__.py": "",
-            "api/registry.py": self.registry,
-            "models/__init__.py": self.models,
-            "tasks/__init__.py": self.tasks,
-            "tasks/manager.py": self.manager,
-        }
-        for name, source in files.items():
-            path = folder / "lm_eval" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if source is not None:
-                path.write_text(source, encoding="utf-8")
-        return str(folder)
+    for name, source in {**KNOWN, **files}.items():
+        path = folder / "lm_eval" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if source is not None:
+            path.write_text(source, encoding="utf-8")
+    return str(folder)
 
 
 CALLED = """
@@ -568,105 +526,42 @@ def called(forked: Python, path: str, call: str, autoload: str = "1") -> Called:
     return Called(imports, answer, models, process.stderr)
 
 
-def manager(signature: str, body: str = "self.arguments = list(locals().values())[1:]") -> StandIn:
-    return StandIn(tasks=f"class TaskManager:\n    def __init__(self{signature}):\n        {body}\n")
-
-
-NOT_SERVED: dict[str, tuple[StandIn, str, Any]] = {
-    "no TaskManager": (StandIn(tasks=""), "TaskManager()", "NameError: name 'TaskManager' is not defined"),
-    "tasks is a plain folder": (StandIn(tasks=None), "__name__", "lm_eval.tasks"),
-    "no include_defaults": (manager(", include_path=None"), "TaskManager('mine').arguments", ["mine"]),
-    "no include_path": (manager(", include_defaults=True"), "TaskManager().arguments", [True]),
-    "no __init__": (StandIn(tasks="class TaskManager:\n    arguments = []"), "TaskManager().arguments", []),
-    "an error of its own": (
-        manager(", include_path=None, include_defaults=True", "raise ValueError('no such folder')"),
-        "TaskManager('mine')",
-        "ValueError: no such folder",
-    ),
-    "a single path only": (
-        manager(", include_path='', include_defaults=True", "self.arguments = [include_path + '/']"),
-        "TaskManager('mine').arguments",
-        ["mine/"],
-    ),
-    "no registry": (StandIn(registry=None, models=""), "TaskManager().arguments", [None, None, True, None]),
-    "a registry that raises": (
-        StandIn(registry=REGISTRY.replace("self[name] = target", "raise RuntimeError('frozen')")),
-        "TaskManager('INFO').arguments",
-        ["INFO", None, True, None],
-    ),
-    "tasks cannot be imported": (
-        StandIn(tasks="raise ImportError('yaml is missing')"),
-        "TaskManager()",
-        "TypeError: vars() argument must have __dict__ attribute",
-    ),
-}
-
-
-@pytest.mark.parametrize(("stand_in", "call", "answer"), NOT_SERVED.values(), ids=NOT_SERVED)
-def test_an_unknown_harness_is_left_unchanged(
-    forked: Python, tmp_path: Path, stand_in: StandIn, call: str, answer: Any
-) -> None:
-    path = stand_in.write(tmp_path / "stand-in")
-    alone = called(forked, path, call, autoload="0")
-    assert alone.answer == answer
-    with_us = called(forked, path, call)
+@pytest.mark.parametrize("name", STAND_INS["left alone"])
+def test_an_unknown_harness_is_left_unchanged(forked: Python, tmp_path: Path, name: str) -> None:
+    stand_in = STAND_INS["left alone"][name]
+    path = write_stand_in(tmp_path, stand_in["files"])
+    alone, with_us = called(forked, path, stand_in["call"], autoload="0"), called(forked, path, stand_in["call"])
+    assert alone.answer == stand_in["answer"]
     assert (with_us.imports, with_us.answer) == (alone.imports, alone.answer)
     assert {name: target for name, target in with_us.models.items() if name not in MODELS} == alone.models
 
 
-SERVED: dict[str, tuple[StandIn, str, Any]] = {
-    "the signature of today": (
-        StandIn(),
-        "TaskManager('INFO', 'mine').arguments",
-        ["INFO", [OURS, "mine"], True, None],
-    ),
-    "in a module of its own": (
-        StandIn(tasks="from lm_eval.tasks.manager import TaskManager", manager=KNOWN_MANAGER),
-        "TaskManager().arguments",
-        [None, [OURS], True, None],
-    ),
-    "by keyword only, one more": (
-        manager(", *, plugins=(), include_defaults=True, include_path=None"),
-        "TaskManager(include_path='mine').arguments",
-        [[], True, [OURS, "mine"]],
-    ),
-    "one required argument more": (
-        manager(", folder, include_path=None, include_defaults=True"),
-        "TaskManager('folder', 'mine').arguments",
-        ["folder", [OURS, "mine"], True],
-    ),
-    "the models package fails": (
-        StandIn(models="raise ImportError('torch is missing')"),
-        "TaskManager().arguments",
-        [None, [OURS], True, None],
-    ),
-}
-
-
-@pytest.mark.parametrize(("stand_in", "call", "answer"), SERVED.values(), ids=SERVED)
-def test_a_harness_with_the_known_argument_names_is_supported(
-    forked: Python, tmp_path: Path, stand_in: StandIn, call: str, answer: Any
-) -> None:
-    path = stand_in.write(tmp_path / "stand-in")
-    with_us, alone = called(forked, path, call), called(forked, path, call, autoload="0")
-    assert with_us.answer == answer
-    assert alone.answer != answer
+@pytest.mark.parametrize("name", STAND_INS["served"])
+def test_a_harness_with_the_known_argument_names_is_supported(forked: Python, tmp_path: Path, name: str) -> None:
+    stand_in = STAND_INS["served"][name]
+    path = write_stand_in(tmp_path, stand_in["files"])
+    alone, with_us = called(forked, path, stand_in["call"], autoload="0"), called(forked, path, stand_in["call"])
+    assert with_us.answer == json.loads(json.dumps(stand_in["answer"]).replace("OURS", OURS))
+    assert alone.answer != with_us.answer
     assert with_us.imports == alone.imports
     assert with_us.log == ""
 
 
+def log_of(forked: Python, folder: Path, name: str) -> list[str]:
+    """Return the lines that are logged when a harness is used that is left as it is."""
+    stand_in = STAND_INS["left alone"][name]
+    return called(forked, write_stand_in(folder, stand_in["files"]), stand_in["call"]).log.splitlines()
+
+
 def test_a_failed_registration_is_reported_once(forked: Python, tmp_path: Path) -> None:
-    stand_in, call, _ = NOT_SERVED["a registry that raises"]
-    log = called(forked, stand_in.write(tmp_path / "stand-in"), call).log
-    assert log.splitlines() == [
+    assert log_of(forked, tmp_path, "a registry that raises") == [
         "lm-eval-ext could not register with lm_eval.tasks: frozen",
         "lm-eval-ext could not register with lm_eval.models: frozen",
     ]
 
 
 def test_tasks_that_the_harness_fails_with_are_reported_as_left_out(forked: Python, tmp_path: Path) -> None:
-    stand_in, call, _ = NOT_SERVED["a single path only"]
-    (line,) = called(forked, stand_in.write(tmp_path / "stand-in"), call).log.splitlines()
+    (line,) = log_of(forked, tmp_path, "a single path only")
     assert line.startswith("lm-eval-ext left its tasks out: the harness failed with them (can only concatenate list")
 
 
@@ -678,14 +573,14 @@ import json, lm_eval.tasks, lm_eval.models
 from lm_eval.api.registry import filter_registry, model_registry
 print(json.dumps([model_registry, filter_registry]))
 """
-    theirs = StandIn(
-        registry=REGISTRY + f"filter_registry[{taken['filter']!r}] = 'theirs:Filter'\n",
-        models=MODELS_PACKAGE + f"model_registry[{taken['model']!r}] = 'theirs:LM'\n",
-    )
-    models, filters = observe(script, PYTHONPATH=theirs.write(tmp_path / "theirs"))
+    theirs = {
+        "api/registry.py": f"{KNOWN['api/registry.py']}filter_registry[{taken['filter']!r}] = 'theirs:Filter'\n",
+        "models/__init__.py": f"{KNOWN['models/__init__.py']}model_registry[{taken['model']!r}] = 'theirs:LM'\n",
+    }
+    models, filters = observe(script, PYTHONPATH=write_stand_in(tmp_path / "theirs", theirs))
     assert (models[taken["model"]], filters[taken["filter"]]) == ("theirs:LM", "theirs:Filter")
 
-    models, filters = observe(script, PYTHONPATH=StandIn().write(tmp_path / "free"))
+    models, filters = observe(script, PYTHONPATH=write_stand_in(tmp_path / "free", {}))
     assert (models[taken["model"]], filters[taken["filter"]]) == (MODELS[taken["model"]], FILTERS[taken["filter"]])
 
 
@@ -732,8 +627,7 @@ def test_there_is_only_one_finder_and_one_wrapper_around_the_harness(
     observe: Observe, tmp_path: Path, before: str, after: str, autoload: str
 ) -> None:
     # Its manager is a separate module, as today's: a reload of lm_eval.tasks finds the same class again.
-    stand_in = StandIn(tasks="from lm_eval.tasks.manager import TaskManager", manager=KNOWN_MANAGER)
-    path = stand_in.write(tmp_path / "stand-in")
+    path = write_stand_in(tmp_path, IN_A_MODULE)
     script = INSTALLED.format(before=before, after=after)
     finders, layers, *registered = observe(script, PYTHONPATH=path, LM_EVAL_EXT_AUTOLOAD=autoload)
     assert (finders, layers, registered) == (1, 1, [True, True])

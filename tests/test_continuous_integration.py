@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,10 +16,11 @@ import pytest
 import yaml
 
 from lm_eval_ext.cli import main
-from tests.conftest import ROOT
+from tests.conftest import ROOT, completed
 from tests.reports.files import SST2, write_run
 from tests.reports.gate.two_runs import SNLI, right
 from tests.test_documentation import FENCE
+from tests.test_github import require_form
 
 PAGE = (ROOT / "docs/continuous-integration.md").read_text(encoding="utf-8")
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
@@ -45,15 +45,8 @@ def shell(folder: Path, lines: Sequence[str], **variables: str) -> subprocess.Co
     (tools / "pip").write_text("#!/bin/sh\n", encoding="utf-8")
     (tools / "pip").chmod(0o755)
     path = os.pathsep.join([str(tools), str(Path(sys.executable).parent), os.environ["PATH"]])
-    return subprocess.run(
-        ["bash", "-e", "-c", "\n".join(lines)],
-        cwd=folder,
-        env={**os.environ, "PATH": path, **variables},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    environment = {**os.environ, "PATH": path, **variables}
+    return completed("bash", "-e", "-c", "\n".join(lines), folder=folder, environment=environment)
 
 
 @pytest.fixture
@@ -165,15 +158,10 @@ def test_the_tables_list_every_input_and_output_of_the_action() -> None:
             assert re.search(rf"`{name}` \| `{re.escape(given['default'])}` \|", section), name
 
 
-@pytest.mark.skipif(
-    not find_spec("check_jsonschema"), reason="check-jsonschema is not installed; make test installs it"
-)
 @pytest.mark.parametrize(
     ("schema", "first"), [("vendor.gitlab-ci", "release-gate:"), ("vendor.github-workflows", "name: release gate")]
 )
 def test_the_examples_have_the_form_that_their_systems_expect(tmp_path: Path, schema: str, first: str) -> None:
     file = tmp_path / "example.yml"
     file.write_text(example("yaml", first), encoding="utf-8")
-    checking = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(file)]
-    checked = subprocess.run(checking, capture_output=True, text=True, timeout=60, check=False)
-    assert checked.returncode == 0, checked.stdout + checked.stderr
+    require_form(schema, file)

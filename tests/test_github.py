@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from packaging.version import Version
 
 from lm_eval_ext import __version__
 from lm_eval_ext.harness.versions import TESTED
-from tests.conftest import ROOT
+from tests.conftest import ROOT, completed
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -58,16 +56,18 @@ SCHEMAS = [
 ]
 
 
+def require_form(schema: str, *files: Path) -> None:
+    """Fail if files do not have the form that their reader expects."""
+    pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed; make test installs it")
+    checked = completed(sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, *files, folder=ROOT)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not find_spec("check_jsonschema"), reason="check-jsonschema is not installed; make test installs it"
-)
 @pytest.mark.parametrize(("schema", "files"), SCHEMAS, ids=[schema for schema, _ in SCHEMAS])
 def test_every_file_has_the_form_that_its_reader_expects(schema: str, files: Sequence[Path]) -> None:
     assert files
-    checking = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, *map(str, files)]
-    checked = subprocess.run(checking, capture_output=True, text=True, timeout=60, check=False)
-    assert checked.returncode == 0, checked.stdout + checked.stderr
+    require_form(schema, *files)
 
 
 # Workflows
@@ -142,9 +142,9 @@ def test_nothing_is_released_untested() -> None:
 def test_a_tag_that_is_not_the_version_stops_the_release(tag: str, status: int) -> None:
     build = read(WORKFLOWS / "release.yml")["jobs"]["build"]
     (script,) = (step["run"] for step in build["steps"] if step.get("name") == "The tag is the version")
-    words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
     environment = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "TAG": tag}
-    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    words = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
+    done = completed(*words, folder=ROOT, environment=environment)
     assert done.returncode == status, done.stdout + done.stderr
     assert (f"expected v{__version__}" in done.stdout) == bool(status)
 

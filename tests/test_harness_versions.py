@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -12,11 +11,7 @@ from packaging.version import Version
 
 from lm_eval_ext.harness.versions import OLDEST, TESTED
 from tests.conftest import ROOT
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tests.test_github import PROJECT
 
 TESTS = ROOT / "tests"
 # What stays with the default version, and why.
@@ -46,8 +41,7 @@ def test_the_tested_versions_are_listed_oldest_first() -> None:
 
 
 def test_the_requirement_covers_the_tested_versions_and_none_before() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    (harness,) = [line for line in project["dependencies"] if Requirement(line).name == "lm-eval"]
+    (harness,) = [line for line in PROJECT["dependencies"] if Requirement(line).name == "lm-eval"]
     allowed = Requirement(harness).specifier
     assert [version for version in TESTED if not allowed.contains(version, prereleases=True)] == []
     assert {each.operator: each.version for each in allowed}[">="] == OLDEST

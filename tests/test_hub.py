@@ -14,7 +14,8 @@ import pytest
 
 from tests.conftest import Run, written
 from tests.forks import Forks
-from tests.hub import Hub, Table, closed_port, laid_out, serve, tables
+from tests.hub import Hub, Table, laid_out, serve, tables
+from tests.loopback import closed_port
 
 pytestmark = pytest.mark.harness
 

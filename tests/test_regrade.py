@@ -6,11 +6,13 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from lm_eval_ext.cli import main
 from lm_eval_ext.floors import CONTENT_FREE_ANSWERS
@@ -27,8 +29,8 @@ from lm_eval_ext.regrade import (
 from lm_eval_ext.sources import RowsError
 from lm_eval_ext.verifiers import EDITIONS, Verdict, instruction, instructions_of
 from tests.cli.test_cli import COMMAND, run
-from tests.conftest import ROOT, offline_environment
-from tests.families.jsonl import read_jsonl
+from tests.conftest import ROOT, completed, offline_environment
+from tests.families.jsonl import read_jsonl, write_jsonl
 
 ASKED = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
 
@@ -95,14 +97,15 @@ def test_an_error_names_the_fields_that_the_instructions_came_from(asked: dict[s
 PROMPT = {"key": 7, "prompt": "Say hello.", **ASKED}
 
 
-def line(row: Any) -> bytes:
-    return json.dumps(row).encode()
+WRONG_ROWS: dict[str, list[list[Any]]] = yaml.safe_load(
+    Path(__file__).with_name("wrong_rows.yaml").read_text(encoding="utf-8")
+)
 
 
 @pytest.fixture
 def prompts(tmp_path: Path) -> Prompts:
     path = tmp_path / "prompts.jsonl"
-    path.write_bytes(line(PROMPT) + b"\n\n" + line({**PROMPT, "key": "b", "prompt": "Say no."}))
+    path.write_bytes(b"\n".join(lines(PROMPT, {**PROMPT, "key": "b", "prompt": "Say no."})))
     return read_prompts(path)
 
 
@@ -135,9 +138,8 @@ def test_a_row_of_if_rlvr_has_its_instructions_in_ground_truth(written: Callable
     assert (found.row, found.response) == ({**packed, **asked, "response": "Hello"}, "Hello")
     (found,) = answered("here", {"doc": packed, "filtered_resps": ["Hello"]}, None)
     assert found.prompt_row == {**packed, **asked}
-    path = tmp_path / "prompts.jsonl"
-    path.write_bytes(line({"key": 7, "prompt": "Say hello.", **packed}))
-    (found,) = answered("here", {"key": 7, "response": "Hello"}, read_prompts(path))
+    path = write_jsonl(tmp_path / "prompts.jsonl", [{"key": 7, "prompt": "Say hello.", **packed}])
+    (found,) = answered("here", {"key": 7, "response": "Hello"}, read_prompts(Path(path)))
     assert found.prompt_row["instruction_id_list"] == ["punctuation:no_comma"]
 
 
@@ -164,82 +166,74 @@ def test_the_prompts_instructions_are_used_if_prompts_are_given(prompts: Prompts
     assert found.row["instruction_id_list"] == found.prompt_row["instruction_id_list"] == ["punctuation:no_comma"]
 
 
-@pytest.mark.parametrize(
-    ("row", "complaint"),
-    [
-        (
-            {"response": "x", "key": 7},
-            ": no field 'instruction_id_list'; expected response, instruction_id_list, kwargs; ",
-        ),
-        ({"response": "x", "key": 7}, ": .*found response, key; --prompts FILE supplies the instructions by key"),
-        (
-            {"doc": {"question": "x"}, "filtered_resps": ["x"]},
-            ", field 'doc': no field 'instruction_id_list'; expected sa",
-        ),
-        (
-            {"doc": PROMPT, "filtered_resps": ["x", "y"]},
-            r", field 'filtered_resps': expected one response, found \['x', ",
-        ),
-        (
-            {"doc": PROMPT, "filtered_resps": [["x", 3]]},
-            r", field 'filtered_resps': expected one response, found \[\[",
-        ),
-        ({"doc": PROMPT, "filtered_resps": []}, r", field 'filtered_resps': expected one response, found \[\]"),
-        ({**ASKED, "response": ["x"]}, r", field 'response': expected text, found \['x'\]"),
-        ({"response": "x", "ground_truth": "42"}, r", field 'ground_truth': expected \[\{.*, found '42'$"),
-        (
-            {"doc": {"ground_truth": None}, "filtered_resps": ["x"]},
-            r", field 'doc', field 'ground_truth': expected \[\{.*, found None$",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("row", "complaint"), WRONG_ROWS["alone"])
 def test_any_other_row_is_an_error_that_says_what_was_expected(row: dict[str, Any], complaint: str) -> None:
     with pytest.raises(RowsError, match=f"^file, row 3{complaint}"):
         answered("file, row 3", row, None)
 
 
-@pytest.mark.parametrize(
-    ("row", "complaint"),
-    [
-        ({"key": 8, "response": "x"}, ": no prompt with key 8 in .*prompts.jsonl"),
-        ({"key": "7", "response": "x"}, ": no prompt with key '7' in "),
-        ({"key": [7], "response": "x"}, r": no prompt with key \[7\] in "),
-        ({"prompt": "Say yes.", "response": "x"}, ": no prompt 'Say yes.' in .*, and no field 'key'"),
-        ({"response": "x"}, ": no field 'key' or 'prompt' to find its prompt by; found response"),
-        ({"key": 7}, ": no field 'response'; expected response; found key"),
-        ({"key": 7, "response": 3}, ", field 'response': expected text, found 3"),
-    ],
-)
+@pytest.mark.parametrize(("row", "complaint"), WRONG_ROWS["with prompts"])
 def test_a_response_to_an_unknown_prompt_is_an_error(row: dict[str, Any], complaint: str, prompts: Prompts) -> None:
     with pytest.raises(RowsError, match=f"^file, row 3{complaint}"):
         answered("file, row 3", row, prompts)
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        (b"", ": no prompts; expected one row with key, prompt, instruction_id_list, kwargs per line"),
-        (b"no json", ", row 1: not JSON"),
-        (line(PROMPT) + b"\n" + line(PROMPT), ", row 2: key 7 already occurs in an earlier row; expected it once"),
-        (line({**ASKED, "key": 7}), ", row 1: no field 'prompt'; expected key, prompt, instruction_id_list, kwargs; f"),
-        (line({**PROMPT, "key": None}), ", row 1, field 'key': expected text or a whole number, found None"),
-        (line({**PROMPT, "prompt": 3}), ", row 1, field 'prompt': expected text, found 3"),
-    ],
-)
-def test_a_file_of_other_rows_is_not_a_prompts_file(text: bytes, complaint: str, tmp_path: Path) -> None:
-    path = tmp_path / "prompts.jsonl"
-    path.write_bytes(text)
+@pytest.mark.parametrize(("rows", "complaint"), WRONG_ROWS["as prompts"])
+def test_a_file_of_other_rows_is_not_a_prompts_file(rows: list[Any], complaint: str, tmp_path: Path) -> None:
+    path = Path(write_jsonl(tmp_path / "prompts.jsonl", rows))
     with pytest.raises(RowsError, match=f"^{path}{complaint}"):
+        read_prompts(path)
+
+
+def test_a_file_that_is_not_json_is_not_a_prompts_file(tmp_path: Path) -> None:
+    path = tmp_path / "prompts.jsonl"
+    path.write_text("no json", encoding="utf-8")
+    with pytest.raises(RowsError, match=f"^{path}, row 1: not JSON"):
         read_prompts(path)
 
 
 # The command.
 
 
-def rows_file(folder: Path, *rows: Any) -> Path:
-    path = folder / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+@dataclass(frozen=True)
+class Printed:
+    """What the command printed.
+
+    Attributes:
+        out: the rows with their verdicts, or a table.
+        err: figures and notes.
+    """
+
+    out: str
+    err: str
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def followed(self) -> list[bool]:
+        """Of each row, whether all instructions are followed."""
+        return [row["follow_all_instructions"] for row in self.rows]
+
+
+Verify = Callable[..., Printed]
+
+
+@pytest.fixture
+def verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Verify:
+    """Return a function that runs the command with options, on rows or on a file of rows."""
+
+    def run_on(rows: Iterable[Any] | Path, *options: str, status: int = 0) -> Printed:
+        path = str(rows) if isinstance(rows, Path) else write_jsonl(tmp_path / "rows.jsonl", rows)
+        assert main(["verify", path, *options]) == status
+        return Printed(*capsys.readouterr())
+
+    return run_on
+
+
+def answers(*responses: str | None) -> list[dict[str, Any]]:
+    return [{**ASKED, "response": response} for response in responses]
 
 
 # As the hub has it: every argument of every instruction, null where it is not this one's.
@@ -271,67 +265,62 @@ JUDGED = {**ASKED, "response": "fine", "follow_instruction_list": [False], "foll
     ],
 )
 def test_a_row_is_returned_with_the_verdicts_that_are_asked_for(
-    row: dict[str, Any], options: list[str], followed: list[bool], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    row: dict[str, Any], options: list[str], followed: list[bool], verify: Verify
 ) -> None:
-    assert main(["verify", str(rows_file(tmp_path, row)), *options]) == 0
     verdicts = {"follow_instruction_list": followed, "follow_all_instructions": all(followed)}
-    assert json.loads(capsys.readouterr().out) == row | verdicts
+    assert verify([row], *options).rows == [row | verdicts]
+
+
+Played = Callable[..., tuple[Printed, dict[str, Any]]]
+
+
+@pytest.fixture
+def played(tmp_path: Path, verify: Verify) -> Played:
+    """Return a function that plays twelve conversations and verifies their samples; returns also the run's figures."""
+    pytest.importorskip("lm_eval")
+    from tests.harness.tasks import PLAYED, evaluate  # noqa: PLC0415 # imports the harness
+
+    def play(policy: str, metadata: dict[str, Any], **options: Any) -> tuple[Printed, dict[str, Any]]:
+        model: dict[str, Any] = {"model_args": f"base=reference,policy={policy}", "apply_chat_template": True}
+        run = evaluate("conversation", [PLAYED], metadata, tmp_path, limit=12, bootstrap_iters=0, **model, **options)
+        (samples,) = tmp_path.glob("**/samples_*.jsonl")
+        return verify(samples), run["results"][PLAYED]
+
+    return play
 
 
 @pytest.mark.harness
 @pytest.mark.parametrize("repeats", [1, 2])
 @pytest.mark.parametrize("policy", ["oracle", "last"])
 def test_every_turn_of_every_draw_is_judged_by_what_is_in_force_there(
-    policy: str, repeats: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    policy: str, repeats: int, played: Played
 ) -> None:
-    pytest.importorskip("lm_eval")
-    from tests.harness.tasks import PLAYED, evaluate  # noqa: PLC0415 # imports the harness
-
-    options: dict[str, Any] = {"limit": 12, "bootstrap_iters": 0, "apply_chat_template": True}
-    options["model_args"] = f"base=reference,policy={policy}"
-    run = evaluate("conversation", [PLAYED], {"repeats": repeats, "details": True}, tmp_path, **options)
-    (samples,) = tmp_path.glob("**/samples_*.jsonl")
-    assert main(["verify", str(samples)]) == 0
-    printed = capsys.readouterr()
-    rows = [json.loads(line) for line in printed.out.splitlines()]
-    assert len(rows) == 12 * repeats * 10
-    assert [(row.get("draw", 1), row["turn"]) for row in rows] == [
+    printed, figures = played(policy, {"repeats": repeats, "details": True})
+    assert len(printed.rows) == 12 * repeats * 10
+    assert [(row.get("draw", 1), row["turn"]) for row in printed.rows] == [
         (draw, turn) for _ in range(12) for draw in range(1, repeats + 1) for turn in range(1, 11)
     ]
-    figures = run["results"][PLAYED]
     for name in ("prompt_level_strict_acc", "prompt_level_loose_acc"):
         assert f"{name:27} {figures[f'{name},none']:.4f}" in printed.err
     assert f"{'rows':28}12" in printed.err
 
 
 @pytest.mark.harness
-def test_of_draws_without_scores_the_last_answers_are_judged_by_what_is_in_force_at_the_end(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("lm_eval")
-    from tests.harness.tasks import PLAYED, evaluate  # noqa: PLC0415 # imports the harness
-
-    options: dict[str, Any] = {"limit": 12, "bootstrap_iters": 0, "apply_chat_template": True, "predict_only": True}
-    options["model_args"] = "base=reference,policy=oracle"
-    evaluate("conversation", [PLAYED], {"repeats": 2}, tmp_path, **options)
-    (samples,) = tmp_path.glob("**/samples_*.jsonl")
-    assert main(["verify", str(samples)]) == 0
-    printed = capsys.readouterr()
-    rows = [json.loads(line) for line in printed.out.splitlines()]
-    assert [(row["draw"], row["turn"]) for row in rows[:11]] == [*((1, turn) for turn in range(1, 11)), (2, 10)]
-    assert len(rows) == 12 * 11
+def test_of_draws_without_scores_the_last_answers_are_judged_by_what_is_in_force_at_the_end(played: Played) -> None:
+    printed, _ = played("oracle", {"repeats": 2}, predict_only=True)
+    turns = [(row["draw"], row["turn"]) for row in printed.rows]
+    assert turns[:11] == [*((1, turn) for turn in range(1, 11)), (2, 10)]
+    assert len(turns) == 12 * 11
     assert f"{'prompt_level_strict_acc':27} 1.0000" in printed.err
 
 
-def test_every_draw_of_a_sample_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_draw_of_a_sample_is_judged(verify: Verify) -> None:
     draws = [["No comma", "One, two"], ["No comma", "No comma"]]
     samples = [{"doc_id": number, "doc": ASKED, "filtered_resps": [of_row]} for number, of_row in enumerate(draws)]
-    assert main(["verify", str(rows_file(tmp_path, *samples))]) == 0
-    said = capsys.readouterr()
-    rows = [json.loads(line) for line in said.out.splitlines()]
-    found = [(row["doc_id"], row["draw"], row["follow_all_instructions"]) for row in rows]
+    printed = verify(samples)
+    found = [(row["doc_id"], row["draw"], row["follow_all_instructions"]) for row in printed.rows]
     assert found == [(0, 1, True), (0, 2, False), (1, 1, True), (1, 2, True)]
-    assert said.err.splitlines()[:3] == [
+    assert printed.err.splitlines()[:3] == [
         f"{'rows':28}2",
         f"{'responses':28}4",
         f"{'prompt_level_strict_acc':28}0.7500",
@@ -350,9 +339,8 @@ def test_every_draw_of_a_sample_is_judged(tmp_path: Path, capsys: pytest.Capture
     ],
 )
 def test_a_bad_row_is_named_and_all_others_are_judged(tmp_path: Path, line: str, complaint: str) -> None:
-    path = rows_file(tmp_path, {**ASKED, "response": "fine"})
-    good = path.read_text(encoding="utf-8")
-    path.write_text(f"{good}{line}\n{good}", encoding="utf-8")
+    path, (good,) = tmp_path / "rows.jsonl", lines(*answers("fine"))
+    path.write_bytes(good + line.encode() + b"\n" + good)
     process = run("verify", str(path))
     assert process.returncode == 1
     assert [json.loads(row)["follow_all_instructions"] for row in process.stdout.splitlines()] == [True, True]
@@ -367,7 +355,7 @@ def test_a_bad_row_is_named_and_all_others_are_judged(tmp_path: Path, line: str,
 
 
 def test_many_bad_rows_are_counted(tmp_path: Path) -> None:
-    process = run("verify", str(rows_file(tmp_path, *[{"response": "x"}] * 23)))
+    process = run("verify", write_jsonl(tmp_path / "rows.jsonl", [{"response": "x"}] * 23))
     assert (process.returncode, process.stdout) == (1, "")
     first, *named, last = process.stderr.splitlines()
     assert first == "lm-eval-ext: 23 of 23 rows are invalid; they have no verdict and are in no figure:"
@@ -375,45 +363,32 @@ def test_many_bad_rows_are_counted(tmp_path: Path) -> None:
     assert last == "and 3 more"
 
 
-def test_empty_and_null_responses_follow_nothing_and_are_noted_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_empty_and_null_responses_follow_nothing_and_are_noted_once(verify: Verify) -> None:
     texts = [None, "fine", " ", "<think>Let me", None]
-    assert main(["verify", str(rows_file(tmp_path, *({**ASKED, "response": text} for text in texts)))]) == 0
-    said = capsys.readouterr()
-    judged = [json.loads(row) for row in said.out.splitlines()]
-    assert [(row["response"], row["follow_all_instructions"]) for row in judged] == [
-        (text, text == "fine") for text in texts
-    ]
-    *found, note = said.err.splitlines()
+    printed = verify(answers(*texts))
+    assert [row["response"] for row in printed.rows] == texts
+    assert printed.followed == [text == "fine" for text in texts]
+    *found, note = printed.err.splitlines()
     assert figures("\n".join(found))["prompt_level_loose_acc"] == 0.2
     assert note == "note: 4 of 5 responses are empty (2 of them null) and follow no instruction"
 
 
 def test_rows_from_standard_input_work_in_any_locale(tmp_path: Path) -> None:
     row = json.dumps({**ASKED, "response": "grüß dich"}) + "\n\n"  # a blank line is none
-    process = run_with_input(row + json.dumps({**ASKED, "response": "\ud800"}) + "\n")
+    process = with_input(row + json.dumps({**ASKED, "response": "\ud800"}) + "\n", tmp_path)
     assert process.returncode == 0, process.stderr
     assert [json.loads(line)["follow_all_instructions"] for line in process.stdout.splitlines()] == [True, True]
-    broken = run_with_input("{}\n")
+    broken = with_input("{}\n", tmp_path)
     assert broken.stderr.splitlines()[1].startswith("standard input, row 1: no field 'response'")
 
 
-def run_with_input(text: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [COMMAND, "verify", "-"],
-        input=text,
-        env={"LC_ALL": "C", "PATH": ""},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
+def with_input(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return completed(COMMAND, "verify", "-", folder=folder, environment={"LC_ALL": "C", "PATH": ""}, text=text)
 
 
 def test_a_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
-    path = rows_file(tmp_path, *[{**ASKED, "response": "word " * 200}] * 500)
-    program = f"import subprocess, sys; p = subprocess.Popen([{COMMAND!r}, 'verify', {str(path)!r}], stdout=subprocess.PIPE, stderr=subprocess.PIPE); p.stdout.readline(); p.stdout.close(); sys.exit(p.wait() or bool(p.stderr.read()))"  # noqa: E501
+    path = write_jsonl(tmp_path / "rows.jsonl", answers("word " * 200) * 500)
+    program = f"import subprocess, sys; p = subprocess.Popen([{COMMAND!r}, 'verify', {path!r}], stdout=subprocess.PIPE, stderr=subprocess.PIPE); p.stdout.readline(); p.stdout.close(); sys.exit(p.wait() or bool(p.stderr.read()))"  # noqa: E501
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
@@ -428,41 +403,26 @@ def numbered(printed: str) -> dict[int, tuple[float, ...]]:
     return {int(number): tuple(map(float, found)) for number, *found in map(str.split, by_number.splitlines())}
 
 
-def test_accuracies_by_number_of_instructions_have_the_prompt_level_that_equation_3_predicts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    both = {"instruction_id_list": ["punctuation:no_comma", "startend:quotation"], "kwargs": [{}, {}]}
-    path = rows_file(
-        tmp_path,
-        {**both, "response": '"Yes"'},
-        {**ASKED, "response": "One, two"},
-        {**both, "response": "Yes"},
-        {**ASKED, "response": "Yes"},
-        {**both, "response": '"No"'},
-    )
-    assert main(["verify", str(path)]) == 0
+BOTH = {"instruction_id_list": ["punctuation:no_comma", "startend:quotation"], "kwargs": [{}, {}]}
+
+
+def test_accuracies_by_number_of_instructions_have_the_prompt_level_that_equation_3_predicts(verify: Verify) -> None:
+    of_one, of_both = answers("One, two", "Yes"), [{**BOTH, "response": text} for text in ('"Yes"', "Yes", '"No"')]
+    printed = verify([of_both[0], of_one[0], of_both[1], of_one[1], of_both[2]])
     # In ascending order. Of two instructions, 5 of 6 are followed, and 2 of 3 responses follow both; (5/6)² = 25/36.
-    printed = numbered(capsys.readouterr().err)
-    assert list(printed) == [1, 2]
-    assert printed == {1: (2, 0.5, 0.5, 0.5), 2: (3, 0.8333, 0.6667, 0.6944)}
+    by_number = numbered(printed.err)
+    assert list(by_number) == [1, 2]
+    assert by_number == {1: (2, 0.5, 0.5, 0.5), 2: (3, 0.8333, 0.6667, 0.6944)}
 
 
-def test_accuracies_by_number_of_instructions_are_printed_if_a_row_has_several(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    both = {"instruction_id_list": ["punctuation:no_comma", "startend:quotation"], "kwargs": [{}, {}]}
-    path = rows_file(
-        tmp_path, {**both, "response": '"Yes"'}, {**both, "response": "Yes"}, {**ASKED, "response": "One, two"}
-    )
-    assert main(["verify", str(path)]) == 0
-    printed = capsys.readouterr().err
-    assert "by number of instructions, strict:\n" in printed
+def test_accuracies_by_number_of_instructions_are_printed_if_a_row_has_several(verify: Verify) -> None:
+    rows = [{**BOTH, "response": '"Yes"'}, {**BOTH, "response": "Yes"}, *answers("One, two")]
+    printed = verify(rows)
+    assert "by number of instructions, strict:\n" in printed.err
     # 3 of 4 instructions, 1 of 2 responses, and (3/4)².
-    assert numbered(printed) == {1: (1, 0, 0, 0), 2: (2, 0.75, 0.5, 0.5625)}
-    assert main(["verify", str(path), "--loose"]) == 0
-    assert "by number of instructions, loose:\n" in capsys.readouterr().err
-    assert main(["verify", str(rows_file(tmp_path, {**ASKED, "response": "Yes"}))]) == 0
-    assert "by number" not in capsys.readouterr().err
+    assert numbered(printed.err) == {1: (1, 0, 0, 0), 2: (2, 0.75, 0.5, 0.5625)}
+    assert "by number of instructions, loose:\n" in verify(rows, "--loose").err
+    assert "by number" not in verify(answers("Yes")).err
 
 
 # Responses, instruction level, prompt level and predicted, for two and three instructions.
@@ -474,12 +434,10 @@ RECORDED = {
 }
 
 
-def test_accuracies_are_printed_in_addition_to_the_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = rows_file(tmp_path, {**ASKED, "response": "fine"}, {**ASKED, "response": "Sure, here:\nfine"})
-    assert main(["verify", str(path)]) == 0
-    captured = capsys.readouterr()
-    assert [json.loads(line)["follow_all_instructions"] for line in captured.out.splitlines()] == [True, False]
-    assert figures(captured.err) == {
+def test_accuracies_are_printed_in_addition_to_the_verdicts(verify: Verify) -> None:
+    printed = verify(answers("fine", "Sure, here:\nfine"))
+    assert printed.followed == [True, False]
+    assert figures(printed.err) == {
         "rows": 2,
         "prompt_level_strict_acc": 0.5,
         "inst_level_strict_acc": 0.5,
@@ -488,34 +446,28 @@ def test_accuracies_are_printed_in_addition_to_the_verdicts(tmp_path: Path, caps
     }
 
 
-def test_prompts_without_a_response_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    prompts = tmp_path / "prompts.jsonl"
+def test_prompts_without_a_response_are_noted(tmp_path: Path, verify: Verify) -> None:
     known = [{"key": key, "prompt": f"Say {key}.", **ASKED} for key in (1, 2, 3)]
-    prompts.write_text("".join(json.dumps(row) + "\n" for row in known), encoding="utf-8")
-    path = rows_file(tmp_path, {"key": 2, "response": "two"}, {"key": 2, "response": "also, two"})
-    assert main(["verify", str(path), "--prompts", str(prompts)]) == 0
-    captured = capsys.readouterr()
-    assert [json.loads(line)["prompt"] for line in captured.out.splitlines()] == ["Say 2.", "Say 2."]
-    *found, note = captured.err.splitlines()
+    prompts = write_jsonl(tmp_path / "prompts.jsonl", known)
+    printed = verify([{"key": 2, "response": "two"}, {"key": 2, "response": "also, two"}], "--prompts", prompts)
+    assert [row["prompt"] for row in printed.rows] == ["Say 2.", "Say 2."]
+    *found, note = printed.err.splitlines()
     assert figures("\n".join(found))["prompt_level_strict_acc"] == 0.5
     assert note == "note: 2 of 3 prompts have no response; the first is 1"
 
 
 @pytest.mark.slow
-def test_the_accuracies_of_real_responses_are_the_recorded_ones(
-    tmp_path: Path, shared_data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_accuracies_of_real_responses_are_the_recorded_ones(shared_data: Path, verify: Verify) -> None:
     prompts = str(shared_data / "ifeval" / "ifeval_input_data.jsonl")
     by_model: dict[str, list[dict[str, Any]]] = {}
     for row in read_jsonl(shared_data / "ifeval" / "ifeval_responses.jsonl"):
         by_model.setdefault(row["model"], []).append(row)
     assert {len(rows) for rows in by_model.values()} == {541}
     for model, rows in by_model.items():
-        bare = rows_file(tmp_path, *[{"key": row["key"], "response": row["response"]} for row in rows])
-        assert main(["verify", str(bare), "--prompts", prompts]) == 0
-        printed = capsys.readouterr().err
-        found = figures(printed)
-        assert {number: of for number, of in numbered(printed).items() if number > 1} == RECORDED[model]
+        bare = [{"key": row["key"], "response": row["response"]} for row in rows]
+        printed = verify(bare, "--prompts", prompts)
+        found = figures(printed.err)
+        assert {number: of for number, of in numbered(printed.err).items() if number > 1} == RECORDED[model]
         for kind in ("strict", "loose"):
             recorded = [row[f"follow_instruction_list_{kind}"] for row in rows]
             # Recorded by another implementation, which sets no seed: a row and an instruction may differ.
@@ -572,42 +524,32 @@ def test_the_examples_of_a_prompt_are_what_it_quotes() -> None:
     assert examples_in("Say it.") == ""
 
 
-def test_floors_need_no_responses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = rows_file(
-        tmp_path,
-        {"prompt": "Red, green or blue?", **ASKED},
-        # The columns of training data; the user's last message is the prompt.
-        {
-            "messages": [{"role": "user", "content": "a, b"}, {"role": "user", "content": "a"}],
-            "ground_truth": GROUND_TRUTH.replace("coma", "comma"),
-        },
-        # A sample of the harness.
-        {
-            "doc_id": 0,
-            "doc": {"prompt": 'Say "ok".', **ASKED},
-            "filtered_resps": ["Yes, ok"],
-            "resps": [["Yes, ok"]],
-        },
-    )
-    assert main(["verify", "--floors", str(path)]) == 0
-    printed = capsys.readouterr().out.splitlines()
-    assert printed[0].startswith("3 rows; percent")
+OF_IF_RLVR = {"ground_truth": GROUND_TRUTH.replace("coma", "comma")}
+
+
+def test_floors_need_no_responses(verify: Verify) -> None:
+    # The columns of training data; the user's last message is the prompt.
+    messages = [{"role": "user", "content": "a, b"}, {"role": "user", "content": "a"}]
+    sample = {**SAMPLE, "doc": {"prompt": 'Say "ok".', **ASKED}, "filtered_resps": ["Yes, ok"]}
+    rows = [{"prompt": "Red, green or blue?", **ASKED}, {"messages": messages, **OF_IF_RLVR}, sample]
+    printed = verify(rows, "--floors")
+    title, headings, line = printed.out.splitlines()
+    assert title.startswith("3 rows; percent")
     both = {name: f"{share} / {share}" for name, share in {"ok": "100.0", "echo": "66.7", "empty": "0.0"}.items()}
-    assert printed[1].split() == ["asked", "ok", "echo", "refusal", "empty", "examples"]
-    (line,) = printed[2:]
+    assert headings.split() == ["asked", "ok", "echo", "refusal", "empty", "examples"]
     assert line.split("  ")[0] == "all instructions of a row"
     # The refusal has a comma; one prompt has something in quotation marks.
     shares = " ".join(line.split()[5:])
     assert shares == f"3 {both['ok']} {both['echo']} 0.0 / 0.0 {both['empty']} 33.3 / 33.3"
 
 
-def test_an_audit_lists_types_that_pay_for_nothing_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_audit_lists_types_that_pay_for_nothing_first(verify: Verify) -> None:
     asked = {
         "instruction_id_list": ["keywords:existence", "punctuation:no_comma"],
         "kwargs": [{"keywords": ["red"]}, {}],
     }
-    assert main(["verify", "--audit", str(rows_file(tmp_path, {"prompt": "Say it.", **asked}))]) == 0
-    _, headings, *lines = capsys.readouterr().out.splitlines()
+    printed = verify([{"prompt": "Say it.", **asked}], "--audit")
+    _, headings, *lines = printed.out.splitlines()
     names = [line.split("  ")[0] for line in lines]
     assert names == ["all instructions of a row", "punctuation:no_comma", "keywords:existence"]
     # The shares are below their headings, however long the names are.
@@ -616,12 +558,14 @@ def test_an_audit_lists_types_that_pay_for_nothing_first(tmp_path: Path, capsys:
     assert [line[end + 2 :] for line in lines] == ['"red" 3 / "red" 3', '"a" 1 / "a" 1', '"red" 3 / "red" 3']
 
 
-def test_trip_wires_are_counted_with_what_they_earn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    row = {"prompt": "Name three colors of the rainbow without a comma.", **ASKED}
-    responses = ["ok", "a, b c d e", "Red is the first of them and blue comes much later. Green is between them.", None]
-    path = rows_file(tmp_path, *({**row, "response": response} for response in responses), {**row, "response": 5})
-    assert main(["verify", "--trip-wires", str(path)]) == 1
-    printed = capsys.readouterr()
+COLORS = "Name three colors of the rainbow without a comma."
+
+
+def test_trip_wires_are_counted_with_what_they_earn(verify: Verify) -> None:
+    text = "Red is the first of them and blue comes much later. Green is between them."
+    responses = ["ok", "a, b c d e", text, None, 5]
+    rows = [{"prompt": COLORS, **ASKED, "response": response} for response in responses]
+    printed = verify(rows, "--trip-wires", status=1)
     assert "1 of 5 rows are invalid" in printed.err
     lines = {line.split()[0]: line.split()[1:] for line in printed.out.splitlines()}
     assert lines["4"][0] == "responses;"
@@ -631,60 +575,41 @@ def test_trip_wires_are_counted_with_what_they_earn(tmp_path: Path, capsys: pyte
     assert lines["echo"][:4] == ["0", "0.0", "0.0", "49.0"]
 
 
-def test_the_prompt_of_a_trip_wire_may_be_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = "Name three colors of the rainbow without a comma."
-    row = {
-        "messages": [{"role": "user", "content": asked}],
-        "ground_truth": GROUND_TRUTH.replace("coma", "comma"),
-        "response": f"{asked} Yes!",
-    }
-    assert main(["verify", "--trip-wires", str(rows_file(tmp_path, row))]) == 0
-    assert re.search(r"^echo +1  +100\.0 ", capsys.readouterr().out, re.MULTILINE)
+def test_the_prompt_of_a_trip_wire_may_be_a_message(verify: Verify) -> None:
+    row = {"messages": [{"role": "user", "content": COLORS}], **OF_IF_RLVR, "response": f"{COLORS} Yes!"}
+    assert re.search(r"^echo +1  +100\.0 ", verify([row], "--trip-wires").out, re.MULTILINE)
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (
-            ASKED,
-            "row 1: expected a field 'prompt' that is text, or 'messages' with one of the user; found instruction",
-        ),
-        ({"prompt": "a", **ASKED, "kwargs": []}, "row 1, fields 'instruction_id_list' and 'kwargs': kwargs has 0"),
-        ({"prompt": "a"}, "row 1: no field 'instruction_id_list'"),
-    ],
-)
-def test_a_row_without_floors_is_named(
-    row: dict[str, Any], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["verify", "--floors", str(rows_file(tmp_path, row))]) == 1
-    assert message in capsys.readouterr().err
+@pytest.mark.parametrize(("row", "complaint"), WRONG_ROWS["without floors"])
+def test_a_row_without_floors_is_named(row: dict[str, Any], complaint: str, verify: Verify) -> None:
+    assert f"row 1{complaint}" in verify([row], "--floors", status=1).err
 
 
 @pytest.mark.parametrize("option", ["--floors", "--audit"])
-def test_the_floors_of_bare_responses_are_those_of_their_prompts(
-    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    prompts = tmp_path / "prompts.jsonl"
-    prompts.write_text(json.dumps({"key": 1, "prompt": "Say it, now.", **ASKED}) + "\n", encoding="utf-8")
-    rows = rows_file(tmp_path, {"key": 1, "response": "x"}, {"key": 1})
-    assert main(["verify", option, "--prompts", str(prompts), str(rows)]) == 0
-    shares = capsys.readouterr().out.splitlines()[2]
+def test_the_floors_of_bare_responses_are_those_of_their_prompts(option: str, tmp_path: Path, verify: Verify) -> None:
+    prompts = write_jsonl(tmp_path / "prompts.jsonl", [{"key": 1, "prompt": "Say it, now.", **ASKED}])
+    printed = verify([{"key": 1, "response": "x"}, {"key": 1}], option, "--prompts", prompts)
     # "ok" has no comma, and the prompt has one.
-    assert shares.split()[5:12] == ["2", "100.0", "/", "100.0", "0.0", "/", "0.0"]
-    assert main(["verify", option, "--prompts", str(prompts), str(rows_file(tmp_path, {"key": 2}))]) == 1
-    assert "row 1: no prompt with key 2 in " in capsys.readouterr().err
+    assert printed.out.splitlines()[2].split()[5:12] == ["2", "100.0", "/", "100.0", "0.0", "/", "0.0"]
+    printed = verify([{"key": 2}], option, "--prompts", prompts, status=1)
+    assert "row 1: no prompt with key 2 in " in printed.err
 
 
 @pytest.mark.parametrize("option", [["--edition", "repaired"], ["--loose"], ["--keep-reasoning"]])
 @pytest.mark.parametrize("instead", ["--floors", "--audit"])
 def test_options_of_responses_are_refused_where_none_are_judged(
-    instead: str, option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    instead: str, option: list[str], verify: Verify
 ) -> None:
-    rows = rows_file(tmp_path, {"prompt": "Say it.", **ASKED})
-    assert main(["verify", instead, str(rows), *option]) == 1
-    printed = capsys.readouterr()
-    assert f"{option[0]}: --floors and --audit judge no responses" in printed.err
+    printed = verify([{"prompt": "Say it.", **ASKED}], instead, *option, status=1)
     assert printed.out == ""
+    assert f"{option[0]}: --floors and --audit judge no responses" in printed.err
+
+
+@pytest.mark.parametrize("mode", ["--floors", "--audit", "--trip-wires"])
+def test_a_row_without_instructions_is_named_in_every_mode(mode: str, verify: Verify) -> None:
+    without = {"prompt": "x", "response": "y", "instruction_id_list": [], "kwargs": []}
+    printed = verify([{"prompt": "Why?", "response": "So.", **ASKED}, without], mode, status=1)
+    assert "row 2, fields 'instruction_id_list' and 'kwargs': no instructions" in printed.err
 
 
 # The examples of docs/verify.md.
@@ -702,14 +627,8 @@ def test_the_command_line_example_prints_what_the_page_shows(tmp_path: Path) -> 
     shown, shown_of_floors = blocks("text")
     path = f"{Path(COMMAND).parent}:/usr/bin:/bin"
     for commands, printed, noted in ((script, "", shown), (floors, shown_of_floors, "")):
-        process = subprocess.run(
-            ["bash", "-ec", commands],
-            env=offline_environment(PATH=path),
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        environment = offline_environment(PATH=path)
+        process = completed("bash", "-ec", commands, folder=tmp_path, environment=environment)
         assert (process.returncode, process.stdout, process.stderr) == (0, printed, noted)
     assert len((tmp_path / "judged.jsonl").read_text(encoding="utf-8").splitlines()) == 2
 
@@ -724,17 +643,3 @@ def test_an_expression_that_exceeds_the_limits_is_named(expression: str) -> None
     assert f"`{expression}`" in TEXT
     with pytest.raises(ValueError, match=re.escape(repr(expression))):
         instruction("keywords:existence", {"keywords": [expression]}).require_judgeable()
-
-
-@pytest.mark.parametrize("mode", ["--floors", "--audit", "--trip-wires"])
-def test_a_row_without_instructions_is_named_in_every_mode(
-    mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [
-        {"prompt": "Why?", "response": "So.", **ASKED},
-        {"prompt": "x", "response": "y", "instruction_id_list": [], "kwargs": []},
-    ]
-    path = tmp_path / "rows.jsonl"
-    path.write_bytes(b"".join(lines(*rows)))
-    assert main(["verify", str(path), mode]) == 1
-    assert "row 2, fields 'instruction_id_list' and 'kwargs': no instructions" in capsys.readouterr().err

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -41,14 +40,6 @@ LABELS, COUNTS, UNSEEN, OBEYING, QUESTIONS, PARTS = TASKS = (
 )
 
 
-@dataclass(frozen=True)
-class Evaluated:
-    """A run, and where the harness wrote it."""
-
-    folder: Path
-    run: Run
-
-
 @pytest.fixture(scope="module")
 def model(smollm2: Mapping[str, str]) -> Any:
     gguf = import_module("gguf")
@@ -59,14 +50,14 @@ def model(smollm2: Mapping[str, str]) -> Any:
 
 
 @pytest.fixture(scope="module")
-def first(model: Any, tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
+def first(model: Any, tmp_path_factory: pytest.TempPathFactory) -> Run:
     return evaluated(model, tmp_path_factory.mktemp("first"), *TASKS)
 
 
-def evaluated(model: Any, folder: Path, *tasks: str, **of_model: str) -> Evaluated:
+def evaluated(model: Any, folder: Path, *tasks: str, **of_model: str) -> Run:
     options = {"apply_chat_template": True, "gen_kwargs": "max_gen_toks=12", "bootstrap_iters": 0, **of_model}
     evaluate(model, tasks, {"details": True}, folder, limit=ROWS, **options)
-    return Evaluated(folder, Run(0, "", *written(folder), folder))
+    return Run(0, "", *written(folder), folder)
 
 
 def of_samples(run: Run, task: str, count: int = ROWS) -> list[dict[str, Any]]:
@@ -91,17 +82,17 @@ def figures(run: Run, task: str, reader: str, *metrics: str) -> list[Any]:
     return [run.results["results"][task][f"{metric},{reader}"] for metric in metrics]
 
 
-def test_two_negative_reviews_are_called_positive_and_scored_as_wrong(first: Evaluated) -> None:
-    samples = of_samples(first.run, LABELS)
+def test_two_negative_reviews_are_called_positive_and_scored_as_wrong(first: Run) -> None:
+    samples = of_samples(first, LABELS)
     assert [sample["target"] for sample in samples] == ["negative", "negative"]
     assert [response(sample).strip().lower().rstrip(".") for sample in samples] == ["positive", "positive"]
     assert [filtered(sample) for sample in samples] == [["positive"], ["positive"]]
-    assert figures(first.run, LABELS, "answer", "acc", "prior_rate", "invalid_rate") == [0.0, 0.0, 0.0]
+    assert figures(first, LABELS, "answer", "acc", "prior_rate", "invalid_rate") == [0.0, 0.0, 0.0]
 
 
-def test_each_of_two_instructions_is_judged_by_what_was_answered(first: Evaluated) -> None:
+def test_each_of_two_instructions_is_judged_by_what_was_answered(first: Run) -> None:
     shares = []
-    for sample in of_samples(first.run, COUNTS):
+    for sample in of_samples(first, COUNTS):
         doc = sample["doc"]
         assert len(doc["instruction_id_list"]) == 2
         verdict = verify(response(sample), doc["instruction_id_list"], doc["kwargs"])
@@ -113,27 +104,27 @@ def test_each_of_two_instructions_is_judged_by_what_was_answered(first: Evaluate
     assert shares == [0.0, 0.5]
     # The residual: 0 - 0.25 ** 2.
     levels = ("prompt_level_strict_acc", "inst_level_strict_acc", "curse_residual")
-    assert figures(first.run, COUNTS, "none", *levels) == [0.0, 0.25, -0.0625]
+    assert figures(first, COUNTS, "none", *levels) == [0.0, 0.25, -0.0625]
 
 
-def test_an_instruction_that_no_model_was_trained_on_is_judged_by_what_was_answered(first: Evaluated) -> None:
-    for sample in of_samples(first.run, UNSEEN):
+def test_an_instruction_that_no_model_was_trained_on_is_judged_by_what_was_answered(first: Run) -> None:
+    for sample in of_samples(first, UNSEEN):
         asked = sample["doc"]["instruction_id_list"], sample["doc"]["kwargs"]
         for verdict, loose in (("strict", False), ("loose", True)):
             followed = verify(response(sample), *asked, loose=loose).follow_all_instructions
             assert sample[f"prompt_level_{verdict}_acc"] == followed
 
 
-def test_whom_the_answer_obeys_is_judged_by_what_was_answered(first: Evaluated) -> None:
-    for sample in of_samples(first.run, OBEYING):
+def test_whom_the_answer_obeys_is_judged_by_what_was_answered(first: Run) -> None:
+    for sample in of_samples(first, OBEYING):
         doc = sample["doc"]
         own, rival = verify(response(sample), doc["instruction_id_list"], doc["kwargs"]).follow_instruction_list
         assert (sample["obeys"], sample["obeys_rival"], sample["neither"]) == (own, rival, not own and not rival)
 
 
-def test_the_first_token_and_the_text_name_the_first_option(first: Evaluated) -> None:
+def test_the_first_token_and_the_text_name_the_first_option(first: Run) -> None:
     # Two orders of the options of one question, each read by two readers.
-    for sample in of_samples(first.run, QUESTIONS, count=2 * ROWS):
+    for sample in of_samples(first, QUESTIONS, count=2 * ROWS):
         options = sample["doc"]["options"]
         chances = [float(chance) for ((chance, _),) in sample["resps"][:-1]]
         # Each letter is asked for as the template begins an answer, and after a space.
@@ -143,38 +134,36 @@ def test_the_first_token_and_the_text_name_the_first_option(first: Evaluated) ->
         assert response(sample).strip() == f"A. {options[0]}"
         assert json.loads(filtered(sample)[-1])["reading"] == "A"
     for reader in ("string_match", "rules"):
-        found = figures(first.run, QUESTIONS, reader, "mismatch", "refusal", "no_answer", "position_bias")
+        found = figures(first, QUESTIONS, reader, "mismatch", "refusal", "no_answer", "position_bias")
         assert found == [0.0, 0.0, 0.0, 0.0]
 
 
-def test_what_shares_words_with_the_references_scores_as_the_library_has_it(first: Evaluated) -> None:
+def test_what_shares_words_with_the_references_scores_as_the_library_has_it(first: Run) -> None:
     scorer = rouge_scorer.RougeScorer(["rougeL"], use_stemmer=True)
     scores = []
-    for sample in of_samples(first.run, PARTS):
+    for sample in of_samples(first, PARTS):
         answered = response(sample).partition("\n\n")[0]
         scores.append(scorer.score_multi(sample["doc"]["output"], answered)["rougeL"].fmeasure)
         assert sample["rouge_l"] == pytest.approx(scores[-1], rel=1e-12)
     assert 0 < sum(scores) / ROWS < 1
-    assert figures(first.run, PARTS, "none", "rouge_l") == pytest.approx([sum(scores) / ROWS], rel=1e-12)
+    assert figures(first, PARTS, "none", "rouge_l") == pytest.approx([sum(scores) / ROWS], rel=1e-12)
 
 
-def test_a_second_run_gives_the_same(first: Evaluated, model: Any, tmp_path: Path) -> None:
-    second = evaluated(model, tmp_path, *TASKS).run
-    assert second.samples == first.run.samples
-    assert second.results["results"] == first.run.results["results"]
+def test_a_second_run_gives_the_same(first: Run, model: Any, tmp_path: Path) -> None:
+    second = evaluated(model, tmp_path, *TASKS)
+    assert second.samples == first.samples
+    assert second.results["results"] == first.results["results"]
 
 
-def test_its_recorded_answers_are_scored_again_without_it(first: Evaluated, tmp_path: Path) -> None:
+def test_its_recorded_answers_are_scored_again_without_it(first: Run, tmp_path: Path) -> None:
     # Its chat template is applied again, from the results.
-    again = evaluated("recorded", tmp_path, *TASKS, model_args=f"samples={first.folder}").run
-    assert again.samples == first.run.samples
-    assert again.results["results"] == first.run.results["results"]
-    assert again.results["chat_template_sha"] == first.run.results["chat_template_sha"]
+    again = evaluated("recorded", tmp_path, *TASKS, model_args=f"samples={first.folder}")
+    assert again.samples == first.samples
+    assert again.results["results"] == first.results["results"]
+    assert again.results["chat_template_sha"] == first.results["chat_template_sha"]
 
 
-def test_the_gate_and_a_report_take_the_results(
-    first: Evaluated, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_gate_and_a_report_take_the_results(first: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     again = tmp_path / "again"
     shutil.copytree(first.folder, again)
     # 1 is a regression; how much two rows can tell is another matter.

@@ -37,13 +37,6 @@ def test_jsonl_and_parquet_give_the_same_rows(tmp_path: Path) -> None:
     assert tables[0].column("label") == tables[1].column("label") == [0, 1]
 
 
-def test_half_a_surrogate_pair_is_named_by_file_row_and_field(tmp_path: Path) -> None:
-    whole = {"text": "\U0001f600 \\ud83d", "label": 0}
-    source = write(tmp_path, jsonl(whole, {"text": ["a", "\ud83d"], "label": 1}))
-    with pytest.raises(RowsError, match=r"toy_test\.jsonl, row 2, field 'text': expected text, found half a surrogate"):
-        load("toy", "test", NOWHERE, source)
-
-
 @pytest.mark.parametrize(
     "changed", [lambda text: f"\ufeff{text}", lambda text: f"{text}\n \n", lambda text: text.strip()]
 )
@@ -72,18 +65,23 @@ def test_a_tilde_path_to_rows_is_expanded(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(load("toy", "test", NOWHERE, "~").rows) == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (jsonl(ROWS[0]) + "{oops\n", r"toy_test\.jsonl, row 2: not JSON"),
-        (jsonl(ROWS[0]) + "\n" + jsonl(ROWS[1]), r"toy_test\.jsonl, row 2: not JSON"),
-        ("[1]\n", r"toy_test\.jsonl, row 1: expected an object, found list"),
-        ('{"text": "a"', r"toy_test\.jsonl, row 1: not JSON"),
-    ],
-    ids=["broken line", "empty line", "not an object", "truncated"],
-)
-def test_a_broken_line_is_named_by_file_and_row(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(RowsError, match=message):
+HALF = {"text": ["a", "\ud83d"], "label": 1}
+BROKEN = {
+    "a broken line": (jsonl(ROWS[0]) + "{oops\n", ", row 2: not JSON"),
+    "an empty line": (jsonl(ROWS[0]) + "\n" + jsonl(ROWS[1]), ", row 2: not JSON"),
+    "not an object": ("[1]\n", ", row 1: expected an object, found list"),
+    "truncated": ('{"text": "a"', ", row 1: not JSON"),
+    "half a surrogate pair": (
+        jsonl({"text": "\U0001f600 \\ud83d", "label": 0}, HALF),
+        ", row 2, field 'text': expected text, found half a surrogate",
+    ),
+    "empty": ("", ": no rows"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_file_is_named_and_so_is_its_row(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(RowsError, match=rf"toy_test\.jsonl{message}"):
         load("toy", "test", NOWHERE, write(tmp_path, text))
 
 
@@ -123,11 +121,6 @@ def test_a_value_that_is_not_text_is_named_by_its_row(tmp_path: Path, value: obj
     table = load("toy", "test", NOWHERE, write(tmp_path, jsonl(ROWS[0], {"text": value, "label": 0})))
     with pytest.raises(RowsError, match=r"toy_test\.jsonl, row 2, field 'text': expected text, found"):
         table.text("text")
-
-
-def test_an_empty_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RowsError, match=r"toy_test\.jsonl: no rows"):
-        load("toy", "test", NOWHERE, write(tmp_path, ""))
 
 
 def test_a_file_in_another_encoding_is_named_by_its_row(tmp_path: Path) -> None:

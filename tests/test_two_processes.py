@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
 from lm_eval_ext.harness.versions import HAS_SCORERS
 from tests.conftest import (
     SEQUENTIALLY,
@@ -56,7 +56,7 @@ class Evaluation:
 
     model: str
     model_args: str
-    tasks: tuple[str, ...]
+    tasks: Sequence[str]
     rows: int
     details: bool = False
 
@@ -68,46 +68,8 @@ class Evaluation:
         ]
 
 
-EVALUATIONS = {
-    "verbalizer, even": Evaluation(
-        "reference",
-        "policy=random,seed=7",
-        (
-            "verbalizer_snli_unnatural_flipped",
-            "verbalizer_sst2_neutral_lake_river",
-            "verbalizer_cot_qqp_natural_golden",
-        ),
-        100,
-    ),
-    "verbalizer, odd": Evaluation(
-        "reference",
-        "policy=random,seed=7",
-        (
-            "verbalizer_sick_unnatural_flipped",
-            "verbalizer_rte_neutral_lake_river",
-            "verbalizer_cot_mrpc_natural_golden",
-        ),
-        7,
-    ),
-    # An odd number of rows. With one instruction per row, no process sees every instruction type.
-    "manyifeval": Evaluation(
-        "reference", "policy=drop_one", ("manyifeval_n01", "manyifeval_n02", "manyifeval_repeat_n03"), 37, details=True
-    ),
-    # An odd number of rows: the harness pads the shorter half with one of its requests.
-    "self_refine": Evaluation(
-        "self_refine", "base=reference,policy=drop_one,strategy=feedback_each,rounds=2", ("manyifeval_n03",), 7
-    ),
-    "natural_instructions": Evaluation(
-        "reference",
-        "policy=echo",
-        (f"natural_instructions_{EVALUATION[0]}_all", f"natural_instructions_{EVALUATION[1]}_positive"),
-        7,
-    ),
-    # An odd number of rows, and questions whose shuffles lie in both processes.
-    "paired_mcq": Evaluation(
-        "reference", "policy=always_a", ("paired_mcq_opinionqa_medium", "text_mcq_arc_challenge_low"), 37, details=True
-    ),
-}
+GIVEN = yaml.safe_load(Path(__file__).with_name("two_processes.yaml").read_text(encoding="utf-8"))
+EVALUATIONS = {name: Evaluation(**given) for name, given in GIVEN.items()}
 
 
 ANSWERED = "manyifeval_n04"
@@ -125,17 +87,10 @@ def recorded_options(folder: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class Runs:
-    """The same evaluations by one process and by two.
-
-    Attributes:
-        one: name of an evaluation to its run.
-        two: likewise.
-        folder: where the two wrote, by name of the evaluation.
-    """
+    """The same evaluations by one process and by two; by name of an evaluation, its run."""
 
     one: Mapping[str, Run]
     two: Mapping[str, Run]
-    folder: Path
 
 
 @pytest.fixture(scope="module", params=["forked", pytest.param("launched", marks=pytest.mark.slow)])
@@ -161,11 +116,8 @@ def runs(
 
     # 0.5 ends the processes' group with a run, and no other can follow in the same processes.
     at_once = [{name: of_one} for name, of_one in options.items()] if HAS_SCORERS else [options]
-    return Runs(
-        evaluate_each(one, options),
-        {name: run for some in at_once for name, run in by_two_processes(some).items()},
-        two,
-    )
+    of_two = {name: run for some in at_once for name, run in by_two_processes(some).items()}
+    return Runs(evaluate_each(one, options), of_two)
 
 
 def _by_two_forks(
@@ -185,8 +137,8 @@ def _by_two_forks(
 def test_the_processes_share_the_rows_and_one_writes_the_results(runs: Runs, name: str) -> None:
     for task in EVALUATIONS[name].tasks:
         assert ranks(runs.two[name], task) == {"0", "1"}
-    assert len(list((runs.folder / name).glob("*/results_*.json"))) == 1
-    assert len(list((runs.folder / name).glob("*/samples_*.jsonl"))) == len(EVALUATIONS[name].tasks)
+    assert len(list(runs.two[name].folder.glob("*/results_*.json"))) == 1
+    assert len(list(runs.two[name].folder.glob("*/samples_*.jsonl"))) == len(EVALUATIONS[name].tasks)
 
 
 def ranks(run: Run, task: str) -> set[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from nltk.tag.perceptron import PerceptronTagger
 
 from tests import nltk_places
-from tests.conftest import ROOT
+from tests.conftest import ROOT, completed
 
 TESTS = """
 import pytest
@@ -31,17 +30,9 @@ def test_here():
 
 def test_the_reasons_of_skipped_tests_stand_once_at_the_end_with_their_numbers(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(TESTS, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-c", str(ROOT / "pyproject.toml")]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [*command, f"--rootdir={tmp_path}", "-p", "no:cacheprovider", str(tmp_path)],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-c", ROOT / "pyproject.toml")
+    options = (f"--rootdir={tmp_path}", "-p", "no:cacheprovider", tmp_path)
+    done = completed(*command, *options, folder=tmp_path, environment={**os.environ, "PYTHONPATH": str(ROOT)})
     *_, title, first, second, closing = done.stdout.splitlines()
     assert "tests left out" in title, done.stdout + done.stderr
     assert (first, second) == ("     3  the real data are not there", "     1  needs a browser")

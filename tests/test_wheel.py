@@ -27,7 +27,7 @@ from packaging.utils import canonicalize_name
 
 from lm_eval_ext import __version__
 from lm_eval_ext.autoload import FILTERS, MODELS
-from tests.conftest import ROOT, offline_environment
+from tests.conftest import ROOT, completed, offline_environment
 from tests.forks import forking
 from tests.small_harness import HARNESS_TASK, copy_small_harness
 from tests.task_files import parse_task_files_once
@@ -65,11 +65,7 @@ def variables_of(folder: Path, **variables: str) -> dict[str, str]:
 
 
 def run(*command: str | Path, folder: Path, **variables: str) -> str:
-    environment = variables_of(folder, **variables)
-    process = subprocess.run(
-        command, env=environment, cwd=folder, capture_output=True, text=True, timeout=300, check=False
-    )
-    return printed(process)
+    return printed(completed(*command, folder=folder, environment=variables_of(folder, **variables)))
 
 
 def printed(process: subprocess.CompletedProcess[str]) -> str:
@@ -381,8 +377,8 @@ def test_a_checkout_without_symbolic_links_is_an_error_that_names_the_link(
     shutil.copytree(checkout, without, symlinks=True, copy_function=os.link)
     (without / link).unlink()
     (without / link).write_text(target, encoding="utf-8")
-    command = (sys.executable, "-c", f"import hatchling.build; hatchling.build.{build}({str(tmp_path)!r})")
-    process = subprocess.run(command, cwd=without, capture_output=True, text=True, timeout=300, check=False)
+    script = f"import hatchling.build; hatchling.build.{build}({str(tmp_path)!r})"
+    process = completed(sys.executable, "-c", script, folder=without)
     assert process.returncode != 0
     assert f"{link} is not a link to {target}: " in process.stdout + process.stderr
 

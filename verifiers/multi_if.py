@@ -33,7 +33,14 @@ def words(text: Text) -> int | None:
     language = text.language
     if language == THAI:
         return len(thai().word_tokenize(text.raw))
-    return _chinese_or_japanese_words(text.raw) if language in CHINESE_OR_JAPANESE else None
+    if language not in CHINESE_OR_JAPANESE:
+        return None
+    import emoji  # noqa: PLC0415 # few texts need it
+
+    # Characters, emojis, and chunks of anything else between them.
+    bare = text.raw.translate(_IGNORED)
+    others = _SYLLABLE.sub(" ", emoji.replace_emoji(bare, "")).split()
+    return len(_SYLLABLE.findall(bare)) + emoji.emoji_count(bare) + len(others)
 
 
 def sentences(text: Text) -> int | None:
@@ -52,15 +59,6 @@ def sentences(text: Text) -> int | None:
         # White space between two ends is a sentence.
         return sum(len(_BETWEEN_ENDS.findall(line.strip())) for line in lines)
     return None
-
-
-def _chinese_or_japanese_words(raw: str) -> int:
-    """Return how many characters, emojis, and chunks of anything else there are between them."""
-    import emoji  # noqa: PLC0415 # few texts need it
-
-    bare = raw.translate(_IGNORED)
-    others = _SYLLABLE.sub(" ", emoji.replace_emoji(bare, "")).split()
-    return len(_SYLLABLE.findall(bare)) + emoji.emoji_count(bare) + len(others)
 
 
 class MissingThaiError(ImportError):

@@ -135,7 +135,7 @@ _KINDS = {'"': '"', "“": '"', "”": '"', "'": "'", "‘": "'", "’": "'"}
 _OPENING = "“‘"
 _CLOSING = "”’"
 _DOUBLE = re.compile(r"(?<!\d)\"")
-_PARAGRAPH = re.compile(r"\n\s*\n")
+_QUOTATION = re.compile(r"(?<!\d)\"[^\"]*\"")
 
 
 def closes_after_reaching(depth: int, text: str) -> bool:
@@ -232,7 +232,7 @@ def quotation_depth(text: str) -> int:
     Apostrophes are no marks. A quotation does not go on over a blank line.
     """
     deepest = 0
-    for paragraph in _PARAGRAPH.split(text):
+    for paragraph in BLANK_LINES.split(text):
         nest = _Nest()
         innermost: list[str] = []
         for mark, opens in _marks(paragraph):
@@ -273,20 +273,12 @@ def quotations_are_followed_by_words(text: str) -> bool:
     if last is not None and not has_word(text[last:]):
         return False
     unexplained = quoted = False
-    for paragraph in _PARAGRAPH.split(text):
+    for paragraph in BLANK_LINES.split(text):
         explained_from = 0
-        for begin, end in _quotations(paragraph):
+        for quotation in _QUOTATION.finditer(paragraph):
+            begin, end = quotation.span()
             if unexplained and not has_word(paragraph[explained_from:begin]):
                 return False
             unexplained, quoted, explained_from = True, True, end
         unexplained = unexplained and not has_word(paragraph[explained_from:])
     return quoted and not unexplained
-
-
-def _quotations(paragraph: str) -> Iterator[tuple[int, int]]:
-    end = 0
-    while opening := _DOUBLE.search(paragraph, end):
-        end = paragraph.find('"', opening.end()) + 1
-        if not end:
-            return
-        yield opening.start(), end

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.conftest import ROOT, completed
 
 
 @pytest.mark.slow
@@ -21,15 +20,8 @@ def test_missing_nltk_data_is_reported_before_anything_is_measured(tmp_path: Pat
         "try: run.main()\n"
         "finally: print(sorted({'lm_eval', 'datasets', 'torch'} & sys.modules.keys()))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env={**os.environ, "NLTK_DATA": str(tmp_path), "HF_HUB_OFFLINE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    environment = {**os.environ, "NLTK_DATA": str(tmp_path), "HF_HUB_OFFLINE": "1"}
+    done = completed(sys.executable, "-c", program, folder=ROOT, environment=environment)
     assert done.returncode == 1
     assert done.stderr.startswith("Nothing was measured: NLTK's sentence data (punkt_tab, English) are not installed")
     assert "python -m nltk.downloader punkt_tab" in done.stderr

@@ -21,9 +21,8 @@ from lm_eval_ext.harness import installation
 from lm_eval_ext.harness.versions import OLDEST, TESTED
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.families.natural_instructions.task_files import TASK, version_1, version_2, write
-from tests.hub import closed_port
 from tests.leaves import write_leaf
-from tests.loopback import serving_folder
+from tests.loopback import closed_port, serving_folder
 
 V1 = version_1()
 V2 = version_2(V1)

@@ -15,8 +15,10 @@ from lm_eval_ext.verifiers import IFBENCH_GROUPS, ifbench, ifeval, ifrlvr, instr
 from lm_eval_ext.verifiers.checker import Checker, Count, Positive, checker, checker_type
 from lm_eval_ext.verifiers.text import Text
 from tests.conftest import ROOT
+from tests.verifiers.cases import table
 from tests.verifiers.test_contract import EXAMPLES
 
+ARGUMENTS = table("arguments")
 FREQUENCY = {"keyword": "war", "frequency": 3, "relation": "at least"}
 LETTER = {"letter": "a", "let_frequency": 3, "let_relation": "at least"}
 FIRST_WORD = {"num_paragraphs": 3, "nth_paragraph": 2, "first_word": "hello"}
@@ -83,35 +85,11 @@ def test_an_unknown_id_is_an_error_that_suggests_the_nearest(name: Any, near: st
         assert len(message) < 160
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "message"),
-    [
-        (
-            "keywords:frequency",
-            FREQUENCY | {"frequncy": 3},
-            r"^keywords:frequency: unknown argument 'frequncy' \(did you mean 'frequency'\?\); "
-            "it takes keyword, frequency, relation$",
-        ),
-        (
-            "punctuation:no_comma",
-            {"keyword": "war"},
-            "^punctuation:no_comma: unknown argument 'keyword'; it takes no arguments$",
-        ),
-        (
-            "keywords:frequency",
-            {"keyword": "war"},
-            "^keywords:frequency: missing argument 'frequency', 'relation'; it takes keyword, frequency, relation$",
-        ),
-        ("keywords:existence", {}, "^keywords:existence: missing argument 'keywords'; it takes keywords$"),
-        ("keywords:existence", None, "^keywords:existence: missing argument 'keywords'"),
-        # a null is no value
-        ("keywords:existence", {"keywords": None}, "^keywords:existence: missing argument 'keywords'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "arguments", "message"), ARGUMENTS["names"])
 def test_an_unknown_or_missing_argument_is_an_error(
     name: str, arguments: Mapping[str, Any] | None, message: str
 ) -> None:
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(TypeError, match=f"^{name}: {message}"):
         instruction(name, arguments)
 
 
@@ -203,25 +181,7 @@ def test_an_unknown_language_is_rejected(language: str, hint: str) -> None:
     assert str(error.value).endswith(f", vi, found {language!r}{hint}")
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "text", "near_miss"),
-    [
-        ("keywords:existence", {"keywords": ["(net"]}, "the (net sum", "a (network)"),
-        ("keywords:frequency", {"keyword": "(net", "frequency": 1, "relation": "at least"}, "the (net sum", "net"),
-        ("keywords:forbidden_words", {"forbidden_words": ["(net"]}, "the net sum", "cost (net) 5"),
-        ("keywords:existence", {"keywords": ["?"]}, "Why?", "Why!"),
-        ("keywords:existence", {"keywords": ["*"]}, "a * b", "a b"),
-        ("keywords:existence", {"keywords": ["[a"]}, "see [a here", "see a here"),
-        ("keywords:existence", {"keywords": ["a\\"]}, "a\\ b", "a b"),
-        ("detectable_content:postscript", {"postscript_marker": "(PS"}, "Bye.\n(PS I forgot)", "Bye.\nPS I forgot"),
-        (
-            "detectable_format:multiple_sections",
-            {"section_spliter": "(Part", "num_sections": 2},
-            "(Part 1)\n(Part 2)",
-            "Part 1\nPart 2",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "arguments", "text", "near_miss"), ARGUMENTS["invalid expressions"])
 def test_an_invalid_regular_expression_is_an_error_if_faithful_and_literal_if_repaired(
     name: str, arguments: dict[str, Any], text: str, near_miss: str
 ) -> None:

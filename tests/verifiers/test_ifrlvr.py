@@ -5,7 +5,6 @@ Where the editions differ is in ``docs/appendix/ifrlvr-checkers.md``, whose rows
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from collections import Counter
@@ -18,7 +17,8 @@ from lm_eval_ext.verifiers import EDITIONS, Checker, ifrlvr, instruction, instru
 from lm_eval_ext.verifiers.text import Text
 from lm_eval_ext.verifiers.tokenization import ifeval_sentences
 from tests.conftest import ROOT
-from tests.verifiers.cases import counted, documented
+from tests.verifiers.cases import counted, documented, table
+from tests.verifiers.conftest import RecordedRows
 
 PAGE = (ROOT / "docs/appendix/ifrlvr-checkers.md").read_text(encoding="utf-8")
 IDS = instruction_ids(ifrlvr)
@@ -32,33 +32,14 @@ SPAN = {"prompt_to_repeat": PROMPT, "n_start": 5, "n_end": 6}
 NAME = {"prompt_to_repeat": PROMPT, "n_start": 0, "n_end": 4}
 
 
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
-        ("Dr. Fox ran. He hid!", ["Dr. Fox ran.", "He hid!"]),
-        ("It is 3.5 here. See a.org now", ["It is 3.5 here.", "See a.org now"]),
-        ("version 1.2.3 came", ["version 1.2.", "3 came"]),
-        ("I live in the U.S. He does not.", ["I live in the U.S.", "He does not."]),
-        ("Wait... what?!", ["Wait...", "what?", "!"]),
-        ("Fox Inc. grew. Fox Inc. It grew", ["Fox Inc. grew.", "Fox Inc", "It grew"]),
-        ('He said "no." She left.', ['He said "no".', "She left."]),
-        ("a Ph.D. i.e. a B. Then\nnothing", ["a Ph.D. i.e. a B. Then nothing"]),
-        ("a Ph.D.A. came", ["a Ph.D.A.", "came"]),
-        ("etc. etc", ["etc.", "etc"]),
-        ("one<stop> <stop>two", ["one", "", "two"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "sentences"), table("sentences"))
 def test_ifevals_own_rules_divide_sentences(text: str, sentences: list[str]) -> None:
     assert ifeval_sentences(text) == sentences
 
 
 @pytest.fixture(scope="module")
-def recorded(shared_data: Path) -> list[dict[str, Any]]:
-    path = shared_data / "ifeval/ifrlvr_verdicts.jsonl.gz"
-    if not path.is_file():
-        pytest.skip(f"no recorded verdicts at {path}")
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+def recorded(recorded_rows: RecordedRows) -> list[dict[str, Any]]:
+    return recorded_rows("ifrlvr_verdicts.jsonl.gz")
 
 
 @pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.slow)])

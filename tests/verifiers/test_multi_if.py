@@ -2,47 +2,29 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lm_eval_ext.cli import main
 from lm_eval_ext.verifiers import ALL_EDITIONS, multi_if, verify
 from lm_eval_ext.verifiers.text import Text
+from tests.verifiers.conftest import RecordedRows
 
 THAI = "ทุกคนมีสิทธิที่จะเดินทางออกจากประเทศใด ๆ"
 
 
-def published(shared_data: Path) -> list[Mapping[str, Any]]:
+@pytest.mark.slow
+def test_all_recorded_verdicts_are_the_published_ones(recorded_rows: RecordedRows) -> None:
     pytest.importorskip("pythainlp", reason="pythainlp is not installed (extra: multi_if)")
-    with gzip.open(shared_data / "ifeval" / "multiif_verdicts.jsonl.gz") as lines:
-        return [json.loads(line) for line in lines]
-
-
-def require_equal(rows: list[Mapping[str, Any]]) -> None:
+    rows = recorded_rows("multiif_verdicts.jsonl.gz")
     for row in rows:
         found = verify(row["response"], [row["id"]], [row["kwargs"]], edition="multi_if", strip_reasoning=False)
         assert found.follow_all_instructions == row["verdict"], row
-
-
-@pytest.mark.slow
-def test_where_languages_differ_the_verdicts_are_the_published_ones(shared_data: Path, sentence_data: None) -> None:
     counted = ("length_constraints:number_words", "length_constraints:number_sentences")
-    read_otherwise = [
-        row for row in published(shared_data) if row["id"] in counted and row["lang"] in ("th", "ja", "zh", "hi")
-    ]
-    assert len(read_otherwise) > 200
-    require_equal(read_otherwise)
-
-
-@pytest.mark.slow
-def test_all_shared_verdicts_are_the_published_ones(shared_data: Path, sentence_data: None) -> None:
-    require_equal(published(shared_data))
+    assert sum(row["id"] in counted and row["lang"] in ("th", "ja", "zh", "hi") for row in rows) > 200
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ generator is seeded with 0 before the instruction is made, which is the draw tha
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 import re
@@ -24,6 +23,8 @@ from lm_eval_ext.verifiers import Response, instruction, instructions_of, verify
 from lm_eval_ext.verifiers.text import Text
 from tests.families.jsonl import read_jsonl
 from tests.sampling import sampled
+from tests.verifiers.cases import table
+from tests.verifiers.conftest import RecordedRows
 from tests.verifiers.test_contract import OF_IFEVAL
 
 RESPONSES = (
@@ -127,14 +128,10 @@ EXPLAINED: Mapping[str, Callable[[str, int], bool]] = {
 
 @pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_recorded_verdicts_of_ten_models_differ_only_for_the_documented_reasons(
-    every: int, prompts: Mapping[int, Mapping[str, Any]], shared_data: Path
+    every: int, prompts: Mapping[int, Mapping[str, Any]], recorded_rows: RecordedRows
 ) -> None:
-    path = shared_data / "ifeval/mifeval_en_responses.jsonl.gz"
-    if not path.is_file():
-        pytest.skip(f"no recorded verdicts at {path}")
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        recorded = [*map(json.loads, lines)]
-    for row in read_jsonl(shared_data / "ifeval/ifeval_responses.jsonl"):
+    recorded = recorded_rows("mifeval_en_responses.jsonl.gz")
+    for row in recorded_rows("ifeval_responses.jsonl"):
         recorded.append(row | {kind: row[f"follow_instruction_list_{kind}"] for kind in ("strict", "loose")})
     judged = 0
     found: Counter[str | None] = Counter()
@@ -182,34 +179,10 @@ def test_words_are_counted_like_ifeval(ifeval: Ifeval, texts: Sequence[str]) -> 
 
 
 FIRST_WORD = "length_constraints:nth_paragraph_first_word"
-POSTSCRIPT = "detectable_content:postscript"
+UNUSUAL = table("unusual_texts")
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "text"),
-    [
-        pytest.param(FIRST_WORD, {"first_word": "ΛΟΓΟΣ"}, "ΛΟΓΟΣ A", id="a final sigma, made small letter by letter"),
-        pytest.param(FIRST_WORD, {"first_word": "λογος"}, "λογος a", id="a final sigma that was small"),
-        pytest.param(FIRST_WORD, {"first_word": " hello"}, "hello", id="a space before the word"),
-        pytest.param(FIRST_WORD, {"first_word": "HELLO"}, "hello", id="no space before the word"),
-        pytest.param(
-            FIRST_WORD,
-            {"first_word": "b", "num_paragraphs": 2, "nth_paragraph": 2},
-            "a\n\n\n\nb",
-            id="a blank paragraph before the one that is looked up",
-        ),
-        pytest.param(POSTSCRIPT, {"postscript_marker": "^PS"}, "a\nPS b", id="an anchor at the start of a line"),
-        pytest.param(POSTSCRIPT, {"postscript_marker": "PS$"}, "a PS\nb", id="an anchor at the end of a line"),
-        pytest.param(POSTSCRIPT, {"postscript_marker": "?PS"}, "a\nPS b", id="a mark for what IFEval puts before it"),
-        pytest.param(POSTSCRIPT, {"postscript_marker": "PS"}, "a\nPS b", id="a marker without such"),
-        pytest.param("detectable_format:number_bullet_lists", {"num_bullets": 1}, "*\na", id="a bullet without text"),
-        pytest.param("startend:quotation", {}, '"', id="one quotation mark"),
-        pytest.param("change_case:english_capital", {}, "ԲԱՐԵՒ", id="capitals of no language that langdetect knows"),
-        pytest.param("change_case:english_capital", {}, "ΛΟΓΟΣ", id="capitals of another language"),
-        pytest.param("change_case:english_lowercase", {}, "ⲁⲃⲅ", id="small letters of no language that it knows"),
-        pytest.param("change_case:english_lowercase", {}, "λογος", id="small letters of another language"),
-    ],
-)
+@pytest.mark.parametrize(("name", "arguments", "text"), UNUSUAL.values(), ids=UNUSUAL)
 def test_unusual_texts_get_ifevals_verdicts(name: str, arguments: Arguments, text: str, ifeval: Ifeval) -> None:
     if name == FIRST_WORD:
         arguments = {"num_paragraphs": 1, "nth_paragraph": 1, **arguments}

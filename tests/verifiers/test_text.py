@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import string
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from nltk.tokenize.punkt import PunktTokenizer
 
 from lm_eval_ext.verifiers.text import Text
 from lm_eval_ext.verifiers.tokenization import first_tag
+from tests.conftest import completed
 from tests.families.jsonl import read_jsonl
 
 
@@ -239,9 +239,7 @@ judge("change_case:capital_word_frequency", {"capital_frequency": 2, "capital_re
 @pytest.mark.slow
 def test_without_nltk_data_only_what_needs_them_is_an_error_and_nothing_heavy_is_imported(tmp_path: Path) -> None:
     environment = {**os.environ, "NLTK_DATA": str(tmp_path), "HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
-    process = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    process = completed(sys.executable, "-c", PROGRAM, folder=tmp_path, environment=environment)
     assert process.returncode == 0, process.stderr
     *fine, of_sentences, of_rare_words = process.stdout.splitlines()
     assert fine == [

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from lm_eval_ext.verifiers import MissingDataError, tokenization
-from tests.loopback import serving_folder
+from tests.loopback import closed_port, serving_folder
 
 INDEX = """<nltk_data><packages>
 <package id="punkt_tab" name="Punkt" subdir="tokenizers" unzip="1" size="{size}" unzipped_size="{unzipped}"
@@ -78,22 +78,28 @@ def _unpacked(folder: Path) -> list[Path]:
     return [path for path in (folder / "unpacked").rglob("*") if path.is_file()]
 
 
+@pytest.fixture
+def stand_in(tmp_path: Path) -> dict[str, str]:
+    """Return the variables of a process that asks the server of which ``STAND_IN`` has the address."""
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path/sitecustomize.py").write_text(STAND_IN, encoding="utf-8")
+    return {"PYTHONPATH": str(tmp_path / "path"), "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+
+
 Started = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Started:
+def start(tmp_path: Path, stand_in: Mapping[str, str]) -> Started:
     """Return a function that starts the program with an empty home folder, given the address of an index."""
-    (tmp_path / "path").mkdir()
     (tmp_path / "home").mkdir()
-    (tmp_path / "path/sitecustomize.py").write_text(STAND_IN, encoding="utf-8")
 
     def run(address: str, **variables: str) -> subprocess.Popen[str]:
         kept = {name: value for name, value in os.environ.items() if name not in {*tokenization.OFFLINE, "NLTK_DATA"}}
-        here = {"HOME": str(tmp_path / "home"), "PYTHONPATH": str(tmp_path / "path"), "STAND_IN": address}
+        here = {"HOME": str(tmp_path / "home"), "STAND_IN": address}
         return subprocess.Popen(
             [sys.executable, "-c", PROGRAM],
-            env={**kept, **here, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", **variables},
+            env={**kept, **stand_in, **here, **variables},
             cwd=tmp_path,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -131,43 +137,67 @@ def test_runs_that_start_at_once_do_not_spoil_each_others_download_and_later_one
     assert sorted(path.name for path in (folder / "tokenizers").iterdir()) == ["punkt_tab", "punkt_tab.zip"]
 
 
+ErrorWithoutData = Callable[..., str]
+
+
+@pytest.fixture
+def error_without_data(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stand_in: Mapping[str, str]
+) -> Iterator[ErrorWithoutData]:
+    """Return a function that returns the error of this process where NLTK finds nothing and looks into one folder."""
+    import nltk  # noqa: PLC0415 # a second
+
+    def message(**variables: str) -> str:
+        for variable, value in {**stand_in, **variables}.items():
+            monkeypatch.setenv(variable, value)
+        with pytest.raises(MissingDataError) as caught:
+            tokenization.find(tokenization.PUNKT)
+        return str(caught.value)
+
+    (tmp_path / "data").mkdir()
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "data")])
+    for variable in tokenization.OFFLINE:
+        monkeypatch.delenv(variable, raising=False)
+    tokenization._failed_download.cache_clear()
+    yield message
+    tokenization._failed_download.cache_clear()
+
+
 @pytest.mark.parametrize("variable", tokenization.OFFLINE)
-def test_where_offline_is_set_nothing_is_asked_for(
-    variable: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    message = error_without_data(monkeypatch, tmp_path, {variable: "1"})
+def test_where_offline_is_set_nothing_is_asked_for(variable: str, error_without_data: ErrorWithoutData) -> None:
+    message = error_without_data(**{variable: "1"})
     assert f"(punkt_tab, English) are not installed, and {variable} forbids their download; they are" in message
     assert "    python -m nltk.downloader punkt_tab\nOffline: copy tokenizers/punkt_tab" in message
 
 
-def test_a_server_that_refuses_connections_is_the_same_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with socket.socket() as bound_but_not_listening:
-        bound_but_not_listening.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{bound_but_not_listening.getsockname()[1]}/index.xml"
-        message = error_without_data(monkeypatch, tmp_path, {"STAND_IN": address})
+def test_a_server_that_refuses_connections_is_the_same_error(
+    error_without_data: ErrorWithoutData, tmp_path: Path
+) -> None:
+    with closed_port() as address:
+        message = error_without_data(STAND_IN=f"{address}/index.xml")
     assert "and their download failed (Error loading punkt_tab: <urlopen error " in message
     assert "    python -m nltk.downloader punkt_tab\nOffline: copy tokenizers/punkt_tab" in message
     assert list((tmp_path / "data").iterdir()) == []
 
 
 def test_a_server_that_never_answers_is_the_same_error_after_a_few_seconds(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    error_without_data: ErrorWithoutData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tokenization, "ANSWER_SECONDS", 1)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/index.xml"
-        message = error_without_data(monkeypatch, tmp_path, {"STAND_IN": address})
+        message = error_without_data(STAND_IN=address)
     assert f"and their download failed (no answer from {address} in 1 seconds)" in message
 
 
 def test_a_download_that_breaks_off_leaves_nothing_behind(
-    served: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    served: Path, error_without_data: ErrorWithoutData, tmp_path: Path
 ) -> None:
     shutil.copytree(served, tmp_path / "served")
     with server(tmp_path / "served") as (address, asked):
         archive = tmp_path / "served/punkt_tab.zip"
         archive.write_bytes(archive.read_bytes()[:1000])
-        message = error_without_data(monkeypatch, tmp_path, {"STAND_IN": address})
+        message = error_without_data(STAND_IN=address)
         assert asked == ["/index.xml", "/punkt_tab.zip"]
     assert "and their download failed (" in message
     assert list((tmp_path / "data").rglob("*punkt*")) == []
@@ -200,25 +230,3 @@ def test_the_package_is_not_named_for_data_that_it_lacks(monkeypatch: pytest.Mon
         tokenization.find(tokenization.TAGGER)
     assert "and so for the ifbench and manyifeval_wide tasks" in str(caught.value)
     assert tokenization.CARRIER not in str(caught.value)
-
-
-def error_without_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variables: Mapping[str, str]) -> str:
-    """Return the error of this process where NLTK finds nothing and looks into one folder."""
-    import nltk  # noqa: PLC0415 # a second
-
-    (tmp_path / "data").mkdir()
-    (tmp_path / "path").mkdir()
-    (tmp_path / "path/sitecustomize.py").write_text(STAND_IN, encoding="utf-8")
-    monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "data")])
-    for variable in tokenization.OFFLINE:
-        monkeypatch.delenv(variable, raising=False)
-    for variable, value in {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", **variables}.items():
-        monkeypatch.setenv(variable, value)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "path"))
-    tokenization._failed_download.cache_clear()
-    try:
-        with pytest.raises(MissingDataError) as caught:
-            tokenization.find(tokenization.PUNKT)
-    finally:
-        tokenization._failed_download.cache_clear()
-    return str(caught.value)

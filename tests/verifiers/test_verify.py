@@ -25,6 +25,7 @@ from lm_eval_ext.verifiers import (
     without_reasoning,
 )
 from lm_eval_ext.verifiers.verify import is_cut_off, is_empty
+from tests.verifiers.cases import table
 
 NO_COMMA = "punctuation:no_comma"
 QUOTATION = "startend:quotation"
@@ -100,20 +101,11 @@ def test_loosely_each_instruction_may_be_followed_by_another_variant() -> None:
     assert verify(response, [QUOTATION, WORDS], [{}, words(2)]).follow_instruction_list == (False, True)
 
 
-def test_the_variants_are_those_of_ifeval() -> None:
-    assert [variant.raw for variant in Response(" *a*\nb\n*c* ").variants] == [
-        " a\nb\nc ",
-        "b\n*c*",
-        "b\nc",
-        "*a*\nb",
-        "a\nb",
-        "b",
-    ]  # without both, with or without asterisks, is "b"
-
-
 @pytest.mark.parametrize(
     ("response", "variants"),
     [
+        # Without both lines, with or without asterisks, is "b".
+        (" *a*\nb\n*c* ", [" a\nb\nc ", "b\n*c*", "b\nc", "*a*\nb", "a\nb", "b"]),
         ("", []),
         (" \n ", []),
         ("one", []),
@@ -125,7 +117,7 @@ def test_the_variants_are_those_of_ifeval() -> None:
         ("one\ntwo\nthree", ["two\nthree", "one\ntwo", "two"]),
     ],
 )
-def test_the_variants_are_distinct_and_not_blank(response: str, variants: list[str]) -> None:
+def test_the_variants_are_those_of_ifeval_distinct_and_not_blank(response: str, variants: list[str]) -> None:
     found = [variant.raw for variant in Response(response).variants]
     assert found == variants
     assert len({response, *found}) == len(found) + 1
@@ -327,33 +319,17 @@ def test_the_checkers_of_a_row_can_judge_many_responses() -> None:
 # Reasoning
 
 
-@pytest.mark.parametrize(
-    ("response", "answer"),
-    [
-        ("foo", "foo"),
-        ("<think>bar</think>foo", "foo"),
-        ("<think>\nbar\n</think>\n\nfoo\n", "foo"),
-        ("<THINK>bar</THINK> foo", "foo"),
-        ("<thinking>bar</thinking>foo", "foo"),
-        ("<reasoning>bar</reasoning>foo", "foo"),
-        ("<think>a</think>foo<think>b</think> bar", "foo bar"),
-        # never closed: the answer was not reached
-        ("<think>bar", ""),
-        ("foo <think>bar", "foo"),
-        ("<think>a</think>foo<think>bar", "foo"),
-        # the chat template opened it in the prompt
-        ("bar</think>foo", "foo"),
-        ("bar</think>", ""),
-        ("<think></think>", ""),
-        ("", ""),
-        # near misses
-        ("I think foo", "I think foo"),
-        ("think>foo", "think>foo"),
-        ("<b>foo</b>", "<b>foo</b>"),
-    ],
-)
-def test_reasoning_is_removed_from_a_response(response: str, answer: str) -> None:
+@pytest.mark.parametrize(("response", "answer", "cut_off"), table("reasoning"))
+def test_a_response_has_an_answer_besides_its_reasoning_or_is_empty_or_cut_off(
+    response: str, answer: str, cut_off: bool
+) -> None:
     assert without_reasoning(response) == answer
+    assert is_empty(response) is (not answer.strip())
+    assert is_cut_off(response) is cut_off
+
+
+def test_a_withheld_response_is_empty() -> None:
+    assert is_empty(None)
 
 
 def plainly(response: str) -> str:
@@ -397,36 +373,3 @@ def test_time_is_linear_in_the_response(unit: str) -> None:
         gc.enable()
     # Linear time is 100 times and quadratic time 10,000; below two milliseconds is the machine's noise.
     assert taken[1] < 1000 * max(taken[0], 0.002), taken
-
-
-@pytest.mark.parametrize(
-    ("response", "empty"),
-    [
-        (None, True),
-        ("", True),
-        (" \n\t", True),
-        ("<think>So", True),
-        ("<think>So</think>", True),
-        ("So</think>\n ", True),
-        ("yes", False),
-        ("<think>So</think> yes", False),
-        ("yes <think>but", False),
-    ],
-)
-def test_a_response_is_empty_if_nothing_is_left_without_its_reasoning(response: str | None, empty: bool) -> None:
-    assert is_empty(response) is empty
-
-
-@pytest.mark.parametrize(
-    ("response", "cut_off"),
-    [
-        ("<think>So", True),
-        ("<think>So</think> but <thinking>wait", True),
-        ("<think>So</think>", False),
-        ("So</think>", False),
-        ("yes", False),
-        ("", False),
-    ],
-)
-def test_a_response_is_cut_off_if_a_block_of_reasoning_is_open_at_its_end(response: str, cut_off: bool) -> None:
-    assert is_cut_off(response) is cut_off

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from lm_eval.tasks.ifeval.instructions_registry import INSTRUCTION_DICT
 
 from lm_eval_ext.verifiers import ifbench, instruction, instruction_ids
 from tests.families.jsonl import read_jsonl
+from tests.verifiers.cases import table
 from tests.verifiers.test_contract import OF_IFEVAL
 
 # Those that IFEval's code brings into a normal form, and two names of languages that are easily mistaken.
@@ -39,9 +39,7 @@ def test_the_description_is_that_of_ifeval(name: str, arguments: dict[str, Any])
     assert instruction(name, arguments).describe() == published
 
 
-WORDINGS: Mapping[str, Mapping[str, tuple[dict[str, Any], str]]] = yaml.safe_load(
-    Path(__file__).with_name("wordings.yaml").read_text(encoding="utf-8")
-)
+WORDINGS: Mapping[str, Mapping[str, tuple[dict[str, Any], str]]] = table("wordings")
 
 
 @pytest.mark.parametrize(("name", "described"), {**WORDINGS["ifbench"], **WORDINGS["own"]}.items())

@@ -103,7 +103,7 @@ class Conjunctions(OneRule):
     "Mention at least {N} different person names in the response, from this list of person names: "
     f"{', '.join(NAMES)} .",
 )
-class PersonNames(Checker):
+class PersonNames(OneRule):
     """At least ``N`` different names of a list of fifty.
 
     Faithful: written as in the list, not touching an underscore. Repaired: also in capitals.
@@ -111,13 +111,13 @@ class PersonNames(Checker):
 
     N: Count
 
-    def faithful(self, text: Text) -> bool:
-        names = sum(name in text.raw and pattern.search(text.raw) is not None for name, pattern in _NAME.items())
-        return names >= self.N
-
-    def repaired(self, text: Text) -> bool:
-        words = {part for word in text.whole_words for part in re.split(r"\W", word)}
-        return sum(name in words or name.upper() in words for name in NAMES) >= self.N
+    def holds(self, text: Text, repaired: bool) -> bool:
+        if repaired:
+            words = {part for word in text.whole_words for part in re.split(r"\W", word)}
+            names = [name for name in NAMES if name in words or name.upper() in words]
+        else:
+            names = [name for name, pattern in _NAME.items() if name in text.raw and pattern.search(text.raw)]
+        return len(names) >= self.N
 
 
 @checker("count:numbers", "Include exactly {N} numbers in the response.")

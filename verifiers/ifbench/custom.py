@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import islice, pairwise
 
 from lm_eval_ext.verifiers import structure
-from lm_eval_ext.verifiers.checker import Checker, checker
+from lm_eval_ext.verifiers.checker import Checker, OneRule, checker
 from lm_eval_ext.verifiers.text import AROUND, Text, fold, has_word, without_punctuation
 
 _CITY = ("ID", "Country", "City", "Year", "Count")
@@ -231,21 +231,20 @@ class CharacterReverse(Checker):
     "custom:sentence_alphabet",
     "Tell me a 26-sentence story where each sentence's first word starts with the letters of the alphabet in order.",
 )
-class SentenceAlphabet(Checker):
+class SentenceAlphabet(OneRule):
     """26 sentences that begin with the letters of the alphabet in order.
 
     Faithful: with the letter itself. Repaired: marks before it, as in a quotation, do not matter.
     """
 
-    def faithful(self, text: Text) -> bool:
-        if text.stripped[0] not in "aA":  # most texts need not be split
+    def holds(self, text: Text, repaired: bool) -> bool:
+        if repaired:
+            words = (Text(sentence).whole_words for sentence in text.each_sentence())
+            letters = (as_ascii(sentence_words[0])[:1].lower() for sentence_words in words if sentence_words)
+        elif text.stripped[0] not in "aA":  # most texts need not be split
             return False
-        letters = (sentence.lstrip()[:1].lower()[:1] for sentence in text.each_sentence())
-        return [*islice(letters, 27)] == [*string.ascii_lowercase]
-
-    def repaired(self, text: Text) -> bool:
-        words = (Text(sentence).whole_words for sentence in text.each_sentence())
-        letters = (as_ascii(sentence_words[0])[:1].lower() for sentence_words in words if sentence_words)
+        else:
+            letters = (sentence.lstrip()[:1].lower()[:1] for sentence in text.each_sentence())
         return [*islice(letters, 27)] == [*string.ascii_lowercase]
 
 
@@ -281,19 +280,16 @@ class EuropeanCapitalsSort(Checker):
     'Generate CSV data: The column names are ["ID", "Country", "City", "Year", "Count"], the data should be comma '
     "delimited. Please generate 7 rows.",
 )
-class CsvCity(Checker):
+class CsvCity(OneRule):
     """A table of five columns, divided by commas, with a certain header and seven rows.
 
     Faithful: the response is nothing else, and fields may be empty. Repaired: it may be in a fenced block, with white
     space after the commas, but no field is empty.
     """
 
-    def faithful(self, text: Text) -> bool:
-        rows = _table(text, 8, repaired=False)
-        return rows[:1] == [[*_CITY]] and all(len(row) == 5 for row in rows)
-
-    def repaired(self, text: Text) -> bool:
-        return _is_full(_table(text, 8, repaired=True), _CITY)
+    def holds(self, text: Text, repaired: bool) -> bool:
+        rows = _table(text, 8, repaired)
+        return _is_full(rows, _CITY) if repaired else rows[:1] == [[*_CITY]] and all(len(row) == 5 for row in rows)
 
 
 @checker(

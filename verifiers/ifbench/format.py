@@ -163,36 +163,33 @@ def _is_emoji(character: str) -> bool:
 
 def _begins_with_emoji(sentence: str) -> bool:
     """Return whether an emoji is the first thing in a sentence, after punctuation at most."""
-    begin = next((index for index, mark in enumerate(sentence) if not _is_punctuation(mark)), len(sentence))
-    return _FIRST_EMOJI.match(sentence, begin) is not None
+    return _FIRST_EMOJI.match(sentence.lstrip(_punctuation_in(sentence))) is not None
 
 
 def _ends_with_emoji(sentence: str) -> bool:
     """Return whether an emoji is the last thing in a sentence, before punctuation at most."""
-    end = next((index for index in range(len(sentence), 0, -1) if not _is_punctuation(sentence[index - 1])), 0)
-    return _LAST_EMOJI.search(sentence[max(0, end - _LONGEST_EMOJI) : end]) is not None
+    return _LAST_EMOJI.search(sentence.rstrip(_punctuation_in(sentence))[-_LONGEST_EMOJI:]) is not None
 
 
-def _is_punctuation(mark: str) -> bool:
-    return mark.isspace() or category(mark).startswith("P")
+def _punctuation_in(sentence: str) -> str:
+    return "".join(mark for mark in set(sentence) if mark.isspace() or category(mark).startswith("P"))
 
 
 @checker("format:line_indent", "Create stairs by incrementally indenting each new line.")
-class LineIndent(Checker):
+class LineIndent(OneRule):
     """Each line is indented more than the one before.
 
     Faithful: by spaces; of two blank lines in a row one is a line, and a single line follows. Repaired: tabs count too,
     blank lines do not, and there are at least two lines.
     """
 
-    def faithful(self, text: Text) -> bool:
-        indents = [len(line) - len(line.lstrip(" ")) for line in _without_some_blank_lines(text.lines)]
-        return all(before < after for before, after in pairwise(indents))
-
-    def repaired(self, text: Text) -> bool:
-        lines = [line.expandtabs(4) for line in text.lines if line.strip()]
-        indents = [len(line) - len(line.lstrip()) for line in lines]
-        return len(indents) > 1 and all(before < after for before, after in pairwise(indents))
+    def holds(self, text: Text, repaired: bool) -> bool:
+        if repaired:
+            lines = [line.expandtabs(4) for line in text.lines if line.strip()]
+            indents = [len(line) - len(line.lstrip()) for line in lines]
+        else:
+            indents = [len(line) - len(line.lstrip(" ")) for line in _without_some_blank_lines(text.lines)]
+        return (len(indents) > 1 or not repaired) and all(before < after for before, after in pairwise(indents))
 
 
 def _without_some_blank_lines(lines: Sequence[str]) -> list[str]:

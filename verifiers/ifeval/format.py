@@ -36,7 +36,7 @@ _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?", re.IGNORECASE)
     "Your answer must contain exactly {num_bullets} bullet points. Use the markdown bullet points such as: * This is "
     "point 1. * This is point 2",
 )
-class NumberBulletLists(Checker):
+class NumberBulletLists(OneRule):
     """Exactly ``num_bullets`` bullet points.
 
     Faithful: lines that begin with a dash (including "---" and "-5 degrees") or with one asterisk ("*italic*"), at any
@@ -46,13 +46,12 @@ class NumberBulletLists(Checker):
 
     num_bullets: Count
 
-    def faithful(self, text: Text) -> bool:
+    def holds(self, text: Text, repaired: bool) -> bool:
+        if repaired:
+            return structure.count_outer_items(text.lines) == self.num_bullets
         stars = len(_IFEVAL_STAR.findall(text.raw)) if "*" in text.raw else 0
         dashes = len(_IFEVAL_DASH.findall(text.raw)) if "-" in text.raw else 0
         return stars + dashes == self.num_bullets
-
-    def repaired(self, text: Text) -> bool:
-        return structure.count_outer_items(text.lines) == self.num_bullets
 
 
 @checker(

@@ -20,6 +20,8 @@ from lm_eval_ext.verifiers.checker import (
 )
 from lm_eval_ext.verifiers.text import Text, as_regex
 
+DistinctPhrases = Annotated[tuple[str, ...], lambda value: tuple(sorted(set(several_phrases(value))))]
+"""Texts that are not blank, at least one; neither their order nor how often one is given matters."""
 # IFEval replaces a character that is not a letter by a random one; this is the first draw of a generator seeded with 0.
 _IN_PLACE_OF_A_NON_LETTER = "y"
 
@@ -82,10 +84,6 @@ class Frequency(OfKeywords):
         return False
 
 
-def _distinct_phrases(value: object) -> tuple[str, ...]:
-    return tuple(sorted(set(several_phrases(value))))
-
-
 @checker("keywords:forbidden_words", "Do not include keywords {forbidden_words} in the response.")
 class ForbiddenWords(Checker):
     r"""None of ``forbidden_words`` occurs, ignoring case.
@@ -94,7 +92,7 @@ class ForbiddenWords(Checker):
     literally and as whole words.
     """
 
-    forbidden_words: Annotated[tuple[str, ...], _distinct_phrases]
+    forbidden_words: DistinctPhrases
 
     def faithful(self, text: Text) -> bool:
         return not any(

@@ -14,6 +14,8 @@ from lm_eval_ext.verifiers.text import Text, fold, has_word
 
 _IFEVAL_DIVIDER = "***"
 """IFEval also removes one white space on either side, which does not change which paragraphs are blank."""
+SmallPhrase = Annotated[str, lambda value: phrase(value).lower()]
+"""Text that is not blank, in lower case."""
 _FIRST_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['-][\p{L}\p{M}\p{N}]+)*")
 
 
@@ -84,10 +86,6 @@ def are_paragraphs(pieces: Sequence[str], count: int) -> bool:
     return len(pieces) - at_the_ends == count
 
 
-def _lowercase(value: object) -> str:
-    return phrase(value).lower()
-
-
 @checker(
     "length_constraints:nth_paragraph_first_word",
     "There should be {num_paragraphs} paragraphs. Paragraphs and only paragraphs are separated with each other by two "
@@ -103,7 +101,7 @@ class NthParagraphFirstWord(Checker):
 
     num_paragraphs: Positive
     nth_paragraph: Positive
-    first_word: Annotated[str, _lowercase]
+    first_word: SmallPhrase
 
     def require_consistent(self) -> None:
         if self.nth_paragraph > self.num_paragraphs:

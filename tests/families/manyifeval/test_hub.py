@@ -11,7 +11,8 @@ from lm_eval_ext.families.manyifeval.rows import Selection, evaluated, rows_hash
 from tests.conftest import Run
 from tests.families.jsonl import read_jsonl
 from tests.forks import Forks
-from tests.hub import closed_port, ifeval, serve
+from tests.hub import ifeval, serve
+from tests.loopback import closed_port
 from tests.test_hub import environment, lm_eval
 
 pytestmark = pytest.mark.harness

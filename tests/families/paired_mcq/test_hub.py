@@ -9,7 +9,8 @@ import pytest
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS
 from lm_eval_ext.families.paired_mcq.rows import rows_hash
 from tests.forks import Forks
-from tests.hub import closed_port, multiple_choice, serve
+from tests.hub import multiple_choice, serve
+from tests.loopback import closed_port
 from tests.test_hub import environment
 
 NAMES = ("arc_challenge", "commonsense_qa", "mmlu")

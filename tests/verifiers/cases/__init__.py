@@ -10,8 +10,6 @@ from typing import Any
 
 import yaml
 
-from tests.verifiers.cases.custom import TEXTS
-
 Case = tuple[dict[str, Any], str, bool, bool]
 """Arguments, a text, and whether it follows in the faithful and in the repaired edition."""
 
@@ -20,19 +18,41 @@ Case = tuple[dict[str, Any], str, bool, bool]
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def _table(benchmark: str) -> Mapping[str, Sequence[Case]]:
-    text = Path(__file__).with_name(f"{benchmark}.yaml").read_text(encoding="utf-8")
-    loaded = yaml.load(text, LOADER)  # noqa: S506 # both are safe
-    return {name: [tuple(case) for case in cases] for name, cases in loaded.items()}
+def table(name: str) -> Any:
+    """Return what is in a YAML file of this folder."""
+    text = Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8")
+    return yaml.load(text, LOADER)  # noqa: S506 # both are safe
 
 
-IFEVAL = _table("ifeval")
+def _cases(benchmark: str) -> dict[str, Sequence[Case]]:
+    return {name: [tuple(case) for case in cases] for name, cases in table(benchmark).items()}
+
+
+def _changed(text: str, changes: str | Mapping[str, str]) -> str:
+    """Return a text with the changes of a case in ``custom.yaml``: pieces to replace, or another text."""
+    if isinstance(changes, str):
+        return changes
+    pieces = {old: new for old, new in changes.items() if old not in ("before", "after")}
+    for old, new in pieces.items():
+        assert old in text
+        text = text.replace(old, new)
+    return f"{changes.get('before', '')}{text}{changes.get('after', '')}"
+
+
+def _custom_cases() -> dict[str, Sequence[Case]]:
+    return {
+        name: [({}, _changed(of_type["text"], changes), *verdicts) for changes, *verdicts in of_type["cases"]]
+        for name, of_type in table("custom").items()
+    }
+
+
+IFEVAL = _cases("ifeval")
 CASES: Mapping[str, Sequence[Case]] = {
     **IFEVAL,
-    **_table("ifbench"),
-    **{name: [({}, *case) for case in cases] for name, cases in TEXTS.items()},
-    **_table("ifrlvr"),
-    **_table("own"),
+    **_cases("ifbench"),
+    **_custom_cases(),
+    **_cases("ifrlvr"),
+    **_cases("own"),
 }
 """By instruction id."""
 

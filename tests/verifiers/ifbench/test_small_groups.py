@@ -22,15 +22,15 @@ CPP = {"word": "C++", "N": 1}
 FOX = {"word": "fox", "N": 2}
 
 
-@pytest.mark.parametrize("value", [-1, 101, float("nan"), float("inf")])
-def test_a_percentage_is_from_0_to_100(value: float) -> None:
-    with pytest.raises(ValueError, match=r"^ratio:stop_words: percentage must be from 0 to 100, found "):
-        instruction("ratio:stop_words", {"percentage": value})
-
-
-@pytest.mark.parametrize("value", ["50", True, [50]])
-def test_a_percentage_is_a_number(value: object) -> None:
-    with pytest.raises(TypeError, match=r"^ratio:stop_words: percentage must be a number, found "):
+@pytest.mark.parametrize(
+    ("value", "error", "complaint"),
+    [
+        *((value, ValueError, "must be from 0 to 100, found ") for value in (-1, 101, float("nan"), float("inf"))),
+        *((value, TypeError, "must be a number, found ") for value in ("50", True, [50])),
+    ],
+)
+def test_a_percentage_is_a_number_from_0_to_100(value: object, error: type[Exception], complaint: str) -> None:
+    with pytest.raises(error, match=f"^ratio:stop_words: percentage {complaint}"):
         instruction("ratio:stop_words", {"percentage": value})
 
 

@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 
 from lm_eval_ext.verifiers import Checker, instruction
 from lm_eval_ext.verifiers.text import Text, as_words
+from tests.verifiers.cases import table
+
+ARGUMENTS = table("arguments")
 
 
 @pytest.mark.parametrize(
@@ -67,24 +70,7 @@ def test_other_phrases_are_matched_by_the_regular_expression(phrase: str) -> Non
 # --- Expressions whose search would hardly end ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("keyword", "complaint"),
-    [
-        ("(a+)+$", "a repetition of something that can itself match in several ways; expected none"),
-        ("(.*)*x", "a repetition of something"),
-        ("(a|aa)+$", "a repetition of something"),
-        (r"(\w+\s?)*$", "a repetition of something"),
-        ("(a*?b)+$", "a repetition of something"),
-        ("(?:(?:a+)b){2,3}", "a repetition of something"),
-        (r"(?=(a+)+$)a", "a repetition of something"),
-        (".*.*=", "2 unbounded repetitions before its end; expected at most 1"),
-        (r"(a+)\1!", "2 unbounded repetitions"),
-        ("(x|a*a*a*)b", "3 unbounded repetitions"),
-        ("a?" * 10 + "a" * 10, "ways to combine its optional parts and alternatives; expected at most 1000"),
-        ("(a?){30}a{30}", "more than 1000 ways"),
-        ("(a|ab)" * 10 + "c", "more than 1000 ways"),
-    ],
-)
+@pytest.mark.parametrize(("keyword", "complaint"), ARGUMENTS["endless expressions"])
 @pytest.mark.parametrize("name", ["existence", "frequency", "forbidden_words"])
 def test_a_keyword_with_excessive_search_time_is_an_error_or_literal(name: str, keyword: str, complaint: str) -> None:
     arguments: dict[str, dict[str, Any]] = {
@@ -101,21 +87,7 @@ def test_a_keyword_with_excessive_search_time_is_an_error_or_literal(name: str, 
     assert checker.repaired(text) == (name == "forbidden_words")
 
 
-@pytest.mark.parametrize(
-    ("keyword", "text"),
-    [
-        ("colou?r", "color"),
-        (r"\d+\.\d+", "3.14"),
-        (r"https?://\S+", "http://a.b"),
-        ("a.*b", "a to b"),
-        ("cat|dog|bird", "a dog"),
-        ("(?:ha)+!", "haha!"),
-        ("[ab]+c+", "abcc"),
-        (r"(?:\d{1,3}\.){3}\d{1,3}", "127.0.0.1"),
-        (r"(\w)\1", "ball"),
-        ("wh(?=at)", "what"),
-    ],
-)
+@pytest.mark.parametrize(("keyword", "text"), ARGUMENTS["other expressions"])
 def test_any_other_regular_expression_is_searched(keyword: str, text: str) -> None:
     checker = instruction("keywords:existence", {"keywords": [keyword]})
     assert checker.faithful(Text(text))
