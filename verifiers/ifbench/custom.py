@@ -280,16 +280,19 @@ class EuropeanCapitalsSort(Checker):
     'Generate CSV data: The column names are ["ID", "Country", "City", "Year", "Count"], the data should be comma '
     "delimited. Please generate 7 rows.",
 )
-class CsvCity(OneRule):
+class CsvCity(Checker):
     """A table of five columns, divided by commas, with a certain header and seven rows.
 
     Faithful: the response is nothing else, and fields may be empty. Repaired: it may be in a fenced block, with white
     space after the commas, but no field is empty.
     """
 
-    def holds(self, text: Text, repaired: bool) -> bool:
-        rows = _table(text, 8, repaired)
-        return _is_full(rows, _CITY) if repaired else rows[:1] == [[*_CITY]] and all(len(row) == 5 for row in rows)
+    def faithful(self, text: Text) -> bool:
+        rows = _table(text, 8, repaired=False)
+        return rows[:1] == [[*_CITY]] and all(len(row) == 5 for row in rows)
+
+    def repaired(self, text: Text) -> bool:
+        return _is_full(_table(text, 8, repaired=True), _CITY)
 
 
 @checker(

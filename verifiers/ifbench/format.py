@@ -176,20 +176,21 @@ def _punctuation_in(sentence: str) -> str:
 
 
 @checker("format:line_indent", "Create stairs by incrementally indenting each new line.")
-class LineIndent(OneRule):
+class LineIndent(Checker):
     """Each line is indented more than the one before.
 
     Faithful: by spaces; of two blank lines in a row one is a line, and a single line follows. Repaired: tabs count too,
     blank lines do not, and there are at least two lines.
     """
 
-    def holds(self, text: Text, repaired: bool) -> bool:
-        if repaired:
-            lines = [line.expandtabs(4) for line in text.lines if line.strip()]
-            indents = [len(line) - len(line.lstrip()) for line in lines]
-        else:
-            indents = [len(line) - len(line.lstrip(" ")) for line in _without_some_blank_lines(text.lines)]
-        return (len(indents) > 1 or not repaired) and all(before < after for before, after in pairwise(indents))
+    def faithful(self, text: Text) -> bool:
+        indents = [len(line) - len(line.lstrip(" ")) for line in _without_some_blank_lines(text.lines)]
+        return all(before < after for before, after in pairwise(indents))
+
+    def repaired(self, text: Text) -> bool:
+        lines = [line.expandtabs(4) for line in text.lines if line.strip()]
+        indents = [len(line) - len(line.lstrip()) for line in lines]
+        return len(indents) > 1 and all(before < after for before, after in pairwise(indents))
 
 
 def _without_some_blank_lines(lines: Sequence[str]) -> list[str]:

@@ -115,16 +115,17 @@ class Palindrome(OneRule):
 
 
 @checker("words:prime_lengths", "Use only words with lengths that are prime numbers.")
-class PrimeLengths(OneRule):
+class PrimeLengths(Checker):
     """The length of each word is a prime number.
 
     Faithful: words are divided by white space, and only ASCII punctuation is not counted. Repaired: only what has a
     letter or digit is a word, and its letters and digits are counted; dashes divide words.
     """
 
-    def holds(self, text: Text, repaired: bool) -> bool:
-        if not repaired:
-            return PRIMES.issuperset(map(len, text.unpunctuated.split()))
+    def faithful(self, text: Text) -> bool:
+        return PRIMES.issuperset(map(len, text.unpunctuated.split()))
+
+    def repaired(self, text: Text) -> bool:
         lengths = [sum(map(str.isalnum, word)) for word in text.whole_words]
         return bool(lengths) and PRIMES.issuperset(lengths)
 
@@ -232,21 +233,20 @@ class LastFirst(Checker):
     "words:paragraph_last_first",
     "Each paragraph must end with the same word it started with, separate paragraphs with a newline.",
 )
-class ParagraphLastFirst(OneRule):
+class ParagraphLastFirst(Checker):
     """Each paragraph ends with the word that it begins with, ignoring case; a paragraph is a line.
 
     Faithful: marks after the first word, marks before the last one, and marks other than ASCII punctuation are part of
     them. Repaired: they are not, and some paragraph has more than one word.
     """
 
-    def holds(self, text: Text, repaired: bool) -> bool:
-        if repaired:
-            paragraphs = [_with_letters(Text(line)) for line in text.lines]
-            if max(map(len, paragraphs)) < 2:
-                return False
-        else:
-            paragraphs = [line.strip().lower().strip(AROUND).split() for line in text.lines]
+    def faithful(self, text: Text) -> bool:
+        paragraphs = (line.strip().lower().strip(AROUND).split() for line in text.lines)
         return all(words[0] == words[-1] for words in paragraphs if words)
+
+    def repaired(self, text: Text) -> bool:
+        paragraphs = [words for line in text.lines if (words := _with_letters(Text(line)))]
+        return max(map(len, paragraphs), default=0) > 1 and all(words[0] == words[-1] for words in paragraphs)
 
 
 @checker("words:start_verb", "The response must start with a verb.")

@@ -36,7 +36,7 @@ _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]?", re.IGNORECASE)
     "Your answer must contain exactly {num_bullets} bullet points. Use the markdown bullet points such as: * This is "
     "point 1. * This is point 2",
 )
-class NumberBulletLists(OneRule):
+class NumberBulletLists(Checker):
     """Exactly ``num_bullets`` bullet points.
 
     Faithful: lines that begin with a dash (including "---" and "-5 degrees") or with one asterisk ("*italic*"), at any
@@ -46,12 +46,13 @@ class NumberBulletLists(OneRule):
 
     num_bullets: Count
 
-    def holds(self, text: Text, repaired: bool) -> bool:
-        if repaired:
-            return structure.count_outer_items(text.lines) == self.num_bullets
+    def faithful(self, text: Text) -> bool:
         stars = len(_IFEVAL_STAR.findall(text.raw)) if "*" in text.raw else 0
         dashes = len(_IFEVAL_DASH.findall(text.raw)) if "-" in text.raw else 0
         return stars + dashes == self.num_bullets
+
+    def repaired(self, text: Text) -> bool:
+        return structure.count_outer_items(text.lines) == self.num_bullets
 
 
 @checker(

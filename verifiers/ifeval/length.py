@@ -14,7 +14,7 @@ from lm_eval_ext.verifiers.text import Text, fold, has_word
 
 _IFEVAL_DIVIDER = "***"
 """IFEval also removes one white space on either side, which does not change which paragraphs are blank."""
-SmallPhrase = Annotated[str, lambda value: phrase(value).lower()]
+LowercasePhrase = Annotated[str, lambda value: phrase(value).lower()]
 """Text that is not blank, in lower case."""
 _FIRST_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['-][\p{L}\p{M}\p{N}]+)*")
 
@@ -101,7 +101,7 @@ class NthParagraphFirstWord(Checker):
 
     num_paragraphs: Positive
     nth_paragraph: Positive
-    first_word: SmallPhrase
+    first_word: LowercasePhrase
 
     def require_consistent(self) -> None:
         if self.nth_paragraph > self.num_paragraphs:
