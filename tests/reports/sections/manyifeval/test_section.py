@@ -627,6 +627,7 @@ def test_an_older_run_with_one_instruction_does_not_record_whether_it_is_single(
         ({N03: [row(1, [1, 1, 1])]}, "Follows all 3"),
         ({N03: [row(1, [1, 0, 0])], N02: [row(1, [1, 1])]}, "The curse of instructions: it follows all 2"),
         ({N03: [row(1, [1, 0, 0])], N02: [row(2, [1, 1])]}, "Follows all 2"),  # of another task prompt
+        ({N03: [row(1, [1, 0, 0])], N02: [row(1, [0, 0])]}, "Follows none of 2"),  # nothing was lost
         ({N03: [row(1, [1, 0, 0], prompt_level_repaired_acc=1.0)]}, "A human reader would say"),
         ({N03: [row(1, [1, 1, 1], prompt_level_repaired_acc=0.0)]}, "IFEval's strict"),
         ({N03: [row(1, [1, 0, 0], prompt_level_loose_acc=1.0)]}, "Follows the instructions except for"),
@@ -641,11 +642,18 @@ def test_an_instructive_answer_is_an_example_with_its_reason(tasks: Tasks, why: 
     assert [one.startswith(why) for one in first] == ([True] if why else [])
 
 
-def test_repetition_is_compared_only_within_one_version(tmp_path: Path) -> None:
-    results = write_rows(tmp_path, {"manyifeval_n01": [row(1, [1])], REPEAT: [row(1, [1, 0, 0], repeated=True)]})
+@pytest.mark.parametrize(
+    ("fewer", "more", "why"),
+    [
+        ({N01: [row(1, [1])]}, {REPEAT: [row(1, [1, 0, 0], repeated=True)]}, "when it is given once"),
+        ({N02: [row(1, [1, 1])]}, {N03: [row(1, [1, 0, 0])]}, "The curse of instructions"),
+    ],
+)
+def test_answers_are_compared_only_within_one_version(fewer: Tasks, more: Tasks, why: str, tmp_path: Path) -> None:
+    results = write_rows(tmp_path, {**fewer, **more})
     with edited(results) as content:
-        content["configs"][REPEAT]["metadata"]["version"] = 2.0
-    assert not any("when it is given once" in example.why for example in section_of(tmp_path).examples)
+        content["configs"][next(iter(more))]["metadata"]["version"] = 2.0
+    assert not any(why in example.why for example in section_of(tmp_path).examples)
 
 
 def test_a_lost_instruction_is_named_with_the_previously_followed_ones(tmp_path: Path) -> None:
