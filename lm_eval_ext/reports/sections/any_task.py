@@ -139,24 +139,15 @@ def _differences_figure(
     for label, outcome in outcomes.items():
         for line in by_issue((unpaired.name, str(unpaired.issues[0])) for unpaired in outcome.unpaired):
             issues.append(note(f"{label}, not compared: {line.strip()}"))
-    return Figure(
-        name,
-        "Which tasks differ most clearly?" if is_share else "Which tasks with another unit differ?",
-        (
-            f"Each model minus {first}, on the same rows"
-            + (f"; a drawing has the {DRAWN} tasks and groups with the smallest p" if is_share else "")
-            + ". “Got better” and “got worse” count the answers with a better or a worse score."
-        ),
-        tuple(panels),
-        Table(
-            ("task", "metric", "model", "change", "which is", "p (Holm)", "rows", "got better", "got worse"),
-            rows,
-            "change" if is_share else "number",
-            tuple(compared.verdict for _, compared in in_table),
-        ),
-        tuple(issues),
-        is_folded=not is_share and len(rows) == 1,
-    )
+    title = "Which tasks differ most clearly?" if is_share else "Which tasks with another unit differ?"
+    drawings = f"; a drawing has the {DRAWN} tasks and groups with the smallest p" if is_share else ""
+    counts = "“Got better” and “got worse” count the answers with a better or a worse score."
+    reading = f"Each model minus {first}, on the same rows{drawings}. {counts}"
+    columns = ("task", "metric", "model", "change", "which is", "p (Holm)", "rows", "got better", "got worse")
+    kinds = tuple(compared.verdict for _, compared in in_table)
+    numbers = Table(columns, rows, "change" if is_share else "number", kinds)
+    is_folded = not is_share and len(rows) == 1
+    return Figure(name, title, reading, tuple(panels), numbers, tuple(issues), is_folded=is_folded)
 
 
 @dataclass(frozen=True)
@@ -255,19 +246,13 @@ def score_figures(scores: Sequence[Score], runs: Runs) -> Iterator[Figure]:
             (score.name, score.metric, score.rows, *(score.estimates.get(model, NO_ESTIMATE) for model in models))
             for score in listed
         ]
-        yield Figure(
-            name,
-            "How did each model score?" if is_share else "How did each model score in another unit?",
-            "↑: higher is better, ↓: lower is better. A score without an interval is not a known function of its rows.",
-            tuple(panels),
-            Table(
-                ("task", "metric", "rows", *(runs.labels[model] for model in models)),
-                tuple(rows),
-                "share" if is_share else "number",
-                _kinds(listed, runs),
-            ),
-            is_folded=not is_share and len(rows) == 1,
-        )
+        title = "How did each model score?" if is_share else "How did each model score in another unit?"
+        arrows = "↑: higher is better, ↓: lower is better."
+        reading = f"{arrows} A score without an interval is not a known function of its rows."
+        columns = ("task", "metric", "rows", *(runs.labels[model] for model in models))
+        numbers = Table(columns, tuple(rows), "share" if is_share else "number", _kinds(listed, runs))
+        is_folded = not is_share and len(rows) == 1
+        yield Figure(name, title, reading, tuple(panels), numbers, is_folded=is_folded)
 
 
 def _kinds(scores: Sequence[Score], runs: Runs) -> tuple[str, ...]:

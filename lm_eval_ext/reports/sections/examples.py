@@ -181,14 +181,10 @@ def counts_of(
     return counts
 
 
-def share_counted(evidence: Evidence) -> Callable[[Entry], Ratio]:
-    """Return a measure: of what entries have ``counts`` (``counts_of``), and the ``name``, the share that is so."""
-
-    def share(entry: Entry) -> Ratio:
-        positive, all_judged = entry["counts"]
-        return evidence.of_counts(entry.run, positive, all_judged, entry["name"])
-
-    return share
+def share_counted(evidence: Evidence, entry: Entry) -> Ratio:
+    """Return the share that is so, of an entry that has ``counts`` (see ``counts_of``) and a ``name`` for the share."""
+    positive, all_judged = entry["counts"]
+    return evidence.of_counts(entry.run, positive, all_judged, entry["name"])
 
 
 def answers_in(other_run: TaskRun, run: TaskRun) -> NDArray[np.int64]:

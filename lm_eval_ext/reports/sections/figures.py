@@ -8,10 +8,11 @@ are formats: ``{floors}`` stands for what the code knows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from lm_eval_ext.reports.figure import Bars, Figure, Panel, Table
 from lm_eval_ext.reports.layout import panels, table
@@ -38,11 +39,7 @@ def captions() -> Mapping[str, tuple[str, str]]:
 
 
 def captioned(
-    name: str,
-    drawn: tuple[Panel, ...],
-    numbers: Table,
-    issues: tuple[Issue, ...] = (),
-    **known: str | int,
+    name: str, drawn: Iterable[Panel], numbers: Table, issues: Iterable[Issue] = (), **known: str | int
 ) -> Figure:
     """Return a figure with its title and its reading.
 
@@ -54,7 +51,22 @@ def captioned(
         known: what stands for the names in braces.
     """
     title, reading = captions()[name]
-    return Figure(name, title.format(**known), reading.format(**known), drawn, numbers, issues)
+    return Figure(name, title.format(**known), reading.format(**known), tuple(drawn), numbers, tuple(issues))
+
+
+def by_metric(entries: Iterable[Entry], fact: str, metrics_of: Callable[[Entry], Mapping[Any, str]]) -> list[Entry]:
+    """Return each entry once for each of its metrics.
+
+    Args:
+        entries: the entries.
+        fact: the fact that tells them apart.
+        metrics_of: returns the metrics of an entry, by the value of that fact.
+    """
+    return [
+        replace(entry.with_facts(**{fact: value}), metric=metric)
+        for entry in entries
+        for value, metric in metrics_of(entry).items()
+    ]
 
 
 def verdicts(study: Study, entries: Iterable[Entry], name: str, issues: tuple[Issue, ...] = (), **known: str) -> Figure:

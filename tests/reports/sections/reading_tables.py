@@ -68,11 +68,6 @@ class Exactly:
         return hash(self.value)
 
 
-def exact(value: float) -> Exactly:
-    """Return what equals the estimate of what is the same in each of several rows."""
-    return Exactly(value)
-
-
 def marks(figure: Figure, kind: type[Kind]) -> list[Kind]:
     """Return what the panels of a figure draw; all of them draw the same kind of thing."""
     drawn = [panel.mark for panel in figure.panels]

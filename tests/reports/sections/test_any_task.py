@@ -17,6 +17,7 @@ from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import edited, edited_lines, write_run
+from tests.reports.sections.reading_tables import numbers
 
 pytestmark = pytest.mark.harness
 
@@ -60,8 +61,7 @@ def test_a_real_run_has_its_differences_and_its_scores(other_runs: list[Path]) -
     assert isinstance(worse, int)
     assert better - worse == 5 - 15
     assert better <= 1, "only one was wrong"
-    scores = {row[0]: row[3:] for row in shown["any_task_scores"].table.rows}
-    assert [each.value for each in scores["colors"] if isinstance(each, Estimate)] == pytest.approx([15 / 16, 5 / 16])
+    assert scores_by_metric(found)["colors", "acc ↑"] == pytest.approx([15 / 16, 5 / 16])
     assert {row[0] for row in shown["any_task_scores_in_units"].table.rows} <= {"plain_text", "translated"}
     # What has another unit is drawn on no common scale.
     in_units = [shown["any_task_scores_in_units"], shown["any_task_differences_in_units"]]
@@ -146,13 +146,11 @@ def with_metrics(folder: Path, metrics: Mapping[str, Sequence[float]], model: st
     return folder
 
 
-def scores_by_metric(found: Report) -> dict[tuple[object, object], list[float | None]]:
-    table = figures(found)["any_task_scores"].table
+def scores_by_metric(found: Report) -> dict[tuple[object, ...], list[float | None]]:
+    """Return the scores of the models by task and metric."""
     return {
-        (row[0], row[1]): [
-            round(cell.value, 3) if cell.exists else None for cell in row[3:] if isinstance(cell, Estimate)
-        ]
-        for row in table.rows
+        about[:2]: [cell.value if cell.exists else None for cell in cells.values()]
+        for about, cells in numbers(found.sections[-1], "any_task_scores").items()
     }
 
 

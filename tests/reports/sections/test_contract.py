@@ -48,6 +48,11 @@ POLICIES = {"conversation": PLAYED.format("forgets_after_4")}
 TWICE = "two_turns:base=reference,policy=oracle"
 
 
+@pytest.fixture(scope="module", params=FAMILIES)
+def family(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
 def folders(result_folder: ResultFolder, sentence_data: None, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     bleurt = str(checkpoint(tmp_path_factory.mktemp("bleurt"), BERT))
@@ -99,7 +104,6 @@ OF_MORE_WORDINGS = {*OF_WORDING.values(), *RELIABLE.values()} - {OF_WORDING[1], 
 """The metrics of tasks that ask every row in more wordings than here, in two."""
 
 
-@pytest.mark.parametrize("family", FAMILIES)
 def test_every_drawn_metric_appears_in_a_figure_of_runs_that_have_it(
     family: str, runs: Runs, sections: Mapping[str, Section]
 ) -> None:
@@ -112,7 +116,6 @@ def test_every_drawn_metric_appears_in_a_figure_of_runs_that_have_it(
     assert [name for name in had if not any(alike(name, one) for one in shown)] == []
 
 
-@pytest.mark.parametrize("family", FAMILIES)
 def test_a_section_and_its_figures_are_the_same_whether_the_results_or_only_the_samples_have_the_details(
     family: str, result_folder: ResultFolder, sentence_data: None
 ) -> None:
@@ -132,7 +135,6 @@ def test_a_section_and_its_figures_are_the_same_whether_the_results_or_only_the_
     assert repr(found.figures) == repr(expected.figures)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
 def test_figures_show_only_metrics_of_the_schema(family: str, sections: Mapping[str, Section]) -> None:
     known = [metric.name for metric in FAMILIES[family].schema.metrics if metric.drawn]
     for figure in sections[family].figures:
@@ -140,7 +142,6 @@ def test_figures_show_only_metrics_of_the_schema(family: str, sections: Mapping[
         assert [metric for metric in figure.table.metrics if not any(alike(metric, name) for name in known)] == []
 
 
-@pytest.mark.parametrize("family", FAMILIES)
 def test_the_same_files_give_the_same_section(
     family: str, folders: list[Path], sections: Mapping[str, Section]
 ) -> None:
@@ -148,7 +149,6 @@ def test_the_same_files_give_the_same_section(
     assert repr(section_of(family, *folders)) == repr(sections[family])
 
 
-@pytest.mark.parametrize("family", FAMILIES)
 def test_without_samples_figures_are_the_same_if_they_are_known_but_have_no_intervals(
     family: str, result_folder: ResultFolder, sentence_data: None, tmp_path: Path
 ) -> None:
@@ -169,7 +169,6 @@ def test_without_samples_figures_are_the_same_if_they_are_known_but_have_no_inte
     assert compared
 
 
-@pytest.mark.parametrize("family", FAMILIES)
 def test_answers_without_recorded_prompts_are_counted_but_not_shown_and_figures_are_unchanged(
     family: str, result_folder: ResultFolder, sentence_data: None, tmp_path: Path
 ) -> None:
@@ -186,7 +185,6 @@ def test_answers_without_recorded_prompts_are_counted_but_not_shown_and_figures_
     assert repr(found.figures) == repr(whole.figures)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_says_what_the_answers_behind_its_headlines_are(family: str, runs: Runs) -> None:
     behind, _ = answers(runs, {run.task: (run.task,) for run in runs.of_family(family)}, 3, runs.labels.values())
     found = behind[FAMILIES[family].section]
@@ -197,7 +195,6 @@ def test_every_family_says_what_the_answers_behind_its_headlines_are(family: str
         assert one.issues == ()
 
 
-@pytest.mark.parametrize("family", FAMILIES)
 def test_runs_of_other_families_give_no_section(family: str, runs: Runs) -> None:
     others = tuple(run for run in runs.all if run.family.name != family)
     section = import_module(FAMILIES[family].section).section

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from lm_eval_ext.families.conversation.schema import HEADLINE, MULTI_IF, TURNS, in_turn
@@ -11,7 +10,7 @@ from lm_eval_ext.reports.evidence import Evidence
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, Section
 from lm_eval_ext.reports.layout import other_tasks, panels, table
 from lm_eval_ext.reports.sections.examples import Answer, Behavior, examples, scored
-from lm_eval_ext.reports.sections.figures import captioned, captions, verdicts
+from lm_eval_ext.reports.sections.figures import by_metric, captioned, captions, verdicts
 from lm_eval_ext.reports.study import OWN, Entry, Study
 from lm_eval_ext.results.runs import TaskRun
 from lm_eval_ext.verifiers import instructions_of
@@ -58,11 +57,7 @@ def _figures(study: Study) -> Iterator[Figure]:
 
 def _by_turn(study: Study, entries: Sequence[Entry], name: str, phrase: str) -> Figure:
     """Return the accuracy in each turn."""
-    by_turn = [
-        replace(entry.with_facts(turn=number), metric=in_turn(number))
-        for entry in entries
-        for number in range(1, entry[TURNS] + 1)
-    ]
+    by_turn = by_metric(entries, "turn", lambda entry: {turn: in_turn(turn) for turn in range(1, entry[TURNS] + 1)})
     cells = study.means(by_turn, ("model", "turn"), {"accuracy": OWN})
     curves = panels(cells, Curves, "turn", "model", x_axis="turn", axis="prompt level")
     return captioned(name, curves, table(cells.wide("turn", heading="turn {turn}"), ("model",)), phrase=phrase)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -169,7 +170,7 @@ def _arms(study: Study, entries: Sequence[Entry]) -> Figure:
             Panel(f"{kind}, {title}" if len(parts) > 1 else kind, drawn(part, Bars, "arm", "model", axis="obeys"))
             for title, part in parts
         )
-    return captioned("hierarchy_arms", tuple(bars), table(cells, ("arm", "model")), study.incomplete(entries))
+    return captioned("hierarchy_arms", bars, table(cells, ("arm", "model")), study.incomplete(entries))
 
 
 def _cost(study: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
@@ -192,12 +193,8 @@ def _cost(study: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
     )
     cells = cells.with_columns({"cost": lambda line: UNKNOWN if line[ALONE_SIDE].figure == 0 else line["cost"]})
     issues += [warning(f"{model}: {NOT_MEASURABLE}: {', '.join(arms)}") for model, arms in unmeasured.items()]
-    yield captioned(
-        "hierarchy_cost",
-        panels(cells.only(["cost"]), Forest, "arm", by=("model",), axis="cost of the conflict", unit="change"),
-        table(cells, ("model", "arm")),
-        tuple(issues),
-    )
+    costs = panels(cells.only(["cost"]), Forest, "arm", by=("model",), axis="cost of the conflict", unit="change")
+    yield captioned("hierarchy_cost", costs, table(cells, ("model", "arm")), issues)
 
 
 def _turns(study: Study) -> Figure:
@@ -210,7 +207,7 @@ def _turns(study: Study) -> Figure:
     cells = study.gains(compared, ("model", "turns"), "history", sides, HEADLINE, lines=lines)
     curves = panels(cells.only(sides[::-1]), Curves, "turns", by=("model",), x_axis="turns", axis="obeys")
     columns = {FOLLOWED: FOLLOWED, SLIPPED_ONCE: SLIPPED_ONCE, "gain": "cost of the slip"}
-    return captioned("hierarchy_turns", curves, table(cells.only(columns), ("model", "turns")), tuple(issues))
+    return captioned("hierarchy_turns", curves, table(cells.only(columns), ("model", "turns")), issues)
 
 
 def _pairs(study: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
@@ -232,21 +229,13 @@ def _pairs(study: Study, entries: Sequence[Entry]) -> Iterator[Figure]:
         return
     study = study.ordered(side=[f"{side} {where}" for where in (ALONE_SIDE, CONFLICT_SIDE) for side in SIDES])
     # Both sides of a model are over the same arms, and those need not be all: a chat template may lack tools.
-    obeyed = {"obeys": share_counted(study.evidence)}
+    obeyed = {"obeys": partial(share_counted, study.evidence)}
     cells = study.means(by_side, ("model", ("group", "pair"), "side"), obeyed, compared=())
-    wide = cells.wide("side", heading="{side}").with_columns(
-        {
-            "preference": lambda line: computed(
-                np.subtract, line[f"first {CONFLICT_SIDE}"], line[f"second {CONFLICT_SIDE}"]
-            )
-        }
-    )
-    yield captioned(
-        "hierarchy_pairs",
-        panels(cells, HeatMap, "pair", "side", ("model",), most=MOST_MODELS, axis="obeys"),
-        table(wide, ("model", "group", "pair"), metrics=[HEADLINE]),
-        tuple(unread),
-    )
+    sides = [f"{side} {CONFLICT_SIDE}" for side in SIDES]
+    preference = {"preference": lambda line: computed(np.subtract, *(line[side] for side in sides))}
+    wide = cells.wide("side", heading="{side}").with_columns(preference)
+    maps = panels(cells, HeatMap, "pair", "side", ("model",), most=MOST_MODELS, axis="obeys")
+    yield captioned("hierarchy_pairs", maps, table(wide, ("model", "group", "pair"), metrics=[HEADLINE]), unread)
 
 
 def _obeyed(line: Line) -> Iterator[tuple[tuple[str, str, str], float]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from lm_eval_ext.families.ifbench.schema import ANSWERS, FIRST_TURN, HEADLINE, OF_GROUPS, VERDICTS
@@ -21,7 +22,7 @@ from lm_eval_ext.reports.sections.examples import (
     share_counted,
     verdict_behaviors,
 )
-from lm_eval_ext.reports.sections.figures import VERDICT_KINDS, captioned, captions, verdicts
+from lm_eval_ext.reports.sections.figures import VERDICT_KINDS, by_metric, captioned, captions, verdicts
 from lm_eval_ext.reports.study import FLOOR, OWN, Entry, Study
 from lm_eval_ext.results.issue import warning
 from lm_eval_ext.results.runs import TaskRun
@@ -86,38 +87,23 @@ def _figures(study: Study) -> Iterator[Figure]:
 
 def _floors(study: Study, entries: Sequence[Entry], name: str) -> Iterator[Figure]:
     """Yield prompt-level accuracy above what the best answer without content scores, if that is known."""
-    by_verdict = [
-        replace(entry.with_facts(verdict=verdict), metric=f"prompt_level_{verdict}_acc")
-        for entry in entries
-        for verdict in VERDICT_KINDS
-    ]
+    metrics = {verdict: f"prompt_level_{verdict}_acc" for verdict in VERDICT_KINDS}
+    by_verdict = by_metric(entries, "verdict", lambda _: metrics)
     cells = study.means(by_verdict, ("verdict", "model"), {"accuracy": OWN})
     cells = study.with_floors(cells, by_verdict, "accuracy")
     issues = study.no_floors(entries, HEADLINE)
     if issues or any(FLOOR in line for line in cells.lines.values()):
         bars = panels(cells.only(["accuracy"]), Bars, "model", COLUMN, ("verdict",), axis="prompt level")
-        yield captioned(
-            f"{name}_floor",
-            over_floor(bars, cells, ("verdict",)),
-            table(cells, ("model", "verdict")),
-            issues,
-            floors=floors_in_words(cells),
-        )
+        bars, numbers = over_floor(bars, cells, ("verdict",)), table(cells, ("model", "verdict"))
+        yield captioned(f"{name}_floor", bars, numbers, issues, floors=floors_in_words(cells))
 
 
 def _by_group(study: Study, entries: Sequence[Entry], name: str) -> Figure:
     """Return the share of instructions followed for each group of instructions."""
-    by_group = [
-        replace(entry.with_facts(group=group), metric=metric)
-        for entry in entries
-        for group, metric in OF_GROUPS.items()
-    ]
+    by_group = by_metric(entries, "group", lambda _: OF_GROUPS)
     cells = study.means(by_group, ("group", "model"), {"followed": OWN}).known("group")
-    return captioned(
-        f"{name}_groups",
-        tuple(heat_maps(cells, "group", axis="followed")),
-        table(cells.wide("model", heading="{model}"), ("group",)),
-    )
+    numbers = table(cells.wide("model", heading="{model}"), ("group",))
+    return captioned(f"{name}_groups", heat_maps(cells, "group", axis="followed"), numbers)
 
 
 def _by_type(study: Study, entries: Sequence[Entry], name: str) -> Iterator[Figure]:
@@ -136,28 +122,24 @@ def _by_type(study: Study, entries: Sequence[Entry], name: str) -> Iterator[Figu
     for entry in by_type:
         count = round(entry["counts"][1].sum())
         instructions[entry["type"]] = max(count, instructions.get(entry["type"], count))
-    cells = study.means(by_type, ("type", "model"), {"followed": share_counted(study.evidence)})
+    cells = study.means(by_type, ("type", "model"), {"followed": partial(share_counted, study.evidence)})
     cells = cells.with_fact("instructions", lambda about: instructions[about["type"]])
-    in_words = cells.with_fact("group", lambda about: about["type"].partition(":")[0]).with_fact(
-        "name", lambda about: about["type"].partition(":")[2].replace("_", " ")
-    )
+    in_words = cells.with_fact("group", lambda about: about["type"].partition(":")[0])
+    in_words = in_words.with_fact("name", lambda about: about["type"].partition(":")[2].replace("_", " "))
     maps = list[Panel]()
     for (group,), part in in_words.split("group"):
         for panel in heat_maps(part, "name", NARROW, axis="followed"):
             maps.append(replace(panel, title=f"{group}, {panel.title}" if panel.title else group))
     metrics = (INST, *OF_GROUPS.values())
     numbers = table(cells.wide("model", heading="{model}"), ("type", "instructions"), metrics=metrics)
-    yield captioned(f"{name}_types", tuple(maps), numbers, issues)
+    yield captioned(f"{name}_types", maps, numbers, issues)
 
 
 def _first_and_second(study: Study, entries: Sequence[Entry]) -> Figure:
     """Return how often instructions are followed before and after the message that gives them."""
     cells = study.means(entries, ("model",), {"first answer": FIRST_TURN, "second answer": HEADLINE})
-    return captioned(
-        "ifbench_two_turns_answers",
-        panels(cells, Bars, "model", axis="accuracy"),
-        table(cells, ("model",)),
-    )
+    bars = panels(cells, Bars, "model", axis="accuracy")
+    return captioned("ifbench_two_turns_answers", bars, table(cells, ("model",)))
 
 
 def _followed(line: Line) -> Iterator[tuple[str, float]]:

@@ -22,7 +22,7 @@ from lm_eval_ext.families.manyifeval.schema import (
 from lm_eval_ext.reports.cells import UNKNOWN, Cells, exists
 from lm_eval_ext.reports.figure import Curves, Figure, HeatMap, Panel
 from lm_eval_ext.reports.layout import drawn, evenly, floors_in_words, heat_maps, panels, table
-from lm_eval_ext.reports.sections.figures import captioned
+from lm_eval_ext.reports.sections.figures import by_metric, captioned
 from lm_eval_ext.reports.statistics import Floats, Replicates, computed
 from lm_eval_ext.reports.study import FLOOR, OWN, Entry, Study
 from lm_eval_ext.results.issue import note
@@ -65,11 +65,9 @@ def entries_of(study: Study, kind: str = "", *, repeat: bool = False) -> tuple[E
     return tuple(entry for entry in study.entries if (entry["kind"], entry["repeat"]) == (kind, repeat))
 
 
-def by_type(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Yield each entry for every type of instructions, with its metric."""
-    for entry in entries:
-        for metric in type_metrics(entry.run):
-            yield replace(entry.with_facts(type=type_name(metric)), metric=metric)
+def by_type(entries: Iterable[Entry]) -> list[Entry]:
+    """Return each entry for every type of instructions, with its metric."""
+    return by_metric(entries, "type", lambda entry: {type_name(metric): metric for metric in type_metrics(entry.run)})
 
 
 def type_metrics(run: TaskRun) -> tuple[str, ...]:
@@ -102,13 +100,9 @@ def curse(study: Study) -> Figure:
         columns[FLOOR] = FLOOR_CURVE
     options = {"most": PANEL_EACH, "dashed": [PREDICTED, FLOOR_CURVE], "x_axis": "instructions", "axis": "accuracy"}
     drawings += panels(cells.only(columns), Curves, "instructions", by=("model",), **options)
-    return captioned(
-        "manyifeval_curse",
-        tuple(drawings),
-        table(cells, ("model", "instructions"), metrics=["curse_residual"]),
-        study.no_floors(entries_of(study), PROMPT_LEVEL),
-        floors=floors_in_words(cells),
-    )
+    numbers = table(cells, ("model", "instructions"), metrics=["curse_residual"])
+    issues = study.no_floors(entries_of(study), PROMPT_LEVEL)
+    return captioned("manyifeval_curse", drawings, numbers, issues, floors=floors_in_words(cells))
 
 
 def _with_floor(curves: Cells, cells: Cells) -> Cells:
@@ -125,7 +119,7 @@ def _with_floor(curves: Cells, cells: Cells) -> Cells:
 
 def types(study: Study) -> Figure:
     """Return the share of instructions followed for each type, by the number of instructions."""
-    entries = list(by_type(entries_of(study)))
+    entries = by_type(entries_of(study))
     by_number = study.means(entries, ("model", "type", "instructions"), {"followed": OWN})
     pooled = study.means(entries, ("model", "type"), {"all": OWN}, compared=("model", "type"))
     maps = list[Panel]()
@@ -134,21 +128,18 @@ def types(study: Study) -> Figure:
         maps.append(replace(panel, title=title))
     maps += panels(by_number, HeatMap, "type", "instructions", ("model",), most=MAP_EACH, axis="followed")
     numbers = table(by_number.wide("instructions", heading="n = {instructions}").joined(pooled), ("model", "type"))
-    return captioned("manyifeval_types", tuple(maps), numbers, study.incomplete(entries_of(study)))
+    return captioned("manyifeval_types", maps, numbers, study.incomplete(entries_of(study)))
 
 
 def single(study: Study) -> Figure:
     """Return Table 4: how often an instruction of each type is followed if it is the only one."""
     single_entries = entries_of(study, SINGLE)
-    entries = list(by_type(single_entries))
+    entries = by_type(single_entries)
     study = study.ordered(type=(*sorted({entry["type"] for entry in entries}), OVERALL))
     entries += [replace(entry.with_facts(type=OVERALL), metric=PROMPT_LEVEL) for entry in single_entries]
     cells = study.means(entries, ("type", "model"), {"followed": OWN})
-    return captioned(
-        "manyifeval_single",
-        tuple(heat_maps(cells, "type", axis="followed")),
-        table(cells.wide("model", heading="{model}"), ("type",)),
-    )
+    numbers = table(cells.wide("model", heading="{model}"), ("type",))
+    return captioned("manyifeval_single", heat_maps(cells, "type", axis="followed"), numbers)
 
 
 _SHARES = ("followed", "first third", "middle third", "last third", "primacy")
@@ -183,23 +174,17 @@ def lists(study: Study) -> Iterator[Figure]:
             if fit is not None:
                 text = f"{_TEXTS[fit.shape].format(fit, unit)}, the best fit in {fit.support:.0%} of resamples"
                 issues.append(note(f"{model}: {text}"))
-        yield captioned(
-            f"manyifeval_{kind}",
-            panels(cells.only(list(columns)[:4]), Curves, "instructions", by=("model",), **options),
-            table(cells, {"model": "", "instructions": unit}),
-            tuple(issues),
-        )
+        curves = panels(cells.only(list(columns)[:4]), Curves, "instructions", by=("model",), **options)
+        yield captioned(f"manyifeval_{kind}", curves, table(cells, {"model": "", "instructions": unit}), issues)
     entries = tuple(
         entry.with_facts(type=entry["type"].removeprefix("section acc ").removeprefix("section "))
         for entry in by_type(entries_of(study, MIXED))
     )
     if entries:
         cells = study.means(entries, ("model", "type", "instructions"), {"followed": OWN})
-        yield captioned(
-            "manyifeval_mixed_types",
-            panels(cells, HeatMap, "type", "instructions", ("model",), most=MAP_EACH, axis="followed"),
-            table(cells.wide("instructions", heading="n = {instructions}"), ("model", "type")),
-        )
+        maps = panels(cells, HeatMap, "type", "instructions", ("model",), most=MAP_EACH, axis="followed")
+        numbers = table(cells.wide("instructions", heading="n = {instructions}"), ("model", "type"))
+        yield captioned("manyifeval_mixed_types", maps, numbers)
 
 
 FEWEST = 5

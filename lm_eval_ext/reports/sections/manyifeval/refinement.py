@@ -28,6 +28,13 @@ _ROUND = re.compile(r"(?:prompt|inst)_level_strict_acc_round_(\d+)")
 VERSION = "self_refine_version"
 """Where a run records the version of the prompts for judging and refining."""
 UNPARSABLE, REQUESTS = "feedback_unparsable", "base_requests"
+QUALITY = {
+    "precision": "feedback_precision",
+    "recall": "feedback_recall",
+    "F1": "feedback_f1",
+    "unparsable": UNPARSABLE,
+}
+"""How good judgments are: the columns of a table and their metrics."""
 METHOD = ("base", "place", "method")
 """The facts that tell methods apart: the model, the method's place among those of the model, and its title."""
 ALL = 0
@@ -82,8 +89,7 @@ def refinement(study: Study) -> Iterator[Figure]:
     judgments = feedback(entries)
     if judgments.lines:
         bars = panels(_titled(judgments), Bars, "titled", COLUMN, axis="share")
-        metrics = ["feedback_precision", "feedback_recall", "feedback_f1", UNPARSABLE]
-        numbers = table(judgments, {"base": "model", "method": "", "judgments": ""}, metrics=metrics)
+        numbers = table(judgments, {"base": "model", "method": "", "judgments": ""})
         yield captioned("manyifeval_feedback", bars, numbers)
     readable = {(about["base"], about["place"]) for about, line in judgments.about() if line["unparsable"].value != 1}
     by_model = [
@@ -211,12 +217,11 @@ def feedback(entries: Sequence[Entry]) -> Cells:
         # because they are refined like broken instructions: with nothing else, the precision would be 1 by its
         # convention, as if the judge had found every broken instruction.
         read = [0] * len(COUNTS) if unparsable == 1 else [*map(int, confusions.sum(axis=0))]
-        quality = feedback_shares(*read)
-        headings = {"precision": "feedback_precision", "recall": "feedback_recall", "F1": "feedback_f1"}
-        values = {heading: quality[metric] for heading, metric in headings.items()} | {"unparsable": unparsable}
+        quality = {**feedback_shares(*read), UNPARSABLE: unparsable}
+        values = {heading: quality[metric] for heading, metric in QUALITY.items()}
         known = {name: Estimate(nan if value is None else value) for name, value in values.items()}
         lines |= {(*key, total): known}
-    return Cells((*METHOD, "judgments"), lines)
+    return Cells((*METHOD, "judgments"), lines, {heading: [metric] for heading, metric in QUALITY.items()})
 
 
 def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> Figure:
@@ -233,17 +238,15 @@ def _rounds(study: Study, entries: Sequence[Entry], issues: Sequence[Issue]) -> 
     titled, x_axis = _titled(cells, "level"), "rounds of refinement"
     curves = panels(titled, Curves, "round", "method", ("titled",), x_axis=x_axis, axis="accuracy")
     heads = {"base": "model", "method": "", "level": "", "requests per row": ""}
-    return captioned("manyifeval_rounds", curves, table(wide, heads, metrics=[REQUESTS]), tuple(issues))
+    return captioned("manyifeval_rounds", curves, table(wide, heads, metrics=[REQUESTS]), issues)
 
 
 def _against_number(study: Study, entries: Sequence[Entry]) -> Figure:
     """Return Figure 6: the accuracy of each method of a model against the number of instructions, in one panel."""
     cells = study.means(entries, (METHOD, "instructions"), ACCURACIES, compared=("place", "method"))
-    return captioned(
-        "manyifeval_methods",
-        panels(cells.only(["prompt level"]), Curves, "instructions", "method", ("base",), untold=("base",), **NUMBERED),
-        table(cells, {"base": "model", "method": "", "instructions": ""}),
-    )
+    prompt_level = cells.only(["prompt level"])
+    curves = panels(prompt_level, Curves, "instructions", "method", ("base",), untold=("base",), **NUMBERED)
+    return captioned("manyifeval_methods", curves, table(cells, {"base": "model", "method": "", "instructions": ""}))
 
 
 def _titled(cells: Cells, fact: str = "method") -> Cells:
@@ -281,12 +284,9 @@ def confusion(study: Study, entries: Sequence[Entry]) -> Figure | None:
     if not lines:
         return None
     cells = Cells(("base", "method", "round", "checker", "judgments", "row"), lines)
-    return captioned(
-        "manyifeval_confusion",
-        panels(_titled(cells), HeatMap, "row", COLUMN, ("titled",), axis="share of a row", higher_is_better=None),
-        table(cells, {"base": "model", "method": "", "round": "", "checker": "", "judgments": ""}, metrics=COUNTS),
-        tuple(issues),
-    )
+    maps = panels(_titled(cells), HeatMap, "row", COLUMN, ("titled",), axis="share of a row", higher_is_better=None)
+    heads = {"base": "model", "method": "", "round": "", "checker": "", "judgments": ""}
+    return captioned("manyifeval_confusion", maps, table(cells, heads, metrics=COUNTS), issues)
 
 
 def _judgments(line: Line) -> Iterator[tuple[tuple[int, str], float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -32,7 +32,7 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
 from lm_eval_ext.reports.statistics import Floats, Ratio, computed, holm
 from lm_eval_ext.reports.study import OWN, Entry, Measure, SameRows, Study, entries_by, shared_rows
 from lm_eval_ext.reports.wording import figure as shown
-from lm_eval_ext.results.issue import Issue, error, named, note
+from lm_eval_ext.results.issue import Issue, error, grouped, named, note
 from lm_eval_ext.results.runs import Role, rows_of
 
 MEAN, RELIABLE = "mean over variants", "every variant followed"
@@ -70,12 +70,8 @@ def wide(study: Study) -> Figure:
     usual = study.means(curve_entries, ("model", "instructions"), {USUAL: PROMPT_LEVEL})
     larger = {LARGER: PROMPT_LEVEL, f"{LARGER}, instruction level": INST_LEVEL}
     cells = usual.joined(study.means(entries, ("model", "instructions"), larger))
-    return captioned(
-        "manyifeval_wide",
-        panels(cells.only([USUAL, LARGER]), Curves, "instructions", by=("model",), **NUMBERED),
-        table(cells, ("model", "instructions")),
-        usual=USUAL,
-    )
+    curves = panels(cells.only([USUAL, LARGER]), Curves, "instructions", by=("model",), **NUMBERED)
+    return captioned("manyifeval_wide", curves, table(cells, ("model", "instructions")), usual=USUAL)
 
 
 def repetition(study: Study) -> Figure | None:
@@ -90,19 +86,12 @@ def repetition(study: Study) -> Figure | None:
     numbers = {number for _, number in lines_of[DIFFERENT]} & {number for _, number in lines_of[REPEATED]}
     if not models:
         return None
-    compared, issues = study.on_same_rows(
-        [entry for entry in entries if entry["model"] in models and entry["instructions"] in numbers],
-        ("model", "instructions"),
-        OF_PROMPTS,
-    )
+    entries = [entry for entry in entries if entry["model"] in models and entry["instructions"] in numbers]
+    compared, issues = study.on_same_rows(entries, ("model", "instructions"), OF_PROMPTS)
     cells = study.gains(compared, ("model", "instructions"), "which", (DIFFERENT, REPEATED), PROMPT_LEVEL)
     headings = {DIFFERENT: "different", REPEATED: "repeated", "gain": "repeated minus different"}
-    return captioned(
-        "manyifeval_repetition",
-        panels(cells.only([DIFFERENT, REPEATED]), Curves, "instructions", by=("model",), **NUMBERED),
-        table(cells.only(headings), ("model", "instructions")),
-        tuple(issues),
-    )
+    curves = panels(cells.only([DIFFERENT, REPEATED]), Curves, "instructions", by=("model",), **NUMBERED)
+    return captioned("manyifeval_repetition", curves, table(cells.only(headings), ("model", "instructions")), issues)
 
 
 # Wordings: the variants of manyifeval_cousins by type and wording.
@@ -133,11 +122,8 @@ def wordings(study: Study) -> Iterator[Figure]:
                 ratio = study.evidence.of_counts(run, followed, occurrences, " ".join(map(str, wording)))
                 ratios.setdefault(wording, []).append(ratio)
         values = {wording: Ratio.sum(wording_ratios).value for wording, wording_ratios in ratios.items()}
-        kinds = {kind for kind, _ in values}
-        means = {
-            kind: np.mean([value.values for wording, value in values.items() if wording[0] == kind], axis=0)
-            for kind in kinds
-        }
+        by_kind = grouped((kind, value.values) for (kind, _), value in values.items())
+        means = {kind: np.mean(of_kind, axis=0) for kind, of_kind in by_kind.items()}
         changes = simultaneous([value.values - means[kind] for (kind, _), value in values.items()])
         if unread:
             text = f"{unread} instructions are not counted, because their rows do not record the wording"
@@ -161,13 +147,9 @@ def wordings(study: Study) -> Iterator[Figure]:
         # Without the group, which leaves too little room for the rest.
         in_short = cells.only([less]).with_fact("short", lambda about: about["wording"].partition(":")[2])
         untold = ("model",) if len(models) == 1 else ()
-        yield captioned(
-            "manyifeval_wordings",
-            panels(in_short, Forest, "short", by=("model",), untold=untold, axis="difference", unit="change"),
-            table(cells, cells.by, metrics=[f"{BY_TYPE}*"]),
-            tuple(issues),
-            most=WORST,
-        )
+        differences = panels(in_short, Forest, "short", by=("model",), untold=untold, axis="difference", unit="change")
+        numbers = table(cells, cells.by, metrics=[f"{BY_TYPE}*"])
+        yield captioned("manyifeval_wordings", differences, numbers, issues, most=WORST)
 
 
 def _wordings_of(texts: dict[Wording, str], line: Line) -> list[tuple[Wording | None, float]]:
@@ -244,6 +226,7 @@ KINDS: Mapping[str, str] = {
 }
 """What the titles of panels say of a kind of tasks, in the order of the panels."""
 ACCURACY, INSTRUCTIONS = "accuracy", "instruction level"
+MEASURES = {ACCURACY: OWN, INSTRUCTIONS: INST_LEVEL}
 OF_ROWS = {ACCURACY: PROMPT, INSTRUCTIONS: INST}
 OF_REPORT = {DENSE: {ACCURACY: "share contained"}, MIXED: {ACCURACY: "share followed"}}
 """The columns that are drawn, with the titles of their axes; those of reports by kind."""
@@ -256,30 +239,26 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
     if not study.entries:
         return
     facts_of_line = ("model", "kind", "instructions", "task", "placement")
-    cells = study.means(study.entries, (facts_of_line,), {ACCURACY: OWN, INSTRUCTIONS: INST_LEVEL})
+    cells = study.means(study.entries, (facts_of_line,), MEASURES)
     lines = {(about["model"], about["task"], about["placement"]): line for about, line in cells.about()}
     differences = {
-        key: {metric: _differences(group, metric) for metric in (OWN, INST_LEVEL)}
+        key: {column: _differences(group, metric) for column, metric in MEASURES.items()}
         for key, group in entries_by(study.entries, ("model", "task")).items()
         if key not in apart
     }
 
-    def minus_published(column: str, metric: str) -> Callable[[dict[str, Any]], Estimate]:
-        def change(line: dict[str, Any]) -> Estimate:
-            key, place = (line["model"], line["task"]), line["placement"]
-            published = lines.get((*key, PUBLISHED))
-            if key not in differences or published is None or place == PUBLISHED:
-                return NO_ESTIMATE
-            if difference := differences[key][metric].get(place):
-                return difference.change
-            # Without samples, there is no interval.
-            return Estimate(line[column].figure - published[column].figure)
+    def change(column: str, line: dict[str, Any]) -> Estimate:
+        key, place = (line["model"], line["task"]), line["placement"]
+        published = lines.get((*key, PUBLISHED))
+        if key not in differences or published is None or place == PUBLISHED:
+            return NO_ESTIMATE
+        if difference := differences[key][column].get(place):
+            return difference.change
+        # Without samples, there is no interval.
+        return Estimate(line[column].figure - published[column].figure)
 
-        return change
-
-    changes = {ACCURACY: minus_published(ACCURACY, OWN), INSTRUCTIONS: minus_published(INSTRUCTIONS, INST_LEVEL)}
-    named_changes = {f"{column} minus {PUBLISHED}": change for column, change in changes.items()}
-    columns = [*chain.from_iterable(zip(changes, named_changes, strict=True))]
+    changes = {f"{column} minus {PUBLISHED}": partial(change, column) for column in MEASURES}
+    columns = [*chain.from_iterable(zip(MEASURES, changes, strict=True))]
     issues: list[Issue] = []
     for model in cells.values("model"):
         # The share of the instructions that are followed tells more where no row is right.
@@ -287,15 +266,11 @@ def placements(evidence: Evidence) -> Iterator[Figure]:
             (place, task): difference
             for (task_model, task), task_differences in differences.items()
             if task_model == model
-            for place, difference in (task_differences[INST_LEVEL] or task_differences[OWN]).items()
+            for place, difference in (task_differences[INSTRUCTIONS] or task_differences[ACCURACY]).items()
         }
         issues += [note(f"{model}: {_places_in_words(share_differences)}"), *not_compared[model]]
-    yield captioned(
-        "manyifeval_placements",
-        tuple(_panels(study, cells)),
-        table(cells.with_columns(named_changes).only(columns), ("model", "task", "placement")),
-        tuple(issues),
-    )
+    numbers = table(cells.with_columns(changes).only(columns), ("model", "task", "placement"))
+    yield captioned("manyifeval_placements", _panels(study, cells), numbers, issues)
 
 
 def _placed(evidence: Evidence) -> tuple[Study, dict[str, list[Issue]], set[Key]]:

@@ -32,6 +32,8 @@ IN_WORDS = {"instances_hash": "instances", "examples": "number of examples"}
 """What issues call some of them."""
 MOST_NAMED = 3
 """The most tasks that an issue names; the rest are counted."""
+MEAN_OF = ("scope", "model", "encoding")
+"""What a mean is over, and whose it is."""
 Scopes = Mapping[str, tuple[str, ...]]
 """What means are over: the names of subtasks, by their description."""
 
@@ -60,12 +62,8 @@ class Comparable:
 
     def means(self, scopes: Scopes, encodings: Sequence[str], metric: str = ROUGE_L) -> Cells:
         """Return the means over scopes by scope, model and encoding; unknown where a subtask was not run."""
-        return self.study.means(
-            in_scopes(self.entries, scopes),
-            ("scope", "model", "encoding"),
-            {metric: metric},
-            lines=product(scopes, self.models, encodings),
-        )
+        entries, lines = in_scopes(self.entries, scopes), product(scopes, self.models, encodings)
+        return self.study.means(entries, MEAN_OF, {metric: metric}, lines=lines)
 
     def gains(self, scopes: Scopes, bases: Mapping[str, str] | None = None, metric: str = ROUGE_L) -> Cells:
         """Return by how much the mean of an encoding exceeds that of its base on the same instances.
@@ -86,14 +84,8 @@ class Comparable:
             by_setting.get((entry["model"], entry["subtask"], bases.get(entry["encoding"]))) for entry in self.entries
         ]
         pairs, _ = with_bases(self.study, self.entries, compared_with)
-        cells = self.study.gains(
-            in_scopes(pairs, scopes),
-            ("scope", "model", "encoding"),
-            "which",
-            ("base", "with"),
-            metric,
-            lines=product(scopes, self.models, bases),
-        )
+        entries, lines = in_scopes(pairs, scopes), product(scopes, self.models, bases)
+        cells = self.study.gains(entries, MEAN_OF, "which", ("base", "with"), metric, lines=lines)
         relative = cells.with_columns({"relative": lambda line: computed(relative_gain, line["with"], line["base"])})
         return relative.only(["gain", "relative"])
 
@@ -202,14 +194,11 @@ def comparable(evidence: Evidence) -> Comparable:
     by_model = entries_by(study.entries, ["model"])
     for (model,), entries in by_model.items():
         tasks = {entry.question: entry["task"] for entry in entries}
-        issues += [
-            note(
-                f"{model}: {entry['task']} left out because {tasks[entry['subtask'], entry['encoding']]} has the same "
-                "subtask and encoding"
-            )
-            for entry in study.other_entries
-            if entry["model"] == model
-        ]
+        for entry in study.other_entries:
+            if entry["model"] == model:
+                namesake = tasks[entry["subtask"], entry["encoding"]]
+                text = f"{entry['task']} left out because {namesake} has the same subtask and encoding"
+                issues.append(note(f"{model}: {text}"))
         model_entries, left_out = _with_one_setting(entries, base)
         chosen += model_entries
         base_entries = {entry["subtask"]: entry for entry in model_entries if entry["encoding"] == base}

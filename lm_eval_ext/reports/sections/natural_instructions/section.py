@@ -119,19 +119,16 @@ def _rouge_l(runs: Comparable) -> Figure:
         if not exists(line[ROUGE_L])
     ]
     bars, numbers = over_floor(bars, over_scopes, ("scope",)), table(reduce(Cells.joined, wide), BY_SCOPE)
-    return captioned("natural_instructions_rouge_l", bars, numbers, tuple(issues), floors=floors_in_words(cells))
+    return captioned("natural_instructions_rouge_l", bars, numbers, issues, floors=floors_in_words(cells))
 
 
 def _gain(runs: Comparable) -> Iterator[Figure]:
     gains = runs.gains(runs.scopes).known("scope")
     if not gains.lines:
         return
-    yield captioned(
-        "natural_instructions_gain",
-        panels(gains.only(["gain"]), Bars, "model", "encoding", ("scope",), untold=("scope",), **GAIN),
-        table(_side_by_side(gains), BY_SCOPE, "change"),
-        base=runs.base,
-    )
+    bars = panels(gains.only(["gain"]), Bars, "model", "encoding", ("scope",), untold=("scope",), **GAIN)
+    numbers = table(_side_by_side(gains), BY_SCOPE, "change")
+    yield captioned("natural_instructions_gain", bars, numbers, base=runs.base)
 
 
 def _side_by_side(gains: Cells) -> Cells:
@@ -160,12 +157,9 @@ def _by_part(runs: Comparable, part: str) -> Iterator[Figure]:
     gains = replace(gains, lines={key: line for _, part in gains.split("model") for key, line in part.lines.items()})
     named_parts = gains.with_fact("part", lambda about: about["scope"].replace("_", " "))
     counted = _side_by_side(gains).with_fact("subtasks", lambda about: len(scopes[about["scope"]]))
-    yield captioned(
-        f"natural_instructions_gain_by_{part.replace(' ', '_')}",
-        panels(named_parts.only(["gain"]), HeatMap, "part", "encoding", ("model",), **GAIN),
-        table(counted, {"model": "", "scope": part, "subtasks": ""}, "change"),
-        base=runs.base,
-    )
+    maps = panels(named_parts.only(["gain"]), HeatMap, "part", "encoding", ("model",), **GAIN)
+    numbers = table(counted, {"model": "", "scope": part, "subtasks": ""}, "change")
+    yield captioned(f"natural_instructions_gain_by_{part.replace(' ', '_')}", maps, numbers, base=runs.base)
 
 
 def _in_parts(runs: Comparable, part: str, subtasks: Iterable[str]) -> Scopes:
@@ -189,13 +183,9 @@ def _bleurt(runs: Comparable, checkpoint: str) -> Iterator[Figure]:
     gains = runs.gains(runs.scopes, metric=BLEURT)
     gains = gains.where(lambda about: about["scope"] in cells.values("scope")).only(["gain"])
     wide = cells.wide("encoding", heading="{encoding}").joined(gains.wide("encoding", heading="{encoding}, gain"))
-    yield captioned(
-        "natural_instructions_bleurt",
-        panels(cells, Bars, "model", "encoding", ("scope",), untold=("scope",), axis="BLEURT", unit="number"),
-        table(wide, BY_SCOPE, "number"),
-        checkpoint=checkpoint,
-        base=runs.base,
-    )
+    bars = panels(cells, Bars, "model", "encoding", ("scope",), untold=("scope",), axis="BLEURT", unit="number")
+    numbers = table(wide, BY_SCOPE, "number")
+    yield captioned("natural_instructions_bleurt", bars, numbers, checkpoint=checkpoint, base=runs.base)
 
 
 def _ablation(runs: Comparable) -> Iterator[Figure]:
@@ -217,12 +207,8 @@ def _ablation(runs: Comparable) -> Iterator[Figure]:
         if (title,) in parts:
             mark = drawn(parts[title,], HeatMap, "model", "field", axis=change, unit="change")
             drawings.append(Panel(title, mark))
-    yield captioned(
-        "natural_instructions_ablation",
-        tuple(drawings),
-        table(cells, ("model", "encoding", "compared with"), "change"),
-        scope=ablated[0][0],
-    )
+    numbers = table(cells, ("model", "encoding", "compared with"), "change")
+    yield captioned("natural_instructions_ablation", drawings, numbers, scope=ablated[0][0])
 
 
 def _by_subtask(runs: Comparable) -> Iterator[Figure]:
@@ -235,11 +221,9 @@ def _by_subtask(runs: Comparable) -> Iterator[Figure]:
     cells = runs.means({subtask: (subtask,) for subtask in subtasks}, runs.encodings)
     cells = replace(cells, lines={key: line for _, part in cells.split("model") for key, line in part.lines.items()})
     in_words = cells.with_fact("subtask", lambda about: about["scope"].removeprefix("subtask").replace("_", " "))
-    yield captioned(
-        "natural_instructions_subtasks",
-        panels(in_words, HeatMap, "subtask", "encoding", ("model",), axis="ROUGE-L"),
-        table(cells.wide("encoding", heading="{encoding}"), {"model": "", "scope": "subtask"}),
-    )
+    maps = panels(in_words, HeatMap, "subtask", "encoding", ("model",), axis="ROUGE-L")
+    numbers = table(cells.wide("encoding", heading="{encoding}"), {"model": "", "scope": "subtask"})
+    yield captioned("natural_instructions_subtasks", maps, numbers)
 
 
 def upper_bound(evidence: Evidence, runs: Comparable) -> tuple[tuple[Figure, ...], list[Issue]]:
@@ -264,9 +248,8 @@ def upper_bound(evidence: Evidence, runs: Comparable) -> tuple[tuple[Figure, ...
     }
     subtasks = tuple(subtask for subtask in wanted if subtask in alike)
     if different := sorted(bounds.keys() - alike.keys()):
-        issues.append(
-            warning(f"The upper bound of {named(different, MOST_NAMED)} was run on other rows or settings: left out.")
-        )
+        text = f"The upper bound of {named(different, MOST_NAMED)} was run on other rows or settings: left out."
+        issues.append(warning(text))
     if absent := [subtask for subtask in wanted if subtask not in bounds]:
         issues.append(warning(f"No upper bound of {named(absent, MOST_NAMED)}: left out of the gaps."))
     if not subtasks:

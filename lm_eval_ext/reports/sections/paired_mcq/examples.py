@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
+from functools import partial
 from string import ascii_uppercase
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_ext.families.paired_mcq.schema import NO_LETTER
-from lm_eval_ext.reports.sections.examples import Answer, Behavior, Candidate, Hits, Pick, of_shown_draw, scored
+from lm_eval_ext.reports.sections.examples import Answer, Behavior, Candidate, Hits, of_shown_draw, scored
 from lm_eval_ext.reports.sections.paired_mcq.measures import BIAS, entropies
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.reports.study import Entry, entries_by
@@ -32,23 +33,18 @@ def candidates(entries: Iterable[Entry]) -> list[list[Candidate]]:
     """Return the candidates for each behavior: one answer of each task, to an unused question if possible."""
     by_model = entries_by(entries, ["model"]).values()
     in_order = [entry for model_entries in by_model for entry in sorted(model_entries, key=lambda entry: entry["task"])]
-    pick = unused_first()
+    pick = partial(unused_first, set())
     by_behavior = [list(behavior(in_order, pick)) for behavior in BEHAVIORS]
     return [*by_behavior[:-1], by_behavior[-1][:1]]
 
 
-def unused_first() -> Pick:
-    """Return a function that chooses a row whose question it has not chosen before, if there is one."""
-    used: set[Hashable] = set()
-
-    def pick(run: TaskRun, hits: Hits) -> int | None:
-        questions = {int(row): (run.dataset, rows_of(run).clusters[row]) for row in np.flatnonzero(hits)}
-        row = next((row for row, question in questions.items() if question not in used), next(iter(questions), None))
-        if row is not None:
-            used.add(questions[row])
-        return row
-
-    return pick
+def unused_first(used: set[Hashable], run: TaskRun, hits: Hits) -> int | None:
+    """Return a row whose question has not been used before, if there is one, and add it to those that are used."""
+    questions = {int(row): (run.dataset, rows_of(run).clusters[row]) for row in np.flatnonzero(hits)}
+    row = next((row for row, question in questions.items() if question not in used), next(iter(questions), None))
+    if row is not None:
+        used.add(questions[row])
+    return row
 
 
 def _depends_on_order(_entry: Entry, rows: Rows) -> Hits:

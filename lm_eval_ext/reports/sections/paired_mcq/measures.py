@@ -121,12 +121,7 @@ def measured(evidence: Evidence, entries: Iterable[Entry]) -> Measured:
             figures[key], letter_shares = _row_figures(evidence.population, run, run.rows)
             letters |= {(*key, letter): shares for letter, shares in letter_shares.items()}
         else:
-            drawn = [known for known in SCHEMA.metrics if known.drawn]
-            figures[key] = {
-                metric: _known(run.figure(metric))
-                for metric in run.metrics
-                if any(known.covers(metric) for known in drawn)
-            }
+            figures[key] = {metric: _known(run.figure(metric)) for metric in run.metrics}
         for metric in ACCURACIES:
             if metric in run.metrics and (floor := evidence.floor([run], metric)):
                 above = estimate(floor.above(evidence.mean([run], metric)))
@@ -256,12 +251,9 @@ def at_temperatures(evidence: Evidence) -> tuple[Cells, list[Issue]]:
         shared = {id(run): shared_rows([runs[0], run]) for run in runs}
         comparable = [run for run in runs if not (shared[id(run)].reason or shared[id(run)].left_out)]
         if left_out := len(runs) - len(comparable):
-            issues.append(
-                warning(
-                    f"{label}, {task}: {left_out} of {len(runs)} draws are left out, because "
-                    f"their rows or version differ from those at temperature {runs[0].decoding.temperature:g}"
-                )
-            )
+            reason = f"their rows or version differ from those at temperature {runs[0].decoding.temperature:g}"
+            text = f"{label}, {task}: {left_out} of {len(runs)} draws are left out, because {reason}"
+            issues.append(warning(text))
         for temperature, equally_warm in groupby(comparable, key=lambda run: run.decoding.temperature):
             draws = list(equally_warm)
             key = (label, task, *facts(runs[0]).values(), temperature, len(draws))

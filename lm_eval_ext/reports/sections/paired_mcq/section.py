@@ -83,9 +83,8 @@ def figures(results: Measured) -> list[Figure]:
 def _issues(runs: Sequence[TaskRun]) -> Iterator[Issue]:
     yield note(f"Texts read by: {', '.join(sorted({run.reader for run in runs}))}.")
     if bare := sorted({run.task for run in runs if run.rows is None}):
-        yield warning(
-            f"Without samples there are no confidence intervals and no distribution of letters: {named(bare)}."
-        )
+        text = "Without samples there are no confidence intervals and no distribution of letters"
+        yield warning(f"{text}: {named(bare)}.")
     paired = [run for run in runs if run.metadata["paired"]]
     if unknown := sorted({f"{run.task} ({run.reader})" for run in paired if run.rows is not None and not doubts(run)}):
         yield note(f"How sure the reader is of a text is not shown, because the samples do not say: {named(unknown)}.")
@@ -117,7 +116,7 @@ def _mismatch(results: Measured) -> Figure | None:
     elif unsure_cells == cells:
         issues.append(note("The reader was sure of every text."))
     numbers = table(in_order(cells.only(columns)), SUBJECT)
-    return captioned("paired_mcq_mismatch", tuple(bars), numbers, tuple(issues), unsure=unsure)
+    return captioned("paired_mcq_mismatch", bars, numbers, issues, unsure=unsure)
 
 
 def _in_parts(cells: Cells, metric: str, part_metric: str, part: str) -> Iterator[Panel]:
@@ -146,7 +145,7 @@ def _by_level(results: Measured, name: str, columns: Mapping[str, str], axis: st
     for metric, heading in headings.items():
         title = heading if len(columns) > 1 else ""
         bars += panels_by_level(having(cells, metric), metric, axis or heading, title, like=cells)
-    return captioned(f"paired_mcq_{name}", tuple(bars), table(in_order(cells.only(headings)), SUBJECT))
+    return captioned(f"paired_mcq_{name}", bars, table(in_order(cells.only(headings)), SUBJECT))
 
 
 def _letters(results: Measured) -> Figure | None:
@@ -168,15 +167,10 @@ def _letters(results: Measured) -> Figure | None:
         name = NO_SINGLE_LETTER if letter == NO_LETTER else letter
         lines |= {(*key, reading, name): {"share": letters.get((*key, letter), never)[reading]}}
     cells = Cells((*SUBJECT, "reading", "letter"), lines)
-    wide = cells.wide("letter", heading="{letter}").with_columns(
-        {"position bias": lambda line: biases[tuple(line[fact] for fact in SUBJECT)]}
-    )
-    return captioned(
-        "paired_mcq_letters",
-        panels(cells, Bars, "letter", "reading", SUBJECT, untold=SUBJECT, axis="share of rows"),
-        table(wide, (*SUBJECT, "reading"), metrics=[BIAS]),
-        tuple(issues),
-    )
+    bias = {"position bias": lambda line: biases[tuple(line[fact] for fact in SUBJECT)]}
+    wide = cells.wide("letter", heading="{letter}").with_columns(bias)
+    bars = panels(cells, Bars, "letter", "reading", SUBJECT, untold=SUBJECT, axis="share of rows")
+    return captioned("paired_mcq_letters", bars, table(wide, (*SUBJECT, "reading"), metrics=[BIAS]), issues)
 
 
 def _both_readings(results: Measured, name: str, metrics: tuple[str, str], axis: str, unit: Unit) -> Figure | None:
@@ -221,20 +215,12 @@ def _readers(results: Measured) -> Figure | None:
     chosen = most_telling(list(groups), spreads.__getitem__)
     issues = []
     if len(chosen) < len(groups):
+        text = "For each dataset, only the level on which the readers differ most is drawn"
         parts = ", ".join(f"{dataset} {level}" for dataset, level in chosen)
-        issues = [
-            note(
-                f"For each dataset, only the level on which the readers differ most is drawn ({parts}); the table has "
-                "all levels."
-            )
-        ]
+        issues = [note(f"{text} ({parts}); the table has all levels.")]
     chosen_cells = cells.where(lambda about: (about["dataset"], about["level"]) in chosen)
-    return captioned(
-        "paired_mcq_readers",
-        panels(chosen_cells, Bars, "model", COLUMN, ("dataset", "level"), axis="mismatch"),
-        table(cells, SUBJECT, metrics=["mismatch"]),
-        tuple(issues),
-    )
+    bars = panels(chosen_cells, Bars, "model", COLUMN, ("dataset", "level"), axis="mismatch")
+    return captioned("paired_mcq_readers", bars, table(cells, SUBJECT, metrics=["mismatch"]), issues)
 
 
 def having(cells: Cells, *metrics: str) -> Cells:
@@ -281,23 +267,21 @@ def most_telling(keys: Sequence[Key], weight: Callable[[Key], float]) -> list[Ke
 HEADS = {"model": "", "dataset": "", "level": "", "at": "temperature", "draws": ""}
 
 
-def temperature_figures(evidence: Evidence) -> tuple[Figure, ...]:
-    """Return Figure 4 (a) and (b); none if no task was run at several temperatures."""
+def temperature_figures(evidence: Evidence) -> Iterator[Figure]:
+    """Yield Figure 4 (a) and (b); none if no task was run at several temperatures."""
     points, issues = at_temperatures(evidence)
     swept = {key for key, part in points.split("model", "dataset", "level") if len(part.values("temperature")) > 1}
     points = points.where(lambda about: (about["model"], about["dataset"], about["level"]) in swept)
     if not points.lines:
-        return ()
+        return
     if any(draws > 1 for draws in points.values("draws")):
         issues.append(note("Several draws at one temperature: the mean over them is shown, and the table counts them."))
-    drawings = []
     for name, metrics, unit in _FIGURES:
         columns = {metric: heading for metric, heading in metrics.items() if points.only([metric]).known().lines}
         if columns:
             cells = points.only(columns)
             numbers = table(cells.with_fact("at", "{temperature:g}"), HEADS, unit)
-            drawings.append(captioned(name, tuple(_panels(cells, unit)), numbers, tuple(issues)))
-    return tuple(drawings)
+            yield captioned(name, _panels(cells, unit), numbers, issues)
 
 
 _FIGURES: Sequence[tuple[str, dict[str, str], Unit]] = (

@@ -7,7 +7,7 @@ instruction.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import isnan
 from typing import Any
@@ -21,7 +21,7 @@ from lm_eval_ext.reports.cells import Cells, exists
 from lm_eval_ext.reports.figure import Bars, Estimate, Figure, HeatMap
 from lm_eval_ext.reports.layout import COLUMN, as_estimate, panels, table
 from lm_eval_ext.reports.paired import ROUNDING
-from lm_eval_ext.reports.sections.figures import captioned
+from lm_eval_ext.reports.sections.figures import by_metric, captioned
 from lm_eval_ext.reports.sections.verbalizer.runs import (
     ACCURACY,
     DIRECT,
@@ -98,18 +98,15 @@ def chain_of_thought(study: Study) -> Iterator[Figure]:
     bars = [*panels(together, Bars, "model", "setting", ("scope",), **options)]
     bars += panels(per_dataset, Bars, "scope", "setting", ("model",), untold=(), **options)
     numbers = table(wide, {"model": "", "scope": "dataset"})
-    yield captioned("verbalizer_thought", tuple(bars), numbers, (*incomplete(study), *issues))
+    yield captioned("verbalizer_thought", bars, numbers, (*incomplete(study), *issues))
     flipped = [entry for entry in entries if entry["words"] == FLIPPED]
     compared, issues = study.on_same_rows(flipped, ("model", "dataset"), OF_SETTINGS)
     sides = SETTINGS[DIRECT, FLIPPED], SETTINGS[THOUGHT, FLIPPED]
     gains = study.gains(in_scopes(compared, datasets), ("model", "scope"), "setting", sides, "acc", compared=alike)
     gain = gains.only(["gain"])
-    yield captioned(
-        "verbalizer_thought_gain",
-        panels(gain, HeatMap, "model", "scope", axis="gain in accuracy", unit="change"),
-        table(gain.wide("scope", heading="{scope}"), ("model",), "change"),
-        (*incomplete(study), *issues),
-    )
+    maps = panels(gain, HeatMap, "model", "scope", axis="gain in accuracy", unit="change")
+    numbers = table(gain.wide("scope", heading="{scope}"), ("model",), "change")
+    yield captioned("verbalizer_thought_gain", maps, numbers, (*incomplete(study), *issues))
 
 
 REVERSED = {FLIPPED: GOLDEN, "0/1": "1/0", "no/yes": "yes/no"}
@@ -147,12 +144,9 @@ def gaps(study: Study) -> Figure | None:
     wide = changes.wide("scope", heading="{scope}").with_fact(
         "within 10 points", lambda about: counts.get((about["setting"], about["model"]))
     )
-    return captioned(
-        "verbalizer_gaps",
-        panels(changes, HeatMap, "model", "scope", ("setting",), axis="change in accuracy", unit="change"),
-        table(wide, {"setting": "", "model": "", "within 10 points": ""}, "change"),
-        (*incomplete(study), *issues),
-    )
+    maps = panels(changes, HeatMap, "model", "scope", ("setting",), axis="change in accuracy", unit="change")
+    numbers = table(wide, {"setting": "", "model": "", "within 10 points": ""}, "change")
+    return captioned("verbalizer_gaps", maps, numbers, (*incomplete(study), *issues))
 
 
 def _natural_and_unnatural(study: Study) -> list[Entry]:
@@ -200,14 +194,8 @@ def few_shot(study: Study) -> Figure | None:
         setting=(NATURAL, UNNATURAL),
         which=(WITHOUT, WITH),
     )
-    gains = study.gains(
-        in_scopes(compared, datasets),
-        (("pair", "shots"), "scope", "setting"),
-        "which",
-        (WITHOUT, WITH),
-        "acc",
-        compared=("pair", "shots", "setting", "which"),
-    )
+    grouping, alike = (("pair", "shots"), "scope", "setting"), ("pair", "shots", "setting", "which")
+    gains = study.gains(in_scopes(compared, datasets), grouping, "which", (WITHOUT, WITH), "acc", compared=alike)
     accuracies = gains.only([WITHOUT, WITH]).wide("setting", heading="{setting}, {column}")
     options = {"axis": "accuracy", **guessing(study.entries)}
     together = accuracies.where(lambda about: about["scope"] == TOGETHER)
@@ -217,32 +205,27 @@ def few_shot(study: Study) -> Figure | None:
         bars += panels(per_dataset, Bars, "scope", by=("pair",), **options)
     heads = {"pair": "model", "shots": "examples", "scope": "dataset"}
     numbers = table(gains.wide("setting", heading="{setting}, {column}"), heads)
-    return captioned("verbalizer_few_shot", tuple(bars), numbers, tuple(issues))
+    return captioned("verbalizer_few_shot", bars, numbers, issues)
 
 
 def _with_and_without_shots(study: Study) -> Iterator[Entry]:
     """Yield the runs with and without examples of models that differ in nothing else."""
-    entries = {
-        (entry.run.model, entry["dataset"], entry["words"]): entry
-        for entry in study.entries
-        if entry["prompting"] == DIRECT and entry["words"] in (GOLDEN, FLIPPED)
-    }
-    for (model, dataset, words), few in entries.items():
-        for (zero_model, *zero_asks), zero in entries.items():
-            if (
-                zero_asks == [dataset, words]
-                and _without_shots(zero_model) == _without_shots(model)
-                and few.run.shots
-                and not zero.run.shots
-            ):
-                setting = NATURAL if words == GOLDEN else UNNATURAL
-                facts = {"pair": few["model"], "shots": few.run.shots, "setting": setting}
-                yield zero.with_facts(**facts, which=WITHOUT)
-                yield few.with_facts(**facts, which=WITH)
+    settings = {GOLDEN: NATURAL, FLIPPED: UNNATURAL}
+    asked = [entry for entry in study.entries if entry["prompting"] == DIRECT and entry["words"] in settings]
+    zero_shot = {_but_for_shots(entry): entry for entry in asked if not entry.run.shots}
+    for few in asked:
+        zero = zero_shot.get(_but_for_shots(few))
+        if few.run.shots and zero is not None:
+            facts = {"pair": few["model"], "shots": few.run.shots, "setting": settings[few["words"]]}
+            yield zero.with_facts(**facts, which=WITHOUT)
+            yield few.with_facts(**facts, which=WITH)
 
 
-def _without_shots(model: EvaluatedModel) -> EvaluatedModel:
-    return replace(model, setting=tuple((name, value) for name, value in model.setting if name != FEW_SHOT))
+def _but_for_shots(entry: Entry) -> tuple[EvaluatedModel, str, str]:
+    """Return what a run has in common with those that differ from it in the number of examples alone."""
+    model = entry.run.model
+    setting = tuple((name, value) for name, value in model.setting if name != FEW_SHOT)
+    return replace(model, setting=setting), entry["dataset"], entry["words"]
 
 
 WORDED = ("model", "prompting", "naturalness", "wordings")
@@ -262,32 +245,28 @@ def paraphrases(study: Study) -> Figure | None:
     ]
     if not entries:
         return None
-    by_wording = [
-        replace(entry.with_facts(number=number), metric=OF_WORDING[number])
-        for entry in entries
-        for number in range(1, entry["wordings"] + 1)
-    ]
+    by_wording = by_metric(
+        entries, "number", lambda entry: {number: OF_WORDING[number] for number in range(1, entry["wordings"] + 1)}
+    )
     columns = study.means(by_wording, (WORDED, "number"), {"accuracy": OWN}).wide("number", heading="wording {number}")
     groups = entries_by(entries, WORDED)
     lines = {}
     for key, line in study.means(entries, (WORDED,), ACCURACY).joined(columns).lines.items():
         runs = [entry.run for entry in groups[key]]
-        spread, measured = spread_of(runs), RELIABLE[groups[key][0]["wordings"]]
+        (spread, by_chance, p), measured = spread_of(runs), RELIABLE[groups[key][0]["wordings"]]
         with_count = (*key, len(runs))
         lines[with_count] = {
             **line,
-            "spread": Estimate(spread.value),
-            "by chance": Estimate(spread.by_chance),
-            "p": None if isnan(spread.p) else f"{spread.p:.3f}",
+            "spread": Estimate(spread),
+            "by chance": Estimate(by_chance),
+            "p": None if isnan(p) else f"{p:.3f}",
             "hardest wording": _hardest(line),
             "in every wording": Ratio.sum(study.evidence.every_variant(run, "acc", measured) for run in runs).value,
         }
     cells = Cells((*WORDED, "tasks"), lines)
-    return captioned(
-        "verbalizer_paraphrases",
-        panels(columns, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="accuracy"),
-        table(cells, {**HEADS, "tasks": ""}, metrics=["acc", *OF_WORDING.values(), SENSITIVITY, *RELIABLE.values()]),
-    )
+    maps = panels(columns, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="accuracy")
+    metrics = ["acc", *OF_WORDING.values(), SENSITIVITY, *RELIABLE.values()]
+    return captioned("verbalizer_paraphrases", maps, table(cells, {**HEADS, "tasks": ""}, metrics=metrics))
 
 
 def _hardest(line: Mapping[str, Any]) -> str | None:
@@ -302,40 +281,28 @@ SHUFFLES = 1000
 SEED = 20261124
 
 
-@dataclass(frozen=True)
-class Spread:
-    """The highest accuracy of a wording minus the lowest; of several tasks, the mean of theirs.
-
-    Attributes:
-        value: the spread.
-        by_chance: the mean of the spread if the answers to a row are dealt to its wordings at random; NaN without
-            samples.
-        p: how often chance alone spreads the accuracies as far; NaN without samples.
-    """
-
-    value: float
-    by_chance: float = np.nan
-    p: float = np.nan
-
-
 def wordings_of(run: TaskRun) -> tuple[str, ...]:
     """Return the metrics of a task's wordings, in order; none if every row was asked in the published one alone."""
     return tuple(metric for metric in OF_WORDING.values() if metric in run.metrics)
 
 
-def spread_of(runs: Sequence[TaskRun]) -> Spread:
-    """Return the spread of some tasks that ask every row in several wordings.
+def spread_of(runs: Sequence[TaskRun]) -> tuple[float, float, float]:
+    """Return how far the accuracies of wordings spread, in some tasks that ask every row in several.
 
-    It is the mean over tasks, not the spread of the mean accuracies: two tasks can depend on the wording in opposite
-    ways.
+    The spread is the highest accuracy of a wording minus the lowest. It is the mean over tasks, not the spread of the
+    mean accuracies: two tasks can depend on the wording in opposite ways.
+
+    Returns:
+        The spread; its mean if the answers to a row are dealt to its wordings at random; and how often chance alone
+        spreads the accuracies as far. The last two are NaN without samples.
     """
     if any(run.rows is None for run in runs):
         figures = [run.figure(SENSITIVITY) for run in runs]
-        return Spread(float(np.mean([np.nan if figure is None else figure for figure in figures])))
+        return float(np.mean([np.nan if figure is None else figure for figure in figures])), np.nan, np.nan
     observed, *shuffled = np.mean([_spreads(run) for run in runs], axis=0)
     # The observed deal is one of those that chance can make (Phipson and Smyth 2010).
     p = (1 + np.count_nonzero(shuffled >= observed - 1e-9)) / (1 + len(shuffled))
-    return Spread(float(observed), float(np.mean(shuffled)), float(p))
+    return float(observed), float(np.mean(shuffled)), float(p)
 
 
 def _spreads(run: TaskRun) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from lm_eval_ext.reports.sections.verbalizer.runs import DIRECT, FLIPPED, GOLDEN
 from lm_eval_ext.reports.study import Entry, Study, entries_by
 from lm_eval_ext.results.runs import rows_of
 
+Asked = tuple[tuple[str, str], Mapping[str, float]]
+"""How a task prompts and its label words, and the scores of an answer."""
 MOST_READ = 80
 """The most characters of what was read of an answer."""
 ENOUGH = 3
@@ -24,7 +27,7 @@ def candidates(study: Study) -> list[list[Candidate]]:
     models = study.in_order("model", (model for (model,) in by_model))
     order = [*dict.fromkeys((entry.run.model, entry.run.dataset) for entry in study.entries)]
     behaviors: list[Callable[[list[Entry]], Iterator[Candidate]]] = [*BEHAVIORS]
-    behaviors.insert(3, against_the_others(study))
+    behaviors.insert(3, partial(against_the_others, study))
     by_behavior = []
     for number, behavior in enumerate(behaviors):
         behavior_candidates: list[Candidate] = []
@@ -41,55 +44,55 @@ def candidates(study: Study) -> list[list[Candidate]]:
     return by_behavior
 
 
-def against_the_others(study: Study) -> Callable[[list[Entry]], Iterator[Candidate]]:
-    """Return a behavior that most other models do not show on the same row."""
-    flipped = [entry for entry in study.entries if prompts(DIRECT, FLIPPED)(entry) and entry.run.rows is not None]
-
-    def behavior(entries: list[Entry]) -> Iterator[Candidate]:
-        for entry in flipped:
-            if entry not in entries:
-                continue
-            run = entry.run
-            others = [
-                rows_of(rival.run)
-                for rival in flipped
-                if rival["model"] != entry["model"]
-                and rival.question == entry.question
-                and rival.run.identity == run.identity
-            ]
-            if len(others) + 1 < ENOUGH:
-                continue
-            rows = rows_of(run)
-            wrong = np.concatenate([answers.ids[answers.numbers("acc") == 0] for answers in others])
-            failed = (rows.ids[:, None] == wrong).sum(axis=1)
-            hits = np.flatnonzero((rows.numbers("acc") == 1) & (failed * 2 > len(others)))
-            if len(hits):
-                best = int(hits[np.argmax(failed[hits])])
-                why = f"Follows flipped label words where {failed[best]} of {len(others)} other models do not."
-                yield Candidate(why, Answer(run, best))
-
-    return behavior
+def against_the_others(study: Study, entries: list[Entry]) -> Iterator[Candidate]:
+    """Yield answers of a model that follow flipped label words where most other models do not."""
+    flipped = [entry for entry in study.entries if asked(entry) == (DIRECT, FLIPPED) and entry.run.rows is not None]
+    for entry in flipped:
+        if entry not in entries:
+            continue
+        run = entry.run
+        others = [
+            rows_of(rival.run)
+            for rival in flipped
+            if rival["model"] != entry["model"]
+            and rival.question == entry.question
+            and rival.run.identity == run.identity
+        ]
+        if len(others) + 1 < ENOUGH:
+            continue
+        rows = rows_of(run)
+        wrong = np.concatenate([answers.ids[answers.numbers("acc") == 0] for answers in others])
+        failed = (rows.ids[:, None] == wrong).sum(axis=1)
+        hits = np.flatnonzero((rows.numbers("acc") == 1) & (failed * 2 > len(others)))
+        if len(hits):
+            best = int(hits[np.argmax(failed[hits])])
+            why = f"Follows flipped label words where {failed[best]} of {len(others)} other models do not."
+            yield Candidate(why, Answer(run, best))
 
 
-def prompts(prompting: str, words: str) -> Callable[[Entry], bool]:
-    """Return a function that tells whether a published task prompts in some way."""
-    return lambda entry: (entry["prompting"], entry["words"]) == (prompting, words)
+def asked(entry: Entry) -> tuple[str, str]:
+    """Return how a task prompts, and with which label words."""
+    return entry["prompting"], entry["words"]
 
 
-def beside(prompting: str, words: str) -> Callable[[Entry, Entry], bool]:
-    """Return a function that tells whether a run has the answers to the same rows, asked in another way."""
-    has_prompt = prompts(prompting, words)
-    # Rows of the same number are the same only if the tasks were run on the same rows.
-    return lambda entry, match: has_prompt(match) and match.run.identity == entry.run.identity
+def of_two(why: str, answer: Asked, beside: Asked) -> Behavior:
+    """Return what two answers to a row show, which was asked in two ways."""
+    (way, scores), (other_way, other_scores) = answer, beside
+    return Behavior(
+        why,
+        scored(scores),
+        lambda entry: asked(entry) == way,
+        # Rows of the same number are the same only if the tasks were run on the same rows.
+        lambda entry, match: asked(match) == other_way and match.run.identity == entry.run.identity,
+        other_scores,
+    )
 
 
 BEHAVIORS = (
-    Behavior(
+    of_two(
         "The label's usual word instead of the flipped one: right with natural label words, wrong with flipped ones.",
-        scored({"acc": 0.0, "prior_rate": 1.0}),
-        prompts(DIRECT, FLIPPED),
-        beside(DIRECT, GOLDEN),
-        {"acc": 1.0},
+        ((DIRECT, FLIPPED), {"acc": 0.0, "prior_rate": 1.0}),
+        ((DIRECT, GOLDEN), {"acc": 1.0}),
     ),
     Behavior(
         "Gives no label word, or several: it counts as wrong, regardless of its meaning.",
@@ -99,35 +102,27 @@ BEHAVIORS = (
         "Gives the label's usual word, which is not one of the allowed words.",
         scored({"invalid_rate": 1.0, "prior_rate": 1.0}),
     ),
-    Behavior(
+    of_two(
         "Its direct answer follows the instruction; its answer after a chain of thought does not.",
-        scored({"acc": 0.0}),
-        prompts(THOUGHT, FLIPPED),
-        beside(DIRECT, FLIPPED),
-        {"acc": 1.0},
+        ((THOUGHT, FLIPPED), {"acc": 0.0}),
+        ((DIRECT, FLIPPED), {"acc": 1.0}),
     ),
-    Behavior(
+    of_two(
         "Its direct answer does not follow the instruction; its answer after a chain of thought does.",
-        scored({"acc": 1.0}),
-        prompts(THOUGHT, FLIPPED),
-        beside(DIRECT, FLIPPED),
-        {"acc": 0.0},
+        ((THOUGHT, FLIPPED), {"acc": 1.0}),
+        ((DIRECT, FLIPPED), {"acc": 0.0}),
     ),
-    Behavior(
+    of_two(
         "Possibly right by accident: it is wrong with the natural label words, so two mistakes (label and instruction) "
         "may cancel out.",
-        scored({"acc": 1.0}),
-        prompts(DIRECT, FLIPPED),
-        beside(DIRECT, GOLDEN),
-        {"acc": 0.0},
+        ((DIRECT, FLIPPED), {"acc": 1.0}),
+        ((DIRECT, GOLDEN), {"acc": 0.0}),
     ),
     Behavior("Wrong on a user-defined task.", scored({"acc": 0.0}), lambda entry: entry["words"] is None),
-    Behavior(
+    of_two(
         "Right with both natural and flipped label words.",
-        scored({"acc": 1.0}),
-        prompts(DIRECT, FLIPPED),
-        beside(DIRECT, GOLDEN),
-        {"acc": 1.0},
+        ((DIRECT, FLIPPED), {"acc": 1.0}),
+        ((DIRECT, GOLDEN), {"acc": 1.0}),
     ),
 )
 

@@ -67,16 +67,12 @@ def fewer_words(entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
 
 def with_words(study: Study, entries: Iterable[Entry]) -> tuple[Study, list[Entry]]:
     """Return runs whose prompting says which levels have only some of the label words, and a study in that order."""
-    listed = list(entries)
-    named: dict[str, list[str]] = {}
+    listed, titles = list(entries), {}
     partly = fewer_words(listed)
-    for naturalness in study.in_order("naturalness", {naturalness for _, naturalness in partly}):
-        for prompt in (DIRECT, THOUGHT):
-            if (prompt, naturalness) in partly:
-                named.setdefault(prompt, []).append(f"{naturalness}: {partly[prompt, naturalness]}")
-    titles = {
-        prompt: f"{prompt} ({'; '.join(named[prompt])})" if prompt in named else prompt for prompt in (DIRECT, THOUGHT)
-    }
+    for prompt in (DIRECT, THOUGHT):
+        levels = study.in_order("naturalness", (level for level_prompt, level in partly if level_prompt == prompt))
+        words = "; ".join(f"{level}: {partly[prompt, level]}" for level in levels)
+        titles[prompt] = f"{prompt} ({words})" if words else prompt
     renamed = [entry.with_facts(prompting=titles[entry["prompting"]]) for entry in listed]
     return study.ordered(prompting=titles.values()), renamed
 

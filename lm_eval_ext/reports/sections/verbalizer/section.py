@@ -81,24 +81,17 @@ def by_naturalness(study: Study) -> Figure:
     cells = study.means(entries, ("prompting", "model", "naturalness"), METRICS, within=1)
     cells = study.with_floors(cells, entries, *ACCURACY, *ACCURACY.values())
     options = {"axis": "accuracy", **guessing(study.entries)}
-    return captioned(
-        "verbalizer_naturalness",
-        panels(cells.only(ACCURACY.keys()), Bars, "model", "naturalness", ("prompting",), **options),
-        table(cells, HEADS),
-        (*incomplete(study), *study.no_floors(study.entries, "acc")),
-        floors=floors_in_words(cells),
-    )
+    bars = panels(cells.only(ACCURACY.keys()), Bars, "model", "naturalness", ("prompting",), **options)
+    issues, floors = (*incomplete(study), *study.no_floors(study.entries, "acc")), floors_in_words(cells)
+    return captioned("verbalizer_naturalness", bars, table(cells, HEADS), issues, floors=floors)
 
 
 def by_words(study: Study) -> Figure:
     """Return Figure 3: accuracy under each verbalizer."""
     cells = study.means(study.entries, ("prompting", "model", ("naturalness", "words")), ACCURACY, within=1)
-    return captioned(
-        "verbalizer_words",
-        panels(cells, HeatMap, "model", "words", ("naturalness", "prompting"), axis="accuracy"),
-        table(cells.wide("naturalness", "words", heading="{words} ({naturalness})"), ("model", "prompting")),
-        incomplete(study),
-    )
+    maps = panels(cells, HeatMap, "model", "words", ("naturalness", "prompting"), axis="accuracy")
+    numbers = table(cells.wide("naturalness", "words", heading="{words} ({naturalness})"), ("model", "prompting"))
+    return captioned("verbalizer_words", maps, numbers, incomplete(study))
 
 
 def scaling(study: Study) -> Iterator[Figure]:
@@ -152,7 +145,7 @@ def _by_size(study: Study, cells: Cells, heading: str, name: str) -> Figure:
     left_out = (note(f"not shown, because their size is unknown: {', '.join(unknown)}"),) if unknown else ()
     wide = wide.with_fact("shown", lambda about: about["size"] or about["parameters"])
     numbers = table(wide, {"family": "", "model": "", "shown": "parameters"})
-    return captioned(name, tuple(curves), numbers, (*incomplete(study), *left_out))
+    return captioned(name, curves, numbers, (*incomplete(study), *left_out))
 
 
 def by_kind(study: Study) -> Figure | None:
@@ -191,12 +184,9 @@ def by_part(study: Study, entries: Iterable[Entry], part: str, *facts_beside: st
             maps += panels(prompting_cells, HeatMap, part, "naturalness", ("model", "prompting"), axis="accuracy")
         else:
             maps += panels(prompting_cells, HeatMap, "model", part, ("naturalness", "prompting"), axis="accuracy")
-    return captioned(
-        f"verbalizer_{part}s",
-        tuple(maps),
-        table(cells.wide("naturalness", heading="{naturalness}"), ("model", "prompting", part, *facts_beside)),
-        incomplete(study),
-    )
+    wide = cells.wide("naturalness", heading="{naturalness}")
+    numbers = table(wide, ("model", "prompting", part, *facts_beside))
+    return captioned(f"verbalizer_{part}s", maps, numbers, incomplete(study))
 
 
 def invalid_answers(study: Study) -> Figure | None:

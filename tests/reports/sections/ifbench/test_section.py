@@ -112,9 +112,8 @@ def test_a_model_without_verdicts_of_single_instructions_is_left_out_with_a_warn
         samples.write_text(samples.read_text(encoding="utf-8").replace('"instructions": [', '"other": ['), "utf-8")
     types = figure(section_of(folders[0], tmp_path / "run"), "ifbench_types")
     assert types.table.columns == ("type", "instructions", ORACLE)
-    assert [issue.text for issue in types.issues] == [
-        f"{DROP_ONE}: no verdicts of single instructions in samples; left out"
-    ]
+    (issue,) = types.issues
+    assert issue.text == f"{DROP_ONE}: no verdicts of single instructions in samples; left out"
 
 
 def test_an_example_names_the_benchmark_whose_verdict_a_reader_would_not_share(result_folder: ResultFolder) -> None:

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from lm_eval_ext.reports.sections.manyifeval.curves import decay
+from lm_eval_ext.reports.statistics import Floats
 
 NUMBERS = (10, 20, 50, 100, 200, 300, 400, 500)
 X = np.array(NUMBERS, dtype=np.float64)
 
 
-def with_noise(
-    curve: np.ndarray[tuple[int], np.dtype[np.float64]], deviation: float = 0.005
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def with_noise(curve: Floats, deviation: float = 0.005) -> Floats:
     noise = np.random.default_rng(7).normal(0, deviation, (400, len(curve)))
     noise[0] /= 10
     return curve + noise
@@ -29,9 +28,7 @@ def with_noise(
         ("early", 0.2 + 0.7 * np.exp(-X / 60), 60, 8),
     ],
 )
-def test_a_shape_and_its_parameter_are_found_again(
-    shape: str, curve: np.ndarray[tuple[int], np.dtype[np.float64]], parameter: float, within: float
-) -> None:
+def test_a_shape_and_its_parameter_are_found_again(shape: str, curve: Floats, parameter: float, within: float) -> None:
     found = decay(NUMBERS, with_noise(curve))
     assert found is not None
     assert found.shape == shape
@@ -56,7 +53,5 @@ def test_a_straight_line_is_not_taken_for_a_bent_one_because_that_fits_the_noise
         (NUMBERS[:4], np.array([0.9, 0.7, 0.5, 0.3])),
     ],
 )
-def test_no_shape_is_claimed_without_a_fall_or_with_too_few_numbers(
-    numbers: Sequence[int], shares: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> None:
+def test_no_shape_is_claimed_without_a_fall_or_with_too_few_numbers(numbers: Sequence[int], shares: Floats) -> None:
     assert decay(numbers, np.tile(shares, (5, 1))) is None

@@ -111,14 +111,9 @@ def test_only_rows_of_all_placements_count_and_differences_pair_them(tmp_path: P
     system = placed(tmp_path / "system", "system", {N02: [row(1, [1, 1]), row(2, [0, 0]), row(3, [1, 1])]})
     found = section_of(after, system)
     cells = numbers(found, FIGURE)
-    assert values(cells["one", N02, "system"]) == pytest.approx(
-        {
-            "accuracy": 2 / 3,
-            "accuracy minus after": 0.0,
-            "instruction level": 2 / 3,
-            "instruction level minus after": 2 / 3 - 5 / 6,
-        }
-    )
+    accuracies = {"accuracy": 2 / 3, "accuracy minus after": 0.0}
+    shares = {"instruction level": 2 / 3, "instruction level minus after": 2 / 3 - 5 / 6}
+    assert values(cells["one", N02, "system"]) == pytest.approx({**accuracies, **shares})
     assert cells["one", N02, "after"]["accuracy"].value == pytest.approx(2 / 3)
     assert cells["one", N02, "system"]["accuracy minus after"].rows == 3
     assert figure(found, FIGURE).issues[1:] == (note(LEFT_OUT),)
@@ -163,10 +158,8 @@ def test_another_placement_alone_is_shown_without_a_difference(tmp_path: Path) -
     assert found is not None
     assert names(found) == [FIGURE]
     cells = numbers(found, FIGURE)["mine", N02, "system"]
-    assert {name: cell.value for name, cell in cells.items() if cell.exists} == {
-        "accuracy": 0.5,
-        "instruction level": 0.75,
-    }
+    known = {name: cell.value for name, cell in cells.items() if cell.exists}
+    assert known == {"accuracy": 0.5, "instruction level": 0.75}
     report = build(runs)
     assert (report.title, report.leaderboard, report.summary.name) == ("mine", (), FIGURE)
     assert "no task has samples both after the task and at another place" in str(report.summary.issues[0])

@@ -18,7 +18,7 @@ from lm_eval_ext.results.issue import error, note, warning
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited, write_run
 from tests.reports.manyifeval_files import SINGLE, TYPES, Line, metric, of_model, row, write_rows
-from tests.reports.sections.reading_tables import exact, figure, marks, names, numbers, section_on, titles, values
+from tests.reports.sections.reading_tables import Exactly, figure, marks, names, numbers, section_on, titles, values
 
 N01, N02, N03, REPEAT = "manyifeval_n01", "manyifeval_n02", "manyifeval_n03", "manyifeval_repeat_n03"
 TASKS = (N02, N03, REPEAT)
@@ -28,6 +28,7 @@ ORACLE, DROP_ONE = "reference policy=oracle", "reference policy=drop_one"
 REPAIRED = "reference policy=drop_one rounds=2, self_refine oracle"
 ZERO_SHOT, BY_ORACLE = "zero-shot", "refinement w/ oracle"
 ONE = "one"
+Tasks = Mapping[str, Sequence[Line]]
 section_of = partial(section_on, section)
 
 
@@ -38,7 +39,7 @@ def known(result_folder: ResultFolder, sentence_data: None) -> Section:
     return section_of(*folders, result_folder(REFINED, (N02, N03), limit=ROWS))
 
 
-def of_rows(folder: Path, tasks: Mapping[str, Sequence[Line]], **options: Any) -> Section:
+def of_rows(folder: Path, tasks: Tasks, **options: Any) -> Section:
     write_rows(folder, tasks, **options)
     return section_of(folder)
 
@@ -59,7 +60,7 @@ def test_one_broken_instruction_is_the_curse_at_its_worst_and_none_shows_no_curs
     expected = {"instruction level": share, "predicted": predicted, "residual": prompt_level - predicted}
     assert {name: values(found)[name] for name in expected} == pytest.approx(expected)
     # It is so in every row, but other rows could differ: a one-sided limit.
-    assert found["prompt level"] == exact(prompt_level)
+    assert found["prompt level"] == Exactly(prompt_level)
     floor = found["floor"].value
     assert found["above floor"].value == pytest.approx((prompt_level - floor) / (1 - floor))
 
@@ -94,8 +95,8 @@ def test_the_strict_and_the_repaired_verdict_on_a_policy_agree(known: Section) -
 def test_a_broken_repeated_instruction_is_broken_in_every_repetition(known: Section) -> None:
     found = numbers(known, "manyifeval_repetition")
     assert found.keys() == {(ORACLE, 3), (DROP_ONE, 3)}
-    assert list(found[ORACLE, 3].values()) == [exact(1.0), exact(1.0), exact(0.0)]
-    assert list(found[DROP_ONE, 3].values()) == [exact(0.0), exact(0.0), exact(0.0)]
+    assert list(found[ORACLE, 3].values()) == [Exactly(1.0), Exactly(1.0), Exactly(0.0)]
+    assert list(found[DROP_ONE, 3].values()) == [Exactly(0.0), Exactly(0.0), Exactly(0.0)]
     # The difference has the limits of check: rows that all changed alike do not exclude that others would not.
     (*_, difference) = found[ORACLE, 3].values()
     limits = MeanChange.of_rows(RowSums.of_single_answers(np.zeros(ROWS), np.ones(ROWS), (ROWS,)), ROWS).limits(
@@ -113,9 +114,8 @@ def test_repetition_is_compared_on_the_same_task_prompts(tmp_path: Path) -> None
     found = of_rows(tmp_path, tasks)
     # 0 and 1/2, and not 1/2 both.
     assert list(values(numbers(found, "manyifeval_repetition")[ONE, 3]).values()) == [0.0, 0.5, 0.5]
-    assert figure(found, "manyifeval_repetition").issues == (
-        note("one: task prompts left out because one of the two lacks them: 2 with n = 3"),
-    )
+    issue = note("one: task prompts left out because one of the two lacks them: 2 with n = 3")
+    assert figure(found, "manyifeval_repetition").issues == (issue,)
     assert numbers(found, "manyifeval_curse")[ONE, 3]["prompt level"].value == 0.5
 
 
@@ -147,8 +147,8 @@ def test_a_type_has_a_share_for_each_number_and_one_of_all_its_instructions(tmp_
 def test_reported_broken_instructions_are_repaired_in_one_round(known: Section) -> None:
     found = numbers(known, "manyifeval_rounds")
     # One request for the answer, and one to repair it.
-    assert list(found[DROP_ONE, BY_ORACLE, "prompt level", "2.00"].values()) == [exact(0.0), exact(1.0), exact(1.0)]
-    assert list(found[DROP_ONE, ZERO_SHOT, "prompt level", None].values()) == [exact(0.0)] * 3
+    assert list(found[DROP_ONE, BY_ORACLE, "prompt level", "2.00"].values()) == [*map(Exactly, (0.0, 1.0, 1.0))]
+    assert list(found[DROP_ONE, ZERO_SHOT, "prompt level", None].values()) == [Exactly(0.0)] * 3
     by_instruction = found[DROP_ONE, BY_ORACLE, "instruction level", "2.00"]
     assert list(values(by_instruction).values()) == pytest.approx([7 / 12, 1.0, 1.0])
     # Two answers to each row, 2 or 3 instructions: 2 · 4 · (2 + 3) judgments.
@@ -196,7 +196,7 @@ def test_the_same_task_prompts_with_other_numbers_do_not_narrow_intervals(tmp_pa
     )
     assert first == second
     assert first.low < 0.5 < first.high
-    assert third == exact(0.5)
+    assert third == Exactly(0.5)
 
 
 # How many instructions
@@ -216,20 +216,11 @@ def test_repetition_is_determined_by_the_recorded_facts(samples: object, tmp_pat
     assert values(numbers(found, "manyifeval_repetition")[ONE, 3])["repeated"] == 0.0
 
 
-def stripped(line: Line) -> Line:
-    """Return a row whose instructions were taken away."""
-    return {**line, "doc": {"key": line["doc"]["key"]}}
-
-
 def test_answers_without_recorded_instructions_are_counted_but_not_shown(tmp_path: Path) -> None:
-    found = of_rows(tmp_path, {N02: [row(2, [1, 1]), stripped(row(1, [1, 0]))]})
+    found = of_rows(tmp_path, {N02: [row(2, [1, 1]), row(1, [1, 0], doc={"key": 1})]})
     assert [example.why for example in found.examples] == ["Follows all 2 instructions."]
-    assert found.issues == (
-        note(
-            "1 of the 2 selected answers cannot be shown; their lines in the samples have: no "
-            "'instruction_id_list' (1)."
-        ),
-    )
+    text = "1 of the 2 selected answers cannot be shown; their lines in the samples have: no 'instruction_id_list' (1)."
+    assert found.issues == (note(text),)
     assert numbers(found, "manyifeval_curse")[ONE, 2]["prompt level"].value == 0.5
 
 
@@ -266,11 +257,14 @@ def test_of_two_equivalent_tasks_the_one_run_by_more_models_is_used(tmp_path: Pa
 # How many models
 
 
+def of_models(folder: Path, count: int) -> Section:
+    for number in range(count):
+        write_rows(folder / f"m{number}", {N02: [row(1, [1, 0])]}, config=of_model(f"m{number}"))
+    return section_of(folder)
+
+
 def test_many_models_share_panels_and_remain_distinguishable(tmp_path: Path) -> None:
-    models = [f"m{number}" for number in range(9)]
-    for name in models:
-        write_rows(tmp_path / name, {N02: [row(1, [1, 0])]}, config=of_model(name))
-    found = section_of(tmp_path)
+    found = of_models(tmp_path, 9)
     levels = [
         f"{part}: {level} level" for level in ("prompt", "instruction") for part in ("models 1 to 4", "models 5 to 9")
     ]
@@ -282,17 +276,10 @@ def test_many_models_share_panels_and_remain_distinguishable(tmp_path: Path) -> 
     assert len(first.rows) == len(TYPES)
 
 
-@pytest.mark.parametrize("models", [4, 5])
-def test_up_to_four_models_have_a_panel_each(tmp_path: Path, models: int) -> None:
-    names = [f"m{number}" for number in range(models)]
-    for name in names:
-        write_rows(tmp_path / name, {N02: [row(1, [1, 0])]}, config=of_model(name))
-    shown = titles(section_of(tmp_path), "manyifeval_curse")
-    assert [title for title in shown if title in names] == (names if models == 4 else [])
-    assert [title for title in shown if title not in names] == [
-        "all models: prompt level",
-        "all models: instruction level",
-    ]
+@pytest.mark.parametrize(("models", "own"), [(4, ["m0", "m1", "m2", "m3"]), (5, [])])
+def test_up_to_four_models_have_a_panel_each(tmp_path: Path, models: int, own: list[str]) -> None:
+    together = ["all models: prompt level", "all models: instruction level"]
+    assert titles(of_models(tmp_path, models), "manyifeval_curse") == [*together, *own]
 
 
 # Self-refinement
@@ -335,9 +322,8 @@ def test_methods_of_a_model_are_compared_over_their_common_tasks(tmp_path: Path)
     curves, _ = marks(figure(found, "manyifeval_rounds"), Curves)
     # Table 2's order.
     assert [series.name for series in curves.series] == [ZERO_SHOT, "refinement w/ feedback", BY_ORACLE]
-    assert figure(found, "manyifeval_rounds").issues == (
-        note("one: over the tasks with 2 instructions, on which all of its methods were run"),
-    )
+    issue = note("one: over the tasks with 2 instructions, on which all of its methods were run")
+    assert figure(found, "manyifeval_rounds").issues == (issue,)
 
 
 def test_the_methods_of_a_model_share_a_panel_against_the_number_of_instructions(tmp_path: Path) -> None:
@@ -371,7 +357,7 @@ def test_with_one_number_of_instructions_there_are_no_curves_of_methods(tmp_path
     ],
 )
 def test_first_and_refined_answers_are_compared_only_on_the_same_rows_in_the_same_setting(
-    tasks: Mapping[str, Sequence[Line]], config: Mapping[str, Any], reason: str | None, tmp_path: Path
+    tasks: Tasks, config: Mapping[str, Any], reason: str | None, tmp_path: Path
 ) -> None:
     write_rows(tmp_path / "plain", tasks, config=config)
     write_rows(tmp_path / "a", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
@@ -417,9 +403,8 @@ def test_refinements_without_common_rows_have_no_figure_and_a_note(tmp_path: Pat
     cells = [cell for of_row in numbers(found, "manyifeval_rounds").values() for cell in of_row.values()]
     assert cells
     assert not any(cell.exists for cell in cells)
-    assert figure(found, "manyifeval_rounds").issues[1:] == (
-        error("one: no figure, because its methods were not run on the same rows: they have no rows in common"),
-    )
+    issue = error("one: no figure, because its methods were not run on the same rows: they have no rows in common")
+    assert figure(found, "manyifeval_rounds").issues[1:] == (issue,)
 
 
 @pytest.mark.parametrize(
@@ -450,14 +435,11 @@ def test_a_method_is_the_requested_strategy_of_its_base(
     arguments: str | Mapping[str, Any], title: str, tmp_path: Path
 ) -> None:
     config = {"model": "self_refine", "model_args": arguments}
-    write_rows(
-        tmp_path / "a", {N02: [row(1, [1, 1], **({} if title == ZERO_SHOT else after(0.0, 1.0)))]}, config=config
-    )
-    write_rows(tmp_path / "b", {N02: [row(1, [1, 1], **after(0.0, 1.0))]}, config=method("oracle", 1))
-    assert {about[:2] for about in numbers(section_of(tmp_path), "manyifeval_rounds")} == {
-        (ONE, title),
-        (ONE, BY_ORACLE),
-    }
+    refined = row(1, [1, 1], **after(0.0, 1.0))
+    write_rows(tmp_path / "a", {N02: [row(1, [1, 1]) if title == ZERO_SHOT else refined]}, config=config)
+    write_rows(tmp_path / "b", {N02: [refined]}, config=method("oracle", 1))
+    found = numbers(section_of(tmp_path), "manyifeval_rounds")
+    assert {about[:2] for about in found} == {(ONE, title), (ONE, BY_ORACLE)}
 
 
 @pytest.mark.parametrize("version", [1.0, 2.0])
@@ -502,13 +484,9 @@ def test_feedback_has_the_precision_recall_and_f1_of_table_2(
 def test_several_tasks_are_pooled_by_rows_and_judgments(tmp_path: Path) -> None:
     one = [row(key, [1, 1], **after(float(key == 1), 1.0)) for key in (1, 2)]
     three = [row(key, [1, 0, 0], **{**after(0.0, float(key < 3)), "base_requests": 7.0}) for key in range(1, 7)]
-    results = write_rows(tmp_path, {N02: one, N03: three}, config=method("feedback", 1))
-    with edited(results) as content:
-        for task, given in (
-            (N02, feedback(6, 1, 2, 1, unparsable=0.5)),
-            (N03, feedback(24, 3, 8, 5, unparsable=0.25)),
-        ):
-            content["results"][task] |= {f"{name},none": value for name, value in given.items()}
+    of_one, of_three = feedback(6, 1, 2, 1, unparsable=0.5), feedback(24, 3, 8, 5, unparsable=0.25)
+    write_rows(tmp_path / "one", {N02: one}, figures=of_one, config=method("feedback", 1))
+    write_rows(tmp_path / "three", {N03: three}, figures=of_three, config=method("feedback", 1))
     found = section_of(tmp_path)
     # Requests: (2 · 3 + 6 · 7) / 8. Round 0: 1 of 8 rows; round 1: 2 + 2 of 8; the tasks' means would be 0.25 and 0.67.
     rounds = numbers(found, "manyifeval_rounds")[ONE, "refinement w/ feedback", "prompt level", "6.00"]
@@ -571,14 +549,8 @@ def test_the_confusion_matrix_of_all_tasks_is_normalized_by_row_in_each_round(tm
 
 @pytest.mark.parametrize("samples", [True, False], ids=["samples without rounds", "no samples"])
 def test_without_recorded_rounds_there_is_one_matrix_over_all(samples: bool, tmp_path: Path) -> None:
-    write_rows(
-        tmp_path,
-        {N02: judged_rows({})},
-        figures=feedback(6, 1, 2, 3),
-        config=method("feedback", 2),
-        samples=samples,
-    )
-    found = section_of(tmp_path)
+    given = feedback(6, 1, 2, 3)
+    found = of_rows(tmp_path, {N02: judged_rows({})}, figures=given, config=method("feedback", 2), samples=samples)
     cells = {about[2:]: values(cells) for about, cells in numbers(found, "manyifeval_confusion").items()}
     assert cells == {
         ("all rounds", "followed", 8): {"judged followed": 6 / 8, "judged not followed": 2 / 8},
@@ -655,6 +627,7 @@ def test_an_older_run_with_one_instruction_does_not_record_whether_it_is_single(
         ({N03: [row(1, [1, 1, 1])]}, "Follows all 3"),
         ({N03: [row(1, [1, 0, 0])], N02: [row(1, [1, 1])]}, "The curse of instructions: it follows all 2"),
         ({N03: [row(1, [1, 0, 0])], N02: [row(2, [1, 1])]}, "Follows all 2"),  # of another task prompt
+        ({N03: [row(1, [1, 0, 0])], N02: [row(1, [0, 0])]}, "Follows none of 2"),  # nothing was lost
         ({N03: [row(1, [1, 0, 0], prompt_level_repaired_acc=1.0)]}, "A human reader would say"),
         ({N03: [row(1, [1, 1, 1], prompt_level_repaired_acc=0.0)]}, "IFEval's strict"),
         ({N03: [row(1, [1, 0, 0], prompt_level_loose_acc=1.0)]}, "Follows the instructions except for"),
@@ -663,19 +636,24 @@ def test_an_older_run_with_one_instruction_does_not_record_whether_it_is_single(
         ({N01: [row(1, [1])], REPEAT: [row(1, [1, 0, 0], repeated=True)]}, "Follows the instruction when it is given"),
     ],
 )
-def test_an_instructive_answer_is_an_example_with_its_reason(
-    tasks: Mapping[str, Sequence[Line]], why: str, tmp_path: Path
-) -> None:
+def test_an_instructive_answer_is_an_example_with_its_reason(tasks: Tasks, why: str, tmp_path: Path) -> None:
     found = of_rows(tmp_path, tasks)
     first = [example.why for example in found.examples][:1]
     assert [one.startswith(why) for one in first] == ([True] if why else [])
 
 
-def test_repetition_is_compared_only_within_one_version(tmp_path: Path) -> None:
-    results = write_rows(tmp_path, {"manyifeval_n01": [row(1, [1])], REPEAT: [row(1, [1, 0, 0], repeated=True)]})
+@pytest.mark.parametrize(
+    ("fewer", "more", "why"),
+    [
+        ({N01: [row(1, [1])]}, {REPEAT: [row(1, [1, 0, 0], repeated=True)]}, "when it is given once"),
+        ({N02: [row(1, [1, 1])]}, {N03: [row(1, [1, 0, 0])]}, "The curse of instructions"),
+    ],
+)
+def test_answers_are_compared_only_within_one_version(fewer: Tasks, more: Tasks, why: str, tmp_path: Path) -> None:
+    results = write_rows(tmp_path, {**fewer, **more})
     with edited(results) as content:
-        content["configs"][REPEAT]["metadata"]["version"] = 2.0
-    assert not any("when it is given once" in example.why for example in section_of(tmp_path).examples)
+        content["configs"][next(iter(more))]["metadata"]["version"] = 2.0
+    assert not any(why in example.why for example in section_of(tmp_path).examples)
 
 
 def test_a_lost_instruction_is_named_with_the_previously_followed_ones(tmp_path: Path) -> None:

@@ -17,10 +17,9 @@ from lm_eval_ext.results.issue import note, warning
 from lm_eval_ext.results.load import load
 from tests.families.natural_instructions.test_bleurt import BERT, checkpoint
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import edited, edited_lines
+from tests.reports.files import edited, edited_lines, write_tasks
 from tests.reports.sections import reading_tables
-from tests.reports.sections.natural_instructions.files import leaf, results
-from tests.reports.sections.reading_tables import exact, marks, numbers, section_on, titles, values
+from tests.reports.sections.reading_tables import Exactly, marks, numbers, section_on, titles, values
 
 NI = "natural_instructions"
 WINOGRANDE, QASC = "subtask033_winogrande_answer_generation", "subtask040_qasc_question_generation"
@@ -61,11 +60,11 @@ def cells(found: Section, name: str) -> dict[tuple[TableCell, ...], Mapping[str,
 def test_the_oracle_scores_1_under_every_encoding_and_gains_nothing(known: Section) -> None:
     rouge_l = cells(known, "rouge_l")[ORACLE, "all 2 subtasks"]
     encodings = ("prompt", "all", "positive")
-    assert {encoding: rouge_l[encoding] for encoding in encodings} == dict.fromkeys(encodings, exact(1.0))
+    assert {encoding: rouge_l[encoding] for encoding in encodings} == dict.fromkeys(encodings, Exactly(1.0))
     assert [rouge_l[f"{encoding}, above floor"].value for encoding in encodings] == pytest.approx([1] * 3)
     gain = cells(known, "gain")[ORACLE, "all 2 subtasks"]
     assert list(gain) == ["all", "positive", "all, relative (%)", "positive, relative (%)"]
-    assert all(each == exact(0.0) for each in gain.values())
+    assert all(each == Exactly(0.0) for each in gain.values())
 
 
 def test_the_echo_has_the_harnesss_scores_with_subtasks_weighted_equally(known: Section, folders: list[Path]) -> None:
@@ -110,15 +109,11 @@ def write(folder: Path, scores: Scores, model: str = "one", *, samples: bool = T
         samples: whether there are any.
         changed: by encoding, entries of its tasks' metadata.
     """
-    categories = {"one": "verification", "two": "verification"}
-    leaves = []
+    lines, figures, metadata = {}, {}, {}
     for (subtask, encoding), of_task in scores.items():
-        said = {"version": "1.0", "source": "hub", "category": categories.get(subtask)}
-        said |= {"rows_hash": f"{subtask} {encoding}", **changed.get(encoding, {})}
-        leaves.append(leaf(subtask, encoding, sum(of_task) / len(of_task), len(of_task), **said))
-        lines = [
+        task = f"{NI}_{subtask}_{encoding}"
+        lines[task] = [
             {
-                "doc_id": number,
                 "doc": {"index": number, "input": f"The input number {number}.", "output": [f"word{number}"]},
                 "arguments": {"gen_args_0": {"arg_0": f"{encoding} {number}", "arg_1": {}}},
                 "resps": [[answer(number, score)]],
@@ -127,11 +122,22 @@ def write(folder: Path, scores: Scores, model: str = "one", *, samples: bool = T
             }
             for number, score in enumerate(of_task)
         ]
-        if samples:
-            folder.mkdir(parents=True, exist_ok=True)
-            text = "".join(json.dumps(line) + "\n" for line in lines)
-            (folder / f"samples_{NI}_{subtask}_{encoding}_1.jsonl").write_text(text, encoding="utf-8")
-    results(folder / "results_1.json", *leaves, model=f"owner/{model}")
+        figures[task] = {"rouge_l,none": sum(of_task) / len(of_task), "rouge_l_stderr,none": 0.01}
+        metadata[task] = {
+            "family": NI,
+            "dataset": subtask,
+            "subtask": subtask,
+            "category": "verification" if subtask in ("one", "two") else None,
+            "encoding": encoding,
+            "source": "hub",
+            "version": "1.0",
+            "prompt_budget": {"limit": 8},
+            "instances_hash": f"hash of {subtask}",
+            "rows_hash": f"{subtask} {encoding}",
+            **changed.get(encoding, {}),
+        }
+    config = {"model": "hf", "model_args": {"pretrained": f"owner/{model}"}}
+    write_tasks(folder, lines, figures, metadata, config=config, samples=samples)
     return folder
 
 
@@ -351,12 +357,10 @@ def test_subtasks_in_two_settings_are_named_as_mixed(tmp_path: Path) -> None:
         write(tmp_path / "a", {("one", "prompt"): [0.5] * 2}),
         write(tmp_path / "b", {("two", "prompt"): [0.5] * 2}, prompt={"examples": "paper", "version": "1.0+paper"}),
     )
-    assert load(list(folders)).issues == (
-        warning(
-            f"one: example settings differ between tasks: default ({NI}_one_prompt); paper ({NI}_two_prompt); figures "
-            "over several tasks of natural_instructions mix them"
-        ),
-    )
+    differing = f"default ({NI}_one_prompt); paper ({NI}_two_prompt)"
+    mixed = "figures over several tasks of natural_instructions mix them"
+    issue = warning(f"one: example settings differ between tasks: {differing}; {mixed}")
+    assert load(list(folders)).issues == (issue,)
 
 
 def test_categories_are_rows_and_encodings_columns_with_a_panel_for_each_model(tmp_path: Path) -> None:
@@ -364,11 +368,8 @@ def test_categories_are_rows_and_encodings_columns_with_a_panel_for_each_model(t
     found = section_of(write(tmp_path / "a", scores), write(tmp_path / "b", scores, "two"))
     assert titles(found, f"{NI}_gain_by_category") == ["one", "two"]
     mark, _ = marks(figure(found, "gain_by_category"), HeatMap)
-    assert (mark.rows, mark.columns, mark.unit) == (
-        ("uncategorised", "verification", "all 2 subtasks"),
-        ("all",),
-        "change",
-    )
+    assert mark.rows == ("uncategorised", "verification", "all 2 subtasks")
+    assert (mark.columns, mark.unit) == (("all",), "change")
     (bars,) = marks(figure(found, "gain"), Bars)
     assert (bars.categories, bars.unit) == (("one", "two"), "change")
 

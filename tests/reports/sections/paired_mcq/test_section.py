@@ -29,7 +29,7 @@ from tests.reports.conftest import ResultFolder
 from tests.reports.files import edited, edited_lines, write_tasks
 from tests.reports.planted import without_samples
 from tests.reports.sections import reading_tables
-from tests.reports.sections.reading_tables import Numbers, exact, marks, numbers, section_on, titles, values
+from tests.reports.sections.reading_tables import Exactly, Numbers, marks, numbers, section_on, titles, values
 
 POLICIES = ("oracle", "chatty", "refuser", "always_a")
 LOW, EXAMPLE, ARC = "paired_mcq_opinionqa_low", "paired_mcq_opinionqa_example", "paired_mcq_arc_challenge_medium"
@@ -90,7 +90,7 @@ def test_a_policy_has_its_known_mismatch_and_refusals(policy: str, dataset: str,
     refusal = cells(known, "refusal")[label(policy), dataset, level]
     found = (mismatch["mismatch"], mismatch["mismatch: the text refuses"], refusal["text"], refusal["first token"])
     # Every row is alike, so is every reexample.
-    assert all(each == exact(value) for each, value in zip(found, KNOWN[policy], strict=True))
+    assert all(each == Exactly(value) for each, value in zip(found, KNOWN[policy], strict=True))
 
 
 def test_always_a_never_mismatches_and_only_answers_a(known: Section) -> None:
@@ -201,8 +201,8 @@ def test_text_only_tasks_show_refusals_missing_answers_and_entropy(text_alone: S
     names = [found.name.removeprefix("paired_mcq_") for found in text_alone.figures]
     assert names == ["refusal", "entropy", "no_answer"]
     place = (label("refuser"), "opinionqa (text alone)", "medium")
-    assert cells(text_alone, "refusal")[place] == {"text": exact(1.0)}
-    assert cells(text_alone, "entropy")[place] == {"text": exact(0.0)}
+    assert cells(text_alone, "refusal")[place] == {"text": Exactly(1.0)}
+    assert cells(text_alone, "entropy")[place] == {"text": Exactly(0.0)}
     assert cells(text_alone, "no_answer")[place]["no answer"].value == 0
     assert any("No first-token" in issue.text for issue in text_alone.issues)
     (example,) = text_alone.examples
@@ -277,7 +277,7 @@ def test_the_interval_of_an_entropy_resamples_questions(tmp_path: Path) -> None:
     assert found["text"].value == pytest.approx(log(2) / 2, rel=1e-12)
     # log 2 times the mean of 20 draws with 1/2: 0.347 -+ 1.96 * log(2) * sqrt(1/4 / 20) = 0.347 -+ 0.152
     assert (found["text"].low, found["text"].high) == pytest.approx((0.195, 0.499), abs=0.04)
-    assert found["first token"] == exact(0.0)
+    assert found["first token"] == Exactly(0.0)
 
 
 def test_the_distance_between_letters_includes_texts_without_a_single_letter(tmp_path: Path) -> None:
@@ -451,12 +451,9 @@ def test_with_many_letter_distributions_each_model_shows_its_most_biased_one() -
     many = [result(f"m{m}", level, bias=0.9 if n == m else 0.1) for m in range(4) for n, level in enumerate(levels)]
     found = shown(together(many), "letters")
     assert [panel.title for panel in found.panels] == ["m0, low", "m1, medium", "m2, high", "m3, example"]
-    assert found.issues == (
-        note(
-            "For each model, the dataset and level with the largest position bias (m0: opinionqa low; m1: opinionqa "
-            "medium; m2: opinionqa high; m3: opinionqa example)."
-        ),
-    )
+    biased = "m0: opinionqa low; m1: opinionqa medium; m2: opinionqa high; m3: opinionqa example"
+    text = f"For each model, the dataset and level with the largest position bias ({biased})."
+    assert found.issues == (note(text),)
     few = shown(together(many[:12]), "letters")
     assert (len(few.panels), few.issues) == (12, ())
 

@@ -85,9 +85,8 @@ def test_a_sweep_is_one_model_with_known_figures_at_each_temperature(sweep: Runs
     (curves, *_) = marks(rates, Curves)
     assert curves.x == (0.0, 0.5, 1.0)
     assert [series.name for series in curves.series] == ["low"]
-    assert note("Several draws at one temperature: the mean over them is shown, and the table counts them.") in (
-        rates.issues
-    )
+    several = "Several draws at one temperature: the mean over them is shown, and the table counts them."
+    assert note(several) in rates.issues
 
 
 def test_all_other_figures_show_the_lowest_temperature_once(sweep: Runs) -> None:
@@ -100,10 +99,8 @@ def test_all_other_figures_show_the_lowest_temperature_once(sweep: Runs) -> None
     assert "--seed 2," in commands[2]
     ((about, cells),) = numbers(report.sections[0], "paired_mcq_mismatch").items()
     assert (about, cells["mismatch"].value) == (("one", "opinionqa", "low"), 0)
-    assert (
-        note(f"one: {LOW} at temperatures 0, 0.5 (2 draws), 1; all figures but those over temperatures show 0")
-        in report.issues
-    )
+    told = f"one: {LOW} at temperatures 0, 0.5 (2 draws), 1; all figures but those over temperatures show 0"
+    assert note(told) in report.issues
 
 
 ROWS: list[Row] = [(f"q{number}", "A", "A" if number % 2 else "B") for number in range(8)]
@@ -146,17 +143,18 @@ def test_two_models_have_a_curve_each_and_temperatures_of_their_own(tmp_path: Pa
 
 def test_draws_of_other_rows_are_left_out_with_a_warning(tmp_path: Path) -> None:
     folders = [drawn(tmp_path / "0", 0, 1, AGREE), drawn(tmp_path / "1", 0.5, 1, ROWS)]
-    found = section_of(*folders, drawn(tmp_path / "2", 1, 1, ROWS[:4]))
+    others = drawn(tmp_path / "2", 1, 1, ROWS[:4])
+    found = section_of(*folders, others)
     assert list(points(found)) == ["0", "0.5"]
-    assert figure(found, RATES).issues[0].text == (
-        f"one, {LOW}: 1 of 3 draws are left out, because their rows or version differ from those at temperature 0"
-    )
+    text = f"one, {LOW}: 1 of 3 draws are left out, because their rows or version differ from those at temperature 0"
+    assert figure(found, RATES).issues[0].text == text
+    # What is left of the other two is a single temperature.
+    assert RATES not in names(section_of(folders[0], others))
 
 
-@pytest.mark.parametrize("temperatures", [(0,), (0.7,)])
-def test_a_single_temperature_has_no_figure(tmp_path: Path, temperatures: tuple[float, ...]) -> None:
-    folders = [drawn(tmp_path / f"{number}", value, 1, ROWS) for number, value in enumerate(temperatures)]
-    assert RATES not in names(section_of(*folders))
+@pytest.mark.parametrize("temperature", [0, 0.7])
+def test_a_single_temperature_has_no_figure(tmp_path: Path, temperature: float) -> None:
+    assert RATES not in names(section_of(drawn(tmp_path, temperature, 1, ROWS)))
 
 
 def test_draws_without_other_temperatures_are_shown_once_and_reported(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ THOUGHT_OUT = "verbalizer_cot_sst2_unnatural_flipped"
 OWN = "verbalizer_topic_rotated"
 """A user's own, which names no verbalizer."""
 Facts = Mapping[str, Any]
+Scores = Mapping[str, Sequence[float]]
+"""By task, ``acc`` of each row."""
 
 
 def facts(dataset: str, naturalness: str | None, verbalizer: str | None, prompting: str = "direct") -> Facts:
@@ -37,7 +39,7 @@ RECORDED: Mapping[str, Facts] = {
 
 def write_run(
     folder: Path,
-    scores: Mapping[str, Sequence[float]],
+    scores: Scores,
     *,
     recorded: Mapping[str, Facts] = RECORDED,
     metadata: Facts | None = None,

@@ -25,7 +25,7 @@ from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited, edited_lines, samples_of
 from tests.reports.gate.two_runs import right
 from tests.reports.planted import without_samples
-from tests.reports.sections.reading_tables import figure, marks, names, numbers, section_on, titles, values
+from tests.reports.sections.reading_tables import Numbers, figure, marks, names, numbers, section_on, titles, values
 from tests.reports.sections.verbalizer.files import (
     FOO_BAR,
     GOLDEN,
@@ -34,6 +34,7 @@ from tests.reports.sections.verbalizer.files import (
     RECORDED,
     SNLI,
     THOUGHT_OUT,
+    Scores,
     facts,
     write_run,
 )
@@ -47,7 +48,7 @@ COLUMNS = tuple(
 )
 
 
-def run(folder: Path, shots: int, scores: Mapping[str, Sequence[float]], model: str = "one", **options: Any) -> Path:
+def run(folder: Path, shots: int, scores: Scores, model: str = "one", **options: Any) -> Path:
     config = {"num_fewshot": shots}
     return write_run(folder / f"{model} {shots}", scores, arguments={"pretrained": model}, config=config, **options)
 
@@ -81,6 +82,13 @@ OF_GAPS = {
 }
 
 
+def gaps(folder: Path, scores: Scores, **options: Any) -> Numbers:
+    """Return the changes from natural to unnatural words in the runs of a model; none if there is no figure of them."""
+    write_run(folder, scores, recorded=OF_GAPS, **options)
+    found = section_of(folder)
+    return numbers(found, "verbalizer_gaps") if "verbalizer_gaps" in names(found) else {}
+
+
 def test_the_change_from_natural_to_unnatural_words_is_over_the_same_rows_and_reversed_words(tmp_path: Path) -> None:
     scores = {
         GOLDEN: [1, 1, 1, 1],
@@ -92,9 +100,7 @@ def test_the_change_from_natural_to_unnatural_words_is_over_the_same_rows_and_re
         SNLI: [1, 1, 1, 0],
         THOUGHT_OUT: [1, 1, 0, 0],
     }
-    write_run(tmp_path / "one", scores, recorded=OF_GAPS, arguments={"pretrained": "one"})
-    found = section_of(tmp_path / "one")
-    cells = numbers(found, "verbalizer_gaps")
+    cells = gaps(tmp_path, scores)
     direct, thought = "both direct (flipped, no/yes)", "natural direct, unnatural chain of thought (flipped)"
     # sst2: flipped 1 - 4 of 4, no/yes 3 - 3 of 4; snli: flipped 3 - 3 of 4. Of two datasets, one is within 10 points.
     assert values(cells[direct, "one", "1 of 2"]) == pytest.approx({"overall": -3 / 12, "sst2": -3 / 8, "snli": 0.0})
@@ -104,14 +110,12 @@ def test_the_change_from_natural_to_unnatural_words_is_over_the_same_rows_and_re
     # There is no chain of thought on the other dataset, so a mean over both is not known.
     assert not of_thought["snli"].exists
     assert not of_thought["overall"].exists
-    assert titles(found, "verbalizer_gaps") == [direct, thought]
+    assert titles(section_of(tmp_path), "verbalizer_gaps") == [direct, thought]
 
 
 def test_a_model_that_lacks_label_words_of_another_has_no_change_beside_it(tmp_path: Path) -> None:
-    whole = {GOLDEN: [1, 1], SST2: [1, 0], YES_NO: [1, 1], NO_YES: [0, 0]}
-    write_run(tmp_path / "one", whole, recorded=OF_GAPS, arguments={"pretrained": "one"})
-    write_run(tmp_path / "two", {GOLDEN: [1, 1], SST2: [1, 0]}, recorded=OF_GAPS, arguments={"pretrained": "two"})
-    ((about, cells),) = numbers(section_of(tmp_path), "verbalizer_gaps").items()
+    write_run(tmp_path / "two", {GOLDEN: [1, 1], SST2: [1, 0]}, arguments={"pretrained": "two"})
+    ((about, cells),) = gaps(tmp_path, {GOLDEN: [1, 1], SST2: [1, 0], YES_NO: [1, 1], NO_YES: [0, 0]}).items()
     assert about == ("both direct (flipped, no/yes)", "one", "0 of 1")
     assert cells["sst2"].value == pytest.approx(-3 / 4)
 
@@ -119,31 +123,24 @@ def test_a_model_that_lacks_label_words_of_another_has_no_change_beside_it(tmp_p
 def test_a_change_is_over_the_rows_of_all_wordings_alone(tmp_path: Path) -> None:
     # Other words were asked on 20 of the 40 rows, on which every answer changes in the same way.
     scores = {GOLDEN: [1] * 20 + [0] * 20, SST2: [0] * 20 + [1] * 20, YES_NO: [1] * 20, NO_YES: [0] * 20}
-    write_run(tmp_path / "one", scores, recorded=OF_GAPS, arguments={"pretrained": "one"})
-    ((_, line),) = numbers(section_of(tmp_path / "one"), "verbalizer_gaps").items()
+    ((_, line),) = gaps(tmp_path, scores).items()
     change = line["sst2"]
     assert (change.value, change.rows, change.answers) == (-1, 20, 40)
     assert change.high < -0.5
 
 
 def test_changes_of_ten_points_are_within_ten_points(tmp_path: Path) -> None:
-    path = write_run(
-        tmp_path / "one", {GOLDEN: right(8, of=10), SST2: right(7, of=10)}, arguments={"pretrained": "one"}
-    )
-    without_samples(path.parent)
-    ((about, _),) = numbers(section_of(tmp_path / "one"), "verbalizer_gaps").items()
+    ((about, _),) = gaps(tmp_path, {GOLDEN: right(8, of=10), SST2: right(7, of=10)}, samples=False).items()
     assert "1 of 1" in about
 
 
 def test_without_natural_words_there_is_no_change(tmp_path: Path) -> None:
-    write_run(tmp_path / "one", {SST2: [1, 0], NO_YES: [1, 0], FOO_BAR: [1, 1]}, arguments={"pretrained": "one"})
-    assert "verbalizer_gaps" not in names(section_of(tmp_path / "one"))
+    assert gaps(tmp_path, {SST2: [1, 0], NO_YES: [1, 0], FOO_BAR: [1, 1]}) == {}
 
 
 def test_a_change_on_the_page_is_paired_by_row(tmp_path: Path) -> None:
     # Ten of 100 rows are right with natural words alone, and none with unnatural ones alone.
-    write_run(tmp_path / "one", {GOLDEN: right(60), SST2: right(50)}, arguments={"pretrained": "one"})
-    ((_, line),) = numbers(section_of(tmp_path / "one"), "verbalizer_gaps").items()
+    ((_, line),) = gaps(tmp_path, {GOLDEN: right(60), SST2: right(50)}).items()
     change = line["sst2"]
     assert change.value == pytest.approx(-0.1)
     # Two groups of rows would differ by 1.96 √(0.6 · 0.4 / 100 + 0.5 · 0.5 / 100) = 0.14 each way.
@@ -189,9 +186,7 @@ def test_every_number_of_examples_is_compared_with_none(tmp_path: Path) -> None:
     ],
     ids=["another model", "other label words", "chain of thought", "another dataset", "no zero-shot run"],
 )
-def test_other_runs_are_not_compared(
-    fewer: int, model: str, tasks: Mapping[str, Sequence[float]], tmp_path: Path
-) -> None:
+def test_other_runs_are_not_compared(fewer: int, model: str, tasks: Scores, tmp_path: Path) -> None:
     run(tmp_path, fewer, {SST2: [1, 0]})
     run(tmp_path, 4, tasks, model=model)
     assert "verbalizer_few_shot" not in names(section_of(tmp_path))
@@ -346,7 +341,5 @@ def planted(folder: Path, right: Mapping[str, Sequence[Sequence[float]]], *, sam
 def test_a_spread_over_wordings_is_held_against_that_of_chance(
     right: Mapping[str, Sequence[Sequence[float]]], value: float, by_chance: float, p: object, tmp_path: Path
 ) -> None:
-    found = spread_of(planted(tmp_path, right))
-    assert found.value == pytest.approx(value)
-    assert found.by_chance == pytest.approx(by_chance, abs=0.02)
-    assert found.p == p
+    found = [*spread_of(planted(tmp_path, right))]
+    assert found == [pytest.approx(value), pytest.approx(by_chance, abs=0.02), p]

@@ -14,7 +14,7 @@ from lm_eval_ext.reports.sections.verbalizer.section import section
 from lm_eval_ext.results.issue import error, note
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited_lines
-from tests.reports.sections.reading_tables import exact, figure, marks, names, numbers, section_on, titles, values
+from tests.reports.sections.reading_tables import Exactly, figure, marks, names, numbers, section_on, titles, values
 from tests.reports.sections.verbalizer.files import FOO_BAR, GOLDEN, OWN, RECORDED, SNLI, THOUGHT_OUT, facts, write_run
 
 DATASETS = ("sst2", "emotion")
@@ -58,7 +58,7 @@ def of_rows(folder: Path, scores: Mapping[str, Sequence[float]], **options: Any)
 def test_every_naturalness_has_the_policys_known_score(
     known: Section, model: str, words: str, rates: tuple[int, int, int]
 ) -> None:
-    expected = dict(zip(("accuracy", "prior rate", "invalid rate"), map(exact, rates), strict=True))
+    expected = dict(zip(("accuracy", "prior rate", "invalid rate"), map(Exactly, rates), strict=True))
     found = numbers(known, "verbalizer_naturalness")[model, DIRECT, words]
     assert {name: found[name] for name in expected} == expected
     # The most frequent label is right in 101 of 200 rows.
@@ -96,10 +96,10 @@ def test_words_datasets_and_chain_of_thought_have_the_policys_known_scores(known
     assert values(by_dataset[PRIOR, DIRECT, "emotion"]) == {"natural": 1.0, "neutral": 0.0, "unnatural": 0.0}
     assert values(by_dataset[ORACLE, DIRECT, "sst2"]) == {"natural": 1.0, "neutral": 1.0, "unnatural": 1.0}
     thought = numbers(known, "verbalizer_thought")
-    assert list(thought[PRIOR, "overall"].values()) == [exact(1.0), exact(0.0), exact(0.0)]
-    assert list(thought[ORACLE, "emotion"].values()) == [exact(1.0), exact(1.0), exact(1.0)]
+    assert list(thought[PRIOR, "overall"].values()) == [Exactly(1.0), Exactly(0.0), Exactly(0.0)]
+    assert list(thought[ORACLE, "emotion"].values()) == [Exactly(1.0), Exactly(1.0), Exactly(1.0)]
     gain = numbers(known, "verbalizer_thought_gain")
-    assert gain[PRIOR,] == {"overall": exact(0.0), "sst2": exact(0.0), "emotion": exact(0.0)}
+    assert gain[PRIOR,] == {"overall": Exactly(0.0), "sst2": Exactly(0.0), "emotion": Exactly(0.0)}
 
 
 def test_all_models_share_one_plot_with_the_chance_line_of_their_tasks(known: Section) -> None:
@@ -226,9 +226,9 @@ def test_custom_tasks_are_shown_under_their_names_and_in_no_figure_of_published_
     ways = {OWN: "direct", "verbalizer_topic_thought": "chain_of_thought"}
     own = {task: {**facts("topic", None, None, how), "label_words": words} for task, how in ways.items()}
     found = of_rows(tmp_path, {SST2: [1, 1], **{task: [0, 0] for task in own}}, recorded={**RECORDED, **own})
-    assert numbers(found, "verbalizer_naturalness")[ONE, DIRECT, "unnatural"]["accuracy"] == exact(1.0)
+    assert numbers(found, "verbalizer_naturalness")[ONE, DIRECT, "unnatural"]["accuracy"] == Exactly(1.0)
     assert numbers(found, "verbalizer_others") == {
-        (ONE, task, how, 3): {"accuracy": exact(0.0), "prior rate": exact(1.0), "invalid rate": exact(0.0)}
+        (ONE, task, how, 3): {"accuracy": Exactly(0.0), "prior rate": Exactly(1.0), "invalid rate": Exactly(0.0)}
         for task, how in zip(own, (DIRECT, THOUGHT), strict=True)
     }
     (bars,) = marks(figure(found, "verbalizer_others"), Bars)
@@ -238,8 +238,16 @@ def test_custom_tasks_are_shown_under_their_names_and_in_no_figure_of_published_
 
 # Examples
 
-USUAL, ACCIDENT, BOTH = "The label's usual word instead", "Possibly right by accident:", "Right with both"
-OUT, INTO = "Its direct answer follows", "Its direct answer does not follow"
+# They say what an answer shows, and nothing about the model: of random answers, a quarter look as if it went by its
+# priors, and a quarter as if by the instruction.
+USUAL = "The label's usual word instead of the flipped one: right with natural label words, wrong with flipped ones."
+ACCIDENT = (
+    "Possibly right by accident: it is wrong with the natural label words, so two mistakes (label and instruction) "
+    "may cancel out."
+)
+BOTH = "Right with both natural and flipped label words."
+OUT = "Its direct answer follows the instruction; its answer after a chain of thought does not."
+INTO = "Its direct answer does not follow the instruction; its answer after a chain of thought does."
 
 
 @pytest.mark.parametrize(
@@ -252,30 +260,18 @@ OUT, INTO = "Its direct answer follows", "Its direct answer does not follow"
         pytest.param({SST2: [1], THOUGHT_OUT: [0]}, [OUT], id="right directly, wrong after a thought"),
         pytest.param({SST2: [0], THOUGHT_OUT: [1]}, [INTO], id="wrong directly, right after a thought"),
         pytest.param({SST2: [1], THOUGHT_OUT: [1]}, [], id="right directly and after a thought"),
+        pytest.param({GOLDEN: [1, 1, 0, 0], SST2: [1, 0, 1, 0]}, [USUAL, ACCIDENT, BOTH], id="answers at random"),
     ],
 )
 def test_two_instructive_answers_to_a_row_are_examples_with_their_reasons(
     scores: Mapping[str, Sequence[float]], whys: list[str], tmp_path: Path
 ) -> None:
-    found = of_rows(tmp_path, scores)
-    assert [why for example in found.examples for why in whys if example.why.startswith(why)] == whys
-    assert len(found.examples) == len(whys)
-
-
-def test_an_example_says_what_an_answer_shows_and_nothing_about_the_model(tmp_path: Path) -> None:
-    # Of random answers, a quarter look as if the model went by its priors, and a quarter as if by the instruction.
-    found = of_rows(tmp_path, {GOLDEN: [1, 1, 0, 0], SST2: [1, 0, 1, 0]})
-    assert {example.why for example in found.examples} == {
-        "The label's usual word instead of the flipped one: right with natural label words, wrong with flipped ones.",
-        "Possibly right by accident: it is wrong with the natural label words, so two mistakes (label and instruction) "
-        "may cancel out.",
-        "Right with both natural and flipped label words.",
-    }
+    assert [example.why for example in of_rows(tmp_path, scores).examples] == whys
 
 
 def test_an_example_shows_the_expected_and_the_read_word_of_both(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {GOLDEN: [1, 1], SST2: [1, 0]})
-    (example,) = [example for example in found.examples if example.why.startswith(USUAL)]
+    (example,) = [example for example in found.examples if example.why == USUAL]
     assert (example.task, example.prompt, example.answer) == (SST2, "Review: review 1\n\nAnswer:", "negative")
     assert dict(example.facts) == {
         "label": "positive",
