@@ -93,6 +93,8 @@ def test_a_regression_is_said_with_its_scores_and_the_dataset_that_lost_most(tmp
         ((60, 88, 90), f", mostly {SST2} (30 of 32 lost answers)"),
         # A third of the answers of each.
         ((70, 70, 70), ""),
+        # More of one than of the others, but less than half of all.
+        ((60, 70, 70), ""),
     ],
 )
 def test_a_task_is_named_if_no_dataset_stands_out_and_nothing_if_none_does(
