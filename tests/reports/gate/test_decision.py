@@ -90,18 +90,22 @@ def test_a_regression_is_said_with_its_scores_and_the_dataset_that_lost_most(tmp
     ("after", "mostly"),
     [
         # One task of one dataset.
-        ((60, 88, 90), f", mostly {SST2} (30 of 32 lost answers)"),
-        # A third of the answers of each.
-        ((70, 70, 70), ""),
+        ((60, 88, 360), f", mostly {SST2} (30 of 32 lost answers)"),
+        # Two thirds of the third task, which has two thirds of the answers.
+        ((70, 70, 280), ""),
+        # More of one than its share, but less than half of all.
+        ((60, 70, 340), ""),
     ],
 )
 def test_a_task_is_named_if_no_dataset_stands_out_and_nothing_if_none_does(
     tmp_path: Path, after: Sequence[int], mostly: str
 ) -> None:
-    tasks = (SST2, SNLI, RTE)
-    changed = {task: right(count) for task, count in zip(tasks, after, strict=True)}
-    both = sides(tmp_path, dict.fromkeys(tasks, right(90)), changed, groups={"level": tasks})
-    assert f"){mostly}." in decision(check(both, {"level": 0.02}))
+    sizes = {SST2: 100, SNLI: 100, RTE: 400}
+    before = {task: right(rows * 9 // 10, of=rows) for task, rows in sizes.items()}
+    changed = {task: right(count, of=rows) for (task, rows), count in zip(sizes.items(), after, strict=True)}
+    both = sides(tmp_path, before, changed, groups={"level": [*sizes]})
+    _, _, after_scores = decision(check(both, {"level": 0.02})).partition(")")
+    assert after_scores == f"{mostly}."
 
 
 def test_what_is_clearly_worse_stands_above_a_larger_drop_of_a_few_rows(tmp_path: Path) -> None:

@@ -226,21 +226,36 @@ def test_examples_in_one_turn_are_another_setting_than_examples_as_turns(
 
 
 @pytest.mark.parametrize(
-    ("weights", "notes"),
+    ("of_a", "of_b", "expected"),
     [
-        ("there/tiny", {"note": ["model argument dtype: none in A, bfloat16 in B"]}),
-        # Another model has arguments of its own.
-        ("there/other", {}),
+        pytest.param(
+            {"model_args": "pretrained=here/tiny"},
+            {"model_args": "pretrained=there/tiny,dtype=bfloat16"},
+            {"note": ["model argument dtype: none in A, bfloat16 in B"]},
+            id="the same weights served otherwise",
+        ),
+        pytest.param(
+            {"model_args": "pretrained=here/tiny"},
+            {"model_args": "pretrained=there/other,dtype=bfloat16"},
+            {},
+            id="another model, which has arguments of its own",
+        ),
+        pytest.param(
+            {"recorded": {"missing": {SST2: 1, SNLI: 0}}},
+            {},
+            {"warning": [f"1 of 100 answers of A were not recorded and count as empty ({SST2})"]},
+            id="answers that count as empty because they were not recorded",
+        ),
     ],
 )
-def test_the_arguments_that_the_same_weights_were_served_with_are_noted(
-    tmp_path: Path, weights: str, notes: Mapping[str, Sequence[str]]
+def test_how_a_run_was_called_is_said_as_far_as_it_matters(
+    tmp_path: Path, of_a: Mapping[str, Any], of_b: Mapping[str, Any], expected: Mapping[str, Sequence[str]]
 ) -> None:
     sides(tmp_path, BOTH, BOTH, groups=TREE)
-    for side, arguments in (("a", "pretrained=here/tiny"), ("b", f"pretrained={weights},dtype=bfloat16")):
+    for side, config in (("a", of_a), ("b", of_b)):
         with edited(tmp_path / side) as content:
-            content["config"] |= {"model": "hf", "model_args": arguments}
-    assert told(sides_in(tmp_path).take("all")) == notes
+            content["config"] |= config
+    assert told(sides_in(tmp_path).take("all")) == expected
 
 
 @pytest.mark.parametrize(
@@ -257,17 +272,6 @@ def test_prompts_under_chat_templates_may_differ(tmp_path: Path, templates: str,
         with edited(tmp_path / side) as content:
             content.update(TEMPLATE)
     assert told(sides_in(tmp_path).take(SST2)) == {"note": [noted]}
-
-
-def test_answers_that_count_as_empty_because_they_were_not_recorded_are_a_warning(tmp_path: Path) -> None:
-    sides(tmp_path, BOTH, BOTH, groups=TREE)
-    with edited(tmp_path / "a") as content:
-        content["config"]["recorded"] = {"missing": {SST2: 1, SNLI: 0}}
-    count = len(BOTH[SST2])
-    assert told(sides_in(tmp_path).take(SST2))["warning"] == [
-        f"1 of {count} answers of A were not recorded and count as empty"
-    ]
-    assert "warning" not in told(sides_in(tmp_path).take(SNLI))
 
 
 def test_another_seed_of_the_generation_is_no_other_setting(tmp_path: Path) -> None:
