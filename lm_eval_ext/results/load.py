@@ -278,6 +278,7 @@ def _with_roles(runs: Sequence[TaskRun], *, merge_variants: bool, parts: bool) -
 
     def role(run: TaskRun) -> Role:
         if not run.count:
+            # Only where it is newer than all others of its task is it said that this was not evaluated.
             return Role.UNEVALUATED if run is newest_runs[_run_key(run)] else Role.OLDER
         if run is not in_figures[variant(run)]:
             return Role.PART if parts else Role.OLDER
@@ -285,7 +286,7 @@ def _with_roles(runs: Sequence[TaskRun], *, merge_variants: bool, parts: bool) -
             return Role.PLACED
         return Role.COUNTS if run is by_decoding[_run_key(run)][0] else Role.SWEPT
 
-    # Each run where it is first.
+    # Each run once, in the first of these places.
     in_order = {id(run): run for run in chain(*by_decoding.values(), newest_runs.values(), runs)}
     with_roles = [replace(run, role=role(run)) for run in in_order.values()]
     return sorted(with_roles, key=lambda run: [*Role].index(run.role)), [] if parts else replaced

@@ -186,6 +186,7 @@ def temperature_sent(file: ResultFile, generation: Mapping[str, Any]) -> tuple[f
         return float(temperature), ""
     if not by_temperature:
         return 0.0, ""
+    # What a run says of sampling is not sent.
     return float(temperature), f"--model {kind} sends temperature {temperature:g} although do_sample is false"
 
 
