@@ -29,8 +29,8 @@ from tests.tables import tables
 TABLES = tables(__file__)
 
 
-def model(kind: str, arguments: Mapping[str, str], setting: Mapping[str, str] = {}) -> EvaluatedModel:  # read only
-    return EvaluatedModel(kind, tuple(sorted(arguments.items())), tuple(setting.items()))
+def model(kind: str, arguments: Mapping[str, str], setting: Mapping[str, str] | None = None) -> EvaluatedModel:
+    return EvaluatedModel(kind, tuple(sorted(arguments.items())), tuple((setting or {}).items()))
 
 
 @pytest.mark.parametrize(("who", "name"), TABLES["names"])
