@@ -14,5 +14,5 @@ def tables(module: str) -> dict[str, Any]:
     Args:
         module: the ``__file__`` of the module.
     """
-    found: dict[str, Any] = yaml.safe_load(Path(module).with_suffix(".yaml").read_text(encoding="utf-8"))
-    return found
+    by_name: dict[str, Any] = yaml.safe_load(Path(module).with_suffix(".yaml").read_text(encoding="utf-8"))
+    return by_name

@@ -267,25 +267,26 @@ def _with_roles(runs: Sequence[TaskRun], *, merge_variants: bool, parts: bool) -
     Those in figures are in the order in which a run of their kind was first made, and of their decoding: issues name
     them in this order.
     """
-
-    def variant(run: TaskRun) -> Hashable:
-        return _run_key(run), run.decoding if merge_variants and run.schema.over_temperatures else None
-
     newest_runs, _ = newest(runs, _run_key)
-    in_figures, replaced = newest([run for run in runs if run.count], variant)
-    by_task = grouped((_run_key(run), run) for run in in_figures.values())
+    newest_with_rows, replaced = newest(
+        [run for run in runs if run.count],
+        lambda run: (_run_key(run), run.decoding if merge_variants and run.schema.over_temperatures else None),
+    )
+    in_figures = {id(run) for run in newest_with_rows.values()}
+    by_task = grouped((_run_key(run), run) for run in newest_with_rows.values())
     by_decoding = {key: sorted(of_task, key=lambda run: run.decoding) for key, of_task in by_task.items()}
 
     def role(run: TaskRun) -> Role:
         if not run.count:
+            # Only where it is newer than all others of its task is it said that this was not evaluated.
             return Role.UNEVALUATED if run is newest_runs[_run_key(run)] else Role.OLDER
-        if run is not in_figures[variant(run)]:
+        if id(run) not in in_figures:
             return Role.PART if parts else Role.OLDER
         if merge_variants and run.placement:
             return Role.PLACED
         return Role.COUNTS if run is by_decoding[_run_key(run)][0] else Role.SWEPT
 
-    # Each run where it is first.
+    # Each run once, in the first of these places.
     in_order = {id(run): run for run in chain(*by_decoding.values(), newest_runs.values(), runs)}
     with_roles = [replace(run, role=role(run)) for run in in_order.values()]
     return sorted(with_roles, key=lambda run: [*Role].index(run.role)), [] if parts else replaced

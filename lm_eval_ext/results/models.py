@@ -186,6 +186,7 @@ def temperature_sent(file: ResultFile, generation: Mapping[str, Any]) -> tuple[f
         return float(temperature), ""
     if not by_temperature:
         return 0.0, ""
+    # What a run says of sampling is not sent.
     return float(temperature), f"--model {kind} sends temperature {temperature:g} although do_sample is false"
 
 
@@ -379,8 +380,8 @@ def sizes(runs: Runs, stated_sizes: GivenSizes | None = None) -> Sizes:
     used: set[str] = set()
     without: list[str] = []
     for model, label in runs.labels.items():
-        # A user may have given it any name.
-        name = model.name if label.startswith(model.name) else label
+        # A user may have given it any name, also one that begins with that of its weights.
+        name = model.name if re.match(rf"{re.escape(model.name)}(?:,| \(|$)", label) else label
         # What distinguishes it from others of its name, without what it only lacks: "no few-shot examples" is also
         # said of a model in the family of those that were only run without.
         parts = label.removeprefix(name).split(", ")

@@ -83,9 +83,9 @@ def test_a_row_that_no_known_answer_follows_has_none(tmp_path: Path, capsys: pyt
         {"key": key, "task_prompt": f"Write {key}.", "prompt": f"Write {key}.\nBelow.", **instructions}
         for key, instructions in enumerate((kept, contradicting), start=1)
     ]
-    lists: dict[str, object] = {"not_conflict_rules_list": [], "rules": []}
+    no_rules: dict[str, object] = {"not_conflict_rules_list": [], "rules": []}
     path = tmp_path / "rows.jsonl"
-    path.write_text("".join(json.dumps({**row, **lists}) + "\n" for row in rows), encoding="utf-8")
+    path.write_text("".join(json.dumps({**row, **no_rules}) + "\n" for row in rows), encoding="utf-8")
     known, unknown = (row["oracle"] for row in printed(capsys, "manyifeval_n02", source=path))
     assert (isinstance(known, str), unknown) == (True, None)
 

@@ -29,8 +29,8 @@ from tests.tables import tables
 TABLES = tables(__file__)
 
 
-def model(kind: str, arguments: Mapping[str, str], setting: Mapping[str, str] = {}) -> EvaluatedModel:  # read only
-    return EvaluatedModel(kind, tuple(sorted(arguments.items())), tuple(setting.items()))
+def model(kind: str, arguments: Mapping[str, str], setting: Mapping[str, str] | None = None) -> EvaluatedModel:
+    return EvaluatedModel(kind, tuple(sorted(arguments.items())), tuple((setting or {}).items()))
 
 
 @pytest.mark.parametrize(("who", "name"), TABLES["names"])
@@ -230,6 +230,9 @@ def test_a_name_that_the_user_gave_may_be_in_the_file(tmp_path: Path) -> None:
     assert list(sizes(runs).by_model.values()) == [Size("mine-…", 7_000_000_000)]
     path = written(tmp_path, '[A]\nmine-8b = "8B"')
     assert list(sizes(runs, read_sizes(path)).by_model.values()) == [Size("A", 8_000_000_000)]
+    # What follows the name of its weights in it is no setting.
+    runs = load([tmp_path], names=[GivenName(tmp_path, "one-7b-mine")])
+    assert list(sizes(runs).by_model.values()) == [Size("one-…-mine", 7_000_000_000)]
 
 
 def test_two_models_of_one_size_do_not_share_a_curve(tmp_path: Path) -> None:

@@ -152,8 +152,8 @@ def test_draws_of_a_real_model_are_told_apart_by_temperature_and_seed(tiny_model
         options: dict[str, Any] = {"limit": 2, "bootstrap_iters": 0, "gen_kwargs": f"max_gen_toks=8{drawn}"}
         options |= dict.fromkeys(("random_seed", "numpy_random_seed", "torch_random_seed"), seed)
         arguments = f"pretrained={tiny_model},device=cpu"
-        found = evaluate("hf", [TASK], {"repeats": repeats}, folder, model_args=arguments, **options)
-        texts[temperature, seed] = [sample["resps"] for sample in found["samples"][TASK]]
+        results = evaluate("hf", [TASK], {"repeats": repeats}, folder, model_args=arguments, **options)
+        texts[temperature, seed] = [sample["resps"] for sample in results["samples"][TASK]]
     assert texts[0.7, 1] != texts[0.7, 2]
     # Three draws of one run: another text each time.
     assert all(len(draws) == 3 and len(set(draws)) > 1 for (draws,) in texts[0.7, 3])
