@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from functools import lru_cache, partial
+from functools import cache, partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,9 @@ log = logging.getLogger(f"lm_eval.{__name__}")
 _MESSAGES = [{"role": "user", "content": "A message."}]
 
 
-@lru_cache
+@cache
 def warn_once(message: str) -> None:
-    """Log a warning that is about the whole run, however many tasks find it out."""
+    """Log a warning that is not about one task alone once in a run, however many tasks find it out."""
     log.warning(message)
 
 

@@ -122,12 +122,9 @@ class KnownInstance(Instance):  # type: ignore[misc] # the harness ships no type
         unanswered = {
             attribute.name: getattr(request, attribute.name)
             for attribute in fields(Instance)
-            if attribute.name not in _ANSWERED
+            if attribute.name not in ("resps", "filtered_resps")
         }
         return cls(**{**unanswered, "known_answers": known_answers, **changed})
-
-
-_ANSWERED = ("resps", "filtered_resps")
 
 
 @dataclass

@@ -90,25 +90,19 @@ def test_the_option_repeats_does_the_same(drawn: tuple[dict[str, Any], Path], tm
 
 
 def test_every_family_scores_every_draw(tmp_path: Path, sentence_data: None) -> None:
-    asked = [task for task in OF_FAMILY.values() if task != PLAYED]
-    once, twice = (
-        [
-            evaluate(folder, "policy=oracle", asked, repeats, apply_chat_template=True),
-            evaluate(
-                folder,
-                "base=reference,policy=oracle",
-                [PLAYED],
-                repeats,
-                model="conversation",
-                apply_chat_template=True,
-            ),
-        ]
-        for repeats, folder in ((1, tmp_path / "1"), (2, tmp_path / "2"))
-    )
+    others = [task for task in OF_FAMILY.values() if task != PLAYED]
+
+    def run(draws: int) -> Mapping[str, Any]:
+        folder, base = tmp_path / str(draws), "base=reference,policy=oracle"
+        played = evaluate(folder, base, [PLAYED], draws, model="conversation", apply_chat_template=True)
+        asked = evaluate(folder, "policy=oracle", others, draws, apply_chat_template=True)
+        return {PLAYED: played, **dict.fromkeys(others, asked)}
+
+    once, twice = run(1), run(2)
     runs = {run.task: run for run in load([tmp_path / "2"]).counting}
     for task in OF_FAMILY.values():
         # The answers of the oracle are the same in each draw, so all figures are.
-        single, double = (run[task == PLAYED] for run in (once, twice))
+        single, double = once[task], twice[task]
         drawn = {name: value for name, value in double["results"][task].items() if not name.startswith("draws")}
         assert drawn == pytest.approx(single["results"][task], nan_ok=True)
         assert not any(name.startswith("draws") for name in single["results"][task])
@@ -216,12 +210,8 @@ def test_draws_that_a_cache_would_make_one_are_refused(wraps: bool, tmp_path: Pa
     options: dict[str, Any] = {"limit": 2, "bootstrap_iters": 0, "apply_chat_template": True, "model_args": arguments}
     evaluate = harness_tasks.evaluate
     cached = {**options, "use_cache": str(tmp_path / "cache")}
-    with pytest.raises(
-        ValueError, match=r"repeats 2 with --use_cache: all draws of a row .*; add do_sample=true to --gen"
-    ):
+    message = r"repeats 2 with --use_cache: all draws of a row .*; add do_sample=true to --gen"
+    with pytest.raises(ValueError, match=message):
         evaluate(model, [task], {"repeats": 2}, gen_kwargs="temperature=0.7", **cached)
-    for given in (
-        {**cached, "gen_kwargs": "temperature=0.7,do_sample=true"},
-        {**options, "gen_kwargs": "temperature=0.7"},
-    ):
-        assert task in evaluate(model, [task], {"repeats": 2}, **given)["results"]
+    for given, gen_kwargs in ((cached, "temperature=0.7,do_sample=true"), (options, "temperature=0.7")):
+        assert task in evaluate(model, [task], {"repeats": 2}, gen_kwargs=gen_kwargs, **given)["results"]

@@ -13,7 +13,7 @@ from lm_eval_ext import tasks_dir
 from lm_eval_ext.harness.requests import answer_of
 from lm_eval_ext.models.reference import ReferenceLM
 from tests.conftest import Harness
-from tests.harness.tasks import OF_FAMILY, evaluate, make, make_own, options_of
+from tests.harness.tasks import CASES, OF_FAMILY, evaluate, make, make_own, options_of
 from tests.known_answers import text_of
 
 pytestmark = pytest.mark.harness
@@ -24,10 +24,8 @@ pytestmark = pytest.mark.harness
 def test_an_invalid_num_fewshot_is_rejected(family: str, number: object) -> None:
     task = make(OF_FAMILY[family])
     task.config.num_fewshot = number
-    with pytest.raises(
-        ValueError,
-        match=f"task '{OF_FAMILY[family]}': --num_fewshot {number}; expected a number of few-shot examples, 0",
-    ):
+    message = f"task '{OF_FAMILY[family]}': --num_fewshot {number}; expected a number of few-shot examples, 0"
+    with pytest.raises(ValueError, match=message):
         task.build_all_requests()
 
 
@@ -172,18 +170,7 @@ def test_a_row_that_a_task_has_not_is_named(row: int) -> None:
         evaluate("reference", [task], {}, samples={task: [0, row]}, bootstrap_iters=0)
 
 
-@pytest.mark.parametrize(
-    ("included", "keys", "message"),
-    [
-        ("manyifeval/leaves/manyifeval_n03", {"repeets": 2}, "unknown key 'repeets'; expected keys of the harness's"),
-        ("hierarchy/leaves/hierarchy_tool", {"arms": "tool"}, r"unknown key 'arms'; .* of tasks/hierarchy/README\.md"),
-        (
-            "manyifeval/leaves/manyifeval_n03",
-            {"generation_kwargs": {"max_gen_toks": 512}},
-            r"generation_kwargs without until .* first blank line; add until, such as \[",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("included", "keys", "message"), CASES["wrong_leaves"])
 def test_a_leaf_of_ones_own_says_what_is_wrong_with_it(
     tmp_path: Path, included: str, keys: dict[str, Any], message: str
 ) -> None:

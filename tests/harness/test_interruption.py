@@ -46,9 +46,7 @@ def breaking(model: Path, name: str, after: int) -> tuple[Any, list[int]]:
     return lm, calls
 
 
-def run(
-    lm: Any, task: str, cache: Path | None, gen_kwargs: str = "max_gen_toks=3", **metadata: Any
-) -> Mapping[str, Any]:
+def run(lm: Any, task: str, cache: Path | None, gen_kwargs: str = GREEDY, **metadata: Any) -> Mapping[str, Any]:
     options: dict[str, Any] = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": gen_kwargs}
     return evaluate(lm, [task], metadata, use_cache=str(cache) if cache else None, **options)
 

@@ -90,11 +90,7 @@ def test_the_command_ends_before_the_model_is_created_and_names_all_that_is_miss
     assert not (tmp_path / "created").exists()
     error = errors[errors.rindex("MissingDataError: ") :].splitlines()
     assert "and HF_HUB_OFFLINE forbids their download" in error[0]
-    assert [line.split(":")[0].strip() for line in error[1:4]] == [
-        "punkt_tab",
-        "stopwords",
-        "averaged_perceptron_tagger_eng",
-    ]
+    assert [line.split(":")[0].strip() for line in error[1:4]] == ALL
     assert error[5] == "    python -m nltk.downloader punkt_tab stopwords averaged_perceptron_tagger_eng"
     assert error[6].startswith("Offline: copy tokenizers/punkt_tab, corpora/stopwords and taggers/averaged_perceptron_")
     assert error[7:] == [

@@ -21,17 +21,6 @@ from tests.sampling import sampled
 
 pytestmark = pytest.mark.harness
 
-ONE_FEWER = {
-    "verbalizer": "sst2_validation.jsonl",
-    "manyifeval": "manyifeval_test.jsonl",
-    "ifbench": "ifbench_test.jsonl",
-    "hierarchy": "manyifeval_test.jsonl",
-    "conversation": "manyifeval_test.jsonl",
-    "paired_mcq": "arc_challenge_test.jsonl",
-    "natural_instructions": "natural_instructions/subtask002_quoref_answer_generation.json",
-}
-"""By family, the embedded file of its task's rows."""
-
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +52,7 @@ def asked(task: Any, **options: Any) -> list[tuple[str, Any]]:
 def other_rows(family: str, folder: Path) -> dict[str, str]:
     """Write a folder with other rows of the family's task, and return the metadata that choose it."""
     shutil.copytree(EMBEDDED_FOLDER, folder)
-    path = folder / ONE_FEWER[family]
+    path = folder / CASES["embedded"][family]
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".json":
         content = json.loads(text)

@@ -24,6 +24,7 @@ VERBALIZER, MCQ, INSTRUCTIONS = "verbalizer_sst2_natural_golden", "text_mcq_arc_
 NI = "natural_instructions_subtask002_quoref_answer_generation_prompt"
 FILTERS = {VERBALIZER: "answer", MCQ: "rules", INSTRUCTIONS: "none", NI: "none"}
 END = "</think>"
+THINKING: Mapping[str, Any] = {"enable_thinking": True, "think_end_token": END}
 ROWS = 24
 """Of each task; enough for each kind of response."""
 
@@ -42,13 +43,13 @@ Evaluate = Callable[..., Mapping[str, Any]]
 
 @pytest.fixture(scope="module")
 def evaluate(thinking_model: Path, sentence_data: None) -> Evaluate:
-    """Return a function that evaluates the model on some tasks."""
+    """Return a function that evaluates the model on some tasks, which it ``tells`` of the model's arguments."""
 
-    def run(*tasks: str, template: bool = True, **arguments: Any) -> Mapping[str, Any]:
+    def run(*tasks: str, template: bool = True, tells: bool = True, **arguments: Any) -> Mapping[str, Any]:
         return harness_tasks.evaluate(
             "hf",
             tasks,
-            {"details": True, "max_length": 4096, **arguments},
+            {"details": True, "max_length": 4096, **(arguments if tells else {})},
             model_args={"pretrained": str(thinking_model), **arguments},
             apply_chat_template=template,
             limit=ROWS,
@@ -99,7 +100,7 @@ def test_reasoning_that_the_template_opened_is_no_answer(evaluate: Evaluate) -> 
 
 
 def test_a_model_that_removes_its_reasoning_itself_is_read_as_it_is(evaluate: Evaluate) -> None:
-    run = evaluate(VERBALIZER, MCQ, enable_thinking=True, think_end_token=END)
+    run = evaluate(VERBALIZER, MCQ, **THINKING)
     for task in (VERBALIZER, MCQ):
         said = responses(run, task)
         assert not any("think>" in response for response in said.values())
@@ -112,29 +113,17 @@ def test_a_model_that_removes_its_reasoning_itself_is_read_as_it_is(evaluate: Ev
 def test_paired_tasks_are_refused_to_a_model_that_thinks_and_the_sibling_is_named(
     template: bool, evaluate: Evaluate, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(
-        ValueError, match=r"with enable_thinking=True provides none; --tasks text_mcq_arc_challenge_low"
-    ):
-        evaluate(
-            VERBALIZER, "paired_mcq_arc_challenge_low", template=template, enable_thinking=True, think_end_token=END
-        )
+    with pytest.raises(ValueError, match="with enable_thinking=True provides none; --tasks text_mcq_arc_challenge_low"):
+        evaluate(VERBALIZER, "paired_mcq_arc_challenge_low", template=template, **THINKING)
     # Where requests run, the harness shows their progress.
     assert "Running generate_until" not in capsys.readouterr().err
 
 
 @pytest.mark.skipif(HAS_SCORERS, reason="HFLM of 0.5.0.dev1 computes log-likelihoods with enable_thinking=True, too")
-def test_thinking_that_only_the_model_knows_of_is_refused_too(thinking_model: Path) -> None:
+def test_thinking_that_only_the_model_knows_of_is_refused_too(evaluate: Evaluate) -> None:
     # From Python, a task need not be told of the model's arguments.
     with pytest.raises(ValueError, match=r"HFLM with enable_thinking=True provides none; --tasks text_mcq_mmlu_low is"):
-        harness_tasks.evaluate(
-            "hf",
-            ["paired_mcq_mmlu_low"],
-            {"details": True},
-            model_args={"pretrained": str(thinking_model), "enable_thinking": True, "think_end_token": END},
-            apply_chat_template=True,
-            limit=1,
-            device="cpu",
-        )
+        evaluate("paired_mcq_mmlu_low", tells=False, **THINKING)
 
 
 @pytest.mark.parametrize(("prompt", "response", "restored"), harness_tasks.CASES["openings"])
@@ -146,7 +135,7 @@ def test_the_opening_tag_is_restored_where_the_block_is_never_closed(
 
 def test_reasoning_that_is_never_closed_is_no_answer_to_an_lm_that_goes_on_with_it(thinking_model: Path) -> None:
     options: dict[str, Any] = {"limit": 4, "bootstrap_iters": 0, "gen_kwargs": "max_gen_toks=3"}
-    base = get_model("hf")(pretrained=str(thinking_model), device="cpu", max_length=4096, batch_size=4)
+    base = harness_tasks.of_transformers(thinking_model)
     asked: list[str] = []
     generate = base.generate_until
 

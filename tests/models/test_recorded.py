@@ -122,9 +122,8 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_fewer_rows_may_be_asked_for_but_more_are_an_error_that_counts_them(first: Path, tmp_path: Path) -> None:
     recorded(first, tmp_path, ["manyifeval_n02"], limit=2)
     assert len(run_of(tmp_path).samples["manyifeval_n02"]) == 2
-    with pytest.raises(
-        ValueError, match=r"no recorded answer to 3 of 7 requests for a text: manyifeval_n02 \(3\)\. For "
-    ) as e:
+    message = r"no recorded answer to 3 of 7 requests for a text: manyifeval_n02 \(3\)\. For "
+    with pytest.raises(ValueError, match=message) as e:
         recorded(first, tmp_path, ["manyifeval_n02"], limit=ROWS + 3)
     assert "manyifeval_n02, row 4: its prompt, which begins 'Write " in str(e.value)
     assert "or missing=empty to count them as empty" in str(e.value)
@@ -257,9 +256,8 @@ def test_a_conversation_of_one_message_is_that_message(tmp_path: Path) -> None:
 def test_one_of_several_models_is_chosen_by_its_name(tmp_path: Path) -> None:
     rows = [{"model": name, "prompt": "Hi", "response": f"{name}!"} for name in ("a", "b")]
     assert of_rows(tmp_path, *rows, model="b").generate_until([asked("Hi")]) == ["b!"]
-    with pytest.raises(
-        RowsError, match=r"answers of 2 models \(recorded model=a, recorded model=b\); expected one: name"
-    ):
+    message = r"answers of 2 models \(recorded model=a, recorded model=b\); expected one: name"
+    with pytest.raises(RowsError, match=message):
         of_rows(tmp_path, *rows)
     with pytest.raises(RowsError, match="answers of no model called 'c'"):
         of_rows(tmp_path, *rows, model="c")
@@ -270,9 +268,8 @@ def test_a_model_may_be_called_by_its_last_name_where_that_is_its_own(tmp_path: 
     rows = [{"model": name, "prompt": "Hi", "response": f"{name}!"} for name in names]
     for called, name in (*((name, name) for name in names), ("Small-1B", names[2])):
         assert of_rows(tmp_path, *rows, model=called).generate_until([asked("Hi")]) == [f"{name}!"]
-    with pytest.raises(
-        RowsError, match=r"answers of 2 models \(.*here/Large-1B, .*there/Large-1B\); expected one: name"
-    ):
+    message = r"answers of 2 models \(.*here/Large-1B, .*there/Large-1B\); expected one: name"
+    with pytest.raises(RowsError, match=message):
         of_rows(tmp_path, *rows, model="Large-1B")
     assert of_rows(tmp_path, rows[0]).generate_until([asked("Hi")]) == ["here/Large-1B!"]
 
@@ -314,9 +311,8 @@ def test_several_answers_to_a_prompt_are_draws_unless_their_keys_differ(tmp_path
     keyed = [{"prompt": "Hi", "response": f"{key}", "key": key} for key in (1, 2)]
     lm = of_rows(tmp_path, *keyed)
     assert lm.generate_until([asked("Hi", doc={"key": 2}), asked("Hi", doc={"key": 1})]) == ["2", "1"]
-    with pytest.raises(
-        ValueError, match=r"a_task, row 0: its prompt has 2 recorded answers, which differ, and none is of"
-    ):
+    message = r"a_task, row 0: its prompt has 2 recorded answers, which differ, and none is of"
+    with pytest.raises(ValueError, match=message):
         lm.generate_until([asked("Hi", doc={"key": 3})])
 
 

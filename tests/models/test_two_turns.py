@@ -74,10 +74,8 @@ def test_the_reference_model_ignores_first_and_then_does_as_its_policy_says(poli
 def test_rows_without_a_second_message_are_an_error_before_any_request() -> None:
     base = ScriptedLM([])
     plain: Instance = plain_instance("generate_until", {}, ("Hi", {}))
-    with pytest.raises(
-        ValueError,
-        match=r"two_turns: rows without further messages: .*Only the tasks of the conversation family and ifbench_two",
-    ):
+    message = r"two_turns: rows without further messages: .*Only the tasks of the conversation family and ifbench_two"
+    with pytest.raises(ValueError, match=message):
         TwoTurnsLM(base).generate_until([request(), plain])
     assert base.calls == []
 

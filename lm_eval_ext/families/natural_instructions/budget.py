@@ -38,10 +38,6 @@ class Budget:
     measure: Callable[[str], int]
     tokenizer: str | None = None
 
-    def fits(self, text: str) -> bool:
-        """Tell whether a prompt is short enough."""
-        return self.measure(text) <= self.limit
-
     def described(self) -> dict[str, Any]:
         """Return the budget as recorded in the results."""
         described = {"limit": self.limit, "unit": self.unit}

@@ -154,7 +154,7 @@ def prompt_that_fits(
     input_text = instruction.instances[index].input
     for examples in range(most, encoding.fewest - 1, -1):
         prompt = encode(instruction, encoding, input_text, examples)
-        if fits := budget.fits(prompt):
+        if fits := budget.measure(prompt) <= budget.limit:
             break
     return prompt, examples, fits
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Mapping
-from functools import cache
 from typing import Any, ClassVar
 
 from lm_eval_ext import sources
@@ -31,6 +29,7 @@ from lm_eval_ext.families.natural_instructions.subtasks import (
     instruction,
     is_there,
 )
+from lm_eval_ext.harness.engines import warn_once
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share, as_dataset
 from lm_eval_ext.harness.requests import KnownAnswers
 from lm_eval_ext.metadata import mark_version
@@ -156,12 +155,12 @@ class NaturalInstructionsTask(FamilyTask):
         total = len(file.instances)
         if left_out := len(evaluated(total, self._n)) - len(encoded):
             facts["left_out"] = left_out
-            _warn(
+            warn_once(
                 f"{subtask} ({file.origin}): {left_out} instances left out: their references have no Latin letter or "
                 "digit, and ROUGE sees no others"
             )
         if paper and self._encoding.positive and not spare(total):
-            _warn(
+            warn_once(
                 f"{subtask} ({file.origin}): all {total} instances are evaluated, so none fills the context; prompts "
                 "show the file's own examples"
             )
@@ -190,12 +189,6 @@ class NaturalInstructionsTask(FamilyTask):
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the first reference that is not empty for ROUGE, and the input."""
         return {"oracle": next(filter(has_words, doc["output"])), "echo": doc["input"]}
-
-
-@cache
-def _warn(message: str) -> None:
-    """Log a warning, once for all tasks of a file."""
-    logging.getLogger(__name__).warning(message)
 
 
 def _count(task: str, metadata: Mapping[str, Any], key: str, otherwise: str = "") -> int | None:

@@ -16,28 +16,13 @@ CASES: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("cases.yaml")
 TASK = "subtask900_ferries"
 
 
+FERRIES = Path(__file__).with_name("ferries.json").read_text("utf-8")
+
+
 def version_1(**changed: object) -> dict[str, Any]:
     """Return the content of a version-1 file, with some fields changed."""
-    positive = [
-        {"input": "The quay is empty.", "output": "gone", "reason": "A ferry that waits is seen."},
-        {"input": "The ramp is down. ", "output": "waiting\n", "reason": "-"},
-    ]
-    negative = [
-        {"input": "The quay is empty.", "output": "lost", "reason": "Not a state.", "suggestion": "Say gone."},
-        {"input": "A horn sounds.", "output": "music", "reason": "", "suggestion": "-"},
-    ]
-    return {
-        "Title": "Where the ferry is",
-        "Prompt": "Say whether the ferry waits. ",
-        "Definition": "You are told what is seen from the quay.\nAnswer in a word.",
-        "Things to Avoid": "-",
-        "Emphasis & Caution": "Fog hides much.  ",
-        "Examples": {"Positive Examples": positive, "Negative Examples": negative},
-        "Instances": [
-            {"input": "Smoke rises behind the cape.", "output": ["gone", "left"]},
-            {"input": "  Cars queue. ", "output": ["waiting "]},
-        ],
-    } | changed
+    content: dict[str, Any] = json.loads(FERRIES)
+    return content | changed
 
 
 def numbered(count: int) -> dict[str, Any]:

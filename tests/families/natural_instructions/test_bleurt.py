@@ -104,6 +104,8 @@ BIRD, DOG, OF_THREE = "bird " * 10, "dog " * 10, "the cat sleeps"
     [
         # 24 positions, three of them for special tokens: 21 are left, of which the reference takes 3.
         (None, ("bird " * 18 + "dog " * 9, OF_THREE), ("bird " * 18, OF_THREE), ("bird " * 17, OF_THREE)),
+        # It is the reference that is truncated if that is the longer one.
+        (None, (OF_THREE, "bird " * 18 + "dog " * 9), (OF_THREE, "bird " * 18), (OF_THREE, "bird " * 17)),
         # 21 tokens are left for 11 and 11: of two texts of the same length, the prediction is truncated.
         (None, (DOG + "cat", BIRD + "cat"), (DOG, BIRD + "cat"), (DOG + "cat", BIRD)),
         # The tokenizer may have a lower limit than the network: three special tokens and three leave six.

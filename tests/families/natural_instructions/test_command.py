@@ -13,6 +13,7 @@ import pytest
 
 from lm_eval_ext.cli import main
 from tests.cli.test_cli import COMMAND
+from tests.families.jsonl import write_jsonl
 
 ROWS: list[dict[str, Any]] = [
     {"task": "t", "encoding": ["Definition", "Prompt"], "prediction": "the cat", "references": ["a dog", "a cat"]},
@@ -40,31 +41,28 @@ SCORES = {
 def test_score_prints_json_on_standard_output_and_the_count_on_standard_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text(LINES, encoding="utf-8")
-    assert main(["natural-instructions", "score", str(path)]) == 0
+    path = write_jsonl(tmp_path / "rows.jsonl", ROWS)
+    assert main(["natural-instructions", "score", path]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out) == SCORES
     assert printed.err == "3 rows scored, 1 skipped: no references\n"
 
 
 def test_score_prints_the_gains_over_a_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text(LINES, encoding="utf-8")
-    assert main(["natural-instructions", "score", str(path), "--base", "Definition + Prompt"]) == 0
+    path = write_jsonl(tmp_path / "rows.jsonl", ROWS)
+    assert main(["natural-instructions", "score", path, "--base", "Definition + Prompt"]) == 0
     found = json.loads(capsys.readouterr().out)
     gains = {"Definition + Prompt": 0.0, "Prompt": -100.0}
     assert (found["gains"], found["category_gains"]) == (gains, {"uncategorised": gains})
-    assert main(["natural-instructions", "score", str(path), "--base", "prompt"]) == 1
+    assert main(["natural-instructions", "score", path, "--base", "prompt"]) == 1
     assert (
         "no scored row has the base encoding 'prompt'; found 'Definition + Prompt', 'Prompt'" in capsys.readouterr().err
     )
 
 
 def test_score_reports_that_nothing_was_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text(json.dumps({**ROWS[0], "references": []}) + "\n", encoding="utf-8")
-    assert main(["natural-instructions", "score", str(path)]) == 0
+    path = write_jsonl(tmp_path / "rows.jsonl", [{**ROWS[0], "references": []}])
+    assert main(["natural-instructions", "score", path]) == 0
     *_, last = capsys.readouterr().err.splitlines()
     assert last == "nothing was scored: no row has references, a list of correct answers"
 

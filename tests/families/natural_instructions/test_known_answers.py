@@ -20,7 +20,8 @@ from lm_eval_ext.families.natural_instructions.task import NaturalInstructionsTa
 from lm_eval_ext.models.reference import ReferenceLM
 from lm_eval_ext.sources import RowsError
 from tests.conftest import Harness, Run
-from tests.families.natural_instructions.task_files import TASK, folder_with, numbered, real_folder, version_1
+from tests.families.natural_instructions.task_files import CASES, TASK, folder_with, numbered, real_folder, version_1
+from tests.harness.tasks import make_own
 from tests.leaves import WRONG_LEAVES
 
 pytestmark = pytest.mark.harness
@@ -188,21 +189,16 @@ def test_fields_missing_from_the_public_files_are_reported_without_a_download(
 def test_few_shot_is_rejected_with_a_pointer_to_examples() -> None:
     built = task(EVALUATION[0], "positive", "embedded")
     built.set_config(key="num_fewshot", value=4)
-    with pytest.raises(
-        ValueError, match=r"--num_fewshot 4; the encoding determines which examples.*--metadata '\{\"examples\": 4\}'"
-    ):
+    message = r"--num_fewshot 4; the encoding determines which examples.*--metadata '\{\"examples\": 4\}'"
+    with pytest.raises(ValueError, match=message):
         built.build_all_requests()
 
 
 def test_a_custom_task_file_needs_a_leaf_of_four_lines(tmp_path: Path) -> None:
     source = folder_with(tmp_path / "files", version_1())
-    (tmp_path / "ferries.yaml").write_text(
-        "class: !function lm_eval_ext.families.natural_instructions.task.NaturalInstructionsTask\n"
-        f"task: ferries_all\ndataset_name: {TASK}\nencoding: all\n",
-        encoding="utf-8",
-    )
-    manager = TaskManager(include_path=str(tmp_path), include_defaults=False, metadata={"source": source})
-    built = manager.load(["ferries_all"])["tasks"]["ferries_all"]
+    own_class = "!function lm_eval_ext.families.natural_instructions.task.NaturalInstructionsTask"
+    leaf = {"class": own_class, "task": "ferries_all", "dataset_name": TASK, "encoding": "all"}
+    built = make_own(tmp_path, leaf, source=source)
     assert mean_under("oracle", built) == 1.0
     assert built.config.metadata["category"] is None
 
@@ -242,17 +238,7 @@ def test_a_leafs_generation_arguments_extend_the_familys_and_affect_the_room_for
     assert built.config.metadata["prompt_budget"]["limit"] == 4044
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected", "empty"),
-    [
-        ("gone", 1.0, 0.0),
-        ("<think>lost?</think>gone", 1.0, 0.0),
-        ("<think>gone", 0.0, 1.0),  # no answer was reached
-        ("<think>gone</think>", 0.0, 1.0),
-        ("lost", 0.0, 0.0),
-        (None, 0.0, 1.0),  # an API withheld it
-    ],
-)
+@pytest.mark.parametrize(("answer", "expected", "empty"), CASES["answers"])
 def test_reasoning_is_not_part_of_the_answer(answer: str | None, expected: float, empty: float, tmp_path: Path) -> None:
     built = task(TASK, "all", folder_with(tmp_path / "files", version_1()))
     # Two examples of each kind.

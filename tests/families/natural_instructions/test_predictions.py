@@ -95,9 +95,8 @@ def test_gains_are_relative_and_over_the_tasks_of_a_category_that_have_both_enco
 def test_without_a_base_there_are_no_gains_and_an_unknown_base_is_named() -> None:
     found = scored(row("cat", "cat"))
     assert found["gains"] is found["category_gains"] is None
-    with pytest.raises(
-        RowsError, match=r"^rows.jsonl: no scored row has the base encoding 'Prompt'; found 'e' \(--bas"
-    ):
+    message = r"^rows.jsonl: no scored row has the base encoding 'Prompt'; found 'e' \(--bas"
+    with pytest.raises(RowsError, match=message):
         scored(row("cat", "cat"), base="Prompt")
 
 
@@ -112,9 +111,8 @@ def test_two_numbers_of_examples_are_not_mixed() -> None:
     few, many, plain = row("cat", "cat") | {"n_examples": 2}, row("cat", "cat") | {"n_examples": 46}, row("cat", "cat")
     assert scored(few, many | {"encoding": "f"}, few)["scored"] == 3
     for mixed in ([few, few, many], [plain, plain, few]):
-        with pytest.raises(
-            RowsError, match=r"row 3, field 'n_examples': (46|2), but (2|None) in the first row of t, e"
-        ):
+        message = r"row 3, field 'n_examples': (46|2), but (2|None) in the first row of t, e"
+        with pytest.raises(RowsError, match=message):
             scored(*mixed)
 
 
@@ -126,18 +124,9 @@ def test_rows_without_references_are_skipped_and_counted(without: dict[str, Any]
     assert (found["scored"], found["skipped"]) == (1, 2)
 
 
-@pytest.mark.parametrize(
-    ("prediction", "expected"),
-    [
-        ("cat", 1.0),
-        (None, 0.0),  # an API withheld it
-        ("", 0.0),
-        ("<think>a dog?</think>cat", 1.0),
-        ("<think>cat", 0.0),  # no answer was reached
-    ],
-)
-def test_reasoning_is_not_part_of_the_answer(prediction: str | None, expected: float) -> None:
-    assert scored(row(prediction, "cat"))["encodings"] == {"e": expected}
+@pytest.mark.parametrize(("prediction", "expected", "_empty"), CASES["answers"])
+def test_reasoning_is_not_part_of_the_answer(prediction: str | None, expected: float, _empty: float) -> None:
+    assert scored(row(prediction, "gone"))["encodings"] == {"e": expected}
 
 
 def test_the_means_do_not_depend_on_the_order_of_the_rows() -> None:

@@ -249,9 +249,8 @@ def test_an_instance_on_which_no_answer_can_score_is_left_out() -> None:
     wordless = (Instance("what?", ("{}?", "")), Instance("or this?", ("-", "3")))
     found = rows(replace(whole, instances=(*wordless, *whole.instances)), ENCODINGS["prompt"], PLENTY, 100, None)
     assert [row.index for row in found] == [1, 2, 3, 4, 5]
-    with pytest.raises(
-        RowsError, match=r"subtask900_tides \(tides\.json\): none of its 1 evaluated instances has a ref"
-    ):
+    message = r"subtask900_tides \(tides\.json\): none of its 1 evaluated instances has a ref"
+    with pytest.raises(RowsError, match=message):
         rows(replace(whole, instances=wordless[:1]), ENCODINGS["prompt"], PLENTY, 100, None)
 
 
@@ -263,9 +262,8 @@ def test_an_instruction_longer_than_the_context_is_an_error_naming_task_and_fiel
     )
     with pytest.raises(RowsError, match=message):
         rows(long, ENCODINGS["all"], limited(150), 100, None)
-    with pytest.raises(
-        RowsError, match=r"instance 0: 53 characters with one example, but only 20 fit.*longest field is 'input'"
-    ):
+    message = r"instance 0: 53 characters with one example, but only 20 fit.*longest field is 'input'"
+    with pytest.raises(RowsError, match=message):
         rows(long, ENCODINGS["positive"], limited(20), 100, None)
 
 
