@@ -43,8 +43,6 @@ log = logging.getLogger(f"lm_eval.{__name__}")
 """A child of the harness's own logger, because only that one shows its messages."""
 DATASETS: Mapping[str, Mapping[int, str]] = {"ifbench": {1: ONE_TURN, 2: TWO_TURNS}, "ifeval": {1: IFEVAL}}
 """By benchmark, the dataset for each number of turns."""
-OF_DATASETS: Mapping[str, str] = {ONE_TURN: "ifbench", TWO_TURNS: "ifbench_two_turns", IFEVAL: "ifeval_published"}
-"""By dataset, the task on its rows as published."""
 POLICIES = ("oracle", "drop_one", "ignore")
 """``oracle`` follows every instruction (if they exclude each other: all but one), ``drop_one`` all but one, ``ignore``
 none."""
@@ -73,8 +71,8 @@ class IFBenchTask(FamilyTask):
 
     @classmethod
     def datasets(cls) -> Mapping[str, str]:
-        """Return the datasets by name, each with its task."""
-        return OF_DATASETS
+        """Return the datasets by name, each with the task on its rows as published."""
+        return {ONE_TURN: "ifbench", TWO_TURNS: "ifbench_two_turns", IFEVAL: "ifeval_published"}
 
     @classmethod
     def datasets_at(cls, source: str) -> list[str]:

@@ -19,7 +19,7 @@ from lm_eval_ext.verifiers.verify import is_empty
 
 _WORD = re.compile(r"[^\W\d_]+")
 # What follows the number is a mark, perhaps with a title; "Section 3 shows" begins a sentence.
-_HEADING = re.compile(r"[\s#*_>]*section\s+(\d{1,3})(?![^\W_])[*_\s]*(?:[:.)\u2013\u2014-](.*))?", re.IGNORECASE)
+_HEADING = re.compile(r"[\s#*_>]*section\s+(\d{1,3})[*_\s]*(?:[:.)\u2013\u2014-](.*))?", re.IGNORECASE)
 _DIVIDER = re.compile(r"[\s*_=#-]*")
 """A line of marks, such as those with which Markdown divides the parts of a text."""
 
