@@ -72,6 +72,8 @@ def answers(
         RowsError: there are no such tasks, a task has no samples, or it has fewer questions than wanted.
     """
     family_runs = runs.of_family(FAMILY)
+    if not family_runs:
+        raise RowsError("no results of paired_mcq or text_mcq tasks; expected results of such tasks, with samples")
     known = {run.task for run in family_runs}
     if unknown := [task for task in tasks if task not in known]:
         raise RowsError(f"--task {unknown[0]}: no results of this task; expected one of {', '.join(sorted(known))}")

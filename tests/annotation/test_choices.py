@@ -112,6 +112,16 @@ def test_what_cannot_be_drawn_is_reported(
     assert not (tmp_path / "x.csv").exists()
 
 
+@pytest.mark.parametrize("options", [[], ["--task", TASK]], ids=["all tasks", "a task"])
+def test_results_of_other_tasks_alone_are_an_error(
+    result_folder: ResultFolder, tmp_path: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = result_folder("oracle", ("verbalizer_sst2_natural_golden",), limit=2)
+    assert main(["classifier", "annotate", str(folder), *options, "--output", str(tmp_path / "x.csv")]) == 1
+    assert "no results of paired_mcq or text_mcq tasks; expected" in capsys.readouterr().err
+    assert not (tmp_path / "x.csv").exists()
+
+
 def test_labels_are_counted_and_become_rows_for_training(
     folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

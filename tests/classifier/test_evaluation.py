@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import pairwise
 
@@ -220,13 +220,9 @@ def test_the_json_contains_the_figures_of_the_tables() -> None:
     assert certain == {"above": 0.99, "most": 1.0, "rows": 5, "certainty": 1.0, "accuracy": 0.8}
 
 
-def of_a(certainties: Iterable[float], labels: Sequence[Reading]) -> Pairs:
-    """Return rows, each with a reading of A that is so certain."""
-    return pairs(labels, [Reading.of("A", certainty) for certainty in certainties])
-
-
 def test_a_bin_has_the_mean_certainty_and_the_share_of_right_readings() -> None:
-    (low, high) = reliability(of_a((0.6, 0.7, 0.96, 0.97, 0.98), [A, B, A, A, B]))
+    readings = [Reading.of("A", certainty) for certainty in (0.6, 0.7, 0.96, 0.97, 0.98)]
+    (low, high) = reliability(pairs([A, B, A, A, B], readings))
     assert (low.above, low.most, low.rows, low.accuracy) == (0.5, 0.7, 2, 0.5)
     assert low.certainty == pytest.approx(0.65)
     assert (high.above, high.most, high.rows, high.accuracy) == (0.95, 0.99, 3, 2 / 3)
@@ -234,7 +230,7 @@ def test_a_bin_has_the_mean_certainty_and_the_share_of_right_readings() -> None:
 
 
 def test_a_bound_belongs_to_the_bin_below_it() -> None:
-    found = reliability(of_a(EDGES[1:], [A] * 7))
+    found = reliability(pairs([A] * 7, [Reading.of("A", edge) for edge in EDGES[1:]]))
     assert [(one.above, one.most) for one in found] == list(pairwise(EDGES))
 
 

@@ -12,47 +12,29 @@ import yaml
 from lm_eval_ext.classifier.reading import Option
 from lm_eval_ext.classifier.rules.mentions import core, find_mentions, plain
 
+CASES = yaml.safe_load(Path(__file__).with_name("mentions.yaml").read_text(encoding="utf-8"))
 OFTEN = tuple(map(Option, "ABCD", ("Often", "Not very often", "Very often", "Never, ever.")))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("**B**", "B"),
-        ("`B`", "B"),
-        ("__B__", "B"),
-        ("  B \n", "B"),
-        ("“It’s B” – he said", '"It\'s B" - he said'),  # noqa: RUF001 # as models write
-        ("\\boxed{B}", "answer: {B}"),
-        ("\\boxed{\\text{B}}", "answer: {{B}}"),
-        # A single underscore or a word "boxed" is text.
-        ("a_b", "a_b"),
-        ("boxed{B}", "boxed{B}"),
-        # NFC: a letter and a combining mark are one letter.
-        ("cafe\u0301", "café"),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), CASES["plain"])
 def test_a_plain_text_has_no_emphasis_and_straight_quotes(text: str, expected: str) -> None:
     assert plain(text) == expected
     assert plain(expected) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("Never, ever.", "Never, ever"), ('"Yes!"', "Yes"), ("**No**", "No"), ("U.S.", "U.S"), ("...", "")],
-)
+@pytest.mark.parametrize(("text", "expected"), CASES["core"])
 def test_option_texts_are_matched_without_final_punctuation(text: str, expected: str) -> None:
     assert core(text) == expected
 
 
-CASES = [
+NAMED = [
     pytest.param(case["options"], case.get("letters", ascii_uppercase), response, expected, id=response)
-    for case in yaml.safe_load(Path(__file__).with_name("mentions.yaml").read_text(encoding="utf-8"))
+    for case in CASES["named"]
     for response, *expected in case["cases"]
 ]
 
 
-@pytest.mark.parametrize(("texts", "letters", "response", "expected"), CASES)
+@pytest.mark.parametrize(("texts", "letters", "response", "expected"), NAMED)
 def test_a_response_names_options(texts: list[str], letters: str, response: str, expected: list[str]) -> None:
     found = find_mentions(response, tuple(map(Option, letters, texts)))
     assert [f"{mention.letter} {mention.how}" for mention in found] == expected

@@ -162,6 +162,12 @@ def test_spellings_with_the_same_tokens_are_requested_once(byte_level_tokenizer:
     assert spaces(words) == ("",)
 
 
+def test_the_harness_s_own_spelling_stays_where_every_letter_changes_the_prompt(byte_level_tokenizer: Any) -> None:
+    lm = Tokenizing(LLAMA, byte_level_tokenizer)
+    lm.tok_encode = lambda text: [len(text), *map(ord, text)]
+    assert spaces(lm) == ("",)
+
+
 def test_the_harness_s_own_spelling_stays_where_the_prompt_is_not_known(sentencepiece_tokenizer: Any) -> None:
     class OfServer(Tokenizing):
         def apply_chat_template(self, messages: list[dict[str, str]], add_generation_prompt: bool = True) -> Any:
