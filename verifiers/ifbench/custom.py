@@ -289,7 +289,9 @@ class CsvCity(OneRule):
 
     def holds(self, text: Text, repaired: bool) -> bool:
         rows = _table(text, 8, repaired)
-        return _is_full(rows, _CITY) if repaired else rows[:1] == [[*_CITY]] and all(len(row) == 5 for row in rows)
+        if repaired:
+            return _is_full(rows, _CITY)
+        return rows[:1] == [[*_CITY]] and all(len(row) == 5 for row in rows)
 
 
 @checker(
