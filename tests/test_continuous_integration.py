@@ -79,22 +79,17 @@ def exit_statuses() -> dict[str, list[str]]:
 
 def candidate(folder: Path, found: str) -> Path:
     """Write a baseline of two tasks and a candidate of which a check finds what a row of the table says."""
-    baseline = {SST2: right(400, of=400), SNLI: right(400, of=400)}
-    changed: dict[str, Any] = {}
     case = found.partition(":")[0].partition(",")[0]
-    scores = {
-        "a regression": {SST2: right(300, of=400)},
-        "a task": {SNLI: right(400, of=400)},
-        "too few rows": {SST2: right(4, of=5), SNLI: right(5, of=5)},
-        "a gain larger than the bound": {SST2: right(400, of=400), SNLI: right(400, of=400)},
-        "inconclusive": {SST2: right(392, of=400), SNLI: right(400, of=400)},
-    }.get(case, baseline)
-    if case == "something was asked otherwise":
-        changed = {"config": {"num_fewshot": 4}}
-    if case == "a gain larger than the bound":
-        baseline = {SST2: right(300, of=400), SNLI: right(400, of=400)}
-    if case == "too few rows":
-        baseline = {task: right(5, of=5) for task in baseline}
+    all_right = {SST2: right(400, of=400), SNLI: right(400, of=400)}
+    few = {SST2: right(5, of=5), SNLI: right(5, of=5)}
+    baseline, scores = {
+        "a regression": (all_right, {SST2: right(300, of=400)}),
+        "a task": (all_right, {SNLI: right(400, of=400)}),
+        "too few rows": (few, {**few, SST2: right(4, of=5)}),
+        "a gain larger than the bound": ({**all_right, SST2: right(300, of=400)}, all_right),
+        "inconclusive": (all_right, {**all_right, SST2: right(392, of=400)}),
+    }.get(case, (all_right, all_right))
+    changed: dict[str, Any] = {"config": {"num_fewshot": 4}} if case == "something was asked otherwise" else {}
     write_run(folder / "baseline", baseline, arguments={"pretrained": "owner/old"})
     results = write_run(folder / "new", scores, arguments={"pretrained": "owner/new"}, **changed)
     if case == "the command itself failed":

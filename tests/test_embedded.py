@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain, combinations
 from pathlib import Path
@@ -96,6 +96,10 @@ def runs(text: str, length: int) -> frozenset[tuple[str, ...]]:
     return frozenset(zip(*(found[start:] for start in range(length)), strict=False))
 
 
+def runs_of(texts: Iterable[str], length: int) -> frozenset[tuple[str, ...]]:
+    return frozenset().union(*(runs(text, length) for text in texts))
+
+
 def are_near(one: frozenset[str], other: frozenset[str], near: float) -> bool:
     """Return whether two bags of words have at least that share of their words in common (Jaccard's index)."""
     if min(len(one), len(other)) < near * max(len(one), len(other)):
@@ -114,7 +118,7 @@ def require_distinct(texts: Sequence[str], run: int) -> None:
 
 def require_own(texts: Sequence[str], real: Sequence[str], run: int, near: float = 0.5) -> None:
     """Fail if a text has so many words in a row, or that share of its words, in common with a real one."""
-    real_runs = frozenset().union(*(runs(text, run) for text in real))
+    real_runs = runs_of(real, run)
     real_bags = [bag(other) for other in real]
     for text in texts:
         assert not runs(text, run) & real_runs, text
@@ -328,7 +332,7 @@ def real_runs_of_instructions(folder: Path) -> frozenset[tuple[str, ...]]:
     contents = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((folder / "eval_tasks").glob("*.json"))]
     assert len(contents) == 11
     contents += rows(folder / "tasks_instructions_first20.jsonl") + rows(folder / "gpt3_encoded_prompt_samples.jsonl")
-    return frozenset().union(*(runs(text, 10) for text in strings(contents)))
+    return runs_of(strings(contents), 10)
 
 
 @pytest.mark.parametrize("name", sampled(SUBTASKS, 7))

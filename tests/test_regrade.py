@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -232,8 +232,8 @@ def verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Verify:
     return run_on
 
 
-def answers(*responses: str | None) -> list[dict[str, Any]]:
-    return [{**ASKED, "response": response} for response in responses]
+def answers(*responses: str | None, asked: Mapping[str, Any] = ASKED) -> list[dict[str, Any]]:
+    return [{**asked, "response": response} for response in responses]
 
 
 # As the hub has it: every argument of every instruction, null where it is not this one's.
@@ -407,8 +407,8 @@ BOTH = {"instruction_id_list": ["punctuation:no_comma", "startend:quotation"], "
 
 
 def test_accuracies_by_number_of_instructions_have_the_prompt_level_that_equation_3_predicts(verify: Verify) -> None:
-    of_one, of_both = answers("One, two", "Yes"), [{**BOTH, "response": text} for text in ('"Yes"', "Yes", '"No"')]
-    printed = verify([of_both[0], of_one[0], of_both[1], of_one[1], of_both[2]])
+    of_both = answers('"Yes"', "Yes", '"No"', asked=BOTH)
+    printed = verify([of_both[0], *answers("One, two"), of_both[1], *answers("Yes"), of_both[2]])
     # In ascending order. Of two instructions, 5 of 6 are followed, and 2 of 3 responses follow both; (5/6)² = 25/36.
     by_number = numbered(printed.err)
     assert list(by_number) == [1, 2]
@@ -416,12 +416,14 @@ def test_accuracies_by_number_of_instructions_have_the_prompt_level_that_equatio
 
 
 def test_accuracies_by_number_of_instructions_are_printed_if_a_row_has_several(verify: Verify) -> None:
-    rows = [{**BOTH, "response": '"Yes"'}, {**BOTH, "response": "Yes"}, *answers("One, two")]
+    rows = [*answers('"Yes"', 'Sure:\n"Yes"', asked=BOTH), *answers("One, two")]
     printed = verify(rows)
     assert "by number of instructions, strict:\n" in printed.err
     # 3 of 4 instructions, 1 of 2 responses, and (3/4)².
     assert numbered(printed.err) == {1: (1, 0, 0, 0), 2: (2, 0.75, 0.5, 0.5625)}
-    assert "by number of instructions, loose:\n" in verify(rows, "--loose").err
+    printed = verify(rows, "--loose")
+    assert "by number of instructions, loose:\n" in printed.err
+    assert numbered(printed.err) == {1: (1, 0, 0, 0), 2: (2, 1, 1, 1)}
     assert "by number" not in verify(answers("Yes")).err
 
 
@@ -610,6 +612,7 @@ def test_a_row_without_instructions_is_named_in_every_mode(mode: str, verify: Ve
     without = {"prompt": "x", "response": "y", "instruction_id_list": [], "kwargs": []}
     printed = verify([{"prompt": "Why?", "response": "So.", **ASKED}, without], mode, status=1)
     assert "row 2, fields 'instruction_id_list' and 'kwargs': no instructions" in printed.err
+    assert "row 1, fields 'instruction_id_list' and 'kwargs': no instructions" in verify([without], mode, status=1).err
 
 
 # The examples of docs/verify.md.

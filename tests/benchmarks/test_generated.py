@@ -6,7 +6,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from benchmarks.answers.generated import (
 )
 from lm_eval_ext.classifier.labelled import Labelled, digest
 from lm_eval_ext.classifier.reading import REFUSED, refusal_option
+from tests.test_embedded import runs_of
 
 FORMS = ("{}letter{}", "{}text{}", "{}text_core{}", "{}text_lower{}")
 CHOSEN = {form.format("", number) for form in FORMS for number in ("", "2", "3")}
@@ -235,19 +236,6 @@ def test_a_disclaimer_stands_before_a_fifth_of_choices_and_lists() -> None:
 # --- It is this project's own -----------------------------------------------------------------------------------------
 
 
-def words(text: str) -> list[str]:
-    return re.findall(r"[a-z0-9']+", text.lower().replace("’", "'"))  # noqa: RUF001 # as models write
-
-
-def runs(texts: Iterable[str], length: int) -> set[tuple[str, ...]]:
-    """Return the runs of so many words."""
-    found: set[tuple[str, ...]] = set()
-    for text in texts:
-        split = words(text)
-        found.update(tuple(split[at : at + length]) for at in range(len(split) - length + 1))
-    return found
-
-
 @pytest.mark.slow
 def test_the_corpus_shares_no_sentence_with_the_annotated_responses(shared_data: Path) -> None:
     real = [
@@ -259,8 +247,8 @@ def test_the_corpus_shares_no_sentence_with_the_annotated_responses(shared_data:
     pieces = [piece for frame in all_frames() for piece in re.split(r"\{[a-z_]+\d?\}", frame.text)]
     # When this was written, the longest run that a frame shares with a response had 8 words (a truth table's T and F),
     # and that of two questions 9 ("Which of the following is not one of the").
-    assert runs(pieces, 10) & runs((row["response"] for row in real), 10) == set()
+    assert runs_of(pieces, 10) & runs_of((row["response"] for row in real), 10) == set()
     asked = [question.text for question in questions()]
-    assert runs(asked, 10) & runs((row[field] for row in real for field in ("question", "response")), 10) == set()
+    assert runs_of(asked, 10) & runs_of((row[field] for row in real for field in ("question", "response")), 10) == set()
     # The comparison can find something: the pieces have runs of that length.
-    assert len(runs(pieces, 10)) > 1_000
+    assert len(runs_of(pieces, 10)) > 1_000

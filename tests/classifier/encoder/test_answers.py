@@ -21,7 +21,7 @@ from lm_eval_ext.classifier.evaluation import agree
 from lm_eval_ext.classifier.labelled import Labelled, labelled_file
 from lm_eval_ext.classifier.reading import REFUSED, Reading
 from lm_eval_ext.classifier.rules import reader as rules
-from tests.benchmarks.test_generated import runs
+from tests.test_embedded import runs_of
 
 FOLDER = Path(__file__).parent
 HEDGED, SMOLLM2 = (labelled_file(FOLDER / f"{name}_answers.jsonl") for name in ("hedged", "smollm2"))
@@ -80,7 +80,7 @@ def test_answers_of_every_kind_are_read(
 def test_no_hedged_answer_shares_more_than_a_stock_phrase_with_a_frame() -> None:
     # "as an ai language model i do not" has eight words.
     texts = [frame.text for of_kind in frames().values() for frame in of_kind]
-    assert runs(texts, 9) & runs((row.answer.text for row in HEDGED), 9) == set()
+    assert runs_of(texts, 9) & runs_of((row.answer.text for row in HEDGED), 9) == set()
 
 
 def decided(rows: list[Labelled]) -> list[tuple[Labelled, Reading]]:
