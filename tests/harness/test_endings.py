@@ -37,7 +37,6 @@ from tests.wordy_models import build_model_of_words
 pytestmark = pytest.mark.harness
 
 LABELS, COUNTS, LETTERS = OF_FAMILY["verbalizer"], OF_FAMILY["manyifeval"], "text_mcq_arc_challenge_low"
-BLANK_LINE = OF_FAMILY["natural_instructions"]
 ROWS, LIMITED = 12, 5
 
 
