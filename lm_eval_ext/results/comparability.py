@@ -113,9 +113,7 @@ class PairOfRuns:
             if run.reader != run.offered:
                 issues.append(warning(f"read by {run.reader} because {other_name} has no {run.offered}"))
         for run, name in zip((self.before, self.after), self.names, strict=True):
-            if missing := missing_answers(run.file).get(run.task):
-                text = f"{missing} of {run.count} answers of {name} were not recorded and count as empty"
-                issues.append(warning(text))
+            issues += _not_recorded(run, name)
         issues += self._truncated_prompts
         for fact, *values in self._unlike_facts:
             issues.append(warning(f"different setting: {self._values(f'{fact}:', *values)}"))
@@ -251,6 +249,17 @@ def of_an_older_run(runs: Sequence[TaskRun]) -> str:
     return f"from an older run than the newest one in the folder ({newest.name}): {named(older)}" if older else ""
 
 
+def _not_recorded(run: TaskRun, name: str) -> list[Issue]:
+    """Return a warning if answers of a run were not recorded: nobody knows what the model would have answered.
+
+    The file of a run says it. If runs are joined, that of the first does not say it of the others.
+    """
+    missing = missing_answers(run.file).get(run.task)
+    if not missing:
+        return []
+    return [warning(f"{missing} of {run.count} answers of {name} were not recorded and count as empty")]
+
+
 def as_one(draws: Sequence[Runs], places: Sequence[str]) -> Runs:
     """Return the runs of a model with several seeds as one run, whose rows have the draws of all of them.
 
@@ -333,6 +342,7 @@ def in_parts(parts: Sequence[TaskRun]) -> TaskRun:
             )
     if not used:
         return parts[0]
+    issues += [issue for part in used[1:] for issue in _not_recorded(part, part.file.name)]
     # A score beyond 1 in any part says that it is no share.
     family = next((part.family for part in used if part.headline.range != SHARE), used[0].family)
     rows = joined([rows_of(part) for part in used])
@@ -414,9 +424,11 @@ def _together(runs: Sequence[TaskRun]) -> TaskRun:
         numbers = [number for run in runs if isinstance(number := run.figures.get(field), int | float)]
         # A figure without a number stays as it is.
         figures[field] = float(np.average(numbers, weights=weights)) if len(numbers) == len(runs) else value
-    issues = tuple(dict.fromkeys(issue for run in runs for issue in run.issues))
+    issues = [issue for run in runs for issue in run.issues]
+    issues += [issue for run in runs[1:] for issue in _not_recorded(run, run.file.name)]
     rows = [run.rows for run in runs if run.rows is not None]
-    return replace(runs[0], issues=issues, figures=figures, rows=_draws_of(rows) if rows else None)
+    drawn = _draws_of(rows) if rows else None
+    return replace(runs[0], issues=tuple(dict.fromkeys(issues)), figures=figures, rows=drawn)
 
 
 def _draws_of(rows: Sequence[Rows]) -> Rows:

@@ -73,6 +73,15 @@ def test_runs_without_samples_have_mean_figures(tmp_path: Path) -> None:
     assert run.figure("acc") == pytest.approx(0.5)
 
 
+def test_answers_that_any_draw_lacks_are_said(tmp_path: Path) -> None:
+    folders = write_draws(tmp_path, DRAWS)
+    with edited(folders[1]) as content:
+        content["config"]["recorded"] = {"missing": {SST2: 2}}
+    (run,) = together(folders).counting
+    lacking = f"2 of 3 answers of {results_in(folders[1])} were not recorded and count as empty"
+    assert [issue.text for issue in run.issues if issue.severity == "warning"] == [lacking]
+
+
 @pytest.mark.parametrize("of_generation", [True, False])
 def test_seeds_of_the_harness_and_of_the_generation_distinguish_draws_too(of_generation: bool, tmp_path: Path) -> None:
     folders = write_draws(tmp_path, DRAWS)

@@ -172,6 +172,17 @@ def test_of_a_row_that_several_parts_have_the_newest_counts(tmp_path: Path) -> N
     assert any("2 of 6 rows not used: a newer file has them" in str(issue) for issue in run.issues)
 
 
+def test_answers_that_any_part_lacks_are_said(tmp_path: Path) -> None:
+    older = write_part(tmp_path, 1, {SST2: right(5, 10)}, range(4))
+    newer = write_part(tmp_path, 2, {SST2: right(5, 10)}, range(4, 10))
+    for path, missing in ((older, 1), (newer, 0)):
+        with edited(path) as content:
+            content["config"]["recorded"] = {"missing": {SST2: missing}}
+    (run,) = loaded(tmp_path)[0].counting
+    lacking = f"1 of 4 answers of {older} were not recorded and count as empty"
+    assert [issue.text for issue in run.issues if issue.severity == "warning"] == [lacking]
+
+
 def test_parts_that_were_asked_otherwise_are_no_parts(tmp_path: Path) -> None:
     first = write_part(tmp_path, 1, {SST2: right(5, 10)}, range(5))
     write_part(tmp_path, 2, {SST2: right(5, 10)}, range(5, 10))
