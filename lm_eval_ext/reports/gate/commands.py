@@ -181,8 +181,7 @@ def _add_sides_to(parser: argparse.ArgumentParser, candidate: str) -> None:
     parser.add_argument(
         "--all",
         action="store_true",
-        help="list every task and every floor, not only those that matter most; what is not printed to a terminal, and "
-        "the files, have all anyway",
+        help="list every task and every floor, not only those that matter most; the files have all anyway",
     )
     add_options_to(parser)
 
@@ -255,15 +254,16 @@ def _check(options: argparse.Namespace) -> int:
         _require_apart(options)
         # Not even an error may be written over what was given.
         files = _files(options)
+        _require_writable(options)
+        if (options.look is None) != (options.of is None):
+            raise ReportError("--look and --of: expected both, such as --look 2 --of 4, or neither")
+        if options.look is not None and options.look > options.of:
+            raise ReportError(f"--look {options.look}: expected 1 to {options.of}, the number of parts (--of)")
+        bounds = bounds_of(options.max_drop, options.bounds)
+        # What is wrong with the options is said before anything is downloaded.
         with opened([*options.against, *options.candidate, *options.again]) as places:
             before, later_places = places.split(len(options.against))
             after, second = later_places.split(len(options.candidate))
-            _require_writable(options)
-            if (options.look is None) != (options.of is None):
-                raise ReportError("--look and --of: expected both, such as --look 2 --of 4, or neither")
-            if options.look is not None and options.look > options.of:
-                raise ReportError(f"--look {options.look}: expected 1 to {options.of}, the number of parts (--of)")
-            bounds = bounds_of(options.max_drop, options.bounds)
             checked: list[Described] = []
             for name, candidate in candidates_at(after, parts=options.look is not None).items():
                 sides, again = separate_sides(

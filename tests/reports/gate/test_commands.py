@@ -272,6 +272,7 @@ ONE_LOOK = "--look and --of: expected both, such as --look 2 --of 4, or neither"
         pytest.param("worse --bounds n.toml", "Did you mean", id="a name"),
         pytest.param("worse --bounds d.toml --max-drop 0", "expected only one of them", id="two"),
         pytest.param("worse --max-drop 0 --junit nowhere/x.xml", "its folder does not exist", id="no folder"),
+        pytest.param("nowhere --max-drop 0 --junit nowhere/x.xml", "its folder does", id="options before runs"),
         pytest.param("worse --max-drop 0 --junit empty", "empty", id="a folder"),
         pytest.param(
             "worse --max-drop 0 --junit out --markdown out", "--junit and --markdown: both name out", id="one"
