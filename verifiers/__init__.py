@@ -5,8 +5,9 @@
     False
 
 *Faithful* is the published verdict, *repaired* a careful reader's; a third edition, *multi_if*, is what Multi-IF's code
-says of IFEval's instructions in other languages. So are this package's own instructions (``own``) judged. Independent
-of the harness. The checkers of IFBench and IF-RLVR, langdetect and NLTK are imported when they are first needed.
+says of IFEval's instructions in other languages. This package's own instructions (``own``) have the same verdicts in
+both editions. Independent of the harness. The checkers of IFBench and IF-RLVR, langdetect and NLTK are imported when
+they are first needed.
 """
 
 from lm_eval_ext.verifiers import ifeval, ifrlvr, own

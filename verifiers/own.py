@@ -1,7 +1,7 @@
-"""Instructions that no benchmark has published; each group belongs to one of this package's tasks.
+"""Instructions that no benchmark has published; each group belongs to tasks of this package.
 
-``section`` belongs to the reports in sections of ``manyifeval_dense``. No verdicts were published that would have to be
-repeated, so the two editions are the same.
+``section`` belongs to the reports in sections of ``manyifeval_dense``, and ``hierarchy`` asks for some of it. No
+verdicts were published that would have to be repeated, so the two editions are the same.
 """
 
 from __future__ import annotations

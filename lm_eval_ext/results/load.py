@@ -73,8 +73,8 @@ def load_apart(  # noqa: PLR0913 # what decides which runs there are
         sides: the paths of each set, as for ``load``.
         progress: see ``Progress``.
         names: names for models of the first set.
-        merge_variants: whether several draws of a task, and several placements of its instructions, are one model's;
-            otherwise, each is a model of its own.
+        merge_variants: whether several placements of a task's instructions are one model's and, in families whose
+            report has figures over temperatures, several draws; otherwise, each is a model of its own.
         choice: what is chosen about tasks that are not ours; ``None``: they are left out.
         parts: whether several runs of a task by a model are one run, each of a part of the rows; otherwise, the newest
             counts.
@@ -152,8 +152,7 @@ def find_runs(
 
     Args:
         paths: results files, or folders whose ``results_*.json`` are all read.
-        merge_variants: whether runs at several temperatures, and with several placements, are one model's; otherwise
-            they are different models.
+        merge_variants: see ``load_apart``.
         other_tasks: whether tasks that are not ours count, each by its first metric and filter (``measured_alike``).
         parts: whether a run that a newer one would replace is a part of the same run.
         called: returns what the user calls a file.

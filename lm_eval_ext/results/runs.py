@@ -46,7 +46,10 @@ OPTIONS = (FEW_SHOT, GEN_KWARGS, EXAMPLES)
 
 
 class Role(Enum):
-    """What a run is among all runs in the files. Of a task by a model, at most one run counts."""
+    """What a run is among all runs in the files. Of a task by a model, at most one run counts.
+
+    Only families whose report has figures over temperatures (``Schema.over_temperatures``) have runs that are swept.
+    """
 
     COUNTS = "in every figure"
     PLACED = "states its instructions elsewhere than published: only in the figure on placements"
@@ -293,11 +296,15 @@ def newest(runs: Iterable[TaskRun], key: Callable[[TaskRun], Key]) -> tuple[dict
         newest_runs[key(run)] = run
         if older is None:
             continue
-        rows = "" if older.count == run.count else f" ({run.count} instead of {older.count} rows)"
-        reason = note(f"{run.file.name} is newer{rows}")
+        unlike = [f"{run.count} instead of {older.count} rows"] if older.count != run.count else []
+        # One that the task's own YAML sets is no setting that tells models apart.
+        temperature, earlier = run.decoding.temperature, older.decoding.temperature
+        unlike += [f"temperature {temperature:g} instead of {earlier:g}"] if temperature != earlier else []
+        differences = f" ({', '.join(unlike)})" if unlike else ""
+        reason = note(f"{run.file.name} is newer{differences}")
         if older.file.date == run.file.date:
             # It is unknown which is newer.
-            reason = warning(f"{run.file.name} has the same date and is used because its name sorts later{rows}")
+            reason = warning(f"{run.file.name} has the same date and is used because its name sorts later{differences}")
         tasks.setdefault((older.file.name, reason), []).append(older.task)
     return newest_runs, [
         Issue(reason.severity, f"{name}: not used for {named(replaced)}: {reason}")

@@ -118,6 +118,12 @@ def test_the_newer_of_two_runs_is_used_and_the_older_one_named(tmp_path: Path) -
     runs = load([tmp_path])
     assert {run.task: run.figure("acc") for run in runs.counting} == {SST2: 1.0, SNLI: 1.0}
     assert texts(runs) == (f"{older}: not used for {SST2}: {newer} is newer",)
+    # Nothing but its config says at which temperature a task was run whose own YAML sets it.
+    with edited(newer) as content:
+        content["configs"][SST2]["generation_kwargs"] = {"do_sample": True, "temperature": 0.7}
+    assert texts(load([tmp_path])) == (
+        f"{older}: not used for {SST2}: {newer} is newer (temperature 0.7 instead of 0)",
+    )
 
 
 @pytest.mark.parametrize("other", TABLES["settings"].values(), ids=TABLES["settings"].keys())

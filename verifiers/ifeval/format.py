@@ -101,9 +101,9 @@ class NumberHighlightedSections(Checker):
     """At least ``num_highlights`` highlights, as in ``*highlighted section*``.
 
     Faithful: any text but white space between two asterisks on a line, including those of bullets and products, once in
-    ``*text*`` and ``**text**``, twice in ``***text***``. Repaired: Markdown emphasis, with asterisks or underscores
-    that touch the enclosed text. It may span lines, but not a blank one; nested emphasis counts by itself; code and
-    escaped marks do not count.
+    ``*text*`` and ``**text**``, twice in ``***text***``; an asterisk ends one or begins one, so ``*a*b*`` has one.
+    Repaired: Markdown emphasis, with asterisks or underscores that touch the enclosed text. It may span lines, but not
+    a blank one; nested emphasis counts by itself; code and escaped marks do not count.
     """
 
     num_highlights: Count

@@ -70,8 +70,8 @@ class Plan:
         words, sentences, capitals, unique, stop_words: bounds of counts; of stop words, in percent of the words.
         letters, phrases: bounds of counts, by letter and by phrase.
         pieces: what it must contain, each at the end of a sentence of its own, before its period, or, if there is
-            hardly room, within another sentence; ``{}`` in a piece stands for a content word, which has no letter that
-            the text may not have.
+            hardly room, within another sentence; ``{}``, once in a piece, stands for a content word, which has no
+            letter that the text may not have.
         paragraphs, divider: how many there are, and what is between them; ``nth``: the first word of one of them.
         placed: words by their sentence and their place in it, from 1; the last place is 0.
         bullets, headings: lines of a list, and lines above paragraphs.

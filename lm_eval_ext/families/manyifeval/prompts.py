@@ -3,7 +3,8 @@ r"""The bare task prompts of each source.
 * ``"hub"``: cut out of ``google/IFEval`` (``reconstruct``);
 * ``"embedded"``: written for this project;
 * a file or a folder: a user's own bare ones, a copy of IFEval to cut them out of, or published rows;
-* under a row seed, whatever the source, unless they are a user's own: out of a grammar (``prompts_of_seed``).
+* under a row seed, out of a grammar (``prompts_of_seed``), whatever the source, unless they are a user's own bare ones;
+  published rows cannot be drawn anew.
 
 The grammar has forms of prompts, and phrases for their parts that all go together. Every draw has equally many prompts
 of each form, give or take one. No two draws share a prompt if their row seeds are below the number of prompts of the
