@@ -75,16 +75,18 @@ def test_a_folder_is_no_archive_whatever_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "asked"),
+    ("place", "asked", "samples"),
     [
-        ("our-team/baselines", ("our-team/baselines", None, "")),
-        ("our-team/baselines@v1.0", ("our-team/baselines", "v1.0", "")),
-        ("a/b@refs%2Fpr%2F1/model/x/", ("a/b", "refs/pr/1", "model/x")),
-        ("a/b/model", ("a/b", None, "model")),
+        ("our-team/baselines", ("our-team/baselines", None, ""), "samples_*.jsonl"),
+        ("our-team/baselines@v1.0", ("our-team/baselines", "v1.0", ""), "samples_*.jsonl"),
+        ("a/b@refs%2Fpr%2F1/model/x/", ("a/b", "refs/pr/1", "model/x"), "model/x/samples_*.jsonl"),
+        ("a/b/model", ("a/b", None, "model"), "model/samples_*.jsonl"),
+        # Those of a file are beside it.
+        ("a/b/model/results_1.json", ("a/b", None, "model/results_1.json"), "model/samples_*.jsonl"),
     ],
 )
 def test_a_place_is_a_repository_a_revision_and_a_path(
-    place: str, asked: tuple[str, str | None, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: str, asked: tuple[str, str | None, str], samples: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, _, path = asked
     local = tmp_path / "abc123" / path
@@ -92,7 +94,7 @@ def test_a_place_is_a_repository_a_revision_and_a_path(
 
     def downloaded(name: str, *, repo_type: str, revision: str | None, allow_patterns: list[str]) -> str:
         assert (repo_type, name, revision) == ("dataset", *asked[:2])
-        assert f"{path}/samples_*.jsonl".lstrip("/") in allow_patterns
+        assert samples in allow_patterns
         return str(tmp_path / "abc123")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", downloaded)
